@@ -1,0 +1,2 @@
+//! The binary `plumb`.
+fn main() {}
