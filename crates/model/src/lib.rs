@@ -1,1 +1,34 @@
-//! Placeholder while the crate is written.
+//! plumb's words as plain data: what travels between the crates and what the store keeps.
+//!
+//! Nothing here reads, writes, measures or draws. The words are those of `GLOSSARY.md`; each has
+//! one type. Units are SI base units or nanoseconds, and the field's name says which.
+
+mod event;
+mod flag;
+mod machine;
+mod plan;
+mod point;
+mod record;
+mod sample;
+mod value;
+mod workload;
+
+pub use event::{Decision, Event, EventSink, Look, SinkError, Stamped};
+pub use flag::{Flag, FlagKind};
+pub use machine::{Environment, Facts, Machine, Owner, Target};
+pub use plan::{Companion, Goal, Plan, PlannedPoint, Program};
+pub use point::{Point, PointError};
+pub use record::{
+    FixtureRecord, InvocationRecord, Missing, RecordSource, RunRecord, RunStatus, Segment,
+};
+pub use sample::{
+    Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
+};
+pub use value::{Settings, Value, ValueError};
+pub use workload::{
+    Better, ClockKind, ClockSource, Description, Kind, Metric, MetricSource, Parameter,
+    ParameterType, Requirement, Role, SampleIs,
+};
+
+/// Identity of a run, an invocation or a baseline fact: a UUIDv7, so that two stores can merge.
+pub type Id = uuid::Uuid;

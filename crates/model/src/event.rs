@@ -1,0 +1,201 @@
+//! Events: the only thing that comes out of the engine. Store, progress and live page listen.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Environment, Flag, Id, InvocationEnd, Missing, Owner, Plan, Ready, Role, Samples, Target, Usage,
+};
+
+/// An event with its offset from the start of the segment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stamped {
+    /// CLOCK_MONOTONIC since the start of the segment, in nanoseconds.
+    pub at_ns: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What happens while a plan is carried out, in this order: `RunStarted` (not when resumed),
+/// `SegmentStarted`, `TargetReady`, then anything, then `RunEnded`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "type")]
+pub enum Event {
+    /// A run begins.
+    RunStarted {
+        /// Its identity.
+        run: Id,
+        /// Wall-clock time, in nanoseconds since 1970 (UTC).
+        started_unix_ns: i64,
+        /// Version of plumb.
+        plumb: String,
+        /// The command line.
+        command: Vec<String>,
+        /// What is going to be done.
+        plan: Box<Plan>,
+    },
+    /// A stretch without interruption begins: the run's first, or the one after `--resume`.
+    SegmentStarted {
+        /// Its run.
+        run: Id,
+        /// 0 for the first.
+        segment: u32,
+        /// Wall-clock time, in nanoseconds since 1970 (UTC).
+        started_unix_ns: i64,
+        /// CLOCK_MONOTONIC at the same moment, in nanoseconds.
+        monotonic_ns: u64,
+        /// Who carries it out.
+        owner: Owner,
+    },
+    /// The machine was read.
+    TargetReady {
+        /// Index of the target in this run.
+        target: u32,
+        /// What it is.
+        description: Box<Target>,
+    },
+    /// The environment changed while the run went on.
+    EnvironmentChanged {
+        /// Index of the target.
+        target: u32,
+        /// What it is now.
+        environment: Box<Environment>,
+    },
+    /// A point can't be measured here.
+    Unsupported(Missing),
+    /// A fixture stands.
+    FixtureReady {
+        /// Its workload.
+        workload: String,
+        /// The parameters that it depends on, with their values.
+        key: String,
+        /// Bytes that it put on disk.
+        bytes_on_disk: u64,
+        /// Its remarks.
+        notes: Vec<String>,
+    },
+    /// Every point that still needs data gets one invocation, in seeded random order.
+    RoundStarted {
+        /// 0 for the first.
+        round: u32,
+        /// Points that take part.
+        points: Vec<usize>,
+    },
+    /// A fresh process was started and is ready.
+    InvocationStarted {
+        /// Its identity.
+        invocation: Id,
+        /// Index of its point in the plan; of its companion when the role is not `workload`.
+        point: usize,
+        /// As what it was started.
+        role: Role,
+        /// Its round.
+        round: u32,
+        /// Its position in the round.
+        position: u32,
+        /// Index of the segment.
+        segment: u32,
+        /// Index of the target.
+        target: u32,
+        /// Its seed.
+        seed: u64,
+        /// What it said before the first sample.
+        ready: Box<Ready>,
+    },
+    /// A batch of samples is taken; once a listener that stores has returned, it is acknowledged.
+    Batch {
+        /// Whose samples.
+        invocation: Id,
+        /// The samples.
+        samples: Box<Samples>,
+        /// Resource use over the batch.
+        usage: Usage,
+        /// Reasons to distrust it.
+        flags: Vec<Flag>,
+    },
+    /// A process ended.
+    InvocationEnded {
+        /// Which.
+        invocation: Id,
+        /// How.
+        end: Box<InvocationEnd>,
+    },
+    /// A strategy looked at the data of a point and decided.
+    Decided(Box<Decision>),
+    /// A line for the log that people read afterwards.
+    Log {
+        /// What happened.
+        text: String,
+    },
+    /// The run is over.
+    RunEnded {
+        /// Wall-clock time, in nanoseconds since 1970 (UTC).
+        ended_unix_ns: i64,
+        /// Whether somebody stopped it before it was done.
+        interrupted: bool,
+    },
+}
+
+/// What a strategy saw and decided at a look.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Index of the point in the plan.
+    pub point: usize,
+    /// Invocations of the point so far.
+    pub invocations: usize,
+    /// Steady samples of the point so far.
+    pub samples: usize,
+    /// What the look saw; None when the strategy decided without looking.
+    pub look: Option<Look>,
+    /// None to go on; the stop reason (`precision`, `budget`, `fixed`, `failed`, `unsupported`,
+    /// `interrupted`) when the point is done.
+    pub stop: Option<String>,
+    /// Relative half-width wanted.
+    pub wanted: Option<f64>,
+    /// Time that the point is expected to need still, in nanoseconds, where a prediction is sound.
+    pub remaining_ns: Option<u64>,
+}
+
+/// An interval seen at a look.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// The estimate.
+    pub estimate: f64,
+    /// Lower end; None when there is no interval.
+    pub low: Option<f64>,
+    /// Upper end; None when there is no interval.
+    pub high: Option<f64>,
+    /// Level of the interval at this look.
+    pub level: f64,
+}
+
+impl Look {
+    /// Larger distance from the estimate to an end, relative to the estimate.
+    #[must_use]
+    pub fn relative_half_width(&self) -> Option<f64> {
+        let (low, high) = (self.low?, self.high?);
+        Some((high - self.estimate).max(self.estimate - low) / self.estimate.abs())
+    }
+}
+
+/// A listener that could not do its work; the run ends, nothing acknowledged is lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SinkError(pub String);
+
+impl fmt::Display for SinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SinkError {}
+
+/// A listener. The engine calls it between timed batches, never inside one.
+pub trait EventSink {
+    /// Takes one event. When this returns, a batch in it counts as acknowledged.
+    ///
+    /// # Errors
+    /// When the listener cannot go on (store full or locked); the engine then ends the run.
+    fn take(&mut self, event: &Stamped) -> Result<(), SinkError>;
+}

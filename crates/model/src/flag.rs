@@ -1,0 +1,112 @@
+//! Flags: reasons to distrust a number.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The rule that found a reason to distrust a number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlagKind {
+    /// Fewer bytes reached the device than the workload moved.
+    Cached,
+    /// The target directory lies in memory.
+    Tmpfs,
+    /// A size was made smaller than a rule wanted; both are in the text.
+    Capped,
+    /// The samples drift or jump, so the interval may not cover.
+    Noisy,
+    /// No steady state was found.
+    Unsteady,
+    /// Warm-up of an invocation differed from the fixed discard.
+    WarmUp,
+    /// Only one process was sampled: layout and regime were not.
+    SingleProcess,
+    /// The client, not the thing measured, was the limit.
+    ClientBound,
+    /// A counter never moved.
+    ZeroCounter,
+    /// TLS sessions were not resumed.
+    NotResumed,
+    /// Address-space layout was frozen.
+    LayoutFixed,
+    /// The machine was suspended or its clock stepped.
+    Suspended,
+    /// Too little history for a verdict across runs.
+    Uncalibrated,
+    /// The process medians have two modes.
+    Bimodal,
+    /// Reading the clock cost more than .1 % of a sample.
+    Overhead,
+    /// A background load ran beside, on purpose.
+    WithLoad,
+    /// The run was interrupted and resumed in between.
+    Resumed,
+    /// Another reason, named by a plug-in.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl FlagKind {
+    /// The word that is shown and stored.
+    #[must_use]
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Cached => "cached",
+            Self::Tmpfs => "tmpfs",
+            Self::Capped => "capped",
+            Self::Noisy => "noisy",
+            Self::Unsteady => "unsteady",
+            Self::WarmUp => "warm-up",
+            Self::SingleProcess => "single-process",
+            Self::ClientBound => "client-bound",
+            Self::ZeroCounter => "zero-counter",
+            Self::NotResumed => "not-resumed",
+            Self::LayoutFixed => "layout-fixed",
+            Self::Suspended => "suspended",
+            Self::Uncalibrated => "uncalibrated",
+            Self::Bimodal => "bimodal",
+            Self::Overhead => "overhead",
+            Self::WithLoad => "with-load",
+            Self::Resumed => "resumed",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+impl fmt::Display for FlagKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A reason to distrust a number, with its evidence. Shown, never hidden.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Flag {
+    /// The rule.
+    pub flag: FlagKind,
+    /// The evidence in one line.
+    pub why: String,
+}
+
+impl Flag {
+    /// A flag with its evidence.
+    #[must_use]
+    pub fn new(flag: FlagKind, why: impl Into<String>) -> Self {
+        Self { flag, why: why.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FlagKind;
+
+    #[test]
+    fn the_stored_word_is_the_shown_word() {
+        for flag in [FlagKind::Cached, FlagKind::SingleProcess, FlagKind::WarmUp] {
+            assert_eq!(serde_json::to_string(&flag).unwrap(), format!("\"{flag}\""));
+        }
+        let other: FlagKind = serde_json::from_str("\"my-own\"").unwrap();
+        assert_eq!(other, FlagKind::Other("my-own".into()));
+    }
+}

@@ -1,0 +1,70 @@
+//! Machines, environments and targets.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The stable identity of a machine: a short frozen list of facts, hashed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// `fp1:` and the first 16 hexadecimal digits of the hash over the sorted facts.
+    pub fingerprint: String,
+    /// The facts: CPU model, topology, memory size, board or instance type.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// What may change on a machine; recorded with every run and whenever it changes within one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// `env1:` and the first 16 hexadecimal digits of the hash over the sorted facts.
+    pub fingerprint: String,
+    /// The facts: kernel, command line, governor, mitigations, filesystem and device of the target
+    /// directory, versions of libraries and tools.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// Where invocations happen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// `local`, or the host's name.
+    pub name: String,
+    /// Which machine it is.
+    pub machine: Machine,
+    /// In what state it is.
+    pub environment: Environment,
+}
+
+/// The process that carries a run out: while it lives, the run is `running`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Process id.
+    pub pid: u32,
+    /// Start time of the process, in clock ticks since boot (field 22 of /proc/PID/stat).
+    pub start_ticks: u64,
+    /// The kernel's random boot id.
+    pub boot_id: String,
+}
+
+/// What a workload is told of the host with `start`, so that it needs no code to find out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// The CPUs that the process may run on.
+    pub cpus: Vec<u32>,
+    /// Size of the first-level data cache, in bytes; 0 when unknown.
+    pub l1d_bytes: u64,
+    /// Size of the second-level cache, in bytes; 0 when unknown.
+    pub l2_bytes: u64,
+    /// Size of the last-level cache, in bytes; 0 when unknown.
+    pub llc_bytes: u64,
+    /// Memory that plumb may use: the smaller of RAM and the cgroup's limit, in bytes.
+    pub memory_bytes: u64,
+    /// Size of a page, in bytes.
+    pub page_bytes: u64,
+    /// CPU features that matter to workloads (`aes`, `avx2`, …).
+    pub cpu_features: Vec<String>,
+    /// The model of the CPU.
+    pub cpu_model: String,
+    /// The plumb binary, for workloads that need a helper process.
+    pub plumb: String,
+}

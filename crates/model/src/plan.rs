@@ -1,0 +1,97 @@
+//! Plans: what a run is going to do, complete enough to be carried out or resumed from the store.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Description, Point, Role};
+
+/// What is to be measured, how well, and in how much time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The suite's name, when it came from one.
+    pub suite: Option<String>,
+    /// The points, in the order in which results are shown.
+    pub points: Vec<PlannedPoint>,
+    /// What runs beside every invocation on purpose (`--with`).
+    #[serde(default)]
+    pub companions: Vec<Companion>,
+    /// When a point is done.
+    pub goal: Goal,
+    /// Time for the whole run, in nanoseconds; None means until every point is done.
+    pub budget_ns: Option<u64>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// The target directory as the user gave it, or a fresh one; absolute.
+    pub dir: String,
+    /// Labels: `k=v`.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Whether the results are compared with the first point's (`exec` of several commands).
+    #[serde(default)]
+    pub against_first: bool,
+}
+
+/// When a point is done.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "strategy")]
+pub enum Goal {
+    /// When the relative half-width of the interval is at most this (0.03 for 3 %).
+    Precision {
+        /// Wanted relative half-width.
+        relative: f64,
+    },
+    /// After at least so many invocations and so much time, at most `max_time_ns`.
+    Fixed {
+        /// Fewest invocations of each point.
+        min_invocations: usize,
+        /// Shortest time spent on each point, in nanoseconds.
+        min_time_ns: u64,
+        /// Longest time spent on each point, in nanoseconds; it wins over `min_invocations`.
+        max_time_ns: u64,
+    },
+}
+
+/// A point with all that is needed to start it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedPoint {
+    /// What is measured.
+    pub point: Point,
+    /// What the workload says of itself.
+    pub description: Description,
+    /// How it is started.
+    pub program: Program,
+    /// Wanted length of one sample, in nanoseconds; None leaves it to the method (METHOD §1.1).
+    #[serde(default)]
+    pub sample_ns: Option<u64>,
+    /// A name for people instead of the point's (`exec --name`).
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Why a size of this point is smaller than it should be (both sizes), when a suite capped it.
+    #[serde(default)]
+    pub capped: Option<String>,
+}
+
+impl PlannedPoint {
+    /// What people call the point.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.title.clone().unwrap_or_else(|| self.point.name())
+    }
+}
+
+/// A process to start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// The executable and its arguments.
+    pub argv: Vec<String>,
+}
+
+/// Something that runs beside the measured workloads for the length of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Companion {
+    /// As what it is started: load, monitor or preparation.
+    pub role: Role,
+    /// What it is.
+    pub point: PlannedPoint,
+}

@@ -1,0 +1,213 @@
+//! Points: a workload with one setting of all its parameters.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Description, Parameter, ParameterType, Settings, Value};
+
+/// One setting of all parameters of a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// The workload's id.
+    pub workload: String,
+    /// Every parameter with its value, defaults included.
+    pub settings: Settings,
+    /// What tells this point from others: `name=value` joined by `,`, without defaults and paths, so
+    /// that a new parameter does not cut history. Empty for the default point.
+    pub key: String,
+}
+
+/// A setting that the workload does not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointError {
+    /// The workload's id.
+    pub workload: String,
+    /// The parameter's name as it was given.
+    pub parameter: String,
+    /// What is wrong and what is allowed.
+    pub why: String,
+}
+
+impl fmt::Display for PointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: parameter `{}`: {}", self.workload, self.parameter, self.why)
+    }
+}
+
+impl std::error::Error for PointError {}
+
+impl Point {
+    /// The point of `description` with these settings, the rest at their defaults. `all_threads` is
+    /// what `all` stands for in a parameter of type `threads`.
+    ///
+    /// # Errors
+    /// A parameter that the workload does not have, or a value that it does not take.
+    pub fn new(
+        description: &Description,
+        given: &Settings,
+        all_threads: u64,
+    ) -> Result<Self, PointError> {
+        for name in given.keys() {
+            if description.parameter(name).is_none() {
+                return Err(unknown(description, name));
+            }
+        }
+        let mut settings = Settings::new();
+        let mut key = Vec::new();
+        for parameter in &description.parameters {
+            let wanted = given.get(&parameter.name).unwrap_or(&parameter.default);
+            let value = accept(description, parameter, wanted, all_threads)?;
+            let default = accept(description, parameter, &parameter.default, all_threads)?;
+            if value != default && parameter.kind != ParameterType::Path {
+                key.push(format!("{}={}", parameter.name, show(parameter, &value)));
+            }
+            settings.insert(parameter.name.clone(), value);
+        }
+        Ok(Self { workload: description.id.clone(), settings, key: key.join(",") })
+    }
+
+    /// How a person writes the point: `memory.copy:method=libc`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        if self.key.is_empty() {
+            self.workload.clone()
+        } else {
+            format!("{}:{}", self.workload, self.key)
+        }
+    }
+
+    /// The name of the series that a metric of this point belongs to on one machine:
+    /// `memory.copy:method=libc/bandwidth`.
+    #[must_use]
+    pub fn series(&self, metric: &str) -> String {
+        format!("{}/{metric}", self.name())
+    }
+}
+
+fn show(parameter: &Parameter, value: &Value) -> String {
+    match (parameter.kind, value) {
+        (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
+        _ => value.to_string(),
+    }
+}
+
+fn unknown(description: &Description, name: &str) -> PointError {
+    let known: Vec<_> = description.parameters.iter().map(|p| p.name.as_str()).collect();
+    let why = if known.is_empty() {
+        "the workload has no parameters".to_owned()
+    } else {
+        format!("unknown; it has {}", known.join(", "))
+    };
+    PointError { workload: description.id.clone(), parameter: name.to_owned(), why }
+}
+
+fn accept(
+    description: &Description,
+    parameter: &Parameter,
+    value: &Value,
+    all_threads: u64,
+) -> Result<Value, PointError> {
+    let error = |why: String| PointError {
+        workload: description.id.clone(),
+        parameter: parameter.name.clone(),
+        why,
+    };
+    let value = convert(parameter, value, all_threads).map_err(&error)?;
+    if parameter.allowed.is_empty() || parameter.allowed.contains(&value) {
+        return Ok(value);
+    }
+    let allowed: Vec<_> = parameter.allowed.iter().map(|v| show(parameter, v)).collect();
+    Err(error(format!("`{}` is not one of {}", show(parameter, &value), allowed.join(", "))))
+}
+
+fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Value, String> {
+    let text = value.to_string();
+    match parameter.kind {
+        ParameterType::Integer => match text.parse() {
+            Ok(n) => Ok(Value::Integer(n)),
+            Err(_) => Err(format!("`{text}` is no whole number")),
+        },
+        ParameterType::Bytes => {
+            Value::parse_bytes(&text).map(Value::Integer).map_err(|error| error.to_string())
+        }
+        ParameterType::Threads => match (text.as_str(), text.parse()) {
+            ("all", _) => Ok(Value::Integer(all_threads)),
+            (_, Ok(n)) if n > 0 => Ok(Value::Integer(n)),
+            _ => Err(format!("`{text}` is no number of threads; try 1, 2 or all")),
+        },
+        ParameterType::Choice | ParameterType::Text | ParameterType::Path => Ok(Value::Text(text)),
+        ParameterType::Switch => match text.as_str() {
+            "yes" | "true" | "on" => Ok(Value::Switch(true)),
+            "no" | "false" | "off" => Ok(Value::Switch(false)),
+            _ => Err(format!("`{text}` is neither yes nor no")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Point;
+    use crate::{
+        Better, Description, Kind, Metric, MetricSource, Parameter, ParameterType, Role, SampleIs,
+        Settings, Value,
+    };
+
+    fn description() -> Description {
+        let parameter = |name: &str, kind, default| Parameter {
+            name: name.into(),
+            kind,
+            unit: String::new(),
+            default,
+            allowed: Vec::new(),
+            summary: String::new(),
+        };
+        Description {
+            id: "memory.copy".into(),
+            version: 1,
+            summary: String::new(),
+            roles: vec![Role::Workload],
+            parameters: vec![
+                parameter("size", ParameterType::Bytes, Value::Integer(1 << 20)),
+                parameter("threads", ParameterType::Threads, Value::Integer(1)),
+                parameter("file", ParameterType::Path, Value::Text(String::new())),
+            ],
+            metrics: vec![Metric {
+                name: "bandwidth".into(),
+                unit: "B/s".into(),
+                better: Better::Higher,
+                kind: Kind::Value,
+                source: MetricSource::Rate,
+                summary: String::new(),
+            }],
+            requirements: Vec::new(),
+            fixture: None,
+            sample_is: SampleIs::Iteration,
+            concurrent: false,
+            timeout_s: None,
+        }
+    }
+
+    fn settings(pairs: &[(&str, &str)]) -> Settings {
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), Value::Text((*v).to_owned()))).collect()
+    }
+
+    #[test]
+    fn a_key_leaves_out_defaults_and_paths() {
+        let point =
+            Point::new(&description(), &settings(&[("size", "1MiB"), ("file", "/x")]), 4).unwrap();
+        assert_eq!(point.key, "");
+        assert_eq!(point.series("bandwidth"), "memory.copy/bandwidth");
+        let point = Point::new(&description(), &settings(&[("size", "8m"), ("threads", "all")]), 4)
+            .unwrap();
+        assert_eq!(point.name(), "memory.copy:size=8MiB,threads=4");
+    }
+
+    #[test]
+    fn unknown_parameters_and_bad_values_say_what_is_allowed() {
+        let error = Point::new(&description(), &settings(&[("sise", "1")]), 4).unwrap_err();
+        assert!(error.to_string().contains("it has size, threads, file"), "{error}");
+        let error = Point::new(&description(), &settings(&[("threads", "0")]), 4).unwrap_err();
+        assert!(error.to_string().contains("no number of threads"), "{error}");
+    }
+}

@@ -1,0 +1,161 @@
+//! Records: what a run leaves behind, read back from a store or gathered while it goes on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Decision, Flag, Id, InvocationEnd, Outcome, Owner, Plan, Ready, Role, Samples, Target, Usage,
+};
+
+/// Where records come from.
+pub trait RecordSource {
+    /// What can go wrong when reading.
+    type Error: std::error::Error;
+
+    /// Everything that is stored of a run.
+    ///
+    /// # Errors
+    /// When the run is unknown or cannot be read.
+    fn record(&self, run: Id) -> Result<RunRecord, Self::Error>;
+
+    /// All runs, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn runs(&self) -> Result<Vec<Id>, Self::Error>;
+}
+
+/// Everything that is known of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Its identity.
+    pub run: Id,
+    /// Wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// Wall-clock end, when it has one.
+    pub ended_unix_ns: Option<i64>,
+    /// Whether it is complete, running or interrupted.
+    pub status: RunStatus,
+    /// Version of plumb.
+    pub plumb: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// What was to be done.
+    pub plan: Plan,
+    /// Its stretches without interruption.
+    pub segments: Vec<Segment>,
+    /// Where it was measured.
+    pub targets: Vec<Target>,
+    /// Everything that was started.
+    pub invocations: Vec<InvocationRecord>,
+    /// What the strategy decided, in order.
+    pub decisions: Vec<Decision>,
+    /// What could not be measured.
+    pub unsupported: Vec<Missing>,
+    /// The fixtures that stood.
+    pub fixtures: Vec<FixtureRecord>,
+    /// Lines of the log.
+    pub log: Vec<String>,
+}
+
+impl RunRecord {
+    /// The measured invocations of a point that count, in order.
+    pub fn good_invocations(&self, point: usize) -> impl Iterator<Item = &InvocationRecord> {
+        self.invocations.iter().filter(move |invocation| invocation.counts_for(point))
+    }
+}
+
+/// Whether a run is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// It has an end.
+    Complete,
+    /// Its owner lives.
+    Running,
+    /// It has no end and its owner is gone, or somebody stopped it.
+    Interrupted,
+}
+
+/// A stretch of a run without interruption.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// 0 for the first.
+    pub segment: u32,
+    /// Wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// CLOCK_MONOTONIC at the same moment, in nanoseconds.
+    pub monotonic_ns: u64,
+    /// Who carried it out.
+    pub owner: Owner,
+}
+
+/// One fresh process and what it measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InvocationRecord {
+    /// Its identity.
+    pub invocation: Id,
+    /// Index of its point in the plan; of its companion when the role is not `workload`.
+    pub point: usize,
+    /// As what it was started.
+    pub role: Role,
+    /// Its round.
+    pub round: u32,
+    /// Its position in the round.
+    pub position: u32,
+    /// Its segment.
+    pub segment: u32,
+    /// Its target.
+    pub target: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// What it said before the first sample.
+    pub ready: Ready,
+    /// Its samples, all batches joined.
+    pub samples: Samples,
+    /// Resource use of each batch.
+    pub usage: Vec<Usage>,
+    /// Reasons to distrust it.
+    pub flags: Vec<Flag>,
+    /// How it ended; None when the run was cut off before.
+    pub end: Option<InvocationEnd>,
+}
+
+impl InvocationRecord {
+    /// Whether it is a measured invocation of this point that ended well.
+    #[must_use]
+    pub fn counts_for(&self, point: usize) -> bool {
+        self.role == Role::Workload
+            && self.point == point
+            && self.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done)
+    }
+
+    /// Index of the first steady sample.
+    #[must_use]
+    pub fn steady_start(&self) -> usize {
+        self.end.as_ref().map_or(0, |end| end.steady_start.min(self.samples.len()))
+    }
+}
+
+/// A point that could not be measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Index of the point in the plan.
+    pub point: usize,
+    /// What is missing.
+    pub why: String,
+    /// What would mend it.
+    pub fix: String,
+}
+
+/// A fixture that stood during a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixtureRecord {
+    /// Its workload.
+    pub workload: String,
+    /// The parameters that it depends on, with their values.
+    pub key: String,
+    /// Bytes that it put on disk.
+    pub bytes_on_disk: u64,
+    /// Its remarks.
+    pub notes: Vec<String>,
+}

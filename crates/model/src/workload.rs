@@ -1,0 +1,237 @@
+//! What a workload says of itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Value;
+
+/// What `describe` answers: everything that is known of a workload without starting it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// `family.name`, in lower case.
+    pub id: String,
+    /// Rises when old and new numbers stop being comparable.
+    pub version: u32,
+    /// One line for `plumb list`.
+    pub summary: String,
+    /// What it can be started as.
+    pub roles: Vec<Role>,
+    /// Its parameters, all optional: each has a default.
+    #[serde(default)]
+    pub parameters: Vec<Parameter>,
+    /// Its metrics; the first is the one that precision and scorecards are about.
+    pub metrics: Vec<Metric>,
+    /// What it needs.
+    #[serde(default)]
+    pub requirements: Vec<Requirement>,
+    /// The parameters that its fixture depends on; none when it has no fixture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixture: Option<Vec<String>>,
+    /// Whether a sample is a stretch of one process or a process of its own.
+    #[serde(default)]
+    pub sample_is: SampleIs,
+    /// Whether two points may run at the same time; no built-in may.
+    #[serde(default)]
+    pub concurrent: bool,
+    /// Longest time that one message may take without a heartbeat, in seconds; 60 when not stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_s: Option<u64>,
+}
+
+impl Description {
+    /// The part of the id before the dot.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        self.id.split('.').next().unwrap_or(&self.id)
+    }
+
+    /// The metric that precision, verdicts and scorecards are about.
+    #[must_use]
+    pub fn primary(&self) -> Option<&Metric> {
+        self.metrics.first()
+    }
+
+    /// The metric of this name.
+    #[must_use]
+    pub fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| metric.name == name)
+    }
+
+    /// The parameter of this name.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// Whether it can be started in this role.
+    #[must_use]
+    pub fn can_be(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+}
+
+/// What a program is started as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It is measured.
+    Workload,
+    /// The far end of a workload, one per invocation.
+    Server,
+    /// A change to the machine, applied by `prepare` and undone by `clean`.
+    Preparation,
+    /// Counters read beside a workload.
+    Monitor,
+    /// It runs in the background of another workload, on purpose.
+    Load,
+}
+
+/// A named setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Its name: lower case, words joined by `_`.
+    pub name: String,
+    /// What values it takes.
+    #[serde(rename = "type")]
+    pub kind: ParameterType,
+    /// Its unit in words, empty when it has none.
+    #[serde(default)]
+    pub unit: String,
+    /// The value when nobody sets it.
+    pub default: Value,
+    /// All allowed values of a choice; empty when any value of the type will do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<Value>,
+    /// What it changes, in one line.
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// The type of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ParameterType {
+    /// A count.
+    Integer,
+    /// A size in bytes; typed with suffixes (`64KiB`).
+    Bytes,
+    /// A number of threads or processes; `all` stands for every CPU that plumb may use.
+    Threads,
+    /// One of the allowed words.
+    Choice,
+    /// Any text.
+    Text,
+    /// A file or folder; never part of a point's key.
+    Path,
+    /// `yes` or `no`.
+    Switch,
+}
+
+/// A named quantity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Its name: lower case, words joined by `_`.
+    pub name: String,
+    /// SI base unit: `s`, `B/s`, `ops/s`, `B`, `J`, a counted thing per second, or empty for a ratio.
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// What kind of quantity it is.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Where its values come from.
+    #[serde(default)]
+    pub source: MetricSource,
+    /// What it counts, in one line, with its counting rule.
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// Which direction of a metric is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// It is only shown.
+    Neither,
+}
+
+/// What kind of quantity a metric is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A number a sample.
+    #[default]
+    Value,
+    /// A count a sample.
+    Counter,
+    /// A distribution a sample.
+    Histogram,
+}
+
+/// Where the values of a metric come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MetricSource {
+    /// The workload reports a number with every sample.
+    #[default]
+    Value,
+    /// Elapsed time divided by iterations and by the work of one iteration, in seconds.
+    Time,
+    /// Iterations times the work of one iteration, divided by elapsed time.
+    Rate,
+}
+
+/// What a sample is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SampleIs {
+    /// A stretch of k iterations inside the invocation's process.
+    #[default]
+    Iteration,
+    /// A fresh process; each counts as an invocation of its own in the statistics.
+    Process,
+}
+
+/// What a workload needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requirement {
+    /// What is needed: `root`, a program, a device, a kernel feature.
+    pub needs: String,
+    /// Why, in one line.
+    #[serde(default)]
+    pub why: String,
+    /// What would mend it when it is missing.
+    #[serde(default)]
+    pub fix: String,
+}
+
+/// The clock that a workload's times are read from; part of the series.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockSource {
+    /// `monotonic`, or the name of a virtual clock.
+    pub id: String,
+    /// What one unit is: `ns` or `instructions`.
+    pub unit: String,
+    /// Smallest step seen, in nanoseconds (or units).
+    pub resolution_ns: u64,
+    /// Cost of one reading, in nanoseconds; 0 when unknown.
+    #[serde(default)]
+    pub overhead_ns: u64,
+    /// What kind of clock it is.
+    pub kind: ClockKind,
+}
+
+/// What kind of clock a workload is timed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockKind {
+    /// Real time.
+    Wall,
+    /// Time of a simulated machine.
+    Virtual,
+    /// Executed instructions.
+    Instructions,
+}
