@@ -1,1 +1,23 @@
-//! Placeholder while the crate is written.
+//! What a workload is: its traits, the line protocol, and the loop that serves one as a process.
+//!
+//! A workload talks JSON Lines on stdin and stdout ([`Request`], [`Reply`]); stderr is kept as log.
+//! Built-in workloads implement [`Workload`] and [`Instance`] and are served by [`serve`]; a third
+//! party's program may speak the lines itself in any language (see `docs/plugins.md`).
+
+mod batch;
+mod clock;
+mod line;
+mod message;
+mod random;
+mod serve;
+mod usage;
+mod workload;
+
+pub use batch::Batch;
+pub use clock::{current_cpu, now_ns, source as clock_source};
+pub use line::{LineError, LineReader};
+pub use message::{MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start};
+pub use random::SplitMix64;
+pub use serve::{ServeError, serve};
+pub use usage::UsageMeter;
+pub use workload::{Failure, Held, Instance, StartError, Started, Workload};

@@ -1,0 +1,106 @@
+//! Columns of a batch, allocated before the first sample of it is taken.
+
+use plumb_model::{Flag, Samples};
+
+use crate::clock::{current_cpu, now_ns};
+use crate::{Failure, Instance};
+
+/// Where the samples of one batch go.
+#[derive(Debug)]
+pub struct Batch {
+    start_ns: Vec<u64>,
+    elapsed_ns: Vec<u64>,
+    iterations: Vec<u64>,
+    cpu: Vec<i32>,
+    names: &'static [&'static str],
+    /// Row by row, `names.len()` numbers a sample.
+    values: Vec<f64>,
+    row: Vec<f64>,
+    flags: Vec<Flag>,
+}
+
+impl Batch {
+    /// Room for `samples` samples that report these values.
+    #[must_use]
+    pub fn with_room(samples: usize, names: &'static [&'static str]) -> Self {
+        Self {
+            start_ns: Vec::with_capacity(samples),
+            elapsed_ns: Vec::with_capacity(samples),
+            iterations: Vec::with_capacity(samples),
+            cpu: Vec::with_capacity(samples),
+            names,
+            values: Vec::with_capacity(samples * names.len()),
+            row: vec![0.0; names.len()],
+            flags: Vec::new(),
+        }
+    }
+
+    /// Takes one sample per entry of `iterations`: reads the clock, runs, reads the clock.
+    ///
+    /// # Errors
+    /// When the work fails.
+    pub fn take<I: Instance + ?Sized>(
+        &mut self,
+        instance: &mut I,
+        iterations: &[u64],
+    ) -> Result<(), Failure> {
+        for &k in iterations {
+            let start = now_ns();
+            instance.run(k)?;
+            let elapsed = now_ns() - start;
+            self.record(start, elapsed, k, current_cpu());
+            if !self.names.is_empty() {
+                instance.values(&mut self.row);
+                self.values.extend_from_slice(&self.row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a sample that the workload timed itself. Workloads that report values call
+    /// [`Batch::record_values`] right after.
+    pub fn record(&mut self, start_ns: u64, elapsed_ns: u64, iterations: u64, cpu: i32) {
+        self.start_ns.push(start_ns);
+        self.elapsed_ns.push(elapsed_ns);
+        self.iterations.push(iterations);
+        self.cpu.push(cpu);
+    }
+
+    /// Adds the reported values of the sample just recorded, in the order of the names.
+    pub fn record_values(&mut self, values: &[f64]) {
+        self.values.extend_from_slice(values);
+    }
+
+    /// Says why the batch deserves distrust; outside timed sections only.
+    pub fn flag(&mut self, flag: Flag) {
+        self.flags.push(flag);
+    }
+
+    /// Iterations so far.
+    #[must_use]
+    pub fn total_iterations(&self) -> u64 {
+        self.iterations.iter().sum()
+    }
+
+    /// The columns and flags.
+    #[must_use]
+    pub fn finish(self) -> (Samples, Vec<Flag>) {
+        let width = self.names.len();
+        let column = |i: usize| self.values.iter().skip(i).step_by(width.max(1)).copied().collect();
+        let values = self
+            .names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| ((*name).to_owned(), column(i)))
+            .collect();
+        let samples = Samples {
+            start_ns: self.start_ns,
+            elapsed_ns: self.elapsed_ns,
+            iterations: self.iterations,
+            cpu: self.cpu,
+            values,
+            ..Samples::default()
+        };
+        (samples, self.flags)
+    }
+}

@@ -1,0 +1,162 @@
+//! Lines from a pipe, with a limit of length and a time limit.
+#![expect(unsafe_code, reason = "poll and read on a raw descriptor have no safe form in std")]
+
+use std::fmt;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::{Duration, Instant};
+
+/// Reads lines from a descriptor; remembers what it read beyond a line.
+#[derive(Debug)]
+pub struct LineReader<F> {
+    source: F,
+    buffer: Vec<u8>,
+    scanned: usize,
+    max_line: usize,
+}
+
+/// Why there is no line.
+#[derive(Debug)]
+pub enum LineError {
+    /// The time limit passed.
+    Timeout,
+    /// A signal arrived; whoever handles signals decides whether to wait on.
+    Interrupted,
+    /// The other side closed the pipe; what was left without an end of line.
+    Closed(String),
+    /// The line is longer than the limit, in bytes.
+    TooLong(usize),
+    /// The line is not UTF-8; its beginning.
+    NotText(String),
+    /// The descriptor could not be read.
+    Io(std::io::Error),
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Timeout => write!(f, "no line within the time limit"),
+            Self::Interrupted => write!(f, "interrupted by a signal"),
+            Self::Closed(rest) if rest.is_empty() => write!(f, "the pipe was closed"),
+            Self::Closed(rest) => write!(f, "the pipe was closed in mid-line after `{rest}`"),
+            Self::TooLong(limit) => write!(f, "a line is longer than {limit} bytes"),
+            Self::NotText(start) => write!(f, "a line is not UTF-8: `{start}`"),
+            Self::Io(error) => write!(f, "the pipe could not be read: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for LineError {}
+
+impl<F: AsFd> LineReader<F> {
+    /// Reads from `source`; lines longer than `max_line` bytes are refused.
+    pub fn new(source: F, max_line: usize) -> Self {
+        Self { source, buffer: Vec::with_capacity(4096), scanned: 0, max_line }
+    }
+
+    /// The next line without its end.
+    ///
+    /// # Errors
+    /// [`LineError::Timeout`] after `timeout` (None waits for ever), and the other reasons.
+    pub fn next_line(&mut self, timeout: Option<Duration>) -> Result<String, LineError> {
+        let deadline = timeout.map(|t| Instant::now() + t);
+        loop {
+            if let Some(line) = self.take_line()? {
+                return Ok(line);
+            }
+            if self.buffer.len() > self.max_line {
+                return Err(LineError::TooLong(self.max_line));
+            }
+            if !self.wait(deadline)? {
+                return Err(LineError::Timeout);
+            }
+            if self.read_more()? == 0 {
+                return Err(LineError::Closed(beginning(&self.buffer)));
+            }
+        }
+    }
+
+    /// Whether a line or the end can be read without waiting.
+    pub fn is_ready(&mut self) -> bool {
+        self.buffer.contains(&b'\n') || matches!(self.wait(Some(Instant::now())), Ok(true) | Err(_))
+    }
+
+    fn take_line(&mut self) -> Result<Option<String>, LineError> {
+        let Some(end) = self.buffer[self.scanned..].iter().position(|&b| b == b'\n') else {
+            self.scanned = self.buffer.len();
+            return Ok(None);
+        };
+        let rest = self.buffer.split_off(self.scanned + end + 1);
+        let mut line = std::mem::replace(&mut self.buffer, rest);
+        self.scanned = 0;
+        line.pop();
+        if line.len() > self.max_line {
+            return Err(LineError::TooLong(self.max_line));
+        }
+        String::from_utf8(line).map(Some).map_err(|e| LineError::NotText(beginning(e.as_bytes())))
+    }
+
+    fn wait(&self, deadline: Option<Instant>) -> Result<bool, LineError> {
+        let timeout = deadline.map_or(-1, |deadline| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
+        });
+        let fd = self.source.as_fd().as_raw_fd();
+        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid pollfd, and the count says one.
+        let ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
+        if ready >= 0 {
+            return Ok(ready > 0);
+        }
+        let error = std::io::Error::last_os_error();
+        Err(if error.kind() == std::io::ErrorKind::Interrupted {
+            LineError::Interrupted
+        } else {
+            LineError::Io(error)
+        })
+    }
+
+    fn read_more(&mut self) -> Result<usize, LineError> {
+        let mut chunk = [0_u8; 65_536];
+        loop {
+            let fd = self.source.as_fd().as_raw_fd();
+            // SAFETY: the buffer is valid for its whole length.
+            let n = unsafe { libc::read(fd, chunk.as_mut_ptr().cast(), chunk.len()) };
+            if let Ok(n) = usize::try_from(n) {
+                self.buffer.extend_from_slice(&chunk[..n]);
+                return Ok(n);
+            }
+            let error = std::io::Error::last_os_error();
+            if error.kind() != std::io::ErrorKind::Interrupted {
+                return Err(LineError::Io(error));
+            }
+        }
+    }
+}
+
+fn beginning(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LineError, LineReader};
+    use std::io::Write;
+    use std::time::Duration;
+
+    #[test]
+    fn lines_come_whole_late_and_limited() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let mut lines = LineReader::new(reader, 10);
+        let short = Some(Duration::from_millis(20));
+        writer.write_all(b"one\ntw").unwrap();
+        assert_eq!(lines.next_line(short).unwrap(), "one");
+        assert!(matches!(lines.next_line(short), Err(LineError::Timeout)));
+        writer.write_all(b"o\n12345678901\n").unwrap();
+        assert_eq!(lines.next_line(short).unwrap(), "two");
+        assert!(matches!(lines.next_line(short), Err(LineError::TooLong(10))));
+        writer.write_all(b"\xff\xfe\n").unwrap();
+        assert!(matches!(lines.next_line(short), Err(LineError::NotText(_))));
+        drop(writer);
+        assert!(matches!(lines.next_line(short), Err(LineError::Closed(_))));
+    }
+}

@@ -1,0 +1,384 @@
+//! The loop that serves a built-in workload as a process: lines in, lines out.
+
+use std::fmt;
+use std::io::Write;
+use std::os::fd::AsFd;
+
+use plumb_model::{Flag, Ready, Role, Samples, Usage};
+
+use crate::line::{LineError, LineReader};
+use crate::message::{
+    MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start,
+};
+use crate::usage::UsageMeter;
+use crate::workload::{Failure, Held, Instance, StartError, Workload};
+use crate::{Batch, clock, now_ns};
+
+/// Why serving ended early.
+#[derive(Debug)]
+pub enum ServeError {
+    /// The request could not be read or understood.
+    Request(String),
+    /// The reply could not be written: plumb is gone.
+    Reply(std::io::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(why) => write!(f, "bad request: {why}"),
+            Self::Reply(error) => write!(f, "could not reply: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+/// Serves `workload` until `stop` or the end of `input`.
+///
+/// # Errors
+/// When a request is malformed or a reply can't be written.
+pub fn serve<I: AsFd, O: Write>(
+    workload: &dyn Workload,
+    input: I,
+    output: O,
+) -> Result<(), ServeError> {
+    let mut served =
+        Served { workload, output, instance: None, held: Vec::new(), iterations_per_ns: None };
+    let mut input = LineReader::new(input, MAX_LINE);
+    loop {
+        let line = match input.next_line(None) {
+            Ok(line) => line,
+            Err(LineError::Interrupted) => continue,
+            Err(LineError::Closed(_)) => return Ok(()),
+            Err(error) => return Err(ServeError::Request(error.to_string())),
+        };
+        let RequestLine { id, request } =
+            serde_json::from_str(&line).map_err(|e| ServeError::Request(format!("{e}: {line}")))?;
+        let stop = request == Request::Stop;
+        let reply = served.answer(id, request, &mut input)?;
+        served.reply(id, reply)?;
+        if stop {
+            return Ok(());
+        }
+    }
+}
+
+struct Served<'w, O> {
+    workload: &'w dyn Workload,
+    output: O,
+    instance: Option<Box<dyn Instance>>,
+    held: Vec<Box<dyn Held>>,
+    iterations_per_ns: Option<f64>,
+}
+
+impl<O: Write> Served<'_, O> {
+    fn reply(&mut self, id: u64, reply: Reply) -> Result<(), ServeError> {
+        let mut line = serde_json::to_vec(&ReplyLine { id, reply })
+            .map_err(|e| ServeError::Reply(std::io::Error::other(e)))?;
+        line.push(b'\n');
+        self.output.write_all(&line).and_then(|()| self.output.flush()).map_err(ServeError::Reply)
+    }
+
+    fn answer<I: AsFd>(
+        &mut self,
+        id: u64,
+        request: Request,
+        input: &mut LineReader<I>,
+    ) -> Result<Reply, ServeError> {
+        Ok(match request {
+            Request::Hello { .. } => Reply::Hello { protocol: PROTOCOL, max_line: MAX_LINE },
+            Request::Describe => Reply::Description { description: self.workload.describe() },
+            Request::Prepare(start) => self.prepare(&start),
+            Request::Start(start) => self.start(&start),
+            Request::Calibrate { target_ns } => self.with_instance(|i| calibrate(i, target_ns)),
+            Request::Sample { iterations } => self.with_instance(|i| sample(i, &iterations)),
+            Request::Stream { interval_ns, duration_ns } => {
+                return self.stream(id, interval_ns, duration_ns, input);
+            }
+            Request::Clean | Request::Stop => self.end(),
+        })
+    }
+
+    fn prepare(&mut self, start: &Start) -> Reply {
+        match self.workload.prepare(start) {
+            Ok((ready, held)) => {
+                self.held.push(held);
+                Reply::Ready(ready)
+            }
+            Err(error) => refusal(error),
+        }
+    }
+
+    fn start(&mut self, start: &Start) -> Reply {
+        if start.role == Role::Server {
+            return match self.workload.start_server(start) {
+                Ok((ready, held)) => {
+                    self.held.push(held);
+                    Reply::Ready(ready)
+                }
+                Err(error) => refusal(error),
+            };
+        }
+        match self.workload.start(start) {
+            Ok(started) => {
+                self.instance = Some(started.instance);
+                Reply::Ready(Ready { clock: Some(clock::source()), ..started.ready })
+            }
+            Err(error) => refusal(error),
+        }
+    }
+
+    fn with_instance(
+        &mut self,
+        work: impl FnOnce(&mut dyn Instance) -> Result<Reply, Failure>,
+    ) -> Reply {
+        match self.instance.as_deref_mut() {
+            Some(instance) => work(instance).unwrap_or_else(|f| Reply::Failed { why: f.0 }),
+            None => Reply::Failed { why: "not started".into() },
+        }
+    }
+
+    fn stream<I: AsFd>(
+        &mut self,
+        id: u64,
+        interval_ns: u64,
+        duration_ns: u64,
+        input: &mut LineReader<I>,
+    ) -> Result<Reply, ServeError> {
+        let end = now_ns().saturating_add(duration_ns);
+        while now_ns() < end && !input.is_ready() {
+            let rate = &mut self.iterations_per_ns;
+            let reply = match self.instance.as_deref_mut() {
+                Some(instance) => interval(instance, interval_ns, rate),
+                None => Err(Failure("not started".into())),
+            };
+            match reply {
+                Ok(samples) => self.reply(id, Reply::Samples(samples))?,
+                Err(failure) => return Ok(Reply::Failed { why: failure.0 }),
+            }
+        }
+        Ok(Reply::Done { summary: String::new() })
+    }
+
+    fn end(&mut self) -> Reply {
+        self.instance = None;
+        let failures: Vec<String> =
+            self.held.drain(..).filter_map(|held| held.clean().err()).map(|f| f.0).collect();
+        if failures.is_empty() {
+            Reply::Done { summary: String::new() }
+        } else {
+            Reply::Failed { why: failures.join("; ") }
+        }
+    }
+}
+
+fn refusal(error: StartError) -> Reply {
+    match error {
+        StartError::Unsupported { why, fix } => Reply::Unsupported { why, fix },
+        StartError::Failed(why) => Reply::Failed { why },
+    }
+}
+
+/// Raises k until a sample takes half the target, then scales.
+fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failure> {
+    let mut k = 1_u64;
+    loop {
+        let elapsed_ns = one_sample(instance, k)?.elapsed_ns.first().copied().unwrap_or(0).max(1);
+        #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+        let wanted = target_ns as f64 / elapsed_ns as f64 * k as f64;
+        if elapsed_ns >= target_ns / 2 || k >= 1 << 40 {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "positive and below 2^41"
+            )]
+            let iterations = (wanted.round() as u64).max(1);
+            return Ok(Reply::Calibrated { iterations, elapsed_ns });
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive; a float too large for u64 saturates, and the clamp follows"
+        )]
+        let next = wanted as u64;
+        k = next.clamp(k * 2, k * 100);
+    }
+}
+
+fn one_sample(instance: &mut dyn Instance, k: u64) -> Result<Samples, Failure> {
+    let mut batch = Batch::with_room(1, instance.value_names());
+    instance.batch(&[k], &mut batch)?;
+    Ok(batch.finish().0)
+}
+
+fn sample(instance: &mut dyn Instance, iterations: &[u64]) -> Result<Reply, Failure> {
+    if iterations.is_empty() || iterations.contains(&0) {
+        return Err(Failure("`sample` wants at least one positive number of iterations".into()));
+    }
+    let (samples, usage, flags) = measured(instance, iterations)?;
+    Ok(Reply::Samples(SampleReply { samples, usage, flags }))
+}
+
+fn measured(
+    instance: &mut dyn Instance,
+    iterations: &[u64],
+) -> Result<(Samples, Usage, Vec<Flag>), Failure> {
+    let mut batch = Batch::with_room(iterations.len(), instance.value_names());
+    let meter = UsageMeter::start(instance.helpers());
+    instance.batch(iterations, &mut batch)?;
+    let usage = meter.finish(instance.helpers());
+    instance.verify()?;
+    let (samples, flags) = batch.finish();
+    Ok((samples, usage, flags))
+}
+
+/// Works for about `interval_ns` and reports it as one sample. What it learns of its own speed in one
+/// interval sets the iterations of the next.
+fn interval(
+    instance: &mut dyn Instance,
+    interval_ns: u64,
+    iterations_per_ns: &mut Option<f64>,
+) -> Result<SampleReply, Failure> {
+    let started = now_ns();
+    let meter = UsageMeter::start(instance.helpers());
+    let chunk_ns = (interval_ns / 10).max(1);
+    let (mut iterations, mut cpu, mut busy_ns) = (0, -1, 0);
+    while now_ns() - started < interval_ns {
+        let k = iterations_per_ns.map_or(1, |rate| chunk_iterations(rate, chunk_ns));
+        let samples = one_sample(instance, k)?;
+        iterations += k;
+        busy_ns += samples.elapsed_ns.first().copied().unwrap_or(1).max(1);
+        cpu = samples.cpu.first().copied().unwrap_or(-1);
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+        let rate = iterations as f64 / busy_ns as f64;
+        *iterations_per_ns = Some(rate);
+    }
+    let usage = meter.finish(instance.helpers());
+    instance.verify()?;
+    let samples = Samples {
+        start_ns: vec![started],
+        elapsed_ns: vec![now_ns() - started],
+        iterations: vec![iterations],
+        cpu: vec![cpu],
+        ..Samples::default()
+    };
+    Ok(SampleReply { samples, usage, flags: Vec::new() })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a positive float; too large saturates, too small becomes 1"
+)]
+fn chunk_iterations(rate: f64, chunk_ns: u64) -> u64 {
+    ((rate * chunk_ns as f64) as u64).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::serve;
+    use crate::{Failure, Instance, Start, StartError, Started, Workload};
+    use plumb_model::{Better, Description, Kind, Metric, MetricSource, Ready, Role, SampleIs};
+    use std::io::Write;
+
+    /// Spins for a microsecond an iteration.
+    struct Spin;
+
+    impl Workload for Spin {
+        fn describe(&self) -> Description {
+            Description {
+                id: "test.spin".into(),
+                version: 1,
+                summary: "spins".into(),
+                roles: vec![Role::Workload, Role::Load],
+                parameters: Vec::new(),
+                metrics: vec![Metric {
+                    name: "time".into(),
+                    unit: "s".into(),
+                    better: Better::Lower,
+                    kind: Kind::Value,
+                    source: MetricSource::Time,
+                    summary: String::new(),
+                }],
+                requirements: Vec::new(),
+                fixture: None,
+                sample_is: SampleIs::Iteration,
+                concurrent: false,
+                timeout_s: None,
+            }
+        }
+        fn manual(&self) -> &'static str {
+            ""
+        }
+        fn start(&self, _: &Start) -> Result<Started, StartError> {
+            Ok(Started { instance: Box::new(Spin), ready: Ready::default() })
+        }
+    }
+
+    impl Instance for Spin {
+        fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+            let end = crate::now_ns() + iterations * 1000;
+            while crate::now_ns() < end {}
+            Ok(())
+        }
+    }
+
+    /// Closes the pipe only after 40 ms, because its end stops a stream.
+    fn talk(lines: &str) -> Vec<serde_json::Value> {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(lines.as_bytes()).unwrap();
+        std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(40));
+            drop(writer);
+        });
+        let mut output = Vec::new();
+        serve(&Spin, reader, &mut output).unwrap();
+        let text = String::from_utf8(output).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    const START: &str =
+        r#"{"id":1,"type":"start","role":"workload","params":{},"dir":"/","seed":1}"#;
+
+    #[test]
+    fn a_whole_invocation_is_answered_line_by_line() {
+        let replies = talk(&format!(
+            "{}\n{START}\n{}\n{}\n{}\n",
+            r#"{"id":0,"type":"hello","protocol":1,"max_line":100}"#,
+            r#"{"id":2,"type":"calibrate","target_ns":1000000}"#,
+            r#"{"id":3,"type":"sample","iterations":[100,110,90]}"#,
+            r#"{"id":4,"type":"stop"}"#,
+        ));
+        assert_eq!(replies[0]["type"], "hello");
+        assert_eq!(replies[1]["type"], "ready");
+        let k = replies[2]["iterations"].as_u64().unwrap();
+        assert!((500..=1100).contains(&k), "1 ms of 1 µs iterations: {k}");
+        assert_eq!(replies[3]["iterations"], serde_json::json!([100, 110, 90]));
+        assert!(replies[3]["elapsed_ns"][0].as_u64().unwrap() >= 100_000);
+        assert!(replies[3]["usage"]["user_ns"].is_u64());
+        assert_eq!(replies[4]["type"], "done");
+        assert!(replies.iter().zip(0..).all(|(reply, id)| reply["id"] == id));
+    }
+
+    #[test]
+    fn a_stream_gives_a_sample_an_interval_and_then_done() {
+        let replies = talk(&format!(
+            "{START}\n{}\n",
+            r#"{"id":2,"type":"stream","interval_ns":5000000,"duration_ns":22000000}"#
+        ));
+        let samples = replies.iter().filter(|reply| reply["type"] == "samples").count();
+        assert!((1..=5).contains(&samples), "{replies:?}");
+        assert_eq!(replies.last().unwrap()["type"], "done");
+    }
+
+    #[test]
+    fn work_before_start_and_empty_batches_fail_with_a_reason() {
+        let replies = talk("{\"id\":1,\"type\":\"sample\",\"iterations\":[1]}\n");
+        assert_eq!(replies[0]["why"], "not started");
+        let replies =
+            talk(&format!("{START}\n{{\"id\":2,\"type\":\"sample\",\"iterations\":[]}}\n"));
+        assert_eq!(replies[1]["type"], "failed");
+    }
+}

@@ -1,0 +1,156 @@
+//! The traits that a built-in workload implements.
+
+use std::fmt;
+
+use plumb_model::{Description, Ready};
+
+use crate::{Batch, Start};
+
+/// A program that exercises one part of the system.
+pub trait Workload: Sync {
+    /// What it is: id, parameters, metrics.
+    fn describe(&self) -> Description;
+
+    /// Its one-page manual, in Markdown.
+    fn manual(&self) -> &'static str;
+
+    /// Sets up one invocation; untimed.
+    ///
+    /// # Errors
+    /// [`StartError::Unsupported`] when it can't run here, [`StartError::Failed`] for anything else.
+    fn start(&self, start: &Start) -> Result<Started, StartError>;
+
+    /// Starts the far end of an invocation (role `server`). What it needs to live is in the returned
+    /// [`Held`]; addresses go into `Ready::endpoints`.
+    ///
+    /// # Errors
+    /// As for [`Workload::start`].
+    fn start_server(&self, _start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        Err(StartError::Failed("this workload has no server".into()))
+    }
+
+    /// Lays out what invocations share: once per key and run, untimed.
+    ///
+    /// # Errors
+    /// As for [`Workload::start`].
+    fn prepare(&self, _start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        Err(StartError::Failed("this workload has no fixture".into()))
+    }
+}
+
+/// A workload that is ready to be measured.
+pub struct Started {
+    /// What does the work.
+    pub instance: Box<dyn Instance>,
+    /// What the reader should know: work per iteration, versions, notes, flags.
+    pub ready: Ready,
+}
+
+/// Something that lives until it is cleaned: a server, a fixture. Dropping it ends it, too.
+pub trait Held {
+    /// Ends it and removes what it left.
+    ///
+    /// # Errors
+    /// When something could not be removed.
+    fn clean(self: Box<Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Held for () {}
+
+/// One invocation, set up.
+pub trait Instance {
+    /// Does the work of `iterations` iterations. The caller reads the clock just before and just
+    /// after: nothing here may allocate, log, or wait for anything but the work itself.
+    ///
+    /// # Errors
+    /// When the work went wrong; the invocation then fails.
+    fn run(&mut self, iterations: u64) -> Result<(), Failure>;
+
+    /// Checks the results of the batch just taken; untimed. An optimiser that deleted the work, or a
+    /// system that did it wrongly, must be found here.
+    ///
+    /// # Errors
+    /// When a result is wrong.
+    fn verify(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Names of the metrics that [`Instance::values`] reports with every sample, in its order.
+    fn value_names(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Writes the reported values of the sample just taken; between samples, so it must be quick.
+    fn values(&mut self, _out: &mut [f64]) {}
+
+    /// Takes one sample per entry of `iterations`, back to back, into preallocated columns. Only
+    /// workloads whose sample is a process, or that time themselves, write their own.
+    ///
+    /// # Errors
+    /// As for [`Instance::run`].
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        batch.take(self, iterations)
+    }
+
+    /// Live helper processes whose CPU time belongs to the work (their /proc/PID/stat is read before
+    /// and after each batch).
+    fn helpers(&self) -> &[u32] {
+        &[]
+    }
+}
+
+/// Why a workload did not start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StartError {
+    /// It can't run here.
+    Unsupported {
+        /// Why not, in one line.
+        why: String,
+        /// What would mend it: a command or a setting.
+        fix: String,
+    },
+    /// It should have worked.
+    Failed(String),
+}
+
+impl StartError {
+    /// It can't run here.
+    #[must_use]
+    pub fn unsupported(why: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::Unsupported { why: why.into(), fix: fix.into() }
+    }
+}
+
+impl From<Failure> for StartError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure.0)
+    }
+}
+
+/// What went wrong while working: what happened, to what, in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure(pub String);
+
+impl Failure {
+    /// A failure of the operating system: `what` was tried.
+    #[must_use]
+    pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Self {
+        Self(format!("{what}: {error}"))
+    }
+
+    /// The failure that `errno` holds: `what` was tried.
+    #[must_use]
+    pub fn last_os_error(what: impl fmt::Display) -> Self {
+        Self::io(what, &std::io::Error::last_os_error())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
