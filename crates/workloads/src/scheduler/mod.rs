@@ -1,0 +1,6 @@
+//! The family `scheduler`.
+
+use plumb_protocol::Workload;
+
+/// The workloads of this family.
+pub const ALL: &[&dyn Workload] = &[];
