@@ -1,1 +1,32 @@
-//! Placeholder while the crate is written.
+//! The mathematics of honest benchmarks, and nothing else: no I/O, no printing, no dependencies.
+//!
+//! # What is here
+//! - [`precision`]: when to stop measuring, and the interval to print (processes as the unit, or one long series).
+//! - [`pairs`]: is B slower than A? Hodges-Lehmann and the exact signed-rank interval on pairs.
+//! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
+//! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
+//! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
+//! - [`distribution`], [`describe`], [`rng`]: the tools under all of these.
+//!
+//! # Rules of the crate
+//! - A function that infers returns an [`Interval`] or the reason why there is none, [`NoInterval`];
+//!   a function that only describes returns `None` where there is nothing to describe.
+//! - NaN and infinities are refused at every entrance.
+//! - Everything random takes an [`rng::Rng`], so that any run can be repeated from its seed.
+//! - The unit of inference is the process; samples inside one process are never taken for independent.
+
+pub mod batch;
+pub mod changes;
+pub mod components;
+pub mod describe;
+pub mod distribution;
+mod interval;
+pub mod long_run;
+pub mod modes;
+pub mod pairs;
+pub mod precision;
+pub mod rng;
+pub mod tail;
+pub mod warmup;
+
+pub use interval::{Interval, NoInterval};

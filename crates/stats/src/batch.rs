@@ -1,0 +1,99 @@
+//! How many calls make one sample: long enough that the clock's resolution and cost vanish, METHOD section 1.1.
+
+use crate::rng::Rng;
+
+/// No batch is shorter than this.
+const SHORTEST_NS: f64 = 20_000.0;
+/// No batch is longer than this, unless one call alone is.
+pub const LONGEST_NS: u64 = 50_000_000;
+/// A batch lasts this many resolutions of the clock, so that rounding is at most .1 %.
+const RESOLUTIONS: f64 = 1000.0;
+/// A batch lasts this many reads of the clock.
+const READS: f64 = 200.0;
+/// By how much the number of calls is varied, so that batches do not fall into step with timer ticks.
+const JITTER: f64 = 0.1;
+
+/// What reading the clock is worth and costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Clock {
+    /// The smallest difference other than zero between two reads, in nanoseconds.
+    pub resolution_ns: f64,
+    /// The median time from one read to the next, in nanoseconds.
+    pub overhead_ns: f64,
+}
+
+/// The shortest batch, in nanoseconds, that this clock measures to within .1 %; at most [`LONGEST_NS`].
+pub fn batch_floor_ns(clock: Clock) -> u64 {
+    let floor = SHORTEST_NS.max(RESOLUTIONS * clock.resolution_ns).max(READS * clock.overhead_ns);
+    (floor.ceil() as u64).min(LONGEST_NS)
+}
+
+/// How many calls last `target_ns`, judged by `iterations` calls that took `elapsed_ns`.
+///
+/// At least 1, and no more than fit into [`LONGEST_NS`] where one call is shorter than that. A time below the clock's
+/// resolution counts as one nanosecond; measure again with the answer.
+pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
+    let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
+    let wanted = (target_ns as f64 / per_call).ceil();
+    let most = (LONGEST_NS as f64 / per_call).floor();
+    (wanted.min(most) as u64).max(1)
+}
+
+/// The number of calls for both sides of a comparison, each given by its (elapsed_ns, iterations): the larger of the
+/// two needs, no more than fit into [`LONGEST_NS`] on the slower side.
+pub fn shared_iterations(one: (u64, u64), other: (u64, u64), target_ns: u64) -> u64 {
+    let need = |(elapsed, iterations)| iterations_for(elapsed, iterations, target_ns);
+    let most = |(elapsed, iterations)| iterations_for(elapsed, iterations, LONGEST_NS);
+    need(one).max(need(other)).min(most(one)).min(most(other))
+}
+
+/// `iterations` varied by up to 10 % either way, at least 1. Use the same draw for both sides of a pair.
+pub fn jitter(iterations: u64, rng: &mut Rng) -> u64 {
+    let factor = 1.0 + JITTER * (2.0 * rng.uniform() - 1.0);
+    ((iterations as f64 * factor).round() as u64).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clock, LONGEST_NS, batch_floor_ns, iterations_for, jitter, shared_iterations};
+    use crate::rng::Rng;
+
+    #[test]
+    fn the_floor_is_the_largest_of_three_needs() {
+        let floor =
+            |resolution_ns, overhead_ns| batch_floor_ns(Clock { resolution_ns, overhead_ns });
+        assert_eq!(floor(1.0, 20.0), 20_000);
+        assert_eq!(floor(100.0, 20.0), 100_000);
+        assert_eq!(floor(1.0, 1000.0), 200_000);
+        assert_eq!(floor(1e6, 1.0), LONGEST_NS);
+    }
+
+    #[test]
+    fn calls_fill_the_target_and_never_fewer_than_one() {
+        assert_eq!(iterations_for(1000, 10, 20_000), 200);
+        assert_eq!(iterations_for(3000, 1, 20_000), 7);
+        assert_eq!(iterations_for(60_000_000, 1, 20_000), 1);
+        assert_eq!(iterations_for(0, 1, 20_000), 20_000);
+        assert_eq!(iterations_for(100, 0, 1000), 10);
+    }
+
+    #[test]
+    fn a_batch_is_capped_at_fifty_milliseconds() {
+        assert_eq!(iterations_for(20_000_000, 1, 1_000_000_000), 2);
+    }
+
+    #[test]
+    fn a_pair_shares_the_larger_need_within_the_cap() {
+        assert_eq!(shared_iterations((1000, 10), (2000, 10), 20_000), 200);
+        assert_eq!(shared_iterations((10, 1), (30_000_000, 1), 20_000), 1);
+    }
+
+    #[test]
+    fn jitter_stays_within_a_tenth_and_moves() {
+        let mut rng = Rng::new(1);
+        let drawn: Vec<u64> = (0..200).map(|_| jitter(1000, &mut rng)).collect();
+        assert!(drawn.iter().all(|k| (900..=1100).contains(k)));
+        assert!(drawn.iter().any(|&k| k < 950) && drawn.iter().any(|&k| k > 1050));
+        assert_eq!(jitter(1, &mut rng), 1);
+    }
+}

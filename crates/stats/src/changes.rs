@@ -1,0 +1,141 @@
+//! Change points by a robust maximal CUSUM ("Huber-max"), METHOD section 1.9.
+//!
+//! Values are scored by how many robust standard deviations they lie from the centre, clipped at 3 so that outliers
+//! cannot make a change; the split with the largest weighted difference of mean scores is the candidate. Its statistic
+//! is compared with critical values simulated from this very code ([`Table::critical`]), raised where neighbouring
+//! values depend on each other.
+
+use std::ops::Range;
+
+use crate::NoInterval;
+use crate::describe::{MAD_TO_SD, finite, lag_one, mean_of, median_of};
+
+mod table;
+
+pub use table::{Alpha, Table};
+
+/// Scores are clipped here.
+const CLIP: f64 = 3.0;
+/// The most autocorrelation that is corrected for.
+const MOST_CORRELATED: f64 = 0.8;
+
+/// The best place to split a series, significant or not.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// The first index after the change.
+    pub at: usize,
+    /// The maximal CUSUM in robust standard deviations.
+    pub statistic: f64,
+    /// Lag-1 autocorrelation of the scores, from 0 to .8, raised by 2/n for its bias.
+    pub correlation: f64,
+}
+
+impl Change {
+    /// Whether the statistic exceeds `critical` after raising it for autocorrelation.
+    pub fn exceeds(&self, critical: f64) -> bool {
+        self.statistic > critical * ((1.0 + self.correlation) / (1.0 - self.correlation)).sqrt()
+    }
+}
+
+/// The best split into two parts of at least `shortest` values each.
+///
+/// `None` where the series is too short for two such parts, constant, or not finite.
+pub fn huber_max(series: &[f64], shortest: usize) -> Option<Change> {
+    let n = series.len();
+    let noise = Noise::of(series)?;
+    if n < 2 * shortest || shortest == 0 || n < 4 {
+        return None;
+    }
+    let first_scale = noise.scale(0.5f64.sqrt(), series.windows(2).map(|pair| pair[1] - pair[0]));
+    let (first, _) = best_split(series, median_of(series), first_scale, shortest);
+    let widen = (n as f64 / (n - 2) as f64).sqrt();
+    let scale = noise.scale(widen, residuals(series, first).into_iter());
+    let (before, after) = series.split_at(first);
+    let longer = if after.len() > before.len() { after } else { before };
+    let (at, cusum) = best_split(series, median_of(longer), scale, shortest);
+    let rest = residuals(series, at);
+    let scale = noise.scale(widen, rest.iter().copied());
+    let scores: Vec<f64> =
+        rest.iter().map(|residual| (residual / scale).clamp(-CLIP, CLIP)).collect();
+    let sd = (scores.iter().map(|score| score * score).sum::<f64>() / (n - 2) as f64).sqrt();
+    let correlation = (lag_one(&scores) + 2.0 / n as f64).clamp(0.0, MOST_CORRELATED);
+    Some(Change { at, statistic: cusum / sd, correlation })
+}
+
+/// Splits a series at its significant changes, and the parts again; the parts in order, without gaps.
+///
+/// # Errors
+/// [`NoInterval::NotFinite`].
+pub fn segments(
+    series: &[f64],
+    table: Table,
+    alpha: Alpha,
+) -> Result<Vec<Range<usize>>, NoInterval> {
+    finite(series)?;
+    let (mut done, mut open) = (Vec::new(), Vec::new());
+    open.push(0..series.len());
+    while let Some(part) = open.pop() {
+        let change = huber_max(&series[part.clone()], table.shortest());
+        match change
+            .filter(|change| table.critical(part.len(), alpha).is_some_and(|c| change.exceeds(c)))
+        {
+            Some(change) => {
+                let split = part.start + change.at;
+                open.extend([split..part.end, part.start..split]);
+            }
+            None => done.push(part),
+        }
+    }
+    Ok(done)
+}
+
+/// The smallest step that a series shows, which stands in for its noise where most values are equal.
+struct Noise {
+    smallest_step: f64,
+}
+
+impl Noise {
+    /// `None` for a constant series, or one that is not finite.
+    fn of(series: &[f64]) -> Option<Self> {
+        finite(series).ok()?;
+        let steps =
+            series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).filter(|&step| step > 0.0);
+        steps.min_by(f64::total_cmp).map(|smallest_step| Self { smallest_step })
+    }
+
+    /// The standard deviation of a normal with these deviations, times `factor`.
+    fn scale(&self, factor: f64, deviations: impl Iterator<Item = f64>) -> f64 {
+        let sizes: Vec<f64> = deviations.map(f64::abs).collect();
+        let scale = MAD_TO_SD * median_of(&sizes) * factor;
+        if scale > 0.0 { scale } else { 0.5 * self.smallest_step }
+    }
+}
+
+/// Where the CUSUM of clipped scores is largest, and how large.
+fn best_split(series: &[f64], centre: f64, scale: f64, shortest: usize) -> (usize, f64) {
+    let scores: Vec<f64> =
+        series.iter().map(|value| ((value - centre) / scale).clamp(-CLIP, CLIP)).collect();
+    let (n, mean) = (series.len(), mean_of(&scores));
+    let mut best = (shortest, 0.0);
+    let mut sum = 0.0;
+    for (index, score) in scores.iter().enumerate().take(n - shortest) {
+        sum += score - mean;
+        let left = index + 1;
+        let weight = (left * (n - left)) as f64 / n as f64;
+        let cusum = sum.abs() / weight.sqrt();
+        if left >= shortest && cusum > best.1 {
+            best = (left, cusum);
+        }
+    }
+    best
+}
+
+/// Each value less the median of its side.
+fn residuals(series: &[f64], split: usize) -> Vec<f64> {
+    let (before, after) = series.split_at(split);
+    let centred = |part: &[f64]| {
+        let centre = median_of(part);
+        part.iter().map(|value| value - centre).collect::<Vec<_>>()
+    };
+    [centred(before), centred(after)].concat()
+}

@@ -1,0 +1,148 @@
+//! Small descriptive statistics. `None` where there is nothing to describe: no values, or one that is not finite.
+
+use crate::NoInterval;
+
+/// Makes a median absolute deviation comparable with a normal's standard deviation: 1 / `normal_quantile(.75)`.
+pub const MAD_TO_SD: f64 = 1.482_602_218_505_602;
+
+/// The middle value, or the mean of the two middle ones.
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// The `q`-quantile, linear between order statistics (type 7 of Hyndman & Fan 1996), for q in [0, 1].
+pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
+    let describable = !values.is_empty() && all_finite(values) && (0.0..=1.0).contains(&q);
+    describable.then(|| quantile_in(&mut values.to_vec(), q))
+}
+
+/// The arithmetic mean.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    let describable = !values.is_empty() && all_finite(values);
+    describable.then(|| mean_of(values))
+}
+
+/// The sample variance (divisor n - 1), in the square of the values' unit; `None` below two values.
+pub fn variance(values: &[f64]) -> Option<f64> {
+    let describable = values.len() > 1 && all_finite(values);
+    describable.then(|| variance_of(values))
+}
+
+/// The median absolute deviation from the median, unscaled; times [`MAD_TO_SD`] it estimates a normal's sd.
+pub fn mad(values: &[f64]) -> Option<f64> {
+    median(values).map(|centre| mad_around(values, centre))
+}
+
+/// Whether no value is NaN or infinite.
+pub fn all_finite(values: &[f64]) -> bool {
+    values.iter().all(|value| value.is_finite())
+}
+
+/// Natural logarithms of times.
+///
+/// # Errors
+/// [`NoInterval::NotFinite`] or [`NoInterval::NotPositive`] where a value has no logarithm.
+pub fn logs(times: &[f64]) -> Result<Vec<f64>, NoInterval> {
+    finite(times)?;
+    if times.iter().any(|&time| time <= 0.0) {
+        return Err(NoInterval::NotPositive);
+    }
+    Ok(times.iter().map(|time| time.ln()).collect())
+}
+
+/// The entrance check of everything that infers.
+pub(crate) fn finite(values: &[f64]) -> Result<(), NoInterval> {
+    if all_finite(values) { Ok(()) } else { Err(NoInterval::NotFinite) }
+}
+
+/// The mean of values that were checked.
+pub(crate) fn mean_of(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The variance of two or more checked values.
+pub(crate) fn variance_of(values: &[f64]) -> f64 {
+    let mean = mean_of(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+}
+
+/// The median of checked values, not empty; allocates a copy.
+pub(crate) fn median_of(values: &[f64]) -> f64 {
+    quantile_in(&mut values.to_vec(), 0.5)
+}
+
+/// The median absolute deviation of checked values from a given centre.
+pub(crate) fn mad_around(values: &[f64], centre: f64) -> f64 {
+    let mut deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
+    quantile_in(&mut deviations, 0.5)
+}
+
+/// The type 7 quantile of checked values, not empty; reorders them.
+pub(crate) fn quantile_in(values: &mut [f64], q: f64) -> f64 {
+    let position = (values.len() - 1) as f64 * q;
+    let (below, share) = (position.floor() as usize, position.fract());
+    let (_, &mut low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
+    if share == 0.0 {
+        return low;
+    }
+    let high = above.iter().copied().fold(f64::INFINITY, f64::min);
+    low + share * (high - low)
+}
+
+/// The `rank`-th smallest of checked values, counted from 1; reorders them.
+pub(crate) fn order_statistic(values: &mut [f64], rank: usize) -> f64 {
+    *values.select_nth_unstable_by(rank - 1, f64::total_cmp).1
+}
+
+/// Lag-1 autocorrelation around the mean; 0 for a constant.
+pub(crate) fn lag_one(values: &[f64]) -> f64 {
+    let mean = mean_of(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    if squares > 0.0 { products / squares } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAD_TO_SD, lag_one, logs, mad, mean, median, quantile, variance};
+    use crate::NoInterval;
+    use crate::distribution::normal_quantile;
+
+    #[test]
+    fn small_samples_by_hand() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(quantile(&[0.0, 10.0], 0.25), Some(2.5));
+        assert_eq!(quantile(&[5.0], 1.0), Some(5.0));
+        assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
+        assert_eq!(variance(&[1.0, 2.0, 6.0]), Some(7.0));
+        assert_eq!(mad(&[1.0, 2.0, 3.0, 4.0, 100.0]), Some(1.0));
+    }
+
+    #[test]
+    fn nothing_to_describe_is_none() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[1.0, f64::NAN]), None);
+        assert_eq!(variance(&[1.0]), None);
+        assert_eq!(quantile(&[1.0], 1.5), None);
+        assert_eq!(mean(&[f64::INFINITY]), None);
+    }
+
+    #[test]
+    fn logs_refuse_what_has_none() {
+        assert_eq!(logs(&[1.0, 0.0]), Err(NoInterval::NotPositive));
+        assert_eq!(logs(&[1.0, f64::NAN]), Err(NoInterval::NotFinite));
+        assert_eq!(logs(&[1.0]), Ok(vec![0.0]));
+    }
+
+    #[test]
+    fn the_constant_of_the_mad_is_the_quartile() {
+        assert!((MAD_TO_SD - 1.0 / normal_quantile(0.75)).abs() < 1e-14);
+    }
+
+    #[test]
+    fn lag_one_of_a_zigzag_is_negative_and_of_a_constant_zero() {
+        assert!(lag_one(&[1.0, -1.0, 1.0, -1.0]) < -0.7);
+        assert_eq!(lag_one(&[2.0; 5]), 0.0);
+    }
+}

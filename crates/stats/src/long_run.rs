@@ -1,0 +1,76 @@
+//! Long-run variance: what a mean really costs when neighbours depend on each other.
+//!
+//! Batch means whose number grows with the series, as Glynn & Whitt (1991) require of a stopping rule: batches are
+//! doubled until their lag-1 correlation is no larger than chance, and what is left of it is corrected for.
+
+use crate::NoInterval;
+use crate::describe::{finite, lag_one, mean_of, variance_of};
+
+/// With fewer batches than this after another doubling, the dependence counts as unresolved.
+const FEWEST_BATCHES: usize = 20;
+/// A lag-1 correlation of b independent batch means exceeds .84/sqrt(b) one time in five.
+const CHANCE: f64 = 0.84;
+/// The largest correlation that is corrected for.
+const MOST_CORRELATED: f64 = 0.9;
+
+/// The long-run variance of a series and what follows from it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LongRun {
+    /// n times the variance of the mean of n values, in the square of the series' unit.
+    pub variance: f64,
+    /// Integrated autocorrelation: long-run variance over plain variance; 1 for independent values.
+    pub tau: f64,
+    /// How many independent values the series is worth: n / max(tau, 1).
+    pub n_eff: f64,
+    /// Degrees of freedom of the variance.
+    pub df: f64,
+    /// Whether the batches became long enough to look independent; if not, `variance` is too small.
+    pub resolved: bool,
+}
+
+/// The long-run variance of a series in time order.
+///
+/// # Errors
+/// [`NoInterval::TooFewSamples`] below two values, [`NoInterval::NotFinite`].
+pub fn long_run(series: &[f64]) -> Result<LongRun, NoInterval> {
+    long_run_with(series, FEWEST_BATCHES)
+}
+
+/// [`long_run`] with another fewest number of batches, for short segments.
+pub(crate) fn long_run_with(series: &[f64], fewest_batches: usize) -> Result<LongRun, NoInterval> {
+    finite(series)?;
+    if series.len() < 2 {
+        return Err(NoInterval::TooFewSamples);
+    }
+    let mut size = 1;
+    loop {
+        let means = batch_means(series, size);
+        let count = means.len();
+        let correlation = lag_one(&means);
+        let resolved = correlation <= CHANCE / (count as f64).sqrt();
+        if resolved || count / 2 < fewest_batches {
+            return Ok(corrected(series, &means, size, correlation, resolved));
+        }
+        size *= 2;
+    }
+}
+
+/// Means of consecutive batches; what does not fill a batch is dropped at the start.
+fn batch_means(series: &[f64], size: usize) -> Vec<f64> {
+    series[series.len() % size..].chunks_exact(size).map(mean_of).collect()
+}
+
+fn corrected(
+    series: &[f64],
+    means: &[f64],
+    size: usize,
+    correlation: f64,
+    resolved: bool,
+) -> LongRun {
+    let (n, count) = (series.len() as f64, means.len() as f64);
+    let left = (correlation + 1.0 / count).clamp(0.0, MOST_CORRELATED);
+    let variance = size as f64 * variance_of(means) * (1.0 + left) / (1.0 - left);
+    let plain = variance_of(series);
+    let tau = if plain > 0.0 { variance / plain } else { 1.0 };
+    LongRun { variance, tau, n_eff: n / tau.max(1.0), df: count - 1.0, resolved }
+}

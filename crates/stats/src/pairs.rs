@@ -1,0 +1,109 @@
+//! Paired comparison: the Hodges-Lehmann estimate and the exact signed-rank interval, METHOD section 1.6.
+//!
+//! A pair is one process of A and one of B, run back to back in an order that a fair coin chose; its value is
+//! ln(statistic of B / statistic of A). The coin makes that value symmetric about 0 when A and B are the same, and on
+//! symmetric values the signed-rank law (Wilcoxon 1945) is exact for any shape of noise. The interval inverts it on
+//! Walsh averages (Hodges & Lehmann 1963).
+
+use crate::describe::{all_finite, finite, order_statistic, quantile_in};
+use crate::distribution::{normal_cdf, two_sided_z};
+use crate::{Interval, NoInterval};
+
+/// With fewer pairs there is an estimate, but no interval.
+pub const FEWEST_PAIRS: usize = 8;
+/// Up to this many pairs the law is exact, above it normal with continuity correction.
+const EXACT_UP_TO: usize = 200;
+
+/// The Hodges-Lehmann estimate of the centre: the median of all averages of two values (a value with itself too).
+///
+/// `None` for no values, or one that is not finite.
+pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
+    let describable = !values.is_empty() && all_finite(values);
+    describable.then(|| quantile_in(&mut walsh_averages(values), 0.5))
+}
+
+/// The rank from below of the Walsh average that bounds an interval of level 1 - `alpha` on `pairs` pairs: the
+/// largest k with P(W <= k - 1) <= alpha/2 under the signed-rank law. 0 where there is none.
+pub fn walsh_rank(pairs: usize, alpha: f64) -> usize {
+    let tail = 0.5 * alpha;
+    if pairs > EXACT_UP_TO {
+        return normal_rank(pairs as f64, alpha);
+    }
+    let mut cumulated = 0.0;
+    signed_rank_law(pairs)
+        .iter()
+        .take_while(|&&probability| {
+            cumulated += probability;
+            cumulated <= tail
+        })
+        .count()
+}
+
+/// P(W <= `sum`) under the signed-rank law of `pairs` pairs without ties.
+pub fn signed_rank_cdf(sum: usize, pairs: usize) -> f64 {
+    if pairs > EXACT_UP_TO {
+        let (mean, sd) = moments(pairs as f64);
+        return normal_cdf((sum as f64 + 0.5 - mean) / sd);
+    }
+    signed_rank_law(pairs).iter().take(sum + 1).sum::<f64>().min(1.0)
+}
+
+/// The Hodges-Lehmann estimate of the log ratio with its exact interval at `level`; `exp` of it is the ratio, above 1
+/// where B is slower.
+///
+/// # Errors
+/// [`NoInterval::TooFewProcesses`] below [`FEWEST_PAIRS`]; [`NoInterval::OutOfRange`] where `level` needs more pairs;
+/// [`NoInterval::AllEqual`] where all values are the same, which is an exact comparison; [`NoInterval::NotFinite`].
+pub fn signed_rank_interval(log_ratios: &[f64], level: f64) -> Result<Interval, NoInterval> {
+    finite(log_ratios)?;
+    let pairs = log_ratios.len();
+    if pairs < FEWEST_PAIRS {
+        return Err(NoInterval::TooFewProcesses { have: pairs, need: FEWEST_PAIRS });
+    }
+    if log_ratios.iter().all(|&value| value == log_ratios[0]) {
+        return Err(NoInterval::AllEqual);
+    }
+    let rank = walsh_rank(pairs, 1.0 - level);
+    if rank == 0 {
+        return Err(NoInterval::OutOfRange);
+    }
+    let mut averages = walsh_averages(log_ratios);
+    let mirrored = averages.len() + 1 - rank;
+    let estimate = quantile_in(&mut averages, 0.5);
+    let low = order_statistic(&mut averages, rank);
+    let high = order_statistic(&mut averages, mirrored);
+    Ok(Interval { estimate, low, high })
+}
+
+/// (y_i + y_j)/2 for all i <= j, unsorted.
+fn walsh_averages(values: &[f64]) -> Vec<f64> {
+    let with_all_from = |i: usize| values[i..].iter().map(move |other| 0.5 * (values[i] + other));
+    (0..values.len()).flat_map(with_all_from).collect()
+}
+
+/// P(W = w) for w = 0, 1, ...: the share of the subsets of {1, ..., pairs} that sum to w.
+fn signed_rank_law(pairs: usize) -> Vec<f64> {
+    let mut law = vec![0.0; pairs * (pairs + 1) / 2 + 1];
+    law[0] = 1.0;
+    let mut largest = 0;
+    for rank in 1..=pairs {
+        largest += rank;
+        for sum in (0..=largest).rev() {
+            let with_rank = if sum >= rank { law[sum - rank] } else { 0.0 };
+            law[sum] = 0.5 * (law[sum] + with_rank);
+        }
+    }
+    law
+}
+
+/// Mean and standard deviation of the signed-rank sum.
+fn moments(pairs: f64) -> (f64, f64) {
+    let mean = pairs * (pairs + 1.0) / 4.0;
+    (mean, (mean * (2.0 * pairs + 1.0) / 6.0).sqrt())
+}
+
+/// The rank by the normal law: P(W <= k - 1) is the law at k - 1/2.
+fn normal_rank(pairs: f64, alpha: f64) -> usize {
+    let (mean, sd) = moments(pairs);
+    (mean + 0.5 - two_sided_z(1.0 - alpha) * sd).floor().max(0.0) as usize
+}
