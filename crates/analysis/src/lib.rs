@@ -1,1 +1,29 @@
-//! Placeholder while the crate is written.
+//! From a record to what it says: pure functions, repeatable from the store, versioned.
+//!
+//! [`summarise`] reads a [`plumb_model::RunRecord`] and finds an estimate with its interval for every
+//! metric of every point, how threads scale, how later points compare with the first, what could not
+//! be measured, and the reasons to distrust all of it. Intervals come from `plumb-stats`, the same
+//! functions that the engine's strategies stop by, so that the two cannot disagree.
+
+mod against;
+mod estimate;
+mod evidence;
+mod faults;
+mod finding;
+mod rules;
+mod scaling;
+mod summarise;
+
+pub use against::MARGIN;
+pub use finding::{
+    Comparison, CpuShares, Ends, Estimate, Failure, Finding, PointFacts, RunFacts, RunFinding,
+    Scaling, Setting, Unsupported, Verdict,
+};
+pub use summarise::{point_facts, summarise};
+
+/// Rises whenever the same record gives another finding.
+pub const METHOD_VERSION: u32 = 1;
+
+/// Level of every interval that is printed. The looks at which a strategy stops have the level
+/// [`plumb_stats::precision::PER_LOOK_LEVEL`], which leaves this for the interval that was kept.
+pub const CONFIDENCE: f64 = 0.95;

@@ -1,0 +1,104 @@
+//! Medians with intervals, from samples grouped by process.
+
+use plumb_stats::describe::median;
+use plumb_stats::precision::{PER_LOOK_LEVEL, clustered_quantile, serial_quantile};
+use plumb_stats::{Interval, NoInterval};
+
+use crate::{Ends, Estimate};
+
+/// An estimate and the number of independent samples that it rests on.
+pub(crate) struct Estimated {
+    pub(crate) estimate: Estimate,
+    pub(crate) n_eff: Option<f64>,
+}
+
+/// The median over processes. None without samples, or with one that is no number.
+///
+/// One process with many samples gets the interval of a single series (METHOD 1.3, mode S); more
+/// processes get the interval over processes (mode P). A lone sample a process is never a series.
+pub(crate) fn median_of_processes(processes: &[&[f64]]) -> Option<Estimated> {
+    let pool = processes.concat();
+    let value = median(&pool)?;
+    let (interval, n_eff) = match processes {
+        [series] if series.len() > 1 => match serial_quantile(series, 0.5, PER_LOOK_LEVEL) {
+            Ok(serial) => (Ok(serial.interval), Some(serial.n_eff)),
+            Err(reason) => (Err(reason), None),
+        },
+        _ => (clustered_quantile(processes, 0.5, PER_LOOK_LEVEL), worth(processes, value)),
+    };
+    Some(Estimated { estimate: estimate(value, interval), n_eff })
+}
+
+/// Joins a value with its interval or the reason why there is none.
+pub(crate) fn estimate(value: f64, interval: Result<Interval, NoInterval>) -> Estimate {
+    let interval = match interval {
+        Ok(found) => Ok(Ends { low: found.low, high: found.high }),
+        Err(reason) => Err(reason.to_string()),
+    };
+    Estimate { value, interval }
+}
+
+/// How many independent samples the pool is worth for its median: what processes explain of the
+/// share of samples below it is paid for.
+#[expect(clippy::cast_precision_loss, reason = "sample counts stay far below 2^53")]
+fn worth(processes: &[&[f64]], median: f64) -> Option<f64> {
+    let count = processes.len() as f64;
+    let n: f64 = processes.iter().map(|samples| samples.len() as f64).sum();
+    if processes.len() < 2 {
+        return None;
+    }
+    let squares: f64 = processes.iter().map(|samples| excess_below(samples, median).powi(2)).sum();
+    let clustered = count / (count - 1.0) * squares;
+    let independent = n / 4.0;
+    Some(if clustered > independent { n * independent / clustered } else { n })
+}
+
+/// How many more samples than half lie below; ties count half.
+fn excess_below(samples: &[f64], median: f64) -> f64 {
+    samples
+        .iter()
+        .map(|&x| {
+            if x < median {
+                0.5
+            } else if x > median {
+                -0.5
+            } else {
+                0.0
+            }
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{median_of_processes, worth};
+
+    #[test]
+    fn nothing_and_nonsense_give_no_estimate() {
+        assert!(median_of_processes(&[]).is_none());
+        assert!(median_of_processes(&[&[]]).is_none());
+        assert!(median_of_processes(&[&[1.0, f64::NAN]]).is_none());
+    }
+
+    #[test]
+    fn few_processes_keep_the_estimate_and_say_why_there_is_no_interval() {
+        let found = median_of_processes(&[&[1.0, 2.0], &[3.0, 4.0]]).unwrap().estimate;
+        assert!((found.value - 2.5).abs() < 1e-12);
+        assert_eq!(found.interval.unwrap_err(), "too few processes: 2, needs 6");
+    }
+
+    #[test]
+    fn samples_that_only_repeat_their_process_are_worth_one_each() {
+        let (low, high) = ([1.0; 10], [2.0; 10]);
+        let processes: Vec<&[f64]> = vec![&low, &high, &low, &high, &low, &high, &low, &high];
+        let n_eff = worth(&processes, 1.5).unwrap();
+        assert!((7.0..=8.0).contains(&n_eff), "{n_eff}");
+    }
+
+    #[test]
+    fn a_long_single_process_is_a_series() {
+        let series: Vec<f64> = (0..400_u32).map(|i| f64::from(i * 7919 % 101)).collect();
+        let found = median_of_processes(&[&series]).unwrap();
+        assert!(found.estimate.interval.is_ok() && found.n_eff.is_some());
+    }
+}

@@ -1,0 +1,156 @@
+//! The part of a record that one point's findings rest on.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{
+    ClockSource, Decision, InvocationRecord, Metric, PlannedPoint, RunRecord, SampleIs, Usage,
+};
+
+use crate::CpuShares;
+
+/// One point on one target: its good invocations and what was decided about it.
+pub(crate) struct Evidence<'a> {
+    pub(crate) index: usize,
+    pub(crate) planned: &'a PlannedPoint,
+    pub(crate) target: usize,
+    pub(crate) invocations: Vec<&'a InvocationRecord>,
+    pub(crate) decisions: Vec<&'a Decision>,
+}
+
+impl<'a> Evidence<'a> {
+    /// The evidence of every point, a part for each target on which it was measured well.
+    pub(crate) fn of(record: &'a RunRecord) -> Vec<Self> {
+        let points = record.plan.points.iter().enumerate();
+        points.flat_map(|(index, planned)| Self::of_point(record, index, planned)).collect()
+    }
+
+    fn of_point(record: &'a RunRecord, index: usize, planned: &'a PlannedPoint) -> Vec<Self> {
+        let mut by_target: BTreeMap<u32, Vec<&InvocationRecord>> = BTreeMap::new();
+        for invocation in record.good_invocations(index) {
+            by_target.entry(invocation.target).or_default().push(invocation);
+        }
+        let decisions: Vec<_> = record.decisions.iter().filter(|d| d.point == index).collect();
+        by_target
+            .into_iter()
+            .map(|(target, invocations)| Self {
+                index,
+                planned,
+                target: target as usize,
+                invocations,
+                decisions: decisions.clone(),
+            })
+            .collect()
+    }
+
+    /// Whether a sample is a process of its own.
+    pub(crate) fn samples_are_processes(&self) -> bool {
+        self.planned.description.sample_is == SampleIs::Process
+    }
+
+    /// The steady values of a metric, an entry an independent process, in order. None when the
+    /// samples do not carry it.
+    pub(crate) fn processes(&self, metric: &Metric) -> Option<Vec<Vec<f64>>> {
+        let steady: Vec<_> = self.invocations.iter().filter_map(|i| steady(i, metric)).collect();
+        if steady.iter().all(Vec::is_empty) {
+            return None;
+        }
+        if self.samples_are_processes() {
+            return Some(steady.into_iter().flatten().map(|value| vec![value]).collect());
+        }
+        Some(steady.into_iter().filter(|values| !values.is_empty()).collect())
+    }
+
+    /// Samples left out as warm-up.
+    pub(crate) fn discarded(&self) -> usize {
+        self.invocations.iter().map(|invocation| invocation.steady_start()).sum()
+    }
+
+    /// How many invocations have each class of warm-up.
+    pub(crate) fn warmups(&self) -> BTreeMap<&'a str, usize> {
+        let mut classes = BTreeMap::new();
+        for end in self.invocations.iter().filter_map(|invocation| invocation.end.as_ref()) {
+            if !end.warmup.is_empty() {
+                *classes.entry(end.warmup.as_str()).or_default() += 1;
+            }
+        }
+        classes
+    }
+
+    /// The class of most invocations; empty when no invocation has one.
+    pub(crate) fn warmup(&self) -> String {
+        let classes = self.warmups();
+        let most = classes.into_iter().max_by_key(|&(_, count)| count);
+        most.map_or_else(String::new, |(class, _)| class.to_owned())
+    }
+
+    /// Why the strategy stopped.
+    pub(crate) fn stop(&self) -> Option<String> {
+        self.decisions.iter().rev().find_map(|decision| decision.stop.clone())
+    }
+
+    /// The relative half-width that the strategy wanted.
+    pub(crate) fn wanted(&self) -> Option<f64> {
+        self.decisions.iter().rev().find_map(|decision| decision.wanted)
+    }
+
+    /// Resource use over all batches, as shares of their wall time.
+    pub(crate) fn cpu(&self) -> Option<CpuShares> {
+        let batches = || self.invocations.iter().flat_map(|invocation| &invocation.usage);
+        let sum = |field: fn(&Usage) -> u64| seconds(batches().map(field).sum());
+        let wall = sum(|usage| usage.wall_ns);
+        (wall > 0.0).then(|| CpuShares {
+            user: sum(|usage| usage.user_ns) / wall,
+            system: sum(|usage| usage.system_ns) / wall,
+            iowait: sum(|usage| usage.iowait_ns) / wall,
+        })
+    }
+
+    /// Largest peak of resident memory of a worker, in bytes.
+    pub(crate) fn peak_memory_bytes(&self) -> Option<u64> {
+        let ends = self.invocations.iter().filter_map(|invocation| invocation.end.as_ref());
+        ends.map(|end| end.peak_memory_bytes).max().filter(|&bytes| bytes > 0)
+    }
+
+    /// The clock of the first invocation that names one.
+    pub(crate) fn clock(&self) -> Option<ClockSource> {
+        self.invocations.iter().find_map(|invocation| invocation.ready.clock.clone())
+    }
+
+    /// Versions of the components that do the work; where they changed within the run, all of them.
+    pub(crate) fn versions(&self) -> BTreeMap<String, String> {
+        let mut versions: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (name, version) in self.invocations.iter().flat_map(|i| &i.ready.versions) {
+            let seen = versions.entry(name.clone()).or_default();
+            if !seen.contains(&version.as_str()) {
+                seen.push(version);
+            }
+        }
+        versions.into_iter().map(|(name, seen)| (name, seen.join(", "))).collect()
+    }
+
+    /// The workload's remarks, each once.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for note in self.invocations.iter().flat_map(|invocation| &invocation.ready.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        notes
+    }
+}
+
+/// The steady values of a metric in one invocation.
+pub(crate) fn steady(invocation: &InvocationRecord, metric: &Metric) -> Option<Vec<f64>> {
+    let work = invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
+    let mut values = invocation.samples.metric(metric, work)?;
+    Some(values.split_off(invocation.steady_start().min(values.len())))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "shares need no more than 53 bits of a nanosecond count"
+)]
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 * 1e-9
+}

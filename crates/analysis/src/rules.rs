@@ -1,0 +1,273 @@
+//! The rules that find reasons to distrust. Each looks at one thing and says what it saw.
+
+use plumb_model::{Flag, FlagKind, InvocationRecord, Role, RunRecord};
+use plumb_stats::describe::{median, quantile};
+use plumb_stats::modes::bimodal;
+
+use crate::Finding;
+use crate::evidence::Evidence;
+
+/// Reached over wanted half-width from which on a result is noisy.
+const NOISY_OVER: f64 = 2.0;
+/// Fewest processes in which drift is looked for.
+const FEWEST_FOR_DRIFT: usize = 8;
+/// Standard score of Kendall's count from which on an order is no chance (two-sided 1 %).
+const DRIFT_SCORE: f64 = 2.576;
+/// Smallest relative drift over a run that matters.
+const DRIFT_SIZE: f64 = 0.01;
+/// Share of the invocations without steady state from which on the result is unsteady.
+const UNSTEADY_SHARE: f64 = 0.2;
+/// Cost of reading the clock over the length of a sample from which on it is said.
+const OVERHEAD_SHARE: f64 = 0.001;
+/// Between two looks at both clocks they may differ by this much, in seconds.
+const CLOCKS_AGREE: f64 = 1.0;
+/// From the last sample to the end of a run at most this much passes, in seconds.
+const LONGEST_END: f64 = 120.0;
+
+/// Reasons to distrust one metric of one point: the workers' own, then this page's.
+pub(crate) fn of_result(evidence: &Evidence, finding: &Finding) -> Vec<Flag> {
+    let mut flags = worker_flags(evidence);
+    let rules = [
+        capped(evidence),
+        imprecise(finding),
+        drift(finding),
+        two_modes(finding),
+        single_process(evidence, finding),
+        unsteady(evidence),
+        overhead(evidence),
+        resumed(evidence),
+    ];
+    for flag in rules.into_iter().flatten() {
+        add(&mut flags, flag);
+    }
+    flags
+}
+
+/// Reasons to distrust the whole run.
+pub(crate) fn of_run(record: &RunRecord) -> Vec<Flag> {
+    [suspended(record), with_load(record)].into_iter().flatten().collect()
+}
+
+/// Adds a flag; a second reason of the same kind joins the first.
+pub(crate) fn add(flags: &mut Vec<Flag>, flag: Flag) {
+    match flags.iter_mut().find(|known| known.flag == flag.flag) {
+        Some(known) if !known.why.contains(&flag.why) => {
+            known.why = format!("{}; {}", known.why, flag.why);
+        }
+        Some(_) => {}
+        None => flags.push(flag),
+    }
+}
+
+/// What the workers said, each kind once with its first evidence and how many invocations said it.
+fn worker_flags(evidence: &Evidence) -> Vec<Flag> {
+    let mut flags: Vec<(Flag, usize)> = Vec::new();
+    for invocation in &evidence.invocations {
+        let mut seen: Vec<&FlagKind> = Vec::new();
+        for flag in invocation.ready.flags.iter().chain(&invocation.flags) {
+            if seen.contains(&&flag.flag) {
+                continue;
+            }
+            seen.push(&flag.flag);
+            match flags.iter_mut().find(|(known, _)| known.flag == flag.flag) {
+                Some((_, times)) => *times += 1,
+                None => flags.push((flag.clone(), 1)),
+            }
+        }
+    }
+    let all = evidence.invocations.len();
+    flags.into_iter().map(|(flag, times)| counted(flag, times, all)).collect()
+}
+
+fn counted(flag: Flag, times: usize, all: usize) -> Flag {
+    if times == all {
+        return flag;
+    }
+    Flag::new(flag.flag, format!("{} ({times} of {all} invocations)", flag.why))
+}
+
+fn capped(evidence: &Evidence) -> Option<Flag> {
+    evidence.planned.capped.as_ref().map(|why| Flag::new(FlagKind::Capped, why.clone()))
+}
+
+fn imprecise(finding: &Finding) -> Option<Flag> {
+    let (reached, wanted) = (finding.reached?, finding.wanted?);
+    (reached > NOISY_OVER * wanted).then(|| {
+        let why = format!("reached ±{}, wanted ±{}", percent(reached), percent(wanted));
+        Flag::new(FlagKind::Noisy, why)
+    })
+}
+
+/// Kendall's count over the processes in time order: does the level rise or fall as the run goes on?
+fn drift(finding: &Finding) -> Option<Flag> {
+    let medians = &finding.process_medians;
+    if medians.len() < FEWEST_FOR_DRIFT {
+        return None;
+    }
+    let third = medians.len() / 3;
+    let (first, last) = (median(&medians[..third])?, median(&medians[medians.len() - third..])?);
+    let size = (last - first) / first.abs();
+    let drifts = kendall_score(medians).abs() > DRIFT_SCORE && size.abs() > DRIFT_SIZE;
+    (drifts && size.is_finite()).then(|| {
+        let way = if size > 0.0 { "rises" } else { "falls" };
+        let why = format!(
+            "{way} by {} from the first to the last third of the processes",
+            percent(size.abs())
+        );
+        Flag::new(FlagKind::Noisy, why)
+    })
+}
+
+/// Standard score of concordant minus discordant pairs; ties count for neither.
+#[expect(clippy::cast_precision_loss, reason = "numbers of processes are small")]
+fn kendall_score(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let pairs = values.iter().enumerate().flat_map(|(i, early)| {
+        values[i + 1..].iter().map(move |late| match late.total_cmp(early) {
+            std::cmp::Ordering::Greater => 1.0,
+            std::cmp::Ordering::Less => -1.0,
+            std::cmp::Ordering::Equal => 0.0,
+        })
+    });
+    let count: f64 = pairs.sum();
+    let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
+    if deviation > 0.0 { (count.abs() - 1.0).max(0.0).copysign(count) / deviation } else { 0.0 }
+}
+
+fn two_modes(finding: &Finding) -> Option<Flag> {
+    let modes = bimodal(&finding.process_medians)?;
+    let apart = (modes.high - modes.low) / modes.low.abs();
+    let share = percent(modes.share_high);
+    let why = if apart.is_finite() {
+        format!("{share} of the processes lie {} above the others", percent(apart))
+    } else {
+        format!("{share} of the processes lie above the others")
+    };
+    Some(Flag::new(FlagKind::Bimodal, why))
+}
+
+fn single_process(evidence: &Evidence, finding: &Finding) -> Option<Flag> {
+    (finding.invocations == 1 && !evidence.samples_are_processes()).then(|| {
+        Flag::new(FlagKind::SingleProcess, "one process: layout and regime were not sampled")
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of processes are small")]
+fn unsteady(evidence: &Evidence) -> Option<Flag> {
+    let classes = evidence.warmups();
+    let count = |class| classes.get(class).copied().unwrap_or(0);
+    let (unsteady, all) = (count("unsteady") + count("trend"), evidence.invocations.len());
+    (unsteady as f64 > UNSTEADY_SHARE * all as f64).then(|| {
+        let why = format!("no steady state in {unsteady} of {all} invocations");
+        Flag::new(FlagKind::Unsteady, why)
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of one sample")]
+fn overhead(evidence: &Evidence) -> Option<Flag> {
+    let clock = evidence.clock()?;
+    let elapsed: Vec<f64> = evidence.invocations.iter().flat_map(|i| lengths(i)).collect();
+    let share = clock.overhead_ns as f64 / median(&elapsed)?;
+    (share > OVERHEAD_SHARE && share.is_finite()).then(|| {
+        let why = format!(
+            "one reading of the clock takes {} ns, {} of a sample",
+            clock.overhead_ns,
+            percent(share)
+        );
+        Flag::new(FlagKind::Overhead, why)
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of one sample")]
+fn lengths(invocation: &InvocationRecord) -> impl Iterator<Item = f64> {
+    invocation.samples.elapsed_ns.iter().skip(invocation.steady_start()).map(|&ns| ns as f64)
+}
+
+fn resumed(evidence: &Evidence) -> Option<Flag> {
+    let mut segments: Vec<u32> = evidence.invocations.iter().map(|i| i.segment).collect();
+    segments.sort_unstable();
+    segments.dedup();
+    (segments.len() > 1).then(|| {
+        let why = format!("measured in {} stretches with interruptions between", segments.len());
+        Flag::new(FlagKind::Resumed, why)
+    })
+}
+
+fn with_load(record: &RunRecord) -> Option<Flag> {
+    let loads = loads(record);
+    (!loads.is_empty()).then(|| {
+        Flag::new(FlagKind::WithLoad, format!("ran beside {} on purpose", loads.join(", ")))
+    })
+}
+
+/// The loads that ran beside on purpose.
+pub(crate) fn loads(record: &RunRecord) -> Vec<String> {
+    let companions = record.plan.companions.iter();
+    companions.filter(|c| c.role == Role::Load).map(|c| c.point.name()).collect()
+}
+
+/// Wall clock and monotonic clock run apart while a machine is suspended or its clock is stepped.
+fn suspended(record: &RunRecord) -> Option<Flag> {
+    let between = record.segments.windows(2).find_map(|pair| {
+        let [before, after] = pair else { return None };
+        if before.owner.boot_id != after.owner.boot_id {
+            return None;
+        }
+        let wall = signed_seconds(before.started_unix_ns, after.started_unix_ns);
+        let gap = wall - unsigned_seconds(before.monotonic_ns, after.monotonic_ns);
+        (gap.abs() > CLOCKS_AGREE).then_some(gap)
+    });
+    let gap = between.or_else(|| end_gap(record))?;
+    let why = if gap > 0.0 {
+        format!("the wall clock went on for {gap:.0} s that the monotonic clock did not count")
+    } else {
+        format!("the wall clock was set back by {:.0} s", -gap)
+    };
+    Some(Flag::new(FlagKind::Suspended, why))
+}
+
+/// The gap between the clocks in the last segment, where only the last sample tells monotonic time.
+fn end_gap(record: &RunRecord) -> Option<f64> {
+    let segment = record.segments.last()?;
+    let last = record
+        .invocations
+        .iter()
+        .filter(|i| i.segment == segment.segment && i.target == 0)
+        .filter(|i| i.ready.clock.as_ref().is_none_or(|clock| clock.id == "monotonic"))
+        .filter_map(|i| {
+            Some(i.samples.start_ns.last()?.saturating_add(*i.samples.elapsed_ns.last()?))
+        })
+        .max()?;
+    let wall = signed_seconds(segment.started_unix_ns, record.ended_unix_ns?);
+    let gap = wall - unsigned_seconds(segment.monotonic_ns, last);
+    (gap > LONGEST_END || gap < -CLOCKS_AGREE).then_some(gap)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "gaps of seconds are looked for, not nanoseconds")]
+fn signed_seconds(from: i64, to: i64) -> f64 {
+    to.saturating_sub(from) as f64 * 1e-9
+}
+
+#[expect(clippy::cast_precision_loss, reason = "gaps of seconds are looked for, not nanoseconds")]
+fn unsigned_seconds(from: u64, to: u64) -> f64 {
+    to.saturating_sub(from) as f64 * 1e-9
+}
+
+/// Evenly spaced quantiles, sorted; all values where they are few.
+pub(crate) fn thin(values: &[f64], most: usize) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    if sorted.len() <= most || most < 2 {
+        return sorted;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred quantiles")]
+    let at = |i: usize| quantile(&sorted, i as f64 / (most - 1) as f64);
+    (0..most).filter_map(at).collect()
+}
+
+/// A share as people write it, with two significant digits.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals = if percent >= 9.95 { 0 } else { 1 };
+    format!("{percent:.decimals$} %")
+}

@@ -1,0 +1,148 @@
+//! A run's record, summarised.
+
+use plumb_model::{Goal, Metric, ParameterType, PlannedPoint, RunRecord, Value};
+use plumb_stats::describe::median;
+
+use crate::estimate::median_of_processes;
+use crate::evidence::Evidence;
+use crate::{
+    CONFIDENCE, Finding, METHOD_VERSION, PointFacts, RunFacts, RunFinding, Setting, against,
+    faults, rules, scaling,
+};
+
+/// Most quantiles of the steady samples that are kept for sketches.
+const THINNED: usize = 256;
+
+/// What a run's record says. Samples of invocations that did not end well never count.
+#[must_use]
+pub fn summarise(record: &RunRecord) -> RunFinding {
+    let run_flags = rules::of_run(record);
+    let mut results: Vec<Finding> =
+        Evidence::of(record).iter().flat_map(|e| of_point(e, record)).collect();
+    for flag in &run_flags {
+        results.iter_mut().for_each(|finding| rules::add(&mut finding.flags, flag.clone()));
+    }
+    RunFinding {
+        method: METHOD_VERSION,
+        run: run_facts(record),
+        targets: record.targets.clone(),
+        scaling: scaling::scaling(&results),
+        results,
+        against_first: against::against_first(record),
+        unsupported: faults::unsupported(record),
+        failed: faults::failed(record),
+        not_reached: faults::not_reached(record),
+        flags: run_flags,
+    }
+}
+
+fn run_facts(record: &RunRecord) -> RunFacts {
+    RunFacts {
+        id: record.run,
+        started_unix_ns: record.started_unix_ns,
+        ended_unix_ns: record.ended_unix_ns,
+        status: record.status,
+        suite: record.plan.suite.clone(),
+        labels: record.plan.labels.clone(),
+        seed: record.plan.seed,
+        plumb: record.plumb.clone(),
+        command: record.command.clone(),
+        dir: record.plan.dir.clone(),
+        goal: record.plan.goal,
+        budget_ns: record.plan.budget_ns,
+        segments: record.segments.len(),
+        loads: rules::loads(record),
+    }
+}
+
+/// A point as people know it.
+#[must_use]
+pub fn point_facts(index: usize, planned: &PlannedPoint) -> PointFacts {
+    PointFacts {
+        index,
+        workload: planned.point.workload.clone(),
+        version: planned.description.version,
+        key: planned.point.key.clone(),
+        name: planned.name(),
+        titled: planned.title.is_some(),
+        settings: planned.point.settings.clone(),
+        parameters: parameters(planned),
+    }
+}
+
+fn parameters(planned: &PlannedPoint) -> Vec<Setting> {
+    let key = format!(",{}", planned.point.key);
+    let shown = planned.description.parameters.iter().filter(|p| p.kind != ParameterType::Path);
+    shown
+        .filter_map(|parameter| {
+            let value = match (parameter.kind, planned.point.settings.get(&parameter.name)?) {
+                (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
+                (_, value) => value.to_string(),
+            };
+            Some(Setting {
+                name: parameter.name.clone(),
+                value,
+                kind: parameter.kind,
+                default: !key.contains(&format!(",{}=", parameter.name)),
+            })
+        })
+        .collect()
+}
+
+fn of_point(evidence: &Evidence, record: &RunRecord) -> Vec<Finding> {
+    let metrics = evidence.planned.description.metrics.iter().enumerate();
+    metrics.filter_map(|(i, metric)| of_metric(evidence, record, metric, i == 0)).collect()
+}
+
+/// The finding of one metric. None when the samples do not carry it, or one value is no number.
+fn of_metric(
+    evidence: &Evidence,
+    record: &RunRecord,
+    metric: &Metric,
+    primary: bool,
+) -> Option<Finding> {
+    let processes = evidence.processes(metric)?;
+    let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
+    let found = median_of_processes(&slices)?;
+    let pool = slices.concat();
+    let description = &evidence.planned.description;
+    let mut finding = Finding {
+        series: evidence.planned.point.series(&metric.name),
+        point: point_facts(evidence.index, evidence.planned),
+        metric: metric.name.clone(),
+        summary: metric.summary.clone(),
+        unit: metric.unit.clone(),
+        better: metric.better,
+        primary,
+        statistic: "median".to_owned(),
+        reached: found.estimate.relative_half_width(),
+        estimate: found.estimate,
+        confidence: CONFIDENCE,
+        invocations: processes.len(),
+        samples: pool.len(),
+        n_eff: found.n_eff,
+        sample_is: description.sample_is,
+        warmup: evidence.warmup(),
+        discarded: evidence.discarded(),
+        stop: evidence.stop(),
+        wanted: primary.then(|| evidence.wanted().or(wanted(record))).flatten(),
+        target: evidence.target,
+        cpu: evidence.cpu(),
+        peak_memory_bytes: evidence.peak_memory_bytes(),
+        clock: evidence.clock(),
+        process_medians: slices.iter().filter_map(|values| median(values)).collect(),
+        distribution: rules::thin(&pool, THINNED),
+        versions: evidence.versions(),
+        notes: evidence.notes(),
+        flags: Vec::new(),
+    };
+    finding.flags = rules::of_result(evidence, &finding);
+    Some(finding)
+}
+
+fn wanted(record: &RunRecord) -> Option<f64> {
+    match record.plan.goal {
+        Goal::Precision { relative } => Some(relative),
+        Goal::Fixed { .. } => None,
+    }
+}
