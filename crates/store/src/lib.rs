@@ -1,1 +1,17 @@
-//! Placeholder while the crate is written.
+//! The store: events in, records out.
+//!
+//! A [`Writer`] listens to the engine and has committed every batch before it returns, so that
+//! `kill -9` loses nothing that was acknowledged. A [`Store`] gives records back, names runs,
+//! tells how it is, and merges another store. The file is SQLite; `docs/store.md` documents its
+//! tables and views. [`Backend`] is what another database would have to do.
+
+mod backend;
+mod error;
+mod names;
+mod owner;
+mod sqlite;
+
+pub use backend::{Backend, RunSummary};
+pub use error::{Error, ErrorKind};
+pub use names::short;
+pub use sqlite::{MergeReport, Store, StoreInfo, Writer, info};

@@ -1,0 +1,277 @@
+//! What can go wrong with a store, each with what to try.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+use thiserror::Error;
+
+/// Trouble with a store or with the name of a run in it.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such file.
+    #[error("no store at `{}`; `plumb run` makes one, or name another file", path.display())]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// The file is something else.
+    #[error("`{}` is not a plumb store: {why}; name another file", path.display())]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        why: String,
+    },
+    /// The file was damaged.
+    #[error(
+        "the store `{path}` is damaged: {what}; restore a copy of it, or save what can be read \
+         with `sqlite3 '{path}' .recover | sqlite3 saved.db`", path = path.display()
+    )]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong in it.
+        what: String,
+    },
+    /// A newer plumb wrote the file.
+    #[error(
+        "the store `{}` has schema {found}, this plumb knows {known}; use a newer plumb, or name \
+         another file", path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The newest that this plumb knows.
+        known: i64,
+    },
+    /// An older plumb wrote the file, and it was to be read only.
+    #[error(
+        "the store `{}` has schema {found}, this plumb knows {known} and may only read it; open it \
+         once for writing (`plumb run`), or import it into another store", path.display()
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The newest that this plumb knows.
+        known: i64,
+    },
+    /// Another process did not let go of the file.
+    #[error(
+        "the store `{path}` is locked by another process; end what holds it (`fuser {path}` names \
+         it) and try again", path = path.display()
+    )]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no space left.
+    #[error(
+        "no space for the store `{}`: {why}; what was stored before is safe: free some space, \
+         then `plumb run --resume`", path.display()
+    )]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// What the database or the filesystem said.
+        why: String,
+    },
+    /// The file cannot be made or written.
+    #[error(
+        "cannot write the store `{}`: {why}; check its permissions, or name another file",
+        path.display()
+    )]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// What the database or the filesystem said.
+        why: String,
+    },
+    /// Reading or writing the file failed.
+    #[error("cannot use the store `{}`: {why}; check the disk and the system log", path.display())]
+    Failed {
+        /// The file.
+        path: PathBuf,
+        /// What the database or the filesystem said.
+        why: String,
+    },
+    /// The other store went on changing while it was read.
+    #[error(
+        "`{}` was written while it was read, nothing was imported; try again when the run there \
+         has ended", path.display()
+    )]
+    Changing {
+        /// The other file.
+        path: PathBuf,
+    },
+    /// Two stores disagree on the same thing.
+    #[error(
+        "`{}` contradicts this store, nothing was imported: {what}; one of the two was changed by \
+         hand or is damaged", path.display()
+    )]
+    Contradiction {
+        /// The other file.
+        path: PathBuf,
+        /// Where they disagree.
+        what: String,
+    },
+    /// No run has this name.
+    #[error("no run `{wanted}`{}", hint(nearest.as_deref()))]
+    NoSuchRun {
+        /// The name as it was given.
+        wanted: String,
+        /// The name of a run that looks most like it.
+        nearest: Option<String>,
+    },
+    /// Several runs begin like this.
+    #[error("`{prefix}` could be {}; give more digits", matches.join(" or "))]
+    Ambiguous {
+        /// The name as it was given.
+        prefix: String,
+        /// The short ids of the runs.
+        matches: Vec<String>,
+    },
+    /// The name is that of something else.
+    #[error("`{wanted}` is no run: {why}; try `last`, an id or a label `k=v`")]
+    NotARun {
+        /// The name as it was given.
+        wanted: String,
+        /// What it is.
+        why: String,
+    },
+    /// Events that contradict each other.
+    #[error("the store was told what cannot be: {0}; this is a bug in plumb, please report it")]
+    Invalid(String),
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(name) => format!("; the nearest is `{name}`"),
+        None => "; the store holds no runs yet, `plumb run` makes one".to_owned(),
+    }
+}
+
+/// What kind of trouble it is; the command line gives each its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The store or its file: exit code 6.
+    Store,
+    /// A name that the user gave: exit code 2.
+    Name,
+    /// Events that no engine should send: a bug, exit code 70.
+    Bug,
+}
+
+impl Error {
+    /// What kind of trouble it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoSuchRun { .. } | Self::Ambiguous { .. } | Self::NotARun { .. } => {
+                ErrorKind::Name
+            }
+            Self::Invalid(_) => ErrorKind::Bug,
+            _ => ErrorKind::Store,
+        }
+    }
+
+    /// Gives trouble inside the database the path and the advice that a person needs.
+    pub(crate) fn from_fault(path: &Path, fault: Fault) -> Self {
+        let path = path.to_owned();
+        match fault {
+            Fault::Sqlite(error) => from_sqlite(path, &error),
+            Fault::Stored(what) => Self::Corrupt { path, what },
+            Fault::Io(error) => from_io(path, &error),
+            Fault::Known(error) => *error,
+        }
+    }
+}
+
+fn from_sqlite(path: PathBuf, error: &rusqlite::Error) -> Error {
+    let why = error.to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt { path, what: why },
+        Some(ErrorCode::NotADatabase) => Error::NotAStore {
+            path,
+            why: "it is no SQLite file, or its beginning is damaged".into(),
+        },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Locked { path },
+        Some(ErrorCode::DiskFull) => Error::Full { path, why },
+        Some(ErrorCode::SystemIoFailure) if no_space(&path) => Error::Full { path, why },
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
+            Error::Unwritable { path, why }
+        }
+        Some(_) => Error::Failed { path, why },
+        // A conversion failed: a column holds what no plumb wrote there.
+        None => Error::Corrupt { path, what: why },
+    }
+}
+
+fn from_io(path: PathBuf, error: &std::io::Error) -> Error {
+    use std::io::ErrorKind::{
+        FileTooLarge, NotADirectory, NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
+        StorageFull,
+    };
+    let why = error.to_string();
+    match error.kind() {
+        NotFound => Error::Missing { path },
+        StorageFull | QuotaExceeded | FileTooLarge => Error::Full { path, why },
+        PermissionDenied | ReadOnlyFilesystem | NotADirectory => Error::Unwritable { path, why },
+        _ => Error::Failed { path, why },
+    }
+}
+
+/// Whether the filesystem has less room than SQLite needs for a step.
+fn no_space(path: &Path) -> bool {
+    path.parent()
+        .and_then(|folder| rustix::fs::statvfs(folder).ok())
+        .is_some_and(|fs| fs.f_bavail * fs.f_frsize < 1 << 20)
+}
+
+/// Trouble inside, before it is known which file it is about.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The database said no.
+    Sqlite(rusqlite::Error),
+    /// Something stored makes no sense.
+    Stored(String),
+    /// The filesystem said no.
+    Io(std::io::Error),
+    /// It is already known what it is.
+    Known(Box<Error>),
+}
+
+impl Fault {
+    /// Events that contradict each other.
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Error::Invalid(what.into()).into()
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Stored(format!("a stored text is no longer what plumb wrote ({error})"))
+    }
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Known(Box::new(error))
+    }
+}

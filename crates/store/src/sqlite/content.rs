@@ -1,0 +1,151 @@
+//! How the model's types become columns, and rows that runs share by their content.
+
+use plumb_model::{Environment, Id, Machine, Plan};
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::Fault;
+
+/// The key of a content-addressed row.
+pub(super) type ContentId = [u8; 16];
+
+fn content_id(text: &str) -> ContentId {
+    uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, text.as_bytes()).into_bytes()
+}
+
+/// All 64 bits as SQLite's signed integer; [`unsigned`] gives them back.
+pub(super) fn signed(n: u64) -> i64 {
+    n.cast_signed()
+}
+
+/// The other way of [`signed`].
+pub(super) fn unsigned(n: i64) -> u64 {
+    n.cast_unsigned()
+}
+
+/// A count as a column.
+pub(super) fn count(n: usize) -> i64 {
+    signed(n as u64)
+}
+
+/// A column as a count.
+pub(super) fn counted(n: i64) -> Result<usize, Fault> {
+    usize::try_from(n).map_err(|_| Fault::Stored(format!("{n} is no count")))
+}
+
+/// A column as an identity.
+pub(super) fn identity(bytes: [u8; 16]) -> Id {
+    Id::from_bytes(bytes)
+}
+
+/// The word of an enumeration as it is shown.
+pub(super) fn word<T: Serialize>(value: &T) -> Result<String, Fault> {
+    match serde_json::to_value(value)? {
+        Value::String(word) => Ok(word),
+        other => Err(Fault::invalid(format!("`{other}` is no word"))),
+    }
+}
+
+/// The other way of [`word`].
+pub(super) fn from_word<T: DeserializeOwned>(word: String) -> Result<T, Fault> {
+    Ok(serde_json::from_value(Value::String(word))?)
+}
+
+/// Keeps a machine, once.
+pub(super) fn keep_machine(db: &Connection, machine: &Machine) -> Result<ContentId, Fault> {
+    let facts = serde_json::to_string(&machine.facts)?;
+    keep_facts(db, "machine", &machine.fingerprint, &facts)
+}
+
+/// Keeps an environment, once.
+pub(super) fn keep_environment(
+    db: &Connection,
+    environment: &Environment,
+) -> Result<ContentId, Fault> {
+    let facts = serde_json::to_string(&environment.facts)?;
+    keep_facts(db, "environment", &environment.fingerprint, &facts)
+}
+
+fn keep_facts(
+    db: &Connection,
+    table: &str,
+    fingerprint: &str,
+    facts: &str,
+) -> Result<ContentId, Fault> {
+    let id = content_id(&format!("{fingerprint}\n{facts}"));
+    db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)"))?
+        .execute(params![id, fingerprint, facts])?;
+    Ok(id)
+}
+
+/// A machine that was kept.
+pub(super) fn machine(db: &Connection, id: ContentId) -> Result<Machine, Fault> {
+    let (fingerprint, facts) = facts(db, "machine", id)?;
+    Ok(Machine { fingerprint, facts: serde_json::from_str(&facts)? })
+}
+
+/// An environment that was kept.
+pub(super) fn environment(db: &Connection, id: ContentId) -> Result<Environment, Fault> {
+    let (fingerprint, facts) = facts(db, "environment", id)?;
+    Ok(Environment { fingerprint, facts: serde_json::from_str(&facts)? })
+}
+
+fn facts(db: &Connection, table: &str, id: ContentId) -> Result<(String, String), Fault> {
+    Ok(db
+        .prepare_cached(&format!("SELECT fingerprint, facts FROM {table} WHERE id = ?"))?
+        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?)
+}
+
+/// Keeps a plan, its descriptions apart: they are most of it and the same in every run.
+pub(super) fn keep_plan(db: &Connection, plan: &Plan) -> Result<ContentId, Fault> {
+    let mut json = serde_json::to_value(plan)?;
+    for description in descriptions(&mut json) {
+        let id = keep_text(db, "description", &description.to_string())?;
+        *description = Value::String(identity(id).simple().to_string());
+    }
+    keep_text(db, "plan", &json.to_string())
+}
+
+fn keep_text(db: &Connection, table: &str, text: &str) -> Result<ContentId, Fault> {
+    let id = content_id(text);
+    db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES (?, ?)"))?
+        .execute(params![id, text])?;
+    Ok(id)
+}
+
+/// A plan that was kept.
+pub(super) fn plan(db: &Connection, id: ContentId) -> Result<Plan, Fault> {
+    let mut json: Value = serde_json::from_str(&text(db, "plan", id)?)?;
+    for description in descriptions(&mut json) {
+        let id: Id = serde_json::from_value(description.take())?;
+        *description = serde_json::from_str(&text(db, "description", id.into_bytes())?)?;
+    }
+    Ok(serde_json::from_value(json)?)
+}
+
+fn text(db: &Connection, table: &str, id: ContentId) -> Result<String, Fault> {
+    let found = db
+        .prepare_cached(&format!("SELECT json FROM {table} WHERE id = ?"))?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    found.ok_or_else(|| Fault::Stored(format!("{table} {} is gone", identity(id))))
+}
+
+/// Where descriptions stand in a plan's JSON: in its points, and in the points of its companions.
+fn descriptions(plan: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let Value::Object(fields) = plan else { return Vec::new().into_iter() };
+    let mut found = Vec::new();
+    for (name, field) in fields {
+        for item in field.as_array_mut().into_iter().flatten() {
+            let point = match name.as_str() {
+                "points" => Some(item),
+                "companions" => item.get_mut("point"),
+                _ => None,
+            };
+            found.extend(point.and_then(|point| point.get_mut("description")));
+        }
+    }
+    found.into_iter()
+}

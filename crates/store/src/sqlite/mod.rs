@@ -1,0 +1,102 @@
+//! The store in one SQLite file.
+
+mod content;
+mod info;
+mod merge;
+mod open;
+mod read;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use plumb_model::{Id, RecordSource, RunRecord};
+use rusqlite::Connection;
+
+use crate::error::Fault;
+use crate::{Backend, Error, RunSummary};
+
+pub use info::{StoreInfo, info};
+pub use merge::MergeReport;
+pub use write::Writer;
+
+/// A store, opened.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens a store for reading and writing; makes it, and its folder, when there is none.
+    ///
+    /// # Errors
+    /// When the file is something else, damaged, newer, locked or cannot be written.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = open::absolute(path.as_ref());
+        let connection = at(&path, open::writable(&path))?;
+        Ok(Self { connection, path })
+    }
+
+    /// Opens a store for reading only; also on a medium that cannot be written.
+    ///
+    /// # Errors
+    /// When there is none, or the file is something else, damaged, newer or locked.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = open::absolute(path.as_ref());
+        let connection = at(&path, open::readable(&path))?;
+        Ok(Self { connection, path })
+    }
+
+    /// Where it is, absolute.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes over everything that another store holds and this one does not. The order in which
+    /// stores are merged does not matter, and a second time changes nothing. The other file is
+    /// only read; an older one is migrated as a copy. All or nothing.
+    ///
+    /// # Errors
+    /// When the other file cannot be read, went on changing, or contradicts this one.
+    pub fn merge(&mut self, other: impl AsRef<Path>) -> Result<MergeReport, Error> {
+        merge::merge(self, &open::absolute(other.as_ref()))
+    }
+
+    /// How it is: sizes, counts, integrity.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn info(&self) -> Result<StoreInfo, Error> {
+        at(&self.path, info::gather(&self.connection, &self.path))
+    }
+}
+
+impl Backend for Store {
+    type Writer = Writer;
+
+    fn writer(&self) -> Result<Writer, Error> {
+        Writer::new(at(&self.path, open::writable(&self.path))?, self.path.clone())
+    }
+
+    fn summaries(&self) -> Result<Vec<RunSummary>, Error> {
+        at(&self.path, read::summaries(&self.connection))
+    }
+}
+
+impl RecordSource for Store {
+    type Error = Error;
+
+    fn record(&self, run: Id) -> Result<RunRecord, Error> {
+        at(&self.path, read::record(&self.connection, run))
+    }
+
+    fn runs(&self) -> Result<Vec<Id>, Error> {
+        at(&self.path, read::runs(&self.connection))
+    }
+}
+
+/// Tells trouble inside the database which file it is about.
+fn at<T>(path: &Path, result: Result<T, Fault>) -> Result<T, Error> {
+    result.map_err(|fault| Error::from_fault(path, fault))
+}

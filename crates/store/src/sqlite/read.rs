@@ -1,0 +1,333 @@
+//! Gives records and summaries back.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{
+    Decision, FixtureRecord, Flag, FlagKind, Id, InvocationEnd, InvocationRecord, Look, Missing,
+    Outcome, Owner, Ready, RunRecord, RunStatus, Samples, Segment, Target, Usage,
+};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql};
+
+use super::content::{self, counted, from_word, identity, unsigned};
+use crate::error::Fault;
+use crate::{Error, RunSummary, names, owner};
+
+/// All runs, oldest first.
+pub(super) fn runs(db: &Connection) -> Result<Vec<Id>, Fault> {
+    let mut select = db.prepare_cached("SELECT uuid FROM run ORDER BY started_unix_ns, uuid")?;
+    let rows = select.query_map([], |row| Ok(identity(row.get(0)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// All runs without their samples, oldest first.
+pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, Fault> {
+    let reading = db.unchecked_transaction()?;
+    all(
+        &reading,
+        "SELECT run.id, run.uuid, run.started_unix_ns, run.command, \
+           json_extract(plan.json, '$.suite'), json_array_length(plan.json, '$.points'), \
+           (SELECT coalesce(sum(batch.samples), 0) \
+            FROM invocation JOIN batch ON batch.invocation = invocation.id \
+            WHERE invocation.run = run.id) \
+         FROM run JOIN plan ON plan.id = run.plan ORDER BY run.started_unix_ns, run.uuid",
+        &[],
+        |row| summary(&reading, row),
+    )
+}
+
+fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, Fault> {
+    let key = row.get(0)?;
+    let (ended_unix_ns, status) = end(db, key)?;
+    Ok(RunSummary {
+        run: identity(row.get(1)?),
+        started_unix_ns: row.get(2)?,
+        ended_unix_ns,
+        status,
+        suite: row.get(4)?,
+        command: serde_json::from_str(&row.get::<_, String>(3)?)?,
+        labels: labels(db, key)?,
+        points: counted(row.get(5)?)?,
+        samples: unsigned(row.get(6)?),
+    })
+}
+
+fn labels(db: &Connection, run: i64) -> Result<BTreeMap<String, String>, Fault> {
+    let mut select = db.prepare_cached("SELECT name, value FROM label WHERE run = ?")?;
+    let rows = select.query_map([run], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Everything that is stored of a run.
+pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, Fault> {
+    // One transaction: the run may go on while it is read.
+    let db = &db.unchecked_transaction()?;
+    let mut select = db.prepare_cached(
+        "SELECT id, started_unix_ns, plumb, command, plan FROM run WHERE uuid = ?",
+    )?;
+    let mut rows = select.query([uuid.as_bytes()])?;
+    let Some(row) = rows.next()? else { return Err(no_such_run(db, uuid)?) };
+    let key = row.get(0)?;
+    let (ended_unix_ns, status) = end(db, key)?;
+    Ok(RunRecord {
+        run: uuid,
+        started_unix_ns: row.get(1)?,
+        ended_unix_ns,
+        status,
+        plumb: row.get(2)?,
+        command: serde_json::from_str(&row.get::<_, String>(3)?)?,
+        plan: content::plan(db, row.get(4)?)?,
+        segments: segments(db, key)?,
+        targets: targets(db, key)?,
+        invocations: invocations(db, key)?,
+        decisions: decisions(db, key)?,
+        unsupported: unsupported(db, key)?,
+        fixtures: fixtures(db, key)?,
+        log: log(db, key)?,
+    })
+}
+
+fn no_such_run(db: &Connection, uuid: Id) -> Result<Fault, Fault> {
+    let nearest = runs(db)?.last().map(|run| names::short(*run));
+    Ok(Error::NoSuchRun { wanted: uuid.to_string(), nearest }.into())
+}
+
+/// All rows of a query, each made into a thing.
+fn all<T>(
+    db: &Connection,
+    sql: &str,
+    of: &[&dyn ToSql],
+    mut make: impl FnMut(&Row<'_>) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let mut select = db.prepare_cached(sql)?;
+    let mut rows = select.query(of)?;
+    let mut made = Vec::new();
+    while let Some(row) = rows.next()? {
+        made.push(make(row)?);
+    }
+    Ok(made)
+}
+
+/// When a run ended, and whether it is over: only its last segment counts, because a run that was
+/// interrupted may have been resumed.
+fn end(db: &Connection, run: i64) -> Result<(Option<i64>, RunStatus), Fault> {
+    let segments = segments(db, run)?;
+    let Some(last) = segments.last() else { return Ok((None, RunStatus::Interrupted)) };
+    let found: Option<(i64, bool)> = db
+        .prepare_cached(
+            "SELECT ended_unix_ns, interrupted FROM run_end WHERE run = ? AND segment = ? \
+             ORDER BY interrupted, ordinal DESC, ended_unix_ns DESC LIMIT 1",
+        )?
+        .query_row((run, last.segment), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let alive = || segments.iter().any(|s| s.segment == last.segment && owner::lives(&s.owner));
+    Ok(match found {
+        Some((ended, false)) => (Some(ended), RunStatus::Complete),
+        Some((ended, true)) => (Some(ended), RunStatus::Interrupted),
+        None if alive() => (None, RunStatus::Running),
+        None => (None, RunStatus::Interrupted),
+    })
+}
+
+fn segments(db: &Connection, run: i64) -> Result<Vec<Segment>, Fault> {
+    let sql = "SELECT segment, started_unix_ns, monotonic_ns, pid, start_ticks, boot_id \
+               FROM segment WHERE run = ? \
+               ORDER BY segment, started_unix_ns, monotonic_ns, pid, start_ticks, boot_id";
+    all(db, sql, &[&run], |row| {
+        Ok(Segment {
+            segment: row.get(0)?,
+            started_unix_ns: row.get(1)?,
+            monotonic_ns: unsigned(row.get(2)?),
+            owner: Owner {
+                pid: row.get(3)?,
+                start_ticks: unsigned(row.get(4)?),
+                boot_id: row.get(5)?,
+            },
+        })
+    })
+}
+
+/// What the targets have become: of each the last row.
+fn targets(db: &Connection, run: i64) -> Result<Vec<Target>, Fault> {
+    let sql = "SELECT target, name, machine, environment FROM target WHERE run = ? \
+               ORDER BY segment, ordinal, at_ns, name, machine, environment";
+    let rows = all(db, sql, &[&run], |row| {
+        let target = Target {
+            name: row.get(1)?,
+            machine: content::machine(db, row.get(2)?)?,
+            environment: content::environment(db, row.get(3)?)?,
+        };
+        Ok((row.get::<_, u32>(0)?, target))
+    })?;
+    Ok(rows.into_iter().collect::<BTreeMap<_, _>>().into_values().collect())
+}
+
+fn decisions(db: &Connection, run: i64) -> Result<Vec<Decision>, Fault> {
+    let sql = "SELECT point, invocations, samples, estimate, low, high, level, stop, wanted, \
+               remaining_ns FROM decision WHERE run = ? ORDER BY segment, ordinal, at_ns, point";
+    all(db, sql, &[&run], |row| {
+        let level: Option<f64> = row.get(6)?;
+        let estimate: Option<f64> = row.get(3)?;
+        let (low, high) = (row.get(4)?, row.get(5)?);
+        // SQLite keeps NaN as null.
+        let look = |level| Look { estimate: estimate.unwrap_or(f64::NAN), low, high, level };
+        Ok(Decision {
+            point: counted(row.get(0)?)?,
+            invocations: counted(row.get(1)?)?,
+            samples: counted(row.get(2)?)?,
+            look: level.map(look),
+            stop: row.get(7)?,
+            wanted: row.get(8)?,
+            remaining_ns: row.get::<_, Option<i64>>(9)?.map(unsigned),
+        })
+    })
+}
+
+fn unsupported(db: &Connection, run: i64) -> Result<Vec<Missing>, Fault> {
+    let sql = "SELECT point, why, fix FROM requirement WHERE run = ? AND NOT satisfied \
+               ORDER BY segment, ordinal, at_ns, point, why, fix";
+    all(db, sql, &[&run], |row| {
+        Ok(Missing { point: counted(row.get(0)?)?, why: row.get(1)?, fix: row.get(2)? })
+    })
+}
+
+fn fixtures(db: &Connection, run: i64) -> Result<Vec<FixtureRecord>, Fault> {
+    let sql = "SELECT workload, key, bytes_on_disk, notes FROM fixture WHERE run = ? \
+               ORDER BY segment, ordinal, at_ns, workload, key, bytes_on_disk, notes";
+    all(db, sql, &[&run], |row| {
+        Ok(FixtureRecord {
+            workload: row.get(0)?,
+            key: row.get(1)?,
+            bytes_on_disk: unsigned(row.get(2)?),
+            notes: serde_json::from_str(&row.get::<_, String>(3)?)?,
+        })
+    })
+}
+
+fn log(db: &Connection, run: i64) -> Result<Vec<String>, Fault> {
+    let sql = "SELECT text FROM log WHERE run = ? ORDER BY segment, ordinal, at_ns, text";
+    all(db, sql, &[&run], |row| Ok(row.get(0)?))
+}
+
+fn invocations(db: &Connection, run: i64) -> Result<Vec<InvocationRecord>, Fault> {
+    let sql = "SELECT id, uuid, point, role, round, position, segment, target, seed, ready \
+               FROM invocation WHERE run = ? ORDER BY segment, ordinal, at_ns, uuid";
+    all(db, sql, &[&run], |row| {
+        let key = row.get(0)?;
+        let (known, flags) = flags(db, key)?;
+        Ok(InvocationRecord {
+            invocation: identity(row.get(1)?),
+            point: counted(row.get(2)?)?,
+            role: from_word(row.get(3)?)?,
+            round: row.get(4)?,
+            position: row.get(5)?,
+            segment: row.get(6)?,
+            target: row.get(7)?,
+            seed: unsigned(row.get(8)?),
+            ready: Ready { flags: known, ..serde_json::from_str(&row.get::<_, String>(9)?)? },
+            samples: samples(db, key)?,
+            usage: usage(db, key)?,
+            flags,
+            end: invocation_end(db, key)?,
+        })
+    })
+}
+
+/// The flags known before the first sample, and those of the batches.
+fn flags(db: &Connection, invocation: i64) -> Result<(Vec<Flag>, Vec<Flag>), Fault> {
+    let sql = "SELECT batch IS NULL, flag, why FROM flag WHERE invocation = ? ORDER BY ordinal";
+    let rows = all(db, sql, &[&invocation], |row| {
+        let flag: FlagKind = from_word(row.get(1)?)?;
+        Ok((row.get::<_, bool>(0)?, Flag { flag, why: row.get(2)? }))
+    })?;
+    let (known, later): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(known, _)| *known);
+    let flags = |rows: Vec<(bool, Flag)>| rows.into_iter().map(|(_, flag)| flag).collect();
+    Ok((flags(known), flags(later)))
+}
+
+fn invocation_end(db: &Connection, invocation: i64) -> Result<Option<InvocationEnd>, Fault> {
+    let sql = "SELECT outcome, why, fix, steady_start, warmup, method, peak_memory_bytes, log \
+               FROM invocation_end WHERE invocation = ?";
+    let mut found = all(db, sql, &[&invocation], |row| {
+        let outcome: String = row.get(0)?;
+        Ok(InvocationEnd {
+            outcome: match outcome.as_str() {
+                "done" => Outcome::Done,
+                "failed" => Outcome::Failed(row.get(1)?),
+                _ => Outcome::Unsupported { why: row.get(1)?, fix: row.get(2)? },
+            },
+            steady_start: counted(row.get(3)?)?,
+            warmup: row.get(4)?,
+            method: row.get(5)?,
+            peak_memory_bytes: unsigned(row.get(6)?),
+            log: row.get(7)?,
+        })
+    })?;
+    Ok(found.pop())
+}
+
+fn usage(db: &Connection, invocation: i64) -> Result<Vec<Usage>, Fault> {
+    let sql = "SELECT source, wall_ns, user_ns, system_ns, iowait_ns, minor_faults, major_faults, \
+               voluntary_switches, involuntary_switches, device_read_bytes, device_written_bytes \
+               FROM batch WHERE invocation = ? ORDER BY batch";
+    all(db, sql, &[&invocation], |row| {
+        let number = |column| row.get::<_, i64>(column).map(unsigned);
+        let maybe = |column| row.get::<_, Option<i64>>(column).map(|n| n.map(unsigned));
+        Ok(Usage {
+            source: from_word(row.get(0)?)?,
+            wall_ns: number(1)?,
+            user_ns: number(2)?,
+            system_ns: number(3)?,
+            iowait_ns: number(4)?,
+            minor_faults: number(5)?,
+            major_faults: number(6)?,
+            voluntary_switches: number(7)?,
+            involuntary_switches: number(8)?,
+            device_read_bytes: maybe(9)?,
+            device_written_bytes: maybe(10)?,
+        })
+    })
+}
+
+fn samples(db: &Connection, invocation: i64) -> Result<Samples, Fault> {
+    let origin_ns: i64 = db
+        .prepare_cached("SELECT start_ns FROM batch WHERE invocation = ? AND batch = 0")?
+        .query_row([invocation], |row| row.get(0))
+        .optional()?
+        .unwrap_or(0);
+    let mut samples = Samples::default();
+    let mut select = db.prepare_cached(
+        "SELECT start_ns, elapsed_ns, iterations, cpu FROM sample WHERE invocation = ? ORDER BY n",
+    )?;
+    let mut rows = select.query([invocation])?;
+    while let Some(row) = rows.next()? {
+        samples.start_ns.push(unsigned(origin_ns.wrapping_add(row.get(0)?)));
+        samples.elapsed_ns.push(unsigned(row.get(1)?));
+        samples.iterations.push(unsigned(row.get(2)?));
+        samples.cpu.push(row.get(3)?);
+    }
+    samples.values = columns(db, "value.value", "value", invocation, |row| Ok(row.get(1)?))?;
+    samples.histograms = columns(db, "histogram.json", "histogram", invocation, |row| {
+        Ok(serde_json::from_str(&row.get::<_, String>(1)?)?)
+    })?;
+    Ok(samples)
+}
+
+/// Reported columns: metric → a thing a sample.
+fn columns<T>(
+    db: &Connection,
+    column: &str,
+    table: &str,
+    invocation: i64,
+    make: impl Fn(&Row<'_>) -> Result<T, Fault>,
+) -> Result<BTreeMap<String, Vec<T>>, Fault> {
+    let sql = format!(
+        "SELECT series.metric, {column} FROM {table} JOIN series ON series.id = {table}.series \
+         WHERE {table}.invocation = ? ORDER BY {table}.series, {table}.n"
+    );
+    let mut columns: BTreeMap<String, Vec<T>> = BTreeMap::new();
+    let rows = all(db, &sql, &[&invocation], |row| Ok((row.get::<_, String>(0)?, make(row)?)))?;
+    for (metric, value) in rows {
+        columns.entry(metric).or_default().push(value);
+    }
+    Ok(columns)
+}
