@@ -1,1 +1,19 @@
-//! Placeholder while the crate is written.
+//! Reads a machine and owns its processes: fingerprint, facts for workloads, the measuring lock, and
+//! the keeper that starts everything and cleans up after whatever happens.
+//!
+//! Files of the kernel are read under a [`Root`], so that a captured tree can stand in for them.
+
+mod facts;
+mod fingerprint;
+mod hash;
+mod keeper;
+mod lock;
+mod root;
+mod time;
+
+pub use facts::facts;
+pub use fingerprint::{environment, machine};
+pub use keeper::{Exit, Keeper, KeeperError, Pipes, serve as serve_keeper};
+pub use lock::{LockError, MeasuringLock};
+pub use root::Root;
+pub use time::{Moment, boot_id, is_alive, now, owner};

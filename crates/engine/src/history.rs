@@ -1,0 +1,115 @@
+//! What is known of each point so far: all that a strategy may look at.
+
+use plumb_model::{InvocationRecord, PlannedPoint, RunRecord, SampleIs};
+
+/// What is known of all points of a run.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// One entry a planned point, in the plan's order.
+    pub points: Vec<PointHistory>,
+    /// Time since the run began, in nanoseconds; segments before an interruption count.
+    pub elapsed_ns: u64,
+}
+
+/// What is known of one point.
+#[derive(Debug, Clone, Default)]
+pub struct PointHistory {
+    /// Steady values of the primary metric: a list a process. Where a sample is a process, each list
+    /// has one value.
+    pub processes: Vec<Vec<f64>>,
+    /// Where steady state began in each invocation, as found in its own data.
+    pub steady_starts: Vec<usize>,
+    /// Invocations that ended well.
+    pub invocations: usize,
+    /// Invocations that failed.
+    pub failures: usize,
+    /// Failures since the last invocation that ended well.
+    pub failures_in_a_row: usize,
+    /// Time spent on the point, set-up and failures included, in nanoseconds.
+    pub spent_ns: u64,
+    /// Time of an invocation outside its samples (spawn, set-up, stop), in nanoseconds; the last one's.
+    pub setup_ns: u64,
+    /// Iterations of one sample (k), once calibrated.
+    pub iterations: Option<u64>,
+    /// Length of one sample, in nanoseconds, once known.
+    pub sample_ns: Option<u64>,
+    /// Why the point is done; None while it still needs data.
+    pub stopped: Option<String>,
+}
+
+impl History {
+    /// Nothing known of `points` points.
+    #[must_use]
+    pub fn empty(points: usize) -> Self {
+        Self { points: vec![PointHistory::default(); points], elapsed_ns: 0 }
+    }
+
+    /// What an interrupted run left behind.
+    #[must_use]
+    pub fn of(record: &RunRecord) -> Self {
+        let mut history = Self::empty(record.plan.points.len());
+        for invocation in &record.invocations {
+            let Some(planned) = record.plan.points.get(invocation.point) else { continue };
+            if invocation.counts_for(invocation.point) {
+                let point = &mut history.points[invocation.point];
+                point.add(planned, invocation);
+                point.spent_ns += length_ns(invocation);
+            }
+        }
+        history
+    }
+
+    /// The points that still need data.
+    pub fn open(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.points.len()).filter(|&i| self.points[i].stopped.is_none())
+    }
+}
+
+impl PointHistory {
+    /// Takes in an invocation that ended well.
+    pub fn add(&mut self, planned: &PlannedPoint, invocation: &InvocationRecord) {
+        let Some(metric) = planned.description.primary() else { return };
+        let work = invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
+        let start = invocation.steady_start();
+        let values = invocation.samples.metric(metric, work).unwrap_or_default();
+        let steady = values.get(start..).unwrap_or_default();
+        match planned.description.sample_is {
+            SampleIs::Process => self.processes.extend(steady.iter().map(|value| vec![*value])),
+            SampleIs::Iteration => self.processes.push(steady.to_vec()),
+        }
+        self.steady_starts.push(start);
+        self.invocations += 1;
+        self.failures_in_a_row = 0;
+        self.learn_length(invocation);
+    }
+
+    /// Steady samples so far.
+    #[must_use]
+    pub fn samples(&self) -> usize {
+        self.processes.iter().map(Vec::len).sum()
+    }
+
+    /// The processes as slices, for the statistics.
+    #[must_use]
+    pub fn clusters(&self) -> Vec<&[f64]> {
+        self.processes.iter().map(Vec::as_slice).collect()
+    }
+
+    fn learn_length(&mut self, invocation: &InvocationRecord) {
+        let samples = &invocation.samples;
+        self.iterations = self.iterations.or_else(|| middle(&samples.iterations));
+        let start = invocation.steady_start();
+        self.sample_ns =
+            middle(samples.elapsed_ns.get(start..).unwrap_or_default()).or(self.sample_ns);
+    }
+}
+
+fn middle(values: &[u64]) -> Option<u64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+fn length_ns(invocation: &InvocationRecord) -> u64 {
+    invocation.usage.iter().map(|usage| usage.wall_ns).sum()
+}

@@ -1,0 +1,263 @@
+//! One invocation: a fresh process is started, set up, sampled and ended.
+
+use plumb_model::{
+    ClockSource, Event, Id, InvocationEnd, InvocationRecord, Outcome, PlannedPoint, Ready, Role,
+    SampleIs, Samples,
+};
+use plumb_protocol::SampleReply;
+use uuid::Uuid;
+
+use crate::launch::{Launcher, Order, Refusal, Session};
+use crate::run::{EngineError, Runner};
+use crate::sampling::{self, METHOD, Take};
+
+/// Longest log of a worker that is kept, in bytes.
+const LOG_BYTES: usize = 2000;
+
+/// An invocation's end without samples of its own.
+pub(crate) fn end_of(outcome: Outcome, steady_start: usize, warmup: &str) -> InvocationEnd {
+    InvocationEnd {
+        outcome,
+        steady_start,
+        warmup: warmup.to_owned(),
+        method: METHOD,
+        peak_memory_bytes: 0,
+        log: String::new(),
+    }
+}
+
+/// What came out of an invocation that went well.
+struct Sampled {
+    samples: Samples,
+    take: Take,
+}
+
+impl Runner<'_> {
+    /// Carries out one invocation of a point; whatever happens to it is in the events.
+    pub(crate) fn invoke(
+        &mut self,
+        launcher: &mut dyn Launcher,
+        point: usize,
+        position: u32,
+    ) -> Result<(), EngineError> {
+        let planned = &self.plan.points[point];
+        let began_ns = self.since_start_ns();
+        let seed = self.next_seed();
+        match launcher.start(Order { planned, role: Role::Workload, seed }) {
+            Ok((session, ready)) => {
+                let invocation = Uuid::now_v7();
+                self.started(invocation, point, Role::Workload, position, seed, ready.clone())?;
+                self.measure(session, point, invocation, ready, began_ns)?;
+            }
+            Err(Refusal::Failed(why)) => self.failed_invocation(point, why)?,
+            Err(refusal) => self.refuse(point, refusal)?,
+        }
+        self.history.points[point].spent_ns += self.since_start_ns() - began_ns;
+        Ok(())
+    }
+
+    /// A process that failed before it was ready still leaves its reason in the record.
+    pub(crate) fn failed_invocation(
+        &mut self,
+        point: usize,
+        why: String,
+    ) -> Result<(), EngineError> {
+        let invocation = Uuid::now_v7();
+        self.started(invocation, point, Role::Workload, 0, 0, Ready::default())?;
+        self.fail(point, invocation, why)
+    }
+
+    fn fail(&mut self, point: usize, invocation: Id, why: String) -> Result<(), EngineError> {
+        self.history.points[point].failures += 1;
+        self.history.points[point].failures_in_a_row += 1;
+        let end = Box::new(end_of(Outcome::Failed(why), 0, ""));
+        self.emit(Event::InvocationEnded { invocation, end })
+    }
+
+    fn next_seed(&mut self) -> u64 {
+        self.invocations += 1;
+        // The store keeps seeds as signed 64-bit integers.
+        self.rng.next_u64() >> 1
+    }
+
+    fn measure(
+        &mut self,
+        mut session: Box<dyn Session + '_>,
+        point: usize,
+        invocation: Id,
+        ready: Ready,
+        began_ns: u64,
+    ) -> Result<(), EngineError> {
+        let planned = &self.plan.points[point];
+        let sampled = self.sample(session.as_mut(), point, invocation, ready.clock.as_ref())?;
+        let sampled = match sampled {
+            Ok(sampled) => sampled,
+            Err(refusal) => return self.failed_while_sampling(point, invocation, refusal),
+        };
+        let stopped = match session.stop() {
+            Ok(stopped) => stopped,
+            Err(refusal) => return self.failed_while_sampling(point, invocation, refusal),
+        };
+        let known = &self.history.points[point];
+        let (start, warmup) =
+            sampling::steady_start(planned, known, sampled.take, &sampled.samples);
+        let end = InvocationEnd {
+            peak_memory_bytes: stopped.peak_memory_bytes,
+            log: last_bytes(&stopped.log),
+            ..end_of(Outcome::Done, start, warmup)
+        };
+        let lasted_ns = self.since_start_ns() - began_ns;
+        self.learn(point, planned, invocation, ready, sampled.samples, end.clone(), lasted_ns);
+        self.emit(Event::InvocationEnded { invocation, end: Box::new(end) })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one record")]
+    fn learn(
+        &mut self,
+        point: usize,
+        planned: &PlannedPoint,
+        invocation: Id,
+        ready: Ready,
+        samples: Samples,
+        end: InvocationEnd,
+        lasted_ns: u64,
+    ) {
+        let sampling_ns: u64 = samples.elapsed_ns.iter().sum();
+        let record = InvocationRecord {
+            invocation,
+            point,
+            role: Role::Workload,
+            round: self.round,
+            position: 0,
+            segment: self.segment,
+            target: 0,
+            seed: 0,
+            ready,
+            samples,
+            usage: Vec::new(),
+            flags: Vec::new(),
+            end: Some(end),
+        };
+        let known = &mut self.history.points[point];
+        known.setup_ns = lasted_ns.saturating_sub(sampling_ns);
+        known.add(planned, &record);
+    }
+
+    fn failed_while_sampling(
+        &mut self,
+        point: usize,
+        invocation: Id,
+        refusal: Refusal,
+    ) -> Result<(), EngineError> {
+        match refusal {
+            Refusal::Failed(why) | Refusal::Unsupported { why, .. } => {
+                self.fail(point, invocation, why)
+            }
+            // Its samples stay in the record, without an end.
+            Refusal::Interrupted => Ok(()),
+            Refusal::Fatal(why) => Err(EngineError::Fatal(why)),
+        }
+    }
+
+    /// Calibrates where that is still to be done, then takes the samples of this invocation. The
+    /// outer error ends the run, the inner one only the invocation.
+    fn sample(
+        &mut self,
+        session: &mut dyn Session,
+        point: usize,
+        invocation: Id,
+        clock: Option<&ClockSource>,
+    ) -> Result<Result<Sampled, Refusal>, EngineError> {
+        let planned = &self.plan.points[point];
+        if planned.description.sample_is == SampleIs::Process {
+            return self.sample_processes(session, point, invocation);
+        }
+        let (k, sample_ns) = match self.calibrated(session, point, clock) {
+            Ok(calibrated) => calibrated,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let take = sampling::take(planned, &self.history.points[point], sample_ns);
+        let iterations = take.iterations(k, &mut self.rng);
+        let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
+        match session.sample(&iterations, expected_ns) {
+            Ok(reply) => {
+                let samples = self.acknowledge(invocation, reply)?;
+                Ok(Ok(Sampled { samples, take }))
+            }
+            Err(refusal) => Ok(Err(refusal)),
+        }
+    }
+
+    fn calibrated(
+        &mut self,
+        session: &mut dyn Session,
+        point: usize,
+        clock: Option<&ClockSource>,
+    ) -> Result<(u64, u64), Refusal> {
+        let known = &self.history.points[point];
+        if let (Some(k), Some(sample_ns)) = (known.iterations, known.sample_ns) {
+            return Ok((k, sample_ns));
+        }
+        let target_ns = sampling::target_ns(&self.plan.points[point], clock);
+        let (iterations, elapsed_ns) = session.calibrate(target_ns)?;
+        let known = &mut self.history.points[point];
+        known.iterations = Some(iterations);
+        // The last calibrating sample took at least half the target, and k is scaled to it.
+        let sample_ns = if iterations == 1 { elapsed_ns.max(1) } else { target_ns };
+        known.sample_ns = Some(sample_ns);
+        Ok((iterations, sample_ns))
+    }
+
+    /// Where a sample is a process: the first invocation takes one, to learn how long it is, and goes
+    /// on only where it is short.
+    fn sample_processes(
+        &mut self,
+        session: &mut dyn Session,
+        point: usize,
+        invocation: Id,
+    ) -> Result<Result<Sampled, Refusal>, EngineError> {
+        let planned = &self.plan.points[point];
+        let mut all = Samples::default();
+        let known_ns = self.history.points[point].sample_ns;
+        let mut take = known_ns.map(|ns| sampling::take(planned, &self.history.points[point], ns));
+        if take.is_none() {
+            match session.sample(&[1], 0) {
+                Ok(reply) => all = self.acknowledge(invocation, reply)?,
+                Err(refusal) => return Ok(Err(refusal)),
+            }
+            let length = all.elapsed_ns.first().copied().unwrap_or(1);
+            take = Some(sampling::take(planned, &self.history.points[point], length));
+        }
+        let take = take.unwrap_or(Take { discard: 0, keep: 1 });
+        let missing = (take.discard + take.keep).saturating_sub(all.len());
+        if missing > 0 {
+            let expected = known_ns.unwrap_or(0).saturating_mul(missing as u64);
+            match session.sample(&vec![1; missing], expected) {
+                Ok(reply) => {
+                    let more = self.acknowledge(invocation, reply)?;
+                    if let Err(error) = all.append(more) {
+                        return Ok(Err(Refusal::Failed(error.to_string())));
+                    }
+                }
+                Err(refusal) => return Ok(Err(refusal)),
+            }
+        }
+        Ok(Ok(Sampled { samples: all, take }))
+    }
+
+    /// Hands a batch to the listeners; when they return, it is stored.
+    fn acknowledge(&mut self, invocation: Id, reply: SampleReply) -> Result<Samples, EngineError> {
+        let SampleReply { samples, usage, flags } = reply;
+        let copy = samples.clone();
+        self.emit(Event::Batch { invocation, samples: Box::new(samples), usage, flags })?;
+        Ok(copy)
+    }
+}
+
+fn last_bytes(text: &str) -> String {
+    let mut start = text.len().saturating_sub(LOG_BYTES);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text[start..].to_owned()
+}

@@ -1,0 +1,236 @@
+//! A conversation with one started program: a request, then the reply with its id.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use plumb_host::{Exit, Keeper, KeeperError};
+use plumb_model::Ready;
+use plumb_protocol::{
+    LineError, LineReader, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine,
+};
+
+use super::log::Log;
+use super::{Refusal, Stopped};
+
+/// One message may take this long when the workload states nothing.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// A program has this long to exit after its last word.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// More heartbeats than this before a reply are a flood.
+const MOST_HEARTBEATS: u32 = 100_000;
+
+/// A started program.
+#[derive(Debug)]
+pub struct Conversation {
+    pid: u32,
+    stdin: Option<File>,
+    lines: LineReader<OwnedFd>,
+    log: Log,
+    timeout: Duration,
+    last_id: u64,
+}
+
+impl Conversation {
+    /// Starts a program and exchanges `hello`.
+    pub fn open(
+        keeper: &mut Keeper,
+        argv: &[String],
+        cwd: Option<&Path>,
+        timeout: Duration,
+    ) -> Result<Self, Refusal> {
+        let pipes = keeper.spawn(argv, cwd).map_err(not_started)?;
+        let mut conversation = Self {
+            pid: pipes.pid,
+            stdin: Some(File::from(pipes.stdin)),
+            lines: LineReader::new(pipes.stdout, MAX_LINE),
+            log: Log::drain(pipes.stderr),
+            timeout,
+            last_id: 0,
+        };
+        match conversation.greet() {
+            Ok(()) => Ok(conversation),
+            Err(refusal) => {
+                let refusal = conversation.explain(refusal);
+                conversation.kill(keeper);
+                Err(refusal)
+            }
+        }
+    }
+
+    fn greet(&mut self) -> Result<(), Refusal> {
+        let hello = Request::Hello { protocol: PROTOCOL, max_line: MAX_LINE };
+        match self.ask(hello, self.timeout)? {
+            Reply::Hello { protocol: PROTOCOL, .. } => Ok(()),
+            Reply::Hello { protocol, .. } => Err(Refusal::Failed(format!(
+                "it speaks protocol {protocol}, plumb speaks {PROTOCOL}"
+            ))),
+            other => Err(unexpected("hello", &other)),
+        }
+    }
+
+    /// The time limit of a message.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Sends a request and waits for its reply; heartbeats extend the time limit.
+    pub fn ask(&mut self, request: Request, timeout: Duration) -> Result<Reply, Refusal> {
+        let word = word(&request);
+        let id = self.send(request)?;
+        for _ in 0..MOST_HEARTBEATS {
+            match self.reply(id, timeout, word)? {
+                Reply::Progress { .. } => {}
+                Reply::Failed { why } => return Err(Refusal::Failed(why)),
+                reply => return Ok(reply),
+            }
+        }
+        Err(Refusal::Failed(format!("it answered `{word}` with {MOST_HEARTBEATS} heartbeats")))
+    }
+
+    /// Sends a request without waiting; its id.
+    pub fn send(&mut self, request: Request) -> Result<u64, Refusal> {
+        self.last_id += 1;
+        let line = RequestLine { id: self.last_id, request };
+        let mut text = serde_json::to_vec(&line)
+            .map_err(|e| Refusal::Fatal(format!("a request could not be written as JSON: {e}")))?;
+        text.push(b'\n');
+        let stdin = self.stdin.as_mut().ok_or_else(|| Refusal::Failed("it was ended".into()))?;
+        match stdin.write_all(&text) {
+            Ok(()) => Ok(self.last_id),
+            Err(_) => Err(Refusal::Failed("it closed its stdin".into())),
+        }
+    }
+
+    /// Whether a line waits to be read.
+    pub fn is_ready(&mut self) -> bool {
+        self.lines.is_ready()
+    }
+
+    /// The next line, which must be a reply to `id`.
+    pub fn reply(&mut self, id: u64, timeout: Duration, word: &str) -> Result<Reply, Refusal> {
+        let line = match self.lines.next_line(Some(timeout)) {
+            Ok(line) => line,
+            Err(error) => return Err(no_line(error, timeout, word)),
+        };
+        let reply: ReplyLine = serde_json::from_str(&line).map_err(|error| {
+            let start: String = line.chars().take(80).collect();
+            Refusal::Failed(format!("it answered `{word}` with garbage: {error}: `{start}`"))
+        })?;
+        if reply.id != id {
+            let got = reply.id;
+            return Err(Refusal::Failed(format!("it answered id {got} where {id} was asked")));
+        }
+        Ok(reply.reply)
+    }
+
+    /// Asks for set-up (`start`, `prepare`) and takes its `ready`.
+    pub fn ask_ready(&mut self, request: Request) -> Result<Ready, Refusal> {
+        let word = word(&request);
+        match self.ask(request, self.timeout)? {
+            Reply::Ready(ready) => Ok(ready),
+            Reply::Unsupported { why, fix } => Err(Refusal::Unsupported { why, fix }),
+            other => Err(unexpected(word, &other)),
+        }
+    }
+
+    /// Says `stop`, waits for the exit, and judges both.
+    pub fn stop(mut self, keeper: &mut Keeper) -> Result<Stopped, Refusal> {
+        let said = match self.ask(Request::Stop, self.timeout) {
+            Ok(Reply::Done { .. }) => Ok(()),
+            Ok(other) => Err(unexpected("stop", &other)),
+            Err(refusal) => Err(refusal),
+        };
+        self.stdin = None;
+        let exit = self.wait_or_kill(keeper);
+        said.map_err(|refusal| self.explain(refusal))?;
+        let exit = exit?;
+        if exit.status != Some(0) {
+            let how = exit.words();
+            return Err(self.explain(Refusal::Failed(format!("it ended with {how}"))));
+        }
+        let mut log = self.log.text();
+        if exit.orphans > 0 {
+            log.push_str(&format!("\nplumb: it left {} processes behind; killed", exit.orphans));
+        }
+        Ok(Stopped { peak_memory_bytes: exit.peak_memory_bytes, log })
+    }
+
+    fn wait_or_kill(&self, keeper: &mut Keeper) -> Result<Exit, Refusal> {
+        let deadline = Instant::now() + EXIT_TIMEOUT;
+        while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+            if let Some(exit) = keeper.wait(self.pid, left).map_err(gone)? {
+                return Ok(exit);
+            }
+        }
+        self.kill(keeper);
+        let seconds = EXIT_TIMEOUT.as_secs();
+        Err(Refusal::Failed(format!("it did not exit within {seconds} s of its last word")))
+    }
+
+    /// Kills it with all that it started.
+    pub fn kill(&self, keeper: &mut Keeper) {
+        if keeper.kill(self.pid).is_ok() {
+            let _ = keeper.wait(self.pid, EXIT_TIMEOUT);
+        }
+    }
+
+    /// Adds the end of its log to a failure.
+    pub fn explain(&self, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::Failed(why) => {
+                let log = self.log.text();
+                match log.trim().lines().last() {
+                    Some(last) if !last.is_empty() => {
+                        Refusal::Failed(format!("{why} (its log ends: {last})"))
+                    }
+                    _ => Refusal::Failed(why),
+                }
+            }
+            other => other,
+        }
+    }
+}
+
+fn no_line(error: LineError, timeout: Duration, word: &str) -> Refusal {
+    let why = match error {
+        LineError::Interrupted => return Refusal::Interrupted,
+        LineError::Timeout => format!("it was silent for {} s after `{word}`", timeout.as_secs()),
+        LineError::Closed(_) => format!("it ended without answering `{word}`"),
+        other => format!("after `{word}`: {other}"),
+    };
+    Refusal::Failed(why)
+}
+
+pub fn unexpected(word: &str, reply: &Reply) -> Refusal {
+    let mut got = format!("{reply:?}");
+    got.truncate(got.char_indices().nth(80).map_or(got.len(), |(i, _)| i));
+    Refusal::Failed(format!("it answered `{word}` with the wrong message: {got}"))
+}
+
+pub fn gone(error: KeeperError) -> Refusal {
+    Refusal::Fatal(error.to_string())
+}
+
+fn not_started(error: KeeperError) -> Refusal {
+    match error {
+        KeeperError::Gone(_) => gone(error),
+        other => Refusal::Failed(other.to_string()),
+    }
+}
+
+fn word(request: &Request) -> &'static str {
+    match request {
+        Request::Hello { .. } => "hello",
+        Request::Describe => "describe",
+        Request::Prepare(_) => "prepare",
+        Request::Clean => "clean",
+        Request::Start(_) => "start",
+        Request::Calibrate { .. } => "calibrate",
+        Request::Sample { .. } => "sample",
+        Request::Stream { .. } => "stream",
+        Request::Stop => "stop",
+    }
+}

@@ -1,0 +1,326 @@
+//! Starts invocations on this machine, through the keeper.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plumb_host::Keeper;
+use plumb_model::{
+    Companion, Description, Facts, MetricSource, PlannedPoint, Program, Ready, Role, Settings,
+};
+use plumb_protocol::{Reply, Request, SampleReply, Start};
+
+use super::companions::{Running, checked};
+use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
+use super::{Endpoints, Launcher, Order, Refusal, Session, Stopped};
+
+/// A sample may take this many times as long as it should before it counts as hung.
+const PATIENCE: u64 = 20;
+
+/// What the launcher of this machine needs to know.
+#[derive(Debug, Clone)]
+pub struct LauncherSettings {
+    /// The target directory.
+    pub dir: PathBuf,
+    /// The folder for keys, sockets and helpers; the keeper removes it.
+    pub scratch: PathBuf,
+    /// Facts for the workloads.
+    pub facts: Facts,
+    /// What runs beside.
+    pub companions: Vec<Companion>,
+    /// Seed of fixtures and companions.
+    pub seed: u64,
+}
+
+/// Starts invocations on this machine.
+#[derive(Debug)]
+pub struct KeeperLauncher {
+    keeper: Keeper,
+    settings: LauncherSettings,
+    fixtures: BTreeMap<String, (Conversation, Endpoints)>,
+    companions: Vec<Running>,
+}
+
+impl KeeperLauncher {
+    /// A launcher over a running keeper.
+    #[must_use]
+    pub fn new(keeper: Keeper, settings: LauncherSettings) -> Self {
+        Self { keeper, settings, fixtures: BTreeMap::new(), companions: Vec::new() }
+    }
+
+    /// The keeper's process.
+    #[must_use]
+    pub fn keeper_pid(&self) -> u32 {
+        self.keeper.pid()
+    }
+
+    fn start_of(&self, planned: &PlannedPoint, role: Role, seed: u64, at: Endpoints) -> Start {
+        Start {
+            role,
+            params: planned.point.settings.clone(),
+            dir: self.settings.dir.to_string_lossy().into_owned(),
+            scratch: self.settings.scratch.to_string_lossy().into_owned(),
+            seed,
+            endpoints: at,
+            facts: self.settings.facts.clone(),
+        }
+    }
+
+    fn open(&mut self, planned: &PlannedPoint) -> Result<Conversation, Refusal> {
+        let timeout = timeout_of(&planned.description);
+        Conversation::open(&mut self.keeper, &planned.program.argv, None, timeout)
+    }
+
+    /// Starts a program in a role and has it set up; kills it when that fails.
+    fn set_up(
+        &mut self,
+        order: Order<'_>,
+        at: Endpoints,
+    ) -> Result<(Conversation, Ready), Refusal> {
+        let mut conversation = self.open(order.planned)?;
+        let start = self.start_of(order.planned, order.role, order.seed, at);
+        match conversation.ask_ready(Request::Start(start)) {
+            Ok(ready) => Ok((conversation, ready)),
+            Err(refusal) => {
+                let refusal = conversation.explain(refusal);
+                conversation.kill(&mut self.keeper);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// The far end of an invocation, when the workload has one.
+    fn server(
+        &mut self,
+        order: Order<'_>,
+        at: &mut Endpoints,
+    ) -> Result<Option<Conversation>, Refusal> {
+        if order.role == Role::Server || !order.planned.description.can_be(Role::Server) {
+            return Ok(None);
+        }
+        let (server, ready) = self.set_up(Order { role: Role::Server, ..order }, at.clone())?;
+        at.extend(ready.endpoints);
+        Ok(Some(server))
+    }
+}
+
+impl Launcher for KeeperLauncher {
+    fn prepare(&mut self, planned: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal> {
+        let Some(key) = fixture_key(planned) else { return Ok(None) };
+        if self.fixtures.contains_key(&key) {
+            return Ok(None);
+        }
+        let mut conversation = self.open(planned)?;
+        let seed = self.settings.seed;
+        let start = self.start_of(planned, Role::Workload, seed, Endpoints::new());
+        match conversation.ask_ready(Request::Prepare(start)) {
+            Ok(ready) => {
+                self.fixtures.insert(key.clone(), (conversation, ready.endpoints.clone()));
+                Ok(Some((key, ready)))
+            }
+            Err(refusal) => {
+                let refusal = conversation.explain(refusal);
+                conversation.kill(&mut self.keeper);
+                Err(refusal)
+            }
+        }
+    }
+
+    fn start(&mut self, order: Order<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
+        let fixture = fixture_key(order.planned).and_then(|key| self.fixtures.get(&key));
+        let mut at = fixture.map(|(_, endpoints)| endpoints.clone()).unwrap_or_default();
+        let server = self.server(order, &mut at)?;
+        match self.set_up(order, at) {
+            Ok((worker, ready)) => {
+                let timeout = timeout_of(&order.planned.description);
+                let description = &order.planned.description;
+                let values = description.metrics.iter().filter(|m| m.source == MetricSource::Value);
+                let values = values.map(|metric| metric.name.clone()).collect();
+                let keeper = &mut self.keeper;
+                Ok((
+                    Box::new(Invocation { keeper, worker: Some(worker), server, timeout, values }),
+                    ready,
+                ))
+            }
+            Err(refusal) => {
+                if let Some(server) = server {
+                    server.kill(&mut self.keeper);
+                }
+                Err(refusal)
+            }
+        }
+    }
+
+    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal> {
+        let mut collected = Vec::new();
+        for running in &mut self.companions {
+            let replies = running.collect()?;
+            collected.extend(replies.into_iter().map(|reply| (running.index, reply)));
+        }
+        Ok(collected)
+    }
+
+    fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal> {
+        let mut started = Vec::new();
+        for (index, companion) in self.settings.companions.clone().iter().enumerate() {
+            let fixture = self.prepare(&companion.point)?;
+            let key = fixture.map(|(key, _)| key).or_else(|| fixture_key(&companion.point));
+            let fixture = key.and_then(|key| self.fixtures.get(&key));
+            let mut at = fixture.map(|(_, endpoints)| endpoints.clone()).unwrap_or_default();
+            let seed = self.settings.seed;
+            let order = Order { planned: &companion.point, role: companion.role, seed };
+            if let Some(server) = self.server(order, &mut at)? {
+                self.fixtures.insert(format!("--with {index}"), (server, Endpoints::new()));
+            }
+            let conversation = self.open(&companion.point)?;
+            let start = self.start_of(&companion.point, companion.role, seed, at);
+            let (running, ready) = Running::begin(index, companion, conversation, start)?;
+            self.companions.push(running);
+            started.push((index, ready));
+        }
+        Ok(started)
+    }
+
+    fn finish(&mut self) -> Result<(), Refusal> {
+        let mut failures = Vec::new();
+        for running in std::mem::take(&mut self.companions) {
+            failures.extend(running.end(&mut self.keeper).err());
+        }
+        for (_, (mut conversation, _)) in std::mem::take(&mut self.fixtures) {
+            let timeout = conversation.timeout();
+            let cleaned = conversation.ask(Request::Clean, timeout);
+            failures.extend(cleaned.and_then(|_| conversation.stop(&mut self.keeper)).err());
+        }
+        match failures.into_iter().next() {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The key of a point's fixture: the workload and the parameters that the fixture depends on.
+fn fixture_key(planned: &PlannedPoint) -> Option<String> {
+    let parameters = planned.description.fixture.as_ref()?;
+    let settings: Settings = planned
+        .point
+        .settings
+        .iter()
+        .filter(|(name, _)| parameters.contains(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let settings: Vec<String> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    Some(format!("{}:{}", planned.point.workload, settings.join(",")))
+}
+
+/// Time limit of one message.
+fn timeout_of(description: &Description) -> Duration {
+    description.timeout_s.map_or(DEFAULT_TIMEOUT, Duration::from_secs)
+}
+
+/// A started invocation with its server.
+struct Invocation<'k> {
+    keeper: &'k mut Keeper,
+    worker: Option<Conversation>,
+    server: Option<Conversation>,
+    timeout: Duration,
+    /// Metrics that every sample must report.
+    values: Vec<String>,
+}
+
+impl Invocation<'_> {
+    fn ask(&mut self, request: Request, timeout: Duration) -> Result<Reply, Refusal> {
+        match self.worker.as_mut() {
+            Some(worker) => {
+                let reply = worker.ask(request, timeout);
+                reply.map_err(|refusal| worker.explain(refusal))
+            }
+            None => Err(Refusal::Failed("it was ended".into())),
+        }
+    }
+
+    /// The declared metrics must be there: a workload that lies about its schema fails.
+    fn complete(&self, reply: SampleReply, wanted: usize) -> Result<SampleReply, Refusal> {
+        let reply = checked(reply)?;
+        let got = reply.samples.len();
+        if got != wanted {
+            return Err(Refusal::Failed(format!(
+                "it took {got} samples where {wanted} were asked"
+            )));
+        }
+        let samples = &reply.samples;
+        let reported = |name: &String| {
+            samples.values.contains_key(name) || samples.histograms.contains_key(name)
+        };
+        match self.values.iter().find(|name| !reported(name)) {
+            Some(name) => Err(Refusal::Failed(format!(
+                "its samples lack the metric `{name}` that it declared"
+            ))),
+            None => Ok(reply),
+        }
+    }
+}
+
+impl Session for Invocation<'_> {
+    fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal> {
+        match self.ask(Request::Calibrate { target_ns }, self.timeout)? {
+            Reply::Calibrated { iterations: 0, .. } => {
+                Err(Refusal::Failed("it calibrated to 0 iterations".into()))
+            }
+            Reply::Calibrated { iterations, elapsed_ns } => Ok((iterations, elapsed_ns)),
+            other => Err(unexpected("calibrate", &other)),
+        }
+    }
+
+    fn sample(&mut self, iterations: &[u64], expected_ns: u64) -> Result<SampleReply, Refusal> {
+        let expected = Duration::from_nanos(expected_ns.saturating_mul(PATIENCE));
+        let request = Request::Sample { iterations: iterations.to_vec() };
+        match self.ask(request, self.timeout.max(expected))? {
+            Reply::Samples(reply) => self.complete(reply, iterations.len()),
+            other => Err(unexpected("sample", &other)),
+        }
+    }
+
+    fn stop(mut self: Box<Self>) -> Result<Stopped, Refusal> {
+        let worker = self.worker.take();
+        let server = self.server.take();
+        let stopped = match worker {
+            Some(worker) => worker.stop(self.keeper),
+            None => Err(Refusal::Failed("it was ended".into())),
+        };
+        if let Some(server) = server {
+            server.stop(self.keeper)?;
+        }
+        stopped
+    }
+}
+
+impl Drop for Invocation<'_> {
+    fn drop(&mut self) {
+        for conversation in self.worker.take().into_iter().chain(self.server.take()) {
+            conversation.kill(self.keeper);
+        }
+    }
+}
+
+/// Starts a program just to ask what it is.
+///
+/// # Errors
+/// When it can't be started or answers wrongly.
+pub fn describe(keeper: &mut Keeper, program: &Program) -> Result<Description, Refusal> {
+    let timeout = Duration::from_secs(10);
+    let mut conversation = Conversation::open(keeper, &program.argv, None, timeout)?;
+    let description = match conversation.ask(Request::Describe, timeout) {
+        Ok(Reply::Description { description }) => description,
+        Ok(other) => {
+            conversation.kill(keeper);
+            return Err(unexpected("describe", &other));
+        }
+        Err(refusal) => {
+            let refusal = conversation.explain(refusal);
+            conversation.kill(keeper);
+            return Err(refusal);
+        }
+    };
+    conversation.stop(keeper)?;
+    Ok(description)
+}

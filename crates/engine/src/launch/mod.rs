@@ -1,0 +1,110 @@
+//! How invocations are started and talked to.
+
+mod companions;
+mod conversation;
+mod keeper;
+mod log;
+
+use std::collections::BTreeMap;
+
+use plumb_model::{PlannedPoint, Ready, Role};
+use plumb_protocol::SampleReply;
+
+pub use keeper::{KeeperLauncher, LauncherSettings, describe};
+
+/// What is to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'p> {
+    /// The point.
+    pub planned: &'p PlannedPoint,
+    /// As what.
+    pub role: Role,
+    /// Its seed.
+    pub seed: u64,
+}
+
+/// Starts invocations: through the keeper on this machine; simulated ones in tests; other machines
+/// later.
+pub trait Launcher {
+    /// Lays out the fixture of a point, if it has one and it does not stand yet. The answer is the
+    /// fixture's key and its word, when it was laid out now.
+    ///
+    /// # Errors
+    /// Why the point can't be measured.
+    fn prepare(&mut self, planned: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal>;
+
+    /// Starts a fresh process and has it set up.
+    ///
+    /// # Errors
+    /// Why it can't be measured.
+    fn start(&mut self, order: Order<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal>;
+
+    /// What the companions of the run (`--with`) reported since the last call: index, samples.
+    ///
+    /// # Errors
+    /// When one of them ended by itself.
+    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal>;
+
+    /// Starts the companions of the run.
+    ///
+    /// # Errors
+    /// Why one of them can't run.
+    fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal>;
+
+    /// Ends fixtures and companions.
+    ///
+    /// # Errors
+    /// When something could not be cleaned.
+    fn finish(&mut self) -> Result<(), Refusal>;
+}
+
+/// A started invocation.
+pub trait Session {
+    /// Iterations that take about `target_ns`, and how long they took.
+    ///
+    /// # Errors
+    /// Why the invocation failed.
+    fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal>;
+
+    /// Takes samples back to back; `expected_ns` is how long that should take, if known.
+    ///
+    /// # Errors
+    /// Why the invocation failed.
+    fn sample(&mut self, iterations: &[u64], expected_ns: u64) -> Result<SampleReply, Refusal>;
+
+    /// Ends the process.
+    ///
+    /// # Errors
+    /// Why the invocation failed after all (a status other than 0, a wrong last word).
+    fn stop(self: Box<Self>) -> Result<Stopped, Refusal>;
+}
+
+/// What is known after an invocation's process has ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stopped {
+    /// Peak resident memory of the process, in bytes.
+    pub peak_memory_bytes: u64,
+    /// The last lines that it wrote to stderr.
+    pub log: String,
+}
+
+/// Why something was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It can't run here.
+    Unsupported {
+        /// Why not.
+        why: String,
+        /// What would mend it.
+        fix: String,
+    },
+    /// The workload failed; the run goes on.
+    Failed(String),
+    /// Somebody wants the run to stop.
+    Interrupted,
+    /// The run can't go on.
+    Fatal(String),
+}
+
+/// Names and addresses that fixtures and servers gave.
+pub type Endpoints = BTreeMap<String, String>;

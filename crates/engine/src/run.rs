@@ -1,0 +1,333 @@
+//! The loop: ask the strategy, carry the round out, tell the listeners.
+
+use std::fmt;
+
+use plumb_model::{
+    Event, EventSink, Id, Missing, Outcome, Owner, Plan, Ready, Role, RunRecord, SinkError,
+    Stamped, Target,
+};
+use plumb_stats::rng::Rng;
+use uuid::Uuid;
+
+use crate::Clock;
+use crate::history::History;
+use crate::launch::{Launcher, Refusal};
+use crate::strategy::{self, Strategy};
+
+/// Who carries the run out, and where.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The run.
+    pub run: Id,
+    /// Version of plumb.
+    pub plumb: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The process.
+    pub owner: Owner,
+    /// The machine.
+    pub target: Target,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ended {
+    /// Whether somebody stopped it before it was done.
+    pub interrupted: bool,
+    /// Points with at least one good invocation.
+    pub measured: usize,
+    /// Points that were given up because the workload failed.
+    pub failed: usize,
+    /// Points that can't be measured here.
+    pub unsupported: usize,
+}
+
+/// Why a run could not go on. What was acknowledged is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EngineError {
+    /// A listener could not do its work.
+    Sink(String),
+    /// The keeper is gone, or a companion ended.
+    Fatal(String),
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sink(why) | Self::Fatal(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+impl From<SinkError> for EngineError {
+    fn from(error: SinkError) -> Self {
+        Self::Sink(error.0)
+    }
+}
+
+/// Carries `plan` out, or what is left of it when `before` is the record of an interrupted run.
+/// `interrupted` is asked between messages.
+///
+/// # Errors
+/// [`EngineError::Sink`] when a listener fails, [`EngineError::Fatal`] when nothing more can be
+/// started. Failing workloads are no errors: they are in the events.
+pub fn run(
+    plan: &Plan,
+    before: Option<&RunRecord>,
+    identity: &Identity,
+    clock: &dyn Clock,
+    launcher: &mut dyn Launcher,
+    sink: &mut dyn EventSink,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Ended, EngineError> {
+    let mut runner = Runner::new(plan, before, clock, sink, interrupted);
+    runner.begin(before, identity)?;
+    let worked = runner.work(launcher);
+    let finished = launcher.finish();
+    worked?;
+    if let Err(Refusal::Failed(why) | Refusal::Fatal(why)) = finished {
+        runner.log(format!("cleaning up: {why}"))?;
+    }
+    runner.end()
+}
+
+/// Everything that the loop needs to know between invocations.
+pub(crate) struct Runner<'r> {
+    pub(crate) plan: &'r Plan,
+    pub(crate) clock: &'r dyn Clock,
+    pub(crate) history: History,
+    pub(crate) rng: Rng,
+    pub(crate) segment: u32,
+    pub(crate) round: u32,
+    pub(crate) invocations: u64,
+    sink: &'r mut dyn EventSink,
+    interrupted: &'r dyn Fn() -> bool,
+    strategy: Box<dyn Strategy>,
+    origin_ns: u64,
+    elapsed_before_ns: u64,
+    companions: Vec<Id>,
+}
+
+impl<'r> Runner<'r> {
+    fn new(
+        plan: &'r Plan,
+        before: Option<&RunRecord>,
+        clock: &'r dyn Clock,
+        sink: &'r mut dyn EventSink,
+        interrupted: &'r dyn Fn() -> bool,
+    ) -> Self {
+        let history = before.map_or_else(|| History::empty(plan.points.len()), History::of);
+        let segment = before.map_or(0, |record| record.segments.len());
+        let invocations = before.map_or(0, |record| record.invocations.len());
+        let round = before
+            .and_then(|record| record.invocations.iter().map(|i| i.round + 1).max())
+            .unwrap_or(0);
+        let elapsed_before_ns = history.points.iter().map(|point| point.spent_ns).sum();
+        Self {
+            plan,
+            clock,
+            history,
+            rng: Rng::new(plan.seed.wrapping_add(segment as u64)),
+            segment: u32::try_from(segment).unwrap_or(u32::MAX),
+            round,
+            invocations: invocations as u64,
+            sink,
+            interrupted,
+            strategy: strategy::for_plan(plan),
+            origin_ns: clock.now().monotonic_ns,
+            elapsed_before_ns,
+            companions: Vec::new(),
+        }
+    }
+
+    /// Tells every listener.
+    pub(crate) fn emit(&mut self, event: Event) -> Result<(), EngineError> {
+        let at_ns = self.since_start_ns();
+        Ok(self.sink.take(&Stamped { at_ns, event })?)
+    }
+
+    pub(crate) fn log(&mut self, text: String) -> Result<(), EngineError> {
+        self.emit(Event::Log { text })
+    }
+
+    pub(crate) fn since_start_ns(&self) -> u64 {
+        self.clock.now().monotonic_ns.saturating_sub(self.origin_ns)
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        (self.interrupted)()
+    }
+
+    fn begin(&mut self, before: Option<&RunRecord>, who: &Identity) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        if before.is_none() {
+            self.emit(Event::RunStarted {
+                run: who.run,
+                started_unix_ns: now.unix_ns,
+                plumb: who.plumb.clone(),
+                command: who.command.clone(),
+                plan: Box::new(self.plan.clone()),
+            })?;
+        }
+        self.emit(Event::SegmentStarted {
+            run: who.run,
+            segment: self.segment,
+            started_unix_ns: now.unix_ns,
+            monotonic_ns: self.origin_ns,
+            owner: who.owner.clone(),
+        })?;
+        self.emit(Event::TargetReady { target: 0, description: Box::new(who.target.clone()) })
+    }
+
+    fn work(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
+        self.lay_out(launcher)?;
+        self.start_companions(launcher)?;
+        while !self.is_interrupted() {
+            self.history.elapsed_ns = self.elapsed_before_ns + self.since_start_ns();
+            let mut wanted = self.strategy.next(&mut self.history);
+            for decision in std::mem::take(&mut wanted.decisions) {
+                self.emit(Event::Decided(Box::new(decision)))?;
+            }
+            if wanted.points.is_empty() {
+                return Ok(());
+            }
+            if !wanted.ordered {
+                self.rng.shuffle(&mut wanted.points);
+            }
+            self.one_round(launcher, &wanted.points)?;
+        }
+        self.log("interrupted by a signal".into())
+    }
+
+    fn one_round(
+        &mut self,
+        launcher: &mut dyn Launcher,
+        points: &[usize],
+    ) -> Result<(), EngineError> {
+        self.emit(Event::RoundStarted { round: self.round, points: points.to_vec() })?;
+        for (position, &point) in points.iter().enumerate() {
+            if self.is_interrupted() || self.budget_is_spent() {
+                break;
+            }
+            self.invoke(launcher, point, u32::try_from(position).unwrap_or(u32::MAX))?;
+            self.collect_companions(launcher)?;
+        }
+        self.round += 1;
+        Ok(())
+    }
+
+    fn budget_is_spent(&self) -> bool {
+        let elapsed = self.elapsed_before_ns + self.since_start_ns();
+        self.plan.budget_ns.is_some_and(|budget| elapsed >= budget)
+    }
+
+    /// Lays every fixture out before anything is measured.
+    fn lay_out(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
+        for point in 0..self.plan.points.len() {
+            if self.is_interrupted() {
+                return Ok(());
+            }
+            let planned = &self.plan.points[point];
+            match launcher.prepare(planned) {
+                Ok(None) => {}
+                Ok(Some((key, ready))) => self.emit(Event::FixtureReady {
+                    workload: planned.point.workload.clone(),
+                    key,
+                    bytes_on_disk: ready.bytes_on_disk,
+                    notes: ready.notes,
+                })?,
+                Err(refusal) => self.refuse(point, refusal)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of a point that can't be measured at all.
+    pub(crate) fn refuse(&mut self, point: usize, refusal: Refusal) -> Result<(), EngineError> {
+        match refusal {
+            Refusal::Unsupported { why, fix } => {
+                self.history.points[point].stopped = Some("unsupported".into());
+                self.emit(Event::Unsupported(Missing { point, why, fix }))
+            }
+            Refusal::Failed(why) => {
+                self.history.points[point].stopped = Some("failed".into());
+                self.failed_invocation(point, why)
+            }
+            Refusal::Interrupted => Ok(()),
+            Refusal::Fatal(why) => Err(EngineError::Fatal(why)),
+        }
+    }
+
+    fn start_companions(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
+        let started = launcher.start_companions().map_err(|refusal| companion_error(&refusal))?;
+        for (point, ready) in started {
+            let invocation = Uuid::now_v7();
+            self.companions.push(invocation);
+            let role = self.plan.companions.get(point).map_or(Role::Load, |c| c.role);
+            self.started(invocation, point, role, 0, 0, ready)?;
+        }
+        Ok(())
+    }
+
+    fn collect_companions(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
+        for (index, reply) in launcher.companions().map_err(|refusal| companion_error(&refusal))? {
+            let Some(&invocation) = self.companions.get(index) else { continue };
+            let (samples, usage, flags) = (Box::new(reply.samples), reply.usage, reply.flags);
+            self.emit(Event::Batch { invocation, samples, usage, flags })?;
+        }
+        Ok(())
+    }
+
+    /// Tells that a process was started.
+    pub(crate) fn started(
+        &mut self,
+        invocation: Id,
+        point: usize,
+        role: Role,
+        position: u32,
+        seed: u64,
+        ready: Ready,
+    ) -> Result<(), EngineError> {
+        self.emit(Event::InvocationStarted {
+            invocation,
+            point,
+            role,
+            round: self.round,
+            position,
+            segment: self.segment,
+            target: 0,
+            seed,
+            ready: Box::new(ready),
+        })
+    }
+
+    fn end(mut self) -> Result<Ended, EngineError> {
+        for invocation in std::mem::take(&mut self.companions) {
+            let end = Box::new(crate::invocation::end_of(Outcome::Done, 0, ""));
+            self.emit(Event::InvocationEnded { invocation, end })?;
+        }
+        let interrupted = self.is_interrupted();
+        if !interrupted {
+            let ended_unix_ns = self.clock.now().unix_ns;
+            self.emit(Event::RunEnded { ended_unix_ns, interrupted: false })?;
+        }
+        let points = &self.history.points;
+        let stopped = |word| points.iter().filter(|p| p.stopped.as_deref() == Some(word)).count();
+        Ok(Ended {
+            interrupted,
+            measured: points.iter().filter(|point| point.invocations > 0).count(),
+            failed: stopped("failed"),
+            unsupported: stopped("unsupported"),
+        })
+    }
+}
+
+fn companion_error(refusal: &Refusal) -> EngineError {
+    EngineError::Fatal(match refusal {
+        Refusal::Unsupported { why, fix } => format!("--with: {why}; try: {fix}"),
+        Refusal::Failed(why) | Refusal::Fatal(why) => format!("--with: {why}"),
+        Refusal::Interrupted => "interrupted".into(),
+    })
+}

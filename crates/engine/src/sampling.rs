@@ -1,0 +1,156 @@
+//! How many samples an invocation takes, and where its steady state begins.
+//!
+//! METHOD §1.1 (length of a sample), §1.2 (warm-up) and §1.11 (samples a process), with the pilot of its
+//! "settled after review": three processes of 40 samples, or of 5 where a sample lasts over 50 ms.
+
+use plumb_model::{ClockSource, PlannedPoint, SampleIs, Samples};
+use plumb_stats::batch::{self, batch_floor_ns};
+use plumb_stats::components::{components, samples_per_process};
+use plumb_stats::rng::Rng;
+use plumb_stats::warmup::{Class, fixed_discard, steady_state};
+
+use crate::PointHistory;
+
+/// Version of the method that finds where steady state begins; stored with its result.
+pub const METHOD: u32 = 1;
+
+/// Samples last about this long unless the clock needs more: long enough to hide reading the clock,
+/// short enough that 40 of them are quick.
+const SAMPLE_NS: u64 = 1_000_000;
+/// Native code is given this long before a sample counts.
+const DISCARD_NS: u64 = 100_000_000;
+/// A sample longer than this counts as long: fewer are taken.
+const LONG_SAMPLE_NS: u64 = 50_000_000;
+/// Invocations of the pilot.
+const PILOT: usize = 3;
+/// Samples of a pilot invocation.
+const PILOT_SAMPLES: usize = 40;
+/// Samples of a pilot invocation, where they are long; also the fewest of any later one.
+const PILOT_LONG_SAMPLES: usize = 5;
+/// Fewest samples of an invocation, where they are long.
+const FEWEST_LONG_SAMPLES: usize = 3;
+/// Samples of one invocation last no longer than this together, unless the fewest do.
+const MOST_SAMPLING_NS: u64 = 1_000_000_000;
+/// Fresh processes that one worker starts, where a sample is a process: no longer than this together.
+const PROCESS_BATCH_NS: u64 = 100_000_000;
+/// The most fresh processes that one worker starts.
+const PROCESS_BATCH: u64 = 10;
+/// A fresh process shorter than this is preceded by one that does not count: the worker's own start
+/// has cooled the caches.
+const SHORT_PROCESS_NS: u64 = 20_000_000;
+
+/// Wanted length of one sample, in nanoseconds.
+pub fn target_ns(planned: &PlannedPoint, clock: Option<&ClockSource>) -> u64 {
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a clock's step")]
+    let floor = clock.map_or(0, |clock| {
+        batch_floor_ns(batch::Clock {
+            resolution_ns: clock.resolution_ns as f64,
+            overhead_ns: clock.overhead_ns as f64,
+        })
+    });
+    planned.sample_ns.unwrap_or(SAMPLE_NS).max(floor)
+}
+
+/// The samples of the next invocation of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Take {
+    /// Samples before the first that may count.
+    pub discard: usize,
+    /// Samples after them.
+    pub keep: usize,
+}
+
+impl Take {
+    /// Iterations of every sample: k with its jitter.
+    pub fn iterations(self, k: u64, rng: &mut Rng) -> Vec<u64> {
+        let one = |_| if k == 1 { 1 } else { batch::jitter(k, rng) };
+        (0..self.discard + self.keep).map(one).collect()
+    }
+}
+
+/// How many samples the next invocation takes, when a sample lasts `sample_ns`.
+pub fn take(planned: &PlannedPoint, known: &PointHistory, sample_ns: u64) -> Take {
+    let sample_ns = sample_ns.max(1);
+    if planned.description.sample_is == SampleIs::Process {
+        return take_processes(sample_ns);
+    }
+    let floor = count(DISCARD_NS.div_ceil(sample_ns)).max(1);
+    match settled_discard(known) {
+        Some(discard) => {
+            Take { discard: discard.max(floor), keep: samples_after_pilot(known, sample_ns) }
+        }
+        None if sample_ns > LONG_SAMPLE_NS => Take { discard: floor, keep: PILOT_LONG_SAMPLES },
+        None => Take { discard: floor, keep: PILOT_SAMPLES },
+    }
+}
+
+fn take_processes(sample_ns: u64) -> Take {
+    let keep = count((PROCESS_BATCH_NS / sample_ns).clamp(1, PROCESS_BATCH));
+    Take { discard: usize::from(sample_ns < SHORT_PROCESS_NS), keep }
+}
+
+/// The discard on which the pilot agreed.
+fn settled_discard(known: &PointHistory) -> Option<usize> {
+    fixed_discard(known.steady_starts.get(..PILOT)?)
+}
+
+/// Samples a process that spend time best, from the pilot's variances and costs.
+fn samples_after_pilot(known: &PointHistory, sample_ns: u64) -> usize {
+    let fewest = if sample_ns > LONG_SAMPLE_NS { FEWEST_LONG_SAMPLES } else { PILOT_LONG_SAMPLES };
+    let most = count(MOST_SAMPLING_NS / sample_ns).max(fewest);
+    let logs: Vec<Vec<f64>> = known
+        .processes
+        .iter()
+        .map(|values| values.iter().map(|v| v.abs().ln()).collect())
+        .collect();
+    let clusters: Vec<&[f64]> = logs.iter().map(Vec::as_slice).collect();
+    #[expect(clippy::cast_precision_loss, reason = "costs in nanoseconds")]
+    let costs = (sample_ns as f64, (known.setup_ns + DISCARD_NS) as f64);
+    match components(&clusters) {
+        Ok(found) => samples_per_process(&found, costs.0, costs.1).clamp(fewest, most),
+        Err(_) => fewest.max(most.min(10)),
+    }
+}
+
+/// Where steady state begins in the samples of an invocation, and the word for its warm-up.
+///
+/// Never before `discard`, the least that is thrown away; where the pilot has settled it, exactly
+/// there: the data are then only checked.
+pub fn steady_start(
+    planned: &PlannedPoint,
+    known: &PointHistory,
+    take: Take,
+    samples: &Samples,
+) -> (usize, &'static str) {
+    let last = samples.len().saturating_sub(1);
+    if planned.description.sample_is == SampleIs::Process {
+        return (take.discard.min(last), "");
+    }
+    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+    let logs: Vec<f64> = samples
+        .elapsed_ns
+        .iter()
+        .zip(&samples.iterations)
+        .map(|(&t, &k)| (t as f64 / k as f64).ln())
+        .collect();
+    let Ok(found) = steady_state(&logs) else { return (take.discard.min(last), "") };
+    let start = match settled_discard(known) {
+        Some(_) => take.discard,
+        None => found.start.max(take.discard),
+    };
+    (start.min(last), class_word(found.class))
+}
+
+fn class_word(class: Class) -> &'static str {
+    match class {
+        Class::Flat => "flat",
+        Class::WarmUp => "warm-up",
+        Class::Slowdown => "slowdown",
+        Class::Trend => "trend",
+        Class::Unsteady => "unsteady",
+    }
+}
+
+fn count(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,223 @@
+//! plumb's side: orders to the keeper.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+use super::message::{Answer, Exit, Order, receive, send};
+
+/// The keeper of this run; when it is dropped, everything that it started is killed.
+#[derive(Debug)]
+pub struct Keeper {
+    socket: Option<OwnedFd>,
+    process: Child,
+    exits: VecDeque<Exit>,
+}
+
+/// plumb's ends of the pipes of a started program.
+#[derive(Debug)]
+pub struct Pipes {
+    /// The program.
+    pub pid: u32,
+    /// Writes to its stdin.
+    pub stdin: OwnedFd,
+    /// Reads its stdout.
+    pub stdout: OwnedFd,
+    /// Reads its stderr.
+    pub stderr: OwnedFd,
+}
+
+/// What can go wrong with the keeper.
+#[derive(Debug)]
+pub enum KeeperError {
+    /// The program to start does not exist.
+    Missing(String),
+    /// The program could not be started.
+    NotSpawned {
+        /// The program.
+        program: String,
+        /// Why not.
+        why: String,
+    },
+    /// The keeper itself is gone or could not be started.
+    Gone(io::Error),
+}
+
+impl fmt::Display for KeeperError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(program) => write!(f, "program not found: {program}"),
+            Self::NotSpawned { program, why } => write!(f, "{program} could not be started: {why}"),
+            Self::Gone(error) => write!(f, "plumb's keeper process is gone: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for KeeperError {}
+
+impl From<io::Error> for KeeperError {
+    fn from(error: io::Error) -> Self {
+        Self::Gone(error)
+    }
+}
+
+impl Keeper {
+    /// Starts `plumb` as a keeper: `plumb keeper`, with the socket as its stdin. Call it before
+    /// anything large is touched: its peak memory is the floor of what its children can report.
+    ///
+    /// # Errors
+    /// When the binary can't be started.
+    pub fn start(plumb: &Path) -> Result<Self, KeeperError> {
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .map_err(io::Error::from)?;
+        let mut command = Command::new(plumb);
+        command.arg("keeper").stdin(Stdio::from(theirs)).stdout(Stdio::null()).process_group(0);
+        let process = command.spawn()?;
+        Ok(Self { socket: Some(ours), process, exits: VecDeque::new() })
+    }
+
+    /// The keeper's own process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Starts a program with three fresh pipes.
+    ///
+    /// # Errors
+    /// When the program does not exist or can't be started.
+    pub fn spawn(&mut self, argv: &[String], cwd: Option<&Path>) -> Result<Pipes, KeeperError> {
+        let (stdin_theirs, stdin) = pipe()?;
+        let (stdout, stdout_theirs) = pipe()?;
+        let (stderr, stderr_theirs) = pipe()?;
+        let order = Order::Spawn {
+            argv: argv.to_vec(),
+            cwd: cwd.map(|path| path.to_string_lossy().into_owned()),
+        };
+        let theirs = [stdin_theirs.as_fd(), stdout_theirs.as_fd(), stderr_theirs.as_fd()];
+        send(self.socket()?, &order, &theirs)?;
+        let program = argv.first().cloned().unwrap_or_default();
+        match self.answer()? {
+            Answer::Spawned { pid } => Ok(Pipes { pid, stdin, stdout, stderr }),
+            Answer::NotSpawned { missing: true, .. } => Err(KeeperError::Missing(program)),
+            Answer::NotSpawned { why, .. } => Err(KeeperError::NotSpawned { program, why }),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Kills a started program with all its descendants; its exit still comes through
+    /// [`Keeper::wait`].
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn kill(&mut self, pid: u32) -> Result<(), KeeperError> {
+        Ok(send(self.socket()?, &Order::Kill { pid }, &[])?)
+    }
+
+    /// Has a folder removed at the end, whatever happens. Tell it before the folder is made.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn own(&mut self, folder: &Path) -> Result<(), KeeperError> {
+        let path = folder.to_string_lossy().into_owned();
+        self.note(&Order::Own { path })
+    }
+
+    /// Has an owned folder removed now.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn remove(&mut self, folder: &Path) -> Result<(), KeeperError> {
+        let path = folder.to_string_lossy().into_owned();
+        self.note(&Order::Remove { path })
+    }
+
+    /// The exit of a started program; None when it still runs after `timeout`.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn wait(&mut self, pid: u32, timeout: Duration) -> Result<Option<Exit>, KeeperError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if let Some(at) = self.exits.iter().position(|exit| exit.pid == pid) {
+                return Ok(self.exits.remove(at));
+            }
+            if !self.wait_readable(deadline.saturating_duration_since(Instant::now()))? {
+                return Ok(None);
+            }
+            match self.receive()? {
+                Answer::Exited(exit) => self.exits.push_back(exit),
+                other => return Err(unexpected(&other)),
+            }
+        }
+    }
+
+    fn note(&mut self, order: &Order) -> Result<(), KeeperError> {
+        send(self.socket()?, order, &[])?;
+        match self.answer()? {
+            Answer::Noted => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The answer to the last order; exits that come before it are kept.
+    fn answer(&mut self) -> Result<Answer, KeeperError> {
+        loop {
+            match self.receive()? {
+                Answer::Exited(exit) => self.exits.push_back(exit),
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    fn receive(&self) -> Result<Answer, KeeperError> {
+        loop {
+            match receive::<Answer>(self.socket()?) {
+                Ok(Some((answer, _))) => return Ok(answer),
+                Ok(None) => return Err(KeeperError::Gone(io::ErrorKind::UnexpectedEof.into())),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Whether an answer waits; a signal counts as a time-out, so that the caller can look at it.
+    fn wait_readable(&self, timeout: Duration) -> Result<bool, KeeperError> {
+        let mut polled = [PollFd::new(self.socket()?, PollFlags::IN)];
+        let timeout = Timespec::try_from(timeout).ok();
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(ready) => Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+
+    fn socket(&self) -> Result<&OwnedFd, KeeperError> {
+        self.socket.as_ref().ok_or_else(|| KeeperError::Gone(io::ErrorKind::NotConnected.into()))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.socket = None;
+        let _ = self.process.wait();
+    }
+}
+
+fn unexpected(answer: &Answer) -> KeeperError {
+    KeeperError::Gone(io::Error::other(format!("unexpected answer {answer:?}")))
+}
+
+fn pipe() -> Result<(OwnedFd, OwnedFd), KeeperError> {
+    rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|error| KeeperError::Gone(error.into()))
+}

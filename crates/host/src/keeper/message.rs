@@ -1,0 +1,133 @@
+//! What plumb and its keeper say to each other: one JSON document a packet.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Longest packet, in bytes: below the kernel's default socket buffer.
+const MAX_PACKET: usize = 160 * 1024;
+
+/// What plumb wants of the keeper.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Start a program; its stdin, stdout and stderr come as descriptors with the packet.
+    Spawn {
+        /// Executable and arguments.
+        argv: Vec<String>,
+        /// Its working directory; None means the keeper's.
+        cwd: Option<String>,
+    },
+    /// Kill a started program and all its descendants.
+    Kill {
+        /// The program.
+        pid: u32,
+    },
+    /// Remove this folder at the end, whatever happens.
+    Own {
+        /// The folder.
+        path: String,
+    },
+    /// Remove this folder now.
+    Remove {
+        /// The folder.
+        path: String,
+    },
+}
+
+/// What the keeper answers, in order, except `Exited`, which comes when it comes.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// To `Spawn`.
+    Spawned {
+        /// The process.
+        pid: u32,
+    },
+    /// To `Spawn`.
+    NotSpawned {
+        /// Why not, from the system.
+        why: String,
+        /// Whether the executable does not exist.
+        missing: bool,
+    },
+    /// To `Own` and `Remove`.
+    Noted,
+    /// A started process ended and was waited for.
+    Exited(Exit),
+}
+
+/// How a process ended, and what it used: from `wait4` on that one process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    /// The process.
+    pub pid: u32,
+    /// Exit status, when it exited.
+    pub status: Option<i32>,
+    /// Signal, when one ended it.
+    pub signal: Option<i32>,
+    /// Peak resident memory, in bytes.
+    pub peak_memory_bytes: u64,
+    /// CPU time in user mode, in nanoseconds.
+    pub user_ns: u64,
+    /// CPU time in kernel mode, in nanoseconds.
+    pub system_ns: u64,
+    /// Descendants that it left behind and that the keeper killed.
+    pub orphans: u32,
+}
+
+impl Exit {
+    /// How it ended, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match (self.status, self.signal) {
+            (Some(status), _) => format!("exit status {status}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            (None, None) => "unknown".into(),
+        }
+    }
+}
+
+/// Sends a document with descriptors.
+pub fn send<T: Serialize>(
+    socket: impl AsFd,
+    message: &T,
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let packet = serde_json::to_vec(message).map_err(io::Error::other)?;
+    if packet.len() > MAX_PACKET {
+        return Err(io::Error::other(format!("a message of {} bytes is too long", packet.len())));
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(io::Error::other("too many descriptors"));
+    }
+    sendmsg(socket, &[io::IoSlice::new(&packet)], &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// Receives a document with descriptors; None at the end.
+pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    let mut packet = vec![0; MAX_PACKET];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut slices = [io::IoSliceMut::new(&mut packet)];
+    let received = recvmsg(socket, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let mut descriptors = Vec::new();
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(fds) = message {
+            descriptors.extend(fds);
+        }
+    }
+    if received.bytes == 0 {
+        return Ok(None);
+    }
+    let message = serde_json::from_slice(&packet[..received.bytes]).map_err(io::Error::other)?;
+    Ok(Some((message, descriptors)))
+}

@@ -1,0 +1,13 @@
+//! The keeper: a small process between plumb and everything it starts.
+//!
+//! It is started before anything large is touched, does every spawn and every `wait4` of workers and
+//! fixtures, is their subreaper, and holds a socket to plumb. When that socket ends (exit, panic,
+//! kill -9) it kills every descendant and removes the temporary folders that plumb told it of.
+
+mod client;
+mod message;
+mod server;
+
+pub use client::{Keeper, KeeperError, Pipes};
+pub use message::Exit;
+pub use server::serve;
