@@ -1,1 +1,32 @@
-//! Placeholder while the crate is written.
+//! From a finding to what people and machines read.
+//!
+//! [`View`] is made once of a finding; terminal, JSON, Markdown, CSV and sentences all read it, so
+//! that they cannot disagree. Units are converted here and nowhere else. Nothing is printed: every
+//! function gives text back or writes into what it is handed. Text from elsewhere is cleaned before
+//! it is shown, see [`text`].
+
+pub mod csv;
+mod flags;
+mod header;
+pub mod json;
+mod markdown;
+mod names;
+mod scorecard;
+mod sketch;
+mod style;
+pub mod table;
+pub mod text;
+pub mod time;
+pub mod units;
+mod view;
+mod words;
+
+pub use csv::{csv, samples_csv};
+pub use flags::meaning;
+pub use header::Header;
+pub use json::{RunDocument, document, json};
+pub use markdown::markdown;
+pub use scorecard::{Closing, Terminal, scorecard};
+pub use style::{Colour, Line, Style};
+pub use view::{Family, FlagNote, Row, View};
+pub use words::in_words;

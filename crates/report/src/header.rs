@@ -1,0 +1,149 @@
+//! What stands above the results: the run, the machine, the goal and what was reached.
+
+use std::collections::BTreeMap;
+
+use plumb_analysis::{Finding, RunFacts, RunFinding};
+use plumb_model::{Goal, RunStatus, Target};
+
+use crate::text::counted;
+use crate::time::{between, date, length};
+use crate::units::percent;
+
+/// Characters of a run's identity that are shown: the whole time stamp in it.
+const SHORT_ID: usize = 13;
+
+/// The lines above the results, without labels.
+#[derive(Debug, Clone)]
+pub struct Header {
+    /// The suite's name, or the command line.
+    pub title: String,
+    /// The run's identity, shortened.
+    pub run: String,
+    /// `complete`, `running` or `interrupted`.
+    pub status: &'static str,
+    /// CPU, number of CPUs, memory, virtualisation of each target.
+    pub machines: Vec<String>,
+    /// Kernel, operating system and what the target directory lies on, of each target.
+    pub systems: Vec<String>,
+    /// Date, length and labels.
+    pub when: String,
+    /// What was wanted, and how much of it was reached.
+    pub goal: String,
+    /// Loads that ran beside on purpose.
+    pub load: Option<String>,
+}
+
+impl Header {
+    pub(crate) fn new(finding: &RunFinding) -> Self {
+        let run = &finding.run;
+        Self {
+            title: run.suite.clone().unwrap_or_else(|| run.command.join(" ")),
+            run: run.id.to_string().chars().take(SHORT_ID).collect(),
+            status: status(run.status),
+            machines: finding.targets.iter().map(|t| machine(t, finding.targets.len())).collect(),
+            systems: finding.targets.iter().map(|target| system(target, &run.dir)).collect(),
+            when: when(run),
+            goal: goal(finding),
+            load: (!run.loads.is_empty()).then(|| run.loads.join(", ")),
+        }
+    }
+}
+
+/// The word for a run's status.
+#[must_use]
+pub fn status(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Complete => "complete",
+        RunStatus::Running => "running",
+        RunStatus::Interrupted => "interrupted",
+    }
+}
+
+fn fact<'a>(facts: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
+    facts.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+}
+
+fn machine(target: &Target, targets: usize) -> String {
+    let (stable, changing) = (&target.machine.facts, &target.environment.facts);
+    let cpus =
+        fact(stable, "cpus").map(|n| if n == "1" { "1 CPU".into() } else { format!("{n} CPUs") });
+    let cpu = fact(stable, "cpu").or(fact(stable, "product")).unwrap_or("unknown CPU");
+    let parts = [
+        (targets > 1).then(|| target.name.clone()),
+        Some(cpu.split_whitespace().collect::<Vec<_>>().join(" ")),
+        cpus,
+        fact(stable, "memory").map(str::to_owned),
+        fact(changing, "virtualisation").map(str::to_owned),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+fn system(target: &Target, dir: &str) -> String {
+    let facts = &target.environment.facts;
+    let place = fact(facts, "filesystem").map(|filesystem| match fact(facts, "device") {
+        Some(device) => format!("{dir}: {filesystem} on {device}"),
+        None => format!("{dir}: {filesystem}"),
+    });
+    let parts = [
+        fact(facts, "kernel").map(|kernel| format!("Linux {kernel}")),
+        fact(facts, "os").map(str::to_owned),
+        fact(facts, "governor").map(|governor| format!("governor {governor}")),
+        place,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+fn when(run: &RunFacts) -> String {
+    let took = between(run.started_unix_ns, run.ended_unix_ns);
+    let labels = run.labels.iter().map(|(key, value)| format!("{key}={value}"));
+    let parts = [Some(date(run.started_unix_ns)), took.map(|t| format!("took {}", length(t)))];
+    let segments = (run.segments > 1).then(|| format!("in {} stretches", run.segments));
+    let parts = parts.into_iter().chain([segments]).flatten().chain(labels);
+    parts.chain([format!("plumb {}", run.plumb)]).collect::<Vec<_>>().join(" · ")
+}
+
+fn goal(finding: &RunFinding) -> String {
+    let wanted = match finding.run.goal {
+        Goal::Precision { relative } => format!("wanted ±{}", percent(relative)),
+        Goal::Fixed { min_invocations, min_time_ns, .. } => {
+            let invocations = counted(min_invocations, "invocation", "invocations");
+            format!("wanted {invocations} and {} a point", length(seconds(min_time_ns)))
+        }
+    };
+    let budget = finding.run.budget_ns.map(|ns| format!("within {}", length(seconds(ns))));
+    let head = [Some(wanted), budget].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    format!("{head} · {}", reached(finding))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}
+
+/// How many points reached what was wanted, and how far the others came.
+fn reached(finding: &RunFinding) -> String {
+    let primary: Vec<&Finding> = finding.results.iter().filter(|result| result.primary).collect();
+    let Goal::Precision { relative } = finding.run.goal else {
+        return format!("{} measured", counted(primary.len(), "point", "points"));
+    };
+    let done = |f: &&Finding| f.reached.is_some_and(|r| r <= f.wanted.unwrap_or(relative));
+    let short: Vec<f64> = primary.iter().filter(|f| !done(f)).filter_map(|f| f.reached).collect();
+    let without = primary.iter().filter(|f| f.reached.is_none()).count();
+    let all = primary.len();
+    let mut text = format!(
+        "reached by {} of {}",
+        all - short.len() - without,
+        counted(all, "point", "points")
+    );
+    let least = short.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = short.iter().copied().fold(0.0, f64::max);
+    match short.len() {
+        0 => {}
+        1 => text.push_str(&format!(", 1 at ±{}", percent(most))),
+        n => text.push_str(&format!(", {n} at ±{} to ±{}", percent(least), percent(most))),
+    }
+    if without > 0 {
+        text.push_str(&format!(", {without} without interval"));
+    }
+    text
+}

@@ -1,0 +1,487 @@
+//! `plumb.run/1`: the document for machines. Fields may be added, never changed.
+
+use std::collections::BTreeMap;
+
+use plumb_analysis::{Comparison, Estimate, Failure, Finding, PointFacts, Scaling, Unsupported};
+use plumb_model::{Better, Flag, SampleIs, Target, Value};
+use serde::Serialize;
+
+use crate::header::status;
+use crate::time::rfc3339;
+use crate::view::{Row, View};
+
+/// Name of the document's form.
+pub const RUN_SCHEMA: &str = "plumb.run/1";
+
+/// A run as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RunDocument {
+    /// `plumb.run/1`.
+    pub schema: &'static str,
+    /// Version of the method that found the results.
+    pub method: u32,
+    /// The run itself.
+    pub run: RunPart,
+    /// Where it was measured.
+    pub targets: Vec<TargetPart>,
+    /// A result for every point, metric and target.
+    pub results: Vec<ResultPart>,
+    /// How several threads compare with one.
+    pub scaling: Vec<ScalingPart>,
+    /// What can't be measured here.
+    pub unsupported: Vec<UnsupportedPart>,
+    /// What went wrong.
+    pub failed: Vec<FailedPart>,
+    /// Points that were planned and never reached.
+    pub not_reached: Vec<PointPart>,
+    /// Reasons to distrust the whole run; each result carries them too.
+    pub flags: Vec<FlagPart>,
+}
+
+/// The run itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RunPart {
+    /// UUIDv7.
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub started: String,
+    /// RFC 3339, UTC; null while it has no end.
+    pub ended: Option<String>,
+    /// `complete`, `interrupted` or `running`.
+    pub status: &'static str,
+    /// The suite's name.
+    pub suite: Option<String>,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Version of plumb that measured.
+    pub plumb: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The target directory.
+    pub dir: String,
+    /// Loads that ran beside on purpose.
+    pub loads: Vec<String>,
+}
+
+/// A target.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TargetPart {
+    /// `local`, or the host's name.
+    pub name: String,
+    /// Its stable identity.
+    pub machine: FactsPart,
+    /// What may change.
+    pub environment: FactsPart,
+}
+
+/// Facts with their hash.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FactsPart {
+    /// Hash over the sorted facts.
+    pub fingerprint: String,
+    /// The facts.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// One metric of one point on one target.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ResultPart {
+    /// Name of the series.
+    pub series: String,
+    /// What people call the point.
+    pub name: String,
+    /// The workload's id.
+    pub workload: String,
+    /// The workload's version.
+    pub version: u32,
+    /// Every parameter with its value.
+    pub point: BTreeMap<String, ValuePart>,
+    /// The metric.
+    pub metric: String,
+    /// Whether it is the metric that precision is about.
+    pub primary: bool,
+    /// An SI base unit.
+    pub unit: String,
+    /// `higher`, `lower` or `neither`.
+    pub better: &'static str,
+    /// What the estimate is of the samples.
+    pub statistic: String,
+    /// The estimate.
+    pub estimate: f64,
+    /// Lower end of the interval.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
+    /// Why there is no interval.
+    pub no_interval: Option<String>,
+    /// Level of the interval.
+    pub confidence: f64,
+    /// Independent processes.
+    pub invocations: usize,
+    /// Steady samples.
+    pub samples: usize,
+    /// Independent samples that they are worth.
+    pub n_eff: Option<f64>,
+    /// `iteration` or `process`.
+    pub sample_is: &'static str,
+    /// Class of most invocations' warm-up.
+    pub warmup: String,
+    /// Samples left out as warm-up.
+    pub discarded: usize,
+    /// Why sampling stopped.
+    pub stop: Option<String>,
+    /// Relative half-width of the interval.
+    pub reached: Option<f64>,
+    /// Relative half-width wanted.
+    pub wanted: Option<f64>,
+    /// Index into `targets`.
+    pub target: usize,
+    /// Shares of wall time.
+    pub cpu: Option<CpuPart>,
+    /// Peak of resident memory of a worker.
+    pub peak_memory_bytes: Option<u64>,
+    /// The clock; null is CLOCK_MONOTONIC.
+    pub clock: Option<String>,
+    /// The estimate over the baseline's; null without a baseline.
+    pub of_baseline: Option<f64>,
+    /// Comparison with the run's first point, where the plan asks for it.
+    pub against_first: Vec<ComparisonPart>,
+    /// Median of every process, in order.
+    pub process_medians: Vec<f64>,
+    /// Versions of the components that do the work.
+    pub versions: BTreeMap<String, String>,
+    /// The workload's remarks.
+    pub notes: Vec<String>,
+    /// Reasons to distrust it.
+    pub flags: Vec<FlagPart>,
+}
+
+/// A parameter's value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum ValuePart {
+    /// On or off.
+    Switch(bool),
+    /// A count, or a size in bytes.
+    Integer(u64),
+    /// A choice or any text.
+    Text(String),
+}
+
+/// Shares of wall time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CpuPart {
+    /// CPU time in user mode.
+    pub user: f64,
+    /// CPU time in kernel mode.
+    pub system: f64,
+    /// Time that CPUs idled with I/O under way.
+    pub iowait: f64,
+}
+
+/// A reason to distrust.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FlagPart {
+    /// Its word.
+    pub flag: String,
+    /// The evidence.
+    pub why: String,
+}
+
+/// A comparison with the first point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ComparisonPart {
+    /// Series of the first point.
+    pub first: String,
+    /// Cost over the first's cost: over 1 is slower.
+    pub ratio: Option<f64>,
+    /// Lower end of the ratio's interval.
+    pub low: Option<f64>,
+    /// Upper end of the ratio's interval.
+    pub high: Option<f64>,
+    /// Level of the interval.
+    pub confidence: f64,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// `faster`, `slower`, `equivalent`, `inconclusive`; null without a verdict.
+    pub verdict: Option<&'static str>,
+    /// Why there is no verdict.
+    pub no_verdict: Option<String>,
+    /// Remarks on the verdict.
+    pub flags: Vec<String>,
+    /// Rounds in which both were measured.
+    pub pairs: usize,
+    /// Looks at the data; 1 for a fixed number of pairs.
+    pub looks: usize,
+    /// Pairs that would settle an inconclusive comparison.
+    pub pairs_needed: Option<usize>,
+    /// Run-to-run deviation at which this could be chance; null for pairs.
+    pub break_even: Option<f64>,
+}
+
+/// How several threads compare with one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ScalingPart {
+    /// Series of the point with several threads.
+    pub series: String,
+    /// Series of the point with one thread.
+    pub single: String,
+    /// Number of threads.
+    pub threads: u64,
+    /// Rate of all threads over the rate of one.
+    pub speedup: EstimatePart,
+    /// The same per thread.
+    pub efficiency: EstimatePart,
+}
+
+/// An estimate with its interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EstimatePart {
+    /// The estimate.
+    pub estimate: f64,
+    /// Lower end.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Why there is no interval.
+    pub no_interval: Option<String>,
+}
+
+/// A point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PointPart {
+    /// The workload's id.
+    pub workload: String,
+    /// What people call the point.
+    pub name: String,
+    /// Every parameter with its value.
+    pub point: BTreeMap<String, ValuePart>,
+}
+
+/// A point that can't be measured here.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UnsupportedPart {
+    /// The point.
+    #[serde(flatten)]
+    pub place: PointPart,
+    /// What is missing.
+    pub why: String,
+    /// What would mend it.
+    pub fix: String,
+}
+
+/// Invocations that failed for one reason.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FailedPart {
+    /// The point.
+    #[serde(flatten)]
+    pub place: PointPart,
+    /// What went wrong.
+    pub why: String,
+    /// How many invocations failed so.
+    pub times: usize,
+    /// How many invocations of the point were started.
+    pub of: usize,
+    /// The last lines that the last of them wrote to stderr.
+    pub log: String,
+}
+
+/// The document of a view.
+#[must_use]
+pub fn document(view: &View) -> RunDocument {
+    let finding = view.finding;
+    RunDocument {
+        schema: RUN_SCHEMA,
+        method: finding.method,
+        run: run(view),
+        targets: finding.targets.iter().map(target).collect(),
+        results: view.rows.iter().map(result).collect(),
+        scaling: finding.scaling.iter().filter_map(|s| scaling(s, &finding.results)).collect(),
+        unsupported: finding.unsupported.iter().map(unsupported).collect(),
+        failed: finding.failed.iter().map(failed).collect(),
+        not_reached: finding.not_reached.iter().map(place).collect(),
+        flags: finding.flags.iter().map(flag).collect(),
+    }
+}
+
+/// The document of a view as text, indented, with a line break at its end.
+///
+/// # Errors
+/// Never for a document of this form; the signature is that of the writer.
+pub fn json(view: &View) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&document(view)).map(|text| text + "\n")
+}
+
+fn run(view: &View) -> RunPart {
+    let run = &view.finding.run;
+    RunPart {
+        id: run.id.to_string(),
+        started: rfc3339(run.started_unix_ns),
+        ended: run.ended_unix_ns.map(rfc3339),
+        status: status(run.status),
+        suite: run.suite.clone(),
+        labels: run.labels.clone(),
+        seed: run.seed,
+        plumb: run.plumb.clone(),
+        command: run.command.clone(),
+        dir: run.dir.clone(),
+        loads: run.loads.clone(),
+    }
+}
+
+fn target(target: &Target) -> TargetPart {
+    TargetPart {
+        name: target.name.clone(),
+        machine: FactsPart {
+            fingerprint: target.machine.fingerprint.clone(),
+            facts: target.machine.facts.clone(),
+        },
+        environment: FactsPart {
+            fingerprint: target.environment.fingerprint.clone(),
+            facts: target.environment.facts.clone(),
+        },
+    }
+}
+
+fn result(row: &Row) -> ResultPart {
+    let Finding { point, estimate, .. } = row.finding;
+    let finding = row.finding.clone();
+    ResultPart {
+        series: finding.series,
+        name: point.name.clone(),
+        workload: point.workload.clone(),
+        version: point.version,
+        point: settings(point),
+        metric: finding.metric,
+        primary: finding.primary,
+        unit: finding.unit,
+        better: better(finding.better),
+        statistic: finding.statistic,
+        estimate: estimate.value,
+        low: estimate.low(),
+        high: estimate.high(),
+        no_interval: estimate.interval.clone().err(),
+        confidence: finding.confidence,
+        invocations: finding.invocations,
+        samples: finding.samples,
+        n_eff: finding.n_eff,
+        sample_is: sample_is(finding.sample_is),
+        warmup: finding.warmup,
+        discarded: finding.discarded,
+        stop: finding.stop,
+        reached: finding.reached,
+        wanted: finding.wanted,
+        target: finding.target,
+        cpu: finding.cpu.map(|c| CpuPart { user: c.user, system: c.system, iowait: c.iowait }),
+        peak_memory_bytes: finding.peak_memory_bytes,
+        clock: finding.clock.map(|clock| clock.id),
+        of_baseline: None,
+        against_first: row.against_first.into_iter().map(comparison).collect(),
+        process_medians: finding.process_medians,
+        versions: finding.versions,
+        notes: finding.notes,
+        flags: finding.flags.iter().map(flag).collect(),
+    }
+}
+
+/// The word for a direction.
+pub(crate) fn better(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+        Better::Neither => "neither",
+    }
+}
+
+fn sample_is(sample_is: SampleIs) -> &'static str {
+    match sample_is {
+        SampleIs::Iteration => "iteration",
+        SampleIs::Process => "process",
+    }
+}
+
+fn settings(point: &PointFacts) -> BTreeMap<String, ValuePart> {
+    let part = |value: &Value| match value {
+        Value::Switch(on) => ValuePart::Switch(*on),
+        Value::Integer(n) => ValuePart::Integer(*n),
+        Value::Text(text) => ValuePart::Text(text.clone()),
+    };
+    point.settings.iter().map(|(name, value)| (name.clone(), part(value))).collect()
+}
+
+fn flag(flag: &Flag) -> FlagPart {
+    FlagPart { flag: flag.flag.word().to_owned(), why: flag.why.clone() }
+}
+
+fn comparison(comparison: &Comparison) -> ComparisonPart {
+    let ratio = comparison.ratio.as_ref();
+    ComparisonPart {
+        first: comparison.first.name.clone(),
+        ratio: ratio.map(|ratio| ratio.value),
+        low: ratio.and_then(Estimate::low),
+        high: ratio.and_then(Estimate::high),
+        confidence: comparison.confidence,
+        margin: comparison.margin,
+        verdict: comparison.verdict.as_ref().ok().map(|verdict| verdict.word()),
+        no_verdict: comparison.verdict.clone().err(),
+        flags: comparison.tags.clone(),
+        pairs: comparison.pairs,
+        looks: 1,
+        pairs_needed: comparison.pairs_needed,
+        break_even: None,
+    }
+}
+
+fn scaling(scaling: &Scaling, results: &[Finding]) -> Option<ScalingPart> {
+    Some(ScalingPart {
+        series: results.get(scaling.result)?.series.clone(),
+        single: results.get(scaling.single)?.series.clone(),
+        threads: scaling.threads,
+        speedup: estimate(&scaling.speedup),
+        efficiency: estimate(&scaling.efficiency),
+    })
+}
+
+fn estimate(estimate: &Estimate) -> EstimatePart {
+    EstimatePart {
+        estimate: estimate.value,
+        low: estimate.low(),
+        high: estimate.high(),
+        no_interval: estimate.interval.clone().err(),
+    }
+}
+
+fn place(point: &PointFacts) -> PointPart {
+    PointPart { workload: point.workload.clone(), name: point.name.clone(), point: settings(point) }
+}
+
+fn unsupported(missing: &Unsupported) -> UnsupportedPart {
+    let place = place(&missing.point);
+    UnsupportedPart { place, why: missing.why.clone(), fix: missing.fix.clone() }
+}
+
+fn failed(failure: &Failure) -> FailedPart {
+    FailedPart {
+        place: place(&failure.point),
+        why: failure.why.clone(),
+        times: failure.times,
+        of: failure.of,
+        log: failure.log.clone(),
+    }
+}

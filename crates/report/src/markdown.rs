@@ -1,0 +1,139 @@
+//! A run as Markdown tables, for a ticket or a pull request.
+
+use crate::text::clean;
+use crate::units::percent;
+use crate::view::{FlagNote, Row, View, comparison_text, verdict_text};
+
+/// The run as Markdown.
+#[must_use]
+pub fn markdown(view: &View) -> String {
+    let mut out = heading(view);
+    out.push_str(&results(view));
+    out.push_str(&comparisons(view));
+    out.push_str(&list("Reasons to distrust", view.flags.iter().map(flag)));
+    let finding = view.finding;
+    out.push_str(&list(
+        "Not supported here",
+        finding.unsupported.iter().map(|u| {
+            let fix =
+                if u.fix.is_empty() { String::new() } else { format!("; {}", escape(&u.fix)) };
+            format!("{}: {}{fix}", code(&u.point.name), escape(&u.why))
+        }),
+    ));
+    out.push_str(&list(
+        "Failed",
+        finding.failed.iter().map(|f| {
+            let (name, why) = (code(&f.point.name), escape(&f.why));
+            format!("{name}: {why} ({} of {} invocations)", f.times, f.of)
+        }),
+    ));
+    out.push_str(&list("Not reached", finding.not_reached.iter().map(|point| code(&point.name))));
+    out
+}
+
+fn heading(view: &View) -> String {
+    let header = &view.header;
+    let mut out = format!("### plumb: {} ({})\n\n", escape(&header.title), header.status);
+    let machines = header.machines.iter().zip(&header.systems);
+    let lines = machines.flat_map(|(machine, system)| [machine.clone(), system.clone()]);
+    let load = header.load.iter().map(|load| format!("beside {load}"));
+    let last = [header.when.clone(), header.goal.clone(), format!("run {}", view.finding.run.id)];
+    for line in lines.chain(load).chain(last) {
+        out.push_str(&format!("- {}\n", escape(&line)));
+    }
+    out
+}
+
+fn results(view: &View) -> String {
+    let rows = view.families.iter().flat_map(|family| view.shown(family, true));
+    let rows: Vec<String> = rows.map(result).collect();
+    if rows.is_empty() {
+        return "\nNothing was measured.\n".to_owned();
+    }
+    let head = "| point | metric | median | 95 % interval | unit | n | CPU | flags |";
+    let rule = "| :-- | :-- | --: | :-- | :-- | --: | --: | :-- |";
+    let note = "n: invocations × samples of each; CPU: user and system over wall time.";
+    format!("\n{head}\n{rule}\n{}\n{note}\n", rows.concat())
+}
+
+fn result(row: &Row) -> String {
+    let finding = row.finding;
+    let interval = match &row.figure.interval {
+        Ok(_) => row.figure.brackets(),
+        Err(why) => format!("none: {}", escape(why)),
+    };
+    let flags: Vec<String> = finding.flags.iter().map(|f| escape(f.flag.word())).collect();
+    let scaling = row.scaling.as_ref().map(|text| format!("<br>{}", escape(text)));
+    let cells = [
+        code(&finding.point.name) + &scaling.unwrap_or_default(),
+        escape(&finding.metric),
+        row.figure.estimate.clone(),
+        interval,
+        escape(&row.figure.unit),
+        row.counts.clone(),
+        finding.cpu.map_or_else(String::new, |cpu| percent(cpu.total())),
+        flags.join(", "),
+    ];
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn comparisons(view: &View) -> String {
+    let Some(first) = view.comparisons().first() else { return String::new() };
+    let lines = view.comparisons().iter().map(|comparison| {
+        let (name, verdict) = (code(&comparison.point.name), escape(&verdict_text(comparison)));
+        format!("{name}: **{verdict}**, {}", escape(&comparison_text(comparison)))
+    });
+    list(&format!("Compared with {}", code(&first.first.name)), lines)
+}
+
+fn flag(note: &FlagNote) -> String {
+    let (word, summary) = (escape(note.flag.word()), escape(&note.summary()));
+    format!("**{word}**: {}. {summary}", note.meaning)
+}
+
+fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
+    let lines: String = lines.map(|line| format!("- {line}\n")).collect();
+    if lines.is_empty() { lines } else { format!("\n**{title}**\n\n{lines}") }
+}
+
+/// Text that is shown as it is: nothing in it marks up, links, mentions or ends a table's cell.
+fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for c in clean(text).chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '!' | '&' | '$' => {
+                out.push('\\');
+                out.push(c);
+            }
+            // Neither a mention, nor a reference to a ticket, nor a link.
+            '@' | '#' | ':' => {
+                out.push(c);
+                out.push_str(if c == ':' { "" } else { "<!-- -->" });
+            }
+            c => out.push(c),
+        }
+    }
+    out.replace("://", ":<!-- -->//").replace("www.", "www<!-- -->.")
+}
+
+/// Text as code, safe inside a table's cell.
+fn code(text: &str) -> String {
+    let text = clean(text).replace('`', "'").replace('|', "¦");
+    if text.trim().is_empty() { String::new() } else { format!("`{text}`") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{code, escape};
+
+    #[test]
+    fn text_cannot_mark_up_link_or_mention() {
+        assert_eq!(escape("a|b*c*"), r"a\|b\*c\*");
+        assert_eq!(escape("<img src=x>"), r"\<img src=x\>");
+        assert_eq!(
+            escape("@all see http://x [y](z) #1"),
+            r"@<!-- -->all see http:<!-- -->//x \[y\](z) #<!-- -->1"
+        );
+        assert_eq!(code("a`b|c\n"), "`a'b¦c `");
+    }
+}

@@ -1,0 +1,115 @@
+//! How points are called where room is short, and in sentences.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plumb_analysis::{Finding, PointFacts, Setting};
+use plumb_model::ParameterType;
+
+/// Names of parameters that differ between the points of a workload, by workload.
+type Differing<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
+/// The part of a workload's id before the dot.
+#[must_use]
+pub fn family(workload: &str) -> &str {
+    workload.split('.').next().unwrap_or(workload)
+}
+
+/// A label for every result that is unique among them: the workload without its family, and what
+/// tells the point from its neighbours.
+pub(crate) fn labels(results: &[Finding]) -> Vec<String> {
+    let differing = differing(results);
+    let short: Vec<String> =
+        results.iter().map(|f| label(&f.point, &differing, short_value)).collect();
+    let of_others = |i: usize| {
+        let same_point = |j: usize| results[i].point.index == results[j].point.index;
+        (0..results.len()).any(|j| !same_point(j) && short[i] == short[j])
+    };
+    let full = |i: usize| label(&results[i].point, &differing, full_value);
+    (0..results.len()).map(|i| if of_others(i) { full(i) } else { short[i].clone() }).collect()
+}
+
+fn differing(results: &[Finding]) -> Differing<'_> {
+    let mut first: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    let mut differing = Differing::new();
+    for point in results.iter().map(|finding| &finding.point) {
+        for setting in &point.parameters {
+            let key = (point.workload.as_str(), setting.name.as_str());
+            if *first.entry(key).or_insert(&setting.value) != setting.value {
+                differing.entry(&point.workload).or_default().insert(&setting.name);
+            }
+        }
+    }
+    differing
+}
+
+fn label(point: &PointFacts, differing: &Differing, value: fn(&Setting) -> String) -> String {
+    if point.titled {
+        return point.name.clone();
+    }
+    let differs = differing.get(point.workload.as_str());
+    let wanted = |setting: &&Setting| {
+        !setting.default || differs.is_some_and(|names| names.contains(setting.name.as_str()))
+    };
+    let workload = point.workload.split_once('.').map_or(point.workload.as_str(), |(_, name)| name);
+    let mut words = vec![workload.to_owned()];
+    words.extend(point.parameters.iter().filter(wanted).map(value));
+    words.join(" ")
+}
+
+fn full_value(setting: &Setting) -> String {
+    format!("{}={}", setting.name, setting.value)
+}
+
+fn short_value(setting: &Setting) -> String {
+    match setting.kind {
+        ParameterType::Choice | ParameterType::Bytes => setting.value.clone(),
+        ParameterType::Threads => threads(&setting.value),
+        _ => full_value(setting),
+    }
+}
+
+/// `1 thread`, `2 threads`.
+pub(crate) fn threads(count: &str) -> String {
+    if count == "1" { "1 thread".to_owned() } else { format!("{count} threads") }
+}
+
+/// A point in a sentence: `memory.copy (libc, 8 MiB)`.
+#[must_use]
+pub fn spoken(point: &PointFacts) -> String {
+    if point.titled {
+        return point.name.clone();
+    }
+    let tells = |setting: &&Setting| {
+        !setting.default || matches!(setting.kind, ParameterType::Choice | ParameterType::Bytes)
+    };
+    let values: Vec<String> = point.parameters.iter().filter(tells).map(spoken_value).collect();
+    if values.is_empty() {
+        return point.workload.clone();
+    }
+    format!("{} ({})", point.workload, values.join(", "))
+}
+
+fn spoken_value(setting: &Setting) -> String {
+    match setting.kind {
+        ParameterType::Bytes => spaced(&setting.value),
+        _ => short_value(setting),
+    }
+}
+
+/// `8MiB` as `8 MiB`.
+fn spaced(bytes: &str) -> String {
+    let digits = bytes.find(|c: char| !c.is_ascii_digit()).unwrap_or(bytes.len());
+    let (number, unit) = bytes.split_at(digits);
+    format!("{number} {unit}").trim_end().to_owned()
+}
+
+/// A metric's name as words; empty where the unit says it all.
+#[must_use]
+pub fn metric(finding: &Finding) -> String {
+    let generic =
+        ["bandwidth", "rate", "throughput", "time", "latency", "duration", "elapsed", "wall"];
+    if generic.contains(&finding.metric.as_str()) {
+        return String::new();
+    }
+    finding.metric.replace('_', " ")
+}

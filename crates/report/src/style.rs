@@ -1,0 +1,140 @@
+//! Labels for what a piece of text is; what they look like is decided here alone.
+
+use crate::text;
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Running text.
+    Plain,
+    /// The name of the whole.
+    Title,
+    /// A group of rows or a chapter.
+    Heading,
+    /// The name of a point.
+    Name,
+    /// An estimate.
+    Estimate,
+    /// The interval that belongs to it.
+    Interval,
+    /// What matters less: units, counts, column titles.
+    Muted,
+    /// The sketch of a distribution.
+    Sketch,
+    /// A reason to distrust.
+    Flag,
+    /// What went well.
+    Good,
+    /// What went wrong.
+    Bad,
+    /// Something to type.
+    Command,
+}
+
+/// Whether text is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Colour {
+    /// No escape sequences at all.
+    #[default]
+    Plain,
+    /// ANSI escape sequences.
+    Ansi,
+}
+
+impl Style {
+    fn ansi(self) -> owo_colors::Style {
+        let style = owo_colors::Style::new();
+        match self {
+            Self::Plain => style,
+            Self::Title | Self::Estimate => style.bold(),
+            Self::Heading => style.bold().cyan(),
+            Self::Name => style,
+            Self::Interval => style.cyan(),
+            Self::Muted => style.dimmed(),
+            Self::Sketch => style.blue(),
+            Self::Flag => style.yellow(),
+            Self::Good => style.green(),
+            Self::Bad => style.red(),
+            Self::Command => style.bold().green(),
+        }
+    }
+}
+
+/// A line of labelled text. What is pushed is cleaned, so that no text can colour itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Line {
+    spans: Vec<(Style, String)>,
+}
+
+impl Line {
+    /// A line with one piece of text.
+    #[must_use]
+    pub fn new(style: Style, text: &str) -> Self {
+        Self::default().and(style, text)
+    }
+
+    /// The line with another piece of text.
+    #[must_use]
+    pub fn and(mut self, style: Style, text: &str) -> Self {
+        if !text.is_empty() {
+            self.spans.push((style, text::clean(text)));
+        }
+        self
+    }
+
+    /// Whether there is nothing on it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Columns that it takes.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.spans.iter().map(|(_, text)| text::width(text)).sum()
+    }
+
+    /// The text without labels.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.spans.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    /// The text as it is written to a terminal.
+    #[must_use]
+    pub fn render(&self, colour: Colour) -> String {
+        let spans = self.spans.iter();
+        spans.map(|(style, text)| paint(*style, text, colour)).collect()
+    }
+
+    /// The line broken at so many columns; labels are kept.
+    #[must_use]
+    pub fn wrapped(&self, columns: usize) -> Vec<Self> {
+        if self.width() <= columns {
+            return vec![self.clone()];
+        }
+        let style = self.spans.first().map_or(Style::Plain, |(style, _)| *style);
+        text::wrap(&self.text(), columns).iter().map(|line| Self::new(style, line)).collect()
+    }
+}
+
+fn paint(style: Style, text: &str, colour: Colour) -> String {
+    match (style, colour) {
+        (Style::Plain | Style::Name, _) | (_, Colour::Plain) => text.to_owned(),
+        (style, Colour::Ansi) => style.ansi().style(text).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Colour, Line, Style};
+
+    #[test]
+    fn colours_only_where_asked_and_never_from_the_text() {
+        let line = Line::new(Style::Flag, "noisy\u{1b}[0m").and(Style::Plain, " here");
+        assert_eq!(line.render(Colour::Plain), r"noisy\u{1b}[0m here");
+        let coloured = line.render(Colour::Ansi);
+        assert!(coloured.starts_with("\u{1b}[33mnoisy\\u{1b}[0m\u{1b}[0m"), "{coloured:?}");
+        assert_eq!(line.width(), line.text().chars().count());
+    }
+}

@@ -1,0 +1,243 @@
+//! The one view model: everything that any format shows, taken from a finding once.
+
+use plumb_analysis::{Comparison, Finding, RunFinding, Scaling};
+use plumb_model::{Flag, FlagKind};
+
+use crate::header::Header;
+use crate::text::counted;
+use crate::units::{Figure, figure};
+use crate::{flags, names};
+
+/// What a report shows of a run.
+#[derive(Debug, Clone)]
+pub struct View<'a> {
+    /// The finding that it shows.
+    pub finding: &'a RunFinding,
+    /// What stands above the results.
+    pub header: Header,
+    /// A row for every point and metric, in the plan's order.
+    pub rows: Vec<Row<'a>>,
+    /// The rows by family, families in the order in which they first occur.
+    pub families: Vec<Family>,
+    /// Every distinct flag with its evidence.
+    pub flags: Vec<FlagNote>,
+}
+
+/// One point's metric.
+#[derive(Debug, Clone)]
+pub struct Row<'a> {
+    /// The numbers.
+    pub finding: &'a Finding,
+    /// The point where its family is known: `copy libc`.
+    pub label: String,
+    /// The estimate with its interval and unit as text.
+    pub figure: Figure,
+    /// Invocations and samples of each: `12×20`.
+    pub counts: String,
+    /// Flags that not every row has.
+    pub own_flags: Vec<FlagKind>,
+    /// How several threads compare with one, when this is the row of several.
+    pub scaling: Option<String>,
+    /// How the point compares with the plan's first.
+    pub against_first: Option<&'a Comparison>,
+}
+
+/// Rows of one family.
+#[derive(Debug, Clone)]
+pub struct Family {
+    /// The part of the workloads' ids before the dot.
+    pub name: String,
+    /// Indices of the rows.
+    pub rows: Vec<usize>,
+}
+
+/// A flag, explained.
+#[derive(Debug, Clone)]
+pub struct FlagNote {
+    /// The flag.
+    pub flag: FlagKind,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Whether every result carries it.
+    pub everywhere: bool,
+    /// The points that carry it, with the evidence of each.
+    pub evidence: Vec<(String, String)>,
+}
+
+impl FlagNote {
+    /// The evidence in a few words: the first point's, and how many more there are.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let Some((point, why)) = self.evidence.first() else { return String::new() };
+        let others = self.evidence.len() - 1;
+        let alike = self.evidence.iter().all(|(_, other)| other == why);
+        match (self.everywhere, alike, others) {
+            (true, true, 1..) => why.clone(),
+            (_, _, 0) => format!("{point}: {why}"),
+            (_, true, _) => format!("{why} ({point} and {others} more)"),
+            (_, false, _) => {
+                format!("{point}: {why}; and {}", counted(others, "other row", "other rows"))
+            }
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    /// The view of a finding.
+    #[must_use]
+    pub fn new(finding: &'a RunFinding) -> Self {
+        let labels = names::labels(&finding.results);
+        let flags = flag_notes(finding);
+        let mut rows: Vec<Row> = finding
+            .results
+            .iter()
+            .zip(labels)
+            .map(|(result, label)| row(result, label, &flags, finding))
+            .collect();
+        for scaling in &finding.scaling {
+            if let Some(row) = rows.get_mut(scaling.result) {
+                row.scaling = Some(scaling_text(scaling));
+            }
+        }
+        Self { finding, header: Header::new(finding), families: families(&rows), rows, flags }
+    }
+
+    /// The rows that scorecards show: one a point, or every metric.
+    pub fn shown(&self, family: &Family, every_metric: bool) -> Vec<&Row<'a>> {
+        let rows = family.rows.iter().filter_map(|&index| self.rows.get(index));
+        rows.filter(|row| every_metric || row.finding.primary).collect()
+    }
+
+    /// Comparisons with the first point, whether or not they have a result row.
+    #[must_use]
+    pub fn comparisons(&self) -> &'a [Comparison] {
+        &self.finding.against_first
+    }
+}
+
+fn row<'a>(
+    result: &'a Finding,
+    label: String,
+    notes: &[FlagNote],
+    finding: &'a RunFinding,
+) -> Row<'a> {
+    let everywhere =
+        |flag: &Flag| notes.iter().any(|note| note.everywhere && note.flag == flag.flag);
+    let own = result.flags.iter().filter(|flag| !everywhere(flag));
+    let mut comparisons = finding.against_first.iter();
+    Row {
+        finding: result,
+        label,
+        figure: figure(&result.estimate, &result.unit),
+        counts: counts(result),
+        own_flags: own.map(|flag| flag.flag.clone()).collect(),
+        scaling: None,
+        against_first: comparisons
+            .find(|c| c.point.index == result.point.index && c.metric == result.metric),
+    }
+}
+
+/// `12×20`: invocations and samples of each; `12×~19` where they differ.
+fn counts(finding: &Finding) -> String {
+    let (invocations, samples) = (finding.invocations, finding.samples);
+    if invocations == 0 {
+        return "0".to_owned();
+    }
+    let about = if samples.is_multiple_of(invocations) { "" } else { "~" };
+    format!("{invocations}×{about}{}", (samples + invocations / 2) / invocations)
+}
+
+/// `2 threads give 1.94×: efficiency 97 % [95, 99]`.
+fn scaling_text(scaling: &Scaling) -> String {
+    let speedup = figure(&scaling.speedup, "");
+    let in_percent = plumb_analysis::Estimate {
+        value: scaling.efficiency.value * 100.0,
+        interval: scaling
+            .efficiency
+            .interval
+            .clone()
+            .map(|ends| plumb_analysis::Ends { low: ends.low * 100.0, high: ends.high * 100.0 }),
+    };
+    let efficiency = figure(&in_percent, "");
+    let interval = match &efficiency.interval {
+        Ok(_) => efficiency.brackets(),
+        Err(why) => format!("(no interval: {why})"),
+    };
+    let (threads, times, share) = (scaling.threads, speedup.estimate, efficiency.estimate);
+    format!("{threads} threads give {times}×: efficiency {share} % {interval}")
+}
+
+fn families(rows: &[Row]) -> Vec<Family> {
+    let mut families: Vec<Family> = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        let name = names::family(&row.finding.point.workload);
+        match families.iter_mut().find(|family| family.name == name) {
+            Some(family) => family.rows.push(index),
+            None => families.push(Family { name: name.to_owned(), rows: vec![index] }),
+        }
+    }
+    families
+}
+
+fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
+    let mut notes: Vec<FlagNote> = Vec::new();
+    for result in &finding.results {
+        for flag in &result.flags {
+            let evidence = (place(result), flag.why.clone());
+            match notes.iter_mut().find(|note| note.flag == flag.flag) {
+                Some(note) if note.evidence.contains(&evidence) => {}
+                Some(note) => note.evidence.push(evidence),
+                None => notes.push(FlagNote {
+                    flag: flag.flag.clone(),
+                    meaning: flags::meaning(&flag.flag),
+                    everywhere: false,
+                    evidence: vec![evidence],
+                }),
+            }
+        }
+    }
+    let many = finding.results.len() > 1;
+    for note in &mut notes {
+        let has = |result: &Finding| result.flags.iter().any(|flag| flag.flag == note.flag);
+        note.everywhere = many && finding.results.iter().all(has);
+    }
+    notes.sort_by(|a, b| (!a.everywhere, &a.flag).cmp(&(!b.everywhere, &b.flag)));
+    notes
+}
+
+/// A row's place in a sentence: its point, and its metric unless it is the point's first.
+fn place(finding: &Finding) -> String {
+    if finding.primary {
+        finding.point.name.clone()
+    } else {
+        format!("{}/{}", finding.point.name, finding.metric)
+    }
+}
+
+/// What a comparison with the first point says, in one line.
+#[must_use]
+pub fn comparison_text(comparison: &Comparison) -> String {
+    let Some(ratio) = &comparison.ratio else {
+        return "no round has both".to_owned();
+    };
+    let ratio = figure(ratio, "");
+    let times = match &ratio.interval {
+        Ok(_) => format!("{}× the cost {}", ratio.estimate, ratio.brackets()),
+        Err(_) => format!("{}× the cost", ratio.estimate),
+    };
+    let tags = comparison.tags.join(", ");
+    let tags = if tags.is_empty() { tags } else { format!(" ({tags})") };
+    let needed = comparison
+        .pairs_needed
+        .map_or_else(String::new, |pairs| format!("; about {pairs} pairs would settle it"));
+    format!("{times}, {}{tags}{needed}", counted(comparison.pairs, "pair", "pairs"))
+}
+
+/// The verdict's word, or why there is none.
+#[must_use]
+pub fn verdict_text(comparison: &Comparison) -> String {
+    match &comparison.verdict {
+        Ok(verdict) => verdict.word().to_owned(),
+        Err(why) => why.clone(),
+    }
+}

@@ -1,0 +1,47 @@
+//! A run in sentences, to be read aloud or put into a letter.
+
+use plumb_analysis::Finding;
+use plumb_model::Better;
+
+use crate::names;
+use crate::text::clean;
+use crate::units::percent;
+use crate::view::{Row, View, comparison_text, verdict_text};
+
+/// One sentence a point: what it sustained or took, and at what share of the CPU.
+#[must_use]
+pub fn in_words(view: &View) -> Vec<String> {
+    let primary = view.rows.iter().filter(|row| row.finding.primary);
+    let mut lines: Vec<String> = primary.map(|row| clean(&sentence(row))).collect();
+    lines.extend(view.comparisons().iter().map(|comparison| {
+        let (name, first) = (&comparison.point.name, &comparison.first.name);
+        let (verdict, figures) = (verdict_text(comparison), comparison_text(comparison));
+        clean(&format!("{name} against {first}: {verdict}; {figures}"))
+    }));
+    lines
+}
+
+fn sentence(row: &Row) -> String {
+    let finding = row.finding;
+    let figure = &row.figure;
+    let interval = match &figure.interval {
+        Ok(_) => format!(" {}", figure.brackets()),
+        Err(why) => format!(" (no interval: {why})"),
+    };
+    let metric = names::metric(finding);
+    let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
+    let cpu =
+        finding.cpu.map_or_else(String::new, |cpu| format!(" at {} CPU", percent(cpu.total())));
+    let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
+    let flags = if words.is_empty() { String::new() } else { format!("; {}", words.join(", ")) };
+    let (name, verb, quantity) = (names::spoken(&finding.point), verb(finding), figure.quantity());
+    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{flags}")
+}
+
+fn verb(finding: &Finding) -> &'static str {
+    match (finding.unit.as_str(), finding.better) {
+        ("s", _) => "took",
+        (unit, Better::Higher) if unit.ends_with("/s") => "sustained",
+        _ => "gave",
+    }
+}
