@@ -2,5 +2,8 @@
 
 use plumb_protocol::Workload;
 
+mod sieve;
+mod toolchain;
+
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[];
+pub const ALL: &[&dyn Workload] = &[&sieve::Sieve];

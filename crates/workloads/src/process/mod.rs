@@ -2,5 +2,12 @@
 
 use plumb_protocol::Workload;
 
+pub(crate) mod declare;
+pub(crate) mod spawn;
+
+pub(crate) mod child;
+mod command;
+mod fork;
+
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[];
+pub const ALL: &[&dyn Workload] = &[&fork::Fork, &command::Command];

@@ -2,5 +2,10 @@
 
 use plumb_protocol::Workload;
 
+mod affinity;
+mod crew;
+mod messaging;
+mod pipe;
+
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[];
+pub const ALL: &[&dyn Workload] = &[&messaging::Messaging, &pipe::Pipe];

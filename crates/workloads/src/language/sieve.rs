@@ -1,0 +1,201 @@
+//! `language.sieve`: the same sieve in several languages, a fresh process a sample.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use plumb_model::{Description, Ready, Role, SampleIs};
+use plumb_protocol::{Batch, Failure, Held, Instance, Start, StartError, Started, Workload};
+
+use super::toolchain::{LANGUAGES, Language};
+use crate::process::child::wait_readable;
+use crate::process::declare::{choice, integer, within, workload};
+use crate::process::spawn::{
+    Ended, Program, VALUE_NAMES, describe_end, floor_note, memory_floor, metrics,
+    reset_memory_floor,
+};
+
+/// The workload.
+pub(crate) struct Sieve;
+
+/// How many of a process's values are reported: user, system, cpu, `peak_memory`.
+const VALUES: usize = 4;
+
+impl Workload for Sieve {
+    fn describe(&self) -> Description {
+        let words = LANGUAGES.map(|language| language.word);
+        Description {
+            roles: vec![Role::Workload],
+            parameters: vec![
+                choice("language", &words, "what the sieve is written in"),
+                integer("limit", "numbers", 1_000_000, "the primes up to here are found"),
+            ],
+            metrics: metrics(VALUES),
+            fixture: Some(vec!["language".into()]),
+            sample_is: SampleIs::Process,
+            timeout_s: Some(3600),
+            ..workload("language.sieve", "the same prime sieve as a program in several languages")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("sieve.md")
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        let language = language(start)?;
+        let folder = Folder(Path::new(&start.scratch).join(format!("sieve-{}", language.word)));
+        fs::create_dir_all(&folder.0)
+            .map_err(|e| Failure::io(format!("making {}", folder.0.display()), &e))?;
+        let built = language.build(&folder.0)?;
+        let mut ready = Ready { bytes_on_disk: folder.bytes(), ..Ready::default() };
+        ready.versions.insert(language.tool().into(), built.version.clone());
+        let mut tell = |name: &str, text: String| ready.endpoints.insert(name.into(), text);
+        tell("program", built.program.to_string_lossy().into_owned());
+        tell("version", built.version);
+        if let Some(script) = built.script {
+            tell("script", script.to_string_lossy().into_owned());
+        }
+        Ok((ready, Box::new(folder)))
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let language = language(start)?;
+        let limit = within(start, "limit", 9, 1_000_000_000)?;
+        let given = |name: &str| start.endpoints.get(name).cloned();
+        let Some(path) = given("program") else {
+            return Err(StartError::Failed("the sieve was not prepared: no `program`".into()));
+        };
+        let words = [Some(path.clone()), given("script"), Some(limit.to_string())];
+        let argv: Vec<OsString> = words.into_iter().flatten().map(OsString::from).collect();
+        let (said, out) = output_pipe()?;
+        let program = Program::new(Path::new(&path), &argv, Some(&out), start.seed)?;
+        let expected = format!("Found {} prime numbers.\n", count_primes(limit));
+        reset_memory_floor();
+        let mut ready = Ready::default();
+        ready.versions.insert(language.tool().into(), given("version").unwrap_or_default());
+        ready.notes.push(floor_note(memory_floor()));
+        Ok(Started { instance: Box::new(Running { program, said, expected }), ready })
+    }
+}
+
+fn language(start: &Start) -> Result<&'static Language, StartError> {
+    let word = start.text("language");
+    Language::find(word).ok_or_else(|| StartError::Failed(format!("unknown language `{word}`")))
+}
+
+/// The fixture's folder, removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn bytes(&self) -> u64 {
+        let files = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum()
+    }
+}
+
+impl Held for Folder {
+    fn clean(self: Box<Self>) -> Result<(), Failure> {
+        fs::remove_dir_all(&self.0)
+            .map_err(|e| Failure::io(format!("removing {}", self.0.display()), &e))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The pipe that every process writes into: its reading end, and the end to hand on.
+fn output_pipe() -> Result<(PipeReader, OwnedFd), Failure> {
+    let (reader, writer) = io::pipe().map_err(|e| Failure::io("making a pipe", &e))?;
+    Ok((reader, writer.into()))
+}
+
+struct Running {
+    program: Program,
+    said: PipeReader,
+    expected: String,
+}
+
+impl Running {
+    /// One process from start to end, its line checked after the clock has stopped.
+    fn once(&mut self) -> Result<Ended, Failure> {
+        let ended = self.program.run()?;
+        let mut said = [0; 4096];
+        let length = if wait_readable(self.said.as_raw_fd(), 0) {
+            self.said.read(&mut said).map_err(|e| Failure::io("reading a sieve's output", &e))?
+        } else {
+            0
+        };
+        if !ended.status.success() {
+            return Err(Failure(format!("a sieve failed: {}", describe_end(ended.status))));
+        }
+        let said = String::from_utf8_lossy(&said[..length]);
+        if said == self.expected {
+            return Ok(ended);
+        }
+        Err(Failure(format!("a sieve said {said:?} where {:?} is right", self.expected)))
+    }
+}
+
+impl Instance for Running {
+    fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
+        self.once().map(drop)
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &VALUE_NAMES[..VALUES]
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        for _ in iterations {
+            self.once()?.record(batch, VALUES);
+        }
+        Ok(())
+    }
+
+    fn fixed_iterations(&self) -> bool {
+        true
+    }
+}
+
+/// The number of primes up to `limit`, found with one flag an odd number, a segment at a time: small
+/// in memory, and written unlike the programs that it checks.
+fn count_primes(limit: usize) -> usize {
+    const SEGMENT: usize = 1 << 16;
+    let small: Vec<usize> = (3..=limit.isqrt())
+        .step_by(2)
+        .filter(|n| (3..).step_by(2).take_while(|d| d * d <= *n).all(|d| n % d != 0))
+        .collect();
+    let mut composite = vec![false; SEGMENT / 2];
+    let mut count = usize::from(limit >= 2);
+    // Flag i of a segment stands for low + 2i, where low is odd.
+    for low in (3..=limit).step_by(SEGMENT) {
+        composite.fill(false);
+        for &prime in &small {
+            let multiple = low.max(prime * prime).next_multiple_of(prime);
+            let odd = if multiple.is_multiple_of(2) { multiple + prime } else { multiple };
+            ((odd - low) / 2..SEGMENT / 2).step_by(prime).for_each(|i| composite[i] = true);
+        }
+        let flags = (limit - low) / 2 + 1;
+        count += composite.iter().take(flags).filter(|&&flag| !flag).count();
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count_primes;
+
+    #[test]
+    fn counts_are_the_published_ones() {
+        for (limit, count) in [(9, 4), (10, 4), (100, 25), (65_537, 6543), (1_000_000, 78_498)] {
+            assert_eq!(count_primes(limit), count, "{limit}");
+        }
+        assert_eq!(count_primes(10_000_000), 664_579);
+    }
+}

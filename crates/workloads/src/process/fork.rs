@@ -1,0 +1,195 @@
+//! `process.fork`: making a process, its end, and reaping it.
+#![expect(unsafe_code, reason = "fork, clone and waitpid have no safe form in std")]
+
+use std::ffi::{c_int, c_void};
+use std::fs;
+use std::ptr::NonNull;
+
+use plumb_model::{Description, Ready};
+use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+
+use super::declare::{bytes, choice, rate, time, workload};
+
+/// The workload.
+pub(crate) struct Fork;
+
+impl Workload for Fork {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                choice(
+                    "method",
+                    &["fork", "vfork"],
+                    "`fork` copies the address space, `vfork` borrows it (as posix_spawn does)",
+                ),
+                bytes("resident", 0, "memory that the parent has touched, in pages of base size"),
+            ],
+            metrics: vec![
+                time("time", "one process made, ended and reaped"),
+                rate("rate", "forks/s", "processes made, ended and reaped one after the other"),
+            ],
+            ..workload("process.fork", "fork, the child's _exit, and waitpid")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("fork.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let size = start.size("resident");
+        let limit = start.facts.memory_bytes / 2;
+        if limit > 0 && size as u64 > limit {
+            return Err(StartError::unsupported(
+                format!("resident={size} is more than half of the memory that plumb may use"),
+                format!("set resident to {limit} or less"),
+            ));
+        }
+        let ballast = Ballast::new(size)?;
+        let mut ready = Ready::default();
+        ready.notes.push(format!("parent: {}", residence()));
+        let instance: Box<dyn Instance> = match start.text("method") {
+            "vfork" => Box::new(Forking { make: Vfork::new(), _ballast: ballast, made: 0 }),
+            _ => Box::new(Forking { make: PlainFork, _ballast: ballast, made: 0 }),
+        };
+        Ok(Started { instance, ready })
+    }
+}
+
+/// Resident memory and page tables of this process, as the kernel tells them.
+fn residence() -> String {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or("unknown", str::trim).to_owned()
+    };
+    format!("{} resident, {} page tables", field("VmRSS:"), field("VmPTE:"))
+}
+
+/// Makes a child that ends at once with this status.
+trait Make {
+    fn make(&mut self, status: c_int) -> libc::pid_t;
+}
+
+struct PlainFork;
+
+impl Make for PlainFork {
+    #[inline]
+    fn make(&mut self, status: c_int) -> libc::pid_t {
+        // SAFETY: the child makes one system call and is gone.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            // SAFETY: ends the child at once, running no handlers of the parent's.
+            unsafe { libc::_exit(status) };
+        }
+        pid
+    }
+}
+
+/// A child that borrows our memory while we stand still, as in vfork and posix_spawn; on a stack of
+/// its own, which is what makes that sound.
+struct Vfork {
+    stack: Vec<u128>,
+}
+
+impl Vfork {
+    fn new() -> Self {
+        Self { stack: vec![0; 1024] }
+    }
+}
+
+/// The child's whole life. `status` is a number in the shape of a pointer.
+extern "C" fn end(status: *mut c_void) -> c_int {
+    let status = c_int::try_from(status.addr()).unwrap_or(c_int::MAX);
+    // SAFETY: ends the child at once, running no handlers of the parent's.
+    unsafe { libc::_exit(status) }
+}
+
+impl Make for Vfork {
+    #[inline]
+    fn make(&mut self, status: c_int) -> libc::pid_t {
+        let argument = std::ptr::without_provenance_mut(usize::try_from(status).unwrap_or(0));
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        // SAFETY: the child runs `end` on 16 KiB of its own, aligned to 16 bytes, while we are
+        // suspended (CLONE_VFORK), and touches nothing else.
+        unsafe { libc::clone(end, self.stack.as_mut_ptr_range().end.cast(), flags, argument) }
+    }
+}
+
+struct Forking<M> {
+    make: M,
+    _ballast: Ballast,
+    made: u32,
+}
+
+impl<M: Make> Instance for Forking<M> {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        for _ in 0..iterations {
+            self.made = self.made.wrapping_add(1);
+            // A status that changes and is never 0, so that a child that did not run is found.
+            let wanted = c_int::try_from(1 + self.made % 100).unwrap_or(1);
+            let pid = self.make.make(wanted);
+            if pid < 0 {
+                return Err(Failure::last_os_error("fork (raise `ulimit -u` or pids.max)"));
+            }
+            reap(pid, wanted)?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits for a child and checks how it ended.
+#[inline]
+fn reap(pid: libc::pid_t, wanted: c_int) -> Result<(), Failure> {
+    let mut status = 0;
+    // SAFETY: the pointer is to a live, writable int.
+    while unsafe { libc::waitpid(pid, &raw mut status, 0) } != pid {
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(Failure::io(format!("waiting for process {pid}"), &error));
+        }
+    }
+    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == wanted {
+        return Ok(());
+    }
+    Err(Failure(format!("a child should have ended with status {wanted}, wait says {status:#x}")))
+}
+
+/// Touched memory in pages of base size, so that its page tables have to be copied.
+struct Ballast {
+    memory: Option<(NonNull<c_void>, usize)>,
+}
+
+impl Ballast {
+    fn new(size: usize) -> Result<Self, Failure> {
+        if size == 0 {
+            return Ok(Self { memory: None });
+        }
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
+        let start = NonNull::new(start)
+            .filter(|start| start.as_ptr() != libc::MAP_FAILED)
+            .ok_or_else(|| Failure::last_os_error(format!("mapping {size} bytes")))?;
+        let ballast = Self { memory: Some((start, size)) };
+        // SAFETY: the mapping is ours, `size` long, and writable; each store is inside it. Kernels
+        // without huge pages refuse the advice, which then is not needed.
+        unsafe {
+            libc::madvise(start.as_ptr(), size, libc::MADV_NOHUGEPAGE);
+            for offset in (0..size).step_by(4096) {
+                start.cast::<u8>().add(offset).write_volatile(1);
+            }
+        }
+        Ok(ballast)
+    }
+}
+
+impl Drop for Ballast {
+    fn drop(&mut self) {
+        if let Some((start, size)) = self.memory {
+            // SAFETY: exactly the mapping made above, which nothing points into any more.
+            unsafe { libc::munmap(start.as_ptr(), size) };
+        }
+    }
+}
