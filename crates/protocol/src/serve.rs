@@ -180,11 +180,15 @@ fn refusal(error: StartError) -> Reply {
     }
 }
 
-/// Raises k until a sample takes half the target, then scales.
+/// Raises k until a sample takes half the target, then scales; where k is fixed, tries it once.
 fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failure> {
+    let target_ns = target_ns.max(instance.shortest_sample_ns());
     let mut k = 1_u64;
     loop {
         let elapsed_ns = one_sample(instance, k)?.elapsed_ns.first().copied().unwrap_or(0).max(1);
+        if instance.fixed_iterations() {
+            return Ok(Reply::Calibrated { iterations: 1, elapsed_ns });
+        }
         #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
         let wanted = target_ns as f64 / elapsed_ns as f64 * k as f64;
         if elapsed_ns >= target_ns / 2 || k >= 1 << 40 {
@@ -247,7 +251,7 @@ fn interval(
     while now_ns() - started < interval_ns {
         let k = iterations_per_ns.map_or(1, |rate| chunk_iterations(rate, chunk_ns));
         let samples = one_sample(instance, k)?;
-        iterations += k;
+        iterations += samples.iterations.first().copied().unwrap_or(0);
         busy_ns += samples.elapsed_ns.first().copied().unwrap_or(1).max(1);
         cpu = samples.cpu.first().copied().unwrap_or(-1);
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

@@ -94,6 +94,18 @@ pub trait Instance {
         batch.take(self, iterations)
     }
 
+    /// Whether a sample is always one iteration, whatever is asked for: a fresh process, or a whole
+    /// run of a fixed shape. Calibration then takes one sample and answers 1.
+    fn fixed_iterations(&self) -> bool {
+        false
+    }
+
+    /// The shortest sample worth taking, in nanoseconds: below it the borders of a sample (a queue that
+    /// fills, a closing round trip, a flush) would show in its time. `calibrate` aims no lower.
+    fn shortest_sample_ns(&self) -> u64 {
+        0
+    }
+
     /// Live helper processes whose CPU time belongs to the work (their /proc/PID/stat is read before
     /// and after each batch).
     fn helpers(&self) -> &[u32] {
