@@ -2,5 +2,10 @@
 
 use plumb_protocol::Workload;
 
+pub(crate) mod declare;
+mod primes;
+pub(crate) mod sieve;
+pub(crate) mod team;
+
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[];
+pub const ALL: &[&dyn Workload] = &[&sieve::Sieve];

@@ -2,5 +2,12 @@
 
 use plumb_protocol::Workload;
 
+mod copy;
+mod cycle;
+mod latency;
+mod mapping;
+mod methods;
+mod place;
+
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[];
+pub const ALL: &[&dyn Workload] = &[&copy::Copy, &latency::Latency];

@@ -1,0 +1,94 @@
+//! Short forms for what a workload says of itself.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{
+    Better, Description, Kind, Metric, MetricSource, Parameter, ParameterType, Role, SampleIs,
+    Value,
+};
+
+/// A workload of version 1 whose samples are stretches of one process, without parameters or
+/// metrics yet; it can be measured and can be the background load of another.
+pub(crate) fn workload(id: &str, summary: &str) -> Description {
+    Description {
+        id: id.into(),
+        version: 1,
+        summary: summary.into(),
+        roles: vec![Role::Workload, Role::Load],
+        parameters: Vec::new(),
+        metrics: Vec::new(),
+        requirements: Vec::new(),
+        fixture: None,
+        sample_is: SampleIs::Iteration,
+        concurrent: false,
+        timeout_s: None,
+    }
+}
+
+/// One of `allowed`; the first is the default.
+pub(crate) fn choice(name: &str, allowed: &[&str], summary: &str) -> Parameter {
+    let allowed: Vec<Value> = allowed.iter().map(|&word| Value::Text(word.into())).collect();
+    let default = allowed.first().cloned().unwrap_or(Value::Text(String::new()));
+    Parameter { allowed, ..parameter(name, ParameterType::Choice, default, summary) }
+}
+
+/// A size in bytes.
+pub(crate) fn bytes(name: &str, default: u64, summary: &str) -> Parameter {
+    let unit = "bytes".into();
+    Parameter { unit, ..parameter(name, ParameterType::Bytes, Value::Integer(default), summary) }
+}
+
+/// A count of something.
+pub(crate) fn integer(name: &str, unit: &str, default: u64, summary: &str) -> Parameter {
+    let unit = unit.into();
+    Parameter { unit, ..parameter(name, ParameterType::Integer, Value::Integer(default), summary) }
+}
+
+/// The number of threads, 1 unless set.
+pub(crate) fn threads(summary: &str) -> Parameter {
+    let unit = "threads".into();
+    Parameter { unit, ..parameter("threads", ParameterType::Threads, Value::Integer(1), summary) }
+}
+
+fn parameter(name: &str, kind: ParameterType, default: Value, summary: &str) -> Parameter {
+    Parameter {
+        name: name.into(),
+        kind,
+        unit: String::new(),
+        default,
+        allowed: Vec::new(),
+        summary: summary.into(),
+    }
+}
+
+/// Work divided by time: more is better.
+pub(crate) fn rate(name: &str, unit: &str, summary: &str) -> Metric {
+    metric(name, unit, Better::Higher, MetricSource::Rate, summary)
+}
+
+/// Time divided by work, in seconds: less is better.
+pub(crate) fn time(name: &str, summary: &str) -> Metric {
+    metric(name, "s", Better::Lower, MetricSource::Time, summary)
+}
+
+/// Seconds that the workload reports itself: less is better.
+pub(crate) fn reported_time(name: &str, summary: &str) -> Metric {
+    metric(name, "s", Better::Lower, MetricSource::Value, summary)
+}
+
+fn metric(name: &str, unit: &str, better: Better, source: MetricSource, summary: &str) -> Metric {
+    Metric {
+        name: name.into(),
+        unit: unit.into(),
+        better,
+        kind: Kind::Value,
+        source,
+        summary: summary.into(),
+    }
+}
+
+/// The work of one iteration, a number a metric.
+#[expect(clippy::cast_precision_loss, reason = "work of one iteration stays far below 2^53")]
+pub(crate) fn work(of: &[(&str, u64)]) -> BTreeMap<String, f64> {
+    of.iter().map(|&(metric, amount)| (metric.to_owned(), amount as f64)).collect()
+}

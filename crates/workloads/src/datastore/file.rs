@@ -1,0 +1,108 @@
+//! The database's file: fresh, on a filesystem with room, and gone at the end.
+#![expect(unsafe_code, reason = "statfs has no safe form in std")]
+
+use std::ffi::CString;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use plumb_protocol::StartError;
+
+/// Filesystem types that keep files in memory: tmpfs and ramfs (linux/magic.h).
+const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// What a filesystem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Filesystem {
+    /// Whether it keeps its files in memory.
+    pub(super) in_memory: bool,
+    /// Bytes that we may still write.
+    pub(super) free_bytes: u64,
+}
+
+impl Filesystem {
+    /// The filesystem that holds `dir`; none when the kernel does not tell.
+    pub(super) fn of(dir: &Path) -> Option<Self> {
+        let path = CString::new(dir.as_os_str().as_encoded_bytes()).ok()?;
+        // SAFETY: statfs is plain numbers, for which all zeroes is a value.
+        let mut told: libc::statfs = unsafe { std::mem::zeroed() };
+        // SAFETY: the path ends with a zero byte, and the structure is ours to write.
+        let status = unsafe { libc::statfs(path.as_ptr(), &raw mut told) };
+        (status == 0).then(|| Self {
+            in_memory: IN_MEMORY.contains(&u64::try_from(told.f_type).unwrap_or(0)),
+            free_bytes: told.f_bavail * u64::try_from(told.f_bsize).unwrap_or(0),
+        })
+    }
+}
+
+/// A file of a name of its own in the target directory; removed when dropped, with what SQLite puts
+/// beside it.
+#[derive(Debug)]
+pub(super) struct FreshFile(PathBuf);
+
+impl FreshFile {
+    /// Creates it in `dir`.
+    ///
+    /// # Errors
+    /// [`StartError::Unsupported`] when nothing can be written there.
+    pub(super) fn create(dir: &Path) -> Result<Self, StartError> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join(format!("plumb-datastore-{}-{number}.db", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => Ok(Self(path)),
+            Err(error) => Err(StartError::unsupported(
+                format!("{} could not be created: {error}", path.display()),
+                "choose a target directory that you may write to with --dir",
+            )),
+        }
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for FreshFile {
+    fn drop(&mut self) {
+        for suffix in ["", "-journal", "-wal", "-shm"] {
+            let mut name = self.0.clone().into_os_string();
+            name.push(suffix);
+            // Most of them do not exist, and nobody could do more about the rest.
+            drop(fs::remove_file(name));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Filesystem, FreshFile};
+    use plumb_protocol::StartError;
+    use std::path::Path;
+
+    #[test]
+    fn a_filesystem_in_memory_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Filesystem::of(dir.path()).unwrap().free_bytes > 0);
+        if std::fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs ") {
+            assert!(Filesystem::of(Path::new("/dev/shm")).unwrap().in_memory);
+        }
+        assert!(!Filesystem::of(Path::new("/proc")).unwrap().in_memory);
+        assert_eq!(Filesystem::of(Path::new("/no/such/folder")), None);
+    }
+
+    #[test]
+    fn files_are_new_and_go_with_their_companions() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (FreshFile::create(dir.path()), FreshFile::create(dir.path()));
+        let (one, two) = (one.unwrap(), two.unwrap());
+        assert_ne!(one.path(), two.path());
+        std::fs::write(format!("{}-journal", one.path().display()), "x").unwrap();
+        drop((one, two));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        let error = FreshFile::create(Path::new("/no/such/folder")).unwrap_err();
+        let StartError::Unsupported { fix, .. } = error else { panic!("{error:?}") };
+        assert!(fix.contains("--dir"));
+    }
+}

@@ -1,0 +1,311 @@
+//! A table of entities in SQLite, and the five phases that work on it.
+
+use plumb_protocol::{Failure, SplitMix64, StartError, now_ns};
+use rusqlite::{CachedStatement, Connection};
+
+use super::contents::Contents;
+use super::file::FreshFile;
+
+/// When a commit is on the disk, and how much one commit holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// Never waited for; one commit a phase.
+    None,
+    /// Each phase is one commit, and the phase ends when it is on the disk.
+    Batch,
+    /// Each entity is one commit, and the next one waits until it is on the disk.
+    Entity,
+}
+
+impl Durability {
+    /// The durability of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "none" => Self::None,
+            "batch" => Self::Batch,
+            "entity" => Self::Entity,
+            _ => return None,
+        })
+    }
+
+    /// SQLite's `synchronous`: 0 is OFF, 2 is FULL.
+    fn synchronous(self) -> i64 {
+        match self {
+            Self::None => 0,
+            Self::Batch | Self::Entity => 2,
+        }
+    }
+}
+
+/// Nanoseconds of each phase: add, get, update, get again, delete.
+pub(super) type PhaseTimes = [u64; 5];
+
+/// The table. Fields are dropped in this order: the connection is closed before the file goes.
+pub(super) struct Table {
+    connection: Connection,
+    _file: FreshFile,
+    contents: Contents,
+    durability: Durability,
+    /// Keys in random order, in which entities are read, updated and deleted.
+    keys: Vec<i64>,
+    generation: u64,
+    changes: u64,
+}
+
+impl Table {
+    /// An empty table in `file`. Its file has grown to full size already, in one cycle that nobody
+    /// waits for, so that the first sample finds what later ones find.
+    pub(super) fn create(
+        file: FreshFile,
+        entities: u32,
+        contents: Contents,
+        durability: Durability,
+        seed: u64,
+    ) -> Result<Self, StartError> {
+        let connection = Connection::open(file.path()).map_err(|e| failed("open", &e))?;
+        connection
+            .execute_batch(
+                "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF;
+                 CREATE TABLE entity (key INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;",
+            )
+            .map_err(|e| failed("create the table", &e))?;
+        let mut keys: Vec<i64> = (1..=i64::from(entities)).collect();
+        SplitMix64::new(seed).shuffle(&mut keys);
+        let mut table = Self {
+            connection,
+            _file: file,
+            contents,
+            durability: Durability::None,
+            keys,
+            generation: 0,
+            changes: 0,
+        };
+        table.cycle(&mut PhaseTimes::default())?;
+        table.set(durability)?;
+        Ok(table)
+    }
+
+    fn set(&mut self, durability: Durability) -> Result<(), Failure> {
+        let wanted = durability.synchronous();
+        let set = || {
+            self.connection.pragma_update(None, "synchronous", wanted)?;
+            let told: i64 =
+                self.connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
+            let mode: String =
+                self.connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+            Ok((told, mode))
+        };
+        let (told, mode) = set().map_err(|e| failed("set `synchronous`", &e))?;
+        if told != wanted || mode != "delete" {
+            return Err(Failure(format!(
+                "datastore.batch: SQLite has synchronous={told} journal_mode={mode}, \
+                 not synchronous={wanted} journal_mode=delete"
+            )));
+        }
+        self.durability = durability;
+        Ok(())
+    }
+
+    /// Adds all entities, reads and compares them, updates them, reads and compares them again,
+    /// deletes them; adds the time of each phase to `times`.
+    pub(super) fn cycle(&mut self, times: &mut PhaseTimes) -> Result<(), Failure> {
+        let mut mark = now_ns();
+        let mut lap = |phase: usize| {
+            let now = now_ns();
+            times[phase] += now - mark;
+            mark = now;
+        };
+        self.generation += 1;
+        self.phase("add", Self::add)?;
+        lap(0);
+        self.phase("get", Self::get)?;
+        lap(1);
+        self.generation += 1;
+        self.phase("update", Self::update)?;
+        lap(2);
+        self.phase("get again", Self::get)?;
+        lap(3);
+        self.phase("delete", Self::delete)?;
+        lap(4);
+        self.changes += 3 * self.keys.len() as u64;
+        Ok(())
+    }
+
+    /// Works on all entities, in one transaction unless each entity has its own.
+    fn phase(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&Connection, &mut Contents, &[i64], u64) -> Result<(), Trouble>,
+    ) -> Result<(), Failure> {
+        let one = self.durability != Durability::Entity;
+        let connection = &self.connection;
+        let command = |sql| connection.prepare_cached(sql)?.execute([]);
+        let whole = || -> Result<(), Trouble> {
+            if one {
+                command("BEGIN")?;
+            }
+            work(connection, &mut self.contents, &self.keys, self.generation)?;
+            if one {
+                command("COMMIT")?;
+            }
+            Ok(())
+        };
+        whole().map_err(|trouble| match trouble {
+            Trouble::Sqlite(error) => failed(name, &error),
+            Trouble::Entity(key, what) => {
+                Failure(format!("datastore.batch: {name}: entity {key} {what}"))
+            }
+        })
+    }
+
+    /// In the order of the keys, as a program would that numbers what it adds.
+    fn add(
+        connection: &Connection,
+        contents: &mut Contents,
+        keys: &[i64],
+        generation: u64,
+    ) -> Result<(), Trouble> {
+        let mut insert = connection.prepare_cached("INSERT INTO entity VALUES (?1, ?2)")?;
+        for key in (1..).take(keys.len()) {
+            insert.execute((key, contents.body(key, generation)))?;
+        }
+        Ok(())
+    }
+
+    fn get(
+        connection: &Connection,
+        contents: &mut Contents,
+        keys: &[i64],
+        generation: u64,
+    ) -> Result<(), Trouble> {
+        let mut select = connection.prepare_cached("SELECT body FROM entity WHERE key = ?1")?;
+        keys.iter().try_for_each(|&key| compare(&mut select, key, contents.body(key, generation)))
+    }
+
+    fn update(
+        connection: &Connection,
+        contents: &mut Contents,
+        keys: &[i64],
+        generation: u64,
+    ) -> Result<(), Trouble> {
+        let mut update = connection.prepare_cached("UPDATE entity SET body = ?2 WHERE key = ?1")?;
+        for &key in keys {
+            changed(key, update.execute((key, contents.body(key, generation)))?)?;
+        }
+        Ok(())
+    }
+
+    fn delete(
+        connection: &Connection,
+        _: &mut Contents,
+        keys: &[i64],
+        _: u64,
+    ) -> Result<(), Trouble> {
+        let mut delete = connection.prepare_cached("DELETE FROM entity WHERE key = ?1")?;
+        for &key in keys {
+            changed(key, delete.execute([key])?)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that as many rows were changed as cycles demand, that none is left, and that SQLite
+    /// finds its file in order.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let ask = || {
+            let row: (i64, i64) = self.connection.query_row(
+                "SELECT total_changes(), (SELECT count(*) FROM entity)",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            let sound: String =
+                self.connection.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
+            Ok((row.0, row.1, sound))
+        };
+        let (changes, left, sound) = ask().map_err(|e| failed("check", &e))?;
+        let expected = self.changes;
+        if u64::try_from(changes) != Ok(expected) || left != 0 || sound != "ok" {
+            return Err(Failure(format!(
+                "datastore.batch: {changes} rows changed where {expected} should have, \
+                 {left} are left, the file is {sound}"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn compare(select: &mut CachedStatement<'_>, key: i64, wanted: &[u8]) -> Result<(), Trouble> {
+    let mut rows = select.query([key])?;
+    let Some(row) = rows.next()? else {
+        return Err(Trouble::Entity(key, "is not there"));
+    };
+    match row.get_ref(0)?.as_blob() {
+        Ok(found) if found == wanted => Ok(()),
+        _ => Err(Trouble::Entity(key, "has other contents than were written")),
+    }
+}
+
+fn changed(key: i64, rows: usize) -> Result<(), Trouble> {
+    if rows == 1 { Ok(()) } else { Err(Trouble::Entity(key, "is not there")) }
+}
+
+/// What can go wrong in a phase.
+enum Trouble {
+    Sqlite(rusqlite::Error),
+    Entity(i64, &'static str),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+fn failed(what: &str, error: &rusqlite::Error) -> Failure {
+    Failure(format!("datastore.batch: {what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Contents, Durability, FreshFile, PhaseTimes, Table};
+    use plumb_protocol::Failure;
+
+    fn with_table(durability: Durability, test: impl FnOnce(&mut Table)) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = FreshFile::create(dir.path()).unwrap();
+        let mut table = Table::create(file, 20, Contents::new(100, 1), durability, 1).unwrap();
+        test(&mut table);
+        drop(table);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left behind");
+    }
+
+    #[test]
+    fn cycles_work_in_every_durability_and_time_every_phase() {
+        for durability in [Durability::None, Durability::Batch, Durability::Entity] {
+            with_table(durability, |table| {
+                let mut times = PhaseTimes::default();
+                table.cycle(&mut times).unwrap();
+                table.cycle(&mut times).unwrap();
+                table.check().unwrap();
+                assert!(times.iter().all(|&ns| ns > 0), "{times:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_wrong_missing_or_leftover_entity_is_found() {
+        with_table(Durability::None, |table| {
+            let get = |table: &mut Table| table.phase("get", Table::get);
+            table.generation += 1;
+            table.phase("add", Table::add).unwrap();
+            get(table).unwrap();
+            let damage = "UPDATE entity SET body = zeroblob(100) WHERE key = 7";
+            table.connection.execute(damage, []).unwrap();
+            let failure = get(table).unwrap_err();
+            let wanted = "datastore.batch: get: entity 7 has other contents than were written";
+            assert_eq!(failure, Failure(wanted.into()));
+            table.connection.execute_batch("COMMIT; DELETE FROM entity WHERE key = 7").unwrap();
+            assert!(get(table).unwrap_err().0.contains("entity 7 is not there"));
+            assert!(table.check().unwrap_err().0.contains("19 are left"));
+        });
+    }
+}

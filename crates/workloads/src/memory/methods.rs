@@ -1,0 +1,115 @@
+//! The four ways to copy.
+#![expect(unsafe_code, reason = "memcpy and stores that bypass the caches have no safe form")]
+
+use std::hint::black_box;
+
+/// Bytes of one piece of the method `block`, as in mbw.
+pub(super) const BLOCK_BYTES: usize = 256 << 10;
+
+/// A way to copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    /// One call of the C library's memcpy.
+    Libc,
+    /// A loop that loads and stores a word of 8 bytes.
+    Loop,
+    /// One call of memcpy a block.
+    Block,
+    /// Stores that bypass the caches.
+    NonTemporal,
+}
+
+impl Method {
+    /// The method of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "libc" => Self::Libc,
+            "loop" => Self::Loop,
+            "block" => Self::Block,
+            "nt" => Self::NonTemporal,
+            _ => return None,
+        })
+    }
+
+    /// Copies `from` to `to`, which is as long. No compiler can know that the same was copied before.
+    pub(super) fn copy(self, from: &[u64], to: &mut [u64]) {
+        let (from, to) = (black_box(from), black_box(to));
+        match self {
+            Self::Libc => call_memcpy(from, to),
+            Self::Loop => copy_words(from, to),
+            Self::Block => copy_blocks(from, to),
+            Self::NonTemporal => stream::copy(from, to),
+        }
+        black_box(to);
+    }
+}
+
+fn call_memcpy(from: &[u64], to: &mut [u64]) {
+    let words = from.len().min(to.len());
+    // SAFETY: both slices have at least `words` words and, by the borrow, do not overlap.
+    unsafe { libc::memcpy(to.as_mut_ptr().cast(), from.as_ptr().cast(), words * 8) };
+}
+
+fn copy_blocks(from: &[u64], to: &mut [u64]) {
+    const WORDS: usize = BLOCK_BYTES / 8;
+    for (from, to) in from.chunks(WORDS).zip(to.chunks_mut(WORDS)) {
+        call_memcpy(from, to);
+    }
+}
+
+/// Volatile, because compilers turn a plain loop into a call of memcpy.
+fn copy_words(from: &[u64], to: &mut [u64]) {
+    for (from, to) in from.iter().zip(to) {
+        // SAFETY: both are references to valid words.
+        unsafe { std::ptr::write_volatile(to, std::ptr::read_volatile(from)) };
+    }
+}
+
+/// Whether this build has the method `nt`.
+pub(super) const HAS_NON_TEMPORAL: bool = cfg!(target_arch = "x86_64");
+
+#[cfg(target_arch = "x86_64")]
+mod stream {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+
+    /// Copies a cache line at a time with four stores of 16 bytes (SSE2, in every x86-64), so that
+    /// each line is written whole and never read first.
+    pub(super) fn copy(from: &[u64], to: &mut [u64]) {
+        assert!(to.as_ptr().addr().is_multiple_of(16), "stores of 16 bytes must be aligned");
+        for (from, to) in from.chunks_exact(8).zip(to.chunks_exact_mut(8)) {
+            let (from, to) = (from.as_ptr().cast::<__m128i>(), to.as_mut_ptr().cast::<__m128i>());
+            for i in 0..4 {
+                // SAFETY: both chunks hold 64 bytes, and `to` was checked to be aligned.
+                unsafe { _mm_stream_si128(to.add(i), _mm_loadu_si128(from.add(i))) };
+            }
+        }
+        // SAFETY: takes nothing; orders the stores above before everything after.
+        unsafe { _mm_sfence() };
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod stream {
+    /// Never called: the workload refuses the method where it is not built in.
+    pub(super) fn copy(_: &[u64], _: &mut [u64]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HAS_NON_TEMPORAL, Method};
+
+    #[test]
+    fn every_method_copies_every_word() {
+        let names = ["libc", "loop", "block", "nt"];
+        for method in names.iter().filter_map(|name| Method::named(name)) {
+            let from: Vec<u64> = (0..100_000).map(|i| i * 7 + 1).collect();
+            let mut to = vec![0; from.len()];
+            if method == Method::NonTemporal && !HAS_NON_TEMPORAL {
+                continue;
+            }
+            method.copy(&from, &mut to);
+            assert!(from == to, "{method:?}");
+        }
+        assert_eq!(Method::named("dumb"), None);
+    }
+}

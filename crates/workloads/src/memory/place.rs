@@ -1,0 +1,94 @@
+//! Where an array of a certain size lies in this machine's hierarchy of memory.
+
+use plumb_model::{Facts, Flag, FlagKind, Ready, Value};
+use plumb_protocol::StartError;
+
+/// How many times the last-level cache a measurement of main memory should be (STREAM's rule).
+const TIMES_CACHE: u64 = 4;
+
+/// The largest part of memory that a workload takes: one in this many.
+const MEMORY_SHARE: u64 = 2;
+
+/// Says in `ready` in which cache the `footprint` of arrays of `size` bytes fits, and flags a size
+/// that is neither small enough for the caches of one core nor large enough to be out of the shared
+/// one.
+pub(super) fn describe(size: u64, footprint: u64, facts: &Facts, ready: &mut Ready) {
+    let show = Value::show_bytes;
+    let wanted = facts.llc_bytes * TIMES_CACHE;
+    if facts.llc_bytes == 0 {
+        ready.notes.push(format!("sizes of caches are unknown: {} may fit in one", show(size)));
+    } else if footprint <= facts.l1d_bytes {
+        ready.notes.push(format!("in the first-level cache of {}", show(facts.l1d_bytes)));
+    } else if footprint <= facts.l2_bytes {
+        ready.notes.push(format!("in the second-level cache of {}", show(facts.l2_bytes)));
+    } else if size < wanted {
+        ready.flags.push(Flag::new(
+            FlagKind::Capped,
+            format!("{}, where 4 × last-level cache would be {}", show(size), show(wanted)),
+        ));
+    }
+}
+
+/// Refuses a size that is no multiple of a cache line, and memory that plumb may not use.
+///
+/// # Errors
+/// [`StartError::Unsupported`] with a size that would do.
+pub(super) fn check(size: u64, needed: u64, facts: &Facts) -> Result<(), StartError> {
+    if size < 512 || !size.is_multiple_of(64) {
+        return Err(StartError::unsupported(
+            format!("a size of {size} bytes is no whole number of cache lines from 8 up"),
+            "set `size` to a multiple of 64 from 512 up",
+        ));
+    }
+    let allowed = facts.memory_bytes / MEMORY_SHARE;
+    if facts.memory_bytes > 0 && needed > allowed {
+        return Err(StartError::unsupported(
+            format!("{needed} bytes are needed, plumb takes at most {allowed} here (half of all)"),
+            format!("set `size` below {}", size as u128 * u128::from(allowed) / u128::from(needed)),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check, describe};
+    use plumb_model::{Facts, FlagKind, Ready};
+    use plumb_protocol::StartError;
+
+    fn facts() -> Facts {
+        Facts {
+            l1d_bytes: 32 << 10,
+            l2_bytes: 1 << 20,
+            llc_bytes: 32 << 20,
+            memory_bytes: 1 << 30,
+            ..Facts::default()
+        }
+    }
+
+    fn described(size: u64) -> Ready {
+        let mut ready = Ready::default();
+        describe(size, size, &facts(), &mut ready);
+        ready
+    }
+
+    #[test]
+    fn both_sizes_are_shown_where_the_shared_cache_may_help() {
+        let ready = described(64 << 20);
+        assert_eq!(ready.flags[0].flag, FlagKind::Capped);
+        assert_eq!(ready.flags[0].why, "64MiB, where 4 × last-level cache would be 128MiB");
+        assert!(described(128 << 20).flags.is_empty());
+        assert_eq!(described(16 << 10).notes, ["in the first-level cache of 32KiB"]);
+        assert_eq!(described(64 << 10).notes, ["in the second-level cache of 1MiB"]);
+    }
+
+    #[test]
+    fn too_much_memory_is_refused_with_a_size_that_would_do() {
+        check(64 << 20, 128 << 20, &facts()).unwrap();
+        let error = check(512 << 20, 1 << 30, &facts()).unwrap_err();
+        let StartError::Unsupported { fix, .. } = error else { panic!("{error:?}") };
+        assert_eq!(fix, "set `size` below 268435456");
+        assert!(check(100, 100, &facts()).is_err());
+        check(1 << 40, 1 << 41, &Facts::default()).unwrap();
+    }
+}
