@@ -41,7 +41,10 @@ pub(super) const LANGUAGES: [Language; 3] = [
         compiled: false,
         file: "sieve.py",
         source: include_str!("sieve.py"),
-        probe: &["-c", "import sys; print(sys.executable); print(sys.version)"],
+        probe: &[
+            "-c",
+            "import sys; print(sys.executable); print(sys.implementation.name, sys.version.split()[0])",
+        ],
         fix: "apt-get install python3",
     },
     Language {
@@ -127,4 +130,31 @@ fn compile(tool: &Path, source: &Path, program: &Path) -> Result<(), Failure> {
 
 fn last_line(bytes: &[u8]) -> Option<String> {
     String::from_utf8_lossy(bytes).lines().rev().find(|l| !l.trim().is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use plumb_protocol::StartError;
+
+    use super::{LANGUAGES, Language};
+
+    #[test]
+    fn a_missing_or_broken_tool_is_unsupported_with_a_fix() {
+        let folder = tempfile::tempdir().unwrap();
+        let [c, ..] = LANGUAGES;
+        let missing = Language { tool: "no-such-compiler", ..c };
+        let broken = Language { probe: &["--no-such-option"], tool: "false", ..missing };
+        for (language, reason) in [(missing, "no `no-such-compiler`"), (broken, "does not work")] {
+            match language.build(folder.path()) {
+                Err(StartError::Unsupported { why, fix }) => {
+                    assert!(why.contains(reason), "{why}");
+                    assert!(fix.starts_with("apt-get install"), "{fix}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }

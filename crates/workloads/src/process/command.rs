@@ -64,6 +64,9 @@ fn words(command: &str, shell: bool) -> Result<Vec<String>, Failure> {
     if shell {
         return Ok(vec!["/bin/sh".into(), "-c".into(), command.into()]);
     }
+    if command.is_empty() {
+        return Err(Failure("parameter `command` is empty".into()));
+    }
     if !command.starts_with('[') {
         return Ok(vec![command.into()]);
     }

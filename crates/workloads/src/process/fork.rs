@@ -193,3 +193,24 @@ impl Drop for Ballast {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Ballast, Make, PlainFork, Vfork, reap};
+
+    #[test]
+    fn a_child_that_ended_otherwise_is_caught() {
+        for make in [&mut PlainFork as &mut dyn Make, &mut Vfork::new()] {
+            reap(make.make(7), 7).unwrap();
+            assert!(reap(make.make(7), 8).is_err());
+        }
+    }
+
+    #[test]
+    fn ballast_of_any_size_is_touched_and_given_back() {
+        for size in [0, 1, 4096, 1_000_001] {
+            drop(Ballast::new(size).unwrap());
+        }
+        assert!(Ballast::new(usize::MAX / 2).is_err());
+    }
+}

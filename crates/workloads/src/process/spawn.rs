@@ -393,3 +393,46 @@ pub(crate) fn memory_floor() -> u64 {
 pub(crate) fn floor_note(floor: u64) -> String {
     format!("memory floor {:.1} MiB: no peak_memory below it can be seen", floor as f64 / 1048576.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::io::{BufRead, BufReader};
+    use std::path::Path;
+
+    use super::{Program, find_program};
+
+    #[test]
+    fn the_environment_has_another_size_in_every_process() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let script = "echo ${#PLUMB_PADDING}; read line || echo silence >&2; exit 3";
+        let argv = ["sh", "-c", script].map(OsString::from);
+        let mut program =
+            Program::new(Path::new("/bin/sh"), &argv, Some(&writer.into()), 1).unwrap();
+        let ended: Vec<_> = (0..8).map(|_| program.run().unwrap()).collect();
+        assert!(ended.iter().all(|e| e.status.code() == Some(3) && e.elapsed_ns > 0));
+        let lines = BufReader::new(reader).lines().take(8);
+        let lengths: Vec<usize> = lines.map(|line| line.unwrap().parse().unwrap()).collect();
+        assert!(lengths.iter().all(|&length| length <= 4096));
+        assert!(lengths.windows(2).any(|pair| pair[0] != pair[1]), "{lengths:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_started_says_why() {
+        assert!(find_program("sh").unwrap().is_absolute());
+        for (name, reason) in [
+            ("no-such-command", "is not in PATH"),
+            ("/no/such/file", "No such file"),
+            ("/tmp", "is a directory"),
+            ("/etc/passwd", "not executable"),
+        ] {
+            let why = find_program(name).unwrap_err().0;
+            assert!(why.starts_with("command not found: "), "{why}");
+            assert!(why.contains(reason), "{why}");
+        }
+        let argv = [OsString::from("x")];
+        let mut gone = Program::new(Path::new("/no/such/file"), &argv, None, 1).unwrap();
+        assert!(gone.run().is_err_and(|f| f.0.contains("could not start /no/such/file")));
+        assert!(Program::new(Path::new("/bin/true"), &["a\0b".into()], None, 1).is_err());
+    }
+}

@@ -195,10 +195,12 @@ impl Crew {
 impl Drop for Crew {
     fn drop(&mut self) {
         self.called_off.store(true, Ordering::Release);
-        let _ = self.kick.write_all(&[0]);
         for task in &mut self.tasks {
-            if let Task::Thread(thread) = task {
-                drop(thread.take().map(JoinHandle::join));
+            if let Task::Thread(Some(thread)) = task
+                && !thread.is_finished()
+            {
+                let _ = self.kick.write_all(&[0]);
+                let _ = task.reap();
             }
         }
     }
@@ -263,4 +265,50 @@ fn send<'a>(
 /// Reads the messages of all senders. True when all came, and the last as it was sent.
 fn receive(mut input: &File, shape: &Shape, inbox: &mut [u8], message: &[u8]) -> bool {
     (0..shape.fds * shape.loops).all(|_| input.read_exact(inbox).is_ok()) && inbox == message
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::{Channel, Crew, Shape, receive};
+
+    fn shape(pipes: bool, threads: bool) -> Shape {
+        Shape { groups: 2, fds: 3, loops: 5, bytes: 100, pipes, threads }
+    }
+
+    #[test]
+    fn every_kind_of_crew_passes_on_all_its_bytes() {
+        for (pipes, threads) in [(false, false), (true, false), (false, true), (true, true)] {
+            let shape = shape(pipes, threads);
+            let run = Crew::assemble(&shape).unwrap().work().unwrap();
+            assert!(run.elapsed_ns > 0, "{shape:?}");
+        }
+        assert_eq!(shape(false, false).tasks(), 12);
+        assert!((shape(false, false).messages() - 90.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_crew_that_is_called_off_leaves_nothing_behind() {
+        for threads in [false, true] {
+            drop(Crew::assemble(&shape(true, threads)).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_receiver_notices_lost_and_damaged_bytes() {
+        let shape = Shape { groups: 1, fds: 1, loops: 2, ..shape(true, true) };
+        let message = vec![7; 100];
+        let receive_of = |bytes: &[u8]| {
+            let Channel { input, mut output } = Channel::new(true).unwrap();
+            output.write_all(bytes).unwrap();
+            drop(output);
+            receive(&input, &shape, &mut [0; 100], &message)
+        };
+        assert!(receive_of(&[7; 200]));
+        assert!(!receive_of(&[7; 199]), "one byte is missing");
+        let mut damaged = [7; 200];
+        damaged[150] = 8;
+        assert!(!receive_of(&damaged));
+    }
 }

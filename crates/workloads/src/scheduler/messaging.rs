@@ -115,3 +115,35 @@ impl Instance for Runs {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use plumb_protocol::StartError;
+
+    use super::{check_limits, soft_limit};
+    use crate::scheduler::crew::Shape;
+
+    const LIMITS: &str = "\
+Limit                     Soft Limit           Hard Limit           Units
+Max processes             unlimited            unlimited            processes
+Max open files            1024                 1048576              files
+";
+
+    #[test]
+    fn shapes_beyond_the_limits_are_unsupported_and_say_what_would_do() {
+        let limit = |what: &str| soft_limit(LIMITS, what);
+        let mut shape =
+            Shape { groups: 90, fds: 20, loops: 1, bytes: 1, pipes: false, threads: false };
+        check_limits(&shape, limit, 10).unwrap();
+        shape.threads = true;
+        match check_limits(&shape, limit, 10).unwrap_err() {
+            StartError::Unsupported { why, fix } => {
+                assert!(why.contains("3614 open files"), "{why}");
+                assert!(fix.contains("ulimit -n 3614"), "{fix}");
+            }
+            StartError::Failed(why) => panic!("{why}"),
+        }
+        let few = |what: &str| (what == "Max processes").then_some(100);
+        assert!(matches!(check_limits(&shape, few, 10), Err(StartError::Unsupported { .. })));
+    }
+}

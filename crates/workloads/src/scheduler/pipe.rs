@@ -203,3 +203,48 @@ impl Drop for Game {
         let _ = self.before.apply();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use plumb_protocol::{Instance, StartError};
+
+    use super::{CpuSet, Game, Partner, Places, pipe};
+
+    #[test]
+    fn places_are_pinned_as_asked_or_refused() {
+        assert_eq!(Places::choose("free", &[0, 1]).unwrap_or_else(|_| panic!()).cpus, None);
+        assert_eq!(
+            Places::choose("same-cpu", &[3]).unwrap_or_else(|_| panic!()).cpus,
+            Some((3, 3))
+        );
+        let two = Places::choose("cross-cpu", &[4000, 4001]).unwrap_or_else(|_| panic!());
+        assert_eq!(two.cpus, Some((4001, 4000)));
+        let Err(StartError::Unsupported { why, fix }) = Places::choose("cross-cpu", &[0]) else {
+            panic!("one CPU is not two");
+        };
+        assert!(why.contains("two CPUs") && fix.contains("second CPU"));
+    }
+
+    #[test]
+    fn a_wrong_answer_is_caught() {
+        let (mut requests, to_partner) = pipe().unwrap();
+        let (from_partner, mut answers) = pipe().unwrap();
+        let echo = std::thread::spawn(move || {
+            let mut message = [0; 4];
+            requests.read_exact(&mut message).unwrap();
+            answers.write_all(&message).unwrap();
+        });
+        let mut game = Game {
+            to_partner,
+            from_partner,
+            count: 5,
+            partner: Partner::Thread(Some(echo)),
+            helpers: Vec::new(),
+            before: CpuSet::current().unwrap(),
+        };
+        let failure = game.run(1).unwrap_err();
+        assert_eq!(failure.0, "the partner answered 5 where 6 is right");
+    }
+}
