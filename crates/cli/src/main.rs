@@ -1,2 +1,7 @@
 //! The binary `plumb`.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    plumb_cli::main()
+}

@@ -1,0 +1,139 @@
+//! Everything that can be measured: the built-in workloads and the plug-ins.
+
+use std::path::{Path, PathBuf};
+
+use plumb_engine::{Refusal, describe};
+use plumb_host::Keeper;
+use plumb_model::{Description, Program};
+
+use crate::error::{CommandError, Result};
+use crate::{locate, plugins};
+
+/// A workload that can be started.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// What it says of itself.
+    pub description: Description,
+    /// How it is started.
+    pub program: Program,
+    /// The plug-in's manifest or executable; None for built-ins.
+    pub plugin: Option<PathBuf>,
+}
+
+/// The built-in workload of this id.
+pub fn builtin(id: &str) -> Result<Option<Entry>> {
+    let Some(workload) = plumb_workloads::find(id) else { return Ok(None) };
+    let plumb = locate::plumb()?.to_string_lossy().into_owned();
+    let program = Program { argv: vec![plumb, "worker".into(), id.into()] };
+    Ok(Some(Entry { description: workload.describe(), program, plugin: None }))
+}
+
+/// The workload that the user names: an id, or a path to a plug-in.
+///
+/// # Errors
+/// When there is none; the nearest name is the hint.
+pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
+    if name.contains('/') {
+        return at_path(keeper, Path::new(name));
+    }
+    if let Some(entry) = builtin(name)? {
+        return Ok(entry);
+    }
+    let (plugins, broken) = all_plugins(keeper);
+    let mut known: Vec<String> =
+        plumb_workloads::builtin().iter().map(|workload| workload.describe().id).collect();
+    for entry in plugins {
+        if entry.description.id == name {
+            return Ok(entry);
+        }
+        known.push(entry.description.id);
+    }
+    let error = CommandError::usage(format!("no workload, suite or plug-in is called `{name}`"));
+    let error = match nearest(name, &known) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`plumb list` shows them all"),
+    };
+    Err(broken.into_iter().fold(error, CommandError::hint))
+}
+
+/// The plug-in at a path.
+///
+/// # Errors
+/// When it can't be started, answers wrongly, or calls itself like a built-in workload.
+pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
+    let program = plugins::program(path)?;
+    let description = describe(keeper, &program).map_err(|refusal| {
+        CommandError::failed(format!("plug-in {}: {}", path.display(), reason(&refusal)))
+            .hint(format!("plumb plugin check {}", path.display()))
+    })?;
+    if plumb_workloads::find(&description.id).is_some() {
+        let id = &description.id;
+        return Err(CommandError::usage(format!(
+            "plug-in {} calls itself `{id}`, which is built in; refused",
+            path.display()
+        ))
+        .hint("give it an id of its own: family.name"));
+    }
+    Ok(Entry { description, program, plugin: Some(path.to_owned()) })
+}
+
+/// All plug-ins on the path that work, and a line for each that does not.
+pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
+    let (mut good, mut broken) = (Vec::<Entry>::new(), Vec::new());
+    for manifest in plugins::on_path() {
+        match at_path(keeper, &manifest) {
+            Ok(entry) if good.iter().any(|e| e.description.id == entry.description.id) => {
+                let id = entry.description.id;
+                broken.push(format!("{} is a second `{id}`; the first counts", manifest.display()));
+            }
+            Ok(entry) => good.push(entry),
+            Err(error) => broken.push(error.to_string()),
+        }
+    }
+    (good, broken)
+}
+
+/// A refusal in words.
+pub fn reason(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Unsupported { why, fix } if fix.is_empty() => format!("unsupported: {why}"),
+        Refusal::Unsupported { why, fix } => format!("unsupported: {why}; try: {fix}"),
+        Refusal::Failed(why) | Refusal::Fatal(why) => why.clone(),
+        Refusal::Interrupted => "interrupted".into(),
+    }
+}
+
+/// The known name with the fewest edits, if it is near enough to be meant.
+pub fn nearest<'k>(name: &str, known: &'k [String]) -> Option<&'k String> {
+    let near = known.iter().min_by_key(|candidate| edits(name, candidate))?;
+    (edits(name, near) <= 2.max(name.chars().count() / 3)).then_some(near)
+}
+
+/// Levenshtein's distance.
+fn edits(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{edits, nearest};
+
+    #[test]
+    fn a_typing_error_finds_its_name() {
+        assert_eq!(edits("kitten", "sitting"), 3);
+        let known = ["memory.copy".to_owned(), "cpu.sieve".to_owned()];
+        assert_eq!(nearest("memroy.copy", &known), Some(&known[0]));
+        assert_eq!(nearest("something.else", &known), None);
+    }
+}

@@ -1,0 +1,244 @@
+//! The command line, as it is typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// How fast should this machine be, how fast is it, and did a change make it slower?
+#[derive(Debug, Parser)]
+#[command(name = "plumb", version, about, long_about = None, disable_help_subcommand = true)]
+#[command(after_help = "Examples:
+  plumb run                                   measure this machine in about two minutes
+  plumb run memory.copy -p method=libc,nt     measure one workload at two points
+  plumb exec 'gzip -k f' 'zstd -k f'          time commands, compared with the first
+  plumb show last --in-words                  the last run in sentences
+
+Exit codes: 0 fine · 1 a confirmed regression · 2 usage, unknown name, command not found ·
+  3 nothing could be measured · 4 a workload or command failed · 5 inconclusive (--strict) ·
+  6 store or file trouble · 70 a bug · 130 interrupted")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What every command understands.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// The store: a file [default: $XDG_DATA_HOME/plumb/plumb.db]
+    #[arg(long, global = true, value_name = "FILE", env = "PLUMB_STORE")]
+    pub store: Option<PathBuf>,
+    /// Print one JSON document on stdout; talk goes to stderr
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress and no talk
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure: a suite, workloads or plug-ins; the suite `first-look` when nothing is named
+    Run(Box<RunArgs>),
+    /// Measure commands; several are interleaved and compared with the first
+    Exec(Box<ExecArgs>),
+    /// List the workloads, suites and plug-ins
+    List,
+    /// The manual of a workload
+    Explain(ExplainArgs),
+    /// The scorecard of a run
+    Show(ShowArgs),
+    /// Write runs for other programs
+    Export(ExportArgs),
+    /// Take over the runs of other stores
+    Import(ImportArgs),
+    /// Work on plug-ins
+    #[command(subcommand)]
+    Plugin(PluginCommand),
+    /// Look after the store
+    #[command(subcommand)]
+    Store(StoreCommand),
+    /// The process between plumb and everything it starts
+    #[command(hide = true)]
+    Keeper,
+    /// Serve a built-in workload over the line protocol
+    #[command(hide = true)]
+    Worker {
+        /// Its id
+        id: String,
+    },
+    /// Swallow and count what ssh brings
+    #[command(hide = true)]
+    SshSink,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb run                                        the suite first-look: about two minutes
+  plumb run cpu.sieve -p threads=1,all             one workload at two points
+  plumb run storage.random --dir /srv --budget 5m  on the filesystem under /srv
+  plumb run storage.sequential --with cpu.sieve    with a load in the background
+  plumb run my-suite.toml --label kernel=6.12      a suite of your own, labelled
+  plumb run --resume                               go on with the run that was interrupted last")]
+pub struct RunArgs {
+    /// Suites (by name or as a TOML file), workloads (`memory.copy`, `memory.copy:method=nt`) or plug-ins
+    pub names: Vec<String>,
+    /// Set a parameter; several values, separated by commas, give several points
+    #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
+    pub params: Vec<String>,
+    /// Target directory for workloads that use files [default: a fresh folder under the current one]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Run this load, monitor or preparation in the background, on purpose
+    #[arg(long, value_name = "WORKLOAD")]
+    pub with: Vec<String>,
+    #[command(flatten)]
+    pub goal: GoalArgs,
+    /// Go on with an interrupted run [default: the last one]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "last")]
+    pub resume: Option<String>,
+    /// Say what would be measured, and stop
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// When to stop, and what to remember with the run.
+#[derive(Debug, Args)]
+pub struct GoalArgs {
+    /// Measure until the interval's half-width is this share of the estimate [default: 1%; suites state theirs]
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<String>,
+    /// Time for the whole run [default: 1m a point; suites state theirs]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// Fewest invocations of each point; with this or the next two, precision does not stop a point
+    #[arg(long, value_name = "N")]
+    pub min_invocations: Option<usize>,
+    /// Shortest time on each point
+    #[arg(long, value_name = "TIME")]
+    pub min_time: Option<String>,
+    /// Longest time on each point
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<String>,
+    /// Label the run
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+    /// Seed of every random choice [default: from the clock; stored with the run]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u32>,
+    /// Don't wait for another plumb that measures on this machine
+    #[arg(long)]
+    pub no_lock: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb exec 'sleep 0.1'                       until the median is known to 1 %
+  plumb exec -n 20 'gzip -k f' 'zstd -k f'     20 runs of each, compared with the first
+  plumb exec -- make -j2 all                   one command, word by word
+  plumb exec --shell 'sort f | uniq -c'        through /bin/sh (its start-up counts)
+
+A command is split into words as a shell would, but no shell is started. Each run is timed from just
+before posix_spawn to just after wait4. A short command (under 20 ms) is run once more, uncounted, by
+each fresh worker, because the worker's own start has cooled the caches.")]
+pub struct ExecArgs {
+    /// Commands, each one argument
+    #[arg(required_unless_present = "argv")]
+    pub commands: Vec<String>,
+    /// One command, word by word
+    #[arg(last = true, value_name = "CMD ARG…")]
+    pub argv: Vec<String>,
+    /// Exactly so many counted runs of each command
+    #[arg(short = 'n', long, value_name = "N")]
+    pub runs: Option<usize>,
+    /// Give each command to /bin/sh -c
+    #[arg(long)]
+    pub shell: bool,
+    /// Measure although a command ends with another status than 0
+    #[arg(short, long)]
+    pub ignore_failure: bool,
+    #[command(flatten)]
+    pub goal: GoalArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The workload or suite
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "A RUN is the beginning of an id, `last`, `last~2`, or a label `k=v`.")]
+pub struct ShowArgs {
+    /// The run [default: the last one]
+    pub run: Option<String>,
+    /// In sentences
+    #[arg(long, conflicts_with = "format")]
+    pub in_words: bool,
+    /// How to write it
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: ShowFormat,
+    /// Every metric, not only each workload's first
+    #[arg(long)]
+    pub all: bool,
+    /// List the runs instead
+    #[arg(long, conflicts_with_all = ["run", "in_words"])]
+    pub runs: bool,
+}
+
+/// How `show` writes a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ShowFormat {
+    /// The scorecard
+    Terminal,
+    /// Tables for a ticket or a pull request
+    Markdown,
+    /// The document plumb.run/1
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The runs [default: the last one]
+    pub runs: Vec<String>,
+    /// What to write
+    #[arg(long, value_enum, default_value = "json")]
+    pub format: ExportFormat,
+    /// Where to write it [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// What `export` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExportFormat {
+    /// The document plumb.run/1, a line a run
+    Json,
+    /// A row a result
+    Csv,
+    /// A row a sample
+    SamplesCsv,
+}
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// Stores of plumb
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// Talk to a plug-in as plumb would, and say what is wrong with it
+    Check {
+        /// Its folder, its plumb-plugin.toml, or its executable
+        path: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Where it is, what it holds, whether it is sound
+    Info,
+}

@@ -1,0 +1,81 @@
+//! `plumb list`: what can be measured.
+
+use plumb_host::Keeper;
+use plumb_model::{Description, ParameterType, Role, Value};
+use plumb_report::table::{Column, Table};
+use plumb_report::{Line, Style};
+use serde::Serialize;
+
+use crate::catalogue;
+use crate::error::{CommandError, Exit, Result};
+use crate::ui::Ui;
+use crate::{locate, plugins, suite};
+
+/// Lists suites, built-in workloads and plug-ins.
+pub fn list(ui: &Ui) -> Result<Exit> {
+    let builtin: Vec<Description> =
+        plumb_workloads::builtin().iter().map(|workload| workload.describe()).collect();
+    let (entries, broken) = found_plugins()?;
+    let plugins: Vec<Description> = entries.into_iter().map(|entry| entry.description).collect();
+    broken.iter().for_each(|text| ui.warn(text));
+    if ui.wants_json() {
+        ui.out(&json_text(&Listing {
+            schema: "plumb.list/1",
+            workloads: &builtin,
+            plugins: &plugins,
+        })?);
+        return Ok(Exit::Fine);
+    }
+    let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]);
+    for (name, text) in suite::BUILTIN {
+        let summary = suite::parse(text).map(|suite| suite.summary).unwrap_or_default();
+        row(&mut table, name, &format!("suite: {summary}"));
+    }
+    for description in builtin.iter().chain(&plugins) {
+        row(&mut table, &description.id, &line(description));
+    }
+    ui.out(&table.render(ui.width(), ui.terminal().colour));
+    ui.out("\nplumb explain WORKLOAD prints its manual; plumb run WORKLOAD measures it");
+    Ok(Exit::Fine)
+}
+
+#[derive(Serialize)]
+struct Listing<'l> {
+    schema: &'static str,
+    workloads: &'l [Description],
+    plugins: &'l [Description],
+}
+
+/// A keeper is only started when there is a plug-in to be asked.
+fn found_plugins() -> Result<(Vec<catalogue::Entry>, Vec<String>)> {
+    if plugins::on_path().is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let mut keeper = Keeper::start(&locate::plumb()?)?;
+    Ok(catalogue::all_plugins(&mut keeper))
+}
+
+fn row(table: &mut Table, name: &str, text: &str) {
+    table.row(vec![Line::new(Style::Command, name), Line::new(Style::Plain, text)]);
+}
+
+fn line(description: &Description) -> String {
+    let parameters: Vec<String> = description
+        .parameters
+        .iter()
+        .map(|parameter| {
+            let default = match (&parameter.kind, &parameter.default) {
+                (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
+                (_, value) => value.to_string(),
+            };
+            format!("{}={default}", parameter.name)
+        })
+        .collect();
+    let beside = if description.can_be(Role::Workload) { "" } else { " (with --with)" };
+    format!("{}{beside} [{}]", description.summary, parameters.join(" "))
+}
+
+/// A document as pretty JSON.
+pub fn json_text(document: &impl Serialize) -> Result<String> {
+    serde_json::to_string_pretty(document).map_err(|error| CommandError::bug(error.to_string()))
+}

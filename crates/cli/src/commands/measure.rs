@@ -1,0 +1,241 @@
+//! What `run` and `exec` share: from a plan to a stored run and its scorecard.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plumb_analysis::summarise;
+use plumb_engine::{Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, SystemClock};
+use plumb_host::{Keeper, LockError, MeasuringLock};
+use plumb_model::{
+    Event, EventSink, Facts, Plan, RecordSource, RunRecord, SinkError, Stamped, Target,
+};
+use plumb_report::{View, json, scorecard};
+use plumb_store::{Backend, Store};
+use uuid::Uuid;
+
+use crate::error::{CommandError, Exit, Result};
+use crate::progress::Progress;
+use crate::ui::Ui;
+use crate::{interrupt, locate};
+
+/// How long to sleep between two tries for the measuring lock.
+const LOCK_PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// A keeper and the facts of the host: what is needed before a plan can be made.
+pub struct Bench {
+    /// The keeper; started before anything large is touched.
+    pub keeper: Keeper,
+    /// Facts for the plan and the workloads.
+    pub facts: Facts,
+}
+
+impl Bench {
+    /// Starts the keeper and reads the facts.
+    pub fn set_up() -> Result<Self> {
+        interrupt::listen();
+        let keeper = Keeper::start(&locate::plumb()?)?;
+        let facts = plumb_host::facts(&locate::root(), &locate::plumb_for_others());
+        Ok(Self { keeper, facts })
+    }
+
+    /// Number of CPUs that plumb may use.
+    pub fn all_threads(&self) -> u64 {
+        self.facts.cpus.len() as u64
+    }
+}
+
+/// Where a run's files go.
+pub enum Place<'p> {
+    /// A fresh folder under this one, or under the current one.
+    Under(Option<&'p Path>),
+    /// Nothing is written to a target directory.
+    Scratch,
+}
+
+/// What is to be done with a plan.
+pub struct Job<'j> {
+    /// The plan; its directory is set here.
+    pub plan: Plan,
+    /// The record of the interrupted run that is to be completed.
+    pub before: Option<RunRecord>,
+    /// Where files go.
+    pub place: Place<'j>,
+    /// The store.
+    pub store: Option<&'j Path>,
+    /// Whether to wait for other plumbs.
+    pub lock: bool,
+    /// Whether a point that the user named must be supported.
+    pub explicit: bool,
+}
+
+/// Carries a plan out, stores the run and shows its scorecard.
+pub fn measure(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Exit> {
+    let (scratch, dir) = folders(&mut bench.keeper, &job.place)?;
+    job.plan.dir = dir.to_string_lossy().into_owned();
+    let store = Store::open(locate::store(job.store)?)?;
+    let lock = if job.lock { Some(take_lock(ui)?) } else { None };
+    let identity = identity(&job, &dir);
+    let settings = LauncherSettings {
+        dir: dir.clone(),
+        scratch: scratch.clone(),
+        facts: bench.facts,
+        companions: job.plan.companions.clone(),
+        seed: job.plan.seed,
+    };
+    let mut launcher = KeeperLauncher::new(bench.keeper, settings);
+    let mut listeners =
+        Listeners { store: store.writer()?, progress: Progress::new(&job.plan, ui), full: None };
+    let ended = plumb_engine::run(
+        &job.plan,
+        job.before.as_ref(),
+        &identity,
+        &SystemClock,
+        &mut launcher,
+        &mut listeners,
+        &interrupt::is_interrupted,
+    );
+    drop(launcher);
+    drop(lock);
+    listeners.progress.finish();
+    report(&store, identity.run, &job, ended, ui)
+}
+
+/// The events go to the store first: what progress shows is already safe.
+struct Listeners<W> {
+    store: W,
+    progress: Progress,
+    full: Option<String>,
+}
+
+impl<W: EventSink> EventSink for Listeners<W> {
+    fn take(&mut self, event: &Stamped) -> std::result::Result<(), SinkError> {
+        if let Some(why) = &self.full {
+            return Err(SinkError(why.clone()));
+        }
+        if let Err(error) = self.store.take(event) {
+            self.full = Some(error.0.clone());
+            return Err(error);
+        }
+        if !matches!(event.event, Event::RunStarted { .. }) {
+            self.progress.take(event);
+        }
+        Ok(())
+    }
+}
+
+/// Makes the two folders; the keeper removes them, whatever happens.
+fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<(PathBuf, PathBuf)> {
+    let name = locate::fresh_name();
+    let scratch = std::env::temp_dir().join(&name);
+    make(keeper, &scratch, "TMPDIR=FOLDER plumb …")?;
+    let dir = match place {
+        Place::Scratch => scratch.clone(),
+        Place::Under(parent) => {
+            let parent = parent.unwrap_or(Path::new("."));
+            let full = fs::canonicalize(parent).map_err(|error| {
+                CommandError::usage(format!("--dir {}: {error}", parent.display()))
+                    .hint("name a folder that exists and can be written: --dir FOLDER")
+            })?;
+            let dir = full.join(&name);
+            make(keeper, &dir, "--dir FOLDER")?;
+            dir
+        }
+    };
+    Ok((scratch, dir))
+}
+
+fn make(keeper: &mut Keeper, folder: &Path, hint: &str) -> Result<()> {
+    keeper.own(folder)?;
+    fs::create_dir(folder).map_err(|error| {
+        CommandError::usage(format!("the folder {} can't be made: {error}", folder.display()))
+            .hint(format!("name one that can be written: {hint}"))
+    })
+}
+
+/// Waits for the lock.
+fn take_lock(ui: &Ui) -> Result<MeasuringLock> {
+    let mut told = false;
+    loop {
+        match MeasuringLock::try_take("plumb") {
+            Ok(lock) => return Ok(lock),
+            Err(LockError::System(why)) => {
+                return Err(CommandError::nothing(why).hint("--no-lock measures without it"));
+            }
+            Err(held) => {
+                if !told {
+                    ui.say(&format!("{held}; waiting for it to end (--no-lock does not wait)"));
+                    told = true;
+                }
+                if interrupt::is_interrupted() {
+                    return Err(CommandError::interrupted("interrupted while waiting"));
+                }
+                std::thread::sleep(LOCK_PAUSE);
+            }
+        }
+    }
+}
+
+fn identity(job: &Job<'_>, dir: &Path) -> Identity {
+    let root = locate::root();
+    Identity {
+        run: job.before.as_ref().map_or_else(Uuid::now_v7, |record| record.run),
+        plumb: env!("CARGO_PKG_VERSION").into(),
+        command: std::env::args().collect(),
+        owner: plumb_host::owner(&root),
+        target: Target {
+            name: "local".into(),
+            machine: plumb_host::machine(&root),
+            environment: plumb_host::environment(&root, dir),
+        },
+    }
+}
+
+fn report(
+    store: &Store,
+    run: Uuid,
+    job: &Job<'_>,
+    ended: std::result::Result<Ended, EngineError>,
+    ui: &Ui,
+) -> Result<Exit> {
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(EngineError::Sink(why)) => {
+            return Err(CommandError::file(why)
+                .hint("what was acknowledged is stored: plumb show last")
+                .hint("plumb run --resume goes on once there is room"));
+        }
+        Err(EngineError::Fatal(why)) => return Err(CommandError::failed(why)),
+    };
+    let record = store.record(run)?;
+    let finding = summarise(&record);
+    let view = View::new(&finding);
+    if ui.wants_json() {
+        ui.out(&json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
+    } else {
+        ui.out(&scorecard(&view, &ui.terminal(), &super::show::closing(&record, store)));
+    }
+    Ok(exit(&record, job, ended))
+}
+
+fn exit(record: &RunRecord, job: &Job<'_>, ended: Ended) -> Exit {
+    let not_found = record.invocations.iter().any(|invocation| {
+        invocation.end.as_ref().is_some_and(|end| {
+            matches!(&end.outcome, plumb_model::Outcome::Failed(why) if why.starts_with("command not found"))
+        })
+    });
+    let mut exits = vec![Exit::Fine];
+    if ended.interrupted {
+        exits.push(Exit::Interrupted);
+    }
+    if not_found {
+        exits.push(Exit::Usage);
+    }
+    if ended.failed > 0 {
+        exits.push(Exit::Failed);
+    }
+    let named_but_unsupported = job.explicit && ended.unsupported > 0;
+    if named_but_unsupported || (ended.measured == 0 && ended.failed == 0 && !ended.interrupted) {
+        exits.push(Exit::Nothing);
+    }
+    exits.into_iter().min().unwrap_or(Exit::Fine)
+}

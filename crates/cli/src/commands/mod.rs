@@ -1,0 +1,38 @@
+//! One file a subcommand.
+
+mod exec;
+mod explain;
+mod export;
+mod import;
+mod list;
+mod measure;
+mod plugin;
+mod run;
+mod show;
+mod start;
+mod store;
+mod worker;
+
+use crate::cli::{Arguments, Command, PluginCommand, StoreCommand};
+use crate::error::{Exit, Result};
+use crate::ui::Ui;
+
+/// Carries the command out.
+pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
+    let store = arguments.global.store.as_deref();
+    match arguments.command {
+        None => start::bare(store, ui),
+        Some(Command::Run(args)) => run::run(&args, store, ui),
+        Some(Command::Exec(args)) => exec::exec(&args, store, ui),
+        Some(Command::List) => list::list(ui),
+        Some(Command::Explain(args)) => explain::explain(&args, ui),
+        Some(Command::Show(args)) => show::show(&args, store, ui),
+        Some(Command::Export(args)) => export::export(&args, store, ui),
+        Some(Command::Import(args)) => import::import(&args, store, ui),
+        Some(Command::Plugin(PluginCommand::Check { path })) => plugin::check(&path, ui),
+        Some(Command::Store(StoreCommand::Info)) => store::info(store, ui),
+        Some(Command::Keeper) => worker::keeper(),
+        Some(Command::Worker { id }) => worker::worker(&id),
+        Some(Command::SshSink) => worker::ssh_sink(),
+    }
+}

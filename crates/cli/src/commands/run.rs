@@ -1,0 +1,70 @@
+//! `plumb run`: suites, workloads and plug-ins.
+
+use std::path::Path;
+
+use plumb_model::{Goal, Plan, RecordSource, RunStatus};
+use plumb_report::time;
+use plumb_store::Backend;
+
+use super::measure::{Bench, Job, Place, measure};
+use crate::cli::RunArgs;
+use crate::error::{CommandError, Exit, Result};
+use crate::plan;
+use crate::ui::Ui;
+
+/// Measures what is named, or completes an interrupted run.
+pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let mut bench = Bench::set_up()?;
+    if let Some(name) = &args.resume {
+        return resume(bench, args, name, store, ui);
+    }
+    let all = bench.all_threads();
+    let named = plan::resolve(&mut bench.keeper, &args.names, &args.params, all, ui)?;
+    let companions = plan::companions(&mut bench.keeper, &args.with, all)?;
+    let explicit = named.explicit;
+    if args.dry_run {
+        ui.out(&dry_run(&named, args)?);
+        return Ok(Exit::Fine);
+    }
+    let plan = plan::plan(named, companions, &args.goal)?;
+    let place = Place::Under(args.dir.as_deref());
+    let lock = !args.goal.no_lock;
+    measure(bench, Job { plan, before: None, place, store, lock, explicit }, ui)
+}
+
+fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let record = {
+        let store = super::show::open(store)?;
+        store.record(store.resolve(name)?)?
+    };
+    match record.status {
+        RunStatus::Interrupted => {}
+        RunStatus::Complete => {
+            return Err(CommandError::usage(format!("run {name} is complete"))
+                .hint("plumb show --runs lists the runs; plumb run starts a new one"));
+        }
+        RunStatus::Running => {
+            return Err(CommandError::usage(format!("run {name} is still running")));
+        }
+    }
+    // The budget was for the whole run; what is left of it is what it has not spent.
+    let plan = Plan { dir: String::new(), ..record.plan.clone() };
+    let place = Place::Under(args.dir.as_deref());
+    let lock = !args.goal.no_lock;
+    measure(bench, Job { plan, before: Some(record), place, store, lock, explicit: false }, ui)
+}
+
+fn dry_run(named: &plan::Named, args: &RunArgs) -> Result<String> {
+    let (goal, budget) = plan::goal(&args.goal, named.suites.first(), named.points.len())?;
+    let mut lines: Vec<String> = named.points.iter().map(plumb_model::PlannedPoint::name).collect();
+    let goal = match goal {
+        Goal::Precision { relative } => format!("until ±{} %", relative * 100.0),
+        Goal::Fixed { min_invocations, .. } => format!("at least {min_invocations} invocations"),
+    };
+    #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
+    let budget = budget.map_or("no time limit".to_owned(), |ns| {
+        format!("at most {}", time::length(ns as f64 / 1e9))
+    });
+    lines.push(format!("\n{} points, each {goal}; {budget}", named.points.len()));
+    Ok(lines.join("\n"))
+}

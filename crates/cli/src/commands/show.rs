@@ -1,0 +1,85 @@
+//! `plumb show`: a run as a scorecard, in sentences, as Markdown or JSON.
+
+use std::path::Path;
+
+use plumb_analysis::summarise;
+use plumb_model::{RecordSource, RunRecord, RunStatus};
+use plumb_report::table::{Column, Table};
+use plumb_report::{
+    Closing, Line, Style, Terminal, View, in_words, json, markdown, scorecard, time,
+};
+use plumb_store::{Backend, RunSummary, Store, short};
+
+use crate::cli::{ShowArgs, ShowFormat};
+use crate::error::{CommandError, Exit, Result};
+use crate::locate;
+use crate::ui::Ui;
+
+/// Shows one run, or the list of runs.
+pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let store = open(store)?;
+    if args.runs {
+        ui.out(&run_list(&store.summaries()?, ui));
+        return Ok(Exit::Fine);
+    }
+    let run = store.resolve(args.run.as_deref().unwrap_or("last"))?;
+    let record = store.record(run)?;
+    let finding = summarise(&record);
+    let view = View::new(&finding);
+    let format = if ui.wants_json() { ShowFormat::Json } else { args.format };
+    let text = match format {
+        _ if args.in_words => in_words(&view).join("\n"),
+        ShowFormat::Markdown => markdown(&view),
+        ShowFormat::Json => json(&view).map_err(|error| CommandError::bug(error.to_string()))?,
+        ShowFormat::Terminal => {
+            let terminal = Terminal { every_metric: args.all, ..ui.terminal() };
+            scorecard(&view, &terminal, &closing(&record, &store))
+        }
+    };
+    ui.out(&text);
+    Ok(Exit::Fine)
+}
+
+/// The store, for reading; without one there is a next command to type.
+pub fn open(store: Option<&Path>) -> Result<Store> {
+    let path = locate::store(store)?;
+    if !path.exists() {
+        return Err(CommandError::usage(format!("there is no store at {} yet", path.display()))
+            .hint("plumb run        measures this machine and makes one"));
+    }
+    Ok(Store::open_read_only(&path)?)
+}
+
+/// What stands below the scorecard.
+pub fn closing(record: &RunRecord, store: &Store) -> Closing {
+    let id = short(record.run);
+    let command = |command: &str, does: &str| (command.to_owned(), does.to_owned());
+    let mut next = Vec::new();
+    if record.status == RunStatus::Interrupted {
+        next.push((format!("plumb run --resume {id}"), "complete this run".to_owned()));
+    }
+    next.push(command(&format!("plumb show {id} --in-words"), "the same in sentences"));
+    next.push(command(&format!("plumb export {id} --format samples-csv"), "every sample"));
+    Closing { stored: Some(format!("run {id} in {}", store.path().display())), next }
+}
+
+fn run_list(runs: &[RunSummary], ui: &Ui) -> String {
+    let titles = ["run", "started", "status", "suite", "points", "samples", "labels or command"];
+    let mut table = Table::new(titles.iter().map(|title| Column::left(title)).collect());
+    for run in runs.iter().rev() {
+        let labels: Vec<String> = run.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let last = if labels.is_empty() { run.command.join(" ") } else { labels.join(" ") };
+        let cells = [
+            short(run.run),
+            time::date(run.started_unix_ns),
+            format!("{:?}", run.status).to_lowercase(),
+            run.suite.clone().unwrap_or_default(),
+            run.points.to_string(),
+            run.samples.to_string(),
+            last,
+        ];
+        let cell = |text: &String| Line::new(Style::Plain, &plumb_report::text::clean(text));
+        table.row(cells.iter().map(cell).collect());
+    }
+    table.render(ui.width(), ui.terminal().colour)
+}

@@ -1,0 +1,155 @@
+//! Errors as people meet them: a kind with its exit code, what happened, and what to try.
+
+use std::process::ExitCode;
+
+use plumb_host::KeeperError;
+use plumb_model::{PointError, ValueError};
+use plumb_store::ErrorKind;
+
+/// The documented exit codes; when several apply, the one that stands first here wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// A bug in plumb.
+    Bug,
+    /// Interrupted by a signal.
+    Interrupted,
+    /// The store, or a file, made trouble.
+    Store,
+    /// Usage, configuration, an unknown name, a command that was not found.
+    Usage,
+    /// Nothing could be measured, or what the user named is unsupported here.
+    Nothing,
+    /// A workload or command failed.
+    Failed,
+    /// All is well.
+    Fine,
+}
+
+impl Exit {
+    /// The process's exit code.
+    #[must_use]
+    pub fn code(self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Bug => 70,
+            Self::Interrupted => 130,
+            Self::Store => 6,
+            Self::Usage => 2,
+            Self::Nothing => 3,
+            Self::Failed => 4,
+            Self::Fine => 0,
+        })
+    }
+}
+
+/// An error with its exit code and hints.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CommandError {
+    exit: Exit,
+    message: String,
+    hints: Vec<String>,
+}
+
+/// The result of a command.
+pub type Result<T> = std::result::Result<T, CommandError>;
+
+impl CommandError {
+    fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), hints: Vec::new() }
+    }
+
+    /// The user named or typed something that can't be.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// A file or the store made trouble.
+    pub fn file(message: impl Into<String>) -> Self {
+        Self::new(Exit::Store, message)
+    }
+
+    /// Nothing could be measured.
+    pub fn nothing(message: impl Into<String>) -> Self {
+        Self::new(Exit::Nothing, message)
+    }
+
+    /// A workload, plug-in or command failed.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(Exit::Failed, message)
+    }
+
+    /// A signal came.
+    pub fn interrupted(message: impl Into<String>) -> Self {
+        Self::new(Exit::Interrupted, message)
+    }
+
+    /// Our own fault.
+    pub fn bug(message: impl Into<String>) -> Self {
+        Self::new(Exit::Bug, message)
+    }
+
+    /// Adds what to try.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Its exit code.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// What to try.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+}
+
+impl From<plumb_store::Error> for CommandError {
+    fn from(error: plumb_store::Error) -> Self {
+        let exit = match error.kind() {
+            ErrorKind::Store => Exit::Store,
+            ErrorKind::Name => Exit::Usage,
+            ErrorKind::Bug => Exit::Bug,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+impl From<PointError> for CommandError {
+    fn from(error: PointError) -> Self {
+        let hint = format!("`plumb explain {}` lists the parameters", error.workload);
+        Self::usage(error.to_string()).hint(hint)
+    }
+}
+
+impl From<ValueError> for CommandError {
+    fn from(error: ValueError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<KeeperError> for CommandError {
+    fn from(error: KeeperError) -> Self {
+        match error {
+            KeeperError::Gone(_) => Self::new(Exit::Bug, error.to_string()),
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Exit;
+
+    #[test]
+    fn the_worst_comes_first() {
+        let order =
+            [Exit::Bug, Exit::Interrupted, Exit::Store, Exit::Usage, Exit::Nothing, Exit::Failed];
+        assert!(order.is_sorted());
+        assert_eq!(order.into_iter().min(), Some(Exit::Bug));
+    }
+}

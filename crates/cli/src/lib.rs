@@ -1,0 +1,45 @@
+//! The command line of plumb: one file a subcommand, one place that prints, documented exit codes.
+
+mod catalogue;
+mod cli;
+mod commands;
+mod error;
+mod interrupt;
+mod locate;
+mod plan;
+mod plugins;
+mod progress;
+mod quantity;
+pub mod suite;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::error::CommandError;
+
+/// Runs plumb with the arguments of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let outcome = std::panic::catch_unwind(start);
+    outcome.unwrap_or_else(|_| {
+        ui::Ui::plain().error(&CommandError::bug("plumb panicked; what it said stands above"));
+        error::Exit::Bug.code()
+    })
+}
+
+fn start() -> ExitCode {
+    let arguments = match cli::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return ui::usage(&error),
+    };
+    let ui = ui::Ui::new(&arguments.global);
+    match commands::dispatch(arguments, &ui) {
+        Ok(exit) => exit.code(),
+        Err(error) => {
+            ui.error(&error);
+            error.exit().code()
+        }
+    }
+}

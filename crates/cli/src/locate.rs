@@ -1,0 +1,73 @@
+//! Where things are: the store, this binary, folders for temporary files.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use plumb_host::Root;
+
+use crate::error::{CommandError, Result};
+
+/// The store: `--store`, `PLUMB_STORE`, or the user's data folder.
+pub fn store(given: Option<&Path>) -> Result<PathBuf> {
+    if let Some(path) = given {
+        return Ok(path.to_owned());
+    }
+    match data_home() {
+        Some(data) => Ok(data.join("plumb/plumb.db")),
+        None => Err(CommandError::usage(
+            "no place for the store: neither XDG_DATA_HOME nor HOME is set",
+        )
+        .hint("name it: --store FILE")),
+    }
+}
+
+/// `$XDG_DATA_HOME`, or `~/.local/share`.
+pub fn data_home() -> Option<PathBuf> {
+    let absolute =
+        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))
+}
+
+/// How this binary is started again: through /proc, so that a replaced file does not matter; else the
+/// file that was typed.
+///
+/// # Errors
+/// When neither can be found.
+pub fn plumb() -> Result<PathBuf> {
+    let own = PathBuf::from("/proc/self/exe");
+    if own.exists() {
+        return Ok(own);
+    }
+    typed().ok_or_else(|| {
+        CommandError::nothing(
+            "plumb can't find its own binary to start workers: /proc is not mounted",
+        )
+        .hint("mount it (`mount -t proc proc /proc`) or start plumb by its absolute path")
+    })
+}
+
+/// The path of this binary for other programs.
+pub fn plumb_for_others() -> String {
+    let path = env::current_exe().ok().or_else(typed);
+    path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn typed() -> Option<PathBuf> {
+    let typed = PathBuf::from(env::args_os().next()?);
+    if typed.components().count() > 1 {
+        return std::fs::canonicalize(typed).ok();
+    }
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(&typed)).find(|file| file.is_file())
+}
+
+/// A name that no other run uses now: `plumb-PID-TIME`.
+pub fn fresh_name() -> String {
+    let moment = plumb_host::now();
+    format!("plumb-{}-{:x}", std::process::id(), moment.monotonic_ns)
+}
+
+/// The kernel's files.
+pub fn root() -> Root {
+    Root::default()
+}

@@ -1,0 +1,249 @@
+//! From what was typed to a plan.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use plumb_host::Keeper;
+use plumb_model::{Companion, Goal, Plan, PlannedPoint, Point, Role, Settings, Value};
+
+use crate::catalogue::{self, Entry};
+use crate::cli::GoalArgs;
+use crate::error::{CommandError, Result};
+use crate::quantity::{pair, share, time_ns};
+use crate::suite::{self, Suite};
+use crate::ui::Ui;
+
+/// Precision when neither the user nor a suite states one: METHOD's standard.
+const STANDARD: f64 = 0.01;
+/// Time for each point when neither the user nor a suite states a budget, in nanoseconds.
+const POINT_BUDGET_NS: u64 = 60_000_000_000;
+/// The suite that runs when nothing is named.
+const DEFAULT_SUITE: &str = "first-look";
+
+/// What the names on the command line stand for.
+#[derive(Debug, Default)]
+pub struct Named {
+    /// The suites, in order.
+    pub suites: Vec<Suite>,
+    /// The points.
+    pub points: Vec<PlannedPoint>,
+    /// Whether the user named a workload itself, not only suites.
+    pub explicit: bool,
+}
+
+/// Resolves names with the parameters of `-p`; `all_threads` is what `all` stands for.
+pub fn resolve(
+    keeper: &mut Keeper,
+    names: &[String],
+    params: &[String],
+    all_threads: u64,
+    ui: &Ui,
+) -> Result<Named> {
+    let default = [DEFAULT_SUITE.to_owned()];
+    let names = if names.is_empty() { &default[..] } else { names };
+    let sets = parameter_sets(params)?;
+    let mut named = Named::default();
+    for name in names {
+        if let Some(text) = suite_text(name)? {
+            let suite = suite::parse(&text)
+                .map_err(|error| CommandError::usage(format!("suite {name}: {error}")))?;
+            suite.warnings.iter().for_each(|text| ui.warn(&format!("suite {name}: {text}")));
+            named.points.extend(suite_points(keeper, &suite, &sets, all_threads)?);
+            named.suites.push(suite);
+        } else {
+            named.explicit = true;
+            named.points.extend(workload_points(keeper, name, &sets, all_threads)?);
+        }
+    }
+    drop_repeated(&mut named.points);
+    Ok(named)
+}
+
+/// The text of a suite, if the name is one: built in, or a TOML file.
+fn suite_text(name: &str) -> Result<Option<String>> {
+    if let Some(text) = suite::builtin(name) {
+        return Ok(Some(text.to_owned()));
+    }
+    let path = Path::new(name);
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    if !is_toml || name.ends_with(crate::plugins::MANIFEST) {
+        return Ok(None);
+    }
+    let size = fs::metadata(path).map(|metadata| metadata.len()).unwrap_or(0);
+    if size > suite::MAX_BYTES as u64 {
+        let most = suite::MAX_BYTES;
+        return Err(CommandError::usage(format!(
+            "suite {name}: {size} bytes are too many; {most} are the most"
+        )));
+    }
+    fs::read_to_string(path)
+        .map(Some)
+        .map_err(|error| CommandError::usage(format!("suite {name} can't be read: {error}")))
+}
+
+fn suite_points(
+    keeper: &mut Keeper,
+    suite: &Suite,
+    sets: &BTreeMap<String, Vec<Value>>,
+    all_threads: u64,
+) -> Result<Vec<PlannedPoint>> {
+    let mut points = Vec::new();
+    for point in &suite.points {
+        let entry = catalogue::find(keeper, &point.workload)?;
+        let known = |name: &String| entry.description.parameter(name).is_some();
+        let sets: BTreeMap<_, _> = sets
+            .iter()
+            .filter(|(name, _)| known(name))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        let sample_ns = point.sample.as_deref().map(time_ns).transpose()?;
+        for settings in products(&point.set, &sets) {
+            let planned = planned(&entry, &settings, all_threads)?;
+            points.push(PlannedPoint { sample_ns, capped: point.capped.clone(), ..planned });
+        }
+    }
+    Ok(points)
+}
+
+/// The points of `memory.copy` or `memory.copy:method=nt,size=8MiB`.
+fn workload_points(
+    keeper: &mut Keeper,
+    name: &str,
+    sets: &BTreeMap<String, Vec<Value>>,
+    all_threads: u64,
+) -> Result<Vec<PlannedPoint>> {
+    let (id, settings) = split_point(name)?;
+    let entry = catalogue::find(keeper, id)?;
+    if !entry.description.can_be(Role::Workload) {
+        return Err(CommandError::usage(format!("`{id}` is no workload"))
+            .hint(format!("it may run beside one: plumb run WORKLOAD --with {id}")));
+    }
+    products(&settings, sets).iter().map(|s| planned(&entry, s, all_threads)).collect()
+}
+
+fn split_point(name: &str) -> Result<(&str, Settings)> {
+    if name.contains('/') {
+        return Ok((name, Settings::new()));
+    }
+    let Some((id, rest)) = name.split_once(':') else { return Ok((name, Settings::new())) };
+    let settings = rest.split(',').map(|text| {
+        let (key, value) = pair(text)?;
+        Ok((key, Value::Text(value)))
+    });
+    Ok((id, settings.collect::<Result<Settings>>()?))
+}
+
+fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<PlannedPoint> {
+    Ok(PlannedPoint {
+        point: Point::new(&entry.description, settings, all_threads)?,
+        description: entry.description.clone(),
+        program: entry.program.clone(),
+        sample_ns: None,
+        title: None,
+        capped: None,
+    })
+}
+
+/// `name=v,v` of all `-p` taken apart.
+fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
+    let mut sets = BTreeMap::new();
+    for text in params {
+        let (name, values) = pair(text)?;
+        let values = values.split(',').map(|value| Value::Text(value.trim().to_owned())).collect();
+        sets.insert(name, values);
+    }
+    Ok(sets)
+}
+
+/// The base settings with every combination of the sets.
+fn products(base: &Settings, sets: &BTreeMap<String, Vec<Value>>) -> Vec<Settings> {
+    let mut all = vec![base.clone()];
+    for (name, values) in sets {
+        all = all
+            .iter()
+            .flat_map(|settings| {
+                values.iter().map(move |value| {
+                    let mut more = settings.clone();
+                    more.insert(name.clone(), value.clone());
+                    more
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+/// On one CPU `threads=1,all` names the same point twice.
+fn drop_repeated(points: &mut Vec<PlannedPoint>) {
+    let mut seen = std::collections::BTreeSet::new();
+    points
+        .retain(|planned| seen.insert((planned.point.workload.clone(), planned.point.key.clone())));
+}
+
+/// What runs beside, from `--with`.
+pub fn companions(
+    keeper: &mut Keeper,
+    names: &[String],
+    all_threads: u64,
+) -> Result<Vec<Companion>> {
+    let one = |name: &String| {
+        let (id, settings) = split_point(name)?;
+        let entry = catalogue::find(keeper, id)?;
+        let roles = [Role::Load, Role::Monitor, Role::Preparation];
+        let Some(role) = roles.into_iter().find(|role| entry.description.can_be(*role)) else {
+            return Err(CommandError::usage(format!("`{id}` can't run beside a workload"))
+                .hint("it needs the role load, monitor or preparation"));
+        };
+        Ok(Companion { role, point: planned(&entry, &settings, all_threads)? })
+    };
+    names.iter().map(one).collect()
+}
+
+/// When points are done and how long the run may take.
+pub fn goal(args: &GoalArgs, suite: Option<&Suite>, points: usize) -> Result<(Goal, Option<u64>)> {
+    let suite_budget = suite.and_then(|suite| suite.budget.as_deref());
+    let fixed =
+        args.min_invocations.is_some() || args.min_time.is_some() || args.max_time.is_some();
+    let budget =
+        args.budget.as_deref().or(suite_budget.filter(|_| !fixed)).map(time_ns).transpose()?;
+    if fixed {
+        let time = |text: &Option<String>| text.as_deref().map(time_ns).transpose();
+        let goal = Goal::Fixed {
+            min_invocations: args.min_invocations.unwrap_or(1),
+            min_time_ns: time(&args.min_time)?.unwrap_or(0),
+            max_time_ns: time(&args.max_time)?.unwrap_or(u64::MAX >> 1),
+        };
+        return Ok((goal, budget));
+    }
+    let stated = args.precision.as_deref().or(suite.and_then(|suite| suite.precision.as_deref()));
+    let relative = stated.map(share).transpose()?.unwrap_or(STANDARD);
+    let budget = budget.unwrap_or(POINT_BUDGET_NS.saturating_mul(points as u64));
+    Ok((Goal::Precision { relative }, Some(budget)))
+}
+
+/// The labels of `--label`.
+pub fn labels(args: &GoalArgs) -> Result<BTreeMap<String, String>> {
+    args.labels.iter().map(|text| pair(text)).collect()
+}
+
+/// The seed: the user's, or from the clock.
+pub fn seed(args: &GoalArgs) -> u64 {
+    args.seed.map_or_else(|| plumb_host::now().monotonic_ns & 0xffff_ffff, u64::from)
+}
+
+/// A plan without its target directory, which is made last.
+pub fn plan(named: Named, companions: Vec<Companion>, args: &GoalArgs) -> Result<Plan> {
+    let (goal, budget_ns) = goal(args, named.suites.first(), named.points.len())?;
+    Ok(Plan {
+        suite: named.suites.first().map(|suite| suite.name.clone()),
+        points: named.points,
+        companions,
+        goal,
+        budget_ns,
+        seed: seed(args),
+        dir: String::new(),
+        labels: labels(args)?,
+        against_first: false,
+    })
+}

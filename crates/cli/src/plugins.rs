@@ -1,0 +1,89 @@
+//! Plug-ins: executables of third parties, named by a `plumb-plugin.toml` on the plug-in path.
+//!
+//! The path is `PLUMB_PLUGIN_PATH` (folders joined by `:`), else the user's and the system's folders;
+//! never the current directory. Each plug-in is a folder in one of them.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plumb_model::Program;
+use serde::Deserialize;
+
+use crate::error::{CommandError, Result};
+use crate::locate;
+
+/// The name of the file that makes a folder a plug-in.
+pub const MANIFEST: &str = "plumb-plugin.toml";
+
+/// What stands in a `plumb-plugin.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    /// The executable: relative to the file's folder, absolute, or a name on PATH when it has no `/`
+    /// and no such file stands in the folder.
+    exec: String,
+    #[serde(default)]
+    arguments: Vec<String>,
+}
+
+/// The manifests on the plug-in path, in its order.
+pub fn on_path() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in folders() {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut manifests: Vec<PathBuf> = entries
+            .map(|entry| entry.path().join(MANIFEST))
+            .filter(|path| path.is_file())
+            .collect();
+        manifests.sort();
+        found.extend(manifests);
+    }
+    found
+}
+
+fn folders() -> Vec<PathBuf> {
+    if let Some(path) = env::var_os("PLUMB_PLUGIN_PATH") {
+        return env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+    }
+    let own = locate::data_home().map(|data| data.join("plumb/plugins"));
+    let system = ["/usr/local/lib/plumb/plugins", "/usr/lib/plumb/plugins"].map(PathBuf::from);
+    own.into_iter().chain(system).collect()
+}
+
+/// The program of a plug-in: of its folder, its manifest, or its executable itself.
+///
+/// # Errors
+/// When there is none, or its manifest is malformed.
+pub fn program(path: &Path) -> Result<Program> {
+    if path.is_dir() {
+        return program(&path.join(MANIFEST));
+    }
+    let full = fs::canonicalize(path).map_err(|error| {
+        CommandError::usage(format!("no plug-in at {}: {error}", path.display()))
+            .hint(format!("a plug-in is an executable, or a folder with a {MANIFEST}"))
+    })?;
+    if full.file_name().is_some_and(|name| name == MANIFEST) {
+        return from_manifest(&full);
+    }
+    Ok(Program { argv: vec![full.to_string_lossy().into_owned()] })
+}
+
+fn from_manifest(path: &Path) -> Result<Program> {
+    let shown = path.display();
+    let text = fs::read_to_string(path)
+        .map_err(|error| CommandError::file(format!("{shown} can't be read: {error}")))?;
+    let manifest: Manifest = toml::from_str(&text).map_err(|error| {
+        CommandError::usage(format!("{shown} is malformed: {error}"))
+            .hint("it needs one line: exec = \"my-workload\"")
+    })?;
+    let beside = path.parent().unwrap_or(Path::new("/")).join(&manifest.exec);
+    let executable = if beside.is_file() || manifest.exec.contains('/') {
+        beside.to_string_lossy().into_owned()
+    } else {
+        manifest.exec
+    };
+    let mut argv = vec![executable];
+    argv.extend(manifest.arguments);
+    Ok(Program { argv })
+}

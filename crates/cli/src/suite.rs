@@ -1,0 +1,237 @@
+//! Suites: TOML files that name points, how well they are to be known, and in how much time.
+
+use std::fmt;
+
+use plumb_model::{Settings, Value};
+use serde::Deserialize;
+
+/// The suites that ship with plumb, by name.
+pub const BUILTIN: &[(&str, &str)] =
+    &[("first-look", include_str!("../../../suites/first-look.toml"))];
+
+/// The longest suite file, in bytes.
+pub const MAX_BYTES: usize = 1 << 20;
+/// The most points that a suite may name.
+pub const MAX_POINTS: usize = 10_000;
+
+/// A suite that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suite {
+    /// Its name.
+    pub name: String,
+    /// One line for `plumb list`.
+    pub summary: String,
+    /// Wanted relative half-width, as typed.
+    pub precision: Option<String>,
+    /// Time for the whole run, as typed.
+    pub budget: Option<String>,
+    /// Its points, sets of values multiplied out.
+    pub points: Vec<SuitePoint>,
+    /// What was not understood, with the nearest known name; the suite runs all the same.
+    pub warnings: Vec<String>,
+}
+
+/// A point of a suite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuitePoint {
+    /// The workload's id, or a path to a plug-in.
+    pub workload: String,
+    /// The parameters that it sets.
+    pub set: Settings,
+    /// Wanted length of one sample, as typed.
+    pub sample: Option<String>,
+    /// Planned time of the point at the suite's precision, in seconds: spawn, set-up, discard and
+    /// samples of all its invocations. Where an entry gives several points, each takes as long.
+    pub seconds: Option<f64>,
+    /// Why a size is smaller than it should be, with both sizes.
+    pub capped: Option<String>,
+}
+
+/// Why a suite can't be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuiteError(pub String);
+
+impl fmt::Display for SuiteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SuiteError {}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    name: String,
+    #[serde(default)]
+    summary: String,
+    precision: Option<String>,
+    budget: Option<String>,
+    #[serde(default, rename = "point")]
+    points: Vec<Entry>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Entry {
+    workload: String,
+    #[serde(default)]
+    set: std::collections::BTreeMap<String, Set>,
+    sample: Option<String>,
+    seconds: Option<f64>,
+    capped: Option<String>,
+}
+
+/// One value, or several that give a point each.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Set {
+    One(Value),
+    Several(Vec<Value>),
+}
+
+impl Set {
+    fn values(&self) -> &[Value] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Several(values) => values,
+        }
+    }
+}
+
+/// Reads a suite.
+///
+/// # Errors
+/// When it is too long, malformed, names no point or too many; the message has line and column where
+/// the file is malformed.
+pub fn parse(text: &str) -> Result<Suite, SuiteError> {
+    if text.len() > MAX_BYTES {
+        let (have, most) = (text.len(), MAX_BYTES);
+        return Err(SuiteError(format!(
+            "a suite of {have} bytes is too long; {most} are the most"
+        )));
+    }
+    let mut unknown = Vec::new();
+    let document = toml::Deserializer::parse(text).map_err(|e| SuiteError(e.to_string()))?;
+    let file: File = serde_ignored::deserialize(document, |path| unknown.push(path.to_string()))
+        .map_err(|error| SuiteError(error.to_string()))?;
+    let points = multiply(&file)?;
+    Ok(Suite {
+        name: file.name,
+        summary: file.summary,
+        precision: file.precision,
+        budget: file.budget,
+        points,
+        warnings: unknown.iter().map(|path| warning(path)).collect(),
+    })
+}
+
+/// The suite that ships with plumb under this name.
+pub fn builtin(name: &str) -> Option<&'static str> {
+    BUILTIN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+fn warning(path: &str) -> String {
+    const KNOWN: [&str; 10] = [
+        "name",
+        "summary",
+        "precision",
+        "budget",
+        "point",
+        "workload",
+        "set",
+        "sample",
+        "seconds",
+        "capped",
+    ];
+    let last = path.rsplit('.').next().unwrap_or(path);
+    let known = KNOWN.map(str::to_owned);
+    match crate::catalogue::nearest(last, &known) {
+        Some(near) => format!("unknown key `{path}`; did you mean `{near}`?"),
+        None => format!("unknown key `{path}`"),
+    }
+}
+
+fn multiply(file: &File) -> Result<Vec<SuitePoint>, SuiteError> {
+    let mut points = Vec::new();
+    for entry in &file.points {
+        let count =
+            entry.set.values().try_fold(1_usize, |n, set| n.checked_mul(set.values().len()));
+        if count.is_none_or(|count| points.len() + count > MAX_POINTS) {
+            return Err(SuiteError(format!("the suite names more than {MAX_POINTS} points")));
+        }
+        points.extend(entry_points(entry));
+    }
+    if points.is_empty() {
+        return Err(SuiteError("the suite names no point: add a [[point]] with a workload".into()));
+    }
+    Ok(points)
+}
+
+fn entry_points(entry: &Entry) -> Vec<SuitePoint> {
+    let mut all = vec![Settings::new()];
+    for (name, set) in &entry.set {
+        let extend = |settings: &Settings| {
+            let settings = settings.clone();
+            let one = |value: &Value| {
+                let mut more = settings.clone();
+                more.insert(name.clone(), value.clone());
+                more
+            };
+            set.values().iter().map(one).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(extend).collect();
+    }
+    let point = |set| SuitePoint {
+        workload: entry.workload.clone(),
+        set,
+        sample: entry.sample.clone(),
+        seconds: entry.seconds,
+        capped: entry.capped.clone(),
+    };
+    all.into_iter().map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUILTIN, parse};
+    use plumb_model::Value;
+
+    #[test]
+    fn every_suite_that_ships_is_sound() {
+        for (name, text) in BUILTIN {
+            let suite = parse(text).unwrap();
+            assert_eq!(suite.name, *name);
+            assert!(suite.warnings.is_empty(), "{:?}", suite.warnings);
+        }
+    }
+
+    #[test]
+    fn sets_of_values_are_multiplied() {
+        let suite = parse(
+            "name = 'x'\n[[point]]\nworkload = 'a.b'\nset = { n = [1, 2], m = ['u', 'v'], k = true }",
+        )
+        .unwrap();
+        assert_eq!(suite.points.len(), 4);
+        assert_eq!(suite.points[3].set["n"], Value::Integer(2));
+        assert_eq!(suite.points[3].set["m"], Value::Text("v".into()));
+    }
+
+    #[test]
+    fn an_unknown_key_is_a_warning_with_the_nearest_name() {
+        let suite = parse("name = 'x'\nbugdet = '2m'\n[[point]]\nworkload = 'a.b'").unwrap();
+        assert_eq!(suite.warnings, ["unknown key `bugdet`; did you mean `budget`?"]);
+    }
+
+    #[test]
+    fn malformed_empty_and_huge_suites_say_what_is_wrong() {
+        assert!(parse("name = ").unwrap_err().to_string().contains("line 1"));
+        assert!(parse("name = 'x'").unwrap_err().to_string().contains("names no point"));
+        let many = format!(
+            "name='x'\n[[point]]\nworkload='a'\nset={{a={0},b={0},c={0}}}",
+            "[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4]"
+        );
+        assert!(parse(&many).unwrap_err().to_string().contains("more than 10000"));
+        assert!(
+            parse(&"#".repeat(super::MAX_BYTES + 1)).unwrap_err().to_string().contains("too long")
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! The only place that prints.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where printing happens")]
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use plumb_report::{Colour, Terminal};
+
+use crate::cli::Global;
+use crate::error::{CommandError, Exit};
+
+/// How plumb talks to this user.
+#[derive(Debug, Clone)]
+pub struct Ui {
+    json: bool,
+    quiet: bool,
+    colour_out: bool,
+    colour_err: bool,
+    width: usize,
+    live: bool,
+}
+
+/// Columns when nobody tells.
+const DEFAULT_WIDTH: usize = 100;
+
+impl Ui {
+    /// As the arguments and the environment say.
+    pub fn new(global: &Global) -> Self {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let (out, err) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            colour_out: wanted && out,
+            colour_err: wanted && err,
+            width: width(),
+            live: err && !global.quiet && std::env::var("TERM").as_deref() != Ok("dumb"),
+        }
+    }
+
+    /// Without colour, for the last words.
+    pub fn plain() -> Self {
+        Self {
+            json: false,
+            quiet: false,
+            colour_out: false,
+            colour_err: false,
+            width: DEFAULT_WIDTH,
+            live: false,
+        }
+    }
+
+    /// Whether the user wants one JSON document on stdout.
+    pub fn wants_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether progress may redraw lines on stderr.
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Whether progress is wanted at all.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Columns.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How reports are drawn on stdout.
+    pub fn terminal(&self) -> Terminal {
+        let colour = if self.colour_out { Colour::Ansi } else { Colour::Plain };
+        Terminal { colour, ..Terminal::plain(self.width) }
+    }
+
+    /// How talk is coloured on stderr.
+    pub fn talk_colour(&self) -> Colour {
+        if self.colour_err { Colour::Ansi } else { Colour::Plain }
+    }
+
+    /// The product of a command, on stdout. A reader that has gone away is no error.
+    pub fn out(&self, text: &str) {
+        let mut stdout = std::io::stdout().lock();
+        let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+        let _ = stdout.write_all(text.as_bytes());
+        let _ = stdout.write_all(end.as_bytes());
+        let _ = stdout.flush();
+    }
+
+    /// Talk, on stderr.
+    pub fn say(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Draws on stderr without an end of line.
+    pub fn draw(&self, text: &str) {
+        eprint!("{text}");
+    }
+
+    /// A warning, on stderr.
+    pub fn warn(&self, text: &str) {
+        let label = if self.colour_err { "\x1b[33mwarning:\x1b[0m" } else { "warning:" };
+        eprintln!("{label} {text}");
+    }
+
+    /// An error with its hints, on stderr.
+    pub fn error(&self, error: &CommandError) {
+        let label = if self.colour_err { "\x1b[31merror:\x1b[0m" } else { "error:" };
+        eprintln!("{label} {}", plumb_report::text::clean(&error.to_string()));
+        for hint in error.hints() {
+            eprintln!("  try: {hint}");
+        }
+    }
+}
+
+fn width() -> usize {
+    let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    typed.or_else(seen).filter(|width| *width > 0).unwrap_or(DEFAULT_WIDTH)
+}
+
+/// Prints what clap has to say: help and version on stdout, errors on stderr with exit code 2.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        eprint!("{}", error.render());
+        return Exit::Usage.code();
+    }
+    print!("{}", error.render());
+    Exit::Fine.code()
+}
