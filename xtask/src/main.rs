@@ -1,2 +1,37 @@
-//! Chores of the project.
-fn main() {}
+//! The project's own chores: `cargo xtask CHORE`, one file each.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "chores talk to the developer who started them"
+)]
+
+use std::process::ExitCode;
+
+mod tables;
+mod validate;
+
+const USAGE: &str = "\
+usage: cargo xtask CHORE
+
+  validate [--replications N] [--write FILE]
+      measure every statistical bar in simulation (N replications a cell, 2000 unless given);
+      fails if one is missed
+  tables
+      print the critical values of the change-point statistic anew";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.split_first() {
+        Some((chore, rest)) if chore == "validate" => validate::run(rest),
+        Some((chore, [])) if chore == "tables" => tables::run(),
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}

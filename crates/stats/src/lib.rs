@@ -26,6 +26,8 @@ pub mod modes;
 pub mod pairs;
 pub mod precision;
 pub mod rng;
+#[cfg(any(test, feature = "simulate"))]
+pub mod simulate;
 pub mod tail;
 pub mod warmup;
 

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use crate::NoInterval;
 use crate::changes::{Alpha, Table, segments};
-use crate::describe::{MAD_TO_SD, finite, mad_around, median_of};
+use crate::describe::{MAD_TO_SD, finite, mad_around, mean_of, median_of};
+use crate::distribution::two_sided_t;
 use crate::long_run::long_run_with;
 
 /// Levels closer than this, in log time, count as the same.
@@ -23,6 +24,8 @@ const FEWEST_BATCHES: usize = 10;
 const MSER_BATCH: usize = 5;
 /// Shorter series cannot be cut into two segments.
 const SHORTEST_SERIES: usize = 20;
+/// The level of three standard errors, beyond which a cut made a difference.
+const THREE_SIGMA: f64 = 0.997;
 /// Starts of processes closer than this cannot be told apart: the shortest segment.
 const SAME_START: usize = 10;
 
@@ -60,7 +63,7 @@ pub fn steady_state(log_times: &[f64]) -> Result<Steady, NoInterval> {
     finite(log_times)?;
     match log_times.len() {
         0 => Err(NoInterval::TooFewSamples),
-        1..SHORTEST_SERIES => Ok(cold_start(log_times)),
+        1..SHORTEST_SERIES => Ok(after_cut(log_times, mser(log_times), 1)),
         _ => long_series(log_times),
     }
 }
@@ -78,20 +81,24 @@ pub fn fixed_discard(first_three: &[usize]) -> Option<usize> {
 }
 
 fn long_series(log_times: &[f64]) -> Result<Steady, NoInterval> {
+    let n = log_times.len();
     let parts = segments(log_times, Table::WarmUp, Alpha::Hundredth)?;
     let (by_level, refused) = steady_suffix(log_times, &parts);
-    if too_short(by_level, log_times.len()) {
+    if too_short(by_level, n) {
         return Ok(Steady { start: by_level, class: Class::Unsteady });
     }
-    if trend(&log_times[by_level..]) {
-        return Ok(Steady { start: by_level, class: Class::Trend });
-    }
-    let start = by_level.max(slow_start(log_times, by_level));
-    if too_short(start, log_times.len()) {
+    let calm = clipped(log_times, &log_times[by_level..], 6.0);
+    let batches: Vec<f64> = calm.chunks_exact(MSER_BATCH).map(mean_of).collect();
+    let start = by_level.max(MSER_BATCH * mser(&batches));
+    if too_short(start, n) {
         return Ok(Steady { start, class: Class::Unsteady });
     }
-    let before = refused.unwrap_or(0..start);
-    Ok(Steady { start, class: class_of(log_times, before, start) })
+    if moving(log_times, by_level, start, refused.as_ref()) {
+        return Ok(Steady { start, class: Class::Trend });
+    }
+    let Some(refused) = refused else { return Ok(after_cut(&calm, start, MSER_BATCH)) };
+    let faster = median_of(&log_times[refused]) < median_of(&log_times[start..]);
+    Ok(Steady { start, class: if faster { Class::Slowdown } else { Class::WarmUp } })
 }
 
 fn too_short(start: usize, n: usize) -> bool {
@@ -101,51 +108,52 @@ fn too_short(start: usize, n: usize) -> bool {
 /// Walks back from the last segment while levels agree: the start of the suffix, and the segment that stopped it.
 fn steady_suffix(log_times: &[f64], parts: &[Range<usize>]) -> (usize, Option<Range<usize>>) {
     let last = parts.last().map_or(0..0, Range::clone);
-    let steady = Level::of(&log_times[last.clone()]);
+    let steady = Level::of(&log_times[last]);
     let refused = parts.iter().rev().find(|part| {
         let level = Level::of(&log_times[(*part).clone()]);
-        level.distance(&steady) > SAME_LEVEL.max(2.0 * level.joint_error(&steady))
+        let error = level.error.hypot(steady.error);
+        (level.median - steady.median).abs() > SAME_LEVEL.max(2.0 * error)
     });
     (refused.map_or(0, |part| part.end), refused.cloned())
 }
 
-/// Whether the first and the last third differ.
-fn trend(suffix: &[f64]) -> bool {
-    let third = suffix.len() / 3;
-    if third == 0 {
-        return false;
-    }
-    let (first, last) = (Level::of(&suffix[..third]), Level::of(&suffix[suffix.len() - third..]));
-    first.distance(&last) > SAME_LEVEL.max(2.5 * first.joint_error(&last))
+/// Whether the steady part is still moving: a line through it clearly rises or falls; or it may well go on as the
+/// level did before, from the refused segment (the segments are then the treads of a staircase) or in what MSER cut.
+fn moving(
+    log_times: &[f64],
+    by_level: usize,
+    start: usize,
+    refused: Option<&Range<usize>>,
+) -> bool {
+    let steady = Line::through(&log_times[start..]);
+    let whole = Line::through(&log_times[by_level..]);
+    let tread = refused.map(|refused| {
+        let rise = median_of(&log_times[by_level..]) - median_of(&log_times[refused.clone()]);
+        2.0 * rise / (log_times.len() - refused.start) as f64
+    });
+    let before = whole.is_clear().then_some(whole.slope);
+    steady.is_clear() || [tread, before].into_iter().flatten().any(|slope| steady.goes_on(slope))
 }
 
-/// The cut by MSER-5, which sees slow exponentials that make no step.
-fn slow_start(log_times: &[f64], by_level: usize) -> usize {
-    let clipped = clipped(log_times, &log_times[by_level..], 6.0);
-    let batches: Vec<f64> =
-        clipped.chunks_exact(MSER_BATCH).map(crate::describe::mean_of).collect();
-    MSER_BATCH * mser(&batches)
-}
-
-fn class_of(log_times: &[f64], before: Range<usize>, start: usize) -> Class {
-    if start == 0 {
-        return Class::Flat;
+/// Judges a cut that no segment asked for: where nothing that it cuts off differs, nothing is cut off. Looks at the
+/// first `step` values, twice as many, and so on.
+fn after_cut(calm: &[f64], start: usize, step: usize) -> Steady {
+    let (early, steady) = calm.split_at(start);
+    let Ok(noise) = long_run_with(steady, FEWEST_BATCHES) else {
+        return Steady { start: 0, class: Class::Flat };
+    };
+    let level = mean_of(steady);
+    let deviations = two_sided_t(THREE_SIGMA, noise.df);
+    let first_different = (step..=start).step_by(step).find_map(|length| {
+        let difference = mean_of(&early[..length]) - level;
+        let error = (noise.variance * (1.0 / length as f64 + 1.0 / steady.len() as f64)).sqrt();
+        (difference.abs() > SAME_LEVEL.max(deviations * error)).then_some(difference)
+    });
+    match first_different {
+        Some(difference) if difference > 0.0 => Steady { start, class: Class::WarmUp },
+        Some(_) => Steady { start, class: Class::Slowdown },
+        None => Steady { start: 0, class: Class::Flat },
     }
-    let (early, steady) = (Level::of(&log_times[before]), Level::of(&log_times[start..]));
-    if early.distance(&steady) <= SAME_LEVEL.max(2.0 * early.joint_error(&steady)) {
-        Class::Flat
-    } else if early.median > steady.median {
-        Class::WarmUp
-    } else {
-        Class::Slowdown
-    }
-}
-
-/// The rule for a handful of samples: cut by MSER on single values, and only where it makes a difference.
-fn cold_start(log_times: &[f64]) -> Steady {
-    let start = mser(log_times);
-    let class = class_of(log_times, 0..start, start);
-    Steady { start: if class == Class::Flat { 0 } else { start }, class }
 }
 
 /// The cut, at most half, that minimises the variance of what is left over its number.
@@ -173,25 +181,58 @@ struct Level {
 
 impl Level {
     fn of(values: &[f64]) -> Self {
-        if values.is_empty() {
-            return Self { median: 0.0, error: f64::INFINITY };
-        }
-        let calm = clipped(values, values, 3.0);
-        let variance =
-            long_run_with(&calm, FEWEST_BATCHES).map_or(0.0, |long_run| long_run.variance);
+        let variance = long_run_variance(&clipped(values, values, 3.0));
         Self {
             median: median_of(values),
             error: MEDIAN_COST * (variance / values.len() as f64).sqrt(),
         }
     }
+}
 
-    fn distance(&self, other: &Self) -> f64 {
-        (self.median - other.median).abs()
+/// A least-squares line through a stretch of the series, clipped.
+struct Line {
+    /// Per sample.
+    slope: f64,
+    /// Number of samples.
+    length: f64,
+    /// Over the whole stretch.
+    change: f64,
+    /// The standard error of the change.
+    error: f64,
+}
+
+impl Line {
+    fn through(values: &[f64]) -> Self {
+        let (n, calm) = (values.len() as f64, clipped(values, values, 3.0));
+        let middle = 0.5 * (n - 1.0);
+        let around = |index: usize| index as f64 - middle;
+        let products: f64 =
+            calm.iter().enumerate().map(|(index, value)| around(index) * value).sum();
+        let slope = products * 12.0 / (n * (n * n - 1.0));
+        let rest: Vec<f64> =
+            calm.iter().enumerate().map(|(index, value)| value - slope * around(index)).collect();
+        Self {
+            slope,
+            length: n,
+            change: slope * n,
+            error: (12.0 * long_run_variance(&rest) / n).sqrt(),
+        }
     }
 
-    fn joint_error(&self, other: &Self) -> f64 {
-        self.error.hypot(other.error)
+    fn is_clear(&self) -> bool {
+        self.change.abs() > SAME_LEVEL.max(2.5 * self.error)
     }
+
+    /// Whether a slope seen before would matter here and cannot be excluded.
+    fn goes_on(&self, slope: f64) -> bool {
+        let expected = self.length * slope;
+        expected.abs() > SAME_LEVEL && (self.change - expected).abs() < 2.0 * self.error
+    }
+}
+
+/// The long-run variance of a short stretch; 0 for a single value.
+fn long_run_variance(values: &[f64]) -> f64 {
+    long_run_with(values, FEWEST_BATCHES).map_or(0.0, |long_run| long_run.variance)
 }
 
 /// Values clipped to so many robust standard deviations around the median of `reference`.

@@ -1,0 +1,11 @@
+//! Simulations with known truth: the noise of benchmarks, and the bars that the method has to clear in it.
+//!
+//! Compiled for tests and behind the feature `simulate`; `cargo xtask validate` runs every bar at full length.
+
+pub mod bars;
+mod fixed;
+pub mod noise;
+pub mod series;
+mod steady;
+mod stopping;
+pub mod tables;

@@ -1,0 +1,104 @@
+//! Intervals without stopping: a tail quantile of one long series, pairs of the same program, long-run variance.
+
+use super::bars::{Bar, Measured, Row};
+use super::noise::{Noise, Source};
+use crate::long_run::long_run;
+use crate::pairs::signed_rank_interval;
+use crate::precision::serial_quantile;
+use crate::rng::Rng;
+
+/// Samples in a long series.
+const LONG: usize = 20_000;
+
+/// Draws the log ratio of a pair, symmetric about 0 as the coin makes it.
+type PairNoise = fn(&mut Rng) -> f64;
+
+const PAIRS: [(&str, PairNoise); 5] = [
+    ("normal", Rng::normal),
+    ("t of 3 degrees of freedom", |rng| {
+        let squares: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
+        rng.normal() / (squares / 3.0).sqrt()
+    }),
+    ("two modes", |rng| {
+        f64::from(i8::from(rng.coin()) - i8::from(rng.coin())) * 4.0 + rng.normal()
+    }),
+    ("bursts", |rng| if rng.uniform() < 0.1 { 10.0 * rng.normal() } else { rng.normal() }),
+    ("Cauchy", |rng| rng.normal() / rng.normal()),
+];
+
+/// Runs the bars of this file.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    for (rho, q) in [(0.9, 0.5), (0.9, 0.99), (0.7, 0.99)] {
+        report(tail_quantile(replications, rho, q));
+    }
+    for rho in [0.7, 0.9, 0.98] {
+        report(variance_bias(replications.div_ceil(4), rho));
+    }
+    for (name, noise) in PAIRS {
+        for pairs in [12, 20, 40] {
+            report(same_program(replications, name, noise, pairs));
+        }
+    }
+}
+
+fn share(hits: usize, trials: usize) -> Measured {
+    Measured::Share { hits: hits as u64, trials: trials as u64 }
+}
+
+fn tail_quantile(replications: u64, rho: f64, q: f64) -> Row {
+    let noise = Noise::autoregressive("", rho);
+    let found: Vec<bool> = (0..replications)
+        .filter_map(|seed| {
+            let mut source = Source::new(noise, seed);
+            let found = serial_quantile(&source.samples(LONG), q, 0.95).ok()?;
+            Some(found.interval.contains(source.truth(q)))
+        })
+        .collect();
+    let refused = replications as usize - found.len();
+    Row {
+        promise: "95 % interval of a quantile of 20,000 samples in one process",
+        setting: format!("AR({rho}), quantile {q}"),
+        bar: Bar::AtLeast(0.93),
+        measured: share(found.iter().filter(|&&covered| covered).count(), found.len()),
+        note: format!("{refused} without an interval"),
+    }
+}
+
+fn variance_bias(replications: u64, rho: f64) -> Row {
+    // Of a first-order autoregression with marginal variance 1.
+    let truth = (1.0 + rho) / (1.0 - rho);
+    let noise = Noise::autoregressive("", rho);
+    let ratios: Vec<f64> = (0..replications)
+        .filter_map(|seed| {
+            let samples = Source::new(noise, seed).samples(LONG);
+            let logs: Vec<f64> = samples.iter().map(|sample| sample.ln() / noise.sd).collect();
+            Some(long_run(&logs).ok()?.variance / truth)
+        })
+        .collect();
+    let mean = crate::describe::mean(&ratios).unwrap_or(0.0);
+    let error =
+        (crate::describe::variance(&ratios).unwrap_or(0.0) / ratios.len().max(1) as f64).sqrt();
+    Row {
+        promise: "bias of the long-run variance at 20,000 samples",
+        setting: format!("AR({rho})"),
+        bar: Bar::AtMost(0.1),
+        measured: Measured::Mean { mean: (mean - 1.0).abs(), error },
+        note: format!("{mean:.3} of the truth"),
+    }
+}
+
+fn same_program(replications: u64, name: &str, noise: PairNoise, pairs: usize) -> Row {
+    let mut rng = Rng::new(pairs as u64);
+    let covered = |_: &u64| {
+        let ratios: Vec<f64> = (0..pairs).map(|_| noise(&mut rng)).collect();
+        signed_rank_interval(&ratios, 0.95).is_ok_and(|found| found.contains(0.0))
+    };
+    let hits = (0..replications).filter(covered).count();
+    Row {
+        promise: "95 % interval of the ratio of a program to itself",
+        setting: format!("{pairs} pairs, {name}"),
+        bar: Bar::AtLeast(0.95),
+        measured: share(hits, replications as usize),
+        note: String::new(),
+    }
+}

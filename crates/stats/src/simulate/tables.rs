@@ -1,0 +1,74 @@
+//! Monte Carlo of the critical values that [`crate::changes`] commits.
+
+use super::bars::{Bar, Measured, Row};
+use crate::changes::{Table, huber_max};
+use crate::describe::quantile_in;
+use crate::rng::Rng;
+
+/// The probabilities of the three columns.
+pub const ALPHAS: [f64; 3] = [0.05, 0.01, 0.001];
+/// Series drawn for each committed row.
+pub const DRAWS: usize = 200_000;
+
+/// The statistic of `draws` series of `n` independent normal values, seeded by their length.
+///
+/// It is the bare statistic: raising the critical value for correlation afterwards makes the search more cautious.
+pub fn statistics(table: Table, n: usize, draws: usize) -> Vec<f64> {
+    let mut rng = Rng::new(n as u64);
+    let series = |_| (0..n).map(|_| rng.normal()).collect::<Vec<f64>>();
+    let statistic = |series: Vec<f64>| Some(huber_max(&series, table.shortest())?.statistic);
+    (0..draws).map(series).filter_map(statistic).collect()
+}
+
+/// The row of the table for `n` values, rounded as it is committed.
+pub fn critical_values(table: Table, n: usize, draws: usize) -> [f64; 3] {
+    let mut statistics = statistics(table, n, draws);
+    ALPHAS.map(|alpha| (quantile_in(&mut statistics, 1.0 - alpha) * 1000.0).round() / 1000.0)
+}
+
+/// Regenerates every committed row at full length and reports the largest difference of each table; takes a minute.
+pub fn run(report: &mut dyn FnMut(Row)) {
+    for table in [Table::History, Table::WarmUp] {
+        let differences = table.rows().iter().map(|&(n, committed)| {
+            let fresh = critical_values(table, n, DRAWS);
+            committed.iter().zip(fresh).map(|(old, new)| (old - new).abs()).fold(0.0, f64::max)
+        });
+        let largest = differences.fold(0.0, f64::max);
+        report(Row {
+            promise: "committed critical values against the same draws made anew",
+            setting: format!("{table:?}, segments of {} or more", table.shortest()),
+            bar: Bar::AtMost(0.002),
+            measured: Measured::Mean { mean: largest, error: 0.0 },
+            note: format!("{DRAWS} draws a row"),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALPHAS, statistics};
+    use crate::changes::Table;
+    use crate::distribution::binomial_cdf;
+
+    /// The committed values are exceeded as often as they should be, within what chance allows 1 time in 10,000; the
+    /// full number of draws is compared digit by digit by `cargo xtask validate`.
+    #[test]
+    fn committed_values_have_their_level() {
+        for table in [Table::History, Table::WarmUp] {
+            for &(n, row) in table.rows().iter().filter(|row| row.0 <= 200) {
+                let statistics = statistics(table, n, 5000);
+                for (alpha, critical) in ALPHAS.iter().zip(row) {
+                    let above =
+                        statistics.iter().filter(|&&statistic| statistic > critical).count() as u64;
+                    let draws = statistics.len() as u64;
+                    let likely = binomial_cdf(above, draws, *alpha) > 1e-4
+                        && (above == 0 || binomial_cdf(above - 1, draws, *alpha) < 1.0 - 1e-4);
+                    assert!(
+                        likely,
+                        "{table:?} n {n} alpha {alpha}: {above} of {draws} above {critical}"
+                    );
+                }
+            }
+        }
+    }
+}

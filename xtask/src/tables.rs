@@ -1,0 +1,16 @@
+//! Prints the critical values that `plumb-stats` commits, as the rows of `changes/table.rs`.
+
+use plumb_stats::changes::Table;
+use plumb_stats::simulate::tables::{DRAWS, critical_values};
+
+/// Takes about a minute.
+pub fn run() -> Result<(), String> {
+    for table in [Table::History, Table::WarmUp] {
+        println!("{table:?}");
+        for &(n, _) in table.rows() {
+            let [twentieth, hundredth, thousandth] = critical_values(table, n, DRAWS);
+            println!("    ({n}, [{twentieth:.3}, {hundredth:.3}, {thousandth:.3}]),");
+        }
+    }
+    Ok(())
+}
