@@ -181,11 +181,17 @@ impl Error {
 
     /// Gives trouble inside the database the path and the advice that a person needs.
     pub(crate) fn from_fault(path: &Path, fault: Fault) -> Self {
+        let known = crate::sqlite::KNOWN;
         let path = path.to_owned();
         match fault {
             Fault::Sqlite(error) => from_sqlite(path, &error),
-            Fault::Stored(what) => Self::Corrupt { path, what },
             Fault::Io(error) => from_io(path, &error),
+            Fault::Stored(what) => Self::Corrupt { path, what },
+            Fault::Foreign(why) => Self::NotAStore { path, why: why.to_owned() },
+            Fault::Unwritable(why) => Self::Unwritable { path, why },
+            Fault::Version(found) if found > known => Self::Newer { path, found, known },
+            Fault::Version(found) => Self::Older { path, found, known },
+            Fault::Invalid(what) => Self::Invalid(what),
             Fault::Known(error) => *error,
         }
     }
@@ -237,19 +243,20 @@ fn no_space(path: &Path) -> bool {
 pub(crate) enum Fault {
     /// The database said no.
     Sqlite(rusqlite::Error),
-    /// Something stored makes no sense.
-    Stored(String),
     /// The filesystem said no.
     Io(std::io::Error),
-    /// It is already known what it is.
-    Known(Box<Error>),
-}
-
-impl Fault {
+    /// Something stored makes no sense.
+    Stored(String),
+    /// The file is something else.
+    Foreign(&'static str),
+    /// The file cannot be made or written.
+    Unwritable(String),
+    /// The file has this schema, which will not do.
+    Version(i64),
     /// Events that contradict each other.
-    pub(crate) fn invalid(what: impl Into<String>) -> Self {
-        Error::Invalid(what.into()).into()
-    }
+    Invalid(String),
+    /// It is already known which file it is about.
+    Known(Box<Error>),
 }
 
 impl From<rusqlite::Error> for Fault {

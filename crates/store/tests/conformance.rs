@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Script, eventful, fold, id};
-use plumb_model::EventSink;
+use plumb_model::{EventSink, RecordSource as _};
 use plumb_store::{Backend, Error, Store};
 
 /// Stores events and gives the record back.
@@ -58,5 +58,21 @@ mod sqlite {
     #[test]
     fn unknown_runs_are_named() {
         run(super::unknown_runs_are_named);
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 60, ..Default::default() })]
+
+    #[test]
+    fn a_record_is_what_its_events_say(
+        ops in proptest::collection::vec(common::ops::op(), 0..30),
+        ended: bool,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().join("plumb.db")).unwrap();
+        let events = common::ops::play(id(1), &ops, ended);
+        write(&store, &events);
+        proptest::prop_assert_eq!(store.record(id(1)).unwrap(), fold(&events));
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn identity(bytes: [u8; 16]) -> Id {
 pub(super) fn word<T: Serialize>(value: &T) -> Result<String, Fault> {
     match serde_json::to_value(value)? {
         Value::String(word) => Ok(word),
-        other => Err(Fault::invalid(format!("`{other}` is no word"))),
+        other => Err(Fault::Invalid(format!("`{other}` is no word"))),
     }
 }
 

@@ -1,21 +1,269 @@
 //! Merges another store into this one.
+//!
+//! The other file is copied first, with its log: opening it would leave traces beside it, and an
+//! older one has to be migrated. The copy is attached, and one transaction takes over every row
+//! that is not here yet. What makes a row the same in both stores, so that order does not matter:
+//!
+//! - content-addressed rows: their key;
+//! - runs and invocations: their UUID, which local integers are translated through;
+//! - series: all that a series is made of;
+//! - rows of an invocation: the invocation and the rest of their key. Only one process ever adds
+//!   to an invocation, so one of two copies is the beginning of the other, and the union is the
+//!   longer one;
+//! - facts of a run: all their columns. A run whose copies were both resumed keeps both.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::Store;
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
+
+use super::snapshot::Snapshot;
+use super::{content, read};
 use crate::Error;
+use crate::error::Fault;
 
 /// What a merge brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MergeReport {
     /// Runs that were not here before.
-    pub runs: u64,
+    pub runs: usize,
     /// Invocations that were not here before.
-    pub invocations: u64,
+    pub invocations: usize,
     /// Samples that were not here before.
-    pub samples: u64,
+    pub samples: usize,
 }
 
-pub(super) fn merge(store: &mut Store, other: &Path) -> Result<MergeReport, Error> {
-    Err(Error::Changing { path: store.path().join(other) })
+/// Rows with a key that means the same in every store.
+const SHARED: [&str; 5] = ["machine", "environment", "description", "plan", "baseline"];
+
+/// Rows known by an integer that means something in one store only.
+const LOCAL: [&str; 3] = ["run", "series", "invocation"];
+
+/// Rows with a key below an invocation.
+const OF_INVOCATION: [&str; 10] = [
+    "measures",
+    "invocation_end",
+    "batch",
+    "sample",
+    "value",
+    "histogram",
+    "flag",
+    "interference",
+    "monitor_chunk",
+    "counter_delta",
+];
+
+/// Rows that all their columns make.
+const FACTS: [&str; 10] = [
+    "label",
+    "segment",
+    "run_end",
+    "target",
+    "requirement",
+    "fixture",
+    "decision",
+    "log",
+    "preparation",
+    "audit",
+];
+
+/// Takes over what the store at `other` holds and the one at `path`, which `db` is connected to,
+/// does not.
+pub(super) fn merge(db: &mut Connection, path: &Path, other: &Path) -> Result<MergeReport, Fault> {
+    attach(db, path, other)?;
+    let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let merge = Merge { db: &step, other };
+    let (report, changed) = merge.take_over()?;
+    if changed > 0 {
+        merge.note(report)?;
+        merge.check()?;
+        step.commit()?;
+    }
+    Ok(report)
+}
+
+/// Attaches a copy of the other store, whose files are gone when this returns: SQLite holds them
+/// open, and nothing is left when plumb is killed.
+fn attach(db: &Connection, path: &Path, other: &Path) -> Result<(), Fault> {
+    let known = |fault| Fault::from(Error::from_fault(other, fault));
+    let copy = Snapshot::take(other, path).map_err(known)?;
+    db.execute("ATTACH ? AS other", [copy.path().as_os_str().as_bytes()])?;
+    // Reads, so that the files are open.
+    db.query_row("SELECT count(*) FROM other.run", [], |_| Ok(()))?;
+    Ok(())
+}
+
+/// A merge under way, in one transaction.
+struct Merge<'a> {
+    db: &'a Connection,
+    other: &'a Path,
+}
+
+/// A column that is taken over.
+struct Column {
+    name: String,
+    /// Whether it tells the row from others in every store.
+    key: bool,
+}
+
+impl Column {
+    /// What it is in this store, for a row of the other.
+    fn translated(&self) -> String {
+        match self.name.as_str() {
+            map @ ("run" | "invocation" | "series") => {
+                format!("(SELECT here FROM temp.{map}_map AS map WHERE map.there = there.{map})")
+            }
+            name => format!("there.{name}"),
+        }
+    }
+
+    /// Whether a row of this store and one of the other have the same in it.
+    fn same(&self) -> String {
+        format!("here.{} IS {}", self.name, self.translated())
+    }
+}
+
+impl Merge<'_> {
+    /// Takes everything over; gives what came, and the number of new rows of any kind.
+    fn take_over(&self) -> Result<(MergeReport, usize), Fault> {
+        let mut report = MergeReport::default();
+        let mut changed = 0;
+        for table in SHARED {
+            changed += self.add(table)?;
+        }
+        report.runs = self.add("run")?;
+        self.map("run")?;
+        changed += report.runs + self.add("series")?;
+        self.map("series")?;
+        report.invocations = self.add("invocation")?;
+        self.map("invocation")?;
+        changed += report.invocations;
+        for table in OF_INVOCATION {
+            let added = self.add(table)?;
+            changed += added;
+            if table == "sample" {
+                report.samples = added;
+            }
+        }
+        for table in FACTS {
+            changed += self.add_facts(table)?;
+        }
+        Ok((report, changed))
+    }
+
+    /// Adds the rows whose key is not here; rows with the same key must be the same.
+    fn add(&self, table: &str) -> Result<usize, Fault> {
+        let columns = self.columns(table)?;
+        self.agree(table, &columns)?;
+        self.execute(&format!(
+            "INSERT INTO main.{table} ({}) SELECT {} FROM other.{table} AS there WHERE true \
+             ON CONFLICT DO NOTHING",
+            join(&columns, ", ", |column| column.name.clone()),
+            join(&columns, ", ", Column::translated),
+        ))
+    }
+
+    /// Adds the rows that are not here with all their columns.
+    fn add_facts(&self, table: &str) -> Result<usize, Fault> {
+        let columns = self.columns(table)?;
+        let names = join(&columns, ", ", |column| column.name.clone());
+        self.execute(&format!(
+            "INSERT INTO main.{table} ({names}) SELECT {} FROM other.{table} AS there \
+             EXCEPT SELECT {names} FROM main.{table}",
+            join(&columns, ", ", Column::translated),
+        ))
+    }
+
+    fn execute(&self, sql: &str) -> Result<usize, Fault> {
+        self.db.execute(sql, []).map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => self.contradiction(error.to_string()),
+            _ => error.into(),
+        })
+    }
+
+    fn contradiction(&self, what: String) -> Fault {
+        Error::Contradiction { path: self.other.to_owned(), what }.into()
+    }
+
+    fn agree(&self, table: &str, columns: &[Column]) -> Result<(), Fault> {
+        let (keys, rest): (Vec<_>, Vec<_>) = columns.iter().partition(|column| column.key);
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let differ: bool = self.db.query_row(
+            &format!(
+                "SELECT EXISTS (SELECT 1 FROM other.{table} AS there \
+                 JOIN main.{table} AS here ON {} WHERE NOT ({}))",
+                join(&keys, " AND ", |column| column.same()),
+                join(&rest, " AND ", |column| column.same()),
+            ),
+            [],
+            |row| row.get(0),
+        )?;
+        if differ {
+            return Err(self.contradiction(format!("the same `{table}` has other contents")));
+        }
+        Ok(())
+    }
+
+    /// Notes which local integer of the other store is which here.
+    fn map(&self, table: &str) -> Result<(), Fault> {
+        let columns = self.columns(table)?;
+        let keys: Vec<_> = columns.iter().filter(|column| column.key).collect();
+        self.db.execute_batch(&format!(
+            "CREATE TEMP TABLE {table}_map (there INTEGER PRIMARY KEY, here INTEGER NOT NULL); \
+             INSERT INTO temp.{table}_map SELECT there.id, here.id FROM other.{table} AS there \
+             JOIN main.{table} AS here ON {};",
+            join(&keys, " AND ", |column| column.same()),
+        ))?;
+        Ok(())
+    }
+
+    /// The columns of a table, but for the local integer that it is known by.
+    fn columns(&self, table: &str) -> Result<Vec<Column>, Fault> {
+        let mut select =
+            self.db.prepare("SELECT name, pk > 0 FROM pragma_table_info(?, 'main')")?;
+        let rows = select.query_map([table], |row| {
+            let (name, primary): (String, bool) = (row.get(0)?, row.get(1)?);
+            // Only series are known by an integer without having a UUID: all else makes them.
+            let key = primary || name == "uuid" || table == "series";
+            Ok(Column { name, key })
+        })?;
+        let columns: Vec<_> = rows.collect::<Result<_, _>>()?;
+        let local = LOCAL.contains(&table);
+        Ok(columns.into_iter().filter(|column| !(local && column.name == "id")).collect())
+    }
+
+    /// Notes where it came from; says nothing of measurements, so it is never merged itself.
+    fn note(&self, report: MergeReport) -> Result<(), Fault> {
+        self.db.execute(
+            "INSERT INTO import VALUES (unixepoch() * 1000000000, ?, ?, ?, ?)",
+            params![
+                self.other.to_string_lossy(),
+                content::count(report.runs),
+                content::count(report.invocations),
+                content::count(report.samples)
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Reads back what came: a store that was changed by hand must not spoil this one.
+    fn check(&self) -> Result<(), Fault> {
+        let mut select = self
+            .db
+            .prepare("SELECT uuid FROM main.run JOIN temp.run_map ON run_map.here = run.id")?;
+        let runs: Vec<_> = select
+            .query_map([], |row| Ok(content::identity(row.get(0)?)))?
+            .collect::<Result<_, _>>()?;
+        for run in runs {
+            read::record(self.db, run)
+                .map_err(|fault| Fault::from(Error::from_fault(self.other, fault)))?;
+        }
+        Ok(())
+    }
+}
+
+fn join<T>(columns: &[T], separator: &str, show: impl Fn(&T) -> String) -> String {
+    columns.iter().map(show).collect::<Vec<_>>().join(separator)
 }

@@ -5,6 +5,7 @@ mod info;
 mod merge;
 mod open;
 mod read;
+mod snapshot;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use rusqlite::Connection;
 
 use crate::error::Fault;
 use crate::{Backend, Error, RunSummary};
+
+pub(crate) use open::KNOWN;
 
 pub use info::{StoreInfo, info};
 pub use merge::MergeReport;
@@ -59,8 +62,25 @@ impl Store {
     ///
     /// # Errors
     /// When the other file cannot be read, went on changing, or contradicts this one.
-    pub fn merge(&mut self, other: impl AsRef<Path>) -> Result<MergeReport, Error> {
-        merge::merge(self, &open::absolute(other.as_ref()))
+    pub fn merge(&self, other: impl AsRef<Path>) -> Result<MergeReport, Error> {
+        let mut connection = self.second()?;
+        let merged = merge::merge(&mut connection, &self.path, &open::absolute(other.as_ref()));
+        at(&self.path, merged)
+    }
+
+    /// Another connection, which may write.
+    fn second(&self) -> Result<Connection, Error> {
+        if at(&self.path, self.connection.is_readonly("main").map_err(Fault::from))? {
+            let why = "it was opened for reading only".to_owned();
+            return Err(Error::Unwritable { path: self.path.clone(), why });
+        }
+        at(&self.path, open::writable(&self.path))
+    }
+
+    /// Reads in one transaction: a run may go on meanwhile.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Error> {
+        let reading = || read(&*self.connection.unchecked_transaction()?);
+        at(&self.path, reading())
     }
 
     /// How it is: sizes, counts, integrity.
@@ -68,7 +88,7 @@ impl Store {
     /// # Errors
     /// When it cannot be read.
     pub fn info(&self) -> Result<StoreInfo, Error> {
-        at(&self.path, info::gather(&self.connection, &self.path))
+        self.read(|db| info::gather(db, &self.path))
     }
 }
 
@@ -76,11 +96,11 @@ impl Backend for Store {
     type Writer = Writer;
 
     fn writer(&self) -> Result<Writer, Error> {
-        Writer::new(at(&self.path, open::writable(&self.path))?, self.path.clone())
+        Ok(Writer::new(self.second()?, self.path.clone()))
     }
 
     fn summaries(&self) -> Result<Vec<RunSummary>, Error> {
-        at(&self.path, read::summaries(&self.connection))
+        self.read(read::summaries)
     }
 }
 
@@ -88,11 +108,11 @@ impl RecordSource for Store {
     type Error = Error;
 
     fn record(&self, run: Id) -> Result<RunRecord, Error> {
-        at(&self.path, read::record(&self.connection, run))
+        self.read(|db| read::record(db, run))
     }
 
     fn runs(&self) -> Result<Vec<Id>, Error> {
-        at(&self.path, read::runs(&self.connection))
+        self.read(read::runs)
     }
 }
 

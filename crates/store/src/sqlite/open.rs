@@ -3,11 +3,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use crate::Error;
 use crate::error::Fault;
 
 /// `plmb`: tells plumb's files from other databases (and `file` can show it).
@@ -20,7 +20,7 @@ const SCHEMA: &str = include_str!("schema.sql");
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
 
 /// The newest schema.
-pub(super) const KNOWN: i64 = MIGRATIONS.len() as i64;
+pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 
 /// How long to wait for another process: an import of some million samples.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -54,15 +54,15 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 pub(super) fn writable(path: &Path) -> Result<Connection, Fault> {
     refuse_folder(path)?;
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| unwritable(path, &error))?;
+        fs::create_dir_all(folder)
+            .map_err(|error| Fault::Unwritable(format!("its folder cannot be made ({error})")))?;
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     if connection.is_readonly("main")? {
-        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
-        return Err(unwritable(path, &denied));
+        return Err(Fault::Unwritable("it may only be read".into()));
     }
-    migrate(&mut connection, path)?;
+    migrate(&mut connection)?;
     journal(&connection, path)?;
     Ok(connection)
 }
@@ -70,27 +70,24 @@ pub(super) fn writable(path: &Path) -> Result<Connection, Fault> {
 /// A connection that cannot write, to a store of the newest schema.
 pub(super) fn readable(path: &Path) -> Result<Connection, Fault> {
     refuse_folder(path)?;
-    fs::File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Fault::Io(error),
-        _ => Error::Failed { path: path.to_owned(), why: error.to_string() }.into(),
-    })?;
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let version = match version(&connection, path) {
-        // The folder cannot be written: the log's index cannot be made. Without a log none is needed.
-        Err(Fault::Sqlite(error)) if error.sqlite_error_code() == Some(CANNOT_OPEN) => {
-            let connection = connect_immutable(path)?;
-            version(&connection, path)?.map(|found| (found, connection))
-        }
-        other => other?.map(|found| (found, connection)),
-    };
-    match version {
-        Some((KNOWN, connection)) => Ok(connection),
-        Some((found, _)) => Err(Error::Older { path: path.to_owned(), found, known: KNOWN }.into()),
-        None => Err(not_ours(path, "it is empty")),
+    fs::File::open(path)?;
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut found = version(&connection);
+    if let Err(Fault::Sqlite(error)) = &found
+        && error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
+        && !beside(path, "-wal").exists()
+    {
+        // The folder cannot be written, so the log's index cannot be made; without a log none is
+        // needed.
+        connection = connect_immutable(path)?;
+        found = version(&connection);
+    }
+    match found? {
+        Some(KNOWN) => Ok(connection),
+        Some(other) => Err(Fault::Version(other)),
+        None => Err(Fault::Foreign("it is empty")),
     }
 }
-
-const CANNOT_OPEN: rusqlite::ErrorCode = rusqlite::ErrorCode::CannotOpen;
 
 fn connect_immutable(path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
@@ -123,44 +120,36 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
 
 fn refuse_folder(path: &Path) -> Result<(), Fault> {
     if path.is_dir() {
-        return Err(not_ours(path, "it is a folder"));
+        return Err(Fault::Foreign("it is a folder"));
     }
     Ok(())
 }
 
-fn not_ours(path: &Path, why: &str) -> Fault {
-    Error::NotAStore { path: path.to_owned(), why: why.to_owned() }.into()
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Fault {
-    Error::Unwritable { path: path.to_owned(), why: error.to_string() }.into()
-}
-
 /// The schema's version; None when the file is empty.
-fn version(connection: &Connection, path: &Path) -> Result<Option<i64>, Fault> {
-    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let application = pragma("application_id")?;
-    let found = pragma("user_version")?;
-    let objects: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+fn version(connection: &Connection) -> Result<Option<i64>, Fault> {
+    // One statement, so that a store that is being made is seen before or after, not half.
+    let (application, found, objects): (i64, i64, i64) = connection.query_row(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) \
+         FROM pragma_application_id, pragma_user_version",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
     match (application, found) {
-        (APPLICATION_ID, found) if found > KNOWN => {
-            Err(Error::Newer { path: path.to_owned(), found, known: KNOWN }.into())
-        }
-        (APPLICATION_ID, found) => Ok(Some(found)),
+        (APPLICATION_ID, 1..=KNOWN) => Ok(Some(found)),
+        (APPLICATION_ID, _) => Err(Fault::Version(found)),
         (0, 0) if objects == 0 => Ok(None),
-        _ => Err(not_ours(path, "it is the database of another program")),
+        _ => Err(Fault::Foreign("it is the database of another program")),
     }
 }
 
 /// Brings the file to the newest schema.
-fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Fault> {
-    if version(connection, path)? == Some(KNOWN) {
+fn migrate(connection: &mut Connection) -> Result<(), Fault> {
+    if version(connection)? == Some(KNOWN) {
         return Ok(());
     }
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Asked again: another process may have done it meanwhile.
-    match version(&step, path)? {
+    match version(&step)? {
         None => step.execute_batch(SCHEMA)?,
         Some(found) => {
             for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
@@ -181,9 +170,26 @@ fn journal(connection: &Connection, path: &Path) -> Result<(), Fault> {
     let now: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if now != mode {
         // The answer is the mode that came of it; WAL is a wish, not a condition.
-        connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()))?;
+        let set = || connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()));
+        patiently(set)?;
     }
     Ok(connection.pragma_update(None, "synchronous", synchronous)?)
+}
+
+/// Tries again while another process holds the file: for steps in which SQLite itself does not wait.
+fn patiently<T>(mut step: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let begun = Instant::now();
+    loop {
+        match step() {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && begun.elapsed() < PATIENCE =>
+            {
+                thread::sleep(Duration::from_millis(5));
+            }
+            other => return other,
+        }
+    }
 }
 
 fn on_network(path: &Path) -> Result<bool, Fault> {

@@ -21,9 +21,8 @@ pub(super) fn runs(db: &Connection) -> Result<Vec<Id>, Fault> {
 
 /// All runs without their samples, oldest first.
 pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, Fault> {
-    let reading = db.unchecked_transaction()?;
     all(
-        &reading,
+        db,
         "SELECT run.id, run.uuid, run.started_unix_ns, run.command, \
            json_extract(plan.json, '$.suite'), json_array_length(plan.json, '$.points'), \
            (SELECT coalesce(sum(batch.samples), 0) \
@@ -31,7 +30,7 @@ pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, Fault> {
             WHERE invocation.run = run.id) \
          FROM run JOIN plan ON plan.id = run.plan ORDER BY run.started_unix_ns, run.uuid",
         &[],
-        |row| summary(&reading, row),
+        |row| summary(db, row),
     )
 }
 
@@ -59,8 +58,6 @@ fn labels(db: &Connection, run: i64) -> Result<BTreeMap<String, String>, Fault> 
 
 /// Everything that is stored of a run.
 pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, Fault> {
-    // One transaction: the run may go on while it is read.
-    let db = &db.unchecked_transaction()?;
     let mut select = db.prepare_cached(
         "SELECT id, started_unix_ns, plumb, command, plan FROM run WHERE uuid = ?",
     )?;

@@ -73,8 +73,8 @@ impl EventSink for Writer {
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, path: PathBuf) -> Result<Self, Error> {
-        Ok(Self { connection, path, run: None })
+    pub(super) fn new(connection: Connection, path: PathBuf) -> Self {
+        Self { connection, path, run: None }
     }
 
     /// Stores one event; [`EventSink::take`] with the precise error.
@@ -84,6 +84,16 @@ impl Writer {
     pub fn write(&mut self, event: &Stamped) -> Result<(), Error> {
         let stored = self.commit(event);
         stored.map_err(|fault| Error::from_fault(&self.path, fault))
+    }
+
+    /// Lets the file grow to so many pages of 4096 bytes at most: a quota, as a full disk is one.
+    ///
+    /// # Errors
+    /// When the database refuses.
+    pub fn limit_pages(&self, pages: u32) -> Result<(), Error> {
+        let set =
+            self.connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()));
+        set.map_err(|error| Error::from_fault(&self.path, error.into()))
     }
 
     fn commit(&mut self, event: &Stamped) -> Result<(), Fault> {
@@ -123,7 +133,7 @@ fn next(
             open.ordinal += 1;
             Ok(Some(open))
         }
-        (_, None) => Err(Fault::invalid("an event came before its run had started")),
+        (_, None) => Err(Fault::Invalid("an event came before its run had started".into())),
     }
 }
 
@@ -138,7 +148,7 @@ fn begin(
 ) -> Result<OpenRun, Fault> {
     let known = db.query_row("SELECT 1 FROM run WHERE uuid = ?", [uuid.as_bytes()], |_| Ok(()));
     if known.optional()?.is_some() {
-        return Err(Fault::invalid(format!("run {uuid} started twice")));
+        return Err(Fault::Invalid(format!("run {uuid} started twice")));
     }
     let command = serde_json::to_string(command)?;
     db.execute(
@@ -160,7 +170,7 @@ fn resume(db: &Connection, uuid: Id) -> Result<OpenRun, Fault> {
         })
         .optional()?;
     let Some((key, plan)) = found else {
-        return Err(Fault::invalid(format!("run {uuid} is continued but was never started")));
+        return Err(Fault::Invalid(format!("run {uuid} is continued but was never started")));
     };
     Ok(OpenRun::new(uuid, key, content::plan(db, plan)?))
 }
@@ -349,12 +359,12 @@ impl OpenRun {
 
     fn known_place(&self, target: u32) -> Result<&Place, Fault> {
         let place = self.targets.get(&target);
-        place.ok_or_else(|| Fault::invalid(format!("target {target} was never ready")))
+        place.ok_or_else(|| Fault::Invalid(format!("target {target} was never ready")))
     }
 
     fn open_invocation(&mut self, uuid: Id) -> Result<&mut OpenInvocation, Fault> {
         let open = self.invocations.get_mut(&uuid);
-        open.ok_or_else(|| Fault::invalid(format!("invocation {uuid} is not under way")))
+        open.ok_or_else(|| Fault::Invalid(format!("invocation {uuid} is not under way")))
     }
 
     fn planned(&self, role: Role, point: usize) -> Result<&PlannedPoint, Fault> {
@@ -363,7 +373,7 @@ impl OpenRun {
             Role::Workload | Role::Server => self.plan.points.get(point),
             _ => self.plan.companions.get(point).map(|companion| &companion.point),
         };
-        found.ok_or_else(|| Fault::invalid(format!("the plan has no point {point} for it")))
+        found.ok_or_else(|| Fault::Invalid(format!("the plan has no point {point} for it")))
     }
 
     fn invocation_started(
@@ -550,7 +560,7 @@ impl OpenInvocation {
         usage: &Usage,
         flags: &[Flag],
     ) -> Result<(), Fault> {
-        samples.check().map_err(|error| Fault::invalid(error.to_string()))?;
+        samples.check().map_err(|error| Fault::Invalid(error.to_string()))?;
         self.same_columns(samples)?;
         let start_ns = samples.start_ns.first().copied().unwrap_or(0);
         if self.batches == 0 {
@@ -591,7 +601,7 @@ impl OpenInvocation {
         }
         let names = samples.values.keys().chain(samples.histograms.keys()).cloned().collect();
         match &self.columns {
-            Some(before) if *before != names => Err(Fault::invalid(format!(
+            Some(before) if *before != names => Err(Fault::Invalid(format!(
                 "a batch of {} reports {names:?}, an earlier one {before:?}",
                 self.workload
             ))),

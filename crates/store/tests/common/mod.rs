@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod ops;
+
 use std::collections::BTreeMap;
 
 use plumb_model::{

@@ -1,0 +1,149 @@
+//! A private copy of another store, as it was at one moment.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+
+use super::open::{self, beside};
+use crate::Error;
+use crate::error::Fault;
+
+/// What lies beside a database whose last commits are not in it yet.
+const LOGS: [&str; 2] = ["-wal", "-journal"];
+
+/// How often to try when the store is written meanwhile, and how long to wait in between.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The kernel's clock for file times may stand still for so long.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Bytes at the beginning of a write-ahead log that change when it begins anew.
+const LOG_HEADER: usize = 32;
+
+/// A copy of another store: sound, of the newest schema, alone in its file. Gone when dropped.
+pub(super) struct Snapshot {
+    folder: TempDir,
+}
+
+impl Snapshot {
+    /// Copies the store at `other` into the folder of the store at `path`, which may be written
+    /// and is going to hold the rows anyway.
+    pub(super) fn take(other: &Path, path: &Path) -> Result<Self, Fault> {
+        let before = Moment::of(other)?;
+        if before.bytes == 0 && before.log.is_empty() {
+            return Err(Fault::Foreign("it is empty"));
+        }
+        let parent = path.parent().unwrap_or(path);
+        enough_space(before.bytes, parent, path)?;
+        let folder = tempfile::Builder::new().prefix(".plumb-import-").tempdir_in(parent)?;
+        let snapshot = Self { folder };
+        snapshot.copy(other, before)?;
+        snapshot.settle()?;
+        Ok(snapshot)
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.path().join("other.db")
+    }
+
+    fn copy(&self, other: &Path, mut before: Moment) -> Result<(), Fault> {
+        for _ in 0..TRIES {
+            for suffix in ["", LOGS[0], LOGS[1]] {
+                copy(&beside(other, suffix), &beside(&self.path(), suffix), suffix.is_empty())?;
+            }
+            let after = Moment::of(other)?;
+            if before == after && after.is_past() {
+                return Ok(());
+            }
+            thread::sleep(PAUSE);
+            before = Moment::of(other)?;
+        }
+        Err(Error::Changing { path: other.to_owned() }.into())
+    }
+
+    /// Takes in its log, brings it to the newest schema and checks it.
+    fn settle(&self) -> Result<(), Fault> {
+        let db = open::writable(&self.path())?;
+        db.pragma_update_and_check(None, "journal_mode", "delete", |_| Ok(()))?;
+        let found: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if found == "ok" { Ok(()) } else { Err(Fault::Stored(found)) }
+    }
+}
+
+/// Copies a file, but not its permissions; a log may be missing, and must be missing then in the
+/// copy too.
+fn copy(from: &Path, to: &Path, must: bool) -> Result<(), Fault> {
+    match fs::File::open(from) {
+        Ok(mut from) => {
+            io::copy(&mut from, &mut fs::File::create(to)?)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !must => {
+            if to.exists() {
+                fs::remove_file(to)?;
+            }
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+fn enough_space(bytes: u64, folder: &Path, path: &Path) -> Result<(), Fault> {
+    let filesystem = rustix::fs::statvfs(folder).map_err(io::Error::from)?;
+    let free = filesystem.f_bavail * filesystem.f_frsize;
+    // The copy, and what it brings.
+    let needed = 2 * bytes;
+    if free < needed {
+        let why = format!("an import may need {needed} bytes, {free} are free");
+        return Err(Error::Full { path: path.to_owned(), why }.into());
+    }
+    Ok(())
+}
+
+/// What changes when a store is written: the file, except when commits only extend its log; and
+/// the log's beginning, when it begins anew. A log that has grown since the file was copied is fine:
+/// it holds whole commits on top of the same file.
+#[derive(PartialEq)]
+struct Moment {
+    bytes: u64,
+    modified: SystemTime,
+    log: Vec<u8>,
+    journal: bool,
+}
+
+impl Moment {
+    fn of(path: &Path) -> Result<Self, Fault> {
+        if path.is_dir() {
+            return Err(Fault::Foreign("it is a folder"));
+        }
+        let file = fs::metadata(path)?;
+        let [log, journal] = LOGS.map(|suffix| beside(path, suffix));
+        Ok(Self {
+            bytes: file.len(),
+            modified: file.modified()?,
+            log: beginning(&log)?,
+            journal: journal.exists(),
+        })
+    }
+
+    /// Whether a write from now on would show in the file's time.
+    fn is_past(&self) -> bool {
+        self.modified.elapsed().map_or(true, |age| age > TICK)
+    }
+}
+
+fn beginning(path: &Path) -> Result<Vec<u8>, Fault> {
+    use io::Read as _;
+    let mut bytes = Vec::new();
+    match fs::File::open(path) {
+        Ok(file) => file.take(LOG_HEADER as u64).read_to_end(&mut bytes)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(bytes)
+}

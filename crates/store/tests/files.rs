@@ -1,0 +1,393 @@
+//! Files that are not as they should be, processes that die, disks that are full: what is said, and
+//! what is still there.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::{Script, batch, eventful, fold, id, work};
+use plumb_model::{EventSink, RecordSource, Role, RunStatus, Stamped};
+use plumb_store::{Backend, Error, ErrorKind, Store, info};
+use rusqlite::Connection;
+
+fn fill(store: &Store, events: &[Stamped]) {
+    let mut writer = store.writer().unwrap();
+    for event in events {
+        writer.take(event).unwrap();
+    }
+}
+
+/// A closed store with a run of 5000 samples.
+fn closed(folder: &Path) -> PathBuf {
+    let path = folder.join("plumb.db");
+    let store = Store::open(&path).unwrap();
+    fill(&store, &Script::new(id(1), 5, &[]).copy(id(2), 5000).end(false).events);
+    path
+}
+
+/// What opening or reading a store fails with.
+fn trouble(path: &Path) -> Error {
+    let read = |path| Store::open(path)?.record(id(1));
+    read(path).unwrap_err()
+}
+
+#[track_caller]
+fn says(error: &Error, path: &Path, words: &[&str]) {
+    let text = error.to_string();
+    assert!(text.contains(path.to_str().unwrap()), "no path in: {text}");
+    for word in words {
+        assert!(text.contains(word), "no `{word}` in: {text}");
+    }
+    assert_eq!(error.kind(), ErrorKind::Store);
+    assert!(!text.starts_with(char::is_uppercase), "{text}");
+}
+
+#[test]
+fn a_store_is_made_with_its_folder_and_opens_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b c/?x#%41.db");
+    fill(&Store::open(&path).unwrap(), &eventful(id(1), id(2)));
+    assert_eq!(Store::open(&path).unwrap().record(id(1)).unwrap().invocations.len(), 1);
+    let mode: String = Connection::open(&path)
+        .unwrap()
+        .pragma_query_value(None, "journal_mode", |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "wal");
+}
+
+#[test]
+fn what_is_no_store_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    fs::write(&path, "milk, eggs\n".repeat(500)).unwrap();
+    says(&trouble(&path), &path, &["not a plumb store", "no SQLite file", "name another file"]);
+    assert!(fs::read_to_string(&path).unwrap().starts_with("milk"));
+    says(&trouble(folder.path()), folder.path(), &["it is a folder"]);
+    let path = folder.path().join("other.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE contacts (name)").unwrap();
+    let before = fs::read(&path).unwrap();
+    says(&trouble(&path), &path, &["the database of another program"]);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_missing_store_is_not_made_by_reading() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plumb.db");
+    let error = Store::open_read_only(&path).unwrap_err();
+    says(&error, &path, &["no store at", "`plumb run` makes one"]);
+    assert!(!path.exists());
+    fs::write(&path, "").unwrap();
+    says(&Store::open_read_only(&path).unwrap_err(), &path, &["it is empty"]);
+}
+
+#[test]
+fn a_newer_store_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let words = ["schema 99, this plumb knows 1", "use a newer plumb"];
+    says(&trouble(&path), &path, &words);
+    says(&Store::open_read_only(&path).unwrap_err(), &path, &words);
+    let here = Store::open(folder.path().join("here.db")).unwrap();
+    says(&here.merge(&path).unwrap_err(), &path, &words);
+}
+
+#[test]
+fn a_truncated_store_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    says(&trouble(&path), &path, &["is damaged", ".recover"]);
+    let here = Store::open(folder.path().join("here.db")).unwrap();
+    says(&here.merge(&path).unwrap_err(), &path, &["is damaged"]);
+    assert!(here.runs().unwrap().is_empty());
+}
+
+#[test]
+fn flipped_bytes_never_pass_unnoticed_by_the_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    let whole = fs::read(&path).unwrap();
+    let pages = whole.len() / 4096;
+    assert!(pages > 20);
+    let mut noticed = 0;
+    for page in 0..pages {
+        let mut damaged = whole.clone();
+        // The page's kind and the number of its cells.
+        for byte in &mut damaged[page * 4096..][..8] {
+            *byte ^= 0xff;
+        }
+        fs::write(&path, &damaged).unwrap();
+        let healthy = info(&path).is_ok_and(|info| info.problems.is_empty());
+        noticed += usize::from(!healthy);
+    }
+    assert_eq!(noticed, pages);
+}
+
+#[test]
+fn a_damaged_page_is_reported_when_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    let mut bytes = fs::read(&path).unwrap();
+    // All pages but the first, which holds the schema's root.
+    for page in 1..bytes.len() / 4096 {
+        bytes[page * 4096..][..8].fill(0xff);
+    }
+    fs::write(&path, bytes).unwrap();
+    says(&trouble(&path), &path, &["is damaged", "restore a copy"]);
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let path = file.join("plumb.db");
+    says(
+        &trouble(&path),
+        &path,
+        &["cannot write", "its folder cannot be made", "name another file"],
+    );
+    // A kernel filesystem in which nobody, not even root, can make a file.
+    let path = Path::new("/proc/plumb.db");
+    says(&trouble(path), path, &["cannot write"]);
+}
+
+#[test]
+fn a_store_opened_for_reading_is_never_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    let before = fs::read(&path).unwrap();
+    let store = Store::open_read_only(&path).unwrap();
+    says(&store.writer().unwrap_err(), &path, &["opened for reading only"]);
+    says(&store.merge(&path).unwrap_err(), &path, &["opened for reading only"]);
+    assert_eq!(store.summaries().unwrap()[0].samples, 5000);
+    drop(store);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_keeps_what_was_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plumb.db");
+    let store = Store::open(&path).unwrap();
+    let mut events = Script::new(id(1), 5, &[]);
+    events.start(id(2), 0, Role::Workload, work("bandwidth", 1.0));
+    for n in 0..200 {
+        events.batch(id(2), batch(n * 1_000_000, 500));
+    }
+    let mut writer = store.writer().unwrap();
+    writer.limit_pages(100).unwrap();
+    let acknowledged = events.events.iter().take_while(|event| writer.write(event).is_ok()).count();
+    assert!(acknowledged > 10 && acknowledged < events.events.len(), "{acknowledged}");
+    says(
+        &writer.write(&events.events[acknowledged]).unwrap_err(),
+        &path,
+        &["no space", "what was stored before is safe", "--resume"],
+    );
+    let expected = fold(&events.events[..acknowledged]);
+    assert_eq!(store.record(id(1)).unwrap(), expected);
+    // Space again: the same writer goes on where it was.
+    writer.limit_pages(1 << 30).unwrap();
+    for event in &events.events[acknowledged..] {
+        writer.write(event).unwrap();
+    }
+    assert_eq!(store.record(id(1)).unwrap(), fold(&events.events));
+}
+
+#[test]
+fn a_locked_store_is_named_after_a_while() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let store = Store::open(&path).unwrap();
+    let mut writer = store.writer().unwrap();
+    let error = writer.write(&eventful(id(3), id(4))[0]).unwrap_err();
+    says(&error, &path, &["locked by another process", "fuser"]);
+    assert_eq!(store.runs().unwrap().len(), 1, "reading goes on");
+    holder.execute_batch("COMMIT").unwrap();
+    writer.write(&eventful(id(3), id(4))[0]).unwrap();
+}
+
+#[test]
+fn runs_that_write_at_the_same_time_all_succeed() {
+    let folder = tempfile::tempdir().unwrap();
+    // All of them make the store, too.
+    for round in 0..20 {
+        let path = folder.path().join(format!("plumb-{round}.db"));
+        std::thread::scope(|scope| {
+            for n in 0..4 {
+                let path = &path;
+                scope.spawn(move || {
+                    let store = Store::open(path).unwrap();
+                    fill(
+                        &store,
+                        &Script::new(id(n), 5, &[]).copy(id(10 + n), 300).end(false).events,
+                    );
+                });
+            }
+        });
+        let store = Store::open(&path).unwrap();
+        for n in 0..4 {
+            assert_eq!(store.record(id(n)).unwrap().invocations[0].samples.len(), 300);
+        }
+    }
+}
+
+/// The child of the test below: stores batches without end and says which are acknowledged.
+fn store_until_killed(path: &Path) -> ! {
+    let store = Store::open(path).unwrap();
+    let mut script = Script::new(id(1), 5, &[]);
+    script.start(id(2), 0, Role::Workload, work("bandwidth", 1.0));
+    let mut writer = store.writer().unwrap();
+    for event in &script.events {
+        writer.take(event).unwrap();
+    }
+    let mut out = std::io::stdout();
+    for n in 0.. {
+        let mut script = Script { run: id(1), events: Vec::new() };
+        script.batch(id(2), batch(n * 1_000_000, 1000));
+        writer.take(&script.events[0]).unwrap();
+        writeln!(out, "acknowledged {}", (n + 1) * 1000).unwrap();
+    }
+    unreachable!()
+}
+
+#[test]
+fn kill_9_loses_nothing_that_was_acknowledged() {
+    const PATH: &str = "PLUMB_STORE_TEST_CHILD";
+    if let Ok(path) = std::env::var(PATH) {
+        store_until_killed(Path::new(&path));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..5 {
+        let path = folder.path().join(format!("{round}.db"));
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "kill_9_loses_nothing_that_was_acknowledged", "--nocapture"])
+            .env(PATH, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut acknowledged = 0;
+        for line in lines.by_ref() {
+            // libtest says something first, without a line's end.
+            if let Some((_, n)) = line.unwrap().split_once("acknowledged ") {
+                acknowledged = n.parse().unwrap();
+            }
+            if acknowledged >= (round + 1) * 20_000 {
+                child.kill().unwrap();
+                break;
+            }
+        }
+        child.wait().unwrap();
+        let later =
+            lines.filter_map(|line| Some(line.ok()?.split_once("acknowledged ")?.1.parse().ok()?));
+        let acknowledged: usize = later.last().unwrap_or(acknowledged);
+        let store = Store::open(&path).unwrap();
+        let samples = store.record(id(1)).unwrap().invocations.remove(0).samples;
+        assert!(samples.len() >= acknowledged, "{} of {acknowledged}", samples.len());
+        assert_eq!(samples.len() % 1000, 0, "a batch is there whole or not at all");
+        assert_eq!(samples.start_ns[19_999], 19_999_000);
+        let info = store.info().unwrap();
+        assert_eq!((info.interrupted, info.problems.len()), (1, 0));
+    }
+}
+
+#[test]
+fn a_run_goes_on_after_its_writer_died() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("plumb.db")).unwrap();
+    let cut = Script::new(id(1), 5, &[]).copy(id(2), 10);
+    fill(&store, &cut.events);
+    assert_eq!(store.record(id(1)).unwrap().status, RunStatus::Interrupted);
+    let known = cut.events.len();
+    let whole = cut.segment(1, 9, "epyc").copy(id(3), 20).end(false).events;
+    fill(&store, &whole[known..]);
+    assert_eq!(store.record(id(1)).unwrap(), fold(&whole));
+}
+
+#[test]
+fn a_run_is_running_while_its_owner_lives() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("plumb.db")).unwrap();
+    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    let mut script = Script::new(id(1), 5, &[]);
+    script.events.pop();
+    script.events.pop();
+    script.say(plumb_model::Event::SegmentStarted {
+        run: id(1),
+        segment: 0,
+        started_unix_ns: 5,
+        monotonic_ns: 5,
+        owner: plumb_model::Owner {
+            pid: child.id(),
+            start_ticks: stat.split(' ').nth(21).unwrap().parse().unwrap(),
+            boot_id: fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim().into(),
+        },
+    });
+    fill(&store, &script.events);
+    assert_eq!(store.record(id(1)).unwrap().status, RunStatus::Running);
+    assert_eq!(store.info().unwrap().running, 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(store.summaries().unwrap()[0].status, RunStatus::Interrupted);
+}
+
+#[test]
+fn events_that_cannot_be_are_refused_as_a_bug() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("plumb.db")).unwrap();
+    let script = Script::new(id(1), 5, &[]).copy(id(2), 10).events;
+    let mut writer = store.writer().unwrap();
+    let error = writer.write(&script[1]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Bug);
+    assert!(error.to_string().contains("never started"), "{error}");
+    let error = writer.write(&script[4]).unwrap_err();
+    assert!(error.to_string().contains("before its run had started"), "{error}");
+    for event in &script {
+        writer.write(event).unwrap();
+    }
+    for (event, why) in [(0, "started twice"), (4, "not under way"), (5, "not under way")] {
+        let error = writer.write(&script[event]).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    assert_eq!(store.record(id(1)).unwrap(), fold(&script), "and change nothing");
+}
+
+#[test]
+fn samples_take_at_most_forty_bytes_each() {
+    const INVOCATIONS: u64 = 20;
+    const SAMPLES: usize = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    let store = Store::open(&path).unwrap();
+    let before = fs::metadata(&path).unwrap().len();
+    let mut script = Script::new(id(3), 5, &[]);
+    for n in 0..INVOCATIONS {
+        script.start(id(100 + n), 0, Role::Workload, work("bandwidth", 4096.0));
+        for b in 0..10 {
+            // A millisecond each, so that starts are as long as they get.
+            let mut samples = batch(n * 10_000_000_000 + b * 1_000_000_000, SAMPLES / 10);
+            for i in 0..samples.len() {
+                samples.start_ns[i] += i as u64 * 1_000_000;
+                samples.elapsed_ns[i] += 900_000 + (i as u64 * 7919) % 90_000;
+                samples.iterations[i] = 1_234;
+                samples.cpu[i] = 63;
+            }
+            script.batch(id(100 + n), samples);
+        }
+    }
+    fill(&store, &script.events);
+    drop(store);
+    let grown = fs::metadata(&path).unwrap().len() - before;
+    let each = grown as f64 / (INVOCATIONS * SAMPLES as u64) as f64;
+    assert!((20.0..=40.0).contains(&each), "{each} bytes a sample");
+}
