@@ -1,6 +1,11 @@
-//! The family `network`.
+//! The family `network`: streams and echoes over loopback.
 
 use plumb_protocol::Workload;
 
+pub mod counted;
+mod echo;
+mod icmp;
+mod tcp;
+
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[];
+pub const ALL: &[&dyn Workload] = &[&tcp::Tcp, &icmp::Icmp];

@@ -1,6 +1,17 @@
-//! The family `storage`.
+//! The family `storage`: blocks of a laid-out file, read and written.
 
 use plumb_protocol::Workload;
 
+mod blocks;
+pub mod declare;
+mod device;
+mod engine;
+mod file;
+mod method;
+mod queue;
+mod random;
+mod sequential;
+mod stamp;
+
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[];
+pub const ALL: &[&dyn Workload] = &[&sequential::Sequential, &random::Random];

@@ -1,0 +1,447 @@
+//! The work of both storage workloads: blocks of a laid-out file, read or written with a steady
+//! number of them under way.
+
+use std::path::Path;
+
+use plumb_model::{Flag, FlagKind, Ready};
+use plumb_protocol::{
+    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, current_cpu, now_ns,
+};
+
+use super::device;
+use super::engine::Operation;
+use super::file::{TestFile, drop_cache, is_in_memory, show};
+use super::method::{Wish, find};
+use super::queue::{Arrived, Queue};
+use super::stamp::{self, SECTOR};
+
+/// Writes come from at least this much random data, so that a compressing filesystem finds no repeat.
+const FRESH_DATA: usize = 1 << 20;
+
+/// Fewer device bytes than this share of the moved bytes means that memory did the work.
+const DEVICE_SHARE: f64 = 0.9;
+
+/// Blocks of a batch that are checked whole, at most: the last ones.
+const RECENT: usize = 8;
+
+/// Deepest queue that the kernel takes.
+const DEEPEST: u64 = 4096;
+
+/// In which order the blocks of the file are visited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// One after the other from a random one on, then from the beginning.
+    Sequential,
+    /// Each one drawn anew.
+    Random,
+}
+
+/// Lays out the file.
+pub fn prepare(start: &Start, name: &str) -> Result<(Ready, Box<dyn Held>), StartError> {
+    let size = start.integer("size") / SECTOR as u64 * SECTOR as u64;
+    if size == 0 {
+        return Err(StartError::Failed(format!("`size` must be at least {SECTOR} bytes")));
+    }
+    let dir = Path::new(&start.dir);
+    let file = TestFile::lay_out(dir, name, size, start.seed)?;
+    let ready = Ready {
+        endpoints: [("file".to_owned(), file.path().display().to_string())].into(),
+        bytes_on_disk: file.bytes_on_disk()?,
+        flags: memory_flag(dir),
+        ..Ready::default()
+    };
+    Ok((ready, Box::new(file)))
+}
+
+fn memory_flag(path: &Path) -> Vec<Flag> {
+    if !is_in_memory(path) {
+        return Vec::new();
+    }
+    vec![Flag::new(
+        FlagKind::Tmpfs,
+        format!("{} lies in memory: no device is used", path.display()),
+    )]
+}
+
+/// Opens the file that `prepare` laid out, in the best way that works.
+pub fn start(start: &Start, order: Order) -> Result<Started, StartError> {
+    let setting = Setting::read(start)?;
+    let path = start.endpoints.get("file").ok_or_else(|| {
+        StartError::Failed("no test file: the fixture was not prepared".to_owned())
+    })?;
+    let path = Path::new(path);
+    let mut offsets = Offsets::new(order, setting.size, setting.block, start.seed);
+    let found = find(path, &setting.wish, offsets.next())?;
+    let cached = !found.direct;
+    let sync = match start.text("sync") {
+        "sample" => setting.is_write(),
+        "none" => false,
+        _ => setting.is_write() && cached,
+    };
+    let mut notes = found.notes;
+    let mut flags = found.flags;
+    flags.extend(memory_flag(path));
+    if cached && !setting.is_write() {
+        drop_cache(found.queue.file());
+        notes.push("the file's cached pages were dropped at the start".to_owned());
+    }
+    if sync {
+        notes.push("every sample ends with fdatasync, inside its time".to_owned());
+    }
+    if cached && setting.is_write() && !sync {
+        let why = "writes end in the page cache: no time is spent waiting for the device";
+        flags.push(Flag::new(FlagKind::Cached, why));
+    }
+    let mut queue = found.queue;
+    fill_buffers(&mut queue, &setting, start.seed);
+    let instance = Blocks::new(queue, &setting, offsets, found.depth, sync, order);
+    if !device::is_counted() {
+        notes.push("the kernel keeps no account of device bytes: caching can't be told".to_owned());
+    }
+    #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
+    let work = match order {
+        Order::Sequential => [("bandwidth".to_owned(), setting.block as f64)].into(),
+        Order::Random => [("rate".to_owned(), 1.0)].into(),
+    };
+    let ready = Ready { work, notes, flags, ..Ready::default() };
+    Ok(Started { instance: Box::new(instance), ready })
+}
+
+struct Setting {
+    size: u64,
+    block: usize,
+    wish: Wish,
+}
+
+impl Setting {
+    fn read(start: &Start) -> Result<Self, StartError> {
+        let (size, block) = (start.integer("size"), start.size("block"));
+        let depth = start.integer("depth");
+        if block == 0 || !block.is_multiple_of(SECTOR) {
+            return Err(StartError::Failed(format!(
+                "`block` must be a multiple of {SECTOR} bytes, not {block}"
+            )));
+        }
+        if size < block as u64 {
+            return Err(StartError::Failed(format!(
+                "`size` ({size} bytes) is less than one block ({block} bytes)"
+            )));
+        }
+        let Some(depth) =
+            u32::try_from(depth).ok().filter(|d| (1..=DEEPEST).contains(&u64::from(*d)))
+        else {
+            return Err(StartError::Failed(format!("`depth` must be 1 to {DEEPEST}, not {depth}")));
+        };
+        let operation = match start.text("operation") {
+            "write" => Operation::Write,
+            _ => Operation::Read,
+        };
+        let under_way = usize::try_from(depth).unwrap_or(usize::MAX);
+        let slots = match operation {
+            Operation::Read => under_way,
+            Operation::Write => under_way.max(FRESH_DATA / block),
+        };
+        let text = |name: &str| start.text(name).to_owned();
+        let wish =
+            Wish { engine: text("engine"), direct: text("direct"), operation, block, depth, slots };
+        Ok(Self { size, block, wish })
+    }
+
+    fn is_write(&self) -> bool {
+        self.wish.operation == Operation::Write
+    }
+}
+
+/// Writes get random data to carry; reads bring their own.
+fn fill_buffers(queue: &mut Queue, setting: &Setting, seed: u64) {
+    if setting.is_write() {
+        let mut random = SplitMix64::new(seed);
+        for slot in 0..queue.slots() {
+            random.fill(queue.block(slot).0);
+        }
+    }
+}
+
+/// Where the next block lies.
+#[derive(Debug)]
+struct Offsets {
+    order: Order,
+    random: SplitMix64,
+    blocks: u64,
+    block: u64,
+    next: u64,
+}
+
+impl Offsets {
+    fn new(order: Order, size: u64, block: usize, seed: u64) -> Self {
+        let block = block as u64;
+        let blocks = size / block;
+        let mut random = SplitMix64::new(seed);
+        let next = random.below(blocks);
+        Self { order, random, blocks, block, next }
+    }
+
+    fn next(&mut self) -> u64 {
+        let offset = self.next * self.block;
+        self.next = match self.order {
+            Order::Sequential if self.next + 1 == self.blocks => 0,
+            Order::Sequential => self.next + 1,
+            Order::Random => self.random.below(self.blocks),
+        };
+        offset
+    }
+}
+
+const SEQUENTIAL_NAMES: &[&str] = &["device_ratio"];
+const RANDOM_NAMES: &[&str] = &["latency_p50", "latency_p99", "latency_max", "device_ratio"];
+
+struct Blocks {
+    queue: Queue,
+    operation: Operation,
+    block: usize,
+    depth: usize,
+    sync: bool,
+    offsets: Offsets,
+    /// Of the last block written; each has its own.
+    generation: u64,
+    /// Of the last block written before the batch.
+    generation_before: u64,
+    /// Blocks that arrived in the batch.
+    arrived: u64,
+    /// The last blocks that arrived, in any order.
+    recent: [Option<Arrived>; RECENT],
+    names: &'static [&'static str],
+    /// Whether each block is timed.
+    timed: bool,
+    /// When the block in each buffer was sent.
+    sent_ns: Vec<u64>,
+    /// Times of all blocks of a batch, in nanoseconds, in the order in which they arrived.
+    latencies: Vec<u64>,
+}
+
+impl Blocks {
+    fn new(
+        queue: Queue,
+        setting: &Setting,
+        offsets: Offsets,
+        depth: u32,
+        sync: bool,
+        order: Order,
+    ) -> Self {
+        let operation = setting.wish.operation;
+        let names = match order {
+            Order::Sequential => SEQUENTIAL_NAMES,
+            Order::Random => RANDOM_NAMES,
+        };
+        // The last name needs the kernel's account.
+        let told = names.len() - usize::from(!device::is_counted());
+        Self {
+            sent_ns: vec![0; queue.slots()],
+            queue,
+            operation,
+            block: setting.block,
+            depth: usize::try_from(depth).unwrap_or(1),
+            sync,
+            offsets,
+            generation: stamp::LAID_OUT,
+            generation_before: stamp::LAID_OUT,
+            arrived: 0,
+            recent: [None; RECENT],
+            names: &names[..told],
+            timed: order == Order::Random,
+            latencies: Vec::new(),
+        }
+    }
+
+    /// Sends blocks until `depth` are under way.
+    fn top_up(&mut self, depth: usize) -> Result<(), Failure> {
+        while self.queue.under_way() < depth {
+            let offset = self.offsets.next();
+            let slot = match self.operation {
+                Operation::Read => self.queue.send(offset, |_| {})?,
+                Operation::Write => {
+                    self.generation += 1;
+                    let generation = self.generation;
+                    self.queue.send(offset, |block| stamp::write(block, offset, generation))?
+                }
+            };
+            if self.timed {
+                self.sent_ns[slot] = now_ns();
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self) -> Result<(), Failure> {
+        let arrived = self.queue.arrive()?;
+        if self.timed && self.latencies.len() < self.latencies.capacity() {
+            self.latencies.push(now_ns() - self.sent_ns[arrived.slot]);
+        }
+        self.note(arrived);
+        let (block, offset) = self.queue.block(arrived.slot);
+        if stamp::ends_match(block, offset) {
+            Ok(())
+        } else {
+            Err(Failure(format!("the block read at offset {offset} is not the one written there")))
+        }
+    }
+
+    /// Room for the times of so many blocks, in memory that was touched before.
+    fn make_room(&mut self, blocks: u64) {
+        if self.timed {
+            self.latencies.clear();
+            self.latencies.resize(usize::try_from(blocks).unwrap_or(0), 1);
+            self.latencies.clear();
+        }
+    }
+
+    fn note(&mut self, arrived: Arrived) {
+        #[expect(clippy::cast_possible_truncation, reason = "only the remainder matters")]
+        let at = self.arrived as usize % RECENT;
+        self.recent[at] = Some(arrived);
+        self.arrived += 1;
+    }
+
+    /// Waits for all that is under way; what comes late belongs to no sample.
+    fn drain(&mut self) -> Result<(), Failure> {
+        while self.queue.under_way() > 0 {
+            let arrived = self.queue.arrive()?;
+            self.note(arrived);
+        }
+        Ok(())
+    }
+
+    fn synced_sample(&mut self, iterations: u64) -> Result<(), Failure> {
+        for left in (1..=iterations).rev() {
+            let depth = usize::try_from(left).map_or(self.depth, |left| left.min(self.depth));
+            self.top_up(depth)?;
+            self.arrive()?;
+        }
+        self.queue
+            .file()
+            .sync_data()
+            .map_err(|error| Failure::io("fdatasync of the test file", &error))
+    }
+
+    /// Takes the samples. With more than one block under way they are consecutive windows of one
+    /// steady flow: the next begins where the last one ended, and the queue is full at every border.
+    fn take(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        let steady = self.depth > 1 && !self.sync;
+        if steady {
+            self.top_up(self.depth)?;
+            self.queue.flush()?;
+        }
+        let mut border = now_ns();
+        for &k in iterations {
+            let start = if steady { border } else { now_ns() };
+            self.run(k)?;
+            border = now_ns();
+            batch.record(start, border - start, k, current_cpu());
+        }
+        self.drain()
+    }
+
+    fn record_values(&mut self, iterations: &[u64], ratio: Option<f64>, batch: &mut Batch) {
+        let mut row = Vec::with_capacity(self.names.len());
+        let mut rest = self.latencies.as_mut_slice();
+        for &k in iterations {
+            row.clear();
+            if self.timed {
+                let k = usize::try_from(k).unwrap_or(usize::MAX).min(rest.len());
+                let (sample, later) = rest.split_at_mut(k);
+                row.extend(percentiles(sample));
+                rest = later;
+            }
+            row.extend(ratio);
+            batch.record_values(&row);
+        }
+    }
+
+    /// Reads back some of what was written last.
+    fn check_written(&mut self, offset: u64) -> Result<(), Failure> {
+        match stamp::read(self.queue.read(offset)?, offset) {
+            Ok((low, high)) if low > self.generation_before && high <= self.generation => Ok(()),
+            Ok(_) => Err(Failure(format!("the write at offset {offset} was lost"))),
+            Err(at) => Err(Failure(format!("offset {at} holds foreign bytes"))),
+        }
+    }
+
+    fn check_read(&mut self, slot: usize) -> Result<(), Failure> {
+        let (block, offset) = self.queue.block(slot);
+        match stamp::read(block, offset) {
+            Ok(_) => Ok(()),
+            Err(at) => Err(Failure(format!("offset {at} was read as foreign bytes"))),
+        }
+    }
+}
+
+impl Instance for Blocks {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        if self.sync {
+            return self.synced_sample(iterations);
+        }
+        for _ in 0..iterations {
+            self.top_up(self.depth)?;
+            self.arrive()?;
+        }
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        self.drain()?;
+        for arrived in self.recent.into_iter().flatten() {
+            match self.operation {
+                Operation::Read => self.check_read(arrived.slot)?,
+                Operation::Write => self.check_written(arrived.offset)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.make_room(iterations.iter().sum());
+        self.arrived = 0;
+        self.recent = [None; RECENT];
+        self.generation_before = self.generation;
+        let before = device::bytes(self.operation);
+        self.take(iterations, batch)?;
+        let device = before.zip(device::bytes(self.operation)).map(|(before, now)| now - before);
+        #[expect(clippy::cast_precision_loss, reason = "bytes of a batch stay far below 2^53")]
+        let ratio = device.map(|device| device as f64 / (self.arrived * self.block as u64) as f64);
+        if let Some(device) = device
+            && ratio.is_some_and(|ratio| ratio < DEVICE_SHARE)
+        {
+            batch.flag(cached(device, self.arrived * self.block as u64, self.operation));
+        }
+        self.record_values(iterations, ratio, batch);
+        Ok(())
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        if self.sync { 50_000_000 } else { 10_000_000 }
+    }
+}
+
+fn cached(device: u64, moved: u64, operation: Operation) -> Flag {
+    let done = match operation {
+        Operation::Read => "read",
+        Operation::Write => "written",
+    };
+    let why = format!("the device moved {} of {} that were {done}", show(device), show(moved));
+    Flag::new(FlagKind::Cached, why)
+}
+
+/// Median, 99th percentile (nearest rank) and maximum, in seconds.
+fn percentiles(latencies: &mut [u64]) -> [f64; 3] {
+    latencies.sort_unstable();
+    let rank = |percent: usize| {
+        let rank = (latencies.len() * percent).div_ceil(100).max(1) - 1;
+        latencies.get(rank).copied().unwrap_or(0)
+    };
+    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+    [50, 99, 100].map(|percent| rank(percent) as f64 * 1e-9)
+}

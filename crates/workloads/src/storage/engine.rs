@@ -1,0 +1,208 @@
+//! How blocks are moved: through io_uring with many under way, or by pread and pwrite one at a time.
+#![expect(
+    unsafe_code,
+    reason = "the kernel reads and fills the buffers behind the compiler's back"
+)]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+
+use io_uring::{IoUring, Probe, opcode, types};
+
+/// What is done to a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// It is read.
+    Read,
+    /// It is written.
+    Write,
+}
+
+/// Buffers of one block each, aligned to a page, at addresses that never change.
+#[derive(Debug)]
+pub struct Pool {
+    base: NonNull<u8>,
+    layout: Layout,
+    block: usize,
+    leaked: bool,
+}
+
+impl Pool {
+    /// Room for `slots` blocks.
+    ///
+    /// # Errors
+    /// When the size is 0 or no size that memory can have.
+    pub fn new(slots: usize, block: usize) -> io::Result<Self> {
+        let size = slots.checked_mul(block).filter(|size| *size > 0);
+        let layout = size.and_then(|size| Layout::from_size_align(size, 4096).ok());
+        let layout = layout.ok_or(io::ErrorKind::InvalidInput)?;
+        // SAFETY: the layout's size is not 0.
+        let base = unsafe { alloc_zeroed(layout) };
+        match NonNull::new(base) {
+            Some(base) => Ok(Self { base, layout, block, leaked: false }),
+            None => handle_alloc_error(layout),
+        }
+    }
+
+    fn address(&self, slot: usize) -> *mut u8 {
+        debug_assert!((slot + 1) * self.block <= self.layout.size());
+        // SAFETY: every slot lies inside the allocation.
+        unsafe { self.base.as_ptr().add(slot * self.block) }
+    }
+
+    /// A slot's block. Only for slots that are not under way, which the exclusive borrow and the
+    /// caller's list of free slots ensure.
+    pub fn block(&mut self, slot: usize) -> &mut [u8] {
+        // SAFETY: inside the allocation, initialised, and borrowed as long as the pool.
+        unsafe { std::slice::from_raw_parts_mut(self.address(slot), self.block) }
+    }
+
+    /// Never gives the memory back: for when the kernel may still write to it.
+    pub fn leak(&mut self) {
+        self.leaked = true;
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if !self.leaked {
+            // SAFETY: allocated with this layout; the owner has waited for what is under way.
+            unsafe { dealloc(self.base.as_ptr(), self.layout) };
+        }
+    }
+}
+
+/// One block on its way.
+#[derive(Debug, Clone, Copy)]
+pub struct Transfer {
+    /// What is done.
+    pub operation: Operation,
+    /// Where in the file.
+    pub offset: u64,
+    /// Which buffer.
+    pub slot: usize,
+}
+
+/// Moves blocks between a file and a pool.
+pub enum Engine {
+    /// Linux's queue pair; many blocks under way.
+    Ring(Box<IoUring>),
+    /// pread and pwrite; one block at a time, moved when it is waited for.
+    Psync(Option<Transfer>),
+}
+
+impl Engine {
+    /// A ring with room for `depth` blocks.
+    ///
+    /// # Errors
+    /// When the kernel has no io_uring, forbids it, or knows no plain reads and writes.
+    pub fn ring(depth: u32) -> io::Result<Self> {
+        let ring = IoUring::builder()
+            .setup_coop_taskrun()
+            .build(depth)
+            .or_else(|_| IoUring::new(depth))?;
+        let mut probe = Probe::new();
+        ring.submitter().register_probe(&mut probe)?;
+        if probe.is_supported(opcode::Read::CODE) && probe.is_supported(opcode::Write::CODE) {
+            Ok(Self::Ring(Box::new(ring)))
+        } else {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    /// The plain calls.
+    #[must_use]
+    pub fn psync() -> Self {
+        Self::Psync(None)
+    }
+
+    /// Sends a block on its way, at the latest with the next [`Engine::wait`].
+    ///
+    /// # Errors
+    /// When more blocks are under way than the engine has room for.
+    pub fn submit(&mut self, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
+        match self {
+            Self::Psync(waiting) => {
+                *waiting = Some(transfer);
+                Ok(())
+            }
+            Self::Ring(ring) => push(ring, file, pool, transfer),
+        }
+    }
+
+    /// Makes sure that everything submitted is under way.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Psync(_) => Ok(()),
+            Self::Ring(ring) => ring.submit().map(|_| ()),
+        }
+    }
+
+    /// Waits for a block: its slot and the number of bytes moved.
+    ///
+    /// # Errors
+    /// When waiting failed; then nobody knows which buffers the kernel still uses.
+    pub fn wait(&mut self, file: &File, pool: &Pool) -> io::Result<(usize, io::Result<usize>)> {
+        match self {
+            Self::Psync(waiting) => {
+                let transfer = waiting.take().ok_or(io::ErrorKind::WouldBlock)?;
+                Ok((transfer.slot, plain(file, pool, transfer)))
+            }
+            Self::Ring(ring) => reap(ring),
+        }
+    }
+}
+
+fn length(pool: &Pool) -> u32 {
+    u32::try_from(pool.block).unwrap_or(u32::MAX)
+}
+
+fn push(ring: &mut IoUring, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
+    let fd = types::Fd(file.as_raw_fd());
+    let address = pool.address(transfer.slot);
+    let entry = match transfer.operation {
+        Operation::Read => {
+            opcode::Read::new(fd, address, length(pool)).offset(transfer.offset).build()
+        }
+        Operation::Write => {
+            opcode::Write::new(fd, address, length(pool)).offset(transfer.offset).build()
+        }
+    };
+    let entry = entry.user_data(transfer.slot as u64);
+    // SAFETY: buffer and descriptor stay valid until the completion is reaped: the owner of file and
+    // pool waits for everything under way before it drops them.
+    unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)
+}
+
+fn reap(ring: &mut IoUring) -> io::Result<(usize, io::Result<usize>)> {
+    loop {
+        if let Some(entry) = ring.completion().next() {
+            let moved = usize::try_from(entry.result())
+                .map_err(|_| io::Error::from_raw_os_error(-entry.result()));
+            return Ok((usize::try_from(entry.user_data()).unwrap_or(usize::MAX), moved));
+        }
+        match ring.submit_and_wait(1) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+    }
+}
+
+fn plain(file: &File, pool: &Pool, transfer: Transfer) -> io::Result<usize> {
+    let (fd, address) = (file.as_raw_fd(), pool.address(transfer.slot));
+    let offset = i64::try_from(transfer.offset).map_err(io::Error::other)?;
+    // SAFETY: the slot is inside the pool, and the call ends before anything else touches it.
+    let moved = unsafe {
+        match transfer.operation {
+            Operation::Read => libc::pread64(fd, address.cast(), pool.block, offset),
+            Operation::Write => libc::pwrite64(fd, address.cast(), pool.block, offset),
+        }
+    };
+    usize::try_from(moved).map_err(|_| io::Error::last_os_error())
+}

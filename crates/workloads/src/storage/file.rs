@@ -1,0 +1,305 @@
+//! The test file: laid out with real data before anything is measured, and what lies under it.
+#![expect(
+    unsafe_code,
+    reason = "statvfs, statfs, statx and posix_fadvise have no safe form in std"
+)]
+
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::mem::zeroed;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use plumb_protocol::{Failure, Held, SplitMix64, StartError};
+
+use super::stamp;
+
+/// Bytes written at a time while a file is laid out.
+const PIECE: usize = 1 << 20;
+
+/// Bytes between two flushes while a file is laid out, so that little of it sits in the page cache.
+const FLUSH_EVERY: u64 = 32 << 20;
+
+/// A file may take this share of the free space: 4 in 5.
+const SHARE: (u64, u64) = (4, 5);
+
+/// A laid-out test file; dropping it removes it.
+#[derive(Debug)]
+pub struct TestFile {
+    path: PathBuf,
+}
+
+impl TestFile {
+    /// Lays a file of `size` bytes out in `dir`: incompressible, stamped, fully written and synced.
+    ///
+    /// # Errors
+    /// Unsupported when it would take more than 80 % of the free space or can't be created or
+    /// finished there; nothing is left then.
+    pub fn lay_out(dir: &Path, name: &str, size: u64, seed: u64) -> Result<Self, StartError> {
+        check_space(dir, size)?;
+        Self::lay_out_with(dir, name, size, seed, &mut |file, piece| file.write_all(piece))
+    }
+
+    fn lay_out_with(
+        dir: &Path,
+        name: &str,
+        size: u64,
+        seed: u64,
+        write: &mut dyn FnMut(&mut File, &[u8]) -> io::Result<()>,
+    ) -> Result<Self, StartError> {
+        static FILES: AtomicU32 = AtomicU32::new(0);
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join(format!("plumb-{name}-{}-{number}.dat", std::process::id()));
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| {
+                StartError::unsupported(
+                    format!("the test file {} can't be created: {error}", path.display()),
+                    "--dir with a folder that you may write to",
+                )
+            })?;
+        let laid_out = Self { path };
+        fill(&mut file, size, seed, write).map_err(|error| laid_out.not_finished(size, &error))?;
+        drop_cache(&file);
+        Ok(laid_out)
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that it takes on the disk, as the filesystem counts them.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn bytes_on_disk(&self) -> Result<u64, Failure> {
+        let metadata = fs::metadata(&self.path)
+            .map_err(|error| Failure::io(format!("size of {}", self.path.display()), &error))?;
+        Ok(metadata.blocks() * 512)
+    }
+
+    fn not_finished(&self, size: u64, error: &io::Error) -> StartError {
+        let free = self.path.parent().and_then(|dir| free_bytes(dir).ok()).unwrap_or(0);
+        let why = format!(
+            "laying out {} of {}: {error}; {} are free beside what was written",
+            self.path.display(),
+            show(size),
+            show(free)
+        );
+        if error.kind() == io::ErrorKind::StorageFull
+            || error.kind() == io::ErrorKind::QuotaExceeded
+        {
+            StartError::unsupported(why, "a smaller size, or --dir on a larger filesystem")
+        } else {
+            StartError::Failed(why)
+        }
+    }
+}
+
+impl Held for TestFile {
+    fn clean(self: Box<Self>) -> Result<(), Failure> {
+        fs::remove_file(&self.path)
+            .map_err(|error| Failure::io(format!("removing {}", self.path.display()), &error))
+    }
+}
+
+impl Drop for TestFile {
+    fn drop(&mut self) {
+        // After `clean` it is gone already; where removing fails for another reason nobody is left
+        // to be told.
+        fs::remove_file(&self.path).ok();
+    }
+}
+
+fn fill(
+    file: &mut File,
+    size: u64,
+    seed: u64,
+    write: &mut dyn FnMut(&mut File, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut random = SplitMix64::new(seed);
+    let mut piece = vec![0; PIECE];
+    let mut offset = 0;
+    while offset < size {
+        let length = usize::try_from(size - offset).map_or(PIECE, |left| left.min(PIECE));
+        random.fill(&mut piece[..length]);
+        stamp::write(&mut piece[..length], offset, stamp::LAID_OUT);
+        write(file, &piece[..length])?;
+        offset += length as u64;
+        if offset.is_multiple_of(FLUSH_EVERY) {
+            file.sync_data()?;
+            drop_cache(file);
+        }
+    }
+    file.sync_all()
+}
+
+fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
+    let free = free_bytes(dir)
+        .map_err(|error| StartError::Failed(format!("free space of {}: {error}", dir.display())))?;
+    if size / SHARE.0 < free / SHARE.1 {
+        return Ok(());
+    }
+    Err(StartError::unsupported(
+        format!(
+            "a test file of {} would take more than 80 % of the {} that are free in {}",
+            show(size),
+            show(free),
+            dir.display()
+        ),
+        "a smaller size, or --dir on a larger filesystem",
+    ))
+}
+
+/// A size for people: whole MiB, or KiB below one.
+#[must_use]
+pub fn show(bytes: u64) -> String {
+    if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Bytes that an ordinary user may still write in this folder's filesystem.
+///
+/// # Errors
+/// Those of statvfs.
+#[expect(clippy::useless_conversion, reason = "the fields are narrower on 32-bit machines")]
+pub fn free_bytes(dir: &Path) -> io::Result<u64> {
+    let path = c_path(dir)?;
+    // SAFETY: statvfs is plain numbers; path and buffer are valid.
+    let stat = unsafe {
+        let mut stat: libc::statvfs = zeroed();
+        checked(libc::statvfs(path.as_ptr(), &raw mut stat))?;
+        stat
+    };
+    Ok(u64::from(stat.f_bavail).saturating_mul(u64::from(stat.f_frsize)))
+}
+
+/// Whether a file or folder lies in memory: tmpfs or ramfs.
+#[must_use]
+#[expect(clippy::useless_conversion, reason = "the field is narrower on 32-bit machines")]
+pub fn is_in_memory(path: &Path) -> bool {
+    const TMPFS: i64 = 0x0102_1994;
+    const RAMFS: i64 = 0x8584_58f6;
+    let Ok(path) = c_path(path) else { return false };
+    // SAFETY: statfs is plain numbers; path and buffer are valid.
+    let (known, kind) = unsafe {
+        let mut stat: libc::statfs = zeroed();
+        let known = libc::statfs(path.as_ptr(), &raw mut stat) == 0;
+        (known, stat.f_type)
+    };
+    known && [TMPFS, RAMFS].iter().any(|magic| i64::from(kind) == *magic)
+}
+
+/// What direct I/O on a file asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DirectRule {
+    /// The kernel does not tell: try.
+    Unknown,
+    /// The file can't do it.
+    Never,
+    /// Offsets and lengths must be multiples of this many bytes.
+    MultiplesOf(u64),
+}
+
+/// What direct I/O on this file asks for (statx `STATX_DIOALIGN`, Linux 6.1).
+#[must_use]
+pub fn direct_rule(path: &Path) -> DirectRule {
+    let Ok(path) = c_path(path) else { return DirectRule::Unknown };
+    // SAFETY: statx is plain numbers; path and buffer are valid.
+    let (known, stat) = unsafe {
+        let mut stat: libc::statx = zeroed();
+        let result =
+            libc::statx(libc::AT_FDCWD, path.as_ptr(), 0, libc::STATX_DIOALIGN, &raw mut stat);
+        (result == 0 && stat.stx_mask & libc::STATX_DIOALIGN != 0, stat)
+    };
+    match (known, stat.stx_dio_offset_align) {
+        (false, _) => DirectRule::Unknown,
+        (true, 0) => DirectRule::Never,
+        (true, multiple) => DirectRule::MultiplesOf(u64::from(multiple)),
+    }
+}
+
+/// Asks the kernel to forget the clean cached pages of a file. A hint: what stays cached shows in the
+/// device's bytes.
+pub fn drop_cache(file: &File) {
+    // SAFETY: takes a valid descriptor and numbers.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHARE, TestFile, free_bytes, is_in_memory};
+    use crate::storage::stamp;
+    use plumb_protocol::{Held, StartError};
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    #[test]
+    fn a_file_is_real_stamped_and_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let size = (1 << 20) + 4096;
+        let file = TestFile::lay_out(dir.path(), "test", size, 7).unwrap();
+        let bytes = fs::read(file.path()).unwrap();
+        assert_eq!(bytes.len() as u64, size);
+        assert_eq!(stamp::read(&bytes, 0), Ok((1, 1)));
+        assert!(file.bytes_on_disk().unwrap() >= size, "not sparse");
+        let path = file.path().to_owned();
+        Box::new(file).clean().unwrap();
+        assert!(!path.exists());
+        drop(TestFile::lay_out(dir.path(), "test", size, 7).unwrap());
+        assert!(!path.exists(), "dropping removes it, too");
+    }
+
+    #[test]
+    fn a_file_that_would_fill_the_disk_is_not_begun() {
+        let dir = tempfile::tempdir().unwrap();
+        let size = free_bytes(dir.path()).unwrap() / SHARE.1 * SHARE.0 + (64 << 20);
+        let Err(StartError::Unsupported { why, .. }) =
+            TestFile::lay_out(dir.path(), "test", size, 7)
+        else {
+            panic!("it was laid out");
+        };
+        assert!(why.contains("80 %") && why.contains("MiB that are free"), "{why}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_disk_that_fills_up_on_the_way_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut pieces = 0;
+        let result = TestFile::lay_out_with(dir.path(), "test", 8 << 20, 7, &mut |file, piece| {
+            pieces += 1;
+            if pieces == 4 {
+                return Err(std::io::Error::from_raw_os_error(libc::ENOSPC));
+            }
+            file.write_all(piece)
+        });
+        let Err(StartError::Unsupported { why, .. }) = result else {
+            panic!("it was laid out");
+        };
+        assert!(why.contains("of 8 MiB") && why.contains("are free"), "{why}");
+        assert!(why.contains(&dir.path().display().to_string()), "{why}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn memory_is_told_from_disks() {
+        assert!(!is_in_memory(Path::new("/proc")));
+        if Path::new("/dev/shm").exists() {
+            assert!(is_in_memory(Path::new("/dev/shm")));
+        }
+    }
+}

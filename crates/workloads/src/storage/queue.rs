@@ -1,0 +1,157 @@
+//! A file, an engine and buffers: blocks go in, blocks come out.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+
+use plumb_protocol::Failure;
+
+use super::engine::{Engine, Operation, Pool, Transfer};
+
+/// Blocks on their way between a file and buffers. Dropping it waits for those under way.
+pub struct Queue {
+    file: File,
+    engine: Engine,
+    pool: Pool,
+    /// Buffers that are not under way, the longest unused first.
+    free: VecDeque<usize>,
+    /// What each buffer last held.
+    offsets: Vec<u64>,
+    under_way: usize,
+    block: usize,
+    operation: Operation,
+}
+
+/// A block that has arrived.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrived {
+    /// Its buffer.
+    pub slot: usize,
+    /// Where it lies in the file.
+    pub offset: u64,
+}
+
+impl Queue {
+    /// A queue with `slots` buffers of `block` bytes.
+    ///
+    /// # Errors
+    /// When there is no such memory.
+    pub fn new(
+        file: File,
+        engine: Engine,
+        operation: Operation,
+        slots: usize,
+        block: usize,
+    ) -> io::Result<Self> {
+        let pool = Pool::new(slots, block)?;
+        let free = (0..slots).collect();
+        Ok(Self {
+            file,
+            engine,
+            pool,
+            free,
+            offsets: vec![0; slots],
+            under_way: 0,
+            block,
+            operation,
+        })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Blocks under way.
+    pub fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// The number of buffers.
+    pub fn slots(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// The block in a buffer that is not under way, and where it lies in the file.
+    pub fn block(&mut self, slot: usize) -> (&mut [u8], u64) {
+        (self.pool.block(slot), self.offsets[slot])
+    }
+
+    /// Sends the block at `offset` on its way in the buffer that was unused longest, after `ready` has
+    /// made it ready; the buffer is returned.
+    ///
+    /// # Errors
+    /// When no buffer is free.
+    pub fn send(&mut self, offset: u64, ready: impl FnOnce(&mut [u8])) -> Result<usize, Failure> {
+        self.transfer(self.operation, offset, ready)
+    }
+
+    fn transfer(
+        &mut self,
+        operation: Operation,
+        offset: u64,
+        ready: impl FnOnce(&mut [u8]),
+    ) -> Result<usize, Failure> {
+        let slot = self.free.pop_front().ok_or_else(|| Failure("no buffer is free".to_owned()))?;
+        ready(self.pool.block(slot));
+        self.offsets[slot] = offset;
+        self.engine
+            .submit(&self.file, &self.pool, Transfer { operation, offset, slot })
+            .map_err(|error| Failure::io("sending a block", &error))?;
+        self.under_way += 1;
+        Ok(slot)
+    }
+
+    /// Makes sure that everything sent is under way.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.engine.flush().map_err(|error| Failure::io("sending blocks", &error))
+    }
+
+    /// Waits for a block.
+    ///
+    /// # Errors
+    /// When it did not arrive whole.
+    pub fn arrive(&mut self) -> Result<Arrived, Failure> {
+        let (slot, moved) = self
+            .engine
+            .wait(&self.file, &self.pool)
+            .map_err(|error| Failure::io("waiting for a block", &error))?;
+        self.under_way -= 1;
+        self.free.push_back(slot);
+        let offset = self.offsets[slot];
+        match moved {
+            Ok(moved) if moved == self.block => Ok(Arrived { slot, offset }),
+            Ok(moved) => Err(Failure(format!(
+                "{moved} of {} bytes were moved at offset {offset}",
+                self.block
+            ))),
+            Err(error) => Err(Failure::io(format!("block at offset {offset}"), &error)),
+        }
+    }
+
+    /// Reads the block at `offset` while nothing is under way; what the buffer held is wiped first, so
+    /// that what is found there was read.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn read(&mut self, offset: u64) -> Result<&[u8], Failure> {
+        self.transfer(Operation::Read, offset, |block| block.fill(0))?;
+        let slot = self.arrive()?.slot;
+        Ok(self.pool.block(slot))
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        while self.under_way > 0 {
+            if self.engine.wait(&self.file, &self.pool).is_err() {
+                self.pool.leak();
+                return;
+            }
+            self.under_way -= 1;
+        }
+    }
+}
