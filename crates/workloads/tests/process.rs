@@ -41,6 +41,10 @@ fn started(id: &str, given: &[(&str, &str)]) -> Result<Started, StartError> {
     workload(id).start(&start_of(id, given))
 }
 
+fn ready(id: &str, given: &[(&str, &str)]) -> Started {
+    started(id, given).unwrap_or_else(|e| panic!("{e:?}"))
+}
+
 fn batch(started: &mut Started, iterations: &[u64]) -> Result<(Samples, Vec<Flag>), Failure> {
     let mut batch = Batch::with_room(iterations.len(), started.instance.value_names());
     started.instance.batch(iterations, &mut batch)?;
@@ -57,12 +61,19 @@ fn quickest(started: &mut Started, k: u64) -> f64 {
 }
 
 fn quickest_of(id: &str, given: &[(&str, &str)], k: u64) -> f64 {
-    quickest(&mut started(id, given).unwrap_or_else(|e| panic!("{e:?}")), k)
+    quickest(&mut ready(id, given), k)
 }
 
-fn about_twice(once: f64, twice: f64, what: &str) {
-    let ratio = twice / once;
-    assert!((1.4..2.9).contains(&ratio), "{what}: twice the work took {ratio:.2} times the time");
+/// Compares `time(2)` with `time(1)`; other work on the machine gets a few chances to pass by.
+fn about_twice(what: &str, mut time: impl FnMut(u64) -> f64) {
+    let mut ratio = 0.0;
+    for _ in 0..5 {
+        ratio = time(2) / time(1);
+        if (1.5..2.7).contains(&ratio) {
+            return;
+        }
+    }
+    panic!("{what}: twice the work took {ratio:.2} times the time");
 }
 
 #[test]
@@ -81,30 +92,39 @@ fn manuals_name_every_parameter_and_metric() {
 fn twice_the_work_takes_twice_the_time() {
     let _turn = alone();
     for mode in ["process", "thread"] {
-        let of = |loops| {
-            let given = [("fds", "5"), ("loops", loops), ("mode", mode), ("transport", "pipe")];
+        about_twice("messaging", |n| {
+            let loops = (400 * n).to_string();
+            let given = [("fds", "5"), ("loops", &loops), ("mode", mode), ("transport", "pipe")];
             quickest_of("scheduler.messaging", &given, 1)
-        };
-        about_twice(of("400"), of("800"), "messaging");
-        for placement in ["same-cpu", "free"] {
-            let given = [("mode", mode), ("placement", placement)];
-            let mut pipe = started("scheduler.pipe", &given).unwrap_or_else(|e| panic!("{e:?}"));
-            about_twice(quickest(&mut pipe, 2000), quickest(&mut pipe, 4000), "pipe");
-        }
+        });
+        let mut pipe = ready("scheduler.pipe", &[("mode", mode)]);
+        about_twice("pipe", |n| quickest(&mut pipe, 2000 * n));
     }
     for method in ["fork", "vfork"] {
-        let mut fork = started("process.fork", &[("method", method), ("resident", "4MiB")])
-            .unwrap_or_else(|e| panic!("{e:?}"));
-        about_twice(quickest(&mut fork, 20), quickest(&mut fork, 40), method);
+        let mut fork = ready("process.fork", &[("method", method), ("resident", "4MiB")]);
+        about_twice(method, |n| quickest(&mut fork, 20 * n));
     }
-    let sleep = |s| quickest_of("process.command", &[("command", s)], 1);
-    about_twice(sleep(r#"["sleep","0.03"]"#), sleep(r#"["sleep","0.06"]"#), "sleep");
+    about_twice("sleep", |n| {
+        let command = format!(r#"["sleep","0.0{}"]"#, 3 * n);
+        quickest_of("process.command", &[("command", &command)], 1)
+    });
+}
+
+#[test]
+fn round_trips_work_wherever_the_tasks_are_placed() {
+    for placement in ["same-cpu", "cross-cpu", "free"] {
+        match started("scheduler.pipe", &[("placement", placement)]) {
+            Ok(mut pipe) => assert_eq!(batch(&mut pipe, &[100, 50]).unwrap().0.len(), 2),
+            Err(StartError::Unsupported { why, .. }) => assert!(why.contains("two CPUs"), "{why}"),
+            Err(StartError::Failed(why)) => panic!("{placement}: {why}"),
+        }
+    }
 }
 
 #[test]
 fn a_run_of_hackbench_is_timed_without_the_making_of_its_tasks() {
     let given = [("groups", "4"), ("fds", "5"), ("loops", "1")];
-    let mut whole = started("scheduler.messaging", &given).unwrap_or_else(|e| panic!("{e:?}"));
+    let mut whole = ready("scheduler.messaging", &given);
     assert!((whole.ready.work["messages"] - 100.0).abs() < 1e-9);
     let before = std::time::Instant::now();
     let (samples, _) = batch(&mut whole, &[2, 1]).unwrap();
@@ -131,7 +151,7 @@ fn forks_of_a_large_parent_cost_more() {
 #[test]
 fn commands_that_fail_are_named_with_how_they_ended() {
     let why = |given: &[(&str, &str)]| {
-        let mut command = started("process.command", given).unwrap_or_else(|e| panic!("{e:?}"));
+        let mut command = ready("process.command", given);
         batch(&mut command, &[1, 1]).err().map(|failure| failure.0)
     };
     assert_eq!(why(&[]), None);
@@ -184,8 +204,7 @@ fn helper_that_measures_memory() {
         return;
     }
     let peak = |command: &str| {
-        let mut command =
-            started("process.command", &[("command", command)]).unwrap_or_else(|e| panic!("{e:?}"));
+        let mut command = ready("process.command", &[("command", command)]);
         let (samples, flags) = batch(&mut command, &[1, 1]).unwrap();
         let peak = samples.values["peak_memory"].iter().copied().fold(0.0, f64::max);
         (peak, flags)
@@ -244,9 +263,11 @@ fn every_language_finds_the_primes() {
             assert!(!sieve.ready.versions.is_empty());
         }
     }
-    let Some((_, mut short)) = prepared("c", "8000000", scratch.path()) else { return };
-    let Some((_, mut long)) = prepared("c", "16000000", scratch.path()) else { return };
-    about_twice(quickest(&mut short, 1), quickest(&mut long, 1), "sieve in C");
+    about_twice("sieve in C", |n| {
+        let limit = (8_000_000 * n).to_string();
+        let sieve = prepared("c", &limit, scratch.path());
+        sieve.map_or(n as f64, |(_, mut sieve)| quickest(&mut sieve, 1))
+    });
 }
 
 #[test]
