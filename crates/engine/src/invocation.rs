@@ -176,7 +176,7 @@ impl Runner<'_> {
             Ok(calibrated) => calibrated,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let take = sampling::take(planned, &self.history.points[point], sample_ns);
+        let take = sampling::take(&self.history.points[point], sample_ns);
         let iterations = take.iterations(k, &mut self.rng);
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
         match session.sample(&iterations, expected_ns) {
@@ -209,40 +209,45 @@ impl Runner<'_> {
     }
 
     /// Where a sample is a process: the first invocation takes one, to learn how long it is, and goes
-    /// on only where it is short.
+    /// on from there.
     fn sample_processes(
         &mut self,
         session: &mut dyn Session,
         point: usize,
         invocation: Id,
     ) -> Result<Result<Sampled, Refusal>, EngineError> {
-        let planned = &self.plan.points[point];
-        let mut all = Samples::default();
+        let mut samples = Samples::default();
         let known_ns = self.history.points[point].sample_ns;
-        let mut take = known_ns.map(|ns| sampling::take(planned, &self.history.points[point], ns));
-        if take.is_none() {
-            match session.sample(&[1], 0) {
-                Ok(reply) => all = self.acknowledge(invocation, reply)?,
-                Err(refusal) => return Ok(Err(refusal)),
-            }
-            let length = all.elapsed_ns.first().copied().unwrap_or(1);
-            take = Some(sampling::take(planned, &self.history.points[point], length));
+        if known_ns.is_none()
+            && let Err(refusal) = self.more_processes(session, invocation, 1, 0, &mut samples)?
+        {
+            return Ok(Err(refusal));
         }
-        let take = take.unwrap_or(Take { discard: 0, keep: 1 });
-        let missing = (take.discard + take.keep).saturating_sub(all.len());
-        if missing > 0 {
-            let expected = known_ns.unwrap_or(0).saturating_mul(missing as u64);
-            match session.sample(&vec![1; missing], expected) {
-                Ok(reply) => {
-                    let more = self.acknowledge(invocation, reply)?;
-                    if let Err(error) = all.append(more) {
-                        return Ok(Err(Refusal::Failed(error.to_string())));
-                    }
-                }
-                Err(refusal) => return Ok(Err(refusal)),
-            }
+        let length_ns = known_ns.or_else(|| samples.elapsed_ns.first().copied()).unwrap_or(1);
+        let take = sampling::take_processes(self.plan, &self.history.points[point], length_ns);
+        let missing = (take.discard + take.keep).saturating_sub(samples.len());
+        let taken = self.more_processes(session, invocation, missing, length_ns, &mut samples)?;
+        Ok(taken.map(|()| Sampled { samples, take }))
+    }
+
+    fn more_processes(
+        &mut self,
+        session: &mut dyn Session,
+        invocation: Id,
+        count: usize,
+        length_ns: u64,
+        samples: &mut Samples,
+    ) -> Result<Result<(), Refusal>, EngineError> {
+        if count == 0 {
+            return Ok(Ok(()));
         }
-        Ok(Ok(Sampled { samples: all, take }))
+        match session.sample(&vec![1; count], length_ns.saturating_mul(count as u64)) {
+            Ok(reply) => {
+                let more = self.acknowledge(invocation, reply)?;
+                Ok(samples.append(more).map_err(|error| Refusal::Failed(error.to_string())))
+            }
+            Err(refusal) => Ok(Err(refusal)),
+        }
     }
 
     /// Hands a batch to the listeners; when they return, it is stored.

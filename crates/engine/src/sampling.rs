@@ -3,7 +3,7 @@
 //! METHOD §1.1 (length of a sample), §1.2 (warm-up) and §1.11 (samples a process), with the pilot of its
 //! "settled after review": three processes of 40 samples, or of 5 where a sample lasts over 50 ms.
 
-use plumb_model::{ClockSource, PlannedPoint, SampleIs, Samples};
+use plumb_model::{ClockSource, Goal, Plan, PlannedPoint, SampleIs, Samples};
 use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::components::{components, samples_per_process};
 use plumb_stats::rng::Rng;
@@ -68,12 +68,24 @@ impl Take {
     }
 }
 
+/// How many fresh processes the next worker starts, when one lasts `sample_ns`. Where commands are
+/// compared, a worker starts one at a time, so that each round is a pair; and never more than are
+/// still wanted.
+pub fn take_processes(plan: &Plan, known: &PointHistory, sample_ns: u64) -> Take {
+    let batch = count((PROCESS_BATCH_NS / sample_ns.max(1)).clamp(1, PROCESS_BATCH));
+    let batch = if plan.against_first { 1 } else { batch };
+    let wanted = match plan.goal {
+        Goal::Fixed { min_invocations, min_time_ns: 0, .. } => {
+            min_invocations.saturating_sub(known.processes.len()).max(1)
+        }
+        Goal::Fixed { .. } | Goal::Precision { .. } => usize::MAX,
+    };
+    Take { discard: usize::from(sample_ns < SHORT_PROCESS_NS), keep: batch.min(wanted) }
+}
+
 /// How many samples the next invocation takes, when a sample lasts `sample_ns`.
-pub fn take(planned: &PlannedPoint, known: &PointHistory, sample_ns: u64) -> Take {
+pub fn take(known: &PointHistory, sample_ns: u64) -> Take {
     let sample_ns = sample_ns.max(1);
-    if planned.description.sample_is == SampleIs::Process {
-        return take_processes(sample_ns);
-    }
     let floor = count(DISCARD_NS.div_ceil(sample_ns)).max(1);
     match settled_discard(known) {
         Some(discard) => {
@@ -84,18 +96,13 @@ pub fn take(planned: &PlannedPoint, known: &PointHistory, sample_ns: u64) -> Tak
     }
 }
 
-fn take_processes(sample_ns: u64) -> Take {
-    let keep = count((PROCESS_BATCH_NS / sample_ns).clamp(1, PROCESS_BATCH));
-    Take { discard: usize::from(sample_ns < SHORT_PROCESS_NS), keep }
-}
-
 /// The discard on which the pilot agreed.
 fn settled_discard(known: &PointHistory) -> Option<usize> {
     fixed_discard(known.steady_starts.get(..PILOT)?)
 }
 
 /// Samples a process that spend time best, from the pilot's variances and costs.
-fn samples_after_pilot(known: &PointHistory, sample_ns: u64) -> usize {
+pub fn samples_after_pilot(known: &PointHistory, sample_ns: u64) -> usize {
     let fewest = if sample_ns > LONG_SAMPLE_NS { FEWEST_LONG_SAMPLES } else { PILOT_LONG_SAMPLES };
     let most = count(MOST_SAMPLING_NS / sample_ns).max(fewest);
     let logs: Vec<Vec<f64>> = known

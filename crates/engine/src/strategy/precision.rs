@@ -8,11 +8,22 @@ use plumb_stats::precision::{
     FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_quantile, looks,
 };
 
+use plumb_stats::components::components;
+use plumb_stats::describe::variance;
+use plumb_stats::distribution::two_sided_z;
+
 use super::{Round, Strategy, close, common_stop, decision};
-use crate::{History, PointHistory};
+use crate::{History, PointHistory, sampling};
 
 /// Processes before the first prediction of the time left.
 const FIRST_PREDICTION: usize = 3;
+
+/// Variance of a median over that of a mean, for normal noise: pi / 2.
+const MEDIAN_COST: f64 = std::f64::consts::FRAC_PI_2;
+
+/// The larger side of an interval counts, and with few processes it is wider than its normal limit: as
+/// simulated in the tests of the event stream.
+const LARGER_SIDE: f64 = 1.5;
 
 /// Stops a point when the relative half-width of the median's interval is small enough.
 #[derive(Debug, Clone)]
@@ -76,18 +87,14 @@ impl Precision {
         state.next_look = looks(state.first_look).find(|look| *look > have).unwrap_or(usize::MAX);
     }
 
-    /// Time that the point will need still, if its noise stays as it is: the half-width falls with the
-    /// root of the number of processes.
+    /// Time that the point will need still, if its noise stays as it is.
     fn remaining_ns(&self, point: usize, known: &PointHistory) -> Option<u64> {
         let have = known.processes.len();
-        let rough = rough_half_width(known)?;
+        let needed = processes_needed(known, self.relative)?;
+        let state = &self.points[point];
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
-        let needed = (rough / self.relative).powi(2) * have as f64;
-        let stop = looks(self.points[point].first_look).take(200).find(|look| {
-            #[expect(clippy::cast_precision_loss, reason = "small counts")]
-            let enough = *look as f64 >= needed;
-            enough && *look >= self.points[point].next_look
-        })?;
+        let enough = |look: &usize| *look as f64 >= needed && *look >= state.next_look;
+        let stop = looks(state.first_look).take(200).find(enough)?;
         let each_ns = known.spent_ns / u64::try_from(have).ok()?.max(1);
         Some(each_ns * u64::try_from(stop.saturating_sub(have)).ok()?)
     }
@@ -125,17 +132,24 @@ fn look(known: &PointHistory) -> Option<Look> {
     })
 }
 
-/// The half-width that the processes' medians suggest, also with too few of them for an interval.
-fn rough_half_width(known: &PointHistory) -> Option<f64> {
-    if let Some(width) = look(known).and_then(|look| look.relative_half_width()) {
-        return Some(width);
-    }
-    let medians: Vec<f64> =
-        known.processes.iter().filter_map(|p| plumb_stats::describe::median(p)).collect();
-    let center = plumb_stats::describe::median(&medians)?;
-    let spread = plumb_stats::describe::variance(&medians)?.sqrt();
-    #[expect(clippy::cast_precision_loss, reason = "small counts")]
-    let n = medians.len() as f64;
-    // 2.7: the normal quantile of the look's level, 2.17, and the median's 1.25 over a mean's.
-    Some(2.7 * spread / n.sqrt() / center.abs())
+/// Processes that the wanted half-width takes, from the variances within and between processes. The
+/// interval itself is no good for a prediction: with few processes its ends are single extreme values.
+fn processes_needed(known: &PointHistory, relative: f64) -> Option<f64> {
+    let logs: Vec<Vec<f64>> = known.processes.iter().map(|p| logs(p)).collect();
+    let clusters: Vec<&[f64]> = logs.iter().map(Vec::as_slice).collect();
+    let variance = match components(&clusters) {
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        Ok(found) => {
+            let samples = sampling::samples_after_pilot(known, known.sample_ns?.max(1)) as f64;
+            found.between + MEDIAN_COST * found.within / samples
+        }
+        // A process a sample: there is nothing within.
+        Err(_) => MEDIAN_COST * variance(&logs.concat())?,
+    };
+    let quantile = two_sided_z(PER_LOOK_LEVEL) / relative;
+    Some(LARGER_SIDE * quantile * quantile * variance)
+}
+
+fn logs(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|value| value.abs().ln()).collect()
 }

@@ -1,0 +1,220 @@
+//! The engine's event stream, with a fake clock and simulated workloads.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod fake;
+
+use std::collections::BTreeMap;
+
+use fake::{Fake, Kind, plan, precision};
+use plumb_model::{Event, Goal, Outcome, Role, SampleIs};
+
+fn stop_reasons(fake: &Fake) -> BTreeMap<usize, String> {
+    let decisions = fake.events().filter_map(|event| match event {
+        Event::Decided(decision) => decision.stop.clone().map(|stop| (decision.point, stop)),
+        _ => None,
+    });
+    decisions.collect()
+}
+
+fn rounds(fake: &Fake) -> Vec<Vec<usize>> {
+    let mut rounds: Vec<Vec<usize>> = Vec::new();
+    for event in fake.events() {
+        match event {
+            Event::RoundStarted { .. } => rounds.push(Vec::new()),
+            Event::InvocationStarted { point, role: Role::Workload, .. } => {
+                rounds.last_mut().unwrap().push(*point);
+            }
+            _ => {}
+        }
+    }
+    rounds
+}
+
+#[test]
+fn a_point_stops_at_a_preset_look_when_its_interval_is_tight_enough() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.02 }]);
+    fake.run(&plan(1, precision(0.01))).unwrap();
+    assert_eq!(stop_reasons(&fake)[&0], "precision");
+    let last = fake.last_decision(0);
+    assert!([10, 13, 16, 20, 25, 31, 39].contains(&last.invocations), "{last:?}");
+    assert!(last.look.unwrap().relative_half_width().unwrap() <= 0.01);
+    assert!(matches!(fake.events().last(), Some(Event::RunEnded { .. })));
+}
+
+#[test]
+fn every_round_takes_every_open_point_once_in_an_order_of_its_own() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 6]);
+    fake.run(&plan(6, precision(0.005))).unwrap();
+    let rounds = rounds(&fake);
+    for round in rounds.iter().take(10) {
+        let mut sorted = round.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
+    }
+    assert!(rounds.windows(2).any(|pair| pair[0] != pair[1]));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let run = || {
+        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.02 }; 3]);
+        fake.run(&plan(3, precision(0.02))).unwrap();
+        (rounds(&fake), fake.asked.clone())
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn k_is_varied_by_a_tenth_and_kept_for_all_invocations() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    fake.run(&plan(1, precision(0.02))).unwrap();
+    let all: Vec<u64> = fake.asked.iter().flatten().copied().collect();
+    let (least, most) = (*all.iter().min().unwrap(), *all.iter().max().unwrap());
+    assert!(least >= 900 && most <= 1100 && most - least > 100, "{least} {most}");
+}
+
+#[test]
+fn the_budget_ends_a_run_with_what_it_reached() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.5 }, Kind::Steady { noise: 0.001 }]);
+    let mut plan = plan(2, precision(0.001));
+    plan.budget_ns = Some(8_000_000_000);
+    let ended = fake.run(&plan).unwrap();
+    assert_eq!(stop_reasons(&fake)[&0], "budget");
+    assert!(fake.now_ns() < 9_000_000_000, "{}", fake.now_ns());
+    assert_eq!((ended.measured, ended.interrupted), (2, false));
+}
+
+#[test]
+fn fixed_is_at_least_so_often_and_so_long_and_at_most_so_long() {
+    let goal = |min_invocations, min_s: u64, max_s: u64| Goal::Fixed {
+        min_invocations,
+        min_time_ns: min_s * 1_000_000_000,
+        max_time_ns: max_s * 1_000_000_000,
+    };
+    let invocations = |goal| {
+        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.1 }]);
+        fake.run(&plan(1, goal)).unwrap();
+        (fake.last_decision(0).invocations, stop_reasons(&fake)[&0].clone())
+    };
+    assert_eq!(invocations(goal(5, 0, 1000)), (5, "fixed".into()));
+    let (long, why) = invocations(goal(2, 10, 1000));
+    assert!(long > 20 && why == "fixed", "{long}");
+    let (short, why) = invocations(goal(1000, 0, 2));
+    assert!(short < 15 && why == "max-time", "{short}");
+}
+
+#[test]
+fn a_failing_workload_is_given_up_after_three_times_and_the_rest_goes_on() {
+    let mut fake = Fake::new(vec![Kind::Fails, Kind::Steady { noise: 0.01 }]);
+    let ended = fake.run(&plan(2, precision(0.02))).unwrap();
+    assert_eq!(stop_reasons(&fake)[&0], "failed");
+    assert_eq!(stop_reasons(&fake)[&1], "precision");
+    let failures = fake.events().filter(|event| {
+        matches!(event, Event::InvocationEnded { end, .. } if matches!(end.outcome, Outcome::Failed(_)))
+    });
+    assert_eq!(failures.count(), 3);
+    assert_eq!((ended.failed, ended.measured), (1, 1));
+}
+
+#[test]
+fn what_is_unsupported_says_why_once_and_is_not_tried_again() {
+    let mut fake = Fake::new(vec![Kind::Unsupported, Kind::Steady { noise: 0.01 }]);
+    let ended = fake.run(&plan(2, precision(0.02))).unwrap();
+    let missing: Vec<_> = fake
+        .events()
+        .filter_map(|event| match event {
+            Event::Unsupported(missing) => Some((missing.point, missing.fix.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(missing, [(0, "buy one".to_owned())]);
+    assert_eq!(ended.unsupported, 1);
+}
+
+#[test]
+fn a_listener_that_fails_ends_the_run_at_once() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    fake.sink_fails_after = Some(6);
+    let error = fake.run(&plan(1, precision(0.01))).unwrap_err();
+    assert_eq!(error.to_string(), "the store is full");
+    assert_eq!(fake.events().count(), 6);
+}
+
+#[test]
+fn an_interrupted_run_has_no_end_and_is_completed_from_its_record() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.02 }; 2]);
+    fake.interrupt_at_ns = Some(2_000_000_000);
+    let plan = plan(2, precision(0.01));
+    let ended = fake.run(&plan).unwrap();
+    assert!(ended.interrupted);
+    assert!(!fake.events().any(|event| matches!(event, Event::RunEnded { .. })));
+    let record = fake.record(&plan);
+    let before = record.invocations.len();
+    assert!(before >= 4, "{before}");
+
+    let mut again = Fake::new(vec![Kind::Steady { noise: 0.02 }; 2]);
+    again.resume(&plan, &record).unwrap();
+    assert_eq!(stop_reasons(&again).len(), 2);
+    let segment = again.events().find_map(|event| match event {
+        Event::SegmentStarted { segment, .. } => Some(*segment),
+        _ => None,
+    });
+    assert_eq!(segment, Some(1));
+    assert!(!again.events().any(|event| matches!(event, Event::RunStarted { .. })));
+    let last = again.last_decision(0).invocations;
+    assert!(last > again.asked.len() / 2, "earlier invocations count: {last}");
+}
+
+#[test]
+fn warm_up_is_found_by_the_pilot_and_discarded_afterwards() {
+    let mut fake = Fake::new(vec![Kind::WarmsUp { samples: 120 }]);
+    fake.run(&plan(1, precision(0.02))).unwrap();
+    let starts: Vec<usize> = fake
+        .events()
+        .filter_map(|event| match event {
+            Event::InvocationEnded { end, .. } => Some(end.steady_start),
+            _ => None,
+        })
+        .collect();
+    assert!(starts.iter().all(|start| (115..=170).contains(start)), "{starts:?}");
+    assert!(
+        starts[3..].windows(2).all(|pair| pair[0] == pair[1]),
+        "fixed after the pilot: {starts:?}"
+    );
+}
+
+#[test]
+fn where_a_sample_is_a_process_exactly_as_many_count_as_were_asked() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.05 }]);
+    let mut plan =
+        plan(1, Goal::Fixed { min_invocations: 7, min_time_ns: 0, max_time_ns: u64::MAX });
+    plan.points[0].description.sample_is = SampleIs::Process;
+    fake.run(&plan).unwrap();
+    let last = fake.last_decision(0);
+    assert_eq!(last.samples, 7);
+    let asked: Vec<u64> = fake.asked.iter().flatten().copied().collect();
+    assert!(asked.iter().all(|k| *k == 1));
+}
+
+#[test]
+fn the_time_of_a_point_is_predicted_within_a_factor_of_two_for_most() {
+    let noises = (0..40).map(|i| 0.05 + 0.005 * f64::from(i));
+    let mut fake = Fake::new(noises.map(|noise| Kind::Steady { noise }).collect());
+    fake.run(&plan(40, precision(0.01))).unwrap();
+    let mut good = 0;
+    for point in 0..40 {
+        let decisions = fake.decisions(point);
+        let prediction = decisions.iter().find(|d| d.invocations >= 3 && d.remaining_ns.is_some());
+        let Some(prediction) = prediction else {
+            good += 1;
+            continue;
+        };
+        let each = fake.spent_each_ns();
+        let predicted =
+            prediction.remaining_ns.unwrap() as f64 + prediction.invocations as f64 * each;
+        let ratio = predicted / (decisions.last().unwrap().invocations as f64 * each);
+        good += usize::from((0.5..=2.0).contains(&ratio));
+    }
+    assert!(good >= 32, "{good} of 40");
+}

@@ -1,0 +1,343 @@
+//! A fake clock, simulated workloads and a listener that keeps everything.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use plumb_engine::{
+    Clock, Ended, EngineError, Identity, Launcher, Order, Refusal, Session, Stopped, run,
+};
+use plumb_host::Moment;
+use plumb_model::{
+    Better, Decision, Description, Environment, Event, EventSink, Goal, InvocationRecord, Machine,
+    Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Program, Ready, Role, RunRecord,
+    RunStatus, SampleIs, Samples, Segment, SinkError, Stamped, Target, Usage,
+};
+use plumb_protocol::SampleReply;
+use plumb_stats::rng::Rng;
+
+/// How a simulated workload behaves. One iteration takes about a microsecond.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// Normal noise around one level.
+    Steady { noise: f64 },
+    /// Half as fast for so many samples.
+    WarmsUp { samples: usize },
+    /// Fails while sampling.
+    Fails,
+    /// Can't run here.
+    Unsupported,
+}
+
+/// Everything that a test needs.
+pub struct Fake {
+    kinds: Vec<Kind>,
+    clock: FakeClock,
+    rng: Rng,
+    seen: Vec<Stamped>,
+    /// Iterations of every batch, in order.
+    pub asked: Vec<Vec<u64>>,
+    /// After so many events the listener fails.
+    pub sink_fails_after: Option<usize>,
+    /// When the user presses Ctrl-C.
+    pub interrupt_at_ns: Option<u64>,
+}
+
+#[derive(Clone, Default)]
+struct FakeClock(Rc<Cell<u64>>);
+
+impl FakeClock {
+    fn pass(&self, ns: u64) {
+        self.0.set(self.0.get() + ns);
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Moment {
+        Moment { monotonic_ns: self.0.get(), unix_ns: i64::try_from(self.0.get()).unwrap() }
+    }
+}
+
+struct Sink<'s> {
+    seen: &'s mut Vec<Stamped>,
+    fails_after: Option<usize>,
+}
+
+impl EventSink for Sink<'_> {
+    fn take(&mut self, event: &Stamped) -> Result<(), SinkError> {
+        if self.fails_after.is_some_and(|after| self.seen.len() >= after) {
+            return Err(SinkError("the store is full".into()));
+        }
+        self.seen.push(event.clone());
+        Ok(())
+    }
+}
+
+struct FakeLauncher<'f> {
+    kinds: &'f [Kind],
+    clock: FakeClock,
+    rng: &'f mut Rng,
+    asked: &'f mut Vec<Vec<u64>>,
+}
+
+struct FakeSession<'s> {
+    kind: Kind,
+    clock: FakeClock,
+    rng: &'s mut Rng,
+    asked: &'s mut Vec<Vec<u64>>,
+}
+
+/// Spawn and set-up of a simulated process, in nanoseconds.
+const SPAWN_NS: u64 = 5_000_000;
+
+impl Launcher for FakeLauncher<'_> {
+    fn prepare(&mut self, _: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal> {
+        Ok(None)
+    }
+
+    fn start(&mut self, order: Order<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
+        self.clock.pass(SPAWN_NS);
+        let index: usize =
+            order.planned.point.workload.trim_start_matches("fake.w").parse().unwrap();
+        let kind = self.kinds[index];
+        if matches!(kind, Kind::Unsupported) {
+            return Err(Refusal::Unsupported {
+                why: "no such device".into(),
+                fix: "buy one".into(),
+            });
+        }
+        let session =
+            FakeSession { kind, clock: self.clock.clone(), rng: self.rng, asked: self.asked };
+        Ok((Box::new(session), Ready::default()))
+    }
+
+    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal> {
+        Ok(Vec::new())
+    }
+
+    fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal> {
+        Ok(Vec::new())
+    }
+
+    fn finish(&mut self) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+impl Session for FakeSession<'_> {
+    fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal> {
+        self.clock.pass(target_ns);
+        Ok((target_ns / 1000, target_ns))
+    }
+
+    fn sample(&mut self, iterations: &[u64], _: u64) -> Result<SampleReply, Refusal> {
+        self.asked.push(iterations.to_vec());
+        if matches!(self.kind, Kind::Fails) {
+            return Err(Refusal::Failed("a wrong result".into()));
+        }
+        let mut samples = Samples::default();
+        for (i, &k) in iterations.iter().enumerate() {
+            let (noise, slow) = match self.kind {
+                Kind::Steady { noise } => (noise, 1.0),
+                Kind::WarmsUp { samples } => (0.01, if i < samples { 2.0 } else { 1.0 }),
+                Kind::Fails | Kind::Unsupported => unreachable!(),
+            };
+            let factor = (noise * self.rng.normal()).exp() * slow;
+            let elapsed = (k as f64 * 1000.0 * factor) as u64;
+            samples.start_ns.push(self.clock.now().monotonic_ns);
+            samples.elapsed_ns.push(elapsed.max(1));
+            samples.iterations.push(k);
+            samples.cpu.push(0);
+            self.clock.pass(elapsed);
+        }
+        Ok(SampleReply { samples, usage: Usage::default(), flags: Vec::new() })
+    }
+
+    fn stop(self: Box<Self>) -> Result<Stopped, Refusal> {
+        Ok(Stopped::default())
+    }
+}
+
+impl Fake {
+    pub fn new(kinds: Vec<Kind>) -> Self {
+        Self {
+            kinds,
+            clock: FakeClock::default(),
+            rng: Rng::new(7),
+            seen: Vec::new(),
+            asked: Vec::new(),
+            sink_fails_after: None,
+            interrupt_at_ns: None,
+        }
+    }
+
+    pub fn run(&mut self, plan: &Plan) -> Result<Ended, EngineError> {
+        self.carry_out(plan, None)
+    }
+
+    pub fn resume(&mut self, plan: &Plan, before: &RunRecord) -> Result<Ended, EngineError> {
+        self.carry_out(plan, Some(before))
+    }
+
+    fn carry_out(&mut self, plan: &Plan, before: Option<&RunRecord>) -> Result<Ended, EngineError> {
+        let clock = self.clock.clone();
+        let (watched, at) = (clock.clone(), self.interrupt_at_ns);
+        let mut launcher = FakeLauncher {
+            kinds: &self.kinds,
+            clock: clock.clone(),
+            rng: &mut self.rng,
+            asked: &mut self.asked,
+        };
+        let mut sink = Sink { seen: &mut self.seen, fails_after: self.sink_fails_after };
+        let interrupted = move || at.is_some_and(|at| watched.0.get() >= at);
+        run(plan, before, &identity(), &clock, &mut launcher, &mut sink, &interrupted)
+    }
+
+    pub fn events(&self) -> impl Iterator<Item = &Event> {
+        self.seen.iter().map(|stamped| &stamped.event)
+    }
+
+    pub fn now_ns(&self) -> u64 {
+        self.clock.0.get()
+    }
+
+    pub fn decisions(&self, point: usize) -> Vec<Decision> {
+        let all = self.events().filter_map(|event| match event {
+            Event::Decided(decision) if decision.point == point => Some((**decision).clone()),
+            _ => None,
+        });
+        all.collect()
+    }
+
+    pub fn last_decision(&self, point: usize) -> Decision {
+        self.decisions(point).pop().unwrap()
+    }
+
+    /// Mean time of an invocation, in nanoseconds.
+    pub fn spent_each_ns(&self) -> f64 {
+        let batches: Vec<u64> =
+            self.asked.iter().map(|batch| batch.iter().sum::<u64>() * 1000).collect();
+        batches.iter().sum::<u64>() as f64 / batches.len() as f64 + SPAWN_NS as f64
+    }
+
+    /// What a store would give back.
+    pub fn record(&self, plan: &Plan) -> RunRecord {
+        let mut invocations: Vec<InvocationRecord> = Vec::new();
+        for event in self.events() {
+            match event {
+                Event::InvocationStarted { invocation, point, round, ready, .. } => {
+                    invocations.push(InvocationRecord {
+                        invocation: *invocation,
+                        point: *point,
+                        role: Role::Workload,
+                        round: *round,
+                        position: 0,
+                        segment: 0,
+                        target: 0,
+                        seed: 0,
+                        ready: (**ready).clone(),
+                        samples: Samples::default(),
+                        usage: Vec::new(),
+                        flags: Vec::new(),
+                        end: None,
+                    });
+                }
+                Event::Batch { samples, .. } => {
+                    let last = invocations.last_mut().unwrap();
+                    last.samples.append((**samples).clone()).unwrap();
+                }
+                Event::InvocationEnded { end, .. } => {
+                    invocations.last_mut().unwrap().end = Some((**end).clone());
+                }
+                _ => {}
+            }
+        }
+        RunRecord {
+            run: identity().run,
+            started_unix_ns: 0,
+            ended_unix_ns: None,
+            status: RunStatus::Interrupted,
+            plumb: "0".into(),
+            command: Vec::new(),
+            plan: plan.clone(),
+            segments: vec![Segment {
+                segment: 0,
+                started_unix_ns: 0,
+                monotonic_ns: 0,
+                owner: identity().owner,
+            }],
+            targets: Vec::new(),
+            invocations,
+            decisions: Vec::new(),
+            unsupported: Vec::new(),
+            fixtures: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+}
+
+fn identity() -> Identity {
+    let facts = BTreeMap::new;
+    Identity {
+        run: plumb_model::Id::nil(),
+        plumb: "0".into(),
+        command: Vec::new(),
+        owner: Owner { pid: 1, start_ticks: 1, boot_id: "b".into() },
+        target: Target {
+            name: "local".into(),
+            machine: Machine { fingerprint: "fp1:0".into(), facts: facts() },
+            environment: Environment { fingerprint: "env1:0".into(), facts: facts() },
+        },
+    }
+}
+
+pub fn precision(relative: f64) -> Goal {
+    Goal::Precision { relative }
+}
+
+/// A plan of so many simulated points.
+pub fn plan(points: usize, goal: Goal) -> Plan {
+    Plan {
+        suite: None,
+        points: (0..points).map(planned).collect(),
+        companions: Vec::new(),
+        goal,
+        budget_ns: None,
+        seed: 11,
+        dir: "/nowhere".into(),
+        labels: BTreeMap::new(),
+        against_first: false,
+    }
+}
+
+fn planned(index: usize) -> PlannedPoint {
+    let description = Description {
+        id: format!("fake.w{index}"),
+        version: 1,
+        summary: String::new(),
+        roles: vec![Role::Workload],
+        parameters: Vec::new(),
+        metrics: vec![Metric {
+            name: "time".into(),
+            unit: "s".into(),
+            better: Better::Lower,
+            kind: plumb_model::Kind::Value,
+            source: MetricSource::Time,
+            summary: String::new(),
+        }],
+        requirements: Vec::new(),
+        fixture: None,
+        sample_is: SampleIs::Iteration,
+        concurrent: false,
+        timeout_s: None,
+    };
+    PlannedPoint {
+        point: Point::new(&description, &BTreeMap::new(), 2).unwrap(),
+        description,
+        program: Program { argv: vec!["nothing".into()] },
+        sample_ns: None,
+        title: None,
+        capped: None,
+    }
+}
