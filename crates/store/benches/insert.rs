@@ -2,16 +2,17 @@
 //! `PLUMB_BENCH_DIR` names the folder of the store; without it, /dev/shm.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its result")]
-#![allow(clippy::unwrap_used, reason = "a benchmark has nobody to tell")]
+#![expect(clippy::unwrap_used, reason = "a benchmark has nobody to tell")]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
+#[path = "../tests/store/events.rs"]
+#[expect(dead_code, reason = "the tests use the rest")]
+mod events;
 
 use std::path::Path;
 use std::time::Instant;
 
-use common::{Script, batch, done, id, work};
-use plumb_model::{Event, EventSink, Ready, Role, Samples, Stamped};
+use events::{Script, batch, done, id, work};
+use plumb_model::{Event, EventSink, Ready, RecordSource as _, Role, Samples, Stamped};
 use plumb_store::{Backend, Store};
 
 const INVOCATIONS: u64 = 20;
@@ -64,12 +65,25 @@ fn report(folder: &str, what: &str, of: &(Role, Ready), samples: impl Fn(u64) ->
         seconds += take(&mut writer, &script.events);
     }
     drop(writer);
+    let start = Instant::now();
+    store.record(id(1)).unwrap();
+    let read = start.elapsed().as_secs_f64();
+    let here = Store::open(folder.path().join("here.db")).unwrap();
+    let start = Instant::now();
+    here.merge(&path).unwrap();
+    let merged = start.elapsed().as_secs_f64();
     drop(store);
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     let total = (INVOCATIONS * BATCHES * SAMPLES as u64) as f64;
     #[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
     let bytes = (size(&path) - before) as f64;
-    println!("{what}: {:.0} samples/s, {:.1} bytes/sample", total / seconds, bytes / total);
+    println!(
+        "{what}: {:.0} samples/s stored, {:.0} read, {:.0} imported; {:.1} bytes/sample",
+        total / seconds,
+        total / read,
+        total / merged,
+        bytes / total
+    );
 }
 
 fn take(writer: &mut impl EventSink, events: &[Stamped]) -> f64 {

@@ -113,3 +113,90 @@ fn distance(a: &str, b: &str) -> usize {
     }
     row[b.len()]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use plumb_model::{Id, RunStatus};
+
+    use super::{distance, resolve, short};
+    use crate::{ErrorKind, RunSummary};
+
+    fn run(id: &str, label: Option<(&str, &str)>) -> RunSummary {
+        RunSummary {
+            run: Id::parse_str(id).unwrap(),
+            started_unix_ns: 0,
+            ended_unix_ns: None,
+            status: RunStatus::Complete,
+            suite: None,
+            command: Vec::new(),
+            labels: label
+                .map(|(k, v)| (k.to_owned(), v.to_owned()))
+                .into_iter()
+                .collect::<BTreeMap<_, _>>(),
+            points: 0,
+            samples: 0,
+        }
+    }
+
+    /// The first two began in the same millisecond.
+    fn runs() -> Vec<RunSummary> {
+        vec![
+            run("01930000-0000-7000-8000-000000000001", Some(("host", "a"))),
+            run("01930000-0000-7000-9000-000000000002", Some(("host", "a"))),
+            run("0193ffff-0000-7000-8000-000000000003", Some(("host", "b"))),
+        ]
+    }
+
+    #[test]
+    fn runs_are_found_by_every_name_that_people_use() {
+        let runs = runs();
+        for (name, index) in [
+            ("last", 2),
+            ("last~0", 2),
+            ("last~2", 0),
+            ("host=a", 1),
+            ("host=b", 2),
+            ("0193ff", 2),
+            ("0193FFFF-0000", 2),
+            ("01930000-0000-7000-9", 1),
+            ("01930000000070008000000000000001", 0),
+        ] {
+            assert_eq!(resolve(&runs, name).unwrap(), runs[index].run, "{name}");
+        }
+        assert_eq!(resolve(&runs, &short(runs[2].run)).unwrap(), runs[2].run);
+    }
+
+    #[test]
+    fn names_that_are_wrong_are_answered_with_one_that_is_right() {
+        let runs = runs();
+        for (name, answer) in [
+            ("last~3", "no run `last~3`; the nearest is `last~2`"),
+            ("last~x", "no run `last~x`; the nearest is `last~1`"),
+            ("lsat", "no run `lsat`; the nearest is `last`"),
+            ("hots=b", "no run `hots=b`; the nearest is `host=b`"),
+            ("0193fff00000", "no run `0193fff00000`; the nearest is `0193ffff0000`"),
+            ("", "no run ``; the nearest is `last`"),
+            ("reference:x", "is no run: references cannot be looked up in a store yet"),
+            (
+                "0193",
+                "`0193` could be 01930000000070008 or 01930000000070009 or 0193ffff0000; \
+                 give more digits",
+            ),
+        ] {
+            let error = resolve(&runs, name).unwrap_err();
+            assert!(error.to_string().contains(answer), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Name);
+        }
+        let error = resolve(&[], "last").unwrap_err().to_string();
+        assert_eq!(error, "no run `last`; the store holds no runs yet, `plumb run` makes one");
+    }
+
+    #[test]
+    fn distances_count_edits() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", "abc"), 0);
+    }
+}

@@ -57,13 +57,19 @@ pub(super) fn writable(path: &Path) -> Result<Connection, Fault> {
         fs::create_dir_all(folder)
             .map_err(|error| Fault::Unwritable(format!("its folder cannot be made ({error})")))?;
     }
+    let connection = migrated(path)?;
+    journal(&connection, on_network(path)?)?;
+    Ok(connection)
+}
+
+/// A connection that may write, to a store of the newest schema, its journal left as it is.
+pub(super) fn migrated(path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     if connection.is_readonly("main")? {
         return Err(Fault::Unwritable("it may only be read".into()));
     }
     migrate(&mut connection)?;
-    journal(&connection, path)?;
     Ok(connection)
 }
 
@@ -164,9 +170,8 @@ fn migrate(connection: &mut Connection) -> Result<(), Fault> {
 
 /// Chooses how commits are made safe: a write-ahead log, or a rollback journal where the log's
 /// shared memory cannot work.
-fn journal(connection: &Connection, path: &Path) -> Result<(), Fault> {
-    let (mode, synchronous) =
-        if on_network(path)? { ("delete", "FULL") } else { ("wal", "NORMAL") };
+fn journal(connection: &Connection, network: bool) -> Result<(), Fault> {
+    let (mode, synchronous) = if network { ("delete", "FULL") } else { ("wal", "NORMAL") };
     let now: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if now != mode {
         // The answer is the mode that came of it; WAL is a wish, not a condition.
@@ -204,4 +209,82 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{APPLICATION_ID, KNOWN, MIGRATIONS, SCHEMA, journal, on_network, writable};
+    use rusqlite::Connection;
+    use std::path::Path;
+
+    /// Everything that makes the schema, without the white space that people read it by.
+    fn schema(scripts: &[&str]) -> Vec<String> {
+        let db = Connection::open_in_memory().unwrap();
+        for script in scripts {
+            db.execute_batch(script).unwrap();
+        }
+        let mut select = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema").unwrap();
+        let rows = select.query_map([], |row| {
+            let sql: Option<String> = row.get(3)?;
+            let sql = sql.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+            let [kind, name, of]: [String; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
+            Ok(format!("{kind} {name} {of} {sql}"))
+        });
+        let mut lines: Vec<_> = rows.unwrap().collect::<Result<_, _>>().unwrap();
+        lines.sort();
+        lines
+    }
+
+    #[test]
+    fn migrations_lead_to_the_schema_of_a_new_store() {
+        let new = schema(&[SCHEMA]);
+        assert!(new.len() > 30);
+        assert_eq!(new, schema(MIGRATIONS));
+    }
+
+    #[test]
+    fn every_table_is_strict() {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch(SCHEMA).unwrap();
+        let loose: i64 = db
+            .query_row(
+                "SELECT count(*) FROM pragma_table_list \
+                 WHERE type = 'table' AND NOT strict AND name NOT LIKE 'sqlite_%'",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(loose, 0);
+    }
+
+    #[test]
+    fn an_older_store_is_migrated_when_it_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plumb.db");
+        let old = Connection::open(&path).unwrap();
+        old.execute_batch(MIGRATIONS[0]).unwrap();
+        old.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        old.pragma_update(None, "user_version", 1).unwrap();
+        drop(old);
+        let db = writable(&path).unwrap();
+        let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(version, KNOWN);
+    }
+
+    #[test]
+    fn network_filesystems_get_a_rollback_journal() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plumb.db");
+        assert!(!on_network(folder.path()).unwrap() && !on_network(Path::new("/proc")).unwrap());
+        let db = writable(&path).unwrap();
+        // As if it had been copied there.
+        for (network, mode, synchronous) in [(true, "delete", 2), (false, "wal", 1)] {
+            journal(&db, network).unwrap();
+            let found: String =
+                db.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+            assert_eq!(found, mode);
+            let found: i64 = db.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
+            assert_eq!(found, synchronous);
+        }
+    }
 }

@@ -15,12 +15,11 @@ use crate::error::Fault;
 /// What lies beside a database whose last commits are not in it yet.
 const LOGS: [&str; 2] = ["-wal", "-journal"];
 
-/// How often to try when the store is written meanwhile, and how long to wait in between.
-const TRIES: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(100);
+/// How often to try when the store is written meanwhile.
+const TRIES: u32 = 100;
 
-/// The kernel's clock for file times may stand still for so long.
-const TICK: Duration = Duration::from_millis(50);
+/// The kernel's clock for file times may stand still for so long; also the time between two tries.
+const TICK: Duration = Duration::from_millis(20);
 
 /// Bytes at the beginning of a write-ahead log that change when it begins anew.
 const LOG_HEADER: usize = 32;
@@ -42,7 +41,7 @@ impl Snapshot {
         enough_space(before.bytes, parent, path)?;
         let folder = tempfile::Builder::new().prefix(".plumb-import-").tempdir_in(parent)?;
         let snapshot = Self { folder };
-        snapshot.copy(other, before)?;
+        snapshot.copy(other)?;
         snapshot.settle()?;
         Ok(snapshot)
     }
@@ -52,24 +51,28 @@ impl Snapshot {
         self.folder.path().join("other.db")
     }
 
-    fn copy(&self, other: &Path, mut before: Moment) -> Result<(), Fault> {
+    fn copy(&self, other: &Path) -> Result<(), Fault> {
         for _ in 0..TRIES {
-            for suffix in ["", LOGS[0], LOGS[1]] {
-                copy(&beside(other, suffix), &beside(&self.path(), suffix), suffix.is_empty())?;
+            let before = Moment::of(other)?;
+            if before.is_past() {
+                for suffix in ["", LOGS[0], LOGS[1]] {
+                    let to = beside(&self.path(), suffix);
+                    copy(&beside(other, suffix), &to, suffix.is_empty())?;
+                }
+                if before == Moment::of(other)? {
+                    return Ok(());
+                }
             }
-            let after = Moment::of(other)?;
-            if before == after && after.is_past() {
-                return Ok(());
-            }
-            thread::sleep(PAUSE);
-            before = Moment::of(other)?;
+            thread::sleep(TICK);
         }
         Err(Error::Changing { path: other.to_owned() }.into())
     }
 
     /// Takes in its log, brings it to the newest schema and checks it.
     fn settle(&self) -> Result<(), Fault> {
-        let db = open::writable(&self.path())?;
+        let db = open::migrated(&self.path())?;
+        // Nobody needs the copy after a power failure.
+        db.pragma_update(None, "synchronous", "OFF")?;
         db.pragma_update_and_check(None, "journal_mode", "delete", |_| Ok(()))?;
         let found: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if found == "ok" { Ok(()) } else { Err(Fault::Stored(found)) }

@@ -8,7 +8,7 @@ use plumb_model::{
 };
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 
-use super::{Script, environment, id, target};
+use crate::events::{Script, environment, id, target};
 
 /// One step of a run; numbers are taken modulo what there is.
 #[derive(Debug, Clone)]

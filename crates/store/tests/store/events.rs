@@ -1,9 +1,5 @@
 //! Event streams to store, and what they say, folded in memory.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
-pub mod ops;
-
 use std::collections::BTreeMap;
 
 use plumb_model::{

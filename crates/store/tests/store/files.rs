@@ -1,14 +1,12 @@
 //! Files that are not as they should be, processes that die, disks that are full: what is said, and
 //! what is still there.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Script, batch, eventful, fold, id, work};
+use crate::events::{Script, batch, eventful, fold, id, work};
 use plumb_model::{EventSink, RecordSource, Role, RunStatus, Stamped};
 use plumb_store::{Backend, Error, ErrorKind, Store, info};
 use rusqlite::Connection;
@@ -269,7 +267,7 @@ fn kill_9_loses_nothing_that_was_acknowledged() {
     for round in 0..5 {
         let path = folder.path().join(format!("{round}.db"));
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "kill_9_loses_nothing_that_was_acknowledged", "--nocapture"])
+            .args(["--exact", "files::kill_9_loses_nothing_that_was_acknowledged", "--nocapture"])
             .env(PATH, &path)
             .stdout(Stdio::piped())
             .spawn()
@@ -287,8 +285,7 @@ fn kill_9_loses_nothing_that_was_acknowledged() {
             }
         }
         child.wait().unwrap();
-        let later =
-            lines.filter_map(|line| Some(line.ok()?.split_once("acknowledged ")?.1.parse().ok()?));
+        let later = lines.filter_map(|line| line.ok()?.split_once("acknowledged ")?.1.parse().ok());
         let acknowledged: usize = later.last().unwrap_or(acknowledged);
         let store = Store::open(&path).unwrap();
         let samples = store.record(id(1)).unwrap().invocations.remove(0).samples;

@@ -1,0 +1,142 @@
+//! What every backend must do. Each function below takes any backend; a new one gets a module.
+
+use crate::events::{Script, batch, eventful, fold, id};
+use plumb_model::{EventSink, Ready, RecordSource as _, Role, RunStatus, Samples};
+use plumb_store::{Backend, Error, Store};
+
+/// Stores events and gives the record back.
+fn write(backend: &impl Backend, events: &[plumb_model::Stamped]) {
+    let mut writer = backend.writer().unwrap();
+    for event in events {
+        writer.take(event).unwrap();
+    }
+}
+
+fn gives_back_what_it_was_told(backend: &impl Backend) {
+    let events = eventful(id(1), id(2));
+    write(backend, &events);
+    assert_eq!(backend.record(id(1)).unwrap(), fold(&events));
+    assert_eq!(backend.runs().unwrap(), [id(1)]);
+}
+
+fn every_event_is_readable_at_once(backend: &impl Backend) {
+    let events = eventful(id(1), id(2));
+    let mut writer = backend.writer().unwrap();
+    for n in 0..events.len() {
+        writer.take(&events[n]).unwrap();
+        assert_eq!(backend.record(id(1)).unwrap(), fold(&events[..=n]), "after event {n}");
+    }
+}
+
+fn unknown_runs_are_named(backend: &impl Backend) {
+    assert!(matches!(backend.record(id(1)), Err(Error::NoSuchRun { .. })));
+    write(backend, &Script::new(id(1), 5, &[]).end(false).events);
+    let error = backend.record(id(2)).unwrap_err();
+    assert!(error.to_string().contains(&plumb_store::short(id(1))), "{error}");
+}
+
+fn summaries_tell_runs_apart(backend: &impl Backend) {
+    write(backend, &Script::new(id(2), 200, &[("host", "b")]).copy(id(20), 30).end(true).events);
+    write(backend, &Script::new(id(1), 100, &[("host", "a"), ("try", "1")]).end(false).events);
+    write(backend, &Script::new(id(3), 300, &[("host", "a")]).copy(id(30), 7).events);
+    let found = backend.summaries().unwrap();
+    assert_eq!(backend.runs().unwrap(), [id(1), id(2), id(3)]);
+    let shown: Vec<_> =
+        found.iter().map(|run| (run.run, run.status, run.samples, run.points)).collect();
+    let interrupted = RunStatus::Interrupted;
+    assert_eq!(
+        shown,
+        [
+            (id(1), RunStatus::Complete, 0, 2),
+            (id(2), interrupted, 30, 2),
+            (id(3), interrupted, 7, 2)
+        ]
+    );
+    assert_eq!(found[0].suite.as_deref(), Some("first-look"));
+    assert_eq!(found[0].command, ["plumb", "run"]);
+    assert_eq!(found[0].labels.len(), 2);
+    assert_eq!((found[1].ended_unix_ns, found[2].ended_unix_ns), (Some(2_000_000_000), None));
+    assert_eq!(backend.resolve("last~1").unwrap(), id(2));
+    assert_eq!(backend.resolve("host=a").unwrap(), id(3));
+    assert_eq!(backend.resolve(&plumb_store::short(id(1))).unwrap(), id(1));
+}
+
+fn impossible_batches_are_refused(backend: &impl Backend) {
+    let mut script = Script::new(id(1), 5, &[]);
+    script.start(id(2), 1, Role::Workload, Ready::default());
+    script.batch(id(2), reports("queue", 1.0));
+    let mut writer = backend.writer().unwrap();
+    for event in &script.events {
+        writer.take(event).unwrap();
+    }
+    for (samples, why) in [
+        (reports("queue", f64::NAN), "no number"),
+        (reports("depth", 1.0), "an earlier one"),
+        (batch(1000, 3), "an earlier one"),
+        (Samples { cpu: vec![0], ..batch(1000, 3) }, "column `cpu`"),
+    ] {
+        let mut bad = Script { run: id(1), events: Vec::new() };
+        bad.batch(id(2), samples);
+        let error = writer.take(&bad.events[0]).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    script.batch(id(2), reports("queue", 2.0));
+    writer.take(script.events.last().unwrap()).unwrap();
+    assert_eq!(backend.record(id(1)).unwrap(), fold(&script.events));
+}
+
+fn reports(metric: &str, value: f64) -> Samples {
+    let mut samples = batch(1000, 3);
+    samples.values.insert(metric.into(), vec![value; 3]);
+    samples
+}
+
+mod sqlite {
+    use super::Store;
+
+    fn run(check: impl Fn(&Store)) {
+        let folder = tempfile::tempdir().unwrap();
+        check(&Store::open(folder.path().join("plumb.db")).unwrap());
+    }
+
+    #[test]
+    fn gives_back_what_it_was_told() {
+        run(super::gives_back_what_it_was_told);
+    }
+
+    #[test]
+    fn every_event_is_readable_at_once() {
+        run(super::every_event_is_readable_at_once);
+    }
+
+    #[test]
+    fn unknown_runs_are_named() {
+        run(super::unknown_runs_are_named);
+    }
+
+    #[test]
+    fn summaries_tell_runs_apart() {
+        run(super::summaries_tell_runs_apart);
+    }
+
+    #[test]
+    fn impossible_batches_are_refused() {
+        run(super::impossible_batches_are_refused);
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 60, ..Default::default() })]
+
+    #[test]
+    fn a_record_is_what_its_events_say(
+        ops in proptest::collection::vec(crate::ops::op(), 0..30),
+        ended: bool,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().join("plumb.db")).unwrap();
+        let events = crate::ops::play(id(1), &ops, ended);
+        write(&store, &events);
+        proptest::prop_assert_eq!(store.record(id(1)).unwrap(), fold(&events));
+    }
+}

@@ -1,0 +1,10 @@
+//! The store from outside.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod conformance;
+mod events;
+mod files;
+mod merge;
+mod ops;
+mod shell;
