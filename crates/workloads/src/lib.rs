@@ -15,6 +15,8 @@ mod scheduler;
 mod ssh;
 mod storage;
 
+pub use ssh::ssh_sink;
+
 /// All built-in workloads, in the order in which scorecards show them.
 #[must_use]
 pub fn builtin() -> Vec<&'static dyn Workload> {

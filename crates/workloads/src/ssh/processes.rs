@@ -1,0 +1,94 @@
+//! Family trees of processes, from /proc.
+#![expect(unsafe_code, reason = "kill and prctl have no safe form in std")]
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// The parent of a process; None when it is gone.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything; the parent is the second field behind it.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// `pid` and its ancestors, up to but without `top`; empty when `top` is none of them.
+pub fn line_up_to(pid: u32, top: u32) -> Vec<u32> {
+    let mut line = vec![pid];
+    let mut at = pid;
+    while let Some(next) = parent(at) {
+        match next {
+            0 | 1 => return Vec::new(),
+            next if next == top => return line,
+            next => line.push(next),
+        }
+        at = next;
+    }
+    Vec::new()
+}
+
+/// All descendants of a process, parents before children.
+fn descendants(pid: u32) -> Vec<u32> {
+    let everyone: Vec<u32> = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    let parents: Vec<(u32, u32)> =
+        everyone.into_iter().filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(&at) = found.get(next) {
+        found.extend(parents.iter().filter(|(_, parent)| *parent == at).map(|(pid, _)| *pid));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// Ends everything that a process started, at once.
+pub fn kill_descendants(pid: u32) {
+    for pid in descendants(pid) {
+        if let Ok(pid) = libc::pid_t::try_from(pid) {
+            // SAFETY: takes numbers; the process was a descendant of our child a moment ago.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+    }
+}
+
+/// Has the kernel end the program when the thread that starts it ends.
+pub fn die_with_parent(command: &mut Command) {
+    // SAFETY: between fork and exec only prctl is called, which is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == 0 {
+                Ok(())
+            } else {
+                Err(io::Error::last_os_error())
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{descendants, kill_descendants, line_up_to};
+    use std::process::{Command, id};
+
+    #[test]
+    fn children_are_found_and_ended() {
+        let mut child = Command::new("sh").args(["-c", "sleep 100 & wait"]).spawn().unwrap();
+        let grandchildren = loop {
+            let found = descendants(child.id());
+            if !found.is_empty() {
+                break found;
+            }
+            std::thread::yield_now();
+        };
+        assert_eq!(line_up_to(grandchildren[0], id()), [grandchildren[0], child.id()]);
+        assert_eq!(line_up_to(grandchildren[0], child.id()), grandchildren);
+        assert!(line_up_to(child.id(), u32::MAX).is_empty());
+        kill_descendants(child.id());
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,254 @@
+//! The fixture: a real sshd on loopback with throw-away keys.
+
+use std::fs::{self, File};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use plumb_protocol::{Failure, Held, StartError};
+
+use super::processes::{die_with_parent, kill_descendants};
+use super::tools::Tools;
+use super::user::User;
+
+/// The name under which the host key is known.
+pub const HOST_ALIAS: &str = "plumb";
+
+/// Another program may take the free port before sshd does.
+const ATTEMPTS: usize = 3;
+
+/// The server is ready within this time, or not at all.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A folder for keys and logs, for this user only; dropping it removes it.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Folder {
+    fn create(scratch: &Path) -> Result<Self, Failure> {
+        static FOLDERS: AtomicU32 = AtomicU32::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = scratch.join(format!("ssh-{}-{number}", std::process::id()));
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .map_err(|error| Failure::io(format!("creating {}", path.display()), &error))?;
+        Ok(Self(path))
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.0.join(name);
+        fs::write(&path, text)
+            .map_err(|error| Failure::io(format!("writing {}", path.display()), &error))?;
+        Ok(path)
+    }
+
+    fn read(&self, name: &str) -> Result<String, Failure> {
+        let path = self.0.join(name);
+        fs::read_to_string(&path)
+            .map_err(|error| Failure::io(format!("reading {}", path.display()), &error))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // The keeper removes the whole scratch folder at the end in any case.
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// A running sshd; dropping it ends it, its sessions and its keys.
+#[derive(Debug)]
+pub struct Sshd {
+    child: Child,
+    port: u16,
+    folder: Folder,
+}
+
+/// What can go wrong when sshd is started.
+enum Trouble {
+    PortTaken,
+    Refused(StartError),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(failure.into())
+    }
+}
+
+impl Sshd {
+    /// Starts one under `scratch` that lets `user` in with a fresh key, and offers every cipher and
+    /// MAC that the client knows.
+    ///
+    /// # Errors
+    /// Unsupported when it says that something of the machine is missing.
+    pub fn start(
+        scratch: &Path,
+        tools: &Tools,
+        user: &User,
+        ciphers: &str,
+        macs: &str,
+    ) -> Result<Self, StartError> {
+        let mut tried = 0;
+        loop {
+            tried += 1;
+            match Self::attempt(scratch, tools, user, ciphers, macs) {
+                Ok(sshd) => return Ok(sshd),
+                Err(Trouble::PortTaken) if tried < ATTEMPTS => {}
+                Err(Trouble::PortTaken) => {
+                    return Err(StartError::Failed("no free port for sshd".to_owned()));
+                }
+                Err(Trouble::Refused(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn attempt(
+        scratch: &Path,
+        tools: &Tools,
+        user: &User,
+        ciphers: &str,
+        macs: &str,
+    ) -> Result<Self, Trouble> {
+        let folder = Folder::create(scratch)?;
+        for key in ["host", "user"] {
+            tools.make_key(&folder.0.join(key))?;
+        }
+        let host_key = folder.read("host.pub")?;
+        folder.write("known_hosts", &format!("{HOST_ALIAS} {host_key}"))?;
+        let user_key = folder.read("user.pub")?;
+        folder.write("authorized_keys", &format!("restrict {user_key}"))?;
+        let port = free_port()?;
+        let config = configuration(&folder.0, port, user, ciphers, macs);
+        let config = folder.write("sshd_config", &config)?;
+        let log = File::create(folder.0.join("sshd.log"))
+            .map_err(|error| Failure::io("creating the log of sshd", &error))?;
+        let mut command = Command::new(&tools.sshd);
+        command.arg("-D").arg("-e").arg("-f").arg(&config);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        die_with_parent(&mut command);
+        let child = command.spawn().map_err(|error| Failure::io("starting sshd", &error))?;
+        let mut sshd = Self { child, port, folder };
+        sshd.wait_until_ready()?;
+        Ok(sshd)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<(), Trouble> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if matches!(self.child.try_wait(), Ok(Some(_))) {
+                return Err(self.why_it_ended());
+            }
+            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(2));
+        }
+        Err(Failure(format!("sshd did not listen on port {} in time", self.port)).into())
+    }
+
+    fn why_it_ended(&self) -> Trouble {
+        let log = self.folder.read("sshd.log").unwrap_or_default();
+        if log.contains("Address already in use") {
+            return Trouble::PortTaken;
+        }
+        Trouble::Refused(refusal(&log))
+    }
+
+    /// The port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The folder of `user` (the key), `known_hosts` and `sshd.log`.
+    pub fn folder(&self) -> &Path {
+        &self.folder.0
+    }
+}
+
+impl Held for Sshd {}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        // Sessions would outlive their listener.
+        kill_descendants(self.child.id());
+        // Both fail only when it has ended already.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn free_port() -> Result<u16, Failure> {
+    TcpListener::bind(("127.0.0.1", 0))
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(|error| Failure::io("looking for a free port", &error))
+}
+
+fn configuration(folder: &Path, port: u16, user: &User, ciphers: &str, macs: &str) -> String {
+    let folder = folder.display();
+    format!(
+        "Port {port}\n\
+         ListenAddress 127.0.0.1\n\
+         HostKey \"{folder}/host\"\n\
+         PidFile none\n\
+         AuthorizedKeysFile \"{folder}/authorized_keys\"\n\
+         AllowUsers {}\n\
+         PubkeyAuthentication yes\n\
+         PasswordAuthentication no\n\
+         KbdInteractiveAuthentication no\n\
+         PermitRootLogin prohibit-password\n\
+         StrictModes no\n\
+         UsePAM no\n\
+         UseDNS no\n\
+         PrintMotd no\n\
+         Compression no\n\
+         AllowTcpForwarding no\n\
+         X11Forwarding no\n\
+         Ciphers {ciphers}\n\
+         MACs {macs}\n",
+        user.name
+    )
+}
+
+/// What sshd says when it ends at once, as a refusal.
+fn refusal(log: &str) -> StartError {
+    let log = log.trim();
+    let missing = "Missing privilege separation directory: ";
+    if let Some((_, rest)) = log.split_once(missing) {
+        let folder = rest.lines().next().unwrap_or_default().trim();
+        return StartError::unsupported(
+            format!("sshd wants the folder {folder}, which does not exist"),
+            format!("mkdir -p {folder}"),
+        );
+    }
+    let last = log.lines().last().unwrap_or("it said nothing");
+    StartError::unsupported(format!("sshd does not start: {last}"), "sshd -t says more")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refusal;
+    use plumb_protocol::StartError;
+
+    #[test]
+    fn a_missing_folder_comes_with_its_fix() {
+        let StartError::Unsupported { why, fix } =
+            refusal("debug\r\nMissing privilege separation directory: /run/sshd\r\n")
+        else {
+            panic!("it is no failure");
+        };
+        assert!(why.contains("/run/sshd"), "{why}");
+        assert_eq!(fix, "mkdir -p /run/sshd");
+    }
+}
