@@ -104,7 +104,7 @@ fn judge(logs: &[f64], interval: &Result<Interval, NoInterval>) -> Judged {
     match interval {
         Ok(interval) => judge_interval(interval, logs.len()),
         Err(NoInterval::NotFinite) => without("a value is zero, negative or no number".to_owned()),
-        Err(_) if logs.len() < FEWEST_PAIRS => without(too_few(logs.len())),
+        Err(_) if logs.len() < FEWEST_PAIRS => without(too_few()),
         Err(reason) => without(reason.to_string()),
     }
 }
@@ -113,8 +113,8 @@ fn without(why: String) -> Judged {
     Judged { verdict: Err(why), pairs_needed: None, tags: Vec::new() }
 }
 
-fn too_few(pairs: usize) -> String {
-    format!("no verdict from {pairs} pairs; it takes {FEWEST_PAIRS}")
+fn too_few() -> String {
+    format!("a verdict takes {FEWEST_PAIRS} pairs")
 }
 
 /// The verdict that one interval of the log ratio supports.
@@ -182,8 +182,8 @@ mod tests {
 
     #[test]
     fn seven_pairs_give_no_verdict() {
-        assert_eq!(verdict(&[0.1; 7]), Err("no verdict from 7 pairs; it takes 8".into()));
-        assert_eq!(verdict(&[]), Err("no verdict from 0 pairs; it takes 8".into()));
+        assert_eq!(verdict(&[0.1; 7]), Err("a verdict takes 8 pairs".into()));
+        assert_eq!(verdict(&[]), Err("a verdict takes 8 pairs".into()));
     }
 
     #[test]

@@ -84,7 +84,7 @@ mod tests {
     fn few_processes_keep_the_estimate_and_say_why_there_is_no_interval() {
         let found = median_of_processes(&[&[1.0, 2.0], &[3.0, 4.0]]).unwrap().estimate;
         assert!((found.value - 2.5).abs() < 1e-12);
-        assert_eq!(found.interval.unwrap_err(), "too few processes: 2, needs 6");
+        assert!(found.interval.unwrap_err().starts_with("too few processes: 2"));
     }
 
     #[test]

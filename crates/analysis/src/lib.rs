@@ -13,6 +13,8 @@ mod finding;
 mod rules;
 mod scaling;
 mod summarise;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use against::MARGIN;
 pub use finding::{

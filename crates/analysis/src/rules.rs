@@ -15,6 +15,8 @@ const FEWEST_FOR_DRIFT: usize = 8;
 const DRIFT_SCORE: f64 = 2.576;
 /// Smallest relative drift over a run that matters.
 const DRIFT_SIZE: f64 = 0.01;
+/// Relative distance of two modes that matters where no precision is wanted.
+const MODES_APART: f64 = 0.01;
 /// Share of the invocations without steady state from which on the result is unsteady.
 const UNSTEADY_SHARE: f64 = 0.2;
 /// Cost of reading the clock over the length of a sample from which on it is said.
@@ -134,15 +136,16 @@ fn kendall_score(values: &[f64]) -> f64 {
     if deviation > 0.0 { (count.abs() - 1.0).max(0.0).copysign(count) / deviation } else { 0.0 }
 }
 
+/// Two groups of processes that lie further apart than what matters.
 fn two_modes(finding: &Finding) -> Option<Flag> {
     let modes = bimodal(&finding.process_medians)?;
     let apart = (modes.high - modes.low) / modes.low.abs();
+    if apart <= finding.wanted.unwrap_or(MODES_APART) {
+        return None;
+    }
     let share = percent(modes.share_high);
-    let why = if apart.is_finite() {
-        format!("{share} of the processes lie {} above the others", percent(apart))
-    } else {
-        format!("{share} of the processes lie above the others")
-    };
+    let how_far = if apart.is_finite() { format!("{} ", percent(apart)) } else { String::new() };
+    let why = format!("{share} of the processes lie {how_far}above the others");
     Some(Flag::new(FlagKind::Bimodal, why))
 }
 
@@ -226,21 +229,20 @@ fn suspended(record: &RunRecord) -> Option<Flag> {
     Some(Flag::new(FlagKind::Suspended, why))
 }
 
-/// The gap between the clocks in the last segment, where only the last sample tells monotonic time.
+/// The gap between the clocks in the last segment, where only the end of the last sample tells
+/// monotonic time. None when something without samples came after it.
 fn end_gap(record: &RunRecord) -> Option<f64> {
     let segment = record.segments.last()?;
-    let last = record
-        .invocations
-        .iter()
-        .filter(|i| i.segment == segment.segment && i.target == 0)
-        .filter(|i| i.ready.clock.as_ref().is_none_or(|clock| clock.id == "monotonic"))
-        .filter_map(|i| {
-            Some(i.samples.start_ns.last()?.saturating_add(*i.samples.elapsed_ns.last()?))
-        })
-        .max()?;
+    let last = record.invocations.iter().rev().find(|i| i.segment == segment.segment)?;
+    let virtual_clock = last.ready.clock.as_ref().is_some_and(|clock| clock.id != "monotonic");
+    if last.target != 0 || virtual_clock {
+        return None;
+    }
+    let samples = &last.samples;
+    let end = samples.start_ns.last()?.saturating_add(*samples.elapsed_ns.last()?);
     let wall = signed_seconds(segment.started_unix_ns, record.ended_unix_ns?);
-    let gap = wall - unsigned_seconds(segment.monotonic_ns, last);
-    (gap > LONGEST_END || gap < -CLOCKS_AGREE).then_some(gap)
+    let gap = wall - unsigned_seconds(segment.monotonic_ns, end);
+    (!(-CLOCKS_AGREE..=LONGEST_END).contains(&gap)).then_some(gap)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "gaps of seconds are looked for, not nanoseconds")]
@@ -265,9 +267,10 @@ pub(crate) fn thin(values: &[f64], most: usize) -> Vec<f64> {
     (0..most).filter_map(at).collect()
 }
 
-/// A share as people write it, with two significant digits.
+/// A share as people write it, with two significant digits unless it is a whole number.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    let decimals = if percent >= 9.95 { 0 } else { 1 };
+    let whole = (percent - percent.round()).abs() < 1e-9;
+    let decimals = if percent >= 9.95 || whole { 0 } else { 1 };
     format!("{percent:.decimals$} %")
 }

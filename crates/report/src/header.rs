@@ -21,10 +21,8 @@ pub struct Header {
     pub run: String,
     /// `complete`, `running` or `interrupted`.
     pub status: &'static str,
-    /// CPU, number of CPUs, memory, virtualisation of each target.
-    pub machines: Vec<String>,
-    /// Kernel, operating system and what the target directory lies on, of each target.
-    pub systems: Vec<String>,
+    /// Where it was measured.
+    pub places: Vec<Place>,
     /// Date, length and labels.
     pub when: String,
     /// What was wanted, and how much of it was reached.
@@ -33,15 +31,35 @@ pub struct Header {
     pub load: Option<String>,
 }
 
+/// A target, in lines.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// CPU, number of CPUs, memory, virtualisation.
+    pub machine: String,
+    /// Kernel and operating system.
+    pub system: String,
+    /// The target directory, its filesystem and device.
+    pub dir: String,
+}
+
+impl Place {
+    /// Its lines that say something.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        [&self.machine, &self.system, &self.dir]
+            .into_iter()
+            .map(String::as_str)
+            .filter(|l| !l.is_empty())
+    }
+}
+
 impl Header {
     pub(crate) fn new(finding: &RunFinding) -> Self {
         let run = &finding.run;
         Self {
-            title: run.suite.clone().unwrap_or_else(|| run.command.join(" ")),
+            title: run.suite.clone().unwrap_or_else(|| typed(&run.command)),
             run: run.id.to_string().chars().take(SHORT_ID).collect(),
             status: status(run.status),
-            machines: finding.targets.iter().map(|t| machine(t, finding.targets.len())).collect(),
-            systems: finding.targets.iter().map(|target| system(target, &run.dir)).collect(),
+            places: finding.targets.iter().map(|t| place(t, finding.targets.len(), run)).collect(),
             when: when(run),
             goal: goal(finding),
             load: (!run.loads.is_empty()).then(|| run.loads.join(", ")),
@@ -63,6 +81,19 @@ fn fact<'a>(facts: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> 
     facts.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
 }
 
+/// What was typed after the program's name.
+fn typed(command: &[String]) -> String {
+    let quoted = |word: &String| {
+        let plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c == '\'');
+        if plain { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    command.iter().skip(1).map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn place(target: &Target, targets: usize, run: &RunFacts) -> Place {
+    Place { machine: machine(target, targets), system: system(target), dir: dir(target, &run.dir) }
+}
+
 fn machine(target: &Target, targets: usize) -> String {
     let (stable, changing) = (&target.machine.facts, &target.environment.facts);
     let cpus =
@@ -78,17 +109,22 @@ fn machine(target: &Target, targets: usize) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-fn system(target: &Target, dir: &str) -> String {
+fn dir(target: &Target, dir: &str) -> String {
     let facts = &target.environment.facts;
-    let place = fact(facts, "filesystem").map(|filesystem| match fact(facts, "device") {
-        Some(device) => format!("{dir}: {filesystem} on {device}"),
-        None => format!("{dir}: {filesystem}"),
-    });
+    match (fact(facts, "filesystem"), fact(facts, "device")) {
+        _ if dir.is_empty() => String::new(),
+        (Some(filesystem), Some(device)) => format!("{filesystem} on {device} under {dir}"),
+        (Some(filesystem), None) => format!("{filesystem} under {dir}"),
+        (None, _) => format!("files under {dir}"),
+    }
+}
+
+fn system(target: &Target) -> String {
+    let facts = &target.environment.facts;
     let parts = [
         fact(facts, "kernel").map(|kernel| format!("Linux {kernel}")),
         fact(facts, "os").map(str::to_owned),
         fact(facts, "governor").map(|governor| format!("governor {governor}")),
-        place,
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
@@ -112,7 +148,7 @@ fn goal(finding: &RunFinding) -> String {
     };
     let budget = finding.run.budget_ns.map(|ns| format!("within {}", length(seconds(ns))));
     let head = [Some(wanted), budget].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    format!("{head} · {}", reached(finding))
+    format!("{head}: {}", reached(finding))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
@@ -133,7 +169,7 @@ fn reached(finding: &RunFinding) -> String {
     let mut text = format!(
         "reached by {} of {}",
         all - short.len() - without,
-        counted(all, "point", "points")
+        counted(all, "measured point", "measured points")
     );
     let least = short.iter().copied().fold(f64::INFINITY, f64::min);
     let most = short.iter().copied().fold(0.0, f64::max);

@@ -15,9 +15,10 @@ pub const RUN_SCHEMA: &str = "plumb.run/1";
 
 /// A run as a document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.run/1"))]
 pub struct RunDocument {
     /// `plumb.run/1`.
+    #[cfg_attr(test, schemars(extend("const" = RUN_SCHEMA)))]
     pub schema: &'static str,
     /// Version of the method that found the results.
     pub method: u32,
@@ -50,6 +51,7 @@ pub struct RunPart {
     /// RFC 3339, UTC; null while it has no end.
     pub ended: Option<String>,
     /// `complete`, `interrupted` or `running`.
+    #[cfg_attr(test, schemars(extend("enum" = ["complete", "interrupted", "running"])))]
     pub status: &'static str,
     /// The suite's name.
     pub suite: Option<String>,
@@ -110,6 +112,7 @@ pub struct ResultPart {
     /// An SI base unit.
     pub unit: String,
     /// `higher`, `lower` or `neither`.
+    #[cfg_attr(test, schemars(extend("enum" = ["higher", "lower", "neither"])))]
     pub better: &'static str,
     /// What the estimate is of the samples.
     pub statistic: String,
@@ -130,6 +133,7 @@ pub struct ResultPart {
     /// Independent samples that they are worth.
     pub n_eff: Option<f64>,
     /// `iteration` or `process`.
+    #[cfg_attr(test, schemars(extend("enum" = ["iteration", "process"])))]
     pub sample_is: &'static str,
     /// Class of most invocations' warm-up.
     pub warmup: String,
@@ -215,6 +219,7 @@ pub struct ComparisonPart {
     /// Smallest relative change that matters.
     pub margin: f64,
     /// `faster`, `slower`, `equivalent`, `inconclusive`; null without a verdict.
+    #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive", null])))]
     pub verdict: Option<&'static str>,
     /// Why there is no verdict.
     pub no_verdict: Option<String>,
@@ -483,5 +488,29 @@ fn failed(failure: &Failure) -> FailedPart {
         times: failure.times,
         of: failure.of,
         log: failure.log.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::RunDocument;
+
+    /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
+    #[test]
+    fn the_committed_schema_is_that_of_the_document() {
+        let file =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas/plumb.run-1.json");
+        let schema =
+            serde_json::to_string_pretty(&schemars::schema_for!(RunDocument)).unwrap() + "\n";
+        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+            std::fs::write(&file, &schema).unwrap();
+        }
+        let committed = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(
+            committed, schema,
+            "run this test with UPDATE_SCHEMAS=1 and look at what changed"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! A run as Markdown tables, for a ticket or a pull request.
 
 use crate::text::clean;
-use crate::units::percent;
+use crate::units::whole_percent;
 use crate::view::{FlagNote, Row, View, comparison_text, verdict_text};
 
 /// The run as Markdown.
@@ -34,8 +34,7 @@ pub fn markdown(view: &View) -> String {
 fn heading(view: &View) -> String {
     let header = &view.header;
     let mut out = format!("### plumb: {} ({})\n\n", escape(&header.title), header.status);
-    let machines = header.machines.iter().zip(&header.systems);
-    let lines = machines.flat_map(|(machine, system)| [machine.clone(), system.clone()]);
+    let lines = header.places.iter().flat_map(|place| place.lines().map(str::to_owned));
     let load = header.load.iter().map(|load| format!("beside {load}"));
     let last = [header.when.clone(), header.goal.clone(), format!("run {}", view.finding.run.id)];
     for line in lines.chain(load).chain(last) {
@@ -71,7 +70,7 @@ fn result(row: &Row) -> String {
         interval,
         escape(&row.figure.unit),
         row.counts.clone(),
-        finding.cpu.map_or_else(String::new, |cpu| percent(cpu.total())),
+        finding.cpu.map_or_else(String::new, |cpu| whole_percent(cpu.total())),
         flags.join(", "),
     ];
     format!("| {} |\n", cells.join(" | "))
@@ -80,7 +79,7 @@ fn result(row: &Row) -> String {
 fn comparisons(view: &View) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let lines = view.comparisons().iter().map(|comparison| {
-        let (name, verdict) = (code(&comparison.point.name), escape(&verdict_text(comparison)));
+        let (name, verdict) = (code(&comparison.point.name), verdict_text(comparison));
         format!("{name}: **{verdict}**, {}", escape(&comparison_text(comparison)))
     });
     list(&format!("Compared with {}", code(&first.first.name)), lines)
@@ -88,7 +87,7 @@ fn comparisons(view: &View) -> String {
 
 fn flag(note: &FlagNote) -> String {
     let (word, summary) = (escape(note.flag.word()), escape(&note.summary()));
-    format!("**{word}**: {}. {summary}", note.meaning)
+    format!("**{word}**: {} ({summary})", note.meaning)
 }
 
 fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
@@ -99,20 +98,23 @@ fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
 /// Text that is shown as it is: nothing in it marks up, links, mentions or ends a table's cell.
 fn escape(text: &str) -> String {
     let mut out = String::new();
-    for c in clean(text).chars() {
+    let text = clean(text);
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
         match c {
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '!' | '&' | '$' => {
                 out.push('\\');
                 out.push(c);
             }
-            // Neither a mention, nor a reference to a ticket, nor a link.
-            '@' | '#' | ':' => {
+            // Neither a mention nor a reference to a ticket.
+            '@' | '#' if characters.peek().is_some_and(|next| !next.is_whitespace()) => {
                 out.push(c);
-                out.push_str(if c == ':' { "" } else { "<!-- -->" });
+                out.push_str("<!-- -->");
             }
             c => out.push(c),
         }
     }
+    // Nor a link.
     out.replace("://", ":<!-- -->//").replace("www.", "www<!-- -->.")
 }
 

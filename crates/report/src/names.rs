@@ -80,7 +80,8 @@ pub fn spoken(point: &PointFacts) -> String {
         return point.name.clone();
     }
     let tells = |setting: &&Setting| {
-        !setting.default || matches!(setting.kind, ParameterType::Choice | ParameterType::Bytes)
+        let kind = matches!(setting.kind, ParameterType::Choice | ParameterType::Bytes);
+        !setting.default || kind && !matches!(setting.value.as_str(), "auto" | "none")
     };
     let values: Vec<String> = point.parameters.iter().filter(tells).map(spoken_value).collect();
     if values.is_empty() {

@@ -107,14 +107,23 @@ impl Line {
         spans.map(|(style, text)| paint(*style, text, colour)).collect()
     }
 
-    /// The line broken at so many columns; labels are kept.
+    /// The line broken at so many columns. The beginning's label and blanks hold for every line; what
+    /// follows the first hangs two columns further in.
     #[must_use]
     pub fn wrapped(&self, columns: usize) -> Vec<Self> {
         if self.width() <= columns {
             return vec![self.clone()];
         }
         let style = self.spans.first().map_or(Style::Plain, |(style, _)| *style);
-        text::wrap(&self.text(), columns).iter().map(|line| Self::new(style, line)).collect()
+        let text = self.text();
+        let blanks = text.len() - text.trim_start_matches(' ').len();
+        let hang = if blanks > 0 { blanks + 2 } else { 0 };
+        let lines = text::wrap(&text, columns.saturating_sub(hang));
+        let indented = lines.iter().enumerate().map(|(i, line)| {
+            let indent = if i == 0 { blanks } else { hang };
+            Self::new(style, &format!("{:indent$}{line}", ""))
+        });
+        indented.collect()
     }
 }
 

@@ -111,7 +111,8 @@ impl Table {
         let widths = self.widths(width);
         let mut out = String::new();
         if self.titled {
-            let titles = self.columns.iter().map(|c| Line::new(Style::Muted, &c.title)).collect();
+            let titles: Vec<Line> =
+                self.columns.iter().map(|c| Line::new(Style::Muted, &c.title)).collect();
             self.cells(&titles, &widths, colour, &mut out);
         }
         for row in &self.rows {
@@ -151,7 +152,7 @@ impl Table {
     }
 
     /// One row, on several lines where a cell wraps. Trailing blanks are left out.
-    fn cells(&self, cells: &Vec<Line>, widths: &[usize], colour: Colour, out: &mut String) {
+    fn cells(&self, cells: &[Line], widths: &[usize], colour: Colour, out: &mut String) {
         let broken: Vec<Vec<Line>> =
             cells.iter().zip(widths).map(|(cell, &width)| cell.wrapped(width)).collect();
         let height = broken.iter().map(Vec::len).max().unwrap_or(1);

@@ -58,8 +58,8 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
-        let mut word = word;
+    for word in unbroken(text) {
+        let mut word = word.as_str();
         if !line.is_empty() && width(&line) + 1 + width(word) > columns {
             lines.push(std::mem::take(&mut line));
         }
@@ -79,12 +79,27 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// The words of a text; `%` and `·` stay with what they follow.
+fn unbroken(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(last) if word.starts_with(['%', '·']) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 /// Breaks a word that is too long after a punctuation mark, else anywhere.
 fn break_word(word: &str, columns: usize) -> (&str, &str) {
     let (head, tail) = split_at_width(word, columns);
-    let mark = head.rfind([',', '/', '=', ':', '-', '_', '.']);
+    let mark = head.rfind([',', '/', '=', ':', '-', '_', '@']);
     match mark {
-        Some(at) if at * 2 > head.len() => word.split_at(at + 1),
+        Some(at) if at * 3 > head.len() => word.split_at(at + 1),
         _ => (head, tail),
     }
 }

@@ -36,17 +36,26 @@ pub fn length(seconds: f64) -> String {
         return "?".to_owned();
     }
     let whole = seconds.round();
-    if seconds < 9.95 {
+    if seconds < 0.9995 {
         return crate::units::quantity(seconds, "s");
     }
     if whole < 60.0 {
-        return format!("{whole:.0} s");
+        let decimals = usize::from(seconds < 9.95 && (seconds - whole).abs() >= 0.05);
+        return format!("{seconds:.decimals$} s");
     }
     let (minutes, hours) = ((whole / 60.0).floor(), (whole / 3600.0).floor());
     if hours < 1.0 {
-        return format!("{minutes:.0} min {:02.0} s", whole % 60.0);
+        return joined(minutes, "min", whole % 60.0, "s");
     }
-    format!("{hours:.0} h {:02.0} min", minutes % 60.0)
+    joined(hours, "h", minutes % 60.0, "min")
+}
+
+fn joined(large: f64, unit: &str, small: f64, smaller: &str) -> String {
+    if small == 0.0 {
+        format!("{large:.0} {unit}")
+    } else {
+        format!("{large:.0} {unit} {small:02.0} {smaller}")
+    }
 }
 
 /// Seconds between two moments; None when the second is missing or earlier.
@@ -96,7 +105,7 @@ mod tests {
     fn lengths_read_naturally() {
         assert_eq!(length(0.85), "850 ms");
         assert_eq!(length(9.96), "10 s");
-        assert_eq!(length(59.7), "1 min 00 s");
+        assert_eq!(length(59.7), "1 min");
         assert_eq!(length(125.0), "2 min 05 s");
         assert_eq!(length(10_930.0), "3 h 02 min");
         assert_eq!(length(f64::NAN), "?");

@@ -76,16 +76,23 @@ pub fn quantity(value: f64, unit: &str) -> String {
     join(&numbers.value, &unit)
 }
 
-/// A share as a percentage with two significant digits: `99 %`, `2.4 %`.
+/// A share as a percentage with two significant digits unless it is a whole number: `99 %`,
+/// `2.4 %`, `3 %`.
 #[must_use]
 pub fn percent(share: f64) -> String {
     if !share.is_finite() {
         return "? %".to_owned();
     }
     let percent = share * 100.0;
-    let decimals = if percent.abs() >= 9.95 || percent == 0.0 { 0 } else { 1 };
-    let text = format!("{percent:.decimals$}");
-    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+    let whole = (percent - percent.round()).abs() < 1e-9;
+    let decimals = if percent.abs() >= 9.95 || whole { 0 } else { 1 };
+    format!("{percent:.decimals$} %")
+}
+
+/// A share of time as a whole percentage; several threads add up to more than 100.
+#[must_use]
+pub fn whole_percent(share: f64) -> String {
+    if share.is_finite() { format!("{:.0} %", share * 100.0) } else { "? %".to_owned() }
 }
 
 struct Numbers {
@@ -149,7 +156,7 @@ fn binary((unit, steps): (&&str, i32)) -> Prefix {
 fn digits(value: f64, ends: Option<(f64, f64)>) -> Numbers {
     let largest =
         ends.map_or(value.abs(), |(low, high)| value.abs().max(low.abs()).max(high.abs()));
-    let half = ends.map(|(low, high)| (high - value).max(value - low));
+    let half = ends.map(|(low, high)| deserved(value - low, high - value));
     let write: Box<dyn Fn(f64) -> String> = if largest >= 1e7 || (largest > 0.0 && largest < 1e-6) {
         Box::new(|x| format!("{x:.3e}"))
     } else if half == Some(0.0) {
@@ -159,6 +166,11 @@ fn digits(value: f64, ends: Option<(f64, f64)>) -> Numbers {
         Box::new(move |x| unsigned_zero(format!("{x:.count$}")))
     };
     Numbers { value: write(value), ends: ends.map(|(low, high)| (write(low), write(high))) }
+}
+
+/// The half-width that digits follow: the smaller side, unless the other is much larger.
+fn deserved(below: f64, above: f64) -> f64 {
+    below.min(above).max(below.max(above) / 5.0)
 }
 
 /// Decimals so that the half-width keeps one digit, two where it begins with 1.

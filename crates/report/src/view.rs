@@ -5,7 +5,7 @@ use plumb_model::{Flag, FlagKind};
 
 use crate::header::Header;
 use crate::text::counted;
-use crate::units::{Figure, figure};
+use crate::units::{Figure, figure, quantity};
 use crate::{flags, names};
 
 /// What a report shows of a run.
@@ -74,10 +74,8 @@ impl FlagNote {
         match (self.everywhere, alike, others) {
             (true, true, 1..) => why.clone(),
             (_, _, 0) => format!("{point}: {why}"),
-            (_, true, _) => format!("{why} ({point} and {others} more)"),
-            (_, false, _) => {
-                format!("{point}: {why}; and {}", counted(others, "other row", "other rows"))
-            }
+            (_, true, _) => format!("{point} and {others} more: {why}"),
+            (_, false, _) => format!("{point}: {why}; {others} more"),
         }
     }
 }
@@ -218,26 +216,22 @@ fn place(finding: &Finding) -> String {
 #[must_use]
 pub fn comparison_text(comparison: &Comparison) -> String {
     let Some(ratio) = &comparison.ratio else {
-        return "no round has both".to_owned();
+        return "no round has values of both".to_owned();
     };
-    let ratio = figure(ratio, "");
-    let times = match &ratio.interval {
-        Ok(_) => format!("{}× the cost {}", ratio.estimate, ratio.brackets()),
-        Err(_) => format!("{}× the cost", ratio.estimate),
-    };
-    let tags = comparison.tags.join(", ");
-    let tags = if tags.is_empty() { tags } else { format!(" ({tags})") };
-    let needed = comparison
-        .pairs_needed
-        .map_or_else(String::new, |pairs| format!("; about {pairs} pairs would settle it"));
-    format!("{times}, {}{tags}{needed}", counted(comparison.pairs, "pair", "pairs"))
+    let shown = figure(ratio, "");
+    let times = format!("{}× the cost {}", shown.estimate, shown.brackets());
+    let clearly = ratio.value < 0.9 && ratio.value > 0.0;
+    let as_fast = clearly.then(|| format!("{}× as fast", quantity(1.0 / ratio.value, "")));
+    let needed = comparison.pairs_needed.map(|n| format!("about {n} pairs would settle it"));
+    let pairs = counted(comparison.pairs, "pair", "pairs");
+    let parts = [Some(times.trim_end().to_owned()), as_fast, Some(pairs)].into_iter().flatten();
+    let parts = parts.chain(comparison.tags.iter().cloned()).chain(needed);
+    let parts = parts.chain(comparison.verdict.as_ref().err().cloned());
+    parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The verdict's word, or why there is none.
+/// The verdict's word.
 #[must_use]
-pub fn verdict_text(comparison: &Comparison) -> String {
-    match &comparison.verdict {
-        Ok(verdict) => verdict.word().to_owned(),
-        Err(why) => why.clone(),
-    }
+pub fn verdict_text(comparison: &Comparison) -> &'static str {
+    comparison.verdict.as_ref().map_or("no verdict", |verdict| verdict.word())
 }

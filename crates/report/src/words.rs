@@ -5,7 +5,7 @@ use plumb_model::Better;
 
 use crate::names;
 use crate::text::clean;
-use crate::units::percent;
+use crate::units::whole_percent;
 use crate::view::{Row, View, comparison_text, verdict_text};
 
 /// One sentence a point: what it sustained or took, and at what share of the CPU.
@@ -30,12 +30,14 @@ fn sentence(row: &Row) -> String {
     };
     let metric = names::metric(finding);
     let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
-    let cpu =
-        finding.cpu.map_or_else(String::new, |cpu| format!(" at {} CPU", percent(cpu.total())));
+    let cpu = finding
+        .cpu
+        .map_or_else(String::new, |cpu| format!(" at {} CPU", whole_percent(cpu.total())));
     let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
     let flags = if words.is_empty() { String::new() } else { format!("; {}", words.join(", ")) };
     let (name, verb, quantity) = (names::spoken(&finding.point), verb(finding), figure.quantity());
-    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{flags}")
+    let scaling = row.scaling.as_ref().map_or_else(String::new, |text| format!("; {text}"));
+    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{scaling}{flags}")
 }
 
 fn verb(finding: &Finding) -> &'static str {

@@ -1,0 +1,296 @@
+//! What a run is doing, in one line or in a few, from a state that the caller keeps.
+//!
+//! Nothing is predicted here: time left is the caller's, and where there is none it says so.
+
+use std::time::Duration;
+
+use crate::style::{Line, Style};
+use crate::table::{Column, Table};
+use crate::terminal::Terminal;
+use crate::text;
+use crate::text::counted;
+use crate::time::length;
+use crate::units::percent;
+
+/// Cells of a bar.
+const BAR: usize = 10;
+
+/// A run under way.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProgressView {
+    /// All planned points, in the plan's order.
+    pub points: Vec<ProgressPoint>,
+    /// Index of the point that is measured now.
+    pub current: Option<usize>,
+    /// Time since the run began.
+    pub elapsed: Duration,
+    /// Time that is still needed, where a prediction is sound.
+    pub remaining: Option<Duration>,
+    /// Time that the run has in all.
+    pub budget: Option<Duration>,
+}
+
+/// One point of a run under way.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProgressPoint {
+    /// What people call it.
+    pub name: String,
+    /// Invocations so far that ended well.
+    pub rounds: usize,
+    /// Relative half-width of its interval, once it has one.
+    pub reached: Option<f64>,
+    /// Relative half-width wanted; None when precision is not the goal.
+    pub wanted: Option<f64>,
+    /// Where it stands.
+    pub state: ProgressState,
+}
+
+/// Where a point stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ProgressState {
+    /// It still needs data.
+    #[default]
+    Open,
+    /// It has what was wanted.
+    Done,
+    /// Its time was over before.
+    Ended,
+    /// It failed too often.
+    Failed,
+    /// It can't be measured here.
+    Unsupported,
+}
+
+impl ProgressState {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Open => "",
+            Self::Done => "done",
+            Self::Ended => "time is up",
+            Self::Failed => "failed",
+            Self::Unsupported => "not supported here",
+        }
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Self::Open => Style::Plain,
+            Self::Done => Style::Good,
+            Self::Ended | Self::Unsupported => Style::Flag,
+            Self::Failed => Style::Bad,
+        }
+    }
+}
+
+impl ProgressPoint {
+    /// How much of the way to the wanted precision is behind it, from 0 to 1. Half-widths fall with
+    /// the root of the data, so that twice too wide means a quarter of the way.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        if self.state == ProgressState::Done {
+            return Some(1.0);
+        }
+        let (reached, wanted) = (self.reached?, self.wanted?);
+        let share = (wanted / reached).powi(2).min(1.0);
+        if reached <= wanted { Some(1.0) } else { share.is_finite().then_some(share) }
+    }
+}
+
+/// The run in one line, for a log: `3 of 20 points finished · memory.copy · 35 s · time left unknown`.
+#[must_use]
+pub fn plain(view: &ProgressView) -> String {
+    let current = current(view).map(|point| match (point.reached, point.wanted) {
+        (Some(reached), Some(wanted)) => {
+            format!("{} ±{} of ±{}", point.name, percent(reached), percent(wanted))
+        }
+        _ => point.name.clone(),
+    });
+    let parts =
+        [Some(finished(view)), current, Some(length(view.elapsed.as_secs_f64())), Some(left(view))];
+    text::clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+}
+
+/// The run in at most so many lines: a summary, then points with a bar towards what is wanted. Points
+/// that still need data come before those that are over; the order is the plan's.
+#[must_use]
+pub fn live(view: &ProgressView, terminal: &Terminal, lines: usize) -> String {
+    let summary = [finished(view), length(view.elapsed.as_secs_f64()), left(view)].join(" · ");
+    let summary = text::clip(&summary, terminal.width);
+    let mut out = Line::new(Style::Title, &summary).render(terminal.colour);
+    out.push('\n');
+    let shown = shown(view, lines.saturating_sub(2));
+    let mut table = Table::new(vec![
+        Column::left(""),
+        Column::left("").gap(1),
+        Column::right(""),
+        Column::left(""),
+        Column::left(""),
+    ]);
+    for &index in &shown {
+        table.row(cells(view, index, terminal));
+    }
+    out.push_str(&table.render(terminal.width, terminal.colour));
+    let hidden = view.points.len() - shown.len();
+    if hidden > 0 && lines > 1 {
+        let more = format!("  and {}", counted(hidden, "more point", "more points"));
+        out.push_str(&Line::new(Style::Muted, &more).render(terminal.colour));
+        out.push('\n');
+    }
+    terminal.signs(out)
+}
+
+fn current(view: &ProgressView) -> Option<&ProgressPoint> {
+    view.points.get(view.current?)
+}
+
+fn finished(view: &ProgressView) -> String {
+    let over = view.points.iter().filter(|point| point.state != ProgressState::Open).count();
+    format!("{over} of {} finished", counted(view.points.len(), "point", "points"))
+}
+
+/// Time left as the caller predicts it; the budget bounds what nobody predicts.
+fn left(view: &ProgressView) -> String {
+    let within = view.budget.map(|budget| budget.saturating_sub(view.elapsed));
+    let at_most = |limit: Duration| length(limit.as_secs_f64().ceil());
+    match (view.remaining, within) {
+        (Some(remaining), _) => format!("about {} left", length(remaining.as_secs_f64().ceil())),
+        (None, Some(limit)) => format!("time left unknown, at most about {}", at_most(limit)),
+        (None, None) => "time left unknown".to_owned(),
+    }
+}
+
+/// The points that fit, in the plan's order: the current one, open ones, then those that are over.
+fn shown(view: &ProgressView, room: usize) -> Vec<usize> {
+    let rank = |index: &usize| {
+        let open = view.points[*index].state == ProgressState::Open;
+        (view.current != Some(*index), !open, *index)
+    };
+    let mut order: Vec<usize> = (0..view.points.len()).collect();
+    order.sort_by_key(rank);
+    order.truncate(room);
+    order.sort_unstable();
+    order
+}
+
+fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<Line> {
+    let point = &view.points[index];
+    let running = view.current == Some(index);
+    let mark = match (running, terminal.unicode) {
+        (true, true) => "▸",
+        (true, false) => ">",
+        (false, _) => " ",
+    };
+    let room = terminal.width.saturating_sub(46).clamp(12, 60);
+    let name = text::clip(&text::clean(&point.name), room);
+    let rounds = if point.rounds > 0 { format!("{}×", point.rounds) } else { String::new() };
+    vec![
+        Line::new(Style::Estimate, mark),
+        Line::new(if running { Style::Estimate } else { Style::Name }, &name),
+        Line::new(Style::Muted, &rounds),
+        bar(point, terminal.unicode),
+        Line::new(point.state.style(), &standing(point)),
+    ]
+}
+
+fn standing(point: &ProgressPoint) -> String {
+    let precision = match (point.reached, point.wanted) {
+        (Some(reached), Some(wanted)) => format!("±{} of ±{}", percent(reached), percent(wanted)),
+        (Some(reached), None) => format!("±{}", percent(reached)),
+        (None, _) => String::new(),
+    };
+    format!("{precision} {}", point.state.word()).trim().to_owned()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of ten cells"
+)]
+fn bar(point: &ProgressPoint, unicode: bool) -> Line {
+    let Some(share) = point.share() else { return Line::default() };
+    let full = ((share * BAR as f64) as usize).min(BAR);
+    let (filled, empty) = if unicode { ("█", "░") } else { ("#", ".") };
+    Line::new(point.state.style(), &filled.repeat(full))
+        .and(Style::Muted, &empty.repeat(BAR - full))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use insta::assert_snapshot;
+    use proptest::prelude::{any, prop, proptest};
+
+    use super::{ProgressPoint, ProgressState, ProgressView, live, plain};
+    use crate::Terminal;
+
+    fn point(
+        name: &str,
+        rounds: usize,
+        reached: Option<f64>,
+        state: ProgressState,
+    ) -> ProgressPoint {
+        ProgressPoint { name: name.into(), rounds, reached, wanted: Some(0.03), state }
+    }
+
+    fn view() -> ProgressView {
+        ProgressView {
+            points: vec![
+                point("cpu.sieve", 10, Some(0.004), ProgressState::Done),
+                point("memory.copy:method=nt", 7, Some(0.062), ProgressState::Open),
+                point("storage.random", 3, None, ProgressState::Open),
+                point("network.icmp", 0, None, ProgressState::Unsupported),
+                point("datastore.batch", 0, None, ProgressState::Failed),
+            ],
+            current: Some(1),
+            elapsed: Duration::from_millis(35_200),
+            remaining: Some(Duration::from_secs(84)),
+            budget: Some(Duration::from_secs(120)),
+        }
+    }
+
+    #[test]
+    fn one_line_for_a_log() {
+        assert_snapshot!(plain(&view()), @"
+        3 of 5 points finished · memory.copy:method=nt ±6.2 % of ±3 % · 35 s · about 1 min 24 s left
+        ");
+        let unknown = ProgressView { remaining: None, current: None, ..view() };
+        assert_snapshot!(plain(&unknown), @"
+        3 of 5 points finished · 35 s · time left unknown, at most about 1 min 25 s
+        ");
+        assert_snapshot!(plain(&ProgressView::default()), @"0 of 0 points finished · 0 ns · time left unknown");
+    }
+
+    #[test]
+    fn a_few_lines_for_a_terminal() {
+        assert_snapshot!(live(&view(), &Terminal::plain(80), 10), @"
+        3 of 5 points finished · 35 s · about 1 min 24 s left
+          cpu.sieve              10×  ██████████  ±0.4 % of ±3 % done
+        ▸ memory.copy:method=nt   7×  ██░░░░░░░░  ±6.2 % of ±3 %
+          storage.random          3×
+          network.icmp                            not supported here
+          datastore.batch                         failed
+        ");
+        let small = Terminal { unicode: false, ..Terminal::plain(60) };
+        assert_snapshot!(live(&view(), &small, 4), @"
+        3 of 5 points finished | 35 s | about 1 min 24 s left
+        > memory.copy:m.  7x  ##........  ~6.2 % of ~3 %
+          storage.random  3x
+          and 3 more points
+        ");
+    }
+
+    proptest! {
+        #[test]
+        fn any_state_is_shown(
+            name in any::<String>(), reached in any::<f64>(), wanted in any::<f64>(),
+            current in prop::option::of(0_usize..4), lines in 0_usize..10, width in 0_usize..200,
+        ) {
+            let point = ProgressPoint { name, reached: Some(reached), wanted: Some(wanted), ..ProgressPoint::default() };
+            let view = ProgressView { points: vec![point; 3], current, ..ProgressView::default() };
+            let shown = live(&view, &Terminal::plain(width), lines);
+            assert!(shown.lines().count() <= lines.max(1) && !plain(&view).contains(char::is_control));
+        }
+    }
+}

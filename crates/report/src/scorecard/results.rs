@@ -1,0 +1,163 @@
+//! The results of a scorecard: a row a point, with as many columns as there is room for.
+
+use plumb_analysis::{CpuShares, Finding};
+use plumb_model::FlagKind;
+
+use super::text;
+use crate::sketch::histogram;
+use crate::style::{Line, Style};
+use crate::table::{Column, Table};
+use crate::terminal::Terminal;
+use crate::units::{percent, quantity, whole_percent};
+use crate::view::{Row, View};
+
+/// From this width on flags and half-widths have columns.
+const ROOMY: usize = 100;
+/// From this width on every figure has a column.
+const WIDE: usize = 150;
+/// A share of waiting for devices from which on it is said where it has no column.
+const WORTH_SAYING: f64 = 0.05;
+/// Blanks before what stands below a row.
+const BELOW: usize = 4;
+
+/// A column and what it says of a row.
+struct Field {
+    column: Column,
+    cell: fn(&Row, &Terminal) -> Line,
+}
+
+fn field(column: Column, cell: fn(&Row, &Terminal) -> Line) -> Field {
+    Field { column, cell }
+}
+
+/// The results by family, and what the columns mean.
+pub(super) fn results(view: &View, terminal: &Terminal) -> String {
+    if view.rows.is_empty() {
+        return text(0, &Line::new(Style::Flag, "Nothing was measured."), terminal);
+    }
+    let fields = fields(terminal);
+    let mut table = Table::new(fields.iter().map(|field| field.column.clone()).collect());
+    for family in &view.families {
+        table.across(0, Line::default(), Line::new(Style::Heading, &family.name));
+        for row in view.shown(family, terminal.every_metric) {
+            table.row(fields.iter().map(|field| (field.cell)(row, terminal)).collect());
+            below(row, terminal, &mut table);
+        }
+    }
+    table.render(terminal.width, terminal.colour) + &legend(terminal)
+}
+
+fn fields(terminal: &Terminal) -> Vec<Field> {
+    let name = [field(Column::left("").wrapping(), |row, _| name(row))];
+    let figure = [
+        field(Column::right("median"), |row, _| Line::new(Style::Estimate, &row.figure.estimate)),
+        field(Column::left("95 % interval").gap(1), |row, _| interval(row)),
+        field(Column::left("unit").gap(1), |row, _| muted(Some(row.figure.unit.clone()))),
+    ];
+    let reached = [field(Column::right("±"), |row, _| reached(row.finding))];
+    let counts = [field(Column::right("n"), |row, _| muted(Some(row.counts.clone())))];
+    let spread = [field(Column::left("spread"), spread)];
+    let flags = [field(Column::left("flags").wrapping(), |row, _| {
+        Line::new(Style::Flag, &words(&row.own_flags))
+    })];
+    let mut fields: Vec<Field> = name.into();
+    if terminal.width >= WIDE {
+        fields
+            .push(field(Column::left("metric"), |row, _| muted(Some(row.finding.metric.clone()))));
+    }
+    fields.extend(figure);
+    if terminal.width >= ROOMY {
+        fields.extend(reached);
+    }
+    fields.extend(counts);
+    fields.extend(resources(terminal));
+    fields.extend(spread);
+    if terminal.width >= WIDE {
+        fields.push(field(Column::left("until"), |row, _| muted(row.finding.stop.clone())));
+    }
+    if terminal.width >= ROOMY {
+        fields.extend(flags);
+    }
+    fields
+}
+
+fn resources(terminal: &Terminal) -> Vec<Field> {
+    if terminal.width < WIDE {
+        return vec![field(Column::right("CPU"), |row, _| share(row, |cpu| cpu.total()))];
+    }
+    vec![
+        field(Column::right("user"), |row, _| share(row, |cpu| cpu.user)),
+        field(Column::right("system"), |row, _| share(row, |cpu| cpu.system)),
+        field(Column::right("iowait"), |row, _| share(row, |cpu| cpu.iowait)),
+        field(Column::right("memory"), |row, _| muted(row.finding.peak_memory_bytes.map(bytes))),
+    ]
+}
+
+fn name(row: &Row) -> Line {
+    let name =
+        if row.finding.primary { row.label.clone() } else { format!("  {}", row.finding.metric) };
+    Line::new(Style::Name, &format!("  {name}"))
+}
+
+fn interval(row: &Row) -> Line {
+    match &row.figure.interval {
+        Ok(_) => Line::new(Style::Interval, &row.figure.brackets()),
+        Err(_) => Line::new(Style::Flag, "none"),
+    }
+}
+
+fn spread(row: &Row, terminal: &Terminal) -> Line {
+    let bins = if terminal.width >= WIDE { 12 } else { 8 };
+    Line::new(Style::Sketch, &histogram(row.finding, bins, terminal.unicode))
+}
+
+fn share(row: &Row, of: fn(CpuShares) -> f64) -> Line {
+    muted(row.finding.cpu.map(|cpu| whole_percent(of(cpu))))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn bytes(bytes: u64) -> String {
+    quantity(bytes as f64, "B")
+}
+
+fn muted(value: Option<String>) -> Line {
+    value.map_or_else(Line::default, |value| Line::new(Style::Muted, &value))
+}
+
+fn reached(finding: &Finding) -> Line {
+    let Some(reached) = finding.reached else { return Line::default() };
+    let missed = finding.wanted.is_some_and(|wanted| reached > wanted);
+    Line::new(if missed { Style::Flag } else { Style::Good }, &percent(reached))
+}
+
+fn words(flags: &[FlagKind]) -> String {
+    flags.iter().map(FlagKind::word).collect::<Vec<_>>().join(", ")
+}
+
+/// What has no column: why there is no interval, how threads scale, waiting for devices, flags.
+fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
+    let nothing = Line::default;
+    if let Err(why) = &row.figure.interval {
+        table.across(BELOW, Line::new(Style::Flag, "no interval: "), Line::new(Style::Plain, why));
+    }
+    if let Some(scaling) = &row.scaling {
+        table.across(BELOW, nothing(), Line::new(Style::Plain, scaling));
+    }
+    let waits = row.finding.cpu.filter(|cpu| cpu.iowait >= WORTH_SAYING);
+    if let Some(cpu) = waits.filter(|_| terminal.width < WIDE) {
+        let text = format!("waits for devices {} of the time", whole_percent(cpu.iowait));
+        table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
+    }
+    if terminal.width < ROOMY && !row.own_flags.is_empty() {
+        let flags = Line::new(Style::Flag, &words(&row.own_flags));
+        table.across(BELOW, Line::new(Style::Flag, "! "), flags);
+    }
+}
+
+fn legend(terminal: &Terminal) -> String {
+    let cpu = if terminal.width >= WIDE { "user, system, iowait" } else { "CPU" };
+    let reached = if terminal.width >= ROOMY { "±: half-width of the interval · " } else { "" };
+    let legend =
+        format!("{reached}n: invocations × samples · {cpu}: of wall time · spread: low to high");
+    text(0, &Line::new(Style::Muted, &legend), terminal)
+}

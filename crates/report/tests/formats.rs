@@ -1,0 +1,215 @@
+//! The other formats, which must say the same as the scorecard.
+
+use insta::assert_snapshot;
+use plumb_analysis::{summarise, testing};
+use plumb_report::{View, csv, document, in_words, json, markdown, samples_csv};
+
+#[test]
+fn a_first_look_as_markdown() {
+    let finding = summarise(&testing::first_look());
+    assert_snapshot!(markdown(&View::new(&finding)), @r#"
+    ### plumb: first-look (complete)
+
+    - Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
+    - Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
+    - ext4 on /dev/vda under /srv/bench/plumb-target
+    - 2026-11-21 20:05 UTC · took 2 min 19 s · board=rev-c · plumb 0.1.0
+    - wanted ±3 % within 2 min: reached by 17 of 24 measured points, 5 at ±3.8 % to ±33 %, 2 without interval
+    - run 019aa821-51c0-7c3e-9d1f-4b6a22e08f57
+
+    | point | metric | median | 95 % interval | unit | n | CPU | flags |
+    | :-- | :-- | --: | :-- | :-- | --: | --: | :-- |
+    | `cpu.sieve` | rate | 412.5 | [410.9, 413.9] | ops/s | 13×20 | 99 % |  |
+    | `cpu.sieve:threads=2`<br>2 threads give 1.939×: efficiency 97.0 % \[96.1, 97.9\] | rate | 800 | [796, 805] | ops/s | 13×20 | 199 % |  |
+    | `memory.copy` | bandwidth | 11.36 | [11.28, 11.48] | GB/s | 13×20 | 99 % |  |
+    | `memory.copy:method=loop` | bandwidth | 9.71 | [9.62, 9.77] | GB/s | 13×20 | 99 % |  |
+    | `memory.copy:method=block` | bandwidth | 10.15 | [10.02, 10.24] | GB/s | 13×20 | 99 % |  |
+    | `memory.copy:method=nt` | bandwidth | 13.21 | [13.08, 13.30] | GB/s | 13×20 | 99 % |  |
+    | `memory.latency:size=16KiB` | latency | 1.421 | [1.415, 1.426] | ns | 13×20 | 99 % |  |
+    | `memory.latency` | latency | 88 | [85, 91] | ns | 13×20 | 99 % | capped |
+    | `scheduler.messaging:groups=10` | time | 1.83 | [1.80, 1.92] | s | 10×3 | 198 % |  |
+    | `scheduler.pipe` | time | 4.10 | [4.02, 4.20] | µs | 13×20 | 98 % |  |
+    | `scheduler.pipe:placement=across` | time | 20.4 | [19.7, 27.0] | µs | 13×20 | 107 % | noisy, bimodal |
+    | `process.fork` | time | 131.7 | [131.1, 132.2] | µs | 13×20 | 99 % |  |
+    | `process.command` | wall | 609 | [600, 615] | µs | 220×1 | 95 % |  |
+    | `storage.sequential:operation=write` | bandwidth | 85 | [70, 100] | MB/s | 10×8 | 13 % | noisy |
+    | `storage.random` | rate | 21 | [15, 28] | k ops/s | 10×10 | 35 % | cached, noisy |
+    | `network.tcp` | throughput | 2.860 | [2.829, 2.878] | GB/s | 1×240 | 127 % | single-process |
+    | `crypto.aead` | throughput | 4.311 | [4.287, 4.330] | GB/s | 13×20 | 99 % |  |
+    | `crypto.aead:cipher=aes-128-gcm` | throughput | 5.119 | [5.100, 5.148] | GB/s | 13×20 | 99 % |  |
+    | `crypto.aead:cipher=chacha20-poly1305` | throughput | 1.873 | [1.868, 1.878] | GB/s | 13×20 | 99 % |  |
+    | `ssh.cipher` | throughput | 610 | none: too few processes: 4, needs 8 | MB/s | 4×3 | 180 % |  |
+    | `ssh.cipher:cipher=chacha20-poly1305@openssh.com` | throughput | 331 | none: too few processes: 4, needs 8 | MB/s | 4×3 | 180 % |  |
+    | `language.sieve` | wall | 4.92 | [4.85, 4.99] | ms | 31×1 | 99 % |  |
+    | `language.sieve:language=javascript` | wall | 61.5 | [61.2, 61.7] | ms | 31×1 | 99 % |  |
+    | `language.sieve:language=python` | wall | 212.8 | [211.8, 215.3] | ms | 31×1 | 99 % |  |
+
+    n: invocations × samples of each; CPU: user and system over wall time.
+
+    **Reasons to distrust**
+
+    - **cached**: fewer bytes reached the device than were moved: memory was measured too (storage.random: 3 % of the bytes reached the device)
+    - **capped**: a size is smaller than the rule wants: caches may play a part (memory.latency: 64 MiB where 4 × the last-level cache of 260 MiB is wanted)
+    - **noisy**: the samples are too unsteady for the precision that was wanted (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %; 2 more)
+    - **single-process**: another process may settle elsewhere, however narrow the interval (network.tcp: one process: layout and regime were not sampled)
+    - **bimodal**: processes fall into two groups: a median describes neither (scheduler.pipe:placement=across: 38 % of the processes lie 37 % above the others)
+
+    **Not supported here**
+
+    - `network.icmp`: raw sockets need CAP\_NET\_RAW and ping sockets are closed to this group; sysctl -w net.ipv4.ping\_group\_range='0 2147483647', or run as root
+
+    **Failed**
+
+    - `datastore.batch`: the database answered: disk I/O error (3 of 3 invocations)
+    "#);
+}
+
+#[test]
+fn commands_as_markdown() {
+    let finding = summarise(&testing::exec());
+    assert_snapshot!(markdown(&View::new(&finding)), @r#"
+    ### plumb: exec 'gzip -1 corpus' 'zstd -1 corpus' 'pigz -1 corpus' (complete)
+
+    - Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
+    - Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
+    - ext4 on /dev/vda under /srv/bench/plumb-target
+    - 2026-11-21 20:05 UTC · took 22 s · plumb 0.1.0
+    - wanted 20 invocations and 3 s a point: 3 points measured
+    - run 019aa821-51c0-7c3e-9d1f-4b6a22e08f57
+
+    | point | metric | median | 95 % interval | unit | n | CPU | flags |
+    | :-- | :-- | --: | :-- | :-- | --: | --: | :-- |
+    | `gzip -1 corpus` | wall | 415 | [412, 418] | ms | 20×1 | 98 % |  |
+    | `zstd -1 corpus` | wall | 102.5 | [101.9, 103.1] | ms | 20×1 | 98 % |  |
+    | `pigz -1 corpus` | wall | 413 | [407, 417] | ms | 20×1 | 98 % |  |
+
+    n: invocations × samples of each; CPU: user and system over wall time.
+
+    **Compared with `gzip -1 corpus`**
+
+    - `zstd -1 corpus`: **faster**, 0.2470× the cost \[0.2457, 0.2486\], 4.05× as fast, 20 pairs, beyond margin
+    - `pigz -1 corpus`: **inconclusive**, 0.995× the cost \[0.988, 1.002\], 20 pairs, about 34 pairs would settle it
+    "#);
+}
+
+#[test]
+fn a_first_look_in_words() {
+    let finding = summarise(&testing::first_look());
+    assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @"
+    cpu.sieve (push): sustained 412.5 ops/s [410.9, 413.9] at 99 % CPU
+    cpu.sieve (push, 2 threads): sustained 800 ops/s [796, 805] at 199 % CPU; 2 threads give 1.939×: efficiency 97.0 % [96.1, 97.9]
+    memory.copy (libc, 64 MiB): sustained 11.36 GB/s [11.28, 11.48] at 99 % CPU
+    memory.copy (loop, 64 MiB): sustained 9.71 GB/s [9.62, 9.77] at 99 % CPU
+    memory.copy (block, 64 MiB): sustained 10.15 GB/s [10.02, 10.24] at 99 % CPU
+    memory.copy (nt, 64 MiB): sustained 13.21 GB/s [13.08, 13.30] at 99 % CPU
+    memory.latency (16 KiB, huge): took 1.421 ns [1.415, 1.426] at 99 % CPU
+    memory.latency (64 MiB, huge): took 88 ns [85, 91] at 99 % CPU; capped
+    scheduler.messaging (groups=10, socket): took 1.83 s [1.80, 1.92] at 198 % CPU
+    scheduler.pipe (same): took 4.10 µs [4.02, 4.20] at 98 % CPU
+    scheduler.pipe (across): took 20.4 µs [19.7, 27.0] at 107 % CPU; noisy, bimodal
+    process.fork: took 131.7 µs [131.1, 132.2] at 99 % CPU
+    process.command: took 609 µs [600, 615] at 95 % CPU
+    storage.sequential (1 GiB, 1 MiB, write): sustained 85 MB/s [70, 100] at 13 % CPU; noisy
+    storage.random (1 GiB, 4 KiB, read): sustained 21 k ops/s [15, 28] at 35 % CPU; cached, noisy
+    network.tcp: sustained 2.860 GB/s [2.829, 2.878] at 127 % CPU; single-process
+    crypto.aead (aes-256-gcm, 16 KiB): sustained 4.311 GB/s [4.287, 4.330] at 99 % CPU
+    crypto.aead (aes-128-gcm, 16 KiB): sustained 5.119 GB/s [5.100, 5.148] at 99 % CPU
+    crypto.aead (chacha20-poly1305, 16 KiB): sustained 1.873 GB/s [1.868, 1.878] at 99 % CPU
+    ssh.cipher (aes256-gcm@openssh.com): sustained 610 MB/s (no interval: too few processes: 4, needs 8) at 180 % CPU
+    ssh.cipher (chacha20-poly1305@openssh.com): sustained 331 MB/s (no interval: too few processes: 4, needs 8) at 180 % CPU
+    language.sieve (c): took 4.92 ms [4.85, 4.99] at 99 % CPU
+    language.sieve (javascript): took 61.5 ms [61.2, 61.7] at 99 % CPU
+    language.sieve (python): took 212.8 ms [211.8, 215.3] at 99 % CPU
+    ");
+}
+
+#[test]
+fn commands_in_words() {
+    let finding = summarise(&testing::exec());
+    assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @"
+    gzip -1 corpus: took 415 ms [412, 418] at 98 % CPU
+    zstd -1 corpus: took 102.5 ms [101.9, 103.1] at 98 % CPU
+    pigz -1 corpus: took 413 ms [407, 417] at 98 % CPU
+    zstd -1 corpus against gzip -1 corpus: faster; 0.2470× the cost [0.2457, 0.2486], 4.05× as fast, 20 pairs, beyond margin
+    pigz -1 corpus against gzip -1 corpus: inconclusive; 0.995× the cost [0.988, 1.002], 20 pairs, about 34 pairs would settle it
+    ");
+}
+
+#[test]
+fn the_document_has_the_fields_of_the_contract() {
+    let finding = summarise(&testing::first_look());
+    let view = View::new(&finding);
+    let value: serde_json::Value = serde_json::from_str(&json(&view).unwrap()).unwrap();
+    assert_eq!(value["schema"], "plumb.run/1");
+    let contract = [
+        "series",
+        "workload",
+        "version",
+        "point",
+        "metric",
+        "unit",
+        "better",
+        "statistic",
+        "estimate",
+        "low",
+        "high",
+        "no_interval",
+        "confidence",
+        "invocations",
+        "samples",
+        "n_eff",
+        "warmup",
+        "stop",
+        "target",
+        "cpu",
+        "of_baseline",
+        "flags",
+    ];
+    for result in value["results"].as_array().unwrap() {
+        for field in contract {
+            assert!(result.get(field).is_some(), "{field}");
+        }
+    }
+    for field in ["id", "started", "ended", "status", "suite", "labels", "seed", "plumb"] {
+        assert!(value["run"].get(field).is_some(), "{field}");
+    }
+    for field in ["workload", "point", "why", "fix"] {
+        assert!(value["unsupported"][0].get(field).is_some(), "{field}");
+    }
+}
+
+#[test]
+fn documents_and_tables_hold_the_same_numbers() {
+    let finding = summarise(&testing::first_look());
+    let view = View::new(&finding);
+    let document = document(&view);
+    let table = csv(&view);
+    let lines: Vec<&str> = table.split("\r\n").skip(1).filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines.len(), document.results.len());
+    for (line, result) in lines.iter().zip(&document.results) {
+        let numbers: Vec<f64> = line.split(',').filter_map(|field| field.parse().ok()).collect();
+        let ends = [Some(result.estimate), result.low, result.high, result.n_eff, result.reached];
+        for number in ends.into_iter().flatten() {
+            assert!(numbers.contains(&number), "{number} in {line}");
+        }
+    }
+}
+
+#[test]
+fn samples_come_with_their_phase() {
+    let record = testing::first_look();
+    let mut out = Vec::new();
+    samples_csv(&record, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = text.split_terminator("\r\n").collect();
+    let all: usize = record.invocations.iter().map(|invocation| invocation.samples.len()).sum();
+    assert_eq!(lines.len(), all + 1);
+    assert_snapshot!(lines[..4].join("\n"), @"
+    run,series,workload,point,metric,invocation,round,sample,phase,start_ns,elapsed_ns,iterations,cpu,value
+    019aa821-51c0-7c3e-9d1f-4b6a22e08f57,cpu.sieve/rate,cpu.sieve,,rate,00000000-0000-0000-f6d8-04ef2b57a3ef,0,0,warm-up,86402000000000,8082063,3,1,371.19235521920575
+    019aa821-51c0-7c3e-9d1f-4b6a22e08f57,cpu.sieve/rate,cpu.sieve,,rate,00000000-0000-0000-f6d8-04ef2b57a3ef,0,1,warm-up,86402008083063,8058513,3,0,372.27711861977514
+    019aa821-51c0-7c3e-9d1f-4b6a22e08f57,cpu.sieve/rate,cpu.sieve,,rate,00000000-0000-0000-f6d8-04ef2b57a3ef,0,2,steady,86402016142576,9477439,4,1,422.0549454340988
+    ");
+    assert_eq!(lines.iter().filter(|line| line.contains(",failed,")).count(), 12);
+    assert!(lines.iter().skip(1).all(|line| line.split(',').count() == 14));
+}
