@@ -139,3 +139,90 @@ fn residuals(series: &[f64], split: usize) -> Vec<f64> {
     };
     [centred(before), centred(after)].concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Alpha, Table, huber_max, segments};
+    use crate::NoInterval;
+    use crate::rng::Rng;
+
+    fn stepped(levels: &[(usize, f64)], seed: u64) -> Vec<f64> {
+        let mut rng = Rng::new(seed);
+        let level = |&(count, level): &(usize, f64)| {
+            (0..count).map(|_| level + rng.normal()).collect::<Vec<_>>()
+        };
+        levels.iter().flat_map(level).collect()
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is() {
+        let series = stepped(&[(30, 0.0), (30, 5.0)], 1);
+        assert_eq!(huber_max(&series, 3).unwrap().at, 30);
+        assert_eq!(segments(&series, Table::History, Alpha::Hundredth), Ok(vec![0..30, 30..60]));
+    }
+
+    #[test]
+    fn two_steps_make_three_segments() {
+        let series = stepped(&[(40, 0.0), (40, 6.0), (40, -6.0)], 2);
+        assert_eq!(
+            segments(&series, Table::WarmUp, Alpha::Thousandth),
+            Ok(vec![0..40, 40..80, 80..120])
+        );
+    }
+
+    #[test]
+    fn outliers_make_no_change() {
+        let mut series = stepped(&[(100, 0.0)], 3);
+        for at in [50, 51, 70] {
+            series[at] = 1000.0;
+        }
+        assert_eq!(
+            segments(&series, Table::History, Alpha::Hundredth).map(|parts| parts.len()),
+            Ok(1)
+        );
+    }
+
+    #[test]
+    fn a_step_without_noise_is_found() {
+        let mut series = vec![1.0; 40];
+        series[20..].fill(2.0);
+        assert_eq!(segments(&series, Table::WarmUp, Alpha::Hundredth), Ok(vec![0..20, 20..40]));
+    }
+
+    #[test]
+    fn autocorrelation_raises_the_bar() {
+        let mut rng = Rng::new(4);
+        let (mut plainly, mut cautiously) = (0, 0);
+        for _ in 0..100 {
+            let mut state = 0.0;
+            let next = |_| {
+                state = 0.7 * state + rng.normal();
+                state
+            };
+            let series: Vec<f64> = (0..300).map(next).collect();
+            let change = huber_max(&series, 10).unwrap();
+            plainly += usize::from(change.statistic > 3.63);
+            cautiously += usize::from(change.exceeds(3.63));
+        }
+        assert!(plainly > 30 && cautiously < 8, "{plainly} {cautiously}");
+    }
+
+    #[test]
+    fn constant_short_or_not_finite_has_no_change() {
+        assert_eq!(huber_max(&[1.0; 30], 3), None);
+        assert_eq!(huber_max(&[1.0, 2.0, 3.0, 4.0, 5.0], 3), None);
+        assert_eq!(huber_max(&[1.0, f64::NAN, 2.0, 3.0, 4.0, 5.0], 3), None);
+        let nan = segments(&[f64::NAN; 10], Table::History, Alpha::Hundredth);
+        assert_eq!(nan, Err(NoInterval::NotFinite));
+        assert_eq!(segments(&[], Table::History, Alpha::Hundredth), Ok(Vec::from_iter([0..0])));
+    }
+
+    #[test]
+    fn the_table_is_interpolated_and_ends() {
+        assert_eq!(Table::History.critical(7, Alpha::Hundredth), None);
+        assert_eq!(Table::History.critical(8, Alpha::Hundredth), Some(3.712));
+        assert_eq!(Table::WarmUp.critical(9999, Alpha::Thousandth), Some(4.369));
+        let between = Table::History.critical(150, Alpha::Twentieth).unwrap();
+        assert!(between > 3.11 && between < 3.13);
+    }
+}

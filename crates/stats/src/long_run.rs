@@ -74,3 +74,61 @@ fn corrected(
     let tau = if plain > 0.0 { variance / plain } else { 1.0 };
     LongRun { variance, tau, n_eff: n / tau.max(1.0), df: count - 1.0, resolved }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::long_run;
+    use crate::NoInterval;
+    use crate::rng::Rng;
+
+    fn autoregression(rho: f64, n: usize, rng: &mut Rng) -> Vec<f64> {
+        let mut state = rng.normal();
+        let innovation = (1.0 - rho * rho).sqrt();
+        (0..n)
+            .map(|_| {
+                state = rho * state + innovation * rng.normal();
+                state
+            })
+            .collect()
+    }
+
+    #[test]
+    fn known_variance_of_an_autoregression_within_a_tenth() {
+        let mut rng = Rng::new(31);
+        for rho in [0.0, 0.5, 0.9] {
+            let truth = (1.0 + rho) / (1.0 - rho);
+            let series = (0..100).map(|_| autoregression(rho, 20_000, &mut rng));
+            let mean =
+                series.map(|series| long_run(&series).unwrap().variance / 100.0).sum::<f64>();
+            assert!((mean / truth - 1.0).abs() < 0.1, "AR({rho}): {mean} against {truth}");
+        }
+    }
+
+    #[test]
+    fn independent_values_are_worth_about_their_number() {
+        let series = autoregression(0.0, 5000, &mut Rng::new(32));
+        let found = long_run(&series).unwrap();
+        assert!(found.resolved && found.n_eff > 4000.0 && found.n_eff <= 5000.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_constant_costs_nothing() {
+        let found = long_run(&[3.0; 50]).unwrap();
+        assert_eq!(
+            (found.variance, found.tau, found.n_eff, found.resolved),
+            (0.0, 1.0, 50.0, true)
+        );
+    }
+
+    #[test]
+    fn a_line_never_resolves() {
+        let line: Vec<f64> = (0..200).map(f64::from).collect();
+        assert!(!long_run(&line).unwrap().resolved);
+    }
+
+    #[test]
+    fn nothing_or_nonsense_is_refused() {
+        assert_eq!(long_run(&[1.0]), Err(NoInterval::TooFewSamples));
+        assert_eq!(long_run(&[1.0, f64::NAN]), Err(NoInterval::NotFinite));
+    }
+}

@@ -292,3 +292,152 @@ fn around(pool: &mut [f64], estimate: f64, q: f64, reach: f64) -> Result<Interva
     let high = order_statistic(pool, high as usize);
     Ok(Interval { estimate, low, high })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        FIRST_LOOK, FIRST_LOOK_SERIAL, clustered_mean, clustered_quantile, fewest_processes, looks,
+        serial_mean, serial_quantile,
+    };
+    use crate::distribution::binomial_cdf;
+    use crate::rng::Rng;
+    use crate::{Interval, NoInterval};
+
+    fn views(processes: &[Vec<f64>]) -> Vec<&[f64]> {
+        processes.iter().map(Vec::as_slice).collect()
+    }
+
+    fn singles(count: usize) -> Vec<Vec<f64>> {
+        (1..=count).map(|value| vec![value as f64]).collect()
+    }
+
+    fn normals(count: usize, seed: u64) -> Vec<f64> {
+        let mut rng = Rng::new(seed);
+        (0..count).map(|_| 100.0 + rng.normal()).collect()
+    }
+
+    #[test]
+    fn looks_grow_by_a_quarter_rounded_up() {
+        assert_eq!(
+            looks(FIRST_LOOK).take(9).collect::<Vec<_>>(),
+            [10, 13, 16, 20, 25, 31, 39, 48, 60]
+        );
+        assert_eq!(looks(FIRST_LOOK_SERIAL).take(4).collect::<Vec<_>>(), [100, 125, 157, 196]);
+        assert_eq!(looks(13).take(4).collect::<Vec<_>>(), [13, 17, 21, 26]);
+    }
+
+    #[test]
+    fn ranks_of_single_samples_are_the_narrowest_that_a_binomial_allows() {
+        for (count, low) in [(13, 3.0), (16, 4.0), (20, 5.0), (40, 13.0)] {
+            let found = clustered_quantile(&views(&singles(count)), 0.5, 0.97).unwrap();
+            assert_eq!(
+                (found.low, found.high),
+                (low, count as f64 + 1.0 - low),
+                "{count} processes"
+            );
+            let miss = 2.0 * binomial_cdf(low as u64 - 1, count as u64, 0.5);
+            assert!(miss <= 0.03, "{count} processes: {miss}");
+        }
+    }
+
+    #[test]
+    fn fewest_processes_of_a_level() {
+        assert_eq!((fewest_processes(0.95), fewest_processes(0.97)), (7, 8));
+        let too_few = NoInterval::TooFewProcesses { have: 7, need: 8 };
+        assert_eq!(clustered_quantile(&views(&singles(7)), 0.5, 0.97), Err(too_few));
+        assert_eq!(clustered_mean(&views(&singles(7)), 0.97), Err(too_few));
+        assert!(clustered_quantile(&views(&singles(8)), 0.5, 0.97).is_ok());
+    }
+
+    #[test]
+    fn empty_processes_do_not_count() {
+        let mut processes = singles(13);
+        processes.push(Vec::new());
+        let with = clustered_quantile(&views(&processes), 0.5, 0.97);
+        assert_eq!(with, clustered_quantile(&views(&singles(13)), 0.5, 0.97));
+    }
+
+    #[test]
+    fn equal_values_give_an_interval_of_no_width() {
+        let processes = vec![vec![25.0; 10]; 10];
+        let point = Interval { estimate: 25.0, low: 25.0, high: 25.0 };
+        assert_eq!(clustered_quantile(&views(&processes), 0.5, 0.97), Ok(point));
+        assert_eq!(clustered_mean(&views(&processes), 0.97), Err(NoInterval::AllEqual));
+        assert_eq!(serial_mean(&[25.0; 200], 0.97), Err(NoInterval::AllEqual));
+    }
+
+    #[test]
+    fn one_slow_process_is_excluded_among_thirteen_but_not_among_ten() {
+        let fast: Vec<f64> = (0..10).map(|value| 100.0 + f64::from(value) / 10.0).collect();
+        let slow: Vec<f64> = fast.iter().map(|value| value + 8.0).collect();
+        let high_among = |count: usize| {
+            let mut processes = vec![fast.clone(); count - 1];
+            processes.push(slow.clone());
+            clustered_quantile(&views(&processes), 0.5, 0.97).unwrap().high
+        };
+        assert_eq!(high_among(10), 108.0);
+        assert!(high_among(13) < 101.0);
+    }
+
+    #[test]
+    fn tails_need_samples_beyond_them() {
+        let processes: Vec<Vec<f64>> = (0..10).map(|seed| normals(10, seed)).collect();
+        assert_eq!(
+            clustered_quantile(&views(&processes), 0.99, 0.97),
+            Err(NoInterval::TooFewSamples)
+        );
+        let processes: Vec<Vec<f64>> = (0..20).map(|seed| normals(100, seed)).collect();
+        assert!(clustered_quantile(&views(&processes), 0.99, 0.97).is_ok());
+        assert_eq!(serial_quantile(&normals(500, 1), 0.99, 0.97), Err(NoInterval::TooFewSamples));
+        assert!(serial_quantile(&normals(2000, 1), 0.99, 0.97).is_ok());
+    }
+
+    #[test]
+    fn a_walk_is_unresolved() {
+        let mut rng = Rng::new(3);
+        let mut level = 0.0;
+        let walk: Vec<f64> = (0..300)
+            .map(|_| {
+                level += rng.normal();
+                level
+            })
+            .collect();
+        assert_eq!(serial_quantile(&walk, 0.5, 0.97), Err(NoInterval::Unresolved));
+        assert_eq!(serial_mean(&walk, 0.97), Err(NoInterval::Unresolved));
+    }
+
+    #[test]
+    fn stopping_in_one_process_takes_eighty_effective_samples() {
+        let short = serial_quantile(&normals(60, 4), 0.5, 0.97).unwrap();
+        assert!(short.interval.relative_half_width() < 0.01 && !short.may_stop(0.01));
+        let long = serial_quantile(&normals(200, 4), 0.5, 0.97).unwrap();
+        assert!(long.may_stop(0.01) && !long.may_stop(0.0001));
+    }
+
+    #[test]
+    fn means_of_heavy_tails_are_refused() {
+        let mut rng = Rng::new(5);
+        let processes: Vec<Vec<f64>> =
+            (0..20).map(|_| (0..20).map(|_| (rng.exponential() / 1.5).exp()).collect()).collect();
+        assert!(
+            matches!(clustered_mean(&views(&processes), 0.95), Err(NoInterval::HeavyTail { hill }) if hill < 2.5)
+        );
+        assert!(matches!(
+            serial_mean(&processes.concat(), 0.95),
+            Err(NoInterval::HeavyTail { .. })
+        ));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let mut processes = singles(13);
+        assert_eq!(clustered_quantile(&views(&processes), 0.0, 0.97), Err(NoInterval::OutOfRange));
+        assert_eq!(clustered_quantile(&views(&processes), 0.5, 1.0), Err(NoInterval::OutOfRange));
+        processes[4][0] = f64::NAN;
+        assert_eq!(clustered_quantile(&views(&processes), 0.5, 0.97), Err(NoInterval::NotFinite));
+        assert_eq!(clustered_mean(&views(&processes), 0.97), Err(NoInterval::NotFinite));
+        assert_eq!(serial_quantile(&[f64::INFINITY], 0.5, 0.97), Err(NoInterval::NotFinite));
+        assert_eq!(serial_quantile(&[], 0.5, 0.97), Err(NoInterval::TooFewSamples));
+        assert_eq!(serial_quantile(&normals(100, 1), f64::NAN, 0.97), Err(NoInterval::OutOfRange));
+    }
+}

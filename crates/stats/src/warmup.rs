@@ -241,3 +241,90 @@ fn clipped(values: &[f64], reference: &[f64], deviations: f64) -> Vec<f64> {
     let reach = deviations * MAD_TO_SD * mad_around(reference, centre);
     values.iter().map(|value| value.clamp(centre - reach, centre + reach)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Class, Steady, fixed_discard, steady_state};
+    use crate::NoInterval;
+    use crate::rng::Rng;
+
+    /// Log times with 1 % noise around levels.
+    fn noisy(levels: &[(usize, f64)], seed: u64) -> Vec<f64> {
+        let mut rng = Rng::new(seed);
+        let level = |&(count, level): &(usize, f64)| {
+            (0..count).map(|_| level + 0.01 * rng.normal()).collect::<Vec<_>>()
+        };
+        levels.iter().flat_map(level).collect()
+    }
+
+    #[test]
+    fn flat_needs_no_discard() {
+        assert_eq!(
+            steady_state(&noisy(&[(200, 0.0)], 1)),
+            Ok(Steady { start: 0, class: Class::Flat })
+        );
+    }
+
+    #[test]
+    fn a_slow_start_is_cut_where_it_ends() {
+        let found = steady_state(&noisy(&[(50, 0.2), (150, 0.0)], 2)).unwrap();
+        assert_eq!(found.class, Class::WarmUp);
+        assert!((50..60).contains(&found.start), "{found:?}");
+    }
+
+    #[test]
+    fn a_fast_start_is_a_slowdown() {
+        let found = steady_state(&noisy(&[(50, -0.1), (150, 0.0)], 3)).unwrap();
+        assert_eq!(found.class, Class::Slowdown);
+    }
+
+    #[test]
+    fn a_burst_in_the_middle_cuts_what_is_before_it() {
+        let found = steady_state(&noisy(&[(50, 0.0), (20, 0.3), (130, 0.0)], 4)).unwrap();
+        assert_eq!(found.class, Class::WarmUp);
+        assert!((70..85).contains(&found.start), "{found:?}");
+    }
+
+    #[test]
+    fn a_change_near_the_end_is_unsteady() {
+        assert_eq!(
+            steady_state(&noisy(&[(170, 0.0), (30, 0.1)], 5)).unwrap().class,
+            Class::Unsteady
+        );
+    }
+
+    #[test]
+    fn a_slope_is_not_steady() {
+        let slope: Vec<f64> = noisy(&[(200, 0.0)], 6)
+            .iter()
+            .zip(0..)
+            .map(|(y, at)| y + 2e-4 * f64::from(at))
+            .collect();
+        assert!(matches!(steady_state(&slope).unwrap().class, Class::Trend | Class::Unsteady));
+    }
+
+    #[test]
+    fn five_samples_show_a_cold_start_and_nothing_else() {
+        let cold = steady_state(&[0.2, 0.01, 0.0, -0.01, 0.003]).unwrap();
+        assert!(cold.class == Class::WarmUp && (1..=2).contains(&cold.start), "{cold:?}");
+        let warm = [0.02, 0.01, 0.0, -0.01, 0.003];
+        assert_eq!(steady_state(&warm), Ok(Steady { start: 0, class: Class::Flat }));
+        assert_eq!(steady_state(&[0.0]), Ok(Steady { start: 0, class: Class::Flat }));
+    }
+
+    #[test]
+    fn constants_are_flat_and_nonsense_is_refused() {
+        assert_eq!(steady_state(&[1.0; 50]), Ok(Steady { start: 0, class: Class::Flat }));
+        assert_eq!(steady_state(&[]), Err(NoInterval::TooFewSamples));
+        assert_eq!(steady_state(&[f64::NEG_INFINITY; 3]), Err(NoInterval::NotFinite));
+    }
+
+    #[test]
+    fn three_starts_that_agree_make_a_discard() {
+        assert_eq!(fixed_discard(&[10, 12, 8]), Some(15));
+        assert_eq!(fixed_discard(&[100, 90, 80]), Some(125));
+        assert_eq!(fixed_discard(&[0, 0, 0, 99]), Some(0));
+        assert_eq!(fixed_discard(&[100, 70, 80]), None);
+        assert_eq!(fixed_discard(&[10, 10]), None);
+    }
+}
