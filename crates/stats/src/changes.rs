@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(huber_max(&[1.0, f64::NAN, 2.0, 3.0, 4.0, 5.0], 3), None);
         let nan = segments(&[f64::NAN; 10], Table::History, Alpha::Hundredth);
         assert_eq!(nan, Err(NoInterval::NotFinite));
-        assert_eq!(segments(&[], Table::History, Alpha::Hundredth), Ok(Vec::from_iter([0..0])));
+        assert_eq!(segments(&[], Table::History, Alpha::Hundredth).map(|parts| parts.len()), Ok(1));
     }
 
     #[test]
