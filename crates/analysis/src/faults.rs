@@ -2,6 +2,7 @@
 
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
 
+use crate::evidence::{Evidence, steady};
 use crate::summarise::point_facts;
 use crate::{Failure, PointFacts, Unsupported};
 
@@ -47,6 +48,28 @@ pub(crate) fn failed(record: &RunRecord) -> Vec<Failure> {
     }
     all.sort_by_key(|failure| failure.point.index);
     all
+}
+
+/// Metrics that have no finding because a value of theirs is infinite or no number.
+pub(crate) fn no_numbers(evidence: &[Evidence]) -> Vec<Failure> {
+    let metrics = evidence.iter().flat_map(|evidence| {
+        evidence.planned.description.metrics.iter().map(move |metric| (evidence, metric))
+    });
+    metrics
+        .filter_map(|(evidence, metric)| {
+            let nonsense = |i: &&&InvocationRecord| {
+                steady(i, metric).is_some_and(|values| values.iter().any(|v| !v.is_finite()))
+            };
+            let times = evidence.invocations.iter().filter(nonsense).count();
+            (times > 0).then(|| Failure {
+                point: point_facts(evidence.index, evidence.planned),
+                why: format!("metric `{}` has a value that is no number", metric.name),
+                times,
+                of: evidence.invocations.len(),
+                log: String::new(),
+            })
+        })
+        .collect()
 }
 
 /// Planned points of which nothing is known: no invocation that ended, and no reason.

@@ -15,6 +15,8 @@ mod scaling;
 mod summarise;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use against::MARGIN;
 pub use finding::{

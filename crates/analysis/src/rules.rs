@@ -11,6 +11,8 @@ use crate::evidence::Evidence;
 const NOISY_OVER: f64 = 2.0;
 /// Fewest processes in which drift is looked for.
 const FEWEST_FOR_DRIFT: usize = 8;
+/// More processes than this are looked at in blocks.
+const MOST_FOR_DRIFT: usize = 200;
 /// Standard score of Kendall's count from which on an order is no chance (two-sided 1 %).
 const DRIFT_SCORE: f64 = 2.576;
 /// Smallest relative drift over a run that matters.
@@ -102,14 +104,14 @@ fn imprecise(finding: &Finding) -> Option<Flag> {
 
 /// Kendall's count over the processes in time order: does the level rise or fall as the run goes on?
 fn drift(finding: &Finding) -> Option<Flag> {
-    let medians = &finding.process_medians;
-    if medians.len() < FEWEST_FOR_DRIFT {
+    let medians = blocks(&finding.process_medians);
+    if medians.len() < FEWEST_FOR_DRIFT || !finding.primary {
         return None;
     }
     let third = medians.len() / 3;
     let (first, last) = (median(&medians[..third])?, median(&medians[medians.len() - third..])?);
     let size = (last - first) / first.abs();
-    let drifts = kendall_score(medians).abs() > DRIFT_SCORE && size.abs() > DRIFT_SIZE;
+    let drifts = kendall_score(&medians).abs() > DRIFT_SCORE && size.abs() > DRIFT_SIZE;
     (drifts && size.is_finite()).then(|| {
         let way = if size > 0.0 { "rises" } else { "falls" };
         let why = format!(
@@ -118,6 +120,12 @@ fn drift(finding: &Finding) -> Option<Flag> {
         );
         Flag::new(FlagKind::Noisy, why)
     })
+}
+
+/// Medians of consecutive processes, so that their number stays small.
+fn blocks(medians: &[f64]) -> Vec<f64> {
+    let size = medians.len().div_ceil(MOST_FOR_DRIFT).max(1);
+    medians.chunks(size).filter_map(median).collect()
 }
 
 /// Standard score of concordant minus discordant pairs; ties count for neither.
@@ -140,7 +148,7 @@ fn kendall_score(values: &[f64]) -> f64 {
 fn two_modes(finding: &Finding) -> Option<Flag> {
     let modes = bimodal(&finding.process_medians)?;
     let apart = (modes.high - modes.low) / modes.low.abs();
-    if apart <= finding.wanted.unwrap_or(MODES_APART) {
+    if apart <= finding.wanted.unwrap_or(MODES_APART) || !finding.primary {
         return None;
     }
     let share = percent(modes.share_high);

@@ -17,11 +17,13 @@ const THINNED: usize = 256;
 #[must_use]
 pub fn summarise(record: &RunRecord) -> RunFinding {
     let run_flags = rules::of_run(record);
-    let mut results: Vec<Finding> =
-        Evidence::of(record).iter().flat_map(|e| of_point(e, record)).collect();
+    let evidence = Evidence::of(record);
+    let mut results: Vec<Finding> = evidence.iter().flat_map(|e| of_point(e, record)).collect();
     for flag in &run_flags {
         results.iter_mut().for_each(|finding| rules::add(&mut finding.flags, flag.clone()));
     }
+    let mut failed = faults::failed(record);
+    failed.extend(faults::no_numbers(&evidence));
     RunFinding {
         method: METHOD_VERSION,
         run: run_facts(record),
@@ -30,7 +32,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         results,
         against_first: against::against_first(record),
         unsupported: faults::unsupported(record),
-        failed: faults::failed(record),
+        failed,
         not_reached: faults::not_reached(record),
         flags: run_flags,
     }

@@ -1,7 +1,9 @@
 //! A run as Markdown tables, for a ticket or a pull request.
 
+use plumb_analysis::CONFIDENCE;
+
 use crate::text::clean;
-use crate::units::whole_percent;
+use crate::units::{percent, whole_percent};
 use crate::view::{FlagNote, Row, View, comparison_text, verdict_text};
 
 /// The run as Markdown.
@@ -49,7 +51,8 @@ fn results(view: &View) -> String {
     if rows.is_empty() {
         return "\nNothing was measured.\n".to_owned();
     }
-    let head = "| point | metric | median | 95 % interval | unit | n | CPU | flags |";
+    let level = percent(CONFIDENCE);
+    let head = format!("| point | metric | median | {level} interval | unit | n | CPU | flags |");
     let rule = "| :-- | :-- | --: | :-- | :-- | --: | --: | :-- |";
     let note = "n: invocations × samples of each; CPU: user and system over wall time.";
     format!("\n{head}\n{rule}\n{}\n{note}\n", rows.concat())
@@ -64,7 +67,7 @@ fn result(row: &Row) -> String {
     let flags: Vec<String> = finding.flags.iter().map(|f| escape(f.flag.word())).collect();
     let scaling = row.scaling.as_ref().map(|text| format!("<br>{}", escape(text)));
     let cells = [
-        code(&finding.point.name) + &scaling.unwrap_or_default(),
+        code(&finding.point.name) + &escape(&row.on_target()) + &scaling.unwrap_or_default(),
         escape(&finding.metric),
         row.figure.estimate.clone(),
         interval,

@@ -30,6 +30,8 @@ pub struct Row<'a> {
     pub finding: &'a Finding,
     /// The point where its family is known: `copy libc`.
     pub label: String,
+    /// The target, where there are several.
+    pub target: Option<String>,
     /// The estimate with its interval and unit as text.
     pub figure: Figure,
     /// Invocations and samples of each: `12×20`.
@@ -80,6 +82,14 @@ impl FlagNote {
     }
 }
 
+impl Row<'_> {
+    /// ` on HOST`, where there are several targets.
+    #[must_use]
+    pub fn on_target(&self) -> String {
+        self.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"))
+    }
+}
+
 impl<'a> View<'a> {
     /// The view of a finding.
     #[must_use]
@@ -121,10 +131,13 @@ fn row<'a>(
 ) -> Row<'a> {
     let everywhere =
         |flag: &Flag| notes.iter().any(|note| note.everywhere && note.flag == flag.flag);
+    let several = finding.targets.len() > 1;
+    let target = finding.targets.get(result.target).filter(|_| several);
     let own = result.flags.iter().filter(|flag| !everywhere(flag));
     let mut comparisons = finding.against_first.iter();
     Row {
         finding: result,
+        target: target.map(|target| target.name.clone()),
         label,
         figure: figure(&result.estimate, &result.unit),
         counts: counts(result),
@@ -181,7 +194,7 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
     let mut notes: Vec<FlagNote> = Vec::new();
     for result in &finding.results {
         for flag in &result.flags {
-            let evidence = (place(result), flag.why.clone());
+            let evidence = (result.point.name.clone(), flag.why.clone());
             match notes.iter_mut().find(|note| note.flag == flag.flag) {
                 Some(note) if note.evidence.contains(&evidence) => {}
                 Some(note) => note.evidence.push(evidence),
@@ -201,15 +214,6 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
     }
     notes.sort_by(|a, b| (!a.everywhere, &a.flag).cmp(&(!b.everywhere, &b.flag)));
     notes
-}
-
-/// A row's place in a sentence: its point, and its metric unless it is the point's first.
-fn place(finding: &Finding) -> String {
-    if finding.primary {
-        finding.point.name.clone()
-    } else {
-        format!("{}/{}", finding.point.name, finding.metric)
-    }
 }
 
 /// What a comparison with the first point says, in one line.

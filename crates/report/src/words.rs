@@ -35,7 +35,8 @@ fn sentence(row: &Row) -> String {
         .map_or_else(String::new, |cpu| format!(" at {} CPU", whole_percent(cpu.total())));
     let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
     let flags = if words.is_empty() { String::new() } else { format!("; {}", words.join(", ")) };
-    let (name, verb, quantity) = (names::spoken(&finding.point), verb(finding), figure.quantity());
+    let name = names::spoken(&finding.point) + &row.on_target();
+    let (verb, quantity) = (verb(finding), figure.quantity());
     let scaling = row.scaling.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{scaling}{flags}")
 }

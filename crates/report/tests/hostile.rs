@@ -27,7 +27,7 @@ fn everything(record: &RunRecord, width: usize) -> [String; 4] {
     let finding = summarise(record);
     let view = View::new(&finding);
     let every = Terminal { every_metric: true, ..Terminal::plain(width) };
-    json(&view).unwrap();
+    assert!(json(&view).is_ok());
     [
         scorecard(&view, &every, &Closing::default()),
         markdown(&view),

@@ -1,6 +1,6 @@
 //! The results of a scorecard: a row a point, with as many columns as there is room for.
 
-use plumb_analysis::{CpuShares, Finding};
+use plumb_analysis::{CONFIDENCE, CpuShares, Finding};
 use plumb_model::FlagKind;
 
 use super::text;
@@ -49,9 +49,10 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
 
 fn fields(terminal: &Terminal) -> Vec<Field> {
     let name = [field(Column::left("").wrapping(), |row, _| name(row))];
+    let level = format!("{} interval", percent(CONFIDENCE));
     let figure = [
         field(Column::right("median"), |row, _| Line::new(Style::Estimate, &row.figure.estimate)),
-        field(Column::left("95 % interval").gap(1), |row, _| interval(row)),
+        field(Column::left(&level).gap(1), |row, _| interval(row)),
         field(Column::left("unit").gap(1), |row, _| muted(Some(row.figure.unit.clone()))),
     ];
     let reached = [field(Column::right("±"), |row, _| reached(row.finding))];
@@ -94,9 +95,9 @@ fn resources(terminal: &Terminal) -> Vec<Field> {
 }
 
 fn name(row: &Row) -> Line {
-    let name =
-        if row.finding.primary { row.label.clone() } else { format!("  {}", row.finding.metric) };
-    Line::new(Style::Name, &format!("  {name}"))
+    let finding = row.finding;
+    let name = if finding.primary { row.label.clone() } else { format!("  {}", finding.metric) };
+    Line::new(Style::Name, &format!("  {name}{}", row.on_target()))
 }
 
 fn interval(row: &Row) -> Line {

@@ -1,0 +1,337 @@
+//! What is found in records made by hand.
+
+use crate::testing::{Builder, Spec, companion, exec, fail, first_look, flag};
+use crate::{Finding, RunFinding, Verdict, summarise};
+use plumb_model::{
+    ClockKind, ClockSource, Flag, FlagKind, Goal, Outcome, ParameterType, Role, RunRecord, SampleIs,
+};
+use plumb_stats::precision::{PER_LOOK_LEVEL, clustered_quantile};
+
+const SPEC: Spec = Spec {
+    id: "memory.copy",
+    metric: "bandwidth",
+    unit: "B/s",
+    parameters: &[],
+    value: 1e10,
+    within: 0.01,
+    between: 0.005,
+    processes: 12,
+    samples: 10,
+    cpu: (90, 5, 1),
+    memory_mib: 8,
+};
+
+fn only(record: &RunRecord) -> Finding {
+    let mut finding = summarise(record);
+    assert_eq!(finding.results.len(), 1);
+    finding.results.remove(0)
+}
+
+fn why(finding: &Finding, kind: &FlagKind) -> Option<String> {
+    finding.flags.iter().find(|flag| flag.flag == *kind).map(|flag| flag.why.clone())
+}
+
+#[test]
+fn the_interval_is_the_one_that_strategies_stop_by() {
+    let record = Builder::new(None).measured(&SPEC).build();
+    let finding = only(&record);
+    let metric = &record.plan.points[0].description.metrics[0];
+    let processes: Vec<Vec<f64>> = record
+        .good_invocations(0)
+        .map(|i| i.samples.metric(metric, 1.0).unwrap().split_off(i.steady_start()))
+        .collect();
+    let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
+    let expected = clustered_quantile(&slices, 0.5, PER_LOOK_LEVEL).unwrap();
+    assert!((finding.estimate.value - expected.estimate).abs() < 1e-3);
+    assert_eq!(finding.estimate.low(), Some(expected.low));
+    assert_eq!(finding.estimate.high(), Some(expected.high));
+    assert_eq!((finding.invocations, finding.samples, finding.discarded), (12, 120, 24));
+    assert!((finding.cpu.unwrap().total() - 0.95).abs() < 1e-3);
+    assert!(finding.flags.is_empty(), "{:?}", finding.flags);
+}
+
+#[test]
+fn samples_of_failed_invocations_never_count() {
+    let build = |broken: bool| {
+        let builder = Builder::new(None).measured(&SPEC);
+        builder
+            .invocations(move |i, invocation| {
+                if i == 3 && broken {
+                    invocation.samples.elapsed_ns.iter_mut().for_each(|t| *t *= 1000);
+                }
+                if i == 3 {
+                    fail(invocation, "wrong result", "line");
+                }
+            })
+            .build()
+    };
+    let (mild, wild) = (summarise(&build(false)), summarise(&build(true)));
+    assert_eq!(mild.results, wild.results);
+    assert_eq!(mild.results[0].invocations, 11);
+    let failure = &mild.failed[0];
+    assert_eq!((failure.times, failure.of, failure.why.as_str()), (1, 12, "wrong result"));
+}
+
+#[test]
+fn a_cut_off_invocation_does_not_count_and_an_unsupported_one_is_told() {
+    let record = Builder::new(None)
+        .measured(&SPEC)
+        .invocations(|i, invocation| match i {
+            0 => invocation.end = None,
+            _ => {
+                if let Some(end) = &mut invocation.end {
+                    end.outcome =
+                        Outcome::Unsupported { why: "no device".into(), fix: "plug it in".into() };
+                }
+            }
+        })
+        .build();
+    let finding = summarise(&record);
+    assert!(finding.results.is_empty() && finding.failed.is_empty());
+    assert_eq!(finding.unsupported.len(), 1);
+    assert_eq!(finding.unsupported[0].fix, "plug it in");
+}
+
+#[test]
+fn points_without_any_end_were_not_reached() {
+    let record = Builder::new(None).measured(&SPEC).planned(&SPEC).build();
+    let finding = summarise(&record);
+    assert_eq!(finding.not_reached.iter().map(|p| p.index).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn where_a_sample_is_a_process_each_is_its_own() {
+    let spec = Spec { samples: 0, processes: 40, unit: "s", value: 0.002, ..SPEC };
+    let finding = only(&Builder::new(None).measured(&spec).build());
+    assert_eq!(finding.sample_is, SampleIs::Process);
+    assert_eq!((finding.invocations, finding.samples), (40, 40));
+    assert!(finding.estimate.interval.is_ok());
+    assert!(why(&finding, &FlagKind::SingleProcess).is_none());
+}
+
+#[test]
+fn one_long_process_has_an_interval_and_says_that_it_is_one() {
+    let spec = Spec { processes: 1, samples: 300, ..SPEC };
+    let finding = only(&Builder::new(None).measured(&spec).build());
+    assert!(finding.estimate.interval.is_ok());
+    assert!(why(&finding, &FlagKind::SingleProcess).is_some());
+}
+
+#[test]
+fn flags_of_workers_come_once_with_how_often() {
+    let record = Builder::new(None)
+        .measured(&SPEC)
+        .invocations(|i, invocation| {
+            flag(invocation, Flag::new(FlagKind::Tmpfs, "in memory"));
+            if i < 5 {
+                flag(invocation, Flag::new(FlagKind::Cached, format!("{i} % reached the device")));
+                flag(invocation, Flag::new(FlagKind::Cached, "again"));
+            }
+        })
+        .last_point(|planned| planned.capped = Some("1 GiB instead of 48 GiB".into()))
+        .build();
+    let finding = only(&record);
+    assert_eq!(why(&finding, &FlagKind::Tmpfs).unwrap(), "in memory");
+    assert_eq!(
+        why(&finding, &FlagKind::Cached).unwrap(),
+        "0 % reached the device (5 of 12 invocations)"
+    );
+    assert_eq!(why(&finding, &FlagKind::Capped).unwrap(), "1 GiB instead of 48 GiB");
+    assert_eq!(finding.flags.len(), 3);
+}
+
+#[test]
+fn wide_drifting_and_split_results_are_flagged() {
+    let wide = Spec { between: 0.3, ..SPEC };
+    let finding = only(&Builder::new(None).measured(&wide).build());
+    assert!(why(&finding, &FlagKind::Noisy).unwrap().contains("wanted ±3 %"));
+
+    let slower = |factor: fn(usize) -> f64| {
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "test"
+        )]
+        let change = move |i: usize, invocation: &mut plumb_model::InvocationRecord| {
+            invocation
+                .samples
+                .elapsed_ns
+                .iter_mut()
+                .for_each(|t| *t = (*t as f64 * factor(i)) as u64);
+        };
+        only(&Builder::new(None).measured(&SPEC).invocations(change).build())
+    };
+    #[expect(clippy::cast_precision_loss, reason = "test")]
+    let drifting = slower(|i| 1.0 + 0.02 * i as f64);
+    assert!(why(&drifting, &FlagKind::Noisy).unwrap().contains("falls by"), "{:?}", drifting.flags);
+    let split = slower(|i| if i % 3 == 0 { 1.3 } else { 1.0 });
+    assert!(why(&split, &FlagKind::Bimodal).unwrap().contains("of the processes lie"));
+}
+
+#[test]
+fn no_steady_state_and_a_costly_clock_are_flagged() {
+    let record = Builder::new(None)
+        .measured(&SPEC)
+        .invocations(|i, invocation| {
+            invocation.ready.clock = Some(ClockSource {
+                id: "monotonic".into(),
+                unit: "ns".into(),
+                resolution_ns: 1,
+                overhead_ns: 100_000,
+                kind: ClockKind::Wall,
+            });
+            if let (Some(end), true) = (&mut invocation.end, i % 2 == 0) {
+                end.warmup = "trend".into();
+            }
+        })
+        .build();
+    let finding = only(&record);
+    assert_eq!(
+        why(&finding, &FlagKind::Unsteady).unwrap(),
+        "no steady state in 6 of 12 invocations"
+    );
+    assert_eq!(
+        why(&finding, &FlagKind::Overhead).unwrap(),
+        "one reading of the clock takes 100000 ns, 1.2 % of a sample"
+    );
+}
+
+#[test]
+fn a_resumed_run_says_so_and_tells_when_the_machine_slept() {
+    let record = Builder::new(None)
+        .measured(&SPEC)
+        .invocations(|i, invocation| invocation.segment = u32::from(i >= 6))
+        .with(|record| {
+            let mut later = record.segments[0].clone();
+            later.segment = 1;
+            later.started_unix_ns += 700_000_000_000;
+            later.monotonic_ns += 100_000_000_000;
+            record.segments.push(later);
+        })
+        .build();
+    let finding = only(&record);
+    assert!(why(&finding, &FlagKind::Resumed).unwrap().contains("2 stretches"));
+    assert!(why(&finding, &FlagKind::Suspended).unwrap().contains("600 s"));
+}
+
+#[test]
+fn a_load_beside_is_on_every_result() {
+    let record = Builder::new(None)
+        .measured(&SPEC)
+        .with(|record| record.plan.companions.extend(companion(&SPEC, Role::Load)))
+        .build();
+    assert_eq!(
+        why(&only(&record), &FlagKind::WithLoad).unwrap(),
+        "ran beside memory.copy on purpose"
+    );
+}
+
+#[test]
+fn threads_are_compared_with_one_allowing_for_both_intervals() {
+    const ONE: Spec = Spec { parameters: &[("threads", ParameterType::Threads, "1", "")], ..SPEC };
+    const TWO: Spec = Spec {
+        parameters: &[("threads", ParameterType::Threads, "1", "2")],
+        value: 1.8e10,
+        ..SPEC
+    };
+    let finding = summarise(&Builder::new(None).measured(&ONE).measured(&TWO).build());
+    let [scaling] = finding.scaling.as_slice() else { panic!("{:?}", finding.scaling) };
+    assert_eq!((scaling.threads, scaling.result, scaling.single), (2, 1, 0));
+    assert!((scaling.efficiency.value - 0.9).abs() < 0.02);
+    let (one, two) = (&finding.results[0].estimate, &finding.results[1].estimate);
+    assert_eq!(scaling.speedup.low(), Some(two.low().unwrap() / one.high().unwrap()));
+    assert_eq!(scaling.speedup.high(), Some(two.high().unwrap() / one.low().unwrap()));
+}
+
+#[test]
+fn times_do_not_scale() {
+    const ONE: Spec = Spec {
+        parameters: &[("threads", ParameterType::Threads, "1", "")],
+        unit: "s",
+        value: 1e-3,
+        ..SPEC
+    };
+    const TWO: Spec = Spec { parameters: &[("threads", ParameterType::Threads, "1", "2")], ..ONE };
+    assert!(
+        summarise(&Builder::new(None).measured(&ONE).measured(&TWO).build()).scaling.is_empty()
+    );
+}
+
+#[test]
+fn commands_are_compared_by_round() {
+    let finding = summarise(&exec());
+    let [faster, other] = finding.against_first.as_slice() else { panic!() };
+    assert_eq!(faster.verdict, Ok(Verdict::Faster));
+    assert_eq!((faster.pairs, faster.first.name.as_str()), (20, "gzip -1 corpus"));
+    let ratio = faster.ratio.as_ref().unwrap();
+    assert!(ratio.low().unwrap() < 0.25 && ratio.high().unwrap() > 0.247, "{ratio:?}");
+    assert_eq!(other.verdict, Ok(Verdict::Inconclusive));
+    assert!(other.pairs_needed.is_some());
+}
+
+#[test]
+fn a_higher_rate_is_a_lower_cost() {
+    let better = Spec { value: 2e10, ..SPEC };
+    let record = Builder::new(None)
+        .measured(&SPEC)
+        .measured(&better)
+        .with(|record| record.plan.against_first = true)
+        .build();
+    let comparison = &summarise(&record).against_first[0];
+    assert_eq!(comparison.verdict, Ok(Verdict::Faster));
+    assert!((comparison.ratio.as_ref().unwrap().value - 0.5).abs() < 0.01);
+}
+
+#[test]
+fn few_rounds_give_a_ratio_and_no_verdict() {
+    let few = |record: &mut RunRecord| record.invocations.retain(|invocation| invocation.round < 5);
+    let mut record = exec();
+    few(&mut record);
+    let comparison = &summarise(&record).against_first[0];
+    assert_eq!(comparison.verdict, Err("a verdict takes 8 pairs".into()));
+    assert_eq!(comparison.pairs, 5);
+    let ratio = comparison.ratio.as_ref().unwrap();
+    assert!(ratio.interval.is_err() && (0.2..0.3).contains(&ratio.value));
+}
+
+#[test]
+fn rounds_without_both_are_left_out() {
+    let mut record = exec();
+    record.invocations.retain(|invocation| invocation.point != 1 || invocation.round % 2 == 0);
+    assert_eq!(summarise(&record).against_first[0].pairs, 10);
+}
+
+#[test]
+fn a_value_that_is_no_number_is_a_failure() {
+    let record = Builder::new(None)
+        .measured(&SPEC)
+        .invocations(|_, invocation| {
+            invocation.ready.work.insert("bandwidth".into(), f64::INFINITY);
+        })
+        .build();
+    let finding = summarise(&record);
+    assert!(finding.results.is_empty());
+    assert_eq!(finding.failed[0].why, "metric `bandwidth` has a value that is no number");
+}
+
+#[test]
+fn a_fixed_goal_wants_no_precision() {
+    let record = Builder::new(None)
+        .measured(&Spec { between: 0.3, ..SPEC })
+        .with(|record| {
+            record.plan.goal = Goal::Fixed { min_invocations: 12, min_time_ns: 0, max_time_ns: 1 };
+        })
+        .build();
+    let finding = only(&record);
+    assert!(finding.wanted.is_none() && finding.reached.is_some());
+}
+
+#[test]
+fn findings_survive_being_stored() {
+    let finding = summarise(&first_look());
+    let text = serde_json::to_string(&finding).unwrap();
+    let read: RunFinding = serde_json::from_str(&text).unwrap();
+    assert_eq!(read.results.len(), finding.results.len());
+    assert_eq!(read.unsupported, finding.unsupported);
+}
