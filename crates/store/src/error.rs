@@ -80,9 +80,9 @@ pub enum Error {
         /// What the database or the filesystem said.
         why: String,
     },
-    /// The file cannot be made or written.
+    /// The file may not be made, read or written.
     #[error(
-        "cannot write the store `{}`: {why}; check its permissions, or name another file",
+        "no access to the store `{}`: {why}; check its permissions, or name another file",
         path.display()
     )]
     Unwritable {

@@ -7,6 +7,10 @@
 
 mod backend;
 mod error;
+#[cfg(test)]
+#[path = "../tests/store/events.rs"]
+#[expect(dead_code, reason = "the other tests use the rest")]
+mod events;
 mod names;
 mod owner;
 mod sqlite;

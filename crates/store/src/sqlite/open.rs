@@ -25,6 +25,9 @@ pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 /// How long to wait for another process: an import of some million samples.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Prepared statements that a connection keeps: all that writing a run takes.
+const STATEMENTS: usize = 48;
+
 /// Filesystems whose files other hosts see too: shared memory of the write-ahead log cannot work.
 /// AFS, CEPH, CIFS, CODA, FUSE (sshfs, and virtiofs), GFS2, Lustre, NCP, NFS, OCFS2, SMB, SMB2,
 /// VirtualBox, 9p.
@@ -80,7 +83,7 @@ pub(super) fn readable(path: &Path) -> Result<Connection, Fault> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut found = version(&connection);
     if let Err(Fault::Sqlite(error)) = &found
-        && error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
+        && matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
         && !beside(path, "-wal").exists()
     {
         // The folder cannot be written, so the log's index cannot be made; without a log none is
@@ -118,6 +121,7 @@ fn immutable_uri(path: &Path) -> String {
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
     )?;

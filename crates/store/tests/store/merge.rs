@@ -234,6 +234,8 @@ fn a_store_in_a_folder_that_cannot_be_written_is_read() {
     let here = room.store("here.db", &[]);
     assert_eq!(here.merge(&path).unwrap().runs, 1);
     assert_eq!(contents(&room.path("far")).len(), 1);
+    let record = Store::open_read_only(&path).unwrap().record(id(1)).unwrap();
+    assert_eq!(record, fold(&eventful(id(1), id(2))));
     fs::set_permissions(room.path("far"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 

@@ -1,0 +1,132 @@
+//! Fills the store while a run goes on: one event, one committed transaction.
+//!
+//! What the writer knows of the run is copied, changed and put back only after the commit, so that
+//! an event that could not be stored leaves it as it was.
+
+mod invocation;
+mod run;
+
+use std::path::PathBuf;
+
+use plumb_model::{Event, EventSink, SinkError, Stamped};
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::Error;
+use crate::error::Fault;
+use run::OpenRun;
+
+/// Listens to the engine; what it took is committed.
+#[derive(Debug)]
+pub struct Writer {
+    connection: Connection,
+    path: PathBuf,
+    run: Option<OpenRun>,
+}
+
+impl EventSink for Writer {
+    fn take(&mut self, event: &Stamped) -> Result<(), SinkError> {
+        self.write(event).map_err(|error| SinkError(error.to_string()))
+    }
+}
+
+impl Writer {
+    pub(super) fn new(connection: Connection, path: PathBuf) -> Self {
+        Self { connection, path, run: None }
+    }
+
+    /// Stores one event; [`EventSink::take`] with the precise error.
+    ///
+    /// # Errors
+    /// When the store is full or locked, or the event contradicts the ones before.
+    pub fn write(&mut self, event: &Stamped) -> Result<(), Error> {
+        let stored = self.commit(event);
+        stored.map_err(|fault| Error::from_fault(&self.path, fault))
+    }
+
+    fn commit(&mut self, event: &Stamped) -> Result<(), Fault> {
+        let step = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let run = next(&step, self.run.clone(), event)?;
+        step.commit()?;
+        self.run = run;
+        Ok(())
+    }
+}
+
+/// Stores an event and gives what is known of the run after it.
+fn next(
+    db: &Connection,
+    run: Option<OpenRun>,
+    stamped: &Stamped,
+) -> Result<Option<OpenRun>, Fault> {
+    let at_ns = stamped.at_ns;
+    match (&stamped.event, run) {
+        (Event::RunStarted { run, started_unix_ns, plumb, command, plan }, _) => {
+            Ok(Some(run::begin(db, *run, *started_unix_ns, plumb, command, plan)?))
+        }
+        (Event::SegmentStarted { run, segment, started_unix_ns, monotonic_ns, owner }, open) => {
+            let mut open = match open {
+                Some(open) if open.uuid == *run => open,
+                _ => run::resume(db, *run)?,
+            };
+            open.start_segment(db, *segment, *started_unix_ns, *monotonic_ns, owner)?;
+            Ok(Some(open))
+        }
+        (Event::RunEnded { ended_unix_ns, interrupted }, Some(open)) => {
+            open.end(db, at_ns, *ended_unix_ns, *interrupted)?;
+            Ok(None)
+        }
+        (event, Some(mut open)) => {
+            open.event(db, at_ns, event)?;
+            open.ordinal += 1;
+            Ok(Some(open))
+        }
+        (_, None) => Err(Fault::Invalid("an event came before its run had started".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Writer;
+    use crate::events::{Script, batch, fold, id, work};
+    use crate::sqlite::open;
+    use crate::{Error, Store};
+    use plumb_model::{RecordSource as _, Role};
+
+    /// The database's own limit stands in for the disk: it needs neither root nor a mount, and
+    /// SQLite answers both with the same code.
+    fn limit_pages(writer: &Writer, pages: u32) {
+        writer
+            .connection
+            .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+            .unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_run_and_keeps_what_was_acknowledged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plumb.db");
+        let store = Store::open(&path).unwrap();
+        let mut script = Script::new(id(1), 5, &[]);
+        script.start(id(2), 0, Role::Workload, work("bandwidth", 1.0));
+        for n in 0..200 {
+            script.batch(id(2), batch(n * 1_000_000, 500));
+        }
+        let mut writer = Writer::new(open::writable(&path).ok().unwrap(), path.clone());
+        limit_pages(&writer, 100);
+        let taken = script.events.iter().take_while(|event| writer.write(event).is_ok()).count();
+        assert!(taken > 10 && taken < script.events.len(), "{taken}");
+        let error = writer.write(&script.events[taken]).unwrap_err();
+        assert!(matches!(error, Error::Full { .. }));
+        let text = error.to_string();
+        for words in [path.to_str().unwrap(), "no space", "what was stored before is safe"] {
+            assert!(text.contains(words), "no `{words}` in: {text}");
+        }
+        assert_eq!(store.record(id(1)).unwrap(), fold(&script.events[..taken]));
+        // Space again: the same writer goes on where it was.
+        limit_pages(&writer, 1 << 30);
+        for event in &script.events[taken..] {
+            writer.write(event).unwrap();
+        }
+        assert_eq!(store.record(id(1)).unwrap(), fold(&script.events));
+    }
+}

@@ -1,0 +1,310 @@
+//! What happens in a run.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use plumb_model::{
+    Decision, Environment, Event, Id, Owner, Plan, PlannedPoint, Ready, Role, Target,
+};
+use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
+
+use super::invocation::OpenInvocation;
+use crate::error::Fault;
+use crate::sqlite::content::{self, ContentId, count, signed, word};
+
+/// What the writer knows of the run that goes on.
+#[derive(Debug, Clone)]
+pub(super) struct OpenRun {
+    pub(super) uuid: Id,
+    key: i64,
+    plan: Arc<Plan>,
+    segment: u32,
+    /// Number of the next event of the segment.
+    pub(super) ordinal: i64,
+    targets: BTreeMap<u32, Place>,
+    invocations: HashMap<Id, OpenInvocation>,
+}
+
+/// Where a target is, by keys.
+#[derive(Debug, Clone)]
+struct Place {
+    name: String,
+    machine: ContentId,
+    environment: ContentId,
+}
+
+/// A new run.
+pub(super) fn begin(
+    db: &Connection,
+    uuid: Id,
+    started_unix_ns: i64,
+    plumb: &str,
+    command: &[String],
+    plan: &Plan,
+) -> Result<OpenRun, Fault> {
+    let known = db.query_row("SELECT 1 FROM run WHERE uuid = ?", [uuid.as_bytes()], |_| Ok(()));
+    if known.optional()?.is_some() {
+        return Err(Fault::Invalid(format!("run {uuid} started twice")));
+    }
+    let command = serde_json::to_string(command)?;
+    db.execute(
+        "INSERT INTO run (uuid, started_unix_ns, plumb, command, plan) VALUES (?, ?, ?, ?, ?)",
+        params![uuid.as_bytes(), started_unix_ns, plumb, command, content::keep_plan(db, plan)?],
+    )?;
+    let key = db.last_insert_rowid();
+    for (name, value) in &plan.labels {
+        db.execute("INSERT INTO label VALUES (?, ?, ?)", params![key, name, value])?;
+    }
+    Ok(OpenRun::new(uuid, key, plan.clone()))
+}
+
+/// A run that is in the store already.
+pub(super) fn resume(db: &Connection, uuid: Id) -> Result<OpenRun, Fault> {
+    let found = db
+        .query_row("SELECT id, plan FROM run WHERE uuid = ?", [uuid.as_bytes()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let Some((key, plan)) = found else {
+        return Err(Fault::Invalid(format!("run {uuid} is continued but was never started")));
+    };
+    Ok(OpenRun::new(uuid, key, content::plan(db, plan)?))
+}
+
+impl OpenRun {
+    fn new(uuid: Id, key: i64, plan: Plan) -> Self {
+        Self {
+            uuid,
+            key,
+            plan: Arc::new(plan),
+            segment: 0,
+            ordinal: 0,
+            targets: BTreeMap::new(),
+            invocations: HashMap::new(),
+        }
+    }
+
+    pub(super) fn start_segment(
+        &mut self,
+        db: &Connection,
+        segment: u32,
+        started_unix_ns: i64,
+        monotonic_ns: u64,
+        owner: &Owner,
+    ) -> Result<(), Fault> {
+        db.execute(
+            "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![
+                self.key,
+                segment,
+                started_unix_ns,
+                signed(monotonic_ns),
+                owner.pid,
+                signed(owner.start_ticks),
+                owner.boot_id,
+            ],
+        )?;
+        self.segment = segment;
+        self.ordinal = 0;
+        Ok(())
+    }
+
+    pub(super) fn end(
+        &self,
+        db: &Connection,
+        at_ns: u64,
+        ended_unix_ns: i64,
+        interrupted: bool,
+    ) -> Result<(), Fault> {
+        self.fact(db, at_ns, "run_end", params![ended_unix_ns, interrupted])
+    }
+
+    /// Adds a row to a table of facts of a run, which all begin with the same columns.
+    fn fact(
+        &self,
+        db: &Connection,
+        at_ns: u64,
+        table: &str,
+        columns: &[&dyn ToSql],
+    ) -> Result<(), Fault> {
+        let when = signed(at_ns);
+        let place: [&dyn ToSql; 4] = [&self.key, &self.segment, &self.ordinal, &when];
+        let marks = ", ?".repeat(columns.len());
+        db.prepare_cached(&format!("INSERT INTO {table} VALUES (?, ?, ?, ?{marks})"))?
+            .execute(params_from_iter(place.iter().chain(columns)))?;
+        Ok(())
+    }
+
+    pub(super) fn event(
+        &mut self,
+        db: &Connection,
+        at_ns: u64,
+        event: &Event,
+    ) -> Result<(), Fault> {
+        match event {
+            Event::TargetReady { target, description } => {
+                self.target_ready(db, at_ns, *target, description)
+            }
+            Event::EnvironmentChanged { target, environment } => {
+                self.environment_changed(db, at_ns, *target, environment)
+            }
+            Event::InvocationStarted { .. } => self.invocation_started(db, at_ns, event),
+            Event::Batch { invocation, samples, usage, flags } => {
+                let open = self.open_invocation(*invocation)?;
+                open.batch(db, at_ns, samples, usage, flags)
+            }
+            Event::InvocationEnded { invocation, end } => {
+                self.open_invocation(*invocation)?.end(db, at_ns, end)?;
+                self.invocations.remove(invocation);
+                Ok(())
+            }
+            other => self.remark(db, at_ns, other),
+        }
+    }
+
+    /// Facts of the run that nothing later builds on.
+    fn remark(&self, db: &Connection, at_ns: u64, event: &Event) -> Result<(), Fault> {
+        match event {
+            Event::Unsupported(missing) => {
+                let columns = params![count(missing.point), false, missing.why, missing.fix];
+                self.fact(db, at_ns, "requirement", columns)
+            }
+            Event::FixtureReady { workload, key, bytes_on_disk, notes } => {
+                let notes = serde_json::to_string(notes)?;
+                let columns = params![workload, key, signed(*bytes_on_disk), notes];
+                self.fact(db, at_ns, "fixture", columns)
+            }
+            Event::Decided(decision) => self.decided(db, at_ns, decision),
+            Event::Log { text } => self.fact(db, at_ns, "log", params![text]),
+            // Every invocation carries its round and position.
+            _ => Ok(()),
+        }
+    }
+
+    fn decided(&self, db: &Connection, at_ns: u64, decision: &Decision) -> Result<(), Fault> {
+        let look = decision.look;
+        let columns = params![
+            count(decision.point),
+            count(decision.invocations),
+            count(decision.samples),
+            look.map(|look| look.estimate),
+            look.and_then(|look| look.low),
+            look.and_then(|look| look.high),
+            look.map(|look| look.level),
+            decision.wanted,
+            decision.stop,
+            decision.remaining_ns.map(signed)
+        ];
+        self.fact(db, at_ns, "decision", columns)
+    }
+
+    fn target_ready(
+        &mut self,
+        db: &Connection,
+        at_ns: u64,
+        target: u32,
+        description: &Target,
+    ) -> Result<(), Fault> {
+        let place = Place {
+            name: description.name.clone(),
+            machine: content::keep_machine(db, &description.machine)?,
+            environment: content::keep_environment(db, &description.environment)?,
+        };
+        self.place(db, at_ns, target, place)
+    }
+
+    fn environment_changed(
+        &mut self,
+        db: &Connection,
+        at_ns: u64,
+        target: u32,
+        environment: &Environment,
+    ) -> Result<(), Fault> {
+        let environment = content::keep_environment(db, environment)?;
+        let place = Place { environment, ..self.known_place(target)?.clone() };
+        self.place(db, at_ns, target, place)
+    }
+
+    fn place(
+        &mut self,
+        db: &Connection,
+        at_ns: u64,
+        target: u32,
+        place: Place,
+    ) -> Result<(), Fault> {
+        let columns = params![target, place.name, place.machine, place.environment];
+        self.fact(db, at_ns, "target", columns)?;
+        self.targets.insert(target, place);
+        Ok(())
+    }
+
+    fn known_place(&self, target: u32) -> Result<&Place, Fault> {
+        let place = self.targets.get(&target);
+        place.ok_or_else(|| Fault::Invalid(format!("target {target} was never ready")))
+    }
+
+    fn open_invocation(&mut self, uuid: Id) -> Result<&mut OpenInvocation, Fault> {
+        let open = self.invocations.get_mut(&uuid);
+        open.ok_or_else(|| Fault::Invalid(format!("invocation {uuid} is not under way")))
+    }
+
+    fn planned(&self, role: Role, point: usize) -> Result<&PlannedPoint, Fault> {
+        let found = match role {
+            // A server is the far end of a point of the plan.
+            Role::Workload | Role::Server => self.plan.points.get(point),
+            _ => self.plan.companions.get(point).map(|companion| &companion.point),
+        };
+        found.ok_or_else(|| Fault::Invalid(format!("the plan has no point {point} for it")))
+    }
+
+    fn invocation_started(
+        &mut self,
+        db: &Connection,
+        at_ns: u64,
+        event: &Event,
+    ) -> Result<(), Fault> {
+        let Event::InvocationStarted {
+            invocation,
+            point,
+            role,
+            round,
+            position,
+            segment,
+            target,
+            seed,
+            ready,
+        } = event
+        else {
+            return Ok(());
+        };
+        let planned = self.planned(*role, *point)?;
+        let place = self.known_place(*target)?;
+        // Flags have a table of their own.
+        let told = Ready { flags: Vec::new(), ..Ready::clone(ready) };
+        db.prepare_cached(
+            "INSERT INTO invocation (uuid, run, segment, ordinal, at_ns, point, role, round, \
+             position, target, environment, seed, ready) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )?
+        .execute(params![
+            invocation.as_bytes(),
+            self.key,
+            segment,
+            self.ordinal,
+            signed(at_ns),
+            count(*point),
+            word(role)?,
+            round,
+            position,
+            target,
+            place.environment,
+            signed(*seed),
+            serde_json::to_string(&told)?
+        ])?;
+        let mut open = OpenInvocation::new(db.last_insert_rowid(), place.machine, planned, ready);
+        open.flag(db, None, &ready.flags)?;
+        open.declare(db, &planned.description, ready)?;
+        self.invocations.insert(*invocation, open);
+        Ok(())
+    }
+}
