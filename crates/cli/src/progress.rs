@@ -1,43 +1,139 @@
-//! Progress on stderr, drawn between timed batches, never inside one.
+//! Progress on stderr: redrawn in place on a terminal, plain lines elsewhere.
+//!
+//! It only ever draws when an event arrives, and events arrive between timed batches: nothing is drawn
+//! inside one.
 
-use plumb_model::{Decision, Event, Plan, Stamped};
+use std::time::Duration;
+
+use plumb_model::{Decision, Event, Goal, Plan, Role, Stamped};
+use plumb_report::progress::{ProgressPoint, ProgressState, ProgressView, live, plain};
 
 use crate::ui::Ui;
+
+/// On a terminal: no more than so many lines.
+const MOST_LINES: usize = 14;
+/// On a terminal: no redrawing sooner than this after the last time.
+const REDRAW: Duration = Duration::from_millis(80);
+/// Elsewhere: a line no sooner than this after the last one, unless a point is finished.
+const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// Follows a run.
 pub struct Progress {
     ui: Ui,
-    names: Vec<String>,
+    view: ProgressView,
+    remaining_ns: Vec<Option<u64>>,
+    budget: Option<Duration>,
+    drawn_at: Option<Duration>,
+    drawn_lines: usize,
 }
 
 impl Progress {
     /// For this plan.
     pub fn new(plan: &Plan, ui: &Ui) -> Self {
-        let names = plan.points.iter().map(plumb_model::PlannedPoint::name).collect();
-        Self { ui: ui.clone(), names }
+        let wanted = match plan.goal {
+            Goal::Precision { relative } => Some(relative),
+            Goal::Fixed { .. } => None,
+        };
+        let point = |name| ProgressPoint { name, wanted, ..ProgressPoint::default() };
+        let budget = plan.budget_ns.map(Duration::from_nanos);
+        let view = ProgressView {
+            points: plan.points.iter().map(plumb_model::PlannedPoint::name).map(point).collect(),
+            budget,
+            ..ProgressView::default()
+        };
+        let remaining_ns = vec![None; view.points.len()];
+        Self { ui: ui.clone(), view, remaining_ns, budget, drawn_at: None, drawn_lines: 0 }
     }
 
     /// Takes one event.
     pub fn take(&mut self, event: &Stamped) {
-        if let Event::Decided(decision) = &event.event {
-            self.decided(event.at_ns, decision);
+        if self.ui.is_quiet() {
+            return;
+        }
+        self.view.elapsed = Duration::from_nanos(event.at_ns);
+        let mut finished = false;
+        match &event.event {
+            Event::InvocationStarted { point, role: Role::Workload, .. } => {
+                self.view.current = Some(*point);
+            }
+            Event::Unsupported(missing) => self.set(missing.point, ProgressState::Unsupported),
+            Event::Decided(decision) => {
+                self.decided(decision);
+                finished = decision.stop.is_some();
+            }
+            _ => return,
+        }
+        self.view.remaining = self.remaining();
+        self.draw(finished);
+    }
+
+    /// Wipes what was drawn: the scorecard comes next.
+    pub fn finish(&mut self) {
+        if self.ui.is_live() && !self.ui.is_quiet() {
+            self.ui.draw(&self.back());
+            self.drawn_lines = 0;
         }
     }
 
-    fn decided(&self, at_ns: u64, decision: &Decision) {
-        #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
-        let at = at_ns as f64 / 1e9;
-        let name = self.names.get(decision.point).map_or("", String::as_str);
-        let reached = decision.look.and_then(|look| look.relative_half_width());
-        let reached =
-            reached.map_or("no interval yet".to_owned(), |r| format!("±{:.1} %", r * 100.0));
-        let stop = decision.stop.as_deref().unwrap_or("");
-        self.ui.say(&format!(
-            "[{at:6.1} s] {name}: {} invocations, {} samples, {reached} {stop}",
-            decision.invocations, decision.samples
-        ));
+    fn set(&mut self, point: usize, state: ProgressState) {
+        if let Some(point) = self.view.points.get_mut(point) {
+            point.state = state;
+        }
     }
 
-    /// The run is over.
-    pub fn finish(&mut self) {}
+    fn decided(&mut self, decision: &Decision) {
+        if let Some(point) = self.view.points.get_mut(decision.point) {
+            point.rounds = decision.invocations;
+            point.reached =
+                decision.look.and_then(|look| look.relative_half_width()).or(point.reached);
+        }
+        if let Some(remaining) = self.remaining_ns.get_mut(decision.point) {
+            *remaining = decision.remaining_ns;
+        }
+        match decision.stop.as_deref() {
+            None => {}
+            Some("budget" | "max-time") => self.set(decision.point, ProgressState::Ended),
+            Some("failed") => self.set(decision.point, ProgressState::Failed),
+            Some("unsupported") => self.set(decision.point, ProgressState::Unsupported),
+            Some(_) => self.set(decision.point, ProgressState::Done),
+        }
+    }
+
+    /// The sum over open points where each has a prediction; never more than the budget leaves.
+    fn remaining(&self) -> Option<Duration> {
+        let open = self.view.points.iter().zip(&self.remaining_ns);
+        let open = open.filter(|(point, _)| point.state == ProgressState::Open);
+        let sum = open.map(|(_, remaining)| *remaining).sum::<Option<u64>>();
+        let left = self.budget.map(|budget| budget.saturating_sub(self.view.elapsed));
+        match (sum.map(Duration::from_nanos), left) {
+            (Some(sum), Some(left)) => Some(sum.min(left)),
+            (sum, None) => sum,
+            (None, Some(_)) => None,
+        }
+    }
+
+    fn draw(&mut self, finished: bool) {
+        let since = self.drawn_at.map(|at| self.view.elapsed.saturating_sub(at));
+        let pause = if self.ui.is_live() { REDRAW } else { NEXT_LINE };
+        let early = since.is_some_and(|since| since < pause);
+        if early && !(finished && !self.ui.is_live()) {
+            return;
+        }
+        self.drawn_at = Some(self.view.elapsed);
+        if self.ui.is_live() {
+            let text = live(&self.view, &self.ui.talk_terminal(), MOST_LINES);
+            self.ui.draw(&format!("{}{text}", self.back()));
+            self.drawn_lines = text.lines().count();
+        } else {
+            self.ui.say(&plain(&self.view));
+        }
+    }
+
+    /// Goes back over what was drawn last and clears it.
+    fn back(&self) -> String {
+        match self.drawn_lines {
+            0 => String::new(),
+            lines => format!("\x1b[{lines}A\x1b[J"),
+        }
+    }
 }

@@ -76,9 +76,10 @@ impl Ui {
         Terminal { colour, ..Terminal::plain(self.width) }
     }
 
-    /// How talk is coloured on stderr.
-    pub fn talk_colour(&self) -> Colour {
-        if self.colour_err { Colour::Ansi } else { Colour::Plain }
+    /// How talk is drawn on stderr.
+    pub fn talk_terminal(&self) -> Terminal {
+        let colour = if self.colour_err { Colour::Ansi } else { Colour::Plain };
+        Terminal { colour, ..Terminal::plain(self.width) }
     }
 
     /// The product of a command, on stdout. A reader that has gone away is no error.

@@ -24,7 +24,7 @@ pub fn worker(id: &str) -> Result<Exit> {
 
 /// `plumb ssh-sink`: swallows and counts what comes on stdin.
 pub fn ssh_sink() -> Result<Exit> {
-    // awaited
+    plumb_workloads::ssh_sink().map_err(|error| CommandError::failed(error.to_string()))?;
     Ok(Exit::Fine)
 }
 

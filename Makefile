@@ -1,0 +1,30 @@
+# plumb: what people type. Everything else is cargo.
+
+.PHONY: test lint soak dist bench validate first-look
+
+# Installs whatever the tests need, then runs them all.
+test:
+	bash scripts/install-test-needs
+	cargo test --workspace
+
+# Formatting and lints, as in CI.
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+# The long tests: 100 kills; the result is docs/soak.md.
+soak:
+	bash scripts/install-test-needs
+	cargo xtask soak --kills 100
+
+# The simulations of the statistics in full; the result is docs/validation.md.
+validate:
+	cargo xtask validate --write docs/validation.md
+
+# The benchmarks of plumb itself; the result is docs/performance.md.
+bench:
+	bash benches/run
+
+# One static binary that runs on any x86-64 Linux.
+dist:
+	bash scripts/dist
