@@ -15,10 +15,29 @@ const COVERAGE: f64 = 0.94;
 /// Samples in a single process, and processes, after which it is given up.
 const MOST_SAMPLES: usize = 30_000;
 const MOST_PROCESSES: usize = 1000;
+/// Processes of a pilot.
+const PILOT: usize = 3;
 /// The noise of the oracle.
 const FIVE_PERCENT: Noise = Noise::lognormal("lognormal 5 %", 0.05);
 /// Samples of 5 % noise that a median needs for 1 % at 95 %, were the noise known: (1.96 * 1.2533 * 5)^2.
 const ORACLE: f64 = 151.0;
+
+/// Samples of each of the first three processes, and of each later one.
+#[derive(Clone, Copy)]
+struct Sizes {
+    pilot: usize,
+    later: usize,
+}
+
+impl Sizes {
+    fn even(each: usize) -> Self {
+        Self { pilot: each, later: each }
+    }
+
+    fn of(self, process: usize) -> usize {
+        if process < PILOT { self.pilot } else { self.later }
+    }
+}
 
 /// How one simulated measurement ended.
 struct End {
@@ -29,7 +48,7 @@ struct End {
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     for noise in Noise::ALL {
-        let ends = repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK, 10));
+        let ends = repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK, Sizes::even(10)));
         report(coverage(
             "stopped 95 % interval of the median: processes of 10 samples",
             noise,
@@ -41,12 +60,19 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         }
     }
     for noise in Noise::ALL {
-        let ends = repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK, 3));
+        let ends = repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK, Sizes::even(3)));
         let promise = "stopped 95 % interval of the median: processes of 3 samples";
         report(coverage(promise, noise, &ends, outlasting(noise)));
     }
+    for noise in Noise::ALL {
+        let sizes = Sizes { pilot: 40, later: 5 };
+        let ends = repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK, sizes));
+        let promise = "stopped 95 % interval of the median: 3 processes of 40 samples, then of 5";
+        report(coverage(promise, noise, &ends, outlasting(noise)));
+    }
     for noise in Noise::ALL.into_iter().filter(|noise| noise.drift == 0.0 && noise.sd < 0.2) {
-        let ends = repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK_SINGLE, 1));
+        let ends =
+            repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK_SINGLE, Sizes::even(1)));
         let promise = "stopped 95 % interval of the median: a sample is a process";
         report(coverage(promise, noise, &ends, outlasting(noise)));
     }
@@ -65,16 +91,17 @@ fn repeat(replications: u64, once: impl Fn(u64) -> Option<End>) -> Vec<Option<En
     (0..replications).map(once).collect()
 }
 
-/// Measures processes of `each` samples until the interval is narrow enough; `None` if it never is.
-fn clustered(noise: Noise, seed: u64, first: usize, each: usize) -> Option<End> {
+/// Measures processes until the interval is narrow enough; `None` if it never is.
+fn clustered(noise: Noise, seed: u64, first: usize, sizes: Sizes) -> Option<End> {
     let mut source = Source::new(noise, seed);
-    let mut processes: Vec<Vec<f64>> = vec![source.samples(each)];
+    let mut processes: Vec<Vec<f64>> = vec![source.samples(sizes.of(0))];
     for look in looks(first).take_while(|&look| look <= MOST_PROCESSES) {
-        processes.resize_with(look, || source.process(each));
+        processes.extend((processes.len()..look).map(|process| source.process(sizes.of(process))));
         let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
         match clustered_quantile(&views, 0.5, PER_LOOK_LEVEL) {
             Ok(found) if found.relative_half_width() <= PRECISION => {
-                return Some(end(&found, &source, look * each));
+                let samples = views.iter().map(|samples| samples.len()).sum();
+                return Some(end(&found, &source, samples));
             }
             _ => {}
         }
