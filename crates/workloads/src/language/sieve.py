@@ -5,11 +5,7 @@ import sys
 
 
 def primes_up_to(limit):
-    odd = []
-    number = 3
-    while number <= limit:
-        odd.append(number)
-        number += 2
+    odd = list(range(3, limit + 1, 2))
     root = int(limit**0.5)
     length = len(odd)
     factor = 3
@@ -20,11 +16,7 @@ def primes_up_to(limit):
                 odd[i] = 0
                 i += factor
         factor += 2
-    primes = [2]
-    for number in odd:
-        if number:
-            primes.append(number)
-    return primes
+    return [2] + [number for number in odd if number]
 
 
 print("Found %d prime numbers." % len(primes_up_to(int(sys.argv[1]))))

@@ -64,6 +64,7 @@ impl Workload for Sieve {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let language = language(start)?;
         let limit = within(start, "limit", 9, 1_000_000_000)?;
+        check_memory(language, limit as u64, start.facts.memory_bytes)?;
         let given = |name: &str| start.endpoints.get(name).cloned();
         let Some(path) = given("program") else {
             return Err(StartError::Failed("the sieve was not prepared: no `program`".into()));
@@ -84,6 +85,22 @@ impl Workload for Sieve {
 fn language(start: &Start) -> Result<&'static Language, StartError> {
     let word = start.text("language");
     Language::find(word).ok_or_else(|| StartError::Failed(format!("unknown language `{word}`")))
+}
+
+/// Refuses a limit whose process would not fit: it would be killed half-way.
+fn check_memory(language: &Language, limit: u64, memory: u64) -> Result<(), StartError> {
+    let needs = language.memory_bytes(limit) >> 20;
+    if memory == 0 || needs <= (memory >> 20) / 4 * 3 {
+        return Ok(());
+    }
+    Err(StartError::unsupported(
+        format!(
+            "language={} with limit={limit} takes about {needs} MiB of the {} MiB that plumb may use",
+            language.word,
+            memory >> 20
+        ),
+        "set a smaller limit, or raise the memory limit",
+    ))
 }
 
 /// The fixture's folder, removed with it.
@@ -189,7 +206,19 @@ fn count_primes(limit: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::count_primes;
+    use super::{Language, StartError, check_memory, count_primes};
+
+    #[test]
+    fn a_process_that_would_not_fit_is_unsupported() {
+        let node = Language::find("node").unwrap();
+        check_memory(node, 1_000_000, 0).unwrap();
+        check_memory(node, 1_000_000, 1 << 30).unwrap();
+        let Err(StartError::Unsupported { why, .. }) = check_memory(node, 1_000_000, 64 << 20)
+        else {
+            panic!("64 MiB are too few");
+        };
+        assert!(why.contains("79 MiB of the 64 MiB"), "{why}");
+    }
 
     #[test]
     fn counts_are_the_published_ones() {

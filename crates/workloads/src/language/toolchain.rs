@@ -21,6 +21,8 @@ pub(super) struct Language {
     /// Asks an interpreter for its own path and version, each on a line: what PATH finds may be a
     /// wrapper script (pyenv, nvm), whose time is not the interpreter's.
     probe: &'static [&'static str],
+    /// Memory of a process, as measured: in bytes, and in bytes for each number up to the limit.
+    memory: (u64, u64),
     fix: &'static str,
 }
 
@@ -33,6 +35,7 @@ pub(super) const LANGUAGES: [Language; 3] = [
         file: "sieve.c",
         source: include_str!("sieve.c"),
         probe: &["--version"],
+        memory: (4 << 20, 3),
         fix: "apt-get install gcc libc6-dev",
     },
     Language {
@@ -45,6 +48,7 @@ pub(super) const LANGUAGES: [Language; 3] = [
             "-c",
             "import sys; print(sys.executable); print(sys.implementation.name, sys.version.split()[0])",
         ],
+        memory: (14 << 20, 22),
         fix: "apt-get install python3",
     },
     Language {
@@ -54,6 +58,7 @@ pub(super) const LANGUAGES: [Language; 3] = [
         file: "sieve.js",
         source: include_str!("sieve.js"),
         probe: &["-e", "console.log(process.execPath); console.log(process.version)"],
+        memory: (64 << 20, 16),
         fix: "apt-get install nodejs",
     },
 ];
@@ -73,6 +78,11 @@ impl Language {
     /// The language of this word.
     pub(super) fn find(word: &str) -> Option<&'static Self> {
         LANGUAGES.iter().find(|language| language.word == word)
+    }
+
+    /// About how much memory a process takes that finds the primes up to `limit`, in bytes.
+    pub(super) fn memory_bytes(&self, limit: u64) -> u64 {
+        self.memory.0 + self.memory.1 * limit
     }
 
     /// The name of the compiler or interpreter.
