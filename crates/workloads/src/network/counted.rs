@@ -1,20 +1,18 @@
 //! Streams whose receiver counts: the sender's figures are never taken for what arrived.
 //!
 //! A stream carries frames: a length (8 bytes, little-endian) and that many bytes. The receiver
-//! answers each frame with the number of bytes that it took in (8 bytes, little-endian). A sample is
-//! one frame on every stream, and its time is that between two answers: the sender's threads go on
-//! with the next frame meanwhile, so that no sample contains an empty pipe at its beginning or a
-//! round trip at its end.
+//! answers each frame with the number of bytes that it took in (8 bytes, little-endian).
+//!
+//! A sample is one frame on every stream, from the first byte sent to the last answer received, with
+//! nothing under way before or after. Samples that overlapped would hide their borders, but would
+//! lend each other the bytes that lie in buffers: on a busy machine most of them then look faster
+//! than the stream ever is. So samples are long instead, and the borders a small part of them.
 
 use std::io::{self, Read, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use plumb_protocol::{Batch, Failure, Instance, current_cpu, now_ns};
-
-/// Before the first sample of a batch a stream carries at least this much: it fills the pipe.
-const LEAD_IN: u64 = 1 << 20;
+use plumb_protocol::{Failure, Instance};
 
 /// Takes frames in and answers each with its count, until the stream ends.
 ///
@@ -62,41 +60,31 @@ fn take_in(from: &mut impl Read, length: u64, buffer: &mut [u8]) -> io::Result<u
     Ok(counted)
 }
 
-/// The sending end of one stream: a thread that sends, and the answers.
+/// The sending end of one stream.
 pub struct Flow {
-    orders: Sender<Arc<[u64]>>,
-    answers: Box<dyn Read>,
-    trouble: Arc<Mutex<Option<String>>>,
+    to: Box<dyn Write + Send>,
+    answers: Box<dyn Read + Send>,
+    block: Arc<[u8]>,
 }
 
 impl Flow {
-    /// A stream into `to`, sending `block` over and over, whose answers come from `answers`. The
-    /// thread ends, and drops `to`, when the flow is dropped.
+    /// A stream into `to`, sending `block` over and over, whose answers come from `answers`.
     pub fn new(
         to: impl Write + Send + 'static,
-        answers: impl Read + 'static,
+        answers: impl Read + Send + 'static,
         block: Arc<[u8]>,
     ) -> Self {
-        let (orders, queue) = channel();
-        let trouble = Arc::new(Mutex::new(None));
-        let report = Arc::clone(&trouble);
-        thread::spawn(move || {
-            if let Err(error) = send_all(to, &queue, &block) {
-                *report.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
-            }
-        });
-        Self { orders, answers: Box::new(answers), trouble }
+        Self { to: Box::new(to), answers: Box::new(answers), block }
     }
 
-    /// Orders frames of these lengths; returns at once.
-    fn order(&self, lengths: &Arc<[u64]>) -> Result<(), Failure> {
-        self.orders.send(Arc::clone(lengths)).map_err(|_| self.failure("the sender has ended"))
-    }
-
-    /// Waits for the receiver to have counted a frame.
-    fn answer(&mut self, length: u64) -> Result<(), Failure> {
+    /// Sends a frame of `blocks` blocks and waits for the receiver to have counted it.
+    fn carry(&mut self, blocks: u64) -> Result<(), Failure> {
+        let length = blocks * self.block.len() as u64;
+        let sent = self.send(length, blocks);
         let mut answer = [0; 8];
-        self.answers.read_exact(&mut answer).map_err(|error| self.failure(error))?;
+        if let Err(error) = sent.and_then(|()| self.answers.read_exact(&mut answer)) {
+            return Err(Failure::io("the receiver does not answer", &error));
+        }
         let counted = u64::from_le_bytes(answer);
         if counted == length {
             return Ok(());
@@ -104,86 +92,122 @@ impl Flow {
         Err(Failure(format!("{length} bytes were sent, the receiver counted {counted}")))
     }
 
-    fn failure(&self, error: impl std::fmt::Display) -> Failure {
-        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        let sender = trouble.as_ref().map(|why| format!("; sender: {why}")).unwrap_or_default();
-        Failure(format!("the receiver does not answer: {error}{sender}"))
-    }
-}
-
-fn send_all(mut to: impl Write, orders: &Receiver<Arc<[u64]>>, block: &[u8]) -> io::Result<()> {
-    while let Ok(lengths) = orders.recv() {
-        for &length in lengths.iter() {
-            send_frame(&mut to, length, block)?;
+    fn send(&mut self, length: u64, blocks: u64) -> io::Result<()> {
+        self.to.write_all(&length.to_le_bytes())?;
+        for _ in 0..blocks {
+            self.to.write_all(&self.block)?;
         }
-        to.flush()?;
+        self.to.flush()
     }
-    Ok(())
 }
 
-fn send_frame(to: &mut impl Write, length: u64, block: &[u8]) -> io::Result<()> {
-    to.write_all(&length.to_le_bytes())?;
-    let mut left = length;
-    while left > 0 {
-        let now = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
-        to.write_all(&block[..now])?;
-        left -= now as u64;
+/// What the threads of all streams but the first wait for and report.
+#[derive(Default)]
+struct Crew {
+    state: Mutex<State>,
+    /// The state has changed.
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Which frame is to be sent: they are numbered.
+    frame: u64,
+    /// Its blocks.
+    blocks: u64,
+    /// Threads that have not finished it.
+    working: usize,
+    /// What went wrong first.
+    failure: Option<Failure>,
+    /// The threads are to end.
+    ended: bool,
+}
+
+impl Crew {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    Ok(())
+
+    fn wait_while(&self, condition: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        self.news
+            .wait_while(self.state(), |state| condition(state))
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The life of a thread with its stream.
+    fn serve(&self, mut flow: Flow) {
+        let mut done = 0;
+        loop {
+            let state = self.wait_while(|state| state.frame == done && !state.ended);
+            if state.ended {
+                return;
+            }
+            done = state.frame;
+            let blocks = state.blocks;
+            drop(state);
+            let result = flow.carry(blocks);
+            let mut state = self.state();
+            state.working -= 1;
+            if let Err(failure) = result {
+                state.failure.get_or_insert(failure);
+            }
+            drop(state);
+            self.news.notify_all();
+        }
+    }
+
+    fn begin(&self, blocks: u64, threads: usize) {
+        let mut state = self.state();
+        state.frame += 1;
+        state.blocks = blocks;
+        state.working = threads;
+        drop(state);
+        self.news.notify_all();
+    }
+
+    fn finish(&self) -> Result<(), Failure> {
+        self.wait_while(|state| state.working > 0).failure.take().map_or(Ok(()), Err)
+    }
 }
 
 /// Work on streams: an iteration is one block on each. `G` keeps the far end alive; it is dropped
-/// after the streams.
+/// after the first stream.
 pub struct Counted<G> {
-    flows: Vec<Flow>,
-    block: u64,
+    first: Flow,
+    crew: Arc<Crew>,
+    threads: usize,
     helpers: Vec<u32>,
     shortest_sample_ns: u64,
     _far_end: G,
 }
 
 impl<G> Counted<G> {
-    /// Work on these streams in blocks of `block` bytes; `helpers` are processes that work for it.
+    /// Work on `first`, and on `others` with a thread each; `helpers` are processes that work for it.
     pub fn new(
-        flows: Vec<Flow>,
-        block: u64,
+        first: Flow,
+        others: Vec<Flow>,
         helpers: Vec<u32>,
         shortest_sample_ns: u64,
         far_end: G,
     ) -> Self {
-        Self { flows, block, helpers, shortest_sample_ns, _far_end: far_end }
-    }
-
-    fn order(&self, lengths: Vec<u64>) -> Result<(), Failure> {
-        let lengths: Arc<[u64]> = lengths.into();
-        self.flows.iter().try_for_each(|flow| flow.order(&lengths))
-    }
-
-    fn answer(&mut self, length: u64) -> Result<(), Failure> {
-        self.flows.iter_mut().try_for_each(|flow| flow.answer(length))
+        let crew = Arc::new(Crew::default());
+        let threads = others.len();
+        for flow in others {
+            let crew = Arc::clone(&crew);
+            thread::spawn(move || crew.serve(flow));
+        }
+        Self { first, crew, threads, helpers, shortest_sample_ns, _far_end: far_end }
     }
 }
 
 impl<G> Instance for Counted<G> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        let length = iterations * self.block;
-        self.order(vec![length])?;
-        self.answer(length)
-    }
-
-    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        let lead_in = LEAD_IN.div_ceil(self.block) * self.block;
-        let samples = iterations.iter().map(|k| k * self.block);
-        self.order(std::iter::once(lead_in).chain(samples).collect())?;
-        self.answer(lead_in)?;
-        let mut border = now_ns();
-        for &k in iterations {
-            self.answer(k * self.block)?;
-            let now = now_ns();
-            batch.record(border, now - border, k, current_cpu());
-            border = now;
+        if self.threads == 0 {
+            return self.first.carry(iterations);
         }
-        Ok(())
+        self.crew.begin(iterations, self.threads);
+        let first = self.first.carry(iterations);
+        first.and(self.crew.finish())
     }
 
     fn shortest_sample_ns(&self) -> u64 {
@@ -195,50 +219,59 @@ impl<G> Instance for Counted<G> {
     }
 }
 
+impl<G> Drop for Counted<G> {
+    fn drop(&mut self) {
+        self.crew.state().ended = true;
+        self.crew.news.notify_all();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Counted, Flow, receive};
-    use plumb_protocol::{Batch, Instance};
-    use std::io::{Read, Write, pipe};
-    use std::sync::Arc;
+    use plumb_protocol::Instance;
+    use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
     use std::thread;
 
-    fn over_pipes(
-        far_end: impl FnOnce(std::io::PipeReader, std::io::PipeWriter) + Send + 'static,
-    ) -> Counted<()> {
+    fn flow(far_end: impl FnOnce(PipeReader, PipeWriter) + Send + 'static) -> Flow {
         let (there, to) = pipe().unwrap();
         let (answers, back) = pipe().unwrap();
         thread::spawn(move || far_end(there, back));
-        let block: Arc<[u8]> = vec![7; 1000].into();
-        Counted::new(vec![Flow::new(to, answers, block)], 1000, Vec::new(), 0, ())
+        Flow::new(to, answers, vec![7; 1000].into())
+    }
+
+    /// Counts one byte less than the three blocks of a first frame, and is gone.
+    fn miscount(mut from: PipeReader, mut to: PipeWriter) {
+        let mut bytes = vec![0; 8 + 3000];
+        from.read_exact(&mut bytes).unwrap();
+        to.write_all(&2999_u64.to_le_bytes()).unwrap();
+    }
+
+    fn honest() -> Flow {
+        flow(|from, to| receive(from, to, &mut [0; 300]).unwrap())
     }
 
     #[test]
     fn every_frame_is_counted_at_the_far_end() {
-        let mut counted = over_pipes(|from, to| receive(from, to, &mut [0; 300]).unwrap());
+        let mut counted = Counted::new(honest(), Vec::new(), Vec::new(), 0, ());
         counted.run(3).unwrap();
-        let mut batch = Batch::with_room(3, &[]);
-        counted.batch(&[1, 50, 1], &mut batch).unwrap();
-        let (samples, _) = batch.finish();
-        samples.check().unwrap();
-        assert_eq!(samples.iterations, [1, 50, 1]);
-        for i in 0..2 {
-            let end = samples.start_ns[i] + samples.elapsed_ns[i];
-            assert_eq!(end, samples.start_ns[i + 1], "windows follow each other");
+        counted.run(500).unwrap();
+        let mut counted = Counted::new(honest(), vec![honest(), honest()], Vec::new(), 0, ());
+        for k in [1, 500, 3] {
+            counted.run(k).unwrap();
         }
     }
 
     #[test]
-    fn a_receiver_that_counts_less_fails_the_batch() {
-        let mut counted = over_pipes(|mut from, mut to| {
-            let mut bytes = vec![0; 8 + 3000];
-            from.read_exact(&mut bytes).unwrap();
-            to.write_all(&2999_u64.to_le_bytes()).unwrap();
-        });
+    fn a_receiver_that_counts_less_fails_the_sample() {
+        let mut counted = Counted::new(flow(miscount), Vec::new(), Vec::new(), 0, ());
         let failure = counted.run(3).unwrap_err();
         assert_eq!(failure.0, "3000 bytes were sent, the receiver counted 2999");
         let failure = counted.run(3).unwrap_err();
         assert!(failure.0.contains("does not answer"), "{failure}");
+        let mut counted = Counted::new(honest(), vec![flow(miscount)], Vec::new(), 0, ());
+        let failure = counted.run(3).unwrap_err();
+        assert_eq!(failure.0, "3000 bytes were sent, the receiver counted 2999");
     }
 
     #[test]

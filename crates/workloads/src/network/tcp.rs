@@ -15,8 +15,8 @@ use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Work
 use super::counted::{Counted, Flow, receive};
 use crate::storage::declare::{bytes, integer, rate};
 
-/// Samples are at least this long, so that a burst of the scheduler is a small part of one.
-const SHORTEST_SAMPLE_NS: u64 = 5_000_000;
+/// Samples are at least this long, so that their borders (an empty pipe, an answer) are a small part.
+const SHORTEST_SAMPLE_NS: u64 = 20_000_000;
 
 /// More connections than this tell nothing about one machine.
 const MOST_STREAMS: u64 = 64;
@@ -74,19 +74,12 @@ impl Workload for Tcp {
         let mut block = vec![0; setting.block];
         SplitMix64::new(start.seed).fill(&mut block);
         let block: Arc<[u8]> = block.into();
-        let mut flows = Vec::new();
-        let mut notes = Vec::new();
-        for _ in 0..setting.streams {
-            let stream = connect(address)
-                .map_err(|error| Failure::io(format!("connecting to {address}"), &error))?;
-            if notes.is_empty() {
-                notes = notes_on(&stream);
-            }
-            let answers = stream
-                .try_clone()
-                .map_err(|error| Failure::io("a second handle of a socket", &error))?;
-            flows.push(Flow::new(stream, answers, Arc::clone(&block)));
-        }
+        let first = connect(address)?;
+        let mut notes = notes_on(&first);
+        let first = flow(first, &block)?;
+        let others: Vec<Flow> = (1..setting.streams)
+            .map(|_| flow(connect(address)?, &block))
+            .collect::<Result<_, Failure>>()?;
         let server = start.endpoints.get("pid").and_then(|pid| pid.parse().ok());
         let helpers: Vec<u32> =
             server.into_iter().filter(|pid| *pid != std::process::id()).collect();
@@ -97,7 +90,7 @@ impl Workload for Tcp {
         let work = (setting.block as u64 * setting.streams) as f64;
         let ready =
             Ready { work: [("throughput".to_owned(), work)].into(), notes, ..Ready::default() };
-        let instance = Counted::new(flows, setting.block as u64, helpers, SHORTEST_SAMPLE_NS, ());
+        let instance = Counted::new(first, others, helpers, SHORTEST_SAMPLE_NS, ());
         Ok(Started { instance: Box::new(instance), ready })
     }
 }
@@ -123,10 +116,16 @@ impl Setting {
 }
 
 /// Headers and answers must not wait for more data.
-fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(address)?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
+fn connect(address: SocketAddr) -> Result<TcpStream, Failure> {
+    TcpStream::connect(address)
+        .and_then(|stream| stream.set_nodelay(true).map(|()| stream))
+        .map_err(|error| Failure::io(format!("connecting to {address}"), &error))
+}
+
+fn flow(stream: TcpStream, block: &Arc<[u8]>) -> Result<Flow, Failure> {
+    let answers =
+        stream.try_clone().map_err(|error| Failure::io("a second handle of a socket", &error))?;
+    Ok(Flow::new(stream, answers, Arc::clone(block)))
 }
 
 fn notes_on(stream: &TcpStream) -> Vec<String> {

@@ -422,7 +422,11 @@ impl Instance for Blocks {
     }
 
     fn shortest_sample_ns(&self) -> u64 {
-        if self.sync { 50_000_000 } else { 10_000_000 }
+        match (self.sync, self.timed) {
+            (true, _) => 50_000_000,
+            (false, true) => 10_000_000,
+            (false, false) => 40_000_000,
+        }
     }
 }
 
