@@ -2,7 +2,8 @@
 
 use plumb_model::FlagKind;
 
-/// What a flag means for the number that carries it, in one line.
+/// What a flag means for the number that carries it, in one line; empty for a plug-in's own word,
+/// whose evidence must speak for itself.
 #[must_use]
 pub fn meaning(flag: &FlagKind) -> &'static str {
     match flag {
@@ -33,6 +34,6 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         FlagKind::Overhead => "reading the clock costs a visible part of each sample",
         FlagKind::WithLoad => "a load ran beside on purpose: not comparable with a quiet machine",
         FlagKind::Resumed => "the run was interrupted between its samples",
-        FlagKind::Other(_) => "the workload gives this reason",
+        FlagKind::Other(_) => "",
     }
 }

@@ -9,8 +9,8 @@ use crate::text::counted;
 use crate::time::{between, date, length};
 use crate::units::percent;
 
-/// Characters of a run's identity that are shown: the whole time stamp in it.
-const SHORT_ID: usize = 13;
+/// Hexadecimal digits of a run's identity that are shown: the whole time stamp in it.
+const SHORT_ID: usize = 12;
 
 /// The lines above the results, without labels.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ impl Header {
         let run = &finding.run;
         Self {
             title: run.suite.clone().unwrap_or_else(|| typed(&run.command)),
-            run: run.id.to_string().chars().take(SHORT_ID).collect(),
+            run: run.id.simple().to_string().chars().take(SHORT_ID).collect(),
             status: status(run.status),
             places: finding.targets.iter().map(|t| place(t, finding.targets.len(), run)).collect(),
             when: when(run),
@@ -143,7 +143,9 @@ fn goal(finding: &RunFinding) -> String {
         Goal::Precision { relative } => format!("wanted ±{}", percent(relative)),
         Goal::Fixed { min_invocations, min_time_ns, .. } => {
             let invocations = counted(min_invocations, "invocation", "invocations");
-            format!("wanted {invocations} and {} a point", length(seconds(min_time_ns)))
+            let time = format!(" and {}", length(seconds(min_time_ns)));
+            let time = if min_time_ns > 0 { time } else { String::new() };
+            format!("wanted {invocations}{time} a point")
         }
     };
     let budget = finding.run.budget_ns.map(|ns| format!("within {}", length(seconds(ns))));

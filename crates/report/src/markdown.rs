@@ -89,8 +89,7 @@ fn comparisons(view: &View) -> String {
 }
 
 fn flag(note: &FlagNote) -> String {
-    let (word, summary) = (escape(note.flag.word()), escape(&note.summary()));
-    format!("**{word}**: {} ({summary})", note.meaning)
+    format!("**{}**: {}", escape(note.flag.word()), escape(&note.explained()))
 }
 
 fn list(title: &str, lines: impl Iterator<Item = String>) -> String {

@@ -259,7 +259,7 @@ mod tests {
         assert_snapshot!(plain(&unknown), @"
         3 of 5 points finished · 35 s · time left unknown, at most about 1 min 25 s
         ");
-        assert_snapshot!(plain(&ProgressView::default()), @"0 of 0 points finished · 0 ns · time left unknown");
+        assert_snapshot!(plain(&ProgressView::default()), @"0 of 0 points finished · 0 s · time left unknown");
     }
 
     #[test]

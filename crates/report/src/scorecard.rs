@@ -107,7 +107,7 @@ fn flag(note: &FlagNote, longest: usize, terminal: &Terminal) -> String {
     let gap = longest.saturating_sub(word.width()) + 2;
     let lead = word.and(Style::Plain, &" ".repeat(gap));
     let everywhere = if note.everywhere { "everywhere: " } else { "" };
-    let line = format!("{everywhere}{} ({})", note.meaning, note.summary());
+    let line = format!("{everywhere}{}", note.explained());
     hanging(2, &lead, &Line::new(Style::Plain, &line), terminal.width, terminal.colour)
 }
 
@@ -171,7 +171,7 @@ fn end(closing: &Closing, terminal: &Terminal) -> String {
     if let Some(stored) = &closing.stored {
         out.push_str(&text(
             0,
-            &Line::new(Style::Muted, "stored in ").and(Style::Plain, stored),
+            &Line::new(Style::Muted, "stored: ").and(Style::Plain, stored),
             terminal,
         ));
     }

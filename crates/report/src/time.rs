@@ -36,7 +36,7 @@ pub fn length(seconds: f64) -> String {
         return "?".to_owned();
     }
     let whole = seconds.round();
-    if seconds < 0.9995 {
+    if seconds > 0.0 && seconds < 0.9995 {
         return crate::units::quantity(seconds, "s");
     }
     if whole < 60.0 {
@@ -103,6 +103,7 @@ mod tests {
 
     #[test]
     fn lengths_read_naturally() {
+        assert_eq!(length(0.0), "0 s");
         assert_eq!(length(0.85), "850 ms");
         assert_eq!(length(9.96), "10 s");
         assert_eq!(length(59.7), "1 min");

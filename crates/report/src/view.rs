@@ -67,6 +67,15 @@ pub struct FlagNote {
 }
 
 impl FlagNote {
+    /// What it means, with the evidence.
+    #[must_use]
+    pub fn explained(&self) -> String {
+        match self.meaning {
+            "" => self.summary(),
+            meaning => format!("{meaning} ({})", self.summary()),
+        }
+    }
+
     /// The evidence in a few words: the first point's, and how many more there are.
     #[must_use]
     pub fn summary(&self) -> String {
@@ -211,6 +220,14 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
     for note in &mut notes {
         let has = |result: &Finding| result.flags.iter().any(|flag| flag.flag == note.flag);
         note.everywhere = many && finding.results.iter().all(has);
+    }
+    if finding.results.is_empty() {
+        notes.extend(finding.flags.iter().map(|flag| FlagNote {
+            flag: flag.flag.clone(),
+            meaning: flags::meaning(&flag.flag),
+            everywhere: true,
+            evidence: vec![("the run".to_owned(), flag.why.clone())],
+        }));
     }
     notes.sort_by(|a, b| (!a.everywhere, &a.flag).cmp(&(!b.everywhere, &b.flag)));
     notes

@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 use plumb_analysis::{summarise, testing};
+use plumb_model::InvocationRecord;
 use plumb_report::{View, csv, document, in_words, json, markdown, samples_csv};
 
 #[test]
@@ -34,6 +35,7 @@ fn a_first_look_as_markdown() {
     | `process.command` | wall | 609 | [600, 615] | µs | 220×1 | 95 % |  |
     | `storage.sequential:operation=write` | bandwidth | 85 | [70, 100] | MB/s | 10×8 | 13 % | noisy |
     | `storage.random` | rate | 21 | [15, 28] | k ops/s | 10×10 | 35 % | cached, noisy |
+    | `storage.random` | latency\_p99 | 160 | [160, 210] | µs | 10×10 | 35 % | cached |
     | `network.tcp` | throughput | 2.860 | [2.829, 2.878] | GB/s | 1×240 | 127 % | single-process |
     | `crypto.aead` | throughput | 4.311 | [4.287, 4.330] | GB/s | 13×20 | 99 % |  |
     | `crypto.aead:cipher=aes-128-gcm` | throughput | 5.119 | [5.100, 5.148] | GB/s | 13×20 | 99 % |  |
@@ -202,7 +204,8 @@ fn samples_come_with_their_phase() {
     samples_csv(&record, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     let lines: Vec<&str> = text.split_terminator("\r\n").collect();
-    let all: usize = record.invocations.iter().map(|invocation| invocation.samples.len()).sum();
+    let rows = |i: &InvocationRecord| i.samples.len() * (1 + i.samples.values.len());
+    let all: usize = record.invocations.iter().map(rows).sum();
     assert_eq!(lines.len(), all + 1);
     assert_snapshot!(lines[..4].join("\n"), @"
     run,series,workload,point,metric,invocation,round,sample,phase,start_ns,elapsed_ns,iterations,cpu,value

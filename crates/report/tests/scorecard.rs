@@ -24,7 +24,7 @@ fn shown(finding: &RunFinding, terminal: &Terminal) -> String {
 fn a_first_look_in_80_columns() {
     let finding = summarise(&testing::first_look());
     assert_snapshot!(shown(&finding, &Terminal::plain(80)), @"
-    plumb first-look                                    complete · run 019aa821-51c0
+    plumb first-look                                     complete · run 019aa82151c0
     Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
     Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
     ext4 on /dev/vda under /srv/bench/plumb-target
@@ -108,7 +108,7 @@ fn a_first_look_in_80_columns() {
       datastore.batch  the database answered: disk I/O error (3 of 3 invocations)
         it said: disk I/O error (10)
 
-    stored in ~/.local/share/plumb/plumb.db
+    stored: ~/.local/share/plumb/plumb.db
     plumb show last --json     the same as a document
     plumb compare last~1 last  what changed since the run before
     ");
@@ -118,7 +118,7 @@ fn a_first_look_in_80_columns() {
 fn a_first_look_in_160_columns() {
     let finding = summarise(&testing::first_look());
     assert_snapshot!(shown(&finding, &Terminal::plain(160)), @"
-    plumb first-look                                                                                                                    complete · run 019aa821-51c0
+    plumb first-look                                                                                                                     complete · run 019aa82151c0
     Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
     Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
     ext4 on /dev/vda under /srv/bench/plumb-target
@@ -182,7 +182,7 @@ fn a_first_look_in_160_columns() {
       datastore.batch  the database answered: disk I/O error (3 of 3 invocations)
         it said: disk I/O error (10)
 
-    stored in ~/.local/share/plumb/plumb.db
+    stored: ~/.local/share/plumb/plumb.db
     plumb show last --json     the same as a document
     plumb compare last~1 last  what changed since the run before
     ");
@@ -192,7 +192,7 @@ fn a_first_look_in_160_columns() {
 fn commands_are_compared_with_the_first() {
     let finding = summarise(&testing::exec());
     assert_snapshot!(shown(&finding, &Terminal::plain(100)), @"
-    plumb exec 'gzip -1 corpus' 'zstd -1 corpus' 'pigz -1 corpus'           complete · run 019aa821-51c0
+    plumb exec 'gzip -1 corpus' 'zstd -1 corpus' 'pigz -1 corpus'            complete · run 019aa82151c0
     Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
     Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
     ext4 on /dev/vda under /srv/bench/plumb-target
@@ -212,7 +212,7 @@ fn commands_are_compared_with_the_first() {
       pigz -1 corpus  inconclusive  0.995× the cost [0.988, 1.002], 20 pairs, about 34 pairs would
                                     settle it
 
-    stored in ~/.local/share/plumb/plumb.db
+    stored: ~/.local/share/plumb/plumb.db
     plumb show last --json     the same as a document
     plumb compare last~1 last  what changed since the run before
     ");
@@ -228,7 +228,7 @@ fn a_run_cut_off_says_what_it_did_not_reach() {
     record.unsupported.clear();
     let finding = summarise(&record);
     assert_snapshot!(shown(&finding, &Terminal { unicode: false, ..Terminal::plain(72) }), @"
-    plumb first-look                         interrupted | run 019aa821-51c0
+    plumb first-look                          interrupted | run 019aa82151c0
     Intel(R) Xeon(R) Processor @ 2.30GHz | 2 CPUs | 24 GiB | virtual machine
     (QEMU)
     Linux 6.18.44 | Debian GNU/Linux 12 (bookworm)
@@ -246,9 +246,36 @@ fn a_run_cut_off_says_what_it_did_not_reach() {
     Not reached
       memory.copy, memory.copy:method=loop
 
-    stored in ~/.local/share/plumb/plumb.db
+    stored: ~/.local/share/plumb/plumb.db
     plumb show last --json     the same as a document
     plumb compare last~1 last  what changed since the run before
+    ");
+}
+
+#[test]
+fn every_metric_and_every_target_has_a_row() {
+    let mut record = testing::first_look();
+    record.targets.push(record.targets[0].clone());
+    record.targets[1].name = "far".into();
+    record.invocations.retain(|i| record.plan.points[i.point].point.workload == "storage.random");
+    for (i, invocation) in record.invocations.iter_mut().enumerate() {
+        invocation.target = u32::from(i % 2 == 1);
+    }
+    let finding = summarise(&record);
+    let text = shown(&finding, &Terminal { every_metric: true, ..Terminal::plain(100) });
+    let rows: Vec<&str> = text.lines().skip_while(|line| *line != "storage").take(11).collect();
+    assert_snapshot!(rows.join("\n"), @"
+    storage
+      random on local           22.2 none          k ops/s     5×10  35 %  ▄▆▇▆▇▄▄▃
+        no interval: too few processes: 5, needs 8
+        waits for devices 58 % of the time
+        method: io_uring, O_DIRECT
+        latency_p99 on local     210 none          µs          5×10  35 %  ▅▁▁▁▁▁▁▇
+        no interval: too few processes: 5, needs 8
+      random on far             19.8 none          k ops/s     5×10  35 %  ▃▇▆▇▄▄▅▃  bimodal
+        no interval: too few processes: 5, needs 8
+        waits for devices 58 % of the time
+        method: io_uring, O_DIRECT
     ");
 }
 

@@ -1,7 +1,7 @@
 //! A first look at a small virtual machine, and several commands beside each other.
 
 use plumb_model::ParameterType::{Bytes, Choice, Integer, Text, Threads};
-use plumb_model::{Flag, FlagKind, Goal, ParameterType, RunRecord};
+use plumb_model::{Better, Flag, FlagKind, Goal, MetricSource, ParameterType, RunRecord};
 
 use super::{Builder, Spec, fail, flag};
 
@@ -210,7 +210,23 @@ fn storage(builder: Builder) -> Builder {
             ..PLAIN
         })
         .stopped("budget")
-        .invocations(move |_, invocation| flag(invocation, cached.clone()))
+        .last_point(|planned| {
+            let mut latency = planned.description.metrics[0].clone();
+            latency.name = "latency_p99".into();
+            latency.unit = "s".into();
+            latency.better = Better::Lower;
+            latency.source = MetricSource::Value;
+            planned.description.metrics.push(latency);
+        })
+        .invocations(move |i, invocation| {
+            flag(invocation, cached.clone());
+            let slow = if i % 4 == 0 { 2.1e-4 } else { 1.6e-4 };
+            invocation
+                .samples
+                .values
+                .insert("latency_p99".into(), vec![slow; invocation.samples.len()]);
+            invocation.ready.notes.push("method: io_uring, O_DIRECT".into());
+        })
 }
 
 fn network(builder: Builder) -> Builder {

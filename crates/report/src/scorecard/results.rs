@@ -135,7 +135,8 @@ fn words(flags: &[FlagKind]) -> String {
     flags.iter().map(FlagKind::word).collect::<Vec<_>>().join(", ")
 }
 
-/// What has no column: why there is no interval, how threads scale, waiting for devices, flags.
+/// What has no column: why there is no interval, how threads scale, waiting for devices, flags, and
+/// the workload's remarks where every metric is asked for.
 fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     let nothing = Line::default;
     if let Err(why) = &row.figure.interval {
@@ -144,8 +145,9 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     if let Some(scaling) = &row.scaling {
         table.across(BELOW, nothing(), Line::new(Style::Plain, scaling));
     }
-    let waits = row.finding.cpu.filter(|cpu| cpu.iowait >= WORTH_SAYING);
-    if let Some(cpu) = waits.filter(|_| terminal.width < WIDE) {
+    let has_no_column = terminal.width < WIDE && row.finding.primary;
+    let waits = row.finding.cpu.filter(|cpu| cpu.iowait >= WORTH_SAYING && has_no_column);
+    if let Some(cpu) = waits {
         let text = format!("waits for devices {} of the time", whole_percent(cpu.iowait));
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
     }
@@ -153,6 +155,16 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
         let flags = Line::new(Style::Flag, &words(&row.own_flags));
         table.across(BELOW, Line::new(Style::Flag, "! "), flags);
     }
+    if terminal.every_metric && row.finding.primary {
+        let remarks = remarks(row.finding);
+        table.across(BELOW, nothing(), Line::new(Style::Muted, &remarks));
+    }
+}
+
+/// What the workload said of itself, and the versions of what does the work.
+fn remarks(finding: &Finding) -> String {
+    let versions = finding.versions.iter().map(|(name, version)| format!("{name} {version}"));
+    finding.notes.iter().cloned().chain(versions).collect::<Vec<_>>().join(" · ")
 }
 
 fn legend(terminal: &Terminal) -> String {
