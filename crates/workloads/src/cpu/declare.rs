@@ -7,6 +7,10 @@ use plumb_model::{
     Value,
 };
 
+/// Seconds that a message may take where sizes are the user's choice: laying out, or one iteration,
+/// of a thousand times the default.
+pub(crate) const LONG_TIMEOUT_S: u64 = 600;
+
 /// A workload of version 1 whose samples are stretches of one process, without parameters or
 /// metrics yet; it can be measured and can be the background load of another.
 pub(crate) fn workload(id: &str, summary: &str) -> Description {

@@ -35,6 +35,7 @@ impl Workload for Sieve {
                 declare::rate("rate", "ops/s", "whole sieves per second, all threads together"),
                 declare::time("time", "wall time of one sieve on each thread"),
             ],
+            timeout_s: Some(declare::LONG_TIMEOUT_S),
             ..declare::workload("cpu.sieve", "primes by a sieve over a growing array")
         }
     }
@@ -90,6 +91,10 @@ impl Instance for Running {
 
     fn verify(&mut self) -> Result<(), Failure> {
         self.0.verify()
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        self.0.shortest_sample_ns()
     }
 }
 

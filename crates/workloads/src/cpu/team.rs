@@ -16,6 +16,10 @@ use plumb_protocol::{Failure, StartError, now_ns};
 /// How long a thread polls before it sleeps.
 const SPIN_NS: u64 = 20_000;
 
+/// The shortest sample of a team with helpers, in nanoseconds: waking them for the first sample of a
+/// batch takes some tens of microseconds.
+const SHORTEST_SAMPLE_NS: u64 = 2_000_000;
+
 /// What each thread of a team does.
 pub(crate) trait Member: Send + 'static {
     /// Does the work of `iterations` iterations.
@@ -91,6 +95,11 @@ impl<M: Member> Team<M> {
     pub(crate) fn verify(&mut self) -> Result<(), Failure> {
         self.own.verify()?;
         self.helpers.slots.iter().try_for_each(|slot| locked(slot).member.verify())
+    }
+
+    /// The shortest sample in which releasing the members does not show, in nanoseconds.
+    pub(crate) fn shortest_sample_ns(&self) -> u64 {
+        if self.helpers.slots.is_empty() { 0 } else { SHORTEST_SAMPLE_NS }
     }
 
     /// Shows every member to `look`.

@@ -43,6 +43,7 @@ impl Workload for BatchOfEntities {
                 declare::reported_time("get_updated", "time per entity to read and compare again"),
                 declare::reported_time("delete", "time per entity to delete"),
             ],
+            timeout_s: Some(declare::LONG_TIMEOUT_S),
             ..declare::workload("datastore.batch", "adds, reads, updates and deletes entities")
         }
     }

@@ -32,6 +32,7 @@ impl Workload for Copy {
                 "B/s",
                 "bytes copied per second, each counted once, all threads together",
             )],
+            timeout_s: Some(declare::LONG_TIMEOUT_S),
             ..declare::workload("memory.copy", "copies one array to another")
         }
     }
@@ -110,6 +111,10 @@ impl Instance for Running {
 
     fn verify(&mut self) -> Result<(), Failure> {
         self.0.verify()
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        self.0.shortest_sample_ns()
     }
 }
 

@@ -26,6 +26,7 @@ impl Workload for Latency {
                 ),
             ],
             metrics: vec![declare::time("latency", "time of one dependent load")],
+            timeout_s: Some(declare::LONG_TIMEOUT_S),
             ..declare::workload("memory.latency", "follows a random cycle of pointers")
         }
     }
