@@ -15,6 +15,7 @@ pub mod strategy;
 pub use clock::{Clock, SystemClock};
 pub use history::{History, PointHistory};
 pub use launch::{
-    KeeperLauncher, Launcher, LauncherSettings, Order, Refusal, Session, Stopped, describe,
+    Conversation, DEFAULT_TIMEOUT, KeeperLauncher, Launcher, LauncherSettings, Order, Refusal,
+    Session, Stopped, describe,
 };
 pub use run::{Ended, EngineError, Identity, run};

@@ -49,12 +49,19 @@ pub enum EngineError {
     Sink(String),
     /// The keeper is gone, or a companion ended.
     Fatal(String),
+    /// What was to run beside can't run here.
+    Unsupported {
+        /// Why not.
+        why: String,
+        /// What would mend it.
+        fix: String,
+    },
 }
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sink(why) | Self::Fatal(why) => f.write_str(why),
+            Self::Sink(why) | Self::Fatal(why) | Self::Unsupported { why, .. } => f.write_str(why),
         }
     }
 }
@@ -261,8 +268,7 @@ impl<'r> Runner<'r> {
     }
 
     fn start_companions(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
-        let started = launcher.start_companions().map_err(|refusal| companion_error(&refusal))?;
-        for (point, ready) in started {
+        for (point, ready) in unless_interrupted(launcher.start_companions())? {
             let invocation = Uuid::now_v7();
             self.companions.push(invocation);
             let role = self.plan.companions.get(point).map_or(Role::Load, |c| c.role);
@@ -272,7 +278,7 @@ impl<'r> Runner<'r> {
     }
 
     fn collect_companions(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
-        for (index, reply) in launcher.companions().map_err(|refusal| companion_error(&refusal))? {
+        for (index, reply) in unless_interrupted(launcher.companions())? {
             let Some(&invocation) = self.companions.get(index) else { continue };
             let (samples, usage, flags) = (Box::new(reply.samples), reply.usage, reply.flags);
             self.emit(Event::Batch { invocation, samples, usage, flags })?;
@@ -324,10 +330,15 @@ impl<'r> Runner<'r> {
     }
 }
 
-fn companion_error(refusal: &Refusal) -> EngineError {
-    EngineError::Fatal(match refusal {
-        Refusal::Unsupported { why, fix } => format!("--with: {why}; try: {fix}"),
-        Refusal::Failed(why) | Refusal::Fatal(why) => format!("--with: {why}"),
-        Refusal::Interrupted => "interrupted".into(),
+/// What companions answered; nothing when a signal came, after which the loop ends by itself.
+fn unless_interrupted<T>(answer: Result<Vec<T>, Refusal>) -> Result<Vec<T>, EngineError> {
+    answer.or_else(|refusal| match refusal {
+        Refusal::Unsupported { why, fix } => {
+            Err(EngineError::Unsupported { why: format!("--with {why}"), fix })
+        }
+        Refusal::Failed(why) | Refusal::Fatal(why) => {
+            Err(EngineError::Fatal(format!("--with {why}")))
+        }
+        Refusal::Interrupted => Ok(Vec::new()),
     })
 }

@@ -31,6 +31,11 @@ const PILOT_LONG_SAMPLES: usize = 5;
 const FEWEST_LONG_SAMPLES: usize = 3;
 /// Samples of one invocation last no longer than this together, unless the fewest do.
 const MOST_SAMPLING_NS: u64 = 1_000_000_000;
+/// The most samples that are thrown away before the first that counts, and the most after it: their
+/// columns then fit into one line of the protocol. Also what bounds the trust in a workload that says
+/// that its samples take no time.
+const MOST_DISCARDED: u64 = 10_000;
+const MOST_KEPT: usize = 40_000;
 /// Fresh processes that one worker starts, where a sample is a process: no longer than this together.
 const PROCESS_BATCH_NS: u64 = 100_000_000;
 /// The most fresh processes that one worker starts.
@@ -86,7 +91,7 @@ pub fn take_processes(plan: &Plan, known: &PointHistory, sample_ns: u64) -> Take
 /// How many samples the next invocation takes, when a sample lasts `sample_ns`.
 pub fn take(known: &PointHistory, sample_ns: u64) -> Take {
     let sample_ns = sample_ns.max(1);
-    let floor = count(DISCARD_NS.div_ceil(sample_ns)).max(1);
+    let floor = count(DISCARD_NS.div_ceil(sample_ns).clamp(1, MOST_DISCARDED));
     match settled_discard(known) {
         Some(discard) => {
             Take { discard: discard.max(floor), keep: samples_after_pilot(known, sample_ns) }
@@ -104,7 +109,7 @@ fn settled_discard(known: &PointHistory) -> Option<usize> {
 /// Samples a process that spend time best, from the pilot's variances and costs.
 pub fn samples_after_pilot(known: &PointHistory, sample_ns: u64) -> usize {
     let fewest = if sample_ns > LONG_SAMPLE_NS { FEWEST_LONG_SAMPLES } else { PILOT_LONG_SAMPLES };
-    let most = count(MOST_SAMPLING_NS / sample_ns).max(fewest);
+    let most = count(MOST_SAMPLING_NS / sample_ns).clamp(fewest, MOST_KEPT);
     let logs: Vec<Vec<f64>> = known
         .processes
         .iter()

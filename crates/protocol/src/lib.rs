@@ -15,7 +15,7 @@ mod workload;
 
 pub use batch::Batch;
 pub use clock::{current_cpu, now_ns, source as clock_source};
-pub use line::{LineError, LineReader};
+pub use line::{LineError, LineReader, LineWriter};
 pub use message::{MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start};
 pub use random::SplitMix64;
 pub use serve::{ServeError, serve};

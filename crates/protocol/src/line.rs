@@ -1,5 +1,8 @@
-//! Lines from a pipe, with a limit of length and a time limit.
-#![expect(unsafe_code, reason = "poll and read on a raw descriptor have no safe form in std")]
+//! Lines from and to a pipe, with a limit of length and a time limit.
+#![expect(
+    unsafe_code,
+    reason = "poll, read and write on a raw descriptor have no safe form in std"
+)]
 
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd};
@@ -58,7 +61,7 @@ impl<F: AsFd> LineReader<F> {
     /// # Errors
     /// [`LineError::Timeout`] after `timeout` (None waits for ever), and the other reasons.
     pub fn next_line(&mut self, timeout: Option<Duration>) -> Result<String, LineError> {
-        let deadline = timeout.map(|t| Instant::now() + t);
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             if let Some(line) = self.take_line()? {
                 return Ok(line);
@@ -96,23 +99,7 @@ impl<F: AsFd> LineReader<F> {
     }
 
     fn wait(&self, deadline: Option<Instant>) -> Result<bool, LineError> {
-        let timeout = deadline.map_or(-1, |deadline| {
-            let left = deadline.saturating_duration_since(Instant::now());
-            i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
-        });
-        let fd = self.source.as_fd().as_raw_fd();
-        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid pollfd, and the count says one.
-        let ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
-        if ready >= 0 {
-            return Ok(ready > 0);
-        }
-        let error = std::io::Error::last_os_error();
-        Err(if error.kind() == std::io::ErrorKind::Interrupted {
-            LineError::Interrupted
-        } else {
-            LineError::Io(error)
-        })
+        wait(&self.source, libc::POLLIN, deadline)
     }
 
     fn read_more(&mut self) -> Result<usize, LineError> {
@@ -133,13 +120,95 @@ impl<F: AsFd> LineReader<F> {
     }
 }
 
+/// Writes lines to a pipe whose reader may have stopped reading.
+#[derive(Debug)]
+pub struct LineWriter<F> {
+    sink: F,
+}
+
+impl<F: AsFd> LineWriter<F> {
+    /// Writes to `sink`, which from now on never blocks.
+    ///
+    /// # Errors
+    /// [`LineError::Io`] when the descriptor can't be made non-blocking.
+    pub fn new(sink: F) -> Result<Self, LineError> {
+        let fd = sink.as_fd().as_raw_fd();
+        // SAFETY: fcntl on a descriptor that `sink` keeps open touches no memory.
+        let set = unsafe {
+            let flags = libc::fcntl(fd, libc::F_GETFL);
+            libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK)
+        };
+        if set < 0 {
+            Err(LineError::Io(std::io::Error::last_os_error()))
+        } else {
+            Ok(Self { sink })
+        }
+    }
+
+    /// Writes all of `line`, which ends itself.
+    ///
+    /// # Errors
+    /// [`LineError::Timeout`] when the other side leaves no room for `timeout`,
+    /// [`LineError::Closed`] when it is gone, and the other reasons.
+    pub fn write_line(&mut self, mut line: &[u8], timeout: Duration) -> Result<(), LineError> {
+        let deadline = Instant::now().checked_add(timeout);
+        while !line.is_empty() {
+            if !wait(&self.sink, libc::POLLOUT, deadline)? {
+                return Err(LineError::Timeout);
+            }
+            let fd = self.sink.as_fd().as_raw_fd();
+            // SAFETY: the buffer is valid for its whole length.
+            let n = unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
+            match usize::try_from(n) {
+                Ok(n) => line = &line[n..],
+                Err(_) => may_go_on(std::io::Error::last_os_error())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A write that did not work because there was no room, or a signal came, may be tried again.
+fn may_go_on(error: std::io::Error) -> Result<(), LineError> {
+    match error.kind() {
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted => Ok(()),
+        std::io::ErrorKind::BrokenPipe => Err(LineError::Closed(String::new())),
+        _ => Err(LineError::Io(error)),
+    }
+}
+
+/// Whether the descriptor became ready before the deadline.
+fn wait(
+    descriptor: &impl AsFd,
+    events: libc::c_short,
+    deadline: Option<Instant>,
+) -> Result<bool, LineError> {
+    let timeout = deadline.map_or(-1, |deadline| {
+        let left = deadline.saturating_duration_since(Instant::now());
+        i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
+    });
+    let fd = descriptor.as_fd().as_raw_fd();
+    let mut poll = libc::pollfd { fd, events, revents: 0 };
+    // SAFETY: one valid pollfd, and the count says one.
+    let ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
+    if ready >= 0 {
+        return Ok(ready > 0);
+    }
+    let error = std::io::Error::last_os_error();
+    Err(if error.kind() == std::io::ErrorKind::Interrupted {
+        LineError::Interrupted
+    } else {
+        LineError::Io(error)
+    })
+}
+
 fn beginning(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LineError, LineReader};
+    use super::{LineError, LineReader, LineWriter};
     use std::io::Write;
     use std::time::Duration;
 
@@ -158,5 +227,17 @@ mod tests {
         assert!(matches!(lines.next_line(short), Err(LineError::NotText(_))));
         drop(writer);
         assert!(matches!(lines.next_line(short), Err(LineError::Closed(_))));
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_can_not_hold_the_writer_up() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut lines = LineWriter::new(writer).unwrap();
+        let short = Duration::from_millis(20);
+        lines.write_line(b"one\n", short).unwrap();
+        let long = vec![b'x'; 1 << 20];
+        assert!(matches!(lines.write_line(&long, short), Err(LineError::Timeout)));
+        drop(reader);
+        assert!(matches!(lines.write_line(b"two\n", short), Err(LineError::Closed(_))));
     }
 }

@@ -205,6 +205,10 @@ fn report(
                 .hint("plumb run --resume goes on once there is room"));
         }
         Err(EngineError::Fatal(why)) => return Err(CommandError::failed(why)),
+        Err(EngineError::Unsupported { why, fix }) => {
+            let error = CommandError::nothing(why);
+            return Err(if fix.is_empty() { error } else { error.hint(fix) });
+        }
     };
     let record = store.record(run)?;
     let finding = summarise(&record);

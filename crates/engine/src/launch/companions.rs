@@ -2,10 +2,11 @@
 
 use plumb_host::Keeper;
 use plumb_model::{Companion, Ready, Role};
-use plumb_protocol::{Reply, Request, SampleReply};
+use plumb_protocol::{Reply, Request, SampleReply, Start};
 
 use super::Refusal;
-use super::conversation::{Conversation, unexpected};
+use super::conversation::{Conversation, MOST_HEARTBEATS, unexpected};
+use super::sound::Shape;
 
 /// A load and a monitor report once in this time, in nanoseconds.
 const INTERVAL_NS: u64 = 1_000_000_000;
@@ -20,6 +21,7 @@ pub struct Running {
     role: Role,
     conversation: Conversation,
     stream: u64,
+    shape: Shape,
 }
 
 impl Running {
@@ -28,26 +30,34 @@ impl Running {
         index: usize,
         companion: &Companion,
         mut conversation: Conversation,
-        start: plumb_protocol::Start,
+        start: Start,
+        keeper: &mut Keeper,
     ) -> Result<(Self, Ready), Refusal> {
         let role = companion.role;
-        let (ready, stream) = if role == Role::Preparation {
-            (conversation.ask_ready(Request::Prepare(start))?, 0)
-        } else {
-            let ready = conversation.ask_ready(Request::Start(start))?;
-            let stream = Request::Stream { interval_ns: INTERVAL_NS, duration_ns: DURATION_NS };
-            (ready, conversation.send(stream)?)
-        };
-        Ok((Self { index, role, conversation, stream }, ready))
+        match set_up(role, &mut conversation, start) {
+            Ok((ready, stream)) => {
+                let shape = Shape::of(&companion.point.description);
+                Ok((Self { index, role, conversation, stream, shape }, ready))
+            }
+            Err(refusal) => {
+                let refusal = conversation.explain(refusal);
+                conversation.kill(keeper);
+                Err(refusal)
+            }
+        }
     }
 
     /// What it reported since the last call, without waiting.
     pub fn collect(&mut self) -> Result<Vec<SampleReply>, Refusal> {
         let mut collected = Vec::new();
-        while self.role != Role::Preparation && self.conversation.is_ready() {
+        for _ in 0..MOST_HEARTBEATS {
+            if self.role == Role::Preparation || !self.conversation.is_ready() {
+                return Ok(collected);
+            }
             let timeout = self.conversation.timeout();
-            match self.conversation.reply(self.stream, timeout, "stream")? {
-                Reply::Samples(reply) => collected.push(checked(reply)?),
+            let reply = self.conversation.reply(self.stream, timeout, "stream");
+            match reply.map_err(|refusal| self.conversation.explain(refusal))? {
+                Reply::Samples(reply) => collected.push(self.shape.accept(reply)?),
                 Reply::Progress { .. } => {}
                 Reply::Done { .. } => {
                     return Err(Refusal::Failed("it ended its stream by itself".into()));
@@ -56,7 +66,7 @@ impl Running {
                 other => return Err(unexpected("stream", &other)),
             }
         }
-        Ok(collected)
+        Err(Refusal::Failed(format!("it sent {MOST_HEARTBEATS} lines at once")))
     }
 
     /// Undoes a preparation, ends anything else.
@@ -73,10 +83,16 @@ impl Running {
     }
 }
 
-/// Samples that keep the rules; a broken column fails the program that sent it.
-pub fn checked(reply: SampleReply) -> Result<SampleReply, Refusal> {
-    match reply.samples.check() {
-        Ok(()) => Ok(reply),
-        Err(error) => Err(Refusal::Failed(format!("its samples are no samples: {error}"))),
+/// Its word, and the id of its stream; a preparation has none.
+fn set_up(
+    role: Role,
+    conversation: &mut Conversation,
+    start: Start,
+) -> Result<(Ready, u64), Refusal> {
+    if role == Role::Preparation {
+        return Ok((conversation.ask_ready(Request::Prepare(start))?, 0));
     }
+    let ready = conversation.ask_ready(Request::Start(start))?;
+    let stream = Request::Stream { interval_ns: INTERVAL_NS, duration_ns: DURATION_NS };
+    Ok((ready, conversation.send(stream)?))
 }

@@ -1,7 +1,5 @@
 //! A conversation with one started program: a request, then the reply with its id.
 
-use std::fs::File;
-use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,24 +7,27 @@ use std::time::{Duration, Instant};
 use plumb_host::{Exit, Keeper, KeeperError};
 use plumb_model::Ready;
 use plumb_protocol::{
-    LineError, LineReader, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine,
+    LineError, LineReader, LineWriter, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine,
 };
+use serde::Serialize;
 
 use super::log::Log;
-use super::{Refusal, Stopped};
+use super::{Refusal, Stopped, sound};
 
 /// One message may take this long when the workload states nothing.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// A program has this long to exit after its last word.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// More heartbeats than this before a reply are a flood.
-const MOST_HEARTBEATS: u32 = 100_000;
+pub(super) const MOST_HEARTBEATS: u32 = 100_000;
+/// So much of a program's last line of log goes into a failure, in characters.
+const LOG_LINE: usize = 300;
 
 /// A started program.
 #[derive(Debug)]
 pub struct Conversation {
     pid: u32,
-    stdin: Option<File>,
+    stdin: Option<LineWriter<OwnedFd>>,
     lines: LineReader<OwnedFd>,
     log: Log,
     timeout: Duration,
@@ -34,7 +35,10 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Starts a program and exchanges `hello`.
+    /// Starts a program and exchanges `hello`; one message may take `timeout`.
+    ///
+    /// # Errors
+    /// When it can't be started or greets wrongly.
     pub fn open(
         keeper: &mut Keeper,
         argv: &[String],
@@ -42,9 +46,11 @@ impl Conversation {
         timeout: Duration,
     ) -> Result<Self, Refusal> {
         let pipes = keeper.spawn(argv, cwd).map_err(not_started)?;
+        let stdin = LineWriter::new(pipes.stdin)
+            .map_err(|error| Refusal::Fatal(format!("a worker's stdin: {error}")))?;
         let mut conversation = Self {
             pid: pipes.pid,
-            stdin: Some(File::from(pipes.stdin)),
+            stdin: Some(stdin),
             lines: LineReader::new(pipes.stdout, MAX_LINE),
             log: Log::drain(pipes.stderr),
             timeout,
@@ -72,14 +78,41 @@ impl Conversation {
     }
 
     /// The time limit of a message.
+    #[must_use]
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
     /// Sends a request and waits for its reply; heartbeats extend the time limit.
+    ///
+    /// # Errors
+    /// When it is silent, ends, says what is no message, or answers that it failed.
     pub fn ask(&mut self, request: Request, timeout: Duration) -> Result<Reply, Refusal> {
         let word = word(&request);
         let id = self.send(request)?;
+        self.answer(id, timeout, word)
+    }
+
+    /// [`Conversation::ask`] with a field that no version of the protocol has: a program must ignore it,
+    /// so that later versions can add fields.
+    ///
+    /// # Errors
+    /// As for [`Conversation::ask`].
+    pub fn ask_with_unknown_field(
+        &mut self,
+        request: Request,
+        timeout: Duration,
+    ) -> Result<Reply, Refusal> {
+        let word = word(&request);
+        self.last_id += 1;
+        let line = RequestLine { id: self.last_id, request };
+        let mut line = serde_json::to_value(line).map_err(|error| unwritable(&error))?;
+        line["x_unknown"] = serde_json::json!({ "ignore": ["this"] });
+        self.write(&line)?;
+        self.answer(self.last_id, timeout, word)
+    }
+
+    fn answer(&mut self, id: u64, timeout: Duration, word: &str) -> Result<Reply, Refusal> {
         for _ in 0..MOST_HEARTBEATS {
             match self.reply(id, timeout, word)? {
                 Reply::Progress { .. } => {}
@@ -91,15 +124,26 @@ impl Conversation {
     }
 
     /// Sends a request without waiting; its id.
+    ///
+    /// # Errors
+    /// When it is gone or does not read its stdin.
     pub fn send(&mut self, request: Request) -> Result<u64, Refusal> {
         self.last_id += 1;
-        let line = RequestLine { id: self.last_id, request };
-        let mut text = serde_json::to_vec(&line)
-            .map_err(|e| Refusal::Fatal(format!("a request could not be written as JSON: {e}")))?;
+        self.write(&RequestLine { id: self.last_id, request })?;
+        Ok(self.last_id)
+    }
+
+    fn write(&mut self, line: &impl Serialize) -> Result<(), Refusal> {
+        let mut text = serde_json::to_vec(line).map_err(|error| unwritable(&error))?;
         text.push(b'\n');
         let stdin = self.stdin.as_mut().ok_or_else(|| Refusal::Failed("it was ended".into()))?;
-        match stdin.write_all(&text) {
-            Ok(()) => Ok(self.last_id),
+        match stdin.write_line(&text, self.timeout) {
+            Ok(()) => Ok(()),
+            Err(LineError::Interrupted) => Err(Refusal::Interrupted),
+            Err(LineError::Timeout) => {
+                let seconds = self.timeout.as_secs();
+                Err(Refusal::Failed(format!("it did not read its stdin for {seconds} s")))
+            }
             Err(_) => Err(Refusal::Failed("it closed its stdin".into())),
         }
     }
@@ -109,7 +153,10 @@ impl Conversation {
         self.lines.is_ready()
     }
 
-    /// The next line, which must be a reply to `id`.
+    /// The next line, which must be a reply to `id`; `word` names the request in errors.
+    ///
+    /// # Errors
+    /// As for [`Conversation::ask`].
     pub fn reply(&mut self, id: u64, timeout: Duration, word: &str) -> Result<Reply, Refusal> {
         let line = match self.lines.next_line(Some(timeout)) {
             Ok(line) => line,
@@ -127,16 +174,22 @@ impl Conversation {
     }
 
     /// Asks for set-up (`start`, `prepare`) and takes its `ready`.
+    ///
+    /// # Errors
+    /// As for [`Conversation::ask`], and when it can't run here.
     pub fn ask_ready(&mut self, request: Request) -> Result<Ready, Refusal> {
         let word = word(&request);
         match self.ask(request, self.timeout)? {
-            Reply::Ready(ready) => Ok(ready),
+            Reply::Ready(ready) => sound::ready(&ready).map(|()| ready),
             Reply::Unsupported { why, fix } => Err(Refusal::Unsupported { why, fix }),
             other => Err(unexpected(word, &other)),
         }
     }
 
     /// Says `stop`, waits for the exit, and judges both.
+    ///
+    /// # Errors
+    /// When its last word or its exit status is wrong, or it does not exit.
     pub fn stop(mut self, keeper: &mut Keeper) -> Result<Stopped, Refusal> {
         let said = match self.ask(Request::Stop, self.timeout) {
             Ok(Reply::Done { .. }) => Ok(()),
@@ -155,7 +208,7 @@ impl Conversation {
         if exit.orphans > 0 {
             log.push_str(&format!("\nplumb: it left {} processes behind; killed", exit.orphans));
         }
-        Ok(Stopped { peak_memory_bytes: exit.peak_memory_bytes, log })
+        Ok(Stopped { peak_memory_bytes: exit.peak_memory_bytes, log, left_behind: exit.orphans })
     }
 
     fn wait_or_kill(&self, keeper: &mut Keeper) -> Result<Exit, Refusal> {
@@ -178,12 +231,14 @@ impl Conversation {
     }
 
     /// Adds the end of its log to a failure.
+    #[must_use]
     pub fn explain(&self, refusal: Refusal) -> Refusal {
         match refusal {
             Refusal::Failed(why) => {
                 let log = self.log.text();
                 match log.trim().lines().last() {
                     Some(last) if !last.is_empty() => {
+                        let last: String = last.chars().take(LOG_LINE).collect();
                         Refusal::Failed(format!("{why} (its log ends: {last})"))
                     }
                     _ => Refusal::Failed(why),
@@ -204,13 +259,18 @@ fn no_line(error: LineError, timeout: Duration, word: &str) -> Refusal {
     Refusal::Failed(why)
 }
 
-pub fn unexpected(word: &str, reply: &Reply) -> Refusal {
+fn unwritable(error: &serde_json::Error) -> Refusal {
+    Refusal::Fatal(format!("a request could not be written as JSON: {error}"))
+}
+
+/// A reply that does not belong to the request.
+pub(super) fn unexpected(word: &str, reply: &Reply) -> Refusal {
     let mut got = format!("{reply:?}");
     got.truncate(got.char_indices().nth(80).map_or(got.len(), |(i, _)| i));
     Refusal::Failed(format!("it answered `{word}` with the wrong message: {got}"))
 }
 
-pub fn gone(error: KeeperError) -> Refusal {
+fn gone(error: KeeperError) -> Refusal {
     Refusal::Fatal(error.to_string())
 }
 

@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plumb_host::Keeper;
-use plumb_model::{
-    Companion, Description, Facts, MetricSource, PlannedPoint, Program, Ready, Role, Settings,
-};
+use plumb_model::{Companion, Description, Facts, PlannedPoint, Program, Ready, Role, Settings};
 use plumb_protocol::{Reply, Request, SampleReply, Start};
 
-use super::companions::{Running, checked};
+use super::companions::Running;
 use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
+use super::sound::{self, Shape};
 use super::{Endpoints, Launcher, Order, Refusal, Session, Stopped};
 
 /// A sample may take this many times as long as it should before it counts as hung.
 const PATIENCE: u64 = 20;
+/// A workload may ask for no more than this for one message, in seconds: a day.
+const LONGEST_TIMEOUT_S: u64 = 86_400;
 
 /// What the launcher of this machine needs to know.
 #[derive(Debug, Clone)]
@@ -133,14 +134,9 @@ impl Launcher for KeeperLauncher {
         match self.set_up(order, at) {
             Ok((worker, ready)) => {
                 let timeout = timeout_of(&order.planned.description);
-                let description = &order.planned.description;
-                let values = description.metrics.iter().filter(|m| m.source == MetricSource::Value);
-                let values = values.map(|metric| metric.name.clone()).collect();
-                let keeper = &mut self.keeper;
-                Ok((
-                    Box::new(Invocation { keeper, worker: Some(worker), server, timeout, values }),
-                    ready,
-                ))
+                let shape = Shape::of(&order.planned.description);
+                let (keeper, worker) = (&mut self.keeper, Some(worker));
+                Ok((Box::new(Invocation { keeper, worker, server, timeout, shape }), ready))
             }
             Err(refusal) => {
                 if let Some(server) = server {
@@ -154,7 +150,10 @@ impl Launcher for KeeperLauncher {
     fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal> {
         let mut collected = Vec::new();
         for running in &mut self.companions {
-            let replies = running.collect()?;
+            let replies = running.collect().map_err(|refusal| {
+                let companion = self.settings.companions.get(running.index);
+                companion.map_or(refusal.clone(), |companion| named(&companion.point, refusal))
+            })?;
             collected.extend(replies.into_iter().map(|reply| (running.index, reply)));
         }
         Ok(collected)
@@ -174,7 +173,8 @@ impl Launcher for KeeperLauncher {
             }
             let conversation = self.open(&companion.point)?;
             let start = self.start_of(&companion.point, companion.role, seed, at);
-            let (running, ready) = Running::begin(index, companion, conversation, start)?;
+            let begun = Running::begin(index, companion, conversation, start, &mut self.keeper);
+            let (running, ready) = begun.map_err(|refusal| named(&companion.point, refusal))?;
             self.companions.push(running);
             started.push((index, ready));
         }
@@ -212,9 +212,22 @@ fn fixture_key(planned: &PlannedPoint) -> Option<String> {
     Some(format!("{}:{}", planned.point.workload, settings.join(",")))
 }
 
+/// Says which program it was, where the point does not tell.
+fn named(planned: &PlannedPoint, refusal: Refusal) -> Refusal {
+    let name = planned.name();
+    match refusal {
+        Refusal::Failed(why) => Refusal::Failed(format!("{name}: {why}")),
+        Refusal::Unsupported { why, fix } => {
+            Refusal::Unsupported { why: format!("{name}: {why}"), fix }
+        }
+        other => other,
+    }
+}
+
 /// Time limit of one message.
 fn timeout_of(description: &Description) -> Duration {
-    description.timeout_s.map_or(DEFAULT_TIMEOUT, Duration::from_secs)
+    let seconds = description.timeout_s.map(|seconds| seconds.clamp(1, LONGEST_TIMEOUT_S));
+    seconds.map_or(DEFAULT_TIMEOUT, Duration::from_secs)
 }
 
 /// A started invocation with its server.
@@ -223,8 +236,8 @@ struct Invocation<'k> {
     worker: Option<Conversation>,
     server: Option<Conversation>,
     timeout: Duration,
-    /// Metrics that every sample must report.
-    values: Vec<String>,
+    /// What its samples have to look like.
+    shape: Shape,
 }
 
 impl Invocation<'_> {
@@ -238,24 +251,12 @@ impl Invocation<'_> {
         }
     }
 
-    /// The declared metrics must be there: a workload that lies about its schema fails.
-    fn complete(&self, reply: SampleReply, wanted: usize) -> Result<SampleReply, Refusal> {
-        let reply = checked(reply)?;
-        let got = reply.samples.len();
-        if got != wanted {
-            return Err(Refusal::Failed(format!(
-                "it took {got} samples where {wanted} were asked"
-            )));
-        }
-        let samples = &reply.samples;
-        let reported = |name: &String| {
-            samples.values.contains_key(name) || samples.histograms.contains_key(name)
-        };
-        match self.values.iter().find(|name| !reported(name)) {
-            Some(name) => Err(Refusal::Failed(format!(
-                "its samples lack the metric `{name}` that it declared"
-            ))),
-            None => Ok(reply),
+    /// As many samples as were asked for, as declared: a workload that lies about its schema fails.
+    fn complete(&mut self, reply: SampleReply, wanted: usize) -> Result<SampleReply, Refusal> {
+        let reply = self.shape.accept(reply)?;
+        match reply.samples.len() {
+            got if got == wanted => Ok(reply),
+            got => Err(Refusal::Failed(format!("it took {got} samples where {wanted} were asked"))),
         }
     }
 }
@@ -263,10 +264,9 @@ impl Invocation<'_> {
 impl Session for Invocation<'_> {
     fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal> {
         match self.ask(Request::Calibrate { target_ns }, self.timeout)? {
-            Reply::Calibrated { iterations: 0, .. } => {
-                Err(Refusal::Failed("it calibrated to 0 iterations".into()))
+            Reply::Calibrated { iterations, elapsed_ns } => {
+                sound::calibrated(iterations, elapsed_ns)
             }
-            Reply::Calibrated { iterations, elapsed_ns } => Ok((iterations, elapsed_ns)),
             other => Err(unexpected("calibrate", &other)),
         }
     }

@@ -4,12 +4,14 @@ mod companions;
 mod conversation;
 mod keeper;
 mod log;
+mod sound;
 
 use std::collections::BTreeMap;
 
 use plumb_model::{PlannedPoint, Ready, Role};
 use plumb_protocol::SampleReply;
 
+pub use conversation::{Conversation, DEFAULT_TIMEOUT};
 pub use keeper::{KeeperLauncher, LauncherSettings, describe};
 
 /// What is to be started.
@@ -86,6 +88,8 @@ pub struct Stopped {
     pub peak_memory_bytes: u64,
     /// The last lines that it wrote to stderr.
     pub log: String,
+    /// Processes that it left behind; killed.
+    pub left_behind: u32,
 }
 
 /// Why something was not done.

@@ -1,0 +1,252 @@
+//! What a workload may not say: judged before anything of it is used or stored.
+//!
+//! Whatever passes here can be summed, multiplied and stored without a further look. A workload that
+//! says anything else fails with the reason; the run goes on.
+
+use std::collections::BTreeSet;
+
+use plumb_model::{Description, Histogram, MetricSource, Ready, Usage};
+use plumb_protocol::SampleReply;
+
+use super::Refusal;
+
+/// The most that a count of iterations, the times of a batch together, or a counter of resource use may
+/// be: 13 days in nanoseconds. Sums over any number of batches then fit into 64 bits.
+const MOST: u64 = 1 << 50;
+/// The least and the most work of an iteration.
+const WORK: std::ops::RangeInclusive<f64> = 1e-18..=1e18;
+/// How an HdrHistogram in V2 encoding begins, in base64: its cookie.
+const HDR_V2: &str = "HISTEw";
+
+/// What the samples of one started program have to look like.
+#[derive(Debug)]
+pub struct Shape {
+    /// Metrics that every sample must report.
+    reported: Vec<String>,
+    /// The columns of its first batch, which all later ones must have too.
+    columns: Option<BTreeSet<String>>,
+}
+
+impl Shape {
+    /// As the workload declares it.
+    pub fn of(description: &Description) -> Self {
+        let reported = description.metrics.iter().filter(|m| m.source == MetricSource::Value);
+        Self { reported: reported.map(|metric| metric.name.clone()).collect(), columns: None }
+    }
+
+    /// A batch that keeps all rules.
+    pub fn accept(&mut self, reply: SampleReply) -> Result<SampleReply, Refusal> {
+        let samples = &reply.samples;
+        samples.check().map_err(|error| failed(format!("its samples are no samples: {error}")))?;
+        amounts(&reply)?;
+        if let Some(name) = bad_histogram(&reply) {
+            return Err(failed(format!(
+                "metric `{name}` has a histogram that is none: either HdrHistogram V2 without \
+                 compression in base64 (it begins with {HDR_V2}), or pairs [value, count]"
+            )));
+        }
+        if samples.is_empty() {
+            return Ok(reply);
+        }
+        self.same_columns(&reply)?;
+        Ok(reply)
+    }
+
+    fn same_columns(&mut self, reply: &SampleReply) -> Result<(), Refusal> {
+        let samples = &reply.samples;
+        let names = samples.values.keys().chain(samples.histograms.keys());
+        let columns: BTreeSet<String> = names.cloned().collect();
+        if let Some(name) = self.reported.iter().find(|name| !columns.contains(*name)) {
+            return Err(failed(format!("its samples lack the metric `{name}` that it declared")));
+        }
+        match &self.columns {
+            Some(before) if *before != columns => Err(failed(format!(
+                "a later batch reports {columns:?} where the first reported {before:?}"
+            ))),
+            _ => {
+                self.columns = Some(columns);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What a started program says of itself can be used.
+pub fn ready(ready: &Ready) -> Result<(), Refusal> {
+    match ready.work.iter().find(|(_, work)| !WORK.contains(*work)) {
+        Some((name, work)) => Err(failed(format!(
+            "it says that one iteration does {work} of `{name}`; work is positive, at most 1e18"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The iterations that it calibrated to, and how long they took.
+pub fn calibrated(iterations: u64, elapsed_ns: u64) -> Result<(u64, u64), Refusal> {
+    match (iterations, elapsed_ns) {
+        (0, _) => Err(failed("it calibrated to 0 iterations".into())),
+        (_, 0) => Err(failed("it calibrated to iterations that take no time".into())),
+        (..=MOST, ..=MOST) => Ok((iterations, elapsed_ns)),
+        _ => Err(failed(format!(
+            "it calibrated to {iterations} iterations in {elapsed_ns} ns; {MOST} is the most of both"
+        ))),
+    }
+}
+
+fn amounts(reply: &SampleReply) -> Result<(), Refusal> {
+    let samples = &reply.samples;
+    let together = samples.elapsed_ns.iter().try_fold(0_u64, |sum, ns| sum.checked_add(*ns));
+    if together.is_none_or(|ns| ns > MOST) {
+        return Err(failed(
+            "its samples are no samples: together they last over 13 days; elapsed_ns counts \
+             nanoseconds"
+                .into(),
+        ));
+    }
+    if let Some(i) = samples.iterations.iter().position(|&k| k > MOST) {
+        return Err(failed(format!("sample {i} has more than {MOST} iterations")));
+    }
+    match counters(&reply.usage).into_iter().find(|&(_, amount)| amount > MOST) {
+        Some((name, amount)) => {
+            Err(failed(format!("its usage.{name} is {amount}; a batch can't use more than {MOST}")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn counters(usage: &Usage) -> [(&'static str, u64); 10] {
+    [
+        ("wall_ns", usage.wall_ns),
+        ("user_ns", usage.user_ns),
+        ("system_ns", usage.system_ns),
+        ("iowait_ns", usage.iowait_ns),
+        ("minor_faults", usage.minor_faults),
+        ("major_faults", usage.major_faults),
+        ("voluntary_switches", usage.voluntary_switches),
+        ("involuntary_switches", usage.involuntary_switches),
+        ("device_read_bytes", usage.device_read_bytes.unwrap_or(0)),
+        ("device_written_bytes", usage.device_written_bytes.unwrap_or(0)),
+    ]
+}
+
+fn bad_histogram(reply: &SampleReply) -> Option<&String> {
+    let good = |histogram: &Histogram| match histogram {
+        Histogram::Hdr(text) => text.starts_with(HDR_V2),
+        Histogram::Sparse(pairs) => pairs.iter().all(|(_, count)| (1..=MOST).contains(count)),
+    };
+    let bad = |column: &[Histogram]| !column.iter().all(good);
+    reply.samples.histograms.iter().find(|(_, column)| bad(column)).map(|(name, _)| name)
+}
+
+fn failed(why: String) -> Refusal {
+    Refusal::Failed(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST, Shape, calibrated, ready};
+    use crate::Refusal;
+    use plumb_model::{
+        Better, Description, Histogram, Kind, Metric, MetricSource, Ready, Role, SampleIs, Samples,
+    };
+    use plumb_protocol::SampleReply;
+
+    fn description() -> Description {
+        Description {
+            id: "test.shape".into(),
+            version: 1,
+            summary: String::new(),
+            roles: vec![Role::Workload],
+            parameters: Vec::new(),
+            metrics: vec![Metric {
+                name: "rate".into(),
+                unit: "ops/s".into(),
+                better: Better::Higher,
+                kind: Kind::Value,
+                source: MetricSource::Value,
+                summary: String::new(),
+            }],
+            requirements: Vec::new(),
+            fixture: None,
+            sample_is: SampleIs::Iteration,
+            concurrent: false,
+            timeout_s: None,
+        }
+    }
+
+    fn two() -> SampleReply {
+        let samples = Samples {
+            start_ns: vec![1, 2],
+            elapsed_ns: vec![10, 10],
+            iterations: vec![1, 1],
+            cpu: vec![-1, -1],
+            values: [("rate".to_owned(), vec![1.0, 2.0])].into(),
+            ..Samples::default()
+        };
+        SampleReply { samples, ..SampleReply::default() }
+    }
+
+    fn why(reply: SampleReply) -> String {
+        match Shape::of(&description()).accept(reply) {
+            Err(Refusal::Failed(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_batch_as_declared_passes_and_an_empty_one_too() {
+        let mut shape = Shape::of(&description());
+        shape.accept(two()).unwrap();
+        shape.accept(SampleReply::default()).unwrap();
+    }
+
+    #[test]
+    fn columns_stay_the_same_from_batch_to_batch() {
+        let mut shape = Shape::of(&description());
+        shape.accept(two()).unwrap();
+        let mut other = two();
+        other.samples.values.insert("more".into(), vec![1.0, 2.0]);
+        assert!(matches!(shape.accept(other), Err(Refusal::Failed(_))));
+        let mut lacking = two();
+        lacking.samples.values.clear();
+        assert!(why(lacking).contains("lack the metric `rate`"));
+    }
+
+    #[test]
+    fn amounts_that_could_overflow_a_sum_are_refused() {
+        let mut reply = two();
+        reply.samples.elapsed_ns = vec![u64::MAX, u64::MAX];
+        assert!(why(reply).contains("nanoseconds"));
+        let mut reply = two();
+        reply.samples.iterations[1] = MOST + 1;
+        assert!(why(reply).contains("sample 1"));
+        let mut reply = two();
+        reply.usage.user_ns = u64::MAX;
+        assert!(why(reply).contains("usage.user_ns"));
+        assert!(calibrated(MOST, 1).is_ok());
+        for (iterations, elapsed_ns) in [(0, 1), (1, 0), (MOST + 1, 1), (1, MOST + 1)] {
+            assert!(calibrated(iterations, elapsed_ns).is_err());
+        }
+    }
+
+    #[test]
+    fn histograms_are_of_the_two_kinds() {
+        let mut reply = two();
+        let sparse = Histogram::Sparse(vec![(100, 3)]);
+        let hdr = Histogram::Hdr("HISTEwAAAAA".into());
+        reply.samples.histograms.insert("latency".into(), vec![sparse, hdr]);
+        Shape::of(&description()).accept(reply.clone()).unwrap();
+        let compressed = Histogram::Hdr("HISTFAAAAA".into());
+        reply.samples.histograms.insert("latency".into(), vec![compressed.clone(), compressed]);
+        assert!(why(reply).contains("`latency`"));
+    }
+
+    #[test]
+    fn work_is_positive() {
+        let says = |work| Ready { work: [("m".to_owned(), work)].into(), ..Ready::default() };
+        assert!(ready(&says(4096.0)).is_ok());
+        for work in [0.0, -1.0, 1e300] {
+            assert!(ready(&says(work)).is_err(), "{work}");
+        }
+    }
+}
