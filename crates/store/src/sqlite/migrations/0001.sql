@@ -349,6 +349,41 @@ SELECT
   run.plumb AS plumb
 FROM run JOIN plan ON plan.id = run.plan;
 
+-- What the next two are made of: a sample's value of a metric, by local integers.
+CREATE VIEW measured AS
+SELECT
+  invocation.run AS run,
+  invocation.id AS invocation,
+  invocation.point AS planned,
+  invocation.target AS target,
+  invocation.role AS role,
+  measures.series AS series,
+  coalesce(invocation_end.outcome, 'cut off') AS outcome,
+  sample.n AS n,
+  CASE
+    WHEN sample.n < coalesce(invocation_end.steady_start, 0) THEN 'warm-up'
+    ELSE 'steady'
+  END AS phase,
+  sample.start_ns AS start_ns,
+  sample.elapsed_ns AS elapsed_ns,
+  sample.iterations AS iterations,
+  sample.cpu AS cpu,
+  CASE series.source
+    WHEN 'time' THEN sample.elapsed_ns * 1e-9 / (sample.iterations * measures.work)
+    WHEN 'rate' THEN sample.iterations * measures.work / (sample.elapsed_ns * 1e-9)
+    ELSE value.value
+  END AS value
+FROM invocation
+JOIN measures ON measures.invocation = invocation.id
+JOIN series ON series.id = measures.series
+JOIN sample ON sample.invocation = invocation.id
+LEFT JOIN invocation_end ON invocation_end.invocation = invocation.id
+LEFT JOIN value
+  ON value.invocation = sample.invocation
+  AND value.series = measures.series
+  AND value.n = sample.n
+  AND series.source = 'value';
+
 CREATE VIEW samples AS
 SELECT
   lower(hex(run.uuid)) AS run,
@@ -358,51 +393,58 @@ SELECT
   series.point AS point,
   series.metric AS metric,
   series.unit AS unit,
-  invocation.point AS planned,
-  invocation.target AS target,
-  invocation.role AS role,
-  coalesce(invocation_end.outcome, 'cut off') AS outcome,
-  sample.n AS n,
-  CASE
-    WHEN sample.n < coalesce(invocation_end.steady_start, 0) THEN 'warm-up'
-    ELSE 'steady'
-  END AS phase,
-  batch.start_ns + sample.start_ns AS start_ns,
-  sample.elapsed_ns AS elapsed_ns,
-  sample.iterations AS iterations,
-  sample.cpu AS cpu,
-  CASE series.source
-    WHEN 'time' THEN sample.elapsed_ns * 1e-9 / (sample.iterations * measures.work)
-    WHEN 'rate' THEN sample.iterations * measures.work / (sample.elapsed_ns * 1e-9)
-    ELSE value.value
-  END AS value
-FROM run
-JOIN invocation ON invocation.run = run.id
-LEFT JOIN invocation_end ON invocation_end.invocation = invocation.id
-JOIN measures ON measures.invocation = invocation.id
-JOIN series ON series.id = measures.series
-JOIN batch ON batch.invocation = invocation.id AND batch.batch = 0
-JOIN sample ON sample.invocation = invocation.id
-LEFT JOIN value
-  ON value.invocation = sample.invocation
-  AND value.series = series.id
-  AND value.n = sample.n
-  AND series.source = 'value';
+  measured.planned AS planned,
+  measured.target AS target,
+  measured.role AS role,
+  measured.outcome AS outcome,
+  measured.n AS n,
+  measured.phase AS phase,
+  batch.start_ns + measured.start_ns AS start_ns,
+  measured.elapsed_ns AS elapsed_ns,
+  measured.iterations AS iterations,
+  measured.cpu AS cpu,
+  measured.value AS value
+FROM measured
+JOIN run ON run.id = measured.run
+JOIN invocation ON invocation.id = measured.invocation
+JOIN series ON series.id = measured.series
+JOIN batch ON batch.invocation = measured.invocation AND batch.batch = 0;
 
 CREATE VIEW results AS
+WITH
+  ranked AS (
+    SELECT
+      run, planned, target, series, invocation, value,
+      row_number() OVER (PARTITION BY run, planned, target, series ORDER BY value) AS rank,
+      count(*) OVER (PARTITION BY run, planned, target, series) AS of
+    FROM measured
+    WHERE role = 'workload' AND outcome = 'done' AND phase = 'steady' AND value IS NOT NULL
+  ),
+  counted AS (
+    SELECT
+      run, planned, target, series,
+      count(DISTINCT invocation) AS invocations,
+      count(*) AS samples,
+      avg(CASE WHEN rank IN ((of + 1) / 2, (of + 2) / 2) THEN value END) AS median,
+      min(value) AS min,
+      max(value) AS max
+    FROM ranked
+    GROUP BY run, planned, target, series
+  )
 SELECT
-  run, series, workload, point, metric, unit, planned, target,
-  count(DISTINCT invocation) AS invocations,
-  count(*) AS samples,
-  avg(CASE WHEN rank IN ((of + 1) / 2, (of + 2) / 2) THEN value END) AS median,
-  min(value) AS min,
-  max(value) AS max
-FROM (
-  SELECT
-    *,
-    row_number() OVER (PARTITION BY run, planned, target, series ORDER BY value) AS rank,
-    count(*) OVER (PARTITION BY run, planned, target, series) AS of
-  FROM samples
-  WHERE role = 'workload' AND outcome = 'done' AND phase = 'steady' AND value IS NOT NULL
-)
-GROUP BY run, planned, target, series;
+  lower(hex(run.uuid)) AS run,
+  series.name AS series,
+  series.workload AS workload,
+  series.point AS point,
+  series.metric AS metric,
+  series.unit AS unit,
+  counted.planned AS planned,
+  counted.target AS target,
+  counted.invocations AS invocations,
+  counted.samples AS samples,
+  counted.median AS median,
+  counted.min AS min,
+  counted.max AS max
+FROM counted
+JOIN run ON run.id = counted.run
+JOIN series ON series.id = counted.series;
