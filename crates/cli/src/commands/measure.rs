@@ -126,7 +126,11 @@ impl<W: EventSink> EventSink for Listeners<W> {
 /// Makes the two folders; the keeper removes them, whatever happens.
 fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<(PathBuf, PathBuf)> {
     let name = locate::fresh_name();
-    let scratch = std::env::temp_dir().join(&name);
+    let temporary = std::env::temp_dir();
+    // Where there is no folder for temporary files (an empty chroot), the current one has to do.
+    let here = || fs::canonicalize(".").unwrap_or_else(|_| PathBuf::from("/"));
+    let temporary = if temporary.is_dir() { temporary } else { here() };
+    let scratch = temporary.join(format!("{name}-scratch"));
     make(keeper, &scratch, "TMPDIR=FOLDER plumb …")?;
     let dir = match place {
         Place::Scratch => scratch.clone(),
@@ -222,16 +226,12 @@ fn report(
 }
 
 fn exit(record: &RunRecord, job: &Job<'_>, ended: Ended) -> Exit {
-    let not_found = record.invocations.iter().any(|invocation| {
-        invocation.end.as_ref().is_some_and(|end| {
-            matches!(&end.outcome, plumb_model::Outcome::Failed(why) if why.starts_with("command not found"))
-        })
-    });
+    let not_found = record.unsupported.iter().any(|it| it.why.starts_with("command not found"));
     let mut exits = vec![Exit::Fine];
     if ended.interrupted {
         exits.push(Exit::Interrupted);
     }
-    if not_found {
+    if not_found && job.explicit {
         exits.push(Exit::Usage);
     }
     if ended.failed > 0 {

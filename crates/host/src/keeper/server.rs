@@ -135,12 +135,16 @@ impl Kept {
     fn end(&mut self) {
         let deadline = Instant::now() + Duration::from_secs(2);
         loop {
-            let left = children_of(std::process::id());
+            // Where /proc is not mounted, only those that plumb ordered are known.
+            let mut left: BTreeSet<u32> = children_of(std::process::id()).into_iter().collect();
+            left.extend(&self.children);
             if left.is_empty() || Instant::now() > deadline {
                 break;
             }
             left.into_iter().for_each(kill_tree);
-            while wait_any().is_some() {}
+            while let Some(exit) = wait_any() {
+                self.children.remove(&exit.pid);
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
         for folder in self.folders.iter().rev() {

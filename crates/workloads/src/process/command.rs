@@ -43,7 +43,7 @@ impl Workload for Command {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let words = words(start.text("command"), start.is_on("shell"))?;
         let first = words.first().map_or("", String::as_str);
-        let path = find_program(first).map_err(|failure| hint(failure, first))?;
+        let path = find_program(first).map_err(|failure| missing(failure, first))?;
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
         let program = Program::new(&path, &argv, None, start.seed)?;
         reset_memory_floor();
@@ -79,14 +79,13 @@ fn words(command: &str, shell: bool) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn hint(failure: Failure, first: &str) -> Failure {
-    if first.contains(char::is_whitespace) {
-        return Failure(format!(
-            "{}; arguments are written as a JSON array, like [\"ls\",\"-l\"]",
-            failure.0
-        ));
-    }
-    failure
+fn missing(failure: Failure, first: &str) -> StartError {
+    let fix = if first.contains(char::is_whitespace) {
+        r#"write program and arguments as a JSON array, like ["ls","-l"]"#
+    } else {
+        "install the program, or write its path"
+    };
+    StartError::unsupported(failure.0, fix)
 }
 
 struct Running {
