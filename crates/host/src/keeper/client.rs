@@ -80,7 +80,9 @@ impl Keeper {
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(io::Error::from)?;
         let mut command = Command::new(plumb);
-        command.arg("keeper").stdin(Stdio::from(theirs)).stdout(Stdio::null()).process_group(0);
+        // The socket stands in for stdout, too: an empty chroot has no /dev/null.
+        let stdout = Stdio::from(theirs.try_clone()?);
+        command.arg("keeper").stdin(Stdio::from(theirs)).stdout(stdout).process_group(0);
         let process = command.spawn()?;
         Ok(Self { socket: Some(ours), process, exits: VecDeque::new() })
     }
