@@ -35,7 +35,7 @@ impl Store {
     /// # Errors
     /// When the file is something else, damaged, newer, locked or cannot be written.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = open::absolute(path.as_ref());
+        let path = open::absolute(path.as_ref())?;
         let connection = at(&path, open::writable(&path))?;
         Ok(Self { connection, path })
     }
@@ -45,7 +45,7 @@ impl Store {
     /// # Errors
     /// When there is none, or the file is something else, damaged, newer or locked.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = open::absolute(path.as_ref());
+        let path = open::absolute(path.as_ref())?;
         let connection = at(&path, open::readable(&path))?;
         Ok(Self { connection, path })
     }
@@ -63,8 +63,9 @@ impl Store {
     /// # Errors
     /// When the other file cannot be read, went on changing, or contradicts this one.
     pub fn merge(&self, other: impl AsRef<Path>) -> Result<MergeReport, Error> {
+        let other = open::absolute(other.as_ref())?;
         let mut connection = self.second()?;
-        let merged = merge::merge(&mut connection, &self.path, &open::absolute(other.as_ref()));
+        let merged = merge::merge(&mut connection, &self.path, &other);
         at(&self.path, merged)
     }
 

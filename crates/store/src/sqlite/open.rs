@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use crate::Error;
 use crate::error::Fault;
 
 /// `plmb`: tells plumb's files from other databases (and `file` can show it).
@@ -49,8 +50,12 @@ const NETWORK: [u32; 14] = [
 ];
 
 /// The path from the root, so that SQLite cannot take it for a URI or a name of its own.
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    if path.to_str().is_some_and(|text| text.contains("://")) {
+        let why = "it is an address, and only files are supported yet".to_owned();
+        return Err(Error::NotAStore { path: path.to_owned(), why });
+    }
+    Ok(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }
 
 /// A connection that may write, to a store of the newest schema.

@@ -72,6 +72,29 @@ fn what_is_no_store_is_refused() {
 }
 
 #[test]
+fn an_address_is_no_file_name() {
+    for read in [Store::open, Store::open_read_only] {
+        let error = read("postgres://host/plumb").unwrap_err();
+        says(&error, Path::new("postgres://host/plumb"), &["only files are supported"]);
+    }
+    assert!(!Path::new("postgres:").exists());
+}
+
+#[test]
+fn info_tells_how_a_store_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    fill(&Store::open(&path).unwrap(), &Script::new(id(3), 9, &[]).copy(id(4), 70).events);
+    let info = info(&path).unwrap();
+    assert_eq!(info.path, path);
+    assert_eq!(info.bytes, fs::metadata(&path).unwrap().len());
+    assert_eq!((info.complete, info.running, info.interrupted), (1, 0, 1));
+    assert_eq!((info.schema, info.samples, info.journal.as_str()), (1, 5070, "wal"));
+    assert_eq!((info.oldest, info.newest), (Some((id(1), 5)), Some((id(3), 9))));
+    assert!(info.problems.is_empty() && info.free_bytes > 0);
+}
+
+#[test]
 fn a_missing_store_is_not_made_by_reading() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plumb.db");

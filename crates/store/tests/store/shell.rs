@@ -108,3 +108,40 @@ fn the_whole_file_is_sound_for_the_older_program() {
     assert_eq!(shell(store.path(), "SELECT status FROM runs"), "complete\n");
     drop(writer);
 }
+
+/// The manual of the store.
+fn manual() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/store.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn the_queries_of_the_manual_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let manual = manual();
+    let queries: Vec<_> =
+        manual.split("```sql\n").skip(1).map(|rest| rest.split("```").next()).collect();
+    assert_eq!(queries.len(), 3);
+    for query in queries.into_iter().flatten() {
+        // The example's series is not in the store of this test.
+        let query = query.replace("memory.copy/bandwidth", "disk.read/queue");
+        assert!(!shell(store.path(), &query).is_empty(), "{query}");
+    }
+}
+
+#[test]
+fn the_manual_names_every_table_and_every_column_of_the_views() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    let manual = manual();
+    let sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') \
+               UNION SELECT c.name FROM pragma_table_info('runs') AS c \
+               UNION SELECT c.name FROM pragma_table_info('results') AS c \
+               UNION SELECT c.name FROM pragma_table_info('samples') AS c";
+    let names = shell(store.path(), sql);
+    assert!(names.lines().count() > 50);
+    for name in names.lines() {
+        assert!(manual.contains(&format!("`{name}`")), "docs/store.md does not name `{name}`");
+    }
+}
