@@ -70,7 +70,7 @@ pub struct Noise {
     pub drift: f64,
     /// Standard deviation of the steps of a random walk from process to process, relative.
     pub walk: f64,
-    /// Bursts of interference: 5 % of the time, 14 % slower, across processes.
+    /// Bursts of interference: 5 % of the time, 14 % slower, 20 samples long on average.
     pub bursts: bool,
     /// The tick of the timer in nanoseconds, 0 for a perfect one.
     pub tick_ns: f64,
@@ -156,14 +156,15 @@ pub struct Source {
     process_level: f64,
     slow: bool,
     burst: bool,
+    /// Whether processes follow each other at once, so that a burst goes on into the next.
+    back_to_back: bool,
     octaves: [f64; OCTAVES],
 }
 
 impl Source {
     /// The supply with this seed, at the start of its first process.
     pub fn new(noise: Noise, seed: u64) -> Self {
-        let mut rng = Rng::new(seed);
-        let burst = rng.uniform() < BURST.1;
+        let rng = Rng::new(seed);
         let mut source = Self {
             noise,
             rng,
@@ -171,11 +172,18 @@ impl Source {
             levels: Vec::new(),
             process_level: 0.0,
             slow: false,
-            burst,
+            burst: false,
+            back_to_back: false,
             octaves: [0.0; OCTAVES],
         };
         source.start_process();
         source
+    }
+
+    /// The same where nothing lies between two processes. Otherwise a spawn, a warm-up and other points do, which
+    /// outlast a burst.
+    pub fn back_to_back(self) -> Self {
+        Self { back_to_back: true, ..self }
     }
 
     /// Ends the present process and starts a fresh one.
@@ -187,6 +195,9 @@ impl Source {
         self.process_level = self.noise.process_sd * self.rng.normal();
         self.slow = self.noise.modes != Modes::One && self.rng.uniform() < MODE.1;
         self.octaves = std::array::from_fn(|_| self.rng.normal());
+        if !self.back_to_back {
+            self.burst = self.rng.uniform() < BURST.1;
+        }
     }
 
     /// The next samples of the present process, in nanoseconds.

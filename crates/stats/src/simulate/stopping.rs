@@ -14,7 +14,7 @@ const PRECISION: f64 = 0.01;
 const COVERAGE: f64 = 0.94;
 /// Samples in a single process, and processes, after which it is given up.
 const MOST_SAMPLES: usize = 30_000;
-const MOST_PROCESSES: usize = 1000;
+const MOST_PROCESSES: usize = 3000;
 /// Processes of a pilot.
 const PILOT: usize = 3;
 /// The noise of the oracle.
@@ -22,20 +22,60 @@ const FIVE_PERCENT: Noise = Noise::lognormal("lognormal 5 %", 0.05);
 /// Samples of 5 % noise that a median needs for 1 % at 95 %, were the noise known: (1.96 * 1.2533 * 5)^2.
 const ORACLE: f64 = 151.0;
 
-/// Samples of each of the first three processes, and of each later one.
+/// How processes are measured.
 #[derive(Clone, Copy)]
-struct Sizes {
+struct Plan {
+    promise: &'static str,
+    first_look: usize,
+    /// Samples of each of the first three processes, and of each later one.
     pilot: usize,
     later: usize,
 }
 
-impl Sizes {
-    fn even(each: usize) -> Self {
-        Self { pilot: each, later: each }
+impl Plan {
+    const STANDARD: Self = Self {
+        promise: "stopped 95 % interval of the median: processes of 10 samples",
+        first_look: FIRST_LOOK,
+        pilot: 10,
+        later: 10,
+    };
+    const LONG_SAMPLES: Self = Self {
+        promise: "stopped 95 % interval of the median: processes of 3 samples",
+        pilot: 3,
+        later: 3,
+        ..Self::STANDARD
+    };
+    const AFTER_PILOT: Self = Self {
+        promise: "stopped 95 % interval of the median: 3 processes of 40 samples, then of 5",
+        pilot: 40,
+        later: 5,
+        ..Self::STANDARD
+    };
+    const COMMANDS: Self = Self {
+        promise: "stopped 95 % interval of the median: a sample is a process",
+        first_look: FIRST_LOOK_SINGLE,
+        pilot: 1,
+        later: 1,
+    };
+
+    fn samples_of(&self, process: usize) -> usize {
+        if process < PILOT { self.pilot } else { self.later }
     }
 
-    fn of(self, process: usize) -> usize {
-        if process < PILOT { self.pilot } else { self.later }
+    /// Commands follow each other at once; other processes warm up first.
+    fn source(&self, noise: Noise, seed: u64) -> Source {
+        let source = Source::new(noise, seed);
+        if self.later == 1 { source.back_to_back() } else { source }
+    }
+
+    /// Why the bar does not hold for this noise.
+    fn exempt(&self, noise: Noise) -> Option<&'static str> {
+        (self.later == 1 && noise.bursts).then_some("bursts outlast a command")
+    }
+
+    /// Whether the noise is worth simulating: a drift without end never stops where processes are many and short.
+    fn meets(&self, noise: Noise) -> bool {
+        self.later > 1 || (noise.drift == 0.0 && noise.sd < 0.2)
     }
 }
 
@@ -47,44 +87,18 @@ struct End {
 
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
-    for noise in Noise::ALL {
-        let ends = repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK, Sizes::even(10)));
-        report(coverage(
-            "stopped 95 % interval of the median: processes of 10 samples",
-            noise,
-            &ends,
-            None,
-        ));
-        if noise.name == "lognormal 5 %" {
-            report(cost(&ends));
+    for plan in [Plan::STANDARD, Plan::LONG_SAMPLES, Plan::AFTER_PILOT, Plan::COMMANDS] {
+        for noise in Noise::ALL.into_iter().filter(|&noise| plan.meets(noise)) {
+            let ends = repeat(replications, |seed| clustered(plan, noise, seed));
+            report(coverage(plan.promise, noise, &ends, plan.exempt(noise)));
         }
-    }
-    for noise in Noise::ALL {
-        let ends = repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK, Sizes::even(3)));
-        let promise = "stopped 95 % interval of the median: processes of 3 samples";
-        report(coverage(promise, noise, &ends, outlasting(noise)));
-    }
-    for noise in Noise::ALL {
-        let sizes = Sizes { pilot: 40, later: 5 };
-        let ends = repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK, sizes));
-        let promise = "stopped 95 % interval of the median: 3 processes of 40 samples, then of 5";
-        report(coverage(promise, noise, &ends, outlasting(noise)));
-    }
-    for noise in Noise::ALL.into_iter().filter(|noise| noise.drift == 0.0 && noise.sd < 0.2) {
-        let ends =
-            repeat(replications, |seed| clustered(noise, seed, FIRST_LOOK_SINGLE, Sizes::even(1)));
-        let promise = "stopped 95 % interval of the median: a sample is a process";
-        report(coverage(promise, noise, &ends, outlasting(noise)));
     }
     for noise in Noise::ALL.into_iter().filter(|&noise| one_process_tells(noise)) {
         let ends = repeat(replications, |seed| serial(noise, seed));
-        report(coverage(
-            "stopped 95 % interval of the median: one long process",
-            noise,
-            &ends,
-            unseen(noise),
-        ));
+        let promise = "stopped 95 % interval of the median: one long process";
+        report(coverage(promise, noise, &ends, unseen(noise)));
     }
+    report(cost(&repeat(replications, |seed| clustered(Plan::STANDARD, FIVE_PERCENT, seed))));
 }
 
 fn repeat(replications: u64, once: impl Fn(u64) -> Option<End>) -> Vec<Option<End>> {
@@ -92,11 +106,13 @@ fn repeat(replications: u64, once: impl Fn(u64) -> Option<End>) -> Vec<Option<En
 }
 
 /// Measures processes until the interval is narrow enough; `None` if it never is.
-fn clustered(noise: Noise, seed: u64, first: usize, sizes: Sizes) -> Option<End> {
-    let mut source = Source::new(noise, seed);
-    let mut processes: Vec<Vec<f64>> = vec![source.samples(sizes.of(0))];
-    for look in looks(first).take_while(|&look| look <= MOST_PROCESSES) {
-        processes.extend((processes.len()..look).map(|process| source.process(sizes.of(process))));
+fn clustered(plan: Plan, noise: Noise, seed: u64) -> Option<End> {
+    let mut source = plan.source(noise, seed);
+    let mut processes: Vec<Vec<f64>> = vec![source.samples(plan.samples_of(0))];
+    for look in looks(plan.first_look).take_while(|&look| look <= MOST_PROCESSES) {
+        processes.extend(
+            (processes.len()..look).map(|process| source.process(plan.samples_of(process))),
+        );
         let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
         match clustered_quantile(&views, 0.5, PER_LOOK_LEVEL) {
             Ok(found) if found.relative_half_width() <= PRECISION => {
@@ -166,11 +182,6 @@ fn mean_samples(ends: &[&End]) -> (f64, f64) {
     let mean = crate::describe::mean(&samples).unwrap_or(0.0);
     let variance = crate::describe::variance(&samples).unwrap_or(0.0);
     (mean, (variance / samples.len().max(1) as f64).sqrt())
-}
-
-/// Noise that spans several short processes makes them dependent.
-fn outlasting(noise: Noise) -> Option<&'static str> {
-    noise.bursts.then_some("bursts outlast a process")
 }
 
 /// Whether the noise is one that a single process shows.
