@@ -5,7 +5,6 @@ use plumb_model::{
     SampleIs, Samples,
 };
 use plumb_protocol::SampleReply;
-use uuid::Uuid;
 
 use crate::launch::{Launcher, Order, Refusal, Session};
 use crate::run::{EngineError, Runner};
@@ -45,7 +44,7 @@ impl Runner<'_> {
         let seed = self.next_seed();
         match launcher.start(Order { planned, role: Role::Workload, seed }) {
             Ok((session, ready)) => {
-                let invocation = Uuid::now_v7();
+                let invocation = plumb_host::fresh_id();
                 self.started(invocation, point, Role::Workload, position, seed, ready.clone())?;
                 self.measure(session, point, invocation, ready, began_ns)?;
             }
@@ -62,7 +61,7 @@ impl Runner<'_> {
         point: usize,
         why: String,
     ) -> Result<(), EngineError> {
-        let invocation = Uuid::now_v7();
+        let invocation = plumb_host::fresh_id();
         self.started(invocation, point, Role::Workload, 0, 0, Ready::default())?;
         self.fail(point, invocation, why)
     }

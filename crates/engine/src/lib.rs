@@ -16,6 +16,6 @@ pub use clock::{Clock, SystemClock};
 pub use history::{History, PointHistory};
 pub use launch::{
     Conversation, DEFAULT_TIMEOUT, KeeperLauncher, Launcher, LauncherSettings, Order, Refusal,
-    Session, Stopped, describe,
+    Session, Shape, Stopped, describe,
 };
 pub use run::{Ended, EngineError, Identity, run};

@@ -7,7 +7,6 @@ use plumb_model::{
     Stamped, Target,
 };
 use plumb_stats::rng::Rng;
-use uuid::Uuid;
 
 use crate::Clock;
 use crate::history::History;
@@ -269,7 +268,7 @@ impl<'r> Runner<'r> {
 
     fn start_companions(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
         for (point, ready) in unless_interrupted(launcher.start_companions())? {
-            let invocation = Uuid::now_v7();
+            let invocation = plumb_host::fresh_id();
             self.companions.push(invocation);
             let role = self.plan.companions.get(point).map_or(Role::Load, |c| c.role);
             self.started(invocation, point, role, 0, 0, ready)?;
@@ -315,10 +314,8 @@ impl<'r> Runner<'r> {
             self.emit(Event::InvocationEnded { invocation, end })?;
         }
         let interrupted = self.is_interrupted();
-        if !interrupted {
-            let ended_unix_ns = self.clock.now().unix_ns;
-            self.emit(Event::RunEnded { ended_unix_ns, interrupted: false })?;
-        }
+        let ended_unix_ns = self.clock.now().unix_ns;
+        self.emit(Event::RunEnded { ended_unix_ns, interrupted })?;
         let points = &self.history.points;
         let stopped = |word| points.iter().filter(|p| p.stopped.as_deref() == Some(word)).count();
         Ok(Ended {

@@ -142,13 +142,14 @@ fn a_listener_that_fails_ends_the_run_at_once() {
 }
 
 #[test]
-fn an_interrupted_run_has_no_end_and_is_completed_from_its_record() {
+fn an_interrupted_run_says_so_and_is_completed_from_its_record() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.02 }; 2]);
     fake.interrupt_at_ns = Some(2_000_000_000);
     let plan = plan(2, precision(0.01));
     let ended = fake.run(&plan).unwrap();
     assert!(ended.interrupted);
-    assert!(!fake.events().any(|event| matches!(event, Event::RunEnded { .. })));
+    let last = fake.events().last();
+    assert!(matches!(last, Some(Event::RunEnded { interrupted: true, .. })), "{last:?}");
     let record = fake.record(&plan);
     let before = record.invocations.len();
     assert!(before >= 4, "{before}");

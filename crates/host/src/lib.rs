@@ -6,6 +6,7 @@
 mod facts;
 mod fingerprint;
 mod hash;
+mod id;
 mod keeper;
 mod lock;
 mod root;
@@ -13,6 +14,7 @@ mod time;
 
 pub use facts::facts;
 pub use fingerprint::{environment, machine};
+pub use id::fresh_id;
 pub use keeper::{Exit, Keeper, KeeperError, Pipes, serve as serve_keeper};
 pub use lock::{LockError, MeasuringLock};
 pub use root::Root;

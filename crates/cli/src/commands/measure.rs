@@ -11,7 +11,6 @@ use plumb_model::{
 };
 use plumb_report::{View, json, scorecard};
 use plumb_store::{Backend, Store};
-use uuid::Uuid;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::progress::Progress;
@@ -123,8 +122,8 @@ impl<W: EventSink> EventSink for Listeners<W> {
     }
 }
 
-/// Makes the two folders; the keeper removes them, whatever happens.
-fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<(PathBuf, PathBuf)> {
+/// Makes the two folders, scratch and target; the keeper removes them, whatever happens.
+pub fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<(PathBuf, PathBuf)> {
     let name = locate::fresh_name();
     let temporary = std::env::temp_dir();
     // Where there is no folder for temporary files (an empty chroot), the current one has to do.
@@ -182,7 +181,7 @@ fn take_lock(ui: &Ui) -> Result<MeasuringLock> {
 fn identity(job: &Job<'_>, dir: &Path) -> Identity {
     let root = locate::root();
     Identity {
-        run: job.before.as_ref().map_or_else(Uuid::now_v7, |record| record.run),
+        run: job.before.as_ref().map_or_else(plumb_host::fresh_id, |record| record.run),
         plumb: env!("CARGO_PKG_VERSION").into(),
         command: std::env::args().collect(),
         owner: plumb_host::owner(&root),
@@ -196,7 +195,7 @@ fn identity(job: &Job<'_>, dir: &Path) -> Identity {
 
 fn report(
     store: &Store,
-    run: Uuid,
+    run: plumb_model::Id,
     job: &Job<'_>,
     ended: std::result::Result<Ended, EngineError>,
     ui: &Ui,

@@ -1,8 +1,8 @@
 //! What runs beside the measured workloads on purpose: loads, monitors and preparations (`--with`).
 
 use plumb_host::Keeper;
-use plumb_model::{Companion, Ready, Role};
-use plumb_protocol::{Reply, Request, SampleReply, Start};
+use plumb_model::{Companion, Role};
+use plumb_protocol::{Reply, Request, SampleReply};
 
 use super::Refusal;
 use super::conversation::{Conversation, MOST_HEARTBEATS, unexpected};
@@ -25,26 +25,20 @@ pub struct Running {
 }
 
 impl Running {
-    /// Sets a started program up as a companion: a preparation is applied, anything else streams.
+    /// Makes a started program a companion: a preparation is applied already, anything else streams.
     pub fn begin(
         index: usize,
         companion: &Companion,
         mut conversation: Conversation,
-        start: Start,
-        keeper: &mut Keeper,
-    ) -> Result<(Self, Ready), Refusal> {
+    ) -> Result<Self, Refusal> {
         let role = companion.role;
-        match set_up(role, &mut conversation, start) {
-            Ok((ready, stream)) => {
-                let shape = Shape::of(&companion.point.description);
-                Ok((Self { index, role, conversation, stream, shape }, ready))
-            }
-            Err(refusal) => {
-                let refusal = conversation.explain(refusal);
-                conversation.kill(keeper);
-                Err(refusal)
-            }
-        }
+        let stream = match role {
+            Role::Preparation => 0,
+            Role::Workload | Role::Server | Role::Monitor | Role::Load => conversation
+                .send(Request::Stream { interval_ns: INTERVAL_NS, duration_ns: DURATION_NS })?,
+        };
+        let shape = Shape::of(&companion.point.description);
+        Ok(Self { index, role, conversation, stream, shape })
     }
 
     /// What it reported since the last call, without waiting.
@@ -81,18 +75,4 @@ impl Running {
             other => Err(unexpected("clean", &other)),
         }
     }
-}
-
-/// Its word, and the id of its stream; a preparation has none.
-fn set_up(
-    role: Role,
-    conversation: &mut Conversation,
-    start: Start,
-) -> Result<(Ready, u64), Refusal> {
-    if role == Role::Preparation {
-        return Ok((conversation.ask_ready(Request::Prepare(start))?, 0));
-    }
-    let ready = conversation.ask_ready(Request::Start(start))?;
-    let stream = Request::Stream { interval_ns: INTERVAL_NS, duration_ns: DURATION_NS };
-    Ok((ready, conversation.send(stream)?))
 }

@@ -55,6 +55,36 @@ impl KeeperLauncher {
         self.keeper.pid()
     }
 
+    /// The keeper, for conversations besides the launcher's own.
+    pub fn keeper(&mut self) -> &mut Keeper {
+        &mut self.keeper
+    }
+
+    /// Starts a program in a role, as a companion is: its server first, and with what its fixture gave.
+    /// A preparation is applied.
+    ///
+    /// # Errors
+    /// Why it can't be started.
+    pub fn converse(&mut self, order: Order<'_>) -> Result<(Conversation, Ready), Refusal> {
+        let at = self.surroundings(order)?;
+        self.set_up(order, at)
+    }
+
+    /// What a companion finds: the word of its fixture, and of a server that lives as long as it.
+    fn surroundings(&mut self, order: Order<'_>) -> Result<Endpoints, Refusal> {
+        let mut at = self.fixture_of(order.planned);
+        if let Some(server) = self.server(order, &mut at)? {
+            let key = format!("server {} of {}", self.fixtures.len(), order.planned.name());
+            self.fixtures.insert(key, (server, Endpoints::new()));
+        }
+        Ok(at)
+    }
+
+    fn fixture_of(&self, planned: &PlannedPoint) -> Endpoints {
+        let fixture = fixture_key(planned).and_then(|key| self.fixtures.get(&key));
+        fixture.map(|(_, endpoints)| endpoints.clone()).unwrap_or_default()
+    }
+
     fn start_of(&self, planned: &PlannedPoint, role: Role, seed: u64, at: Endpoints) -> Start {
         Start {
             role,
@@ -80,7 +110,11 @@ impl KeeperLauncher {
     ) -> Result<(Conversation, Ready), Refusal> {
         let mut conversation = self.open(order.planned)?;
         let start = self.start_of(order.planned, order.role, order.seed, at);
-        match conversation.ask_ready(Request::Start(start)) {
+        let request = match order.role {
+            Role::Preparation => Request::Prepare(start),
+            Role::Workload | Role::Server | Role::Monitor | Role::Load => Request::Start(start),
+        };
+        match conversation.ask_ready(request) {
             Ok(ready) => Ok((conversation, ready)),
             Err(refusal) => {
                 let refusal = conversation.explain(refusal);
@@ -128,8 +162,7 @@ impl Launcher for KeeperLauncher {
     }
 
     fn start(&mut self, order: Order<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
-        let fixture = fixture_key(order.planned).and_then(|key| self.fixtures.get(&key));
-        let mut at = fixture.map(|(_, endpoints)| endpoints.clone()).unwrap_or_default();
+        let mut at = self.fixture_of(order.planned);
         let server = self.server(order, &mut at)?;
         match self.set_up(order, at) {
             Ok((worker, ready)) => {
@@ -162,20 +195,12 @@ impl Launcher for KeeperLauncher {
     fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal> {
         let mut started = Vec::new();
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
-            let fixture = self.prepare(&companion.point)?;
-            let key = fixture.map(|(key, _)| key).or_else(|| fixture_key(&companion.point));
-            let fixture = key.and_then(|key| self.fixtures.get(&key));
-            let mut at = fixture.map(|(_, endpoints)| endpoints.clone()).unwrap_or_default();
             let seed = self.settings.seed;
             let order = Order { planned: &companion.point, role: companion.role, seed };
-            if let Some(server) = self.server(order, &mut at)? {
-                self.fixtures.insert(format!("--with {index}"), (server, Endpoints::new()));
-            }
-            let conversation = self.open(&companion.point)?;
-            let start = self.start_of(&companion.point, companion.role, seed, at);
-            let begun = Running::begin(index, companion, conversation, start, &mut self.keeper);
-            let (running, ready) = begun.map_err(|refusal| named(&companion.point, refusal))?;
-            self.companions.push(running);
+            let name = |refusal| named(&companion.point, refusal);
+            self.prepare(&companion.point).map_err(name)?;
+            let (conversation, ready) = self.converse(order).map_err(name)?;
+            self.companions.push(Running::begin(index, companion, conversation).map_err(name)?);
             started.push((index, ready));
         }
         Ok(started)

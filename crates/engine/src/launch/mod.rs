@@ -13,6 +13,7 @@ use plumb_protocol::SampleReply;
 
 pub use conversation::{Conversation, DEFAULT_TIMEOUT};
 pub use keeper::{KeeperLauncher, LauncherSettings, describe};
+pub use sound::Shape;
 
 /// What is to be started.
 #[derive(Debug, Clone, Copy)]

@@ -29,12 +29,16 @@ pub struct Shape {
 
 impl Shape {
     /// As the workload declares it.
+    #[must_use]
     pub fn of(description: &Description) -> Self {
         let reported = description.metrics.iter().filter(|m| m.source == MetricSource::Value);
         Self { reported: reported.map(|metric| metric.name.clone()).collect(), columns: None }
     }
 
     /// A batch that keeps all rules.
+    ///
+    /// # Errors
+    /// The first rule that it breaks.
     pub fn accept(&mut self, reply: SampleReply) -> Result<SampleReply, Refusal> {
         let samples = &reply.samples;
         samples.check().map_err(|error| failed(format!("its samples are no samples: {error}")))?;
