@@ -160,13 +160,19 @@ fn commands_that_fail_are_named_with_how_they_ended() {
     let killed = why(&[("command", "kill -TERM $$"), ("shell", "yes")]).unwrap();
     assert!(killed.contains("signal 15 (SIGTERM)"), "{killed}");
     assert_eq!(why(&[("command", "false"), ("ignore_failure", "yes")]), None);
-    for (command, reason) in [
-        ("no-such-command", "command not found: no-such-command"),
-        ("ls -l", r#"written as a JSON array, like ["ls","-l"]"#),
-        ("[1]", "a JSON array of texts"),
-        ("[]", "empty list"),
-        ("", "empty"),
+    for (command, reason, mend) in [
+        ("no-such-command", "command not found: no-such-command", "install the program"),
+        ("ls -l", "command not found: ls -l", r#"JSON array, like ["ls","-l"]"#),
     ] {
+        match started("process.command", &[("command", command)]) {
+            Err(StartError::Unsupported { why, fix }) => {
+                assert!(why.contains(reason) && fix.contains(mend), "{why}; {fix}");
+            }
+            _ => panic!("`{command}` can't be started"),
+        }
+    }
+    for (command, reason) in [("[1]", "a JSON array of texts"), ("[]", "empty list"), ("", "empty")]
+    {
         match started("process.command", &[("command", command)]) {
             Err(StartError::Failed(why)) => assert!(why.contains(reason), "{why}"),
             _ => panic!("`{command}` can't be started"),

@@ -99,8 +99,47 @@ pub(crate) fn wait_readable(fd: RawFd, timeout_ms: i32) -> bool {
         if ready >= 0 {
             return ready > 0;
         }
-        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+        if !interrupted() {
             return false;
         }
     }
+}
+
+/// Reads until the buffer is full. False at the end of the input, and on an error.
+///
+/// A bare system call a message, as in hackbench's own loops.
+#[inline]
+pub(crate) fn read_full(fd: RawFd, buffer: &mut [u8]) -> bool {
+    let mut done = 0;
+    while done < buffer.len() {
+        let rest = &mut buffer[done..];
+        // SAFETY: the pointer and the length are those of a live, writable slice.
+        match unsafe { libc::read(fd, rest.as_mut_ptr().cast(), rest.len()) } {
+            0 => return false,
+            n if n > 0 => done += n.unsigned_abs(),
+            _ if interrupted() => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Writes all bytes. False on an error.
+#[inline]
+pub(crate) fn write_full(fd: RawFd, bytes: &[u8]) -> bool {
+    let mut done = 0;
+    while done < bytes.len() {
+        let rest = &bytes[done..];
+        // SAFETY: the pointer and the length are those of a live slice.
+        match unsafe { libc::write(fd, rest.as_ptr().cast(), rest.len()) } {
+            n if n > 0 => done += n.unsigned_abs(),
+            n if n < 0 && interrupted() => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+fn interrupted() -> bool {
+    io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
 }

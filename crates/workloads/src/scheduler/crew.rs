@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use plumb_protocol::{Failure, now_ns};
 
-use crate::process::child::{Child, close_in_child, wait_readable};
+use crate::process::child::{Child, close_in_child, read_full, wait_readable, write_full};
 use crate::process::spawn::describe_end;
 
 /// The parameters of a run.
@@ -259,12 +259,12 @@ fn send<'a>(
     shape: &Shape,
     message: &[u8],
 ) -> bool {
-    (0..shape.loops).all(|_| outputs.clone().all(|mut output| output.write_all(message).is_ok()))
+    (0..shape.loops).all(|_| outputs.clone().all(|output| write_full(output.as_raw_fd(), message)))
 }
 
 /// Reads the messages of all senders. True when all came, and the last as it was sent.
-fn receive(mut input: &File, shape: &Shape, inbox: &mut [u8], message: &[u8]) -> bool {
-    (0..shape.fds * shape.loops).all(|_| input.read_exact(inbox).is_ok()) && inbox == message
+fn receive(input: &File, shape: &Shape, inbox: &mut [u8], message: &[u8]) -> bool {
+    (0..shape.fds * shape.loops).all(|_| read_full(input.as_raw_fd(), inbox)) && inbox == message
 }
 
 #[cfg(test)]
