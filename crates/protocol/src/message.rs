@@ -153,7 +153,8 @@ pub enum Reply {
     Calibrated {
         /// Iterations that take about the wanted time.
         iterations: u64,
-        /// How long that many took, in nanoseconds.
+        /// How long that many take, in nanoseconds; longer than wanted where the workload takes no
+        /// shorter samples.
         elapsed_ns: u64,
     },
     /// To `sample`, and one per interval to `stream`.

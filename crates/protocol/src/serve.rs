@@ -205,6 +205,9 @@ fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failu
                 reason = "positive and below 2^41"
             )]
             let iterations = (wanted.round() as u64).max(1);
+            // Of that many, as the last ones went.
+            let wide = u128::from(elapsed_ns) * u128::from(iterations) / u128::from(k);
+            let elapsed_ns = u64::try_from(wide).unwrap_or(u64::MAX);
             return Ok(Reply::Calibrated { iterations, elapsed_ns });
         }
         #[expect(
