@@ -16,7 +16,7 @@ use super::counted::{Counted, Flow, receive};
 use crate::storage::declare::{bytes, integer, rate};
 
 /// Samples are at least this long, so that their borders (an empty pipe, an answer) are a small part.
-const SHORTEST_SAMPLE_NS: u64 = 20_000_000;
+const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
 
 /// More connections than this tell nothing about one machine.
 const MOST_STREAMS: u64 = 64;

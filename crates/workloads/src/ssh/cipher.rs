@@ -15,7 +15,7 @@ use crate::network::counted::{Counted, Flow};
 use crate::storage::declare::{bytes, choice, rate};
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.
-const SHORTEST_SAMPLE_NS: u64 = 40_000_000;
+const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
 
 const CIPHERS: [&str; 9] = [
     "aes128-gcm@openssh.com",

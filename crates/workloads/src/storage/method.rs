@@ -84,17 +84,15 @@ impl Way {
 /// The best wished way that can read the block at `offset` of the file at `path`.
 ///
 /// # Errors
-/// Unsupported, with every reason, when none works.
+/// Unsupported, with every reason, when none works; failed when the file was changed.
 pub fn find(path: &Path, wish: &Wish, offset: u64) -> Result<Found, StartError> {
     let mut reasons: Vec<String> = Vec::new();
     for way in WAYS.into_iter().filter(|way| way.is_wished(wish)) {
         match try_way(path, wish, way, offset) {
             Ok(queue) => return Ok(found(queue, wish, way, reasons)),
-            Err(reason) => {
-                if !reasons.contains(&reason) {
-                    reasons.push(reason);
-                }
-            }
+            Err(Refusal::Wrong(why)) => return Err(StartError::Failed(why)),
+            Err(Refusal::Way(reason)) if reasons.contains(&reason) => {}
+            Err(Refusal::Way(reason)) => reasons.push(reason),
         }
     }
     Err(StartError::unsupported(
@@ -118,7 +116,21 @@ fn found(queue: Queue, wish: &Wish, way: Way, reasons: Vec<String>) -> Found {
     Found { queue, depth, direct: way.direct, notes, flags }
 }
 
-fn try_way(path: &Path, wish: &Wish, way: Way, offset: u64) -> Result<Queue, String> {
+/// Why a way was not taken.
+enum Refusal {
+    /// It does not work here; another may.
+    Way(String),
+    /// The file is not the one that was laid out.
+    Wrong(String),
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self::Way(reason)
+    }
+}
+
+fn try_way(path: &Path, wish: &Wish, way: Way, offset: u64) -> Result<Queue, Refusal> {
     let file = open(path, wish, way.direct)?;
     let engine = if way.ring {
         Engine::ring(wish.depth).map_err(|error| format!("io_uring is not to be had: {error}"))?
@@ -130,7 +142,9 @@ fn try_way(path: &Path, wish: &Wish, way: Way, offset: u64) -> Result<Queue, Str
     let block = queue.read(offset).map_err(|error| format!("{}: {error}", way.show(1)))?;
     match stamp::read(block, offset) {
         Ok(_) => Ok(queue),
-        Err(at) => Err(format!("{}: offset {at} holds foreign bytes", path.display())),
+        Err(at) => {
+            Err(Refusal::Wrong(format!("{}: offset {at} holds foreign bytes", path.display())))
+        }
     }
 }
 
