@@ -56,7 +56,7 @@ fn batch(started: &mut Started, iterations: &[u64]) -> Result<(Samples, Vec<Flag
 
 /// The quickest of some samples, in nanoseconds: what other work on the machine disturbs least.
 fn quickest(started: &mut Started, k: u64) -> f64 {
-    let (samples, _) = batch(started, &[k; 7]).unwrap();
+    let (samples, _) = batch(started, &[k; 15]).unwrap();
     samples.elapsed_ns.iter().copied().min().unwrap() as f64
 }
 
@@ -93,19 +93,19 @@ fn twice_the_work_takes_twice_the_time() {
     let _turn = alone();
     for mode in ["process", "thread"] {
         about_twice("messaging", |n| {
-            let loops = (400 * n).to_string();
+            let loops = (200 * n).to_string();
             let given = [("fds", "5"), ("loops", &loops), ("mode", mode), ("transport", "pipe")];
             quickest_of("scheduler.messaging", &given, 1)
         });
         let mut pipe = ready("scheduler.pipe", &[("mode", mode)]);
-        about_twice("pipe", |n| quickest(&mut pipe, 2000 * n));
+        about_twice("pipe", |n| quickest(&mut pipe, 500 * n));
     }
     for method in ["fork", "vfork"] {
         let mut fork = ready("process.fork", &[("method", method), ("resident", "4MiB")]);
-        about_twice(method, |n| quickest(&mut fork, 20 * n));
+        about_twice(method, |n| quickest(&mut fork, 8 * n));
     }
     about_twice("sleep", |n| {
-        let command = format!(r#"["sleep","0.0{}"]"#, 3 * n);
+        let command = format!(r#"["sleep","0.0{}"]"#, 2 * n);
         quickest_of("process.command", &[("command", &command)], 1)
     });
 }
@@ -203,6 +203,13 @@ fn a_sample_is_one_process_whatever_is_asked_for() {
     assert_eq!(replies[3]["type"], "done");
 }
 
+/// Resident memory of this process in bytes.
+fn resident() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() * 1024.0
+}
+
 /// Runs in a process of its own, as a worker does; the test below starts it.
 #[test]
 fn helper_that_measures_memory() {
@@ -217,7 +224,9 @@ fn helper_that_measures_memory() {
     };
     let (big, flags) = peak(r#"["dd","if=/dev/zero","of=/dev/null","bs=64M","count=1"]"#);
     assert!(flags.is_empty(), "{flags:?}");
+    let before = resident();
     let (small, flags) = peak("/bin/true");
+    assert!(small < before, "code that was run is given back: {before} bytes, now {small}");
     assert!(flags.iter().all(|flag| flag.flag.word() == "memory-floor"), "{flags:?}");
     println!("\npeaks {big} {small}");
 }
@@ -227,7 +236,7 @@ fn a_small_command_after_a_big_one_and_below_a_big_process_reports_its_own_memor
     let _turn = alone();
     let large = vec![1_u8; 300 << 20];
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "helper_that_measures_memory", "--nocapture"])
+        .args(["--exact", "helper_that_measures_memory", "--nocapture", "--test-threads=1"])
         .env("PLUMB_TEST_HELPER", "1")
         .output()
         .unwrap();
@@ -270,7 +279,7 @@ fn every_language_finds_the_primes() {
         }
     }
     about_twice("sieve in C", |n| {
-        let limit = (8_000_000 * n).to_string();
+        let limit = (3_000_000 * n).to_string();
         let sieve = prepared("c", &limit, scratch.path());
         sieve.map_or(n as f64, |(_, mut sieve)| quickest(&mut sieve, 1))
     });

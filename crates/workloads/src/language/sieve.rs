@@ -12,10 +12,8 @@ use plumb_protocol::{Batch, Failure, Held, Instance, Start, StartError, Started,
 use super::toolchain::{LANGUAGES, Language};
 use crate::process::child::wait_readable;
 use crate::process::declare::{choice, integer, within, workload};
-use crate::process::spawn::{
-    Ended, Program, VALUE_NAMES, describe_end, floor_note, memory_floor, metrics,
-    reset_memory_floor,
-};
+use crate::process::floor;
+use crate::process::spawn::{Ended, Program, VALUE_NAMES, describe_end, metrics};
 
 /// The workload.
 pub(crate) struct Sieve;
@@ -74,10 +72,10 @@ impl Workload for Sieve {
         let (said, out) = output_pipe()?;
         let program = Program::new(Path::new(&path), &argv, Some(&out), start.seed)?;
         let expected = format!("Found {} prime numbers.\n", count_primes(limit));
-        reset_memory_floor();
+        floor::lower();
         let mut ready = Ready::default();
         ready.versions.insert(language.tool().into(), given("version").unwrap_or_default());
-        ready.notes.push(floor_note(memory_floor()));
+        ready.notes.push(floor::note(floor::bytes()));
         Ok(Started { instance: Box::new(Running { program, said, expected }), ready })
     }
 }

@@ -6,10 +6,8 @@ use plumb_model::{Description, Flag, FlagKind, Ready, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
 
 use super::declare::{switch, text, workload};
-use super::spawn::{
-    Ended, Program, VALUE_NAMES, describe_end, find_program, floor_note, memory_floor, metrics,
-    reset_memory_floor,
-};
+use super::floor;
+use super::spawn::{Ended, Program, VALUE_NAMES, describe_end, find_program, metrics};
 
 /// The workload.
 pub(crate) struct Command;
@@ -46,10 +44,10 @@ impl Workload for Command {
         let path = find_program(first).map_err(|failure| missing(failure, first))?;
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
         let program = Program::new(&path, &argv, None, start.seed)?;
-        reset_memory_floor();
+        floor::lower();
         let mut ready = Ready::default();
         ready.notes.push(format!("program {}", path.display()));
-        ready.notes.push(floor_note(memory_floor()));
+        ready.notes.push(floor::note(floor::bytes()));
         let instance = Running {
             program,
             shown: words.join(" "),
@@ -125,9 +123,9 @@ impl Instance for Running {
             smallest = smallest.min(ended.peak_memory());
             ended.record(batch, VALUE_NAMES.len());
         }
-        let floor = memory_floor();
+        let floor = floor::bytes();
         if smallest <= floor {
-            batch.flag(Flag::new(FlagKind::Other("memory-floor".into()), floor_note(floor)));
+            batch.flag(Flag::new(FlagKind::Other("memory-floor".into()), floor::note(floor)));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ pub(crate) mod spawn;
 
 pub(crate) mod child;
 mod command;
+pub(crate) mod floor;
 mod fork;
 
 /// The workloads of this family.

@@ -371,29 +371,6 @@ fn signal_name(signal: c_int) -> &'static str {
     }
 }
 
-/// Lowers this process's high-water mark to what it holds now, where the kernel can.
-///
-/// A program that is started inherits the high-water mark of whoever started it (the kernel carries
-/// it over at exec), so this is the floor of every `peak_memory`.
-pub(crate) fn reset_memory_floor() {
-    // Kernels without CONFIG_PROC_PAGE_MONITOR refuse; the floor is then higher, and still stated.
-    let _ = fs::write("/proc/self/clear_refs", "5");
-}
-
-/// The high-water mark of this process's resident memory in bytes, 0 when the kernel does not tell.
-pub(crate) fn memory_floor() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|l| l.split_whitespace().next()).and_then(|n| n.parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
-}
-
-/// The remark that tells readers the floor.
-#[expect(clippy::cast_precision_loss, reason = "a size far below 2^53")]
-pub(crate) fn floor_note(floor: u64) -> String {
-    format!("memory floor {:.1} MiB: no peak_memory below it can be seen", floor as f64 / 1048576.0)
-}
-
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
