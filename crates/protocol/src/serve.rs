@@ -186,7 +186,8 @@ const STALL_NS: u64 = 1_000_000_000;
 /// Raises k until a sample takes half the target, then scales; where k is fixed, tries it once.
 fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failure> {
     let target_ns = target_ns.max(instance.shortest_sample_ns());
-    let mut k = 1_u64;
+    let least = instance.least_iterations().max(1);
+    let mut k = least;
     loop {
         let mut elapsed_ns = one_elapsed(instance, k)?;
         if instance.fixed_iterations() {
@@ -204,7 +205,7 @@ fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failu
                 clippy::cast_sign_loss,
                 reason = "positive and below 2^41"
             )]
-            let iterations = (wanted.round() as u64).max(1);
+            let iterations = (wanted.round() as u64).max(least);
             // Of that many, as the last ones went.
             let wide = u128::from(elapsed_ns) * u128::from(iterations) / u128::from(k);
             let elapsed_ns = u64::try_from(wide).unwrap_or(u64::MAX);

@@ -106,6 +106,12 @@ pub trait Instance {
         0
     }
 
+    /// The fewest iterations of a sample that is worth taking: several times what is under way at
+    /// once, so that samples can't live on each other's work. `calibrate` answers no fewer.
+    fn least_iterations(&self) -> u64 {
+        1
+    }
+
     /// Live helper processes whose CPU time belongs to the work (their /proc/PID/stat is read before
     /// and after each batch).
     fn helpers(&self) -> &[u32] {
