@@ -14,6 +14,9 @@ use std::thread;
 
 use plumb_protocol::{Failure, Instance};
 
+/// A sample has at least this many blocks per stream.
+const LEAST_BLOCKS: u64 = 16;
+
 /// Takes frames in and answers each with its count, until the stream ends.
 ///
 /// # Errors
@@ -208,6 +211,10 @@ impl<G> Instance for Counted<G> {
         self.crew.begin(iterations, self.threads);
         let first = self.first.carry(iterations);
         first.and(self.crew.finish())
+    }
+
+    fn least_iterations(&self) -> u64 {
+        LEAST_BLOCKS
     }
 
     fn shortest_sample_ns(&self) -> u64 {

@@ -177,6 +177,10 @@ impl Instance for Echo {
         Ok(())
     }
 
+    fn least_iterations(&self) -> u64 {
+        16 * u64::from(self.outstanding)
+    }
+
     fn shortest_sample_ns(&self) -> u64 {
         SHORTEST_SAMPLE_NS
     }

@@ -24,6 +24,9 @@ const DEVICE_SHARE: f64 = 0.9;
 /// Blocks of a batch that are checked whole, at most: the last ones.
 const RECENT: usize = 8;
 
+/// With several blocks under way a sample has this many times as many at least.
+const FULL_QUEUES: u64 = 4;
+
 /// Deepest queue that the kernel takes.
 const DEEPEST: u64 = 4096;
 
@@ -423,6 +426,10 @@ impl Instance for Blocks {
         }
         self.record_values(iterations, ratio, batch);
         Ok(())
+    }
+
+    fn least_iterations(&self) -> u64 {
+        if self.depth > 1 { FULL_QUEUES * self.depth as u64 } else { 1 }
     }
 
     fn shortest_sample_ns(&self) -> u64 {
