@@ -59,7 +59,8 @@ impl Progress {
             Event::Unsupported(missing) => self.set(missing.point, ProgressState::Unsupported),
             Event::Decided(decision) => {
                 self.decided(decision);
-                finished = decision.stop.is_some();
+                // At the end of the budget all points end together: one line is enough.
+                finished = decision.stop.as_deref().is_some_and(|stop| stop != "budget");
             }
             _ => return,
         }

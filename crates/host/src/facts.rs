@@ -44,6 +44,18 @@ pub fn facts(root: &Root, plumb: &str) -> Facts {
 fn allowed_cpus(root: &Root) -> Vec<u32> {
     let list = root.field("/proc/self/status", "Cpus_allowed_list").unwrap_or_default();
     let cpus: Vec<u32> = list.split(',').flat_map(range).collect();
+    match cpus.is_empty() {
+        false => cpus,
+        true if root.is_live() => affinity(),
+        true => vec![0],
+    }
+}
+
+/// Where /proc is not mounted, the scheduler knows.
+fn affinity() -> Vec<u32> {
+    let set = rustix::thread::sched_getaffinity(None).unwrap_or_default();
+    let most = u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(0);
+    let cpus: Vec<u32> = (0..most).filter(|&cpu| set.is_set(cpu as usize)).collect();
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 

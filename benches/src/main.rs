@@ -1,0 +1,56 @@
+//! plumb measured: `plumb-benches PLUMB OUTPUT` runs every bench and writes one page.
+//!
+//! Each bench is a comparison within one run: its two sides alternate, so that drift hits both.
+#![expect(clippy::print_stderr, reason = "a bench says what it is doing")]
+
+mod blocked;
+mod commands;
+mod memory;
+mod page;
+mod shares;
+mod start;
+mod store;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Anything that goes wrong ends the bench with its reason.
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// A bench: from the path of plumb to a paragraph.
+type Bench = fn(&Path) -> Outcome<String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [plumb, output] = arguments.as_slice() else {
+        eprintln!("usage: plumb-benches PLUMB OUTPUT");
+        return ExitCode::from(2);
+    };
+    match measure(plumb, output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(plumb: &Path, output: &Path) -> Outcome<()> {
+    let plumb = std::fs::canonicalize(plumb)?;
+    let benches: [(&str, Bench); 6] = [
+        ("What a worker measures when it blocks between samples", blocked::bench),
+        ("What the engine and the keeper use while a worker measures", shares::bench),
+        ("Start-up", start::bench),
+        ("Commands, against hyperfine", commands::bench),
+        ("Peak memory of a small command", memory::bench),
+        ("The store", store::bench),
+    ];
+    let mut page = page::head();
+    for (title, bench) in benches {
+        eprintln!("{title} …");
+        page.push_str(&format!("\n## {title}\n\n{}\n", bench(&plumb)?.trim_end()));
+    }
+    std::fs::write(output, page)?;
+    eprintln!("wrote {}", output.display());
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! The head of the page, and how figures are written.
+
+use std::fs;
+use std::process::Command;
+
+use plumb_stats::Interval;
+
+/// Title, machine, date and command.
+pub fn head() -> String {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |key: &str| {
+        let line = cpuinfo.lines().find(|line| line.starts_with(key));
+        line.and_then(|line| line.split(": ").nth(1)).unwrap_or("unknown").to_owned()
+    };
+    let cpus = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let date = Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"]).output();
+    let date = date.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
+    format!(
+        "# What measuring with plumb costs\n\n`make bench` rewrites this page. {}, {} × {}, Linux {}, \
+         load average before: {}. Intervals are at 95 %.\n",
+        date.unwrap_or_default(),
+        cpus,
+        field("model name"),
+        kernel.trim(),
+        load.split_whitespace().next().unwrap_or("unknown"),
+    )
+}
+
+/// `1.03 [1.02, 1.05]` of log ratios.
+pub fn ratio(log_ratios: &[f64]) -> String {
+    match plumb_stats::pairs::signed_rank_interval(log_ratios, 0.95) {
+        Ok(Interval { estimate, low, high }) => {
+            format!("{:.3} [{:.3}, {:.3}]", estimate.exp(), low.exp(), high.exp())
+        }
+        Err(why) => format!("no interval: {why}"),
+    }
+}
+
+/// The median, or NaN of nothing.
+pub fn median(values: &[f64]) -> f64 {
+    plumb_stats::describe::median(values).unwrap_or(f64::NAN)
+}

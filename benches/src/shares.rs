@@ -1,0 +1,72 @@
+//! CPU time of the engine and of the keeper while a worker measures.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+
+/// Clock ticks a second in /proc.
+const TICKS: f64 = 100.0;
+
+/// Reads the CPU time of both processes while a run of twenty seconds goes on.
+pub fn bench(plumb: &Path) -> Outcome<String> {
+    let folder = Folder::new()?;
+    let mut child = Command::new(plumb)
+        .args(["run", "cpu.sieve", "--min-time", "20s", "--no-lock", "--quiet", "--store"])
+        .arg(folder.0.join("store.db"))
+        .current_dir(&folder.0)
+        .stdout(Stdio::null())
+        .spawn()?;
+    std::thread::sleep(Duration::from_secs(2));
+    let engine = child.id();
+    let keeper = keeper_of(engine).ok_or("the keeper was not found in /proc")?;
+    let (before, at) = ((ticks(engine), ticks(keeper)), Instant::now());
+    std::thread::sleep(Duration::from_secs(15));
+    let (after, seconds) = ((ticks(engine), ticks(keeper)), at.elapsed().as_secs_f64());
+    child.wait()?;
+    let share = |before: f64, after: f64| (after - before) / TICKS / seconds * 100.0;
+    Ok(format!(
+        "A run of `cpu.sieve` over {seconds:.0} s, progress off: the engine (statistics, store) used **{:.2} %** of one CPU, the keeper \
+         **{:.2} %** (/proc/PID/stat, in steps of {:.2} %). While a batch runs both sleep.\n",
+        share(before.0, after.0),
+        share(before.1, after.1),
+        100.0 / TICKS / seconds,
+    ))
+}
+
+fn stat(pid: u32) -> Vec<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+    rest.split_whitespace().map(str::to_owned).collect()
+}
+
+/// User and system time: fields 14 and 15.
+fn ticks(pid: u32) -> f64 {
+    stat(pid).iter().skip(11).take(2).filter_map(|t| t.parse::<f64>().ok()).sum()
+}
+
+fn keeper_of(parent: u32) -> Option<u32> {
+    let entries = fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| stat(*pid).get(1).and_then(|p| p.parse().ok()) == Some(parent))
+}
+
+/// A folder that is removed at the end.
+pub struct Folder(pub std::path::PathBuf);
+
+impl Folder {
+    /// A fresh one.
+    pub fn new() -> Outcome<Self> {
+        let path = std::env::temp_dir().join(format!("plumb-benches-{}", std::process::id()));
+        fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,20 @@
+//! Insert rate of the store on tmpfs: the bench of its crate, quoted.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::Outcome;
+
+/// Runs `cargo bench` of the store and takes its lines over.
+pub fn bench(_plumb: &Path) -> Outcome<String> {
+    let output = Command::new("cargo")
+        .args(["bench", "--quiet", "--package", "plumb-store", "--bench", "insert"])
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    let lines = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Ok(format!(
+        "`cargo bench --package plumb-store --bench insert`, the store on tmpfs, a commit a batch:\n\n```text\n{lines}\n```\n"
+    ))
+}
