@@ -1,12 +1,13 @@
 //! Everything that can be measured: the built-in workloads and the plug-ins.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plumb_engine::{Refusal, describe};
 use plumb_host::Keeper;
 use plumb_model::{Description, Program};
 
 use crate::error::{CommandError, Result};
+use crate::plugins::rules;
 use crate::{locate, plugins};
 
 /// A workload that can be started.
@@ -16,8 +17,6 @@ pub struct Entry {
     pub description: Description,
     /// How it is started.
     pub program: Program,
-    /// The plug-in's manifest or executable; None for built-ins.
-    pub plugin: Option<PathBuf>,
 }
 
 /// The built-in workload of this id.
@@ -25,7 +24,7 @@ pub fn builtin(id: &str) -> Result<Option<Entry>> {
     let Some(workload) = plumb_workloads::find(id) else { return Ok(None) };
     let plumb = locate::plumb()?.to_string_lossy().into_owned();
     let program = Program { argv: vec![plumb, "worker".into(), id.into()] };
-    Ok(Some(Entry { description: workload.describe(), program, plugin: None }))
+    Ok(Some(Entry { description: workload.describe(), program }))
 }
 
 /// The workload that the user names: an id, or a path to a plug-in.
@@ -59,13 +58,12 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
 /// The plug-in at a path.
 ///
 /// # Errors
-/// When it can't be started, answers wrongly, or calls itself like a built-in workload.
+/// When it can't be started, answers wrongly, calls itself like a built-in workload, or says what a
+/// workload may not say.
 pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
     let program = plugins::program(path)?;
-    let description = describe(keeper, &program).map_err(|refusal| {
-        CommandError::failed(format!("plug-in {}: {}", path.display(), reason(&refusal)))
-            .hint(format!("plumb plugin check {}", path.display()))
-    })?;
+    let description =
+        describe(keeper, &program).map_err(|refusal| undescribed(path, &program, &refusal))?;
     if plumb_workloads::find(&description.id).is_some() {
         let id = &description.id;
         return Err(CommandError::usage(format!(
@@ -74,7 +72,25 @@ pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
         ))
         .hint("give it an id of its own: family.name"));
     }
-    Ok(Entry { description, program, plugin: Some(path.to_owned()) })
+    if let Some(why) = rules::judge(&description).into_iter().find_map(|rule| rule.verdict.err()) {
+        return Err(CommandError::failed(format!("plug-in {}: {why}", path.display()))
+            .hint(format!("plumb plugin check {}", path.display())));
+    }
+    Ok(Entry { description, program })
+}
+
+fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandError {
+    let why = reason(refusal);
+    match refusal {
+        Refusal::Interrupted => return CommandError::interrupted(why),
+        Refusal::Fatal(_) => return CommandError::bug(why),
+        Refusal::Unsupported { .. } | Refusal::Failed(_) => {}
+    }
+    let error = CommandError::failed(format!("plug-in {}: {why}", path.display()));
+    match plugins::starting_hint(program, &why) {
+        Some(hint) => error.hint(hint),
+        None => error.hint(format!("plumb plugin check {}", path.display())),
+    }
 }
 
 /// All plug-ins on the path that work, and a line for each that does not.

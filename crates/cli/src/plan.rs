@@ -56,6 +56,7 @@ pub fn resolve(
             named.points.extend(workload_points(keeper, name, &sets, all_threads)?);
         }
     }
+    refuse_namesakes(&named.points)?;
     drop_repeated(&mut named.points);
     Ok(named)
 }
@@ -172,6 +173,23 @@ fn products(base: &Settings, sets: &BTreeMap<String, Vec<Value>>) -> Vec<Setting
             .collect();
     }
     all
+}
+
+/// Two plug-ins of one id would be stored as one series.
+fn refuse_namesakes(points: &[PlannedPoint]) -> Result<()> {
+    let mut programs = BTreeMap::new();
+    for planned in points {
+        let id = &planned.point.workload;
+        let first = programs.entry(id).or_insert(&planned.program);
+        if **first != planned.program {
+            let (one, other) = (first.argv.join(" "), planned.program.argv.join(" "));
+            let error = CommandError::usage(format!(
+                "two plug-ins call themselves `{id}`: {one} and {other}"
+            ));
+            return Err(error.hint("measure them in runs of their own, or give one another id"));
+        }
+    }
+    Ok(())
 }
 
 /// On one CPU `threads=1,all` names the same point twice.

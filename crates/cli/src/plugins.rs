@@ -1,10 +1,13 @@
 //! Plug-ins: executables of third parties, named by a `plumb-plugin.toml` on the plug-in path.
 //!
 //! The path is `PLUMB_PLUGIN_PATH` (folders joined by `:`), else the user's and the system's folders;
-//! never the current directory. Each plug-in is a folder in one of them.
+//! never the current directory. Each plug-in is a folder in one of them. See `docs/plugins.md`.
+
+pub mod rules;
 
 use std::env;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use plumb_model::Program;
@@ -54,7 +57,7 @@ fn folders() -> Vec<PathBuf> {
 /// The program of a plug-in: of its folder, its manifest, or its executable itself.
 ///
 /// # Errors
-/// When there is none, or its manifest is malformed.
+/// When there is none, it can't be executed, or its manifest is malformed.
 pub fn program(path: &Path) -> Result<Program> {
     if path.is_dir() {
         return program(&path.join(MANIFEST));
@@ -66,6 +69,7 @@ pub fn program(path: &Path) -> Result<Program> {
     if full.file_name().is_some_and(|name| name == MANIFEST) {
         return from_manifest(&full);
     }
+    executable(&full)?;
     Ok(Program { argv: vec![full.to_string_lossy().into_owned()] })
 }
 
@@ -78,12 +82,34 @@ fn from_manifest(path: &Path) -> Result<Program> {
             .hint("it needs one line: exec = \"my-workload\"")
     })?;
     let beside = path.parent().unwrap_or(Path::new("/")).join(&manifest.exec);
-    let executable = if beside.is_file() || manifest.exec.contains('/') {
+    let program = if beside.is_file() || manifest.exec.contains('/') {
+        executable(&beside)?;
         beside.to_string_lossy().into_owned()
     } else {
         manifest.exec
     };
-    let mut argv = vec![executable];
+    let mut argv = vec![program];
     argv.extend(manifest.arguments);
     Ok(Program { argv })
+}
+
+fn executable(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let file = fs::metadata(path)
+        .map_err(|error| CommandError::usage(format!("no program at {shown}: {error}")))?;
+    if file.permissions().mode() & 0o111 == 0 {
+        let error = CommandError::usage(format!("{shown} is not executable"));
+        return Err(error.hint(format!("chmod +x {shown}")));
+    }
+    Ok(())
+}
+
+/// What to try when a program that is there could not be started.
+pub fn starting_hint(program: &Program, why: &str) -> Option<String> {
+    let file = program.argv.first()?;
+    if why.starts_with("program not found") && Path::new(file).is_file() {
+        return Some(format!("the interpreter in the first line of {file} is not installed"));
+    }
+    why.contains("Exec format error")
+        .then(|| format!("give {file} a first line that names its interpreter: #!/bin/sh"))
 }

@@ -1,0 +1,119 @@
+//! The checks of a plug-in in the roles that run beside a workload, and of its fixture.
+
+use std::time::{Duration, Instant};
+
+use plumb_engine::{Conversation, KeeperLauncher, Launcher, Order, Refusal, Shape};
+use plumb_model::Role;
+use plumb_protocol::{Reply, Request};
+
+use super::checklist::{Checklist, State};
+use super::{ended, note, wrong};
+use crate::error::Result;
+
+/// Length of one sample of the stream, in nanoseconds; a run asks for one a second.
+const INTERVAL_NS: u64 = 200_000_000;
+/// Samples that the stream has time for.
+const INTERVALS: u64 = 5;
+/// A stream that goes on for so much longer does not look at `duration_ns`.
+const LATE: Duration = Duration::from_secs(3);
+
+/// `prepare` of a fixture; whether it stands.
+pub fn fixture(
+    launcher: &mut KeeperLauncher,
+    order: Order<'_>,
+    list: &mut Checklist,
+) -> Result<bool> {
+    match launcher.prepare(order.planned) {
+        Ok(Some((key, ready))) => {
+            let on_disk = ready.bytes_on_disk;
+            list.add("prepare", State::Ok, format!("fixture `{key}`, {on_disk} B on disk"));
+            Ok(true)
+        }
+        Ok(None) => Ok(true),
+        Err(refusal) => note(list, "prepare", &refusal).map(|()| false),
+    }
+}
+
+/// `clean` of everything that was prepared.
+pub fn clean(launcher: &mut KeeperLauncher, list: &mut Checklist) -> Result<()> {
+    match launcher.finish() {
+        Ok(()) => list.add("clean", State::Ok, "fixture and server cleaned, exit status 0"),
+        Err(refusal) => note(list, "clean", &refusal)?,
+    }
+    Ok(())
+}
+
+/// `start`, `stream`, `stop` of a load or a monitor.
+pub fn stream(launcher: &mut KeeperLauncher, order: Order<'_>, list: &mut Checklist) -> Result<()> {
+    let name = if order.role == Role::Load { "stream-load" } else { "stream-monitor" };
+    let mut conversation = match launcher.converse(order) {
+        Ok((conversation, _)) => conversation,
+        Err(refusal) => return note(list, name, &refusal),
+    };
+    match count(&mut conversation, Shape::of(&order.planned.description)) {
+        Ok(samples) => {
+            let enough = samples > 0 && samples <= INTERVALS as usize + 1;
+            let seen = format!("{samples} samples in {INTERVALS} intervals of 0.2 s");
+            list.advise(name, if enough { Ok(seen) } else { Err(seen) });
+            ended(list, "stream-exit", conversation.stop(launcher.keeper()))
+        }
+        Err(refusal) => {
+            let refusal = conversation.explain(refusal);
+            conversation.kill(launcher.keeper());
+            note(list, name, &refusal)
+        }
+    }
+}
+
+/// The samples of a short stream up to its `done`.
+fn count(conversation: &mut Conversation, mut shape: Shape) -> std::result::Result<usize, Refusal> {
+    let duration_ns = INTERVAL_NS * INTERVALS;
+    let deadline = Instant::now() + Duration::from_nanos(duration_ns) + LATE;
+    let id = conversation.send(Request::Stream { interval_ns: INTERVAL_NS, duration_ns })?;
+    let mut samples = 0;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let late = LATE.as_secs();
+            let why =
+                format!("its stream goes on {late} s after duration_ns; it must end with `done`");
+            return Err(Refusal::Failed(why));
+        }
+        match conversation.reply(id, left, "stream")? {
+            Reply::Samples(reply) => samples += shape.accept(reply)?.samples.len(),
+            Reply::Progress { .. } => {}
+            Reply::Done { .. } => return Ok(samples),
+            Reply::Failed { why } => return Err(Refusal::Failed(why)),
+            other => {
+                let start: String = format!("{other:?}").chars().take(80).collect();
+                let why = format!("it answered `stream` with the wrong message: {start}");
+                return Err(Refusal::Failed(why));
+            }
+        }
+    }
+}
+
+/// `prepare`, `clean`, `stop` of a preparation: the change is made and undone.
+pub fn preparation(
+    launcher: &mut KeeperLauncher,
+    order: Order<'_>,
+    list: &mut Checklist,
+) -> Result<()> {
+    const NAME: &str = "preparation";
+    let mut conversation = match launcher.converse(order) {
+        Ok((conversation, _)) => conversation,
+        Err(refusal) => return note(list, NAME, &refusal),
+    };
+    let timeout = conversation.timeout();
+    let cleaned = conversation.ask(Request::Clean, timeout);
+    match cleaned.map_err(|refusal| conversation.explain(refusal)) {
+        Ok(Reply::Done { .. }) => {
+            list.add(NAME, State::Ok, "applied by `prepare`, undone by `clean`");
+            ended(list, "preparation-exit", conversation.stop(launcher.keeper()))
+        }
+        other => {
+            conversation.kill(launcher.keeper());
+            wrong(list, NAME, other)
+        }
+    }
+}

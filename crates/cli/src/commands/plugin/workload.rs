@@ -1,0 +1,318 @@
+//! The checks of a plug-in as a workload: one invocation at its defaults.
+
+use plumb_engine::{KeeperLauncher, Launcher, Order, Refusal, Session};
+use plumb_model::{ClockKind, ClockSource, Description, Kind, Ready, SampleIs, Samples};
+use plumb_protocol::{SampleReply, now_ns};
+use plumb_report::units::quantity;
+use plumb_stats::batch::{self, batch_floor_ns};
+use plumb_stats::describe::median;
+
+use super::checklist::{Checklist, State};
+use super::{ended, note};
+use crate::error::Result;
+
+/// Wanted length of a sample, in nanoseconds: ten times the usual, so that noise hides little.
+const SAMPLE_NS: u64 = 10_000_000;
+/// From this length on, in nanoseconds, one sample a batch must do.
+const LONG_NS: u64 = 500_000_000;
+/// Batches that are asked for.
+const BATCHES: usize = 3;
+/// How many times as long, and as short, a sample may be as calibration said.
+const CALIBRATED_WITHIN: u64 = 3;
+/// Time of a request beyond that of its samples that needs no explanation, in nanoseconds.
+const REQUEST_NS: u64 = 100_000_000;
+/// Twice the iterations take about twice as long.
+const TWICE: std::ops::RangeInclusive<f64> = 1.6..=2.5;
+
+/// One invocation: start, calibrate, samples, stop.
+pub fn check(launcher: &mut KeeperLauncher, order: Order<'_>, list: &mut Checklist) -> Result<()> {
+    let (mut session, ready) = match launcher.start(order) {
+        Ok(started) => started,
+        Err(refusal) => {
+            note(list, "start", &refusal)?;
+            list.add("sample", State::Skipped, "it did not start");
+            return Ok(());
+        }
+    };
+    let notes = if ready.notes.is_empty() { "ready".into() } else { ready.notes.join("; ") };
+    list.add("start", State::Ok, notes);
+    let description = &order.planned.description;
+    clock(&ready, list);
+    work(&ready, description, list);
+    let mut talk = Talk { session: session.as_mut(), description, ready: &ready, list };
+    match talk.sample() {
+        Ok(()) => ended(list, "stop", session.stop()),
+        Err(refusal) => note(list, "sample", &refusal),
+    }
+}
+
+fn clock(ready: &Ready, list: &mut Checklist) {
+    let verdict = match &ready.clock {
+        None => {
+            Err("`ready` names no clock: plumb takes its times for CLOCK_MONOTONIC, and can't \
+                     know how coarse they are"
+                .into())
+        }
+        Some(clock) if clock.resolution_ns == 0 => {
+            Err("its resolution_ns is 0; say the smallest step that it shows".into())
+        }
+        Some(clock) => Ok(format!(
+            "{}, resolution {} {unit}, {} {unit} a reading",
+            clock.id,
+            clock.resolution_ns,
+            clock.overhead_ns,
+            unit = clock.unit
+        )),
+    };
+    list.advise("clock", verdict);
+}
+
+fn work(ready: &Ready, description: &Description, list: &mut Checklist) {
+    let verdict = match ready.work.keys().find(|name| description.metric(name).is_none()) {
+        Some(name) => {
+            Err(format!("`ready` states the work of `{name}`, which is no declared metric"))
+        }
+        None if ready.work.is_empty() => Ok("1 an iteration, not stated".into()),
+        None => {
+            let each: Vec<String> = ready.work.iter().map(|(k, v)| format!("{k} {v}")).collect();
+            Ok(format!("of an iteration: {}", each.join(", ")))
+        }
+    };
+    list.judge("work", verdict);
+}
+
+/// Whether its times can be compared with plumb's own clock.
+fn is_wall(ready: &Ready) -> bool {
+    ready.clock.as_ref().is_none_or(|clock| clock.kind == ClockKind::Wall)
+}
+
+fn is_monotonic(ready: &Ready) -> bool {
+    is_wall(ready) && ready.clock.as_ref().is_none_or(|clock| clock.id == "monotonic")
+}
+
+/// The session with what is known of it.
+struct Talk<'t> {
+    session: &'t mut (dyn Session + 't),
+    description: &'t Description,
+    ready: &'t Ready,
+    list: &'t mut Checklist,
+}
+
+/// A batch with plumb's own times around it, in nanoseconds.
+struct Timed {
+    samples: Samples,
+    before_ns: u64,
+    after_ns: u64,
+}
+
+impl Talk<'_> {
+    fn sample(&mut self) -> std::result::Result<(), Refusal> {
+        let process = self.description.sample_is == SampleIs::Process;
+        let (k, sample_ns) = if process { (1, 0) } else { self.calibrate()? };
+        let count = if process || sample_ns > LONG_NS { 1 } else { 3 };
+        let mut batches = Vec::new();
+        for _ in 0..BATCHES {
+            batches.push(self.batch(&vec![k; count], sample_ns)?);
+        }
+        if !process {
+            self.list.advise("calibrate", calibrated(k, sample_ns, &batches));
+        }
+        self.list.add("sample", State::Ok, self.seen(&batches));
+        self.list.judge("histograms", histograms(self.description, &batches));
+        if is_wall(self.ready) {
+            self.list.judge("times", times(&batches, is_monotonic(self.ready)));
+        }
+        if process {
+            return Ok(());
+        }
+        let kept = batches.iter().all(|batch| batch.samples.iterations.iter().all(|&n| n == k));
+        if is_wall(self.ready) && kept {
+            self.list.advise("back-to-back", back_to_back(&batches));
+        }
+        match kept {
+            true => self.twice(k, sample_ns),
+            false => {
+                let why = "its samples have other iterations than asked: a fixed shape";
+                self.list.add("twice", State::Skipped, why);
+                Ok(())
+            }
+        }
+    }
+
+    /// Iterations of a sample, and about how long it takes.
+    fn calibrate(&mut self) -> std::result::Result<(u64, u64), Refusal> {
+        self.session.calibrate(SAMPLE_NS.max(self.ready.clock.as_ref().map_or(0, floor_ns)))
+    }
+
+    fn batch(&mut self, iterations: &[u64], sample_ns: u64) -> std::result::Result<Timed, Refusal> {
+        let before_ns = now_ns();
+        let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
+        let SampleReply { samples, .. } = self.session.sample(iterations, expected_ns)?;
+        Ok(Timed { samples, before_ns, after_ns: now_ns() })
+    }
+
+    /// The median of each metric, for people.
+    fn seen(&self, batches: &[Timed]) -> String {
+        let count: usize = batches.iter().map(|batch| batch.samples.len()).sum();
+        let mut parts = vec![format!("{count} samples")];
+        for metric in &self.description.metrics {
+            let work = self.ready.work.get(&metric.name).copied().unwrap_or(1.0);
+            let values = batches.iter().filter_map(|batch| batch.samples.metric(metric, work));
+            let values: Vec<f64> = values.flatten().collect();
+            if let Some(middle) = median(&values) {
+                parts.push(format!("{} {}", metric.name, quantity(middle, &metric.unit)));
+            }
+        }
+        parts.join(", ")
+    }
+
+    /// Twice the iterations take about twice the time; drift hits both, because they alternate.
+    fn twice(&mut self, k: u64, sample_ns: u64) -> std::result::Result<(), Refusal> {
+        let pairs = if sample_ns > LONG_NS { 1 } else { 5 };
+        let Timed { samples, .. } = self.batch(&[k, 2 * k].repeat(pairs), sample_ns * 2)?;
+        let Some(ratio) = ratio(&samples) else { return Ok(()) };
+        let verdict = if TWICE.contains(&ratio) {
+            Ok(format!("{} iterations take {ratio:.2} times as long as {k}", 2 * k))
+        } else {
+            Err(format!(
+                "{} iterations take {ratio:.2} times as long as {k}: is all the work in the \
+                 iterations, and all set-up outside?",
+                2 * k
+            ))
+        };
+        self.list.advise("twice", verdict);
+        Ok(())
+    }
+}
+
+fn floor_ns(clock: &ClockSource) -> u64 {
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a clock's step")]
+    let clock = batch::Clock {
+        resolution_ns: clock.resolution_ns as f64,
+        overhead_ns: clock.overhead_ns as f64,
+    };
+    batch_floor_ns(clock)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times for people")]
+fn seconds(ns: u64) -> String {
+    quantity(ns as f64 * 1e-9, "s")
+}
+
+/// Samples of the calibrated length are about as long as it said.
+fn calibrated(k: u64, said_ns: u64, batches: &[Timed]) -> std::result::Result<String, String> {
+    let mut lengths: Vec<u64> =
+        batches.iter().flat_map(|batch| batch.samples.elapsed_ns.iter().copied()).collect();
+    lengths.sort_unstable();
+    let middle = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
+    let seen = format!("{k} iterations take {}", seconds(middle));
+    let allowed = said_ns / CALIBRATED_WITHIN..=said_ns.saturating_mul(CALIBRATED_WITHIN);
+    if allowed.contains(&middle) {
+        return Ok(seen);
+    }
+    let said = seconds(said_ns);
+    Err(format!("{seen} where it said {said}: plumb will take too many samples, or too few"))
+}
+
+/// Metrics of the kind histogram come as histograms.
+fn histograms(description: &Description, batches: &[Timed]) -> std::result::Result<String, String> {
+    let mut metrics = description.metrics.iter().filter(|m| m.kind == Kind::Histogram).peekable();
+    if metrics.peek().is_none() {
+        return Ok("none declared".into());
+    }
+    let missing = |name| batches.iter().any(|b| !b.samples.histograms.contains_key(name));
+    match metrics.find(|metric| missing(&metric.name)) {
+        Some(metric) => {
+            Err(format!("`{}` is declared as a histogram, but `histograms` lacks it", metric.name))
+        }
+        None => Ok("as declared".into()),
+    }
+}
+
+/// Times of samples lie within the request that asked for them.
+fn times(batches: &[Timed], monotonic: bool) -> std::result::Result<String, String> {
+    for Timed { samples, before_ns, after_ns } in batches {
+        let (together, request) = (together(samples), after_ns - before_ns);
+        if together > request {
+            return Err(format!(
+                "its samples last {} together, the whole request took {}: elapsed_ns counts \
+                 nanoseconds",
+                seconds(together),
+                seconds(request)
+            ));
+        }
+        let outside = |start: &&u64| **start < *before_ns || **start > *after_ns;
+        if let Some(start) = samples.start_ns.iter().find(outside).filter(|_| monotonic) {
+            return Err(format!(
+                "a start_ns is {start}, the request lasted from {before_ns} to {after_ns}: use \
+                 CLOCK_MONOTONIC, or name another clock in `ready`"
+            ));
+        }
+    }
+    Ok("within the requests that asked for them".into())
+}
+
+fn together(samples: &Samples) -> u64 {
+    samples.elapsed_ns.iter().sum()
+}
+
+fn back_to_back(batches: &[Timed]) -> std::result::Result<String, String> {
+    let samples: u64 = batches.iter().map(|batch| together(&batch.samples)).sum();
+    let requests: u64 = batches.iter().map(|batch| batch.after_ns - batch.before_ns).sum();
+    if requests > samples * 3 + REQUEST_NS {
+        return Err(format!(
+            "the requests took {}, their samples only {}: what is not measured belongs into `start`",
+            seconds(requests),
+            seconds(samples)
+        ));
+    }
+    Ok(format!("{} of samples in requests of {}", seconds(samples), seconds(requests)))
+}
+
+/// Time of every second sample over that of the one before it: the median.
+fn ratio(samples: &Samples) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+    let ratios: Vec<f64> =
+        samples.elapsed_ns.chunks_exact(2).map(|pair| pair[1] as f64 / pair[0] as f64).collect();
+    median(&ratios)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Timed, back_to_back, ratio, times};
+    use plumb_model::Samples;
+
+    fn timed(start_ns: u64, elapsed_ns: &[u64]) -> Timed {
+        let n = elapsed_ns.len();
+        let samples = Samples {
+            start_ns: vec![start_ns; n],
+            elapsed_ns: elapsed_ns.to_vec(),
+            iterations: vec![1; n],
+            cpu: vec![-1; n],
+            ..Samples::default()
+        };
+        Timed { samples, before_ns: 1000, after_ns: 2_001_000 }
+    }
+
+    #[test]
+    fn times_that_do_not_fit_into_their_request_are_found() {
+        assert!(times(&[timed(1500, &[900_000, 900_000])], true).is_ok());
+        assert!(times(&[timed(1500, &[2_000_000, 900_000])], true).is_err());
+        assert!(times(&[timed(5, &[900_000])], true).is_err());
+        assert!(times(&[timed(5, &[900_000])], false).is_ok());
+    }
+
+    #[test]
+    fn a_batch_with_gaps_is_noted() {
+        assert!(back_to_back(&[timed(1500, &[900_000, 900_000])]).is_ok());
+        let mut gaps = timed(1500, &[900_000, 900_000]);
+        gaps.after_ns = 900_000_000;
+        assert!(back_to_back(&[gaps]).is_err());
+    }
+
+    #[test]
+    fn the_ratio_is_of_pairs() {
+        let samples = timed(1, &[100, 210, 100, 190, 100, 200]).samples;
+        assert_eq!(ratio(&samples), Some(2.0));
+    }
+}

@@ -1,0 +1,281 @@
+//! What a third party's workload may say of itself. plumb refuses a plug-in that breaks a rule, because
+//! its numbers would be stored under names and units that mean nothing.
+
+use std::collections::BTreeSet;
+
+use plumb_model::{Description, Kind, Metric, MetricSource, Point, Role, Settings};
+
+/// The longest name of a workload, parameter or metric.
+const LONGEST_NAME: usize = 64;
+/// The longest time that a plug-in may ask for one message, in seconds: a day.
+const LONGEST_TIMEOUT_S: u64 = 86_400;
+
+/// Units that are no SI base units, with what stands for them.
+const PREFIXED: &[(&str, &str)] = &[
+    ("ns", "s"),
+    ("us", "s"),
+    ("µs", "s"),
+    ("ms", "s"),
+    ("sec", "s"),
+    ("seconds", "s"),
+    ("min", "s"),
+    ("h", "s"),
+    ("bytes", "B"),
+    ("kB", "B"),
+    ("KB", "B"),
+    ("MB", "B"),
+    ("GB", "B"),
+    ("TB", "B"),
+    ("KiB", "B"),
+    ("MiB", "B"),
+    ("GiB", "B"),
+    ("TiB", "B"),
+    ("bit", "B"),
+    ("kbit", "B"),
+    ("Mbit", "B"),
+    ("Gbit", "B"),
+    ("mJ", "J"),
+    ("kJ", "J"),
+    ("Wh", "J"),
+    ("kWh", "J"),
+    ("mW", "W"),
+    ("kHz", "Hz"),
+    ("MHz", "Hz"),
+    ("GHz", "Hz"),
+    ("%", "an empty unit, as a share"),
+];
+
+/// One rule, and how a description stands to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// A word for it.
+    pub name: &'static str,
+    /// What it found; the error says what is wrong and what would be right.
+    pub verdict: Result<String, String>,
+}
+
+/// All rules, in the order in which they are shown.
+pub fn judge(description: &Description) -> Vec<Rule> {
+    let rule = |name, verdict| Rule { name, verdict };
+    vec![
+        rule("id", id(description)),
+        rule("built-in", shadowing(description)),
+        rule("version", version(description)),
+        rule("roles", roles(description)),
+        rule("parameters", parameters(description)),
+        rule("metrics", metrics(description)),
+        rule("units", units(description)),
+        rule("fixture", fixture(description)),
+        rule("timeout", timeout(description)),
+    ]
+}
+
+fn id(description: &Description) -> Result<String, String> {
+    let id = &description.id;
+    match id.split_once('.') {
+        Some((family, name)) if is_name(family) && is_name(name) && id.len() <= LONGEST_NAME => {
+            Ok(id.clone())
+        }
+        _ => Err(format!(
+            "`{id}` is no `family.name`: two words of lower-case letters, digits, `_` and `-`, each \
+             beginning with a letter, {LONGEST_NAME} characters at most"
+        )),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-'))
+        && text.len() <= LONGEST_NAME
+}
+
+fn shadowing(description: &Description) -> Result<String, String> {
+    let id = &description.id;
+    match plumb_workloads::find(id) {
+        Some(_) => Err(format!("`{id}` is built in; give the plug-in an id of its own")),
+        None => Ok("shadows no built-in workload".into()),
+    }
+}
+
+fn version(description: &Description) -> Result<String, String> {
+    match description.version {
+        0 => Err("versions begin at 1, and rise when old and new numbers can't be compared".into()),
+        version => Ok(version.to_string()),
+    }
+}
+
+fn roles(description: &Description) -> Result<String, String> {
+    let words: Vec<String> =
+        description.roles.iter().map(|role| format!("{role:?}").to_lowercase()).collect();
+    match words.is_empty() {
+        true => Err("it names no role: workload, server, preparation, monitor or load".into()),
+        false => Ok(words.join(", ")),
+    }
+}
+
+fn parameters(description: &Description) -> Result<String, String> {
+    let names: Vec<&str> = description.parameters.iter().map(|p| p.name.as_str()).collect();
+    distinct("parameter", &names)?;
+    match Point::new(description, &Settings::new(), 1) {
+        Ok(_) if names.is_empty() => Ok("none".into()),
+        Ok(_) => Ok(format!("{}; all defaults are allowed", names.join(", "))),
+        Err(error) => Err(format!("the default of `{}`: {}", error.parameter, error.why)),
+    }
+}
+
+fn distinct(what: &str, names: &[&str]) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !is_name(name) {
+            return Err(format!(
+                "{what} `{name}`: names are lower-case letters, digits and `_`, and begin with a letter"
+            ));
+        }
+        if !seen.insert(name) {
+            return Err(format!("{what} `{name}` is declared twice"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether it reports samples in one of its roles.
+pub fn is_sampled(description: &Description) -> bool {
+    [Role::Workload, Role::Monitor, Role::Load].into_iter().any(|role| description.can_be(role))
+}
+
+fn metrics(description: &Description) -> Result<String, String> {
+    let names: Vec<&str> = description.metrics.iter().map(|m| m.name.as_str()).collect();
+    distinct("metric", &names)?;
+    match description.primary() {
+        None if is_sampled(description) => {
+            Err("it declares no metric; the first one is what precision and scorecards are about"
+                .into())
+        }
+        None => Ok("none".into()),
+        Some(first) if first.kind == Kind::Histogram => Err(format!(
+            "the first metric, `{}`, is a histogram; put one first that is a number a sample",
+            first.name
+        )),
+        Some(_) => Ok(names.join(", ")),
+    }
+}
+
+fn units(description: &Description) -> Result<String, String> {
+    for metric in &description.metrics {
+        unit(metric)?;
+    }
+    Ok("SI base units".into())
+}
+
+fn unit(metric: &Metric) -> Result<(), String> {
+    let Metric { name, unit, .. } = metric;
+    let counted = unit.strip_suffix("/s");
+    match metric.source {
+        MetricSource::Time if unit != "s" => {
+            return Err(format!(
+                "`{name}` has the source `time`, so its unit is `s`, not `{unit}`"
+            ));
+        }
+        MetricSource::Rate if counted.is_none() => {
+            return Err(format!(
+                "`{name}` has the source `rate`, so its unit ends with `/s` (`B/s`, `ops/s`), unlike \
+                 `{unit}`"
+            ));
+        }
+        MetricSource::Time | MetricSource::Rate | MetricSource::Value => {}
+    }
+    let bare = counted.unwrap_or(unit);
+    match PREFIXED.iter().find(|(prefixed, _)| *prefixed == bare) {
+        Some((_, base)) => Err(format!(
+            "`{name}` is in `{unit}`; plumb converts when it shows, so report {base} and not {bare}"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn fixture(description: &Description) -> Result<String, String> {
+    let Some(keys) = &description.fixture else { return Ok("none".into()) };
+    match keys.iter().find(|key| description.parameter(key).is_none()) {
+        Some(key) => Err(format!("it depends on `{key}`, which is no parameter")),
+        None if keys.is_empty() => Ok("one for all points".into()),
+        None => Ok(format!("one for each setting of {}", keys.join(", "))),
+    }
+}
+
+fn timeout(description: &Description) -> Result<String, String> {
+    match description.timeout_s {
+        None => Ok(format!("{} s a message, not stated", plumb_engine::DEFAULT_TIMEOUT.as_secs())),
+        Some(seconds @ 1..=LONGEST_TIMEOUT_S) => Ok(format!("{seconds} s a message")),
+        Some(seconds) => {
+            Err(format!("timeout_s is {seconds}; it lies between 1 and {LONGEST_TIMEOUT_S}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rule, judge};
+    use plumb_model::Description;
+
+    fn broken(text: &str) -> Vec<&'static str> {
+        let description: Description = serde_json::from_str(text).unwrap();
+        judge(&description).iter().filter(|r| r.verdict.is_err()).map(|r| r.name).collect()
+    }
+
+    fn with(change: &str) -> String {
+        let sound = r#""id":"a.b","version":1,"summary":"","roles":["workload"],"metrics":[{"name":"t","unit":"s","better":"lower","source":"time"}]"#;
+        let mut document: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(&format!("{{{sound}}}")).unwrap();
+        let change: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(&format!("{{{change}}}")).unwrap();
+        document.extend(change);
+        serde_json::to_string(&document).unwrap()
+    }
+
+    #[test]
+    fn a_sound_description_breaks_no_rule() {
+        assert!(broken(&with(r#""summary":"fine""#)).is_empty());
+    }
+
+    #[test]
+    fn each_rule_finds_its_own_fault() {
+        let metric = |rest: &str| format!(r#""metrics":[{{"name":"m","better":"lower",{rest}}}]"#);
+        let faults = [
+            (r#""id":"nodot""#.to_owned(), "id"),
+            (r#""id":"A.b""#.to_owned(), "id"),
+            (r#""id":"a.b/c""#.to_owned(), "id"),
+            (r#""id":"memory.copy""#.to_owned(), "built-in"),
+            (r#""version":0"#.to_owned(), "version"),
+            (r#""roles":[]"#.to_owned(), "roles"),
+            (r#""metrics":[]"#.to_owned(), "metrics"),
+            (metric(r#""unit":"s","kind":"histogram""#), "metrics"),
+            (metric(r#""unit":"ms""#), "units"),
+            (metric(r#""unit":"MB/s""#), "units"),
+            (metric(r#""unit":"s","source":"rate""#), "units"),
+            (metric(r#""unit":"B/s","source":"time""#), "units"),
+            (r#""fixture":["size"]"#.to_owned(), "fixture"),
+            (r#""timeout_s":0"#.to_owned(), "timeout"),
+            (r#""timeout_s":18446744073709551615"#.to_owned(), "timeout"),
+            (
+                r#""parameters":[{"name":"n","type":"choice","default":"x","allowed":["a"]}]"#
+                    .to_owned(),
+                "parameters",
+            ),
+            (
+                r#""parameters":[{"name":"n","type":"integer","default":1},{"name":"n","type":"integer","default":1}]"#
+                    .to_owned(),
+                "parameters",
+            ),
+        ];
+        for (change, rule) in faults {
+            assert_eq!(broken(&with(&change)), [rule], "{change}");
+        }
+    }
+
+    #[test]
+    fn what_is_right_says_what_it_saw() {
+        let description: Description = serde_json::from_str(&with(r#""timeout_s":5"#)).unwrap();
+        let last = judge(&description).pop().unwrap();
+        assert_eq!(last, Rule { name: "timeout", verdict: Ok("5 s a message".into()) });
+    }
+}
