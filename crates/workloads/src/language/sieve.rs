@@ -72,10 +72,9 @@ impl Workload for Sieve {
         let (said, out) = output_pipe()?;
         let program = Program::new(Path::new(&path), &argv, Some(&out), start.seed)?;
         let expected = format!("Found {} prime numbers.\n", count_primes(limit));
-        floor::lower();
         let mut ready = Ready::default();
         ready.versions.insert(language.tool().into(), given("version").unwrap_or_default());
-        ready.notes.push(floor::note(floor::bytes()));
+        ready.notes.push(floor::note(program.rehearse()));
         Ok(Started { instance: Box::new(Running { program, said, expected }), ready })
     }
 }
@@ -167,6 +166,7 @@ impl Instance for Running {
     }
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.program.rehearse();
         for _ in iterations {
             self.once()?.record(batch, VALUES);
         }

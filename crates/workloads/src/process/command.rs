@@ -44,10 +44,9 @@ impl Workload for Command {
         let path = find_program(first).map_err(|failure| missing(failure, first))?;
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
         let program = Program::new(&path, &argv, None, start.seed)?;
-        floor::lower();
         let mut ready = Ready::default();
         ready.notes.push(format!("program {}", path.display()));
-        ready.notes.push(floor::note(floor::bytes()));
+        ready.notes.push(floor::note(program.rehearse()));
         let instance = Running {
             program,
             shown: words.join(" "),
@@ -117,6 +116,7 @@ impl Instance for Running {
     }
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.program.rehearse();
         let mut smallest = u64::MAX;
         for _ in iterations {
             let ended = self.once()?;

@@ -7,7 +7,7 @@
 //! the stack and with it speed (Mytkowicz et al. 2009), and layouts are to be sampled.
 #![expect(unsafe_code, reason = "posix_spawn and wait4 have no safe form in std")]
 
-use std::ffi::{CString, OsString, c_char, c_int};
+use std::ffi::{CStr, CString, OsString, c_char, c_int};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -21,6 +21,7 @@ use plumb_model::Metric;
 use plumb_protocol::{Batch, Failure, SplitMix64, current_cpu, now_ns};
 
 use super::declare::{reported, time};
+use super::floor;
 
 /// The variable that makes the environment's size random, and its longest value in bytes.
 const PADDING: &str = "PLUMB_PADDING=";
@@ -118,20 +119,8 @@ impl Program {
     /// When it can't be started.
     pub(crate) fn run(&mut self) -> Result<Ended, Failure> {
         self.draw_padding();
-        let mut pid = 0;
         let start_ns = now_ns();
-        // SAFETY: every pointer is to a live object of this struct: the path, two arrays of strings
-        // that end in a null pointer, and the initialised actions and attributes.
-        let errno = unsafe {
-            libc::posix_spawn(
-                &raw mut pid,
-                self.path.as_ptr(),
-                &raw const self.setup.actions,
-                &raw const self.setup.attributes,
-                self.arguments.pointers.as_ptr(),
-                self.environment.pointers.as_ptr(),
-            )
-        };
+        let (errno, pid) = self.spawn(&self.path);
         if errno != 0 {
             return Err(self.not_started(errno));
         }
@@ -141,6 +130,34 @@ impl Program {
             Ok(status) => Ok(Ended { start_ns, elapsed_ns, status, usage }),
             Err(error) => Err(Failure::io(format!("waiting for process {pid}"), &error)),
         }
+    }
+
+    /// Gives back what memory this process can, so that little of it shows up in the peaks of the
+    /// programs it starts; and goes once through the code of starting one, with a path that names
+    /// none, so that the next start finds that code in place. Returns the floor that is left, in bytes.
+    pub(crate) fn rehearse(&self) -> u64 {
+        floor::lower();
+        let _ = self.spawn(c"/dev/null/nothing");
+        let _ = now_ns();
+        floor::bytes()
+    }
+
+    #[inline]
+    fn spawn(&self, path: &CStr) -> (c_int, libc::pid_t) {
+        let mut pid = 0;
+        // SAFETY: every pointer is to a live object: the path, two arrays of strings of this struct
+        // that end in a null pointer, and the initialised actions and attributes.
+        let errno = unsafe {
+            libc::posix_spawn(
+                &raw mut pid,
+                path.as_ptr(),
+                &raw const self.setup.actions,
+                &raw const self.setup.attributes,
+                self.arguments.pointers.as_ptr(),
+                self.environment.pointers.as_ptr(),
+            )
+        };
+        (errno, pid)
     }
 
     /// Sets the padding variable to a length between 0 and [`PADDING_MAX`].
