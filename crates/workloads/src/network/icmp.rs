@@ -131,22 +131,26 @@ impl Echo {
         let (sequence, payload) = self.socket.receive(&mut self.reply).map_err(|error| {
             Failure::io(format!("{} requests without reply for 1 s", self.waiting), &error)
         })?;
-        if !self.sent[usize::from(sequence)] {
+        if !std::mem::take(&mut self.sent[usize::from(sequence)]) {
             return Err(Failure(format!("reply {sequence} has no request, or came twice")));
         }
-        // The newest number with this sequence number.
-        let newest = self.next - 1;
-        let number = newest - u64::from(low_bits(newest).wrapping_sub(sequence));
-        if payload.len() != self.request.len()
-            || payload[..MARK] != mark(self.secret, number)
-            || payload[MARK..] != self.request[MARK..]
-        {
+        let number = newest_with(sequence, self.next - 1);
+        if !answers(payload, mark(self.secret, number), &self.request[MARK..]) {
             return Err(Failure(format!("reply {sequence} has another payload than its request")));
         }
-        self.sent[usize::from(sequence)] = false;
         self.waiting -= 1;
         Ok(())
     }
+}
+
+/// The newest number, none above `newest`, with this sequence number.
+fn newest_with(sequence: u16, newest: u64) -> u64 {
+    newest - u64::from(low_bits(newest).wrapping_sub(sequence))
+}
+
+/// Whether a payload is that of the request with this mark.
+fn answers(payload: &[u8], mark: [u8; MARK], rest: &[u8]) -> bool {
+    payload.strip_prefix(&mark) == Some(rest)
 }
 
 /// What tells the request of this number from all others.
@@ -183,5 +187,26 @@ impl Instance for Echo {
 
     fn shortest_sample_ns(&self) -> u64 {
         SHORTEST_SAMPLE_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{answers, mark, newest_with};
+
+    #[test]
+    fn a_reply_with_other_bytes_is_no_answer() {
+        let request = [mark(9, 1).as_slice(), b"rest"].concat();
+        assert!(answers(&request, mark(9, 1), b"rest"));
+        assert!(!answers(&request, mark(9, 2), b"rest"), "another request");
+        assert!(!answers(&request[..11], mark(9, 1), b"rest"), "cut short");
+        assert!(!answers(&[&request[..11], b"x"].concat(), mark(9, 1), b"rest"), "corrupted");
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        assert_eq!(newest_with(5, 5), 5);
+        assert_eq!(newest_with(0xffff, 0x1_0003), 0xffff);
+        assert_eq!(newest_with(3, 0x1_0003), 0x1_0003);
     }
 }
