@@ -137,7 +137,7 @@ fn try_way(path: &Path, wish: &Wish, way: Way, offset: u64) -> Result<Queue, Ref
     } else {
         Engine::psync()
     };
-    let mut queue = Queue::new(file, engine, wish.operation, wish.slots, wish.block)
+    let mut queue = Queue::new(path, file, engine, wish.operation, wish.slots, wish.block)
         .map_err(|error| format!("{} buffers of {} bytes: {error}", wish.slots, wish.block))?;
     let block = queue.read(offset).map_err(|error| format!("{}: {error}", way.show(1)))?;
     match stamp::read(block, offset) {

@@ -3,13 +3,16 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use plumb_protocol::Failure;
 
 use super::engine::{Engine, Operation, Pool, Transfer};
+use super::file::{free_bytes, show};
 
 /// Blocks on their way between a file and buffers. Dropping it waits for those under way.
 pub struct Queue {
+    path: PathBuf,
     file: File,
     engine: Engine,
     pool: Pool,
@@ -32,11 +35,12 @@ pub struct Arrived {
 }
 
 impl Queue {
-    /// A queue with `slots` buffers of `block` bytes.
+    /// A queue with `slots` buffers of `block` bytes, for the open `file` at `path`.
     ///
     /// # Errors
     /// When there is no such memory.
     pub fn new(
+        path: &Path,
         file: File,
         engine: Engine,
         operation: Operation,
@@ -46,6 +50,7 @@ impl Queue {
         let pool = Pool::new(slots, block)?;
         let free = (0..slots).collect();
         Ok(Self {
+            path: path.to_owned(),
             file,
             engine,
             pool,
@@ -128,7 +133,7 @@ impl Queue {
                 "{moved} of {} bytes were moved at offset {offset}",
                 self.block
             ))),
-            Err(error) => Err(Failure::io(format!("block at offset {offset}"), &error)),
+            Err(error) => Err(not_moved(&self.path, self.block, offset, &error)),
         }
     }
 
@@ -144,6 +149,15 @@ impl Queue {
     }
 }
 
+/// The failure to move a block; where the disk is full, with what is free.
+fn not_moved(path: &Path, block: usize, offset: u64, error: &io::Error) -> Failure {
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind());
+    let free = path.parent().filter(|_| full).and_then(|dir| free_bytes(dir).ok());
+    let free = free.map(|free| format!("; {} are free there", show(free))).unwrap_or_default();
+    let path = path.display();
+    Failure(format!("{block} bytes at offset {offset} of {path} were not moved: {error}{free}"))
+}
+
 impl Drop for Queue {
     fn drop(&mut self) {
         while self.under_way > 0 {
@@ -153,5 +167,22 @@ impl Drop for Queue {
             }
             self.under_way -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::not_moved;
+    use std::io;
+    use std::path::Path;
+
+    #[test]
+    fn a_full_disk_is_told_with_what_is_free() {
+        let full = io::Error::from_raw_os_error(libc::ENOSPC);
+        let failure = not_moved(Path::new("/tmp/file"), 4096, 8192, &full);
+        assert!(failure.0.starts_with("4096 bytes at offset 8192 of /tmp/file"), "{failure}");
+        assert!(failure.0.ends_with("are free there"), "{failure}");
+        let broken = io::Error::from_raw_os_error(libc::EIO);
+        assert!(!not_moved(Path::new("/tmp/file"), 4096, 0, &broken).0.contains("free"));
     }
 }
