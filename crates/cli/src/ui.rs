@@ -1,5 +1,7 @@
 //! The only place that prints.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where printing happens")]
+//!
+//! Nothing here fails: a reader that has gone away (`plumb run 2>&1 | head -1`) is no reason to stop
+//! measuring, and the macros of std would panic.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -84,39 +86,46 @@ impl Ui {
 
     /// The product of a command, on stdout. A reader that has gone away is no error.
     pub fn out(&self, text: &str) {
-        let mut stdout = std::io::stdout().lock();
         let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
-        let _ = stdout.write_all(text.as_bytes());
-        let _ = stdout.write_all(end.as_bytes());
-        let _ = stdout.flush();
+        to_stdout(&format!("{text}{end}"));
     }
 
     /// Talk, on stderr.
     pub fn say(&self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            to_stderr(&format!("{text}\n"));
         }
     }
 
     /// Draws on stderr without an end of line.
     pub fn draw(&self, text: &str) {
-        eprint!("{text}");
+        to_stderr(text);
     }
 
     /// A warning, on stderr.
     pub fn warn(&self, text: &str) {
         let label = if self.colour_err { "\x1b[33mwarning:\x1b[0m" } else { "warning:" };
-        eprintln!("{label} {text}");
+        to_stderr(&format!("{label} {text}\n"));
     }
 
     /// An error with its hints, on stderr.
     pub fn error(&self, error: &CommandError) {
         let label = if self.colour_err { "\x1b[31merror:\x1b[0m" } else { "error:" };
-        eprintln!("{label} {}", plumb_report::text::clean(&error.to_string()));
+        let text = plumb_report::text::clean(&error.to_string());
+        to_stderr(&format!("{label} {text}\n"));
         for hint in error.hints() {
-            eprintln!("  try: {hint}");
+            to_stderr(&format!("  try: {hint}\n"));
         }
     }
+}
+
+fn to_stdout(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+fn to_stderr(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 fn width() -> usize {
@@ -128,9 +137,9 @@ fn width() -> usize {
 /// Prints what clap has to say: help and version on stdout, errors on stderr with exit code 2.
 pub fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
-        eprint!("{}", error.render());
+        to_stderr(&error.render().to_string());
         return Exit::Usage.code();
     }
-    print!("{}", error.render());
+    to_stdout(&error.render().to_string());
     Exit::Fine.code()
 }
