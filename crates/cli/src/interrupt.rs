@@ -13,15 +13,27 @@ extern "C" fn note(_signal: libc::c_int) {
     }
 }
 
+extern "C" fn go_on(_signal: libc::c_int) {}
+
 /// Takes the signals over for the rest of the process.
 pub fn listen() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the handler only touches an atomic; no SA_RESTART, so that waits notice it.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
-            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
-        }
+        handle(signal, note);
+    }
+}
+
+/// A file that reaches the limit of its size (`ulimit -f`) is an error of that write, as a full disk
+/// is, and not this process's end. A handler, unlike ignoring, is not passed on to timed commands.
+pub fn outlive_file_limit() {
+    handle(libc::SIGXFSZ, go_on);
+}
+
+fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+    // SAFETY: the handlers touch no more than an atomic; no SA_RESTART, so that waits notice them.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as usize;
+        libc::sigaction(signal, &raw const action, std::ptr::null_mut());
     }
 }
 

@@ -30,6 +30,7 @@ pub fn main() -> ExitCode {
 }
 
 fn start() -> ExitCode {
+    interrupt::outlive_file_limit();
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return ui::usage(&error),
