@@ -83,7 +83,7 @@ pub fn start(start: &Start, order: Order) -> Result<Started, StartError> {
     };
     let mut notes = found.notes;
     let mut flags = found.flags;
-    flags.extend(memory_flag(path));
+    flags.extend(memory_flag(Path::new(&start.dir)));
     if cached && !setting.is_write() {
         drop_cache(found.queue.file());
         notes.push("the file's cached pages were dropped at the start".to_owned());
@@ -145,8 +145,15 @@ impl Setting {
             Operation::Write => under_way.max(FRESH_DATA / block),
         };
         let text = |name: &str| start.text(name).to_owned();
-        let wish =
-            Wish { engine: text("engine"), direct: text("direct"), operation, block, depth, slots };
+        let wish = Wish {
+            dir: start.dir.clone().into(),
+            engine: text("engine"),
+            direct: text("direct"),
+            operation,
+            block,
+            depth,
+            slots,
+        };
         Ok(Self { size, block, wish })
     }
 

@@ -27,10 +27,17 @@ const FLUSH_EVERY: u64 = 32 << 20;
 /// A file may take this share of the free space: 4 in 5.
 const SHARE: (u64, u64) = (4, 5);
 
-/// A laid-out test file; dropping it removes it.
+/// A laid-out test file.
+///
+/// It has no name in its folder: it is reached through the descriptor of the process that holds it, so
+/// that it is gone with that process, however that ends. Only where a filesystem can't do that it is
+/// named, and removed when it is dropped.
 #[derive(Debug)]
 pub struct TestFile {
+    dir: PathBuf,
+    file: File,
     path: PathBuf,
+    named: bool,
 }
 
 impl TestFile {
@@ -51,23 +58,34 @@ impl TestFile {
         seed: u64,
         write: &mut dyn FnMut(&mut File, &[u8]) -> io::Result<()>,
     ) -> Result<Self, StartError> {
-        static FILES: AtomicU32 = AtomicU32::new(0);
-        let number = FILES.fetch_add(1, Ordering::Relaxed);
-        let path = dir.join(format!("plumb-{name}-{}-{number}.dat", std::process::id()));
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).open(&path).map_err(|error| {
-                StartError::unsupported(
-                    format!("the test file {} can't be created: {error}", path.display()),
-                    "--dir with a folder that you may write to",
-                )
-            })?;
-        let laid_out = Self { path };
-        fill(&mut file, size, seed, write).map_err(|error| laid_out.not_finished(size, &error))?;
-        drop_cache(&file);
+        let mut laid_out = Self::create(dir, name).map_err(|error| {
+            StartError::unsupported(
+                format!("no test file can be created in {}: {error}", dir.display()),
+                "--dir with a folder that you may write to",
+            )
+        })?;
+        fill(&mut laid_out.file, size, seed, write)
+            .map_err(|error| laid_out.not_finished(size, &error))?;
+        drop_cache(&laid_out.file);
         Ok(laid_out)
     }
 
-    /// Where it lies.
+    fn create(dir: &Path, name: &str) -> io::Result<Self> {
+        static FILES: AtomicU32 = AtomicU32::new(0);
+        let process = std::process::id();
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let dir = dir.to_owned();
+        let name = dir.join(format!("plumb-{name}-{process}-{number}.dat"));
+        let file = create_new(&name)?;
+        fs::remove_file(&name)?;
+        let path = PathBuf::from(format!("/proc/{process}/fd/{}", file.as_raw_fd()));
+        if File::open(&path).is_ok() {
+            return Ok(Self { dir, file, path, named: false });
+        }
+        Ok(Self { dir, file: create_new(&name)?, path: name, named: true })
+    }
+
+    /// How it is opened, as long as this lives.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -76,24 +94,21 @@ impl TestFile {
     /// Bytes that it takes on the disk, as the filesystem counts them.
     ///
     /// # Errors
-    /// When it is gone.
+    /// When the filesystem does not tell.
     pub fn bytes_on_disk(&self) -> Result<u64, Failure> {
-        let metadata = fs::metadata(&self.path)
-            .map_err(|error| Failure::io(format!("size of {}", self.path.display()), &error))?;
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(|error| Failure::io("size of the test file", &error))?;
         Ok(metadata.blocks() * 512)
     }
 
     fn not_finished(&self, size: u64, error: &io::Error) -> StartError {
-        let free = self.path.parent().and_then(|dir| free_bytes(dir).ok()).unwrap_or(0);
         let why = format!(
-            "laying out {} of {}: {error}; {} are free beside what was written",
-            self.path.display(),
+            "laying out a test file of {} in {}: {error}; {} are free beside what was written",
             show(size),
-            show(free)
+            self.dir.display(),
+            show(free_bytes(&self.dir).unwrap_or(0))
         );
-        if error.kind() == io::ErrorKind::StorageFull
-            || error.kind() == io::ErrorKind::QuotaExceeded
-        {
+        if is_full(error) {
             StartError::unsupported(why, "a smaller size, or --dir on a larger filesystem")
         } else {
             StartError::Failed(why)
@@ -101,18 +116,33 @@ impl TestFile {
     }
 }
 
+fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+/// Whether an error says that there is no room.
+#[must_use]
+pub fn is_full(error: &io::Error) -> bool {
+    [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind())
+}
+
 impl Held for TestFile {
-    fn clean(self: Box<Self>) -> Result<(), Failure> {
-        fs::remove_file(&self.path)
-            .map_err(|error| Failure::io(format!("removing {}", self.path.display()), &error))
+    fn clean(mut self: Box<Self>) -> Result<(), Failure> {
+        if std::mem::take(&mut self.named) {
+            fs::remove_file(&self.path).map_err(|error| {
+                Failure::io(format!("removing {}", self.path.display()), &error)
+            })?;
+        }
+        Ok(())
     }
 }
 
 impl Drop for TestFile {
     fn drop(&mut self) {
-        // After `clean` it is gone already; where removing fails for another reason nobody is left
-        // to be told.
-        fs::remove_file(&self.path).ok();
+        if self.named {
+            // When this fails nobody is left to be told.
+            fs::remove_file(&self.path).ok();
+        }
     }
 }
 
@@ -256,11 +286,12 @@ mod tests {
         assert_eq!(bytes.len() as u64, size);
         assert_eq!(stamp::read(&bytes, 0), Ok((1, 1)));
         assert!(file.bytes_on_disk().unwrap() >= size, "not sparse");
-        let path = file.path().to_owned();
+        if !file.named {
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "it has no name");
+        }
         Box::new(file).clean().unwrap();
-        assert!(!path.exists());
         drop(TestFile::lay_out(dir.path(), "test", size, 7).unwrap());
-        assert!(!path.exists(), "dropping removes it, too");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "it is left");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plumb_model::{Flag, FlagKind};
 use plumb_protocol::StartError;
@@ -17,6 +17,8 @@ use super::stamp;
 /// What the user asked for.
 #[derive(Debug, Clone)]
 pub struct Wish {
+    /// The target directory, for messages.
+    pub dir: PathBuf,
     /// `auto`, `io_uring` or `psync`.
     pub engine: String,
     /// `auto`, `yes` or `no`.
@@ -137,14 +139,15 @@ fn try_way(path: &Path, wish: &Wish, way: Way, offset: u64) -> Result<Queue, Ref
     } else {
         Engine::psync()
     };
-    let mut queue = Queue::new(path, file, engine, wish.operation, wish.slots, wish.block)
+    let mut queue = Queue::new(&wish.dir, file, engine, wish.operation, wish.slots, wish.block)
         .map_err(|error| format!("{} buffers of {} bytes: {error}", wish.slots, wish.block))?;
     let block = queue.read(offset).map_err(|error| format!("{}: {error}", way.show(1)))?;
     match stamp::read(block, offset) {
         Ok(_) => Ok(queue),
-        Err(at) => {
-            Err(Refusal::Wrong(format!("{}: offset {at} holds foreign bytes", path.display())))
-        }
+        Err(at) => Err(Refusal::Wrong(format!(
+            "the test file in {} holds foreign bytes at offset {at}",
+            wish.dir.display()
+        ))),
     }
 }
 
@@ -180,6 +183,7 @@ mod tests {
 
     fn wish(engine: &str, direct: &str, block: usize) -> Wish {
         Wish {
+            dir: "/nowhere".into(),
             engine: engine.into(),
             direct: direct.into(),
             operation: Operation::Read,

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use plumb_protocol::Failure;
 
 use super::engine::{Engine, Operation, Pool, Transfer};
-use super::file::{free_bytes, show};
+use super::file::{free_bytes, is_full, show};
 
 /// Blocks on their way between a file and buffers. Dropping it waits for those under way.
 pub struct Queue {
-    path: PathBuf,
+    dir: PathBuf,
     file: File,
     engine: Engine,
     pool: Pool,
@@ -35,12 +35,12 @@ pub struct Arrived {
 }
 
 impl Queue {
-    /// A queue with `slots` buffers of `block` bytes, for the open `file` at `path`.
+    /// A queue with `slots` buffers of `block` bytes, for the open `file` in `dir`.
     ///
     /// # Errors
     /// When there is no such memory.
     pub fn new(
-        path: &Path,
+        dir: &Path,
         file: File,
         engine: Engine,
         operation: Operation,
@@ -50,7 +50,7 @@ impl Queue {
         let pool = Pool::new(slots, block)?;
         let free = (0..slots).collect();
         Ok(Self {
-            path: path.to_owned(),
+            dir: dir.to_owned(),
             file,
             engine,
             pool,
@@ -133,7 +133,7 @@ impl Queue {
                 "{moved} of {} bytes were moved at offset {offset}",
                 self.block
             ))),
-            Err(error) => Err(not_moved(&self.path, self.block, offset, &error)),
+            Err(error) => Err(not_moved(&self.dir, self.block, offset, &error)),
         }
     }
 
@@ -150,12 +150,13 @@ impl Queue {
 }
 
 /// The failure to move a block; where the disk is full, with what is free.
-fn not_moved(path: &Path, block: usize, offset: u64, error: &io::Error) -> Failure {
-    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind());
-    let free = path.parent().filter(|_| full).and_then(|dir| free_bytes(dir).ok());
+fn not_moved(dir: &Path, block: usize, offset: u64, error: &io::Error) -> Failure {
+    let free = Some(dir).filter(|_| is_full(error)).and_then(|dir| free_bytes(dir).ok());
     let free = free.map(|free| format!("; {} are free there", show(free))).unwrap_or_default();
-    let path = path.display();
-    Failure(format!("{block} bytes at offset {offset} of {path} were not moved: {error}{free}"))
+    let dir = dir.display();
+    Failure(format!(
+        "{block} bytes at offset {offset} of the test file in {dir} were not moved: {error}{free}"
+    ))
 }
 
 impl Drop for Queue {
@@ -179,10 +180,13 @@ mod tests {
     #[test]
     fn a_full_disk_is_told_with_what_is_free() {
         let full = io::Error::from_raw_os_error(libc::ENOSPC);
-        let failure = not_moved(Path::new("/tmp/file"), 4096, 8192, &full);
-        assert!(failure.0.starts_with("4096 bytes at offset 8192 of /tmp/file"), "{failure}");
+        let failure = not_moved(Path::new("/tmp"), 4096, 8192, &full);
+        assert!(
+            failure.0.starts_with("4096 bytes at offset 8192 of the test file in /tmp"),
+            "{failure}"
+        );
         assert!(failure.0.ends_with("are free there"), "{failure}");
         let broken = io::Error::from_raw_os_error(libc::EIO);
-        assert!(!not_moved(Path::new("/tmp/file"), 4096, 0, &broken).0.contains("free"));
+        assert!(!not_moved(Path::new("/tmp"), 4096, 0, &broken).0.contains("free"));
     }
 }
