@@ -12,9 +12,9 @@ use super::team::{Member, Team, oversubscribed};
 /// Smallest and largest limit: below, a sieve is too short to time; above, it needs over 4 GB.
 const LIMITS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000;
 
-/// Bytes that one sieve may hold at its peak, per number of the limit: 4 for each odd number, twice
-/// that while the array grows, and the primes.
-const PEAK_BYTES_PER_NUMBER: u64 = 7;
+/// Bytes that one sieve may hold at its peak, per number of the limit: 4 for each odd number, up to
+/// twice that while an allocator copies the growing array, and the primes.
+const PEAK_BYTES_PER_NUMBER: u64 = 5;
 
 /// The workload.
 pub(super) struct Sieve;

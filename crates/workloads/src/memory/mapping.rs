@@ -154,6 +154,13 @@ impl Mapping {
 }
 
 fn no_huge_pages(part: &Part) -> StartError {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if switched_off(&status) {
+        return StartError::unsupported(
+            "huge pages are switched off for this process (prctl PR_SET_THP_DISABLE)",
+            "start plumb from a program that does not switch them off",
+        );
+    }
     let setting = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     let setting = setting.unwrap_or_else(|_| "not in this kernel".into());
     StartError::unsupported(
@@ -166,6 +173,12 @@ fn no_huge_pages(part: &Part) -> StartError {
         "as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled; if that is set, \
          memory is fragmented: echo 1 > /proc/sys/vm/compact_memory",
     )
+}
+
+/// Whether /proc/PID/status says that the process gets no transparent huge pages.
+fn switched_off(status: &str) -> bool {
+    let field = status.lines().find_map(|line| line.strip_prefix("THP_enabled:"));
+    field.is_some_and(|value| value.trim() == "0")
 }
 
 impl Drop for Mapping {
@@ -212,7 +225,7 @@ fn range(line: &str) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mapping, Pages, Part, huge_bytes_at, no_huge_pages};
+    use super::{Mapping, Pages, Part, huge_bytes_at, no_huge_pages, switched_off};
     use plumb_protocol::StartError;
 
     const SMAPS: &str = "\
@@ -255,5 +268,7 @@ AnonHugePages:         0 kB
         };
         assert!(why.starts_with("2097152 of 4194304 bytes lie in huge pages"), "{why}");
         assert!(fix.contains("transparent_hugepage/enabled"));
+        assert!(switched_off("Name:\tx\nTHP_enabled:\t0\n"));
+        assert!(!switched_off("Name:\tx\nTHP_enabled:\t1\n") && !switched_off(""));
     }
 }
