@@ -1,7 +1,9 @@
 //! Medians with intervals, from samples grouped by process.
 
 use plumb_stats::describe::median;
-use plumb_stats::precision::{PER_LOOK_LEVEL, clustered_quantile, serial_quantile};
+use plumb_stats::precision::{
+    PER_LOOK_LEVEL, clustered_estimate, clustered_quantile, serial_quantile,
+};
 use plumb_stats::{Interval, NoInterval};
 
 use crate::{Ends, Estimate};
@@ -17,8 +19,10 @@ pub(crate) struct Estimated {
 /// One process with many samples gets the interval of a single series (METHOD 1.3, mode S); more
 /// processes get the interval over processes (mode P). A lone sample a process is never a series.
 pub(crate) fn median_of_processes(processes: &[&[f64]]) -> Option<Estimated> {
-    let pool = processes.concat();
-    let value = median(&pool)?;
+    let value = match processes {
+        [series] => median(series)?,
+        _ => clustered_estimate(processes, 0.5)?,
+    };
     let (interval, n_eff) = match processes {
         [series] if series.len() > 1 => match serial_quantile(series, 0.5, PER_LOOK_LEVEL) {
             Ok(serial) => (Ok(serial.interval), Some(serial.n_eff)),

@@ -1,7 +1,7 @@
 //! How many samples an invocation takes, and where its steady state begins.
 //!
 //! METHOD §1.1 (length of a sample), §1.2 (warm-up) and §1.11 (samples a process), with the pilot of its
-//! "settled after review": three processes of 40 samples, or of 5 where a sample lasts over 50 ms.
+//! "settled after review": three processes of 40 samples, down to 5 where samples are long.
 
 use plumb_model::{ClockSource, Goal, Plan, PlannedPoint, SampleIs, Samples};
 use plumb_stats::batch::{self, batch_floor_ns};
@@ -25,12 +25,15 @@ const LONG_SAMPLE_NS: u64 = 50_000_000;
 const PILOT: usize = 3;
 /// Samples of a pilot invocation.
 const PILOT_SAMPLES: usize = 40;
-/// Samples of a pilot invocation, where they are long; also the fewest of any later one.
+/// The fewest of them, where samples are long; also the fewest of any later invocation.
 const PILOT_LONG_SAMPLES: usize = 5;
 /// Fewest samples of an invocation, where they are long.
 const FEWEST_LONG_SAMPLES: usize = 3;
-/// Samples of one invocation last no longer than this together, unless the fewest do.
-const MOST_SAMPLING_NS: u64 = 1_000_000_000;
+/// Samples of one invocation last no longer than this together, unless the fewest do: a round over all
+/// points must stay short, since processes, not samples, are what narrows an interval in the end.
+const MOST_SAMPLING_NS: u64 = 250_000_000;
+/// The same for an invocation of the pilot.
+const MOST_PILOT_NS: u64 = 400_000_000;
 /// The most samples that are thrown away before the first that counts, and the most after it: their
 /// columns then fit into one line of the protocol. Also what bounds the trust in a workload that says
 /// that its samples take no time.
@@ -96,8 +99,10 @@ pub fn take(known: &PointHistory, sample_ns: u64) -> Take {
         Some(discard) => {
             Take { discard: discard.max(floor), keep: samples_after_pilot(known, sample_ns) }
         }
-        None if sample_ns > LONG_SAMPLE_NS => Take { discard: floor, keep: PILOT_LONG_SAMPLES },
-        None => Take { discard: floor, keep: PILOT_SAMPLES },
+        None => {
+            let most = count(MOST_PILOT_NS / sample_ns);
+            Take { discard: floor, keep: most.clamp(PILOT_LONG_SAMPLES, PILOT_SAMPLES) }
+        }
     }
 }
 

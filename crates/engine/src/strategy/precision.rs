@@ -5,7 +5,7 @@
 
 use plumb_model::{Decision, Look, Plan, SampleIs};
 use plumb_stats::precision::{
-    FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_quantile, looks,
+    FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_estimate, clustered_quantile, looks,
 };
 
 use plumb_stats::components::components;
@@ -121,8 +121,7 @@ impl Strategy for Precision {
 /// The interval as a look sees it; None before the first sample.
 fn look(known: &PointHistory) -> Option<Look> {
     let clusters = known.clusters();
-    let all: Vec<f64> = known.processes.iter().flatten().copied().collect();
-    let estimate = plumb_stats::describe::median(&all)?;
+    let estimate = clustered_estimate(&clusters, 0.5)?;
     let interval = clustered_quantile(&clusters, 0.5, PER_LOOK_LEVEL).ok();
     Some(Look {
         estimate: interval.map_or(estimate, |interval| interval.estimate),
