@@ -6,7 +6,8 @@
 pub mod rules;
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -106,10 +107,17 @@ fn executable(path: &Path) -> Result<()> {
 
 /// What to try when a program that is there could not be started.
 pub fn starting_hint(program: &Program, why: &str) -> Option<String> {
-    let file = program.argv.first()?;
-    if why.starts_with("program not found") && Path::new(file).is_file() {
+    let file = program.argv.first().filter(|file| Path::new(file).is_file())?;
+    if why.starts_with("program not found") {
         return Some(format!("the interpreter in the first line of {file} is not installed"));
     }
-    why.contains("Exec format error")
+    // Without one, execvp gives it to the shell.
+    (!starts_like_a_program(Path::new(file)))
         .then(|| format!("give {file} a first line that names its interpreter: #!/bin/sh"))
+}
+
+fn starts_like_a_program(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && (start.starts_with(b"#!") || start == *b"\x7fELF")
 }

@@ -22,6 +22,9 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const MOST_HEARTBEATS: u32 = 100_000;
 /// So much of a program's last line of log goes into a failure, in characters.
 const LOG_LINE: usize = 300;
+/// So much of a line that is no reply is shown, in characters, and so much of it before the fault.
+const LINE_SHOWN: usize = 80;
+const LINE_BEFORE: usize = 20;
 
 /// A started program.
 #[derive(Debug)]
@@ -162,15 +165,12 @@ impl Conversation {
             Ok(line) => line,
             Err(error) => return Err(no_line(error, timeout, word)),
         };
-        let reply: ReplyLine = serde_json::from_str(&line).map_err(|error| {
-            let start: String = line.chars().take(80).collect();
-            Refusal::Failed(format!("it answered `{word}` with garbage: {error}: `{start}`"))
-        })?;
-        if reply.id != id {
-            let got = reply.id;
-            return Err(Refusal::Failed(format!("it answered id {got} where {id} was asked")));
+        let reply: ReplyLine =
+            serde_json::from_str(&line).map_err(|error| garbage(word, &line, &error))?;
+        match reply.id {
+            got if got == id => Ok(reply.reply),
+            got => Err(Refusal::Failed(format!("it answered `{word}` with the wrong id, {got}"))),
         }
-        Ok(reply.reply)
     }
 
     /// Asks for set-up (`start`, `prepare`) and takes its `ready`.
@@ -261,6 +261,18 @@ fn no_line(error: LineError, timeout: Duration, word: &str) -> Refusal {
 
 fn unwritable(error: &serde_json::Error) -> Refusal {
     Refusal::Fatal(format!("a request could not be written as JSON: {error}"))
+}
+
+/// What is no reply, with the text around the place where it stops being one.
+fn garbage(word: &str, line: &str, error: &serde_json::Error) -> Refusal {
+    let error_text = error.to_string();
+    let what = error_text.split(" at line ").next().unwrap_or_default();
+    let mut from = error.column().saturating_sub(LINE_BEFORE).min(line.len());
+    while !line.is_char_boundary(from) {
+        from -= 1;
+    }
+    let shown: String = line[from..].chars().take(LINE_SHOWN).collect();
+    Refusal::Failed(format!("it answered `{word}` with garbage: {what}: `{shown}`"))
 }
 
 /// A reply that does not belong to the request.

@@ -1,0 +1,564 @@
+//! Plug-ins through the real binary: good ones, and all the ways of being a bad one. Each bad one costs
+//! its own results, a documented exit code and a line that says what happened; never the run.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "plugins/place.rs"]
+mod place;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use place::{Place, assert_gone, ran, unindent};
+use plumb_model::Role;
+use plumb_protocol::{ReplyLine, RequestLine};
+use serde_json::Value;
+
+const GUIDE: &str = include_str!("../../../docs/plugins.md");
+
+/// The reasons of the failed points by workload.
+fn failures(document: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let failed = document["failed"].as_array().unwrap();
+    failed.iter().map(|f| (text(&f["workload"]), text(&f["why"]))).collect()
+}
+
+/// Ways to go wrong after the description, with what is said of them.
+const BAD: &[(&str, &str, &str)] = &[
+    ("garbage", "def sample(request): print('Segmentation fault', flush=True)", "garbage"),
+    ("binary", "def sample(request): os.write(1, b'\\xff\\xfe\\n')", "not UTF-8"),
+    (
+        "nan",
+        "def sample(request): say(request, type='samples', **columns(request['iterations']), values=dict(x=[float('nan')]))",
+        "NaN",
+    ),
+    ("dies", "def sample(request): os._exit(0)", "ended without answering `sample`"),
+    ("crashes", "def sample(request): raise Exception('the reactor is hot')", "the reactor is hot"),
+    (
+        "status",
+        "def sample(request):\n    ends(lambda: sys.exit(7))\n    say(request, type='samples', **columns(request['iterations']))",
+        "exit status 7",
+    ),
+    (
+        "signal",
+        "def sample(request):\n    ends(lambda: os.kill(os.getpid(), 11))\n    say(request, type='samples', **columns(request['iterations']))",
+        "signal 11",
+    ),
+    (
+        "wordless",
+        "def start(request):\n    global stop\n    stop = lambda request: sys.exit(0)\n    say(request, type='ready')",
+        "ended without answering `stop`",
+    ),
+    (
+        "progress",
+        "def sample(request):\n    line = json.dumps(dict(id=request['id'], type='progress')) + '\\n'\n    while True: os.write(1, line.encode() * 1000)",
+        "heartbeats",
+    ),
+    ("endless", "def sample(request): os.write(1, b'x' * (9 << 20))", "longer than 8388608 bytes"),
+    ("wrong-id", "def sample(request): say(dict(id=99), type='done')", "wrong id, 99"),
+    ("wrong-word", "def sample(request): say(request, type='done')", "wrong message"),
+    ("says-so", "def sample(request): say(request, type='failed', why='no luck')", "no luck"),
+    (
+        "lengths",
+        "def sample(request): say(request, type='samples', **{**columns(request['iterations']), 'cpu': [0]})",
+        "column `cpu` has 1 entries",
+    ),
+    (
+        "timeless",
+        "def sample(request): say(request, type='samples', **{**columns(request['iterations']), 'elapsed_ns': [0] * len(request['iterations'])})",
+        "took no time",
+    ),
+    (
+        "seconds",
+        "def sample(request): say(request, type='samples', **{**columns(request['iterations']), 'elapsed_ns': [1 << 63] * len(request['iterations'])})",
+        "elapsed_ns counts nanoseconds",
+    ),
+    (
+        "count",
+        "def sample(request): say(request, type='samples', **columns([5, 5, 5]))",
+        "3 samples where",
+    ),
+    (
+        "lacking",
+        "MORE = dict(metrics=[dict(name='depth', unit='', better='lower')])",
+        "lack the metric `depth`",
+    ),
+    (
+        "histogram",
+        "def sample(request): say(request, type='samples', **columns(request['iterations']), histograms=dict(time=['HISTFAAA'] * len(request['iterations'])))",
+        "HISTEw",
+    ),
+    (
+        "no-k",
+        "def calibrate(request): say(request, type='calibrated', iterations=0, elapsed_ns=1)",
+        "0 iterations",
+    ),
+    (
+        "work",
+        "def start(request): say(request, type='ready', work=dict(time=-1))",
+        "work is positive",
+    ),
+];
+
+#[test]
+fn a_run_goes_on_with_the_good_ones_and_names_every_fault() {
+    let place = Place::new();
+    let mut paths = vec![place.plugin("good", "")];
+    paths.extend(BAD.iter().map(|(name, change, _)| place.plugin(name, change)));
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let (ran, document) = place.document(&paths);
+    assert_eq!(ran.code, Some(4), "{ran}");
+    let failed = failures(&document);
+    for (name, _, why) in BAD {
+        let found = failed.iter().find(|(workload, _)| *workload == format!("test.{name}"));
+        let (_, found) = found.unwrap_or_else(|| panic!("{name} did not fail\n{ran}"));
+        assert!(found.contains(why), "{name}: {found}");
+    }
+    assert_eq!(failed.len(), BAD.len(), "{failed:?}");
+    assert_eq!(document["results"][0]["workload"], "test.good");
+    place.assert_tidy();
+}
+
+#[test]
+fn what_can_not_even_be_described_is_refused_before_anything_is_measured() {
+    let place = Place::new();
+    let text = "def describe(request): print('hello world', flush=True)";
+    let no_json = place.plugin("no-json", text);
+    place.run(&[&no_json]).ends(4, &["garbage", "hello world", "plumb plugin check"]);
+    let old = place
+        .plugin("old", "def hello(request): say(request, type='hello', protocol=7, max_line=1)");
+    place.run(&[&old]).ends(4, &["it speaks protocol 7, plumb speaks 1"]);
+    let unit = "MORE = dict(metrics=[dict(name='time', unit='ms', better='lower')])";
+    let milli = place.plugin("milli", unit);
+    place.run(&[&milli]).ends(4, &["`time` is in `ms`", "plumb plugin check"]);
+    let shadow = place.plugin("shadow", "ID = 'memory.copy'");
+    place.run(&[&shadow]).ends(2, &["`memory.copy`, which is built in", "id of its own"]);
+    place.run(&["memory.copy", "--dry-run"]).ends(0, &["memory.copy"]);
+    let twin = place.plugin("twin", "ID = 'test.old'");
+    let good = place.plugin("good", "ID = 'test.old'");
+    place.run(&[&twin, &good]).ends(2, &["two plug-ins call themselves `test.old`"]);
+}
+
+#[test]
+fn what_can_not_be_started_says_what_to_do() {
+    let place = Place::new();
+    place.run(&["./nowhere"]).ends(2, &["no plug-in at ./nowhere"]);
+    let locked = place.plugin("locked", "");
+    let file = place.path("locked/program");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    place.run(&[&locked]).ends(2, &["is not executable", "chmod +x"]);
+    let odd = place.program("odd", "#!/no/such/interpreter\n");
+    place.run(&[&odd]).ends(4, &["program not found", "interpreter"]);
+    let nameless = place.program("nameless", "import json\n");
+    place.run(&[&nameless]).ends(4, &["first line that names its interpreter"]);
+    let manifest = place.path("odd/plumb-plugin.toml");
+    fs::write(&manifest, "exec = 'program'\narguemnts = []\n").unwrap();
+    place.run(&[&odd]).ends(2, &["plumb-plugin.toml is malformed", "arguemnts", "exec ="]);
+    fs::write(&manifest, "exec = 'gone/program'\n").unwrap();
+    place.run(&[&odd]).ends(2, &["no program at", "gone/program"]);
+    fs::remove_file(&manifest).unwrap();
+    place.run(&[&odd]).ends(2, &["plumb-plugin.toml"]);
+}
+
+#[test]
+fn silence_ends_after_the_time_that_was_declared() {
+    let place = Place::new();
+    let hangs = "
+        MORE = dict(timeout_s=1)
+        def start(request):
+            child()
+            time.sleep(60)
+    ";
+    let path = place.plugin("hangs", hangs);
+    let began = Instant::now();
+    let (ran, document) = place.document(&[&path]);
+    assert_eq!(ran.code, Some(4), "{ran}");
+    assert_eq!(failures(&document)[0].1, "it was silent for 1 s after `start`");
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    assert_eq!(place.notes("hangs").len(), 3, "given up after three failures");
+    assert_gone(&place.notes("hangs"));
+    place.assert_tidy();
+}
+
+#[test]
+fn heartbeats_extend_the_time() {
+    let place = Place::new();
+    let slow = "
+        MORE = dict(timeout_s=1)
+        def start(request):
+            for _ in range(4):
+                time.sleep(.4)
+                say(request, type='progress', text='wait for it')
+            say(request, type='ready')
+    ";
+    let path = place.plugin("slow", slow);
+    place.run(&[&path]).ends(0, &["slow"]);
+}
+
+#[test]
+fn a_log_without_end_and_children_without_parents_do_no_harm() {
+    let place = Place::new();
+    let loud = "
+        def shout():
+            while True: os.write(2, b'all is well \\x1b[31m' * 4096)
+        import threading
+        threading.Thread(target=shout, daemon=True).start()
+        def stop(request):
+            say(request, type='done')
+            os._exit(0)
+    ";
+    let loud = place.plugin("loud", loud);
+    let leaves = "
+        def start(request):
+            child()
+            if os.fork() == 0:
+                os.setsid()
+                if os.fork() == 0: child()
+                os._exit(0)
+            os.wait()
+            while sum(1 for _ in open(os.path.join(HERE, 'notes'))) % 2: time.sleep(.01)
+            say(request, type='ready')
+    ";
+    let leaves = place.plugin("leaves", &format!("{}\n{}", unindent(TIMES), unindent(leaves)));
+    let (ran, document) = place.document(&[&loud, &leaves]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(document["results"].as_array().unwrap().len(), 2);
+    assert!(place.notes("leaves").len() >= 2);
+    assert_gone(&place.notes("leaves"));
+    let (ran, document) = place.check(&leaves);
+    assert_eq!((ran.code, faults(&document)), (Some(4), vec!["stop"]), "{ran}");
+    assert_gone(&place.notes("leaves"));
+}
+
+#[test]
+fn what_is_unsupported_says_why_and_what_would_mend_it() {
+    let place = Place::new();
+    let lacking = "
+        def start(request):
+            say(request, type='unsupported', why='no flux', fix='apt install flux-capacitor')
+        prepare = start
+        MORE = dict(roles=['workload', 'preparation'])
+    ";
+    let path = place.plugin("lacking", lacking);
+    let good = place.plugin("good", "");
+    place.run(&[&path]).ends(3, &["no flux", "apt install flux-capacitor"]);
+    place.run(&[&path, &good]).ends(3, &["no flux", "good"]);
+    place.run(&[&good, "--with", &path]).ends(3, &["test.lacking: no flux", "flux-capacitor"]);
+    place.plumb(&["plugin", "check", &path]).ends(0, &["unsupported: no flux", "skipped"]);
+}
+
+#[test]
+fn the_plug_in_path_is_searched_and_the_current_folder_is_not() {
+    let place = Place::new();
+    place.plugin("good", "");
+    place.plugin("sulks", "def describe(request): os._exit(1)");
+    place.run(&["test.good"]).ends(0, &["good"]);
+    place.plumb(&["list"]).ends(0, &["test.good", "sulks", "ended without answering `describe`"]);
+    place.run(&["test.god"]).ends(2, &["did you mean `test.good`?", "sulks"]);
+    let here = place.path("").to_str().unwrap().to_owned();
+    let mut relative = place.command(&["run", "test.good"]);
+    relative.current_dir(&here).env("PLUMB_PLUGIN_PATH", ".:good");
+    ran(&relative.output().unwrap()).ends(2, &["no workload, suite or plug-in"]);
+    let mut users = place.command(&["list"]);
+    users.env_remove("PLUMB_PLUGIN_PATH").env("XDG_DATA_HOME", place.root.path());
+    fs::create_dir(place.root.path().join("plumb")).unwrap();
+    fs::rename(&here, place.root.path().join("plumb/plugins")).unwrap();
+    ran(&users.output().unwrap()).ends(0, &["test.good"]);
+}
+
+#[test]
+fn a_load_and_a_monitor_run_beside_and_are_stored() {
+    let place = Place::new();
+    let good = place.plugin("good", "def sample(request):\n    time.sleep(.2)\n    say(request, type='samples', **columns(request['iterations']))");
+    place.plugin("burn", "MORE = dict(roles=['load'])\ndef start(request):\n    child()\n    say(request, type='ready')");
+    let watch = "
+        MORE = dict(roles=['monitor'], metrics=[dict(name='depth', unit='', better='neither')])
+        def stream(request):
+            while True:
+                say(request, type='samples', **columns([1]), values=dict(depth=[7.0]))
+                time.sleep(.5)
+    ";
+    place.plugin("watch", watch);
+    let with = ["--with", "test.burn", "--with", "test.watch", "--min-time", "2500ms"];
+    let (ran, document) = place.document(&[&[good.as_str()], &with[..]].concat());
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(document.to_string().contains("with-load"), "{ran}");
+    let record = place.record();
+    let of = |role| record.invocations.iter().find(|i| i.role == role).unwrap();
+    assert!(!of(Role::Load).samples.is_empty());
+    let depth = &of(Role::Monitor).samples.values["depth"];
+    assert!(depth.len() >= 3 && depth.iter().all(|d| (*d - 7.0).abs() < 1e-9), "{depth:?}");
+    assert_gone(&place.notes("burn"));
+    place.assert_tidy();
+}
+
+#[test]
+fn companions_that_go_wrong_end_the_run_by_name() {
+    let place = Place::new();
+    let good = place.plugin("good", "");
+    let changes = [
+        ("ends", "def stream(request): say(request, type='done')", "ended its stream by itself"),
+        ("dies", "def stream(request): os._exit(3)", "ended without answering `stream`"),
+        ("lies", "def stream(request): say(request, type='samples', **columns([0]))", "no samples"),
+    ];
+    for (name, change, why) in changes {
+        place.plugin(name, &format!("MORE = dict(roles=['load'])\n{change}"));
+        let name = format!("test.{name}");
+        let with = ["--with", &name, "--min-time", "20s"];
+        place.run(&[&[good.as_str()], &with[..]].concat()).ends(4, &[&name, why]);
+    }
+    let flood = "def stream(request):\n    while True: say(request, type='progress', text='fine')";
+    place.plugin("flood", &format!("MORE = dict(roles=['load'])\n{flood}"));
+    place.run(&[&good, "--with", "test.flood"]).ends(0, &["with-load"]);
+    place.run(&["test.ends"]).ends(2, &["is no workload", "--with test.ends"]);
+    place.run(&[&good, "--with", &good]).ends(2, &["can't run beside", "role load"]);
+    place.assert_tidy();
+}
+
+#[test]
+fn a_preparation_is_applied_before_and_undone_after_whatever_happens() {
+    let place = Place::new();
+    let tunes = "
+        MORE = dict(roles=['preparation'])
+        def prepare(request):
+            note('prepare ' + request['role'])
+            say(request, type='ready')
+        def clean(request):
+            note('clean')
+            say(request, type='done')
+        def stop(request):
+            note('stop')
+            say(request, type='done')
+            sys.exit(0)
+    ";
+    place.plugin("tunes", tunes);
+    let good = place.plugin("good", "");
+    let bad = place.plugin("bad", "def sample(request): os._exit(1)");
+    place.run(&[&good, &bad, "--with", "test.tunes"]).ends(4, &["test.bad"]);
+    // The first stop is that of the description.
+    assert_eq!(place.notes("tunes"), ["stop", "prepare preparation", "clean", "stop"]);
+    place
+        .plumb(&["plugin", "check", &format!("{}", place.path("tunes").display())])
+        .ends(0, &["undone by `clean`"]);
+}
+
+#[test]
+fn an_interrupt_ends_a_plug_in_that_hangs() {
+    let place = Place::new();
+    let hangs = "
+        def sample(request):
+            child()
+            note('hangs')
+            time.sleep(60)
+    ";
+    let path = place.plugin("hangs", hangs);
+    let mut command = place.command(&["run", &path, "--no-lock"]);
+    let plumb = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while place.notes("hangs").len() < 2 {
+        assert!(Instant::now() < deadline, "it did not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let kill = Command::new("kill").args(["-INT", &plumb.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    ran(&plumb.wait_with_output().unwrap()).ends(130, &[]);
+    assert_gone(&place.notes("hangs")[..1]);
+    place.assert_tidy();
+}
+
+/// The names of the failed checks.
+fn faults(document: &Value) -> Vec<&str> {
+    let checks = document["checks"].as_array().unwrap();
+    checks.iter().filter(|c| c["ok"] == false).map(|c| c["name"].as_str().unwrap()).collect()
+}
+
+/// The names of the checks that only warn.
+fn warnings(document: &Value) -> Vec<&str> {
+    let checks = document["checks"].as_array().unwrap();
+    let warn = checks.iter().filter(|c| c["state"] == "warning");
+    warn.map(|c| c["name"].as_str().unwrap()).collect()
+}
+
+const TIMES: &str = "
+    def columns(iterations):
+        times = []
+        for k in iterations:
+            start = time.monotonic_ns()
+            while time.monotonic_ns() < start + 10000 * k: pass
+            times.append((start, time.monotonic_ns() - start))
+        return dict(start_ns=[t[0] for t in times], elapsed_ns=[t[1] for t in times],
+                    iterations=iterations, cpu=[-1] * len(times))
+    def calibrate(request): say(request, type='calibrated', iterations=1000, elapsed_ns=10000000)
+";
+
+#[test]
+fn the_check_names_the_rule_that_is_broken() {
+    let place = Place::new();
+    let cases = [
+        ("plain", "", &[][..]),
+        ("mute", "def hello(request): os._exit(0)", &["hello"][..]),
+        (
+            "picky",
+            "def describe(r, right=describe):\n    assert set(r) == {'id', 'type'}\n    right(r)",
+            &["unknown-fields"],
+        ),
+        ("rude", "def stop(request): os._exit(3)", &["exit", "stop"]),
+        ("zero", "MORE = dict(version=0)", &["version"]),
+        (
+            "choosy",
+            "MORE = dict(parameters=[dict(name='n', type='integer', default=3, allowed=[1])])",
+            &["parameters"],
+        ),
+        (
+            "units",
+            "MORE = dict(metrics=[dict(name='t', unit='ms', better='lower', source='time')])",
+            &["units"],
+        ),
+        ("built", "ID = 'cpu.sieve'", &["built-in"]),
+        ("short", "def sample(request): say(request, type='samples', **columns([1]))", &["sample"]),
+        ("worker", "def start(request): say(request, type='ready', work=dict(tmie=3))", &["work"]),
+        (
+            "micro",
+            "columns_ = columns\ndef columns(its): return {**columns_(its), 'elapsed_ns': [10**9] * len(its)}",
+            &["times"],
+        ),
+        (
+            "epoch",
+            "columns_ = columns\ndef columns(its): return {**columns_(its), 'start_ns': [time.time_ns()] * len(its)}",
+            &["times"],
+        ),
+        (
+            "fixed",
+            "MORE = dict(fixture=[])\ndef prepare(request): say(request, type='failed', why='x')",
+            &["prepare"],
+        ),
+        (
+            "untidy",
+            "MORE = dict(fixture=[])\ndef clean(request): say(request, type='failed', why='x')",
+            &["clean"],
+        ),
+        (
+            "spout",
+            "MORE = dict(roles=['load'])\ndef stream(request): say(request, type='ready')",
+            &["stream-load"],
+        ),
+        (
+            "tune",
+            "MORE = dict(roles=['preparation'])\ndef clean(request): say(request, type='ready')",
+            &["preparation"],
+        ),
+    ];
+    for (name, change, wanted) in cases {
+        let path = place.plugin(name, &format!("{}\n{change}", unindent(TIMES)));
+        let (ran, document) = place.check(&path);
+        assert_eq!(document["schema"], "plumb.plugin-check/1");
+        assert_eq!(faults(&document), wanted, "{name}: {ran}");
+        assert_eq!(ran.code, Some(if wanted.is_empty() { 0 } else { 4 }), "{name}: {ran}");
+    }
+    place.plumb(&["plugin", "check", "./nowhere"]).ends(2, &["no plug-in at ./nowhere"]);
+    place.assert_tidy();
+}
+
+#[test]
+fn the_check_warns_of_work_outside_of_the_iterations() {
+    let place = Place::new();
+    let change = format!(
+        "{}\ncolumns_ = columns\ndef columns(its):\n    c = columns_(its)\n    c['elapsed_ns'] = [5000000] * len(its)\n    return c",
+        unindent(TIMES)
+    );
+    let (ran, document) = place.check(&place.plugin("flat", &change));
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(warnings(&document).contains(&"twice"), "{ran}");
+}
+
+/// The fenced blocks of the guide with this word after the fence.
+fn blocks(word: &str) -> Vec<&'static str> {
+    let fence = format!("```{word}\n");
+    let starts = GUIDE.match_indices(&fence).map(|(at, _)| at + fence.len());
+    starts.map(|start| GUIDE[start..].split("\n```").next().unwrap()).collect()
+}
+
+#[test]
+fn every_line_of_the_guide_is_what_the_protocol_says() {
+    let requests = blocks("json request");
+    let kinds: std::collections::BTreeSet<String> = requests
+        .iter()
+        .flat_map(|block| block.lines())
+        .map(|line| {
+            let parsed: RequestLine = serde_json::from_str(line).expect(line);
+            assert_eq!(serde_json::from_str::<Value>(line).unwrap()["id"], parsed.id);
+            serde_json::from_str::<Value>(line).unwrap()["type"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let all =
+        ["calibrate", "clean", "describe", "hello", "prepare", "sample", "start", "stop", "stream"];
+    assert!(kinds.iter().map(String::as_str).eq(all), "{kinds:?}");
+    let replies = blocks("json reply");
+    let mut kinds = std::collections::BTreeSet::new();
+    for line in replies.iter().flat_map(|block| block.lines()) {
+        let parsed: ReplyLine = serde_json::from_str(line).expect(line);
+        if let plumb_protocol::Reply::Samples(reply) = parsed.reply {
+            reply.samples.check().expect(line);
+        }
+        let document: Value = serde_json::from_str(line).unwrap();
+        kinds.insert(document["type"].as_str().unwrap().to_owned());
+    }
+    let all = [
+        "calibrated",
+        "description",
+        "done",
+        "failed",
+        "hello",
+        "progress",
+        "ready",
+        "samples",
+        "unsupported",
+    ];
+    assert!(kinds.iter().map(String::as_str).eq(all), "{kinds:?}");
+    for line in blocks("json check") {
+        assert_eq!(serde_json::from_str::<Value>(line).unwrap()["schema"], "plumb.plugin-check/1");
+    }
+}
+
+#[test]
+fn the_smallest_plug_in_of_the_guide_works() {
+    let place = Place::new();
+    let text = blocks("python plug-in")[0];
+    let folder = place.program("sha256", text);
+    let manifest = blocks("toml manifest")[0];
+    fs::write(Path::new(&folder).join("plumb-plugin.toml"), manifest).unwrap();
+    fs::rename(Path::new(&folder).join("program"), Path::new(&folder).join("sha256")).unwrap();
+    let (ran, document) = place.check(&folder);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(faults(&document).is_empty());
+    let file = format!("{folder}/sha256");
+    let (ran, document) = place.document(&[&file, "-p", "size=4KiB,64KiB"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(document["results"][0]["series"], "example.sha256:size=4KiB/bandwidth");
+    assert_eq!(document["results"][1]["unit"], "B/s");
+}
+
+#[test]
+fn the_examples_work() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins");
+    let place = Place::new();
+    for entry in fs::read_dir(&examples).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(path.join("README.md").is_file(), "{}", path.display());
+        let (ran, document) = place.check(path.to_str().unwrap());
+        assert_eq!(ran.code, Some(0), "{ran}");
+        assert!(faults(&document).is_empty(), "{ran}");
+    }
+    let sort = examples.join("python-sort");
+    let point = ["-p", "order=sorted", "-p", "n=100"];
+    let (ran, document) = place.document(&[&[sort.to_str().unwrap()], &point[..]].concat());
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(document["results"][0]["series"], "python.sort:n=100,order=sorted/elements");
+    let gzip = examples.join("shell-gzip");
+    let (ran, document) = place.document(&[gzip.to_str().unwrap(), "-p", "size=64KiB"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(document.to_string().contains("\"overhead\""), "{ran}");
+    place.assert_tidy();
+}
