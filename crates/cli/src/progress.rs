@@ -117,7 +117,7 @@ impl Progress {
         let since = self.drawn_at.map(|at| self.view.elapsed.saturating_sub(at));
         let pause = if self.ui.is_live() { REDRAW } else { NEXT_LINE };
         let early = since.is_some_and(|since| since < pause);
-        if early && !(finished && !self.ui.is_live()) {
+        if early && (self.ui.is_live() || !finished) {
             return;
         }
         self.drawn_at = Some(self.view.elapsed);
