@@ -9,7 +9,7 @@ use plumb_model::{
 use plumb_stats::rng::Rng;
 
 use crate::Clock;
-use crate::history::History;
+use crate::history::{History, PointHistory};
 use crate::launch::{Launcher, Refusal};
 use crate::strategy::{self, Strategy};
 
@@ -35,7 +35,7 @@ pub struct Ended {
     pub interrupted: bool,
     /// Points with at least one good invocation.
     pub measured: usize,
-    /// Points that were given up because the workload failed.
+    /// Points that were given up because the workload failed, or of which every invocation failed.
     pub failed: usize,
     /// Points that can't be measured here.
     pub unsupported: usize,
@@ -46,8 +46,10 @@ pub struct Ended {
 pub enum EngineError {
     /// A listener could not do its work.
     Sink(String),
-    /// The keeper is gone, or a companion ended.
+    /// The keeper is gone.
     Fatal(String),
+    /// What was to run beside failed.
+    Companion(String),
     /// What was to run beside can't run here.
     Unsupported {
         /// Why not.
@@ -60,7 +62,10 @@ pub enum EngineError {
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sink(why) | Self::Fatal(why) | Self::Unsupported { why, .. } => f.write_str(why),
+            Self::Sink(why)
+            | Self::Fatal(why)
+            | Self::Companion(why)
+            | Self::Unsupported { why, .. } => f.write_str(why),
         }
     }
 }
@@ -316,13 +321,16 @@ impl<'r> Runner<'r> {
         let interrupted = self.is_interrupted();
         let ended_unix_ns = self.clock.now().unix_ns;
         self.emit(Event::RunEnded { ended_unix_ns, interrupted })?;
-        let points = &self.history.points;
-        let stopped = |word| points.iter().filter(|p| p.stopped.as_deref() == Some(word)).count();
+        let count = |is: &dyn Fn(&PointHistory) -> bool| {
+            self.history.points.iter().filter(|point| is(point)).count()
+        };
+        let stopped = |point: &PointHistory, word| point.stopped.as_deref() == Some(word);
+        let without = |point: &PointHistory| point.invocations == 0 && point.failures > 0;
         Ok(Ended {
             interrupted,
-            measured: points.iter().filter(|point| point.invocations > 0).count(),
-            failed: stopped("failed"),
-            unsupported: stopped("unsupported"),
+            measured: count(&|point| point.invocations > 0),
+            failed: count(&|point| stopped(point, "failed") || without(point)),
+            unsupported: count(&|point| stopped(point, "unsupported")),
         })
     }
 }
@@ -333,9 +341,8 @@ fn unless_interrupted<T>(answer: Result<Vec<T>, Refusal>) -> Result<Vec<T>, Engi
         Refusal::Unsupported { why, fix } => {
             Err(EngineError::Unsupported { why: format!("--with {why}"), fix })
         }
-        Refusal::Failed(why) | Refusal::Fatal(why) => {
-            Err(EngineError::Fatal(format!("--with {why}")))
-        }
+        Refusal::Failed(why) => Err(EngineError::Companion(format!("--with {why}"))),
+        Refusal::Fatal(why) => Err(EngineError::Fatal(why)),
         Refusal::Interrupted => Ok(Vec::new()),
     })
 }

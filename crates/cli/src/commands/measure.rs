@@ -94,6 +94,7 @@ pub fn measure(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Exit> {
         &interrupt::is_interrupted,
     );
     drop(launcher);
+    plumb_host::stand_in(&[&scratch, &dir]);
     drop(lock);
     listeners.progress.finish();
     report(&store, identity.run, &job, ended, ui)
@@ -183,7 +184,7 @@ fn identity(job: &Job<'_>, dir: &Path) -> Identity {
     Identity {
         run: job.before.as_ref().map_or_else(plumb_host::fresh_id, |record| record.run),
         plumb: env!("CARGO_PKG_VERSION").into(),
-        command: std::env::args().collect(),
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         owner: plumb_host::owner(&root),
         target: Target {
             name: "local".into(),
@@ -207,7 +208,12 @@ fn report(
                 .hint("what was acknowledged is stored: plumb show last")
                 .hint("plumb run --resume goes on once there is room"));
         }
-        Err(EngineError::Fatal(why)) => return Err(CommandError::failed(why)),
+        Err(EngineError::Fatal(why)) => {
+            return Err(CommandError::bug(why)
+                .hint("what was acknowledged is stored: plumb show last")
+                .hint("plumb run --resume goes on from there"));
+        }
+        Err(EngineError::Companion(why)) => return Err(CommandError::failed(why)),
         Err(EngineError::Unsupported { why, fix }) => {
             let error = CommandError::nothing(why);
             return Err(if fix.is_empty() { error } else { error.hint(fix) });

@@ -73,9 +73,13 @@ impl Keeper {
     /// Starts `plumb` as a keeper: `plumb keeper`, with the socket as its stdin. Call it before
     /// anything large is touched: its peak memory is the floor of what its children can report.
     ///
+    /// This process inherits the keeper's descendants, should the keeper be killed.
+    ///
     /// # Errors
     /// When the binary can't be started.
     pub fn start(plumb: &Path) -> Result<Self, KeeperError> {
+        let me = rustix::process::getpid();
+        rustix::process::set_child_subreaper(Some(me)).map_err(io::Error::from)?;
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(io::Error::from)?;

@@ -2,7 +2,8 @@
 //!
 //! It is started before anything large is touched, does every spawn and every `wait4` of workers and
 //! fixtures, is their subreaper, and holds a socket to plumb. When that socket ends (exit, panic,
-//! kill -9) it kills every descendant and removes the temporary folders that plumb told it of.
+//! kill -9) it kills every descendant and removes the temporary folders that plumb told it of. When
+//! the keeper itself is killed, plumb inherits its descendants, and does that.
 
 mod client;
 mod message;
@@ -10,4 +11,4 @@ mod server;
 
 pub use client::{Keeper, KeeperError, Pipes};
 pub use message::Exit;
-pub use server::serve;
+pub use server::{serve, stand_in};

@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -131,25 +132,43 @@ impl Kept {
         u32::try_from(orphans.len()).unwrap_or(u32::MAX)
     }
 
-    /// Kills every descendant and removes the folders; gives up after two seconds.
+    /// Kills every descendant and removes the folders.
     fn end(&mut self) {
-        let deadline = Instant::now() + Duration::from_secs(2);
-        loop {
-            // Where /proc is not mounted, only those that plumb ordered are known.
-            let mut left: BTreeSet<u32> = children_of(std::process::id()).into_iter().collect();
-            left.extend(&self.children);
-            if left.is_empty() || Instant::now() > deadline {
-                break;
-            }
-            left.into_iter().for_each(kill_tree);
-            while let Some(exit) = wait_any() {
-                self.children.remove(&exit.pid);
-            }
-            std::thread::sleep(Duration::from_millis(1));
+        end_children(&mut self.children);
+        remove(self.folders.iter().map(Path::new));
+    }
+}
+
+/// Does for a keeper that was killed what it can no longer do: its descendants have become those of
+/// this process, which has waited for all that it started itself. Nothing is left to do after a
+/// keeper that ended by itself.
+pub fn stand_in(folders: &[&Path]) {
+    end_children(&mut BTreeSet::new());
+    remove(folders.iter().copied());
+}
+
+/// Kills every descendant; gives up after two seconds.
+fn end_children(known: &mut BTreeSet<u32>) {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    loop {
+        // Where /proc is not mounted, only those that plumb ordered are known.
+        let mut left: BTreeSet<u32> = children_of(std::process::id()).into_iter().collect();
+        left.extend(&*known);
+        if left.is_empty() || Instant::now() > deadline {
+            break;
         }
-        for folder in self.folders.iter().rev() {
-            let _ = fs::remove_dir_all(folder);
+        left.into_iter().for_each(kill_tree);
+        while let Some(exit) = wait_any() {
+            known.remove(&exit.pid);
         }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Removes the folders, the last one first.
+fn remove<'f>(folders: impl DoubleEndedIterator<Item = &'f Path>) {
+    for folder in folders.rev() {
+        let _ = fs::remove_dir_all(folder);
     }
 }
 
