@@ -201,8 +201,8 @@ impl Runner<'_> {
         let (iterations, elapsed_ns) = session.calibrate(target_ns)?;
         let known = &mut self.history.points[point];
         known.iterations = Some(iterations);
-        // The last calibrating sample took at least half the target, and k is scaled to it.
-        let sample_ns = if iterations == 1 { elapsed_ns.max(1) } else { target_ns };
+        // A workload may need longer samples than were asked for.
+        let sample_ns = elapsed_ns.max(if iterations == 1 { 1 } else { target_ns });
         known.sample_ns = Some(sample_ns);
         Ok((iterations, sample_ns))
     }
