@@ -1,16 +1,32 @@
 //! SIGINT, SIGTERM and SIGHUP: the first asks the run to stop, the second ends plumb at once (the
 //! keeper still cleans up).
+//!
+//! A signal interrupts the wait that it meets. One that comes just before a wait would have no effect
+//! until that wait is over, a long command's whole time; so the first starts a timer, whose ticks
+//! interrupt every wait until somebody has asked and heard of the signal.
 #![expect(unsafe_code, reason = "signal handlers have no safe form in std")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Time between two ticks, in microseconds.
+const TICK_US: libc::suseconds_t = 20_000;
+
 extern "C" fn note(_signal: libc::c_int) {
     if INTERRUPTED.swap(true, Ordering::Relaxed) {
         // SAFETY: _exit is async-signal-safe and never returns.
         unsafe { libc::_exit(130) };
     }
+    tick_every(TICK_US);
+}
+
+/// Starts the timer; 0 stops it. A system call and no more: signal handlers may do that.
+fn tick_every(tv_usec: libc::suseconds_t) {
+    let time = libc::timeval { tv_sec: 0, tv_usec };
+    let timer = libc::itimerval { it_interval: time, it_value: time };
+    // SAFETY: the pointer is to a live object, and no old value is asked for.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
 }
 
 extern "C" fn go_on(_signal: libc::c_int) {}
@@ -20,6 +36,7 @@ pub fn listen() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         handle(signal, note);
     }
+    handle(libc::SIGALRM, go_on);
 }
 
 /// A file that reaches the limit of its size (`ulimit -f`) is an error of that write, as a full disk
@@ -37,7 +54,11 @@ fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
     }
 }
 
-/// Whether a signal came.
+/// Whether a signal came. Who hears of it stops by itself: cleaning up is not interrupted.
 pub fn is_interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+    let interrupted = INTERRUPTED.load(Ordering::Relaxed);
+    if interrupted {
+        tick_every(0);
+    }
+    interrupted
 }
