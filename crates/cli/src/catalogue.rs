@@ -8,7 +8,7 @@ use plumb_model::{Description, Program};
 
 use crate::error::{CommandError, Result};
 use crate::plugins::rules;
-use crate::{locate, plugins};
+use crate::{locate, plugins, suite};
 
 /// A workload that can be started.
 #[derive(Debug, Clone)]
@@ -39,8 +39,7 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
         return Ok(entry);
     }
     let (plugins, broken) = all_plugins(keeper);
-    let mut known: Vec<String> =
-        plumb_workloads::builtin().iter().map(|workload| workload.describe().id).collect();
+    let mut known = builtin_names();
     for entry in plugins {
         if entry.description.id == name {
             return Ok(entry);
@@ -117,6 +116,12 @@ pub fn reason(refusal: &Refusal) -> String {
         Refusal::Failed(why) | Refusal::Fatal(why) => why.clone(),
         Refusal::Interrupted => "interrupted".into(),
     }
+}
+
+/// The workloads and suites that are built in.
+pub fn builtin_names() -> Vec<String> {
+    let workloads = plumb_workloads::builtin().into_iter().map(|workload| workload.describe().id);
+    workloads.chain(suite::BUILTIN.iter().map(|(name, _)| (*name).to_owned())).collect()
 }
 
 /// The known name with the fewest edits, if it is near enough to be meant.

@@ -121,8 +121,12 @@ impl From<plumb_store::Error> for CommandError {
 
 impl From<PointError> for CommandError {
     fn from(error: PointError) -> Self {
-        let hint = format!("`plumb explain {}` lists the parameters", error.workload);
-        Self::usage(error.to_string()).hint(hint)
+        let usage = Self::usage(error.to_string());
+        let usage = match crate::catalogue::nearest(&error.given, &error.known) {
+            Some(near) => usage.hint(format!("did you mean `{near}`?")),
+            None => usage,
+        };
+        usage.hint(format!("`plumb explain {}` lists the parameters", error.workload))
     }
 }
 

@@ -124,10 +124,11 @@ fn workload_points(
 }
 
 fn split_point(name: &str) -> Result<(&str, Settings)> {
-    if name.contains('/') {
+    let Some((id, rest)) = name.split_once(':') else { return Ok((name, Settings::new())) };
+    // A path: plug-ins have no points of their own.
+    if id.contains('/') {
         return Ok((name, Settings::new()));
     }
-    let Some((id, rest)) = name.split_once(':') else { return Ok((name, Settings::new())) };
     let settings = rest.split(',').map(|text| {
         let (key, value) = pair(text)?;
         Ok((key, Value::Text(value)))

@@ -27,6 +27,10 @@ pub struct PointError {
     pub parameter: String,
     /// What is wrong and what is allowed.
     pub why: String,
+    /// What was given: the parameter's name or its value, whichever is wrong.
+    pub given: String,
+    /// What would have been right, where that can be listed.
+    pub known: Vec<String>,
 }
 
 impl fmt::Display for PointError {
@@ -93,13 +97,14 @@ fn show(parameter: &Parameter, value: &Value) -> String {
 }
 
 fn unknown(description: &Description, name: &str) -> PointError {
-    let known: Vec<_> = description.parameters.iter().map(|p| p.name.as_str()).collect();
+    let known: Vec<_> = description.parameters.iter().map(|p| p.name.clone()).collect();
     let why = if known.is_empty() {
         "the workload has no parameters".to_owned()
     } else {
         format!("unknown; it has {}", known.join(", "))
     };
-    PointError { workload: description.id.clone(), parameter: name.to_owned(), why }
+    let (workload, parameter) = (description.id.clone(), name.to_owned());
+    PointError { workload, given: parameter.clone(), parameter, why, known }
 }
 
 fn accept(
@@ -108,17 +113,21 @@ fn accept(
     value: &Value,
     all_threads: u64,
 ) -> Result<Value, PointError> {
-    let error = |why: String| PointError {
+    let error = |why: String, given: String, known: Vec<String>| PointError {
         workload: description.id.clone(),
         parameter: parameter.name.clone(),
         why,
+        given,
+        known,
     };
-    let value = convert(parameter, value, all_threads).map_err(&error)?;
+    let value = convert(parameter, value, all_threads)
+        .map_err(|why| error(why, value.to_string(), Vec::new()))?;
     if parameter.allowed.is_empty() || parameter.allowed.contains(&value) {
         return Ok(value);
     }
     let allowed: Vec<_> = parameter.allowed.iter().map(|v| show(parameter, v)).collect();
-    Err(error(format!("`{}` is not one of {}", show(parameter, &value), allowed.join(", "))))
+    let given = show(parameter, &value);
+    Err(error(format!("`{given}` is not one of {}", allowed.join(", ")), given, allowed))
 }
 
 fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Value, String> {

@@ -21,10 +21,8 @@ pub fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
         ui.out(text);
         return Ok(Exit::Fine);
     }
-    let known: Vec<String> =
-        plumb_workloads::builtin().iter().map(|workload| workload.describe().id).collect();
     let error = CommandError::usage(format!("no built-in workload or suite is called `{id}`"));
-    Err(match catalogue::nearest(id, &known) {
+    Err(match catalogue::nearest(id, &catalogue::builtin_names()) {
         Some(near) => error.hint(format!("plumb explain {near}")),
         None => {
             error.hint("`plumb list` shows them all; a plug-in explains itself in its own pages")
