@@ -8,6 +8,7 @@
 
 use std::process::ExitCode;
 
+mod soak;
 mod tables;
 mod validate;
 
@@ -17,6 +18,9 @@ usage: cargo xtask CHORE
   validate [--replications N] [--write FILE]
       measure every statistical bar in simulation (N replications a cell, 2000 unless given);
       fails if one is missed
+  soak [--kills N] [--from N] [--write FILE]
+      kill -9 plumb at many moments of a run (100 unless given) and write docs/soak.md; fails if
+      anything that was promised did not hold
   tables
       print the critical values of the change-point statistic anew";
 
@@ -24,6 +28,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.split_first() {
         Some((chore, rest)) if chore == "validate" => validate::run(rest),
+        Some((chore, rest)) if chore == "soak" => soak::run(rest),
         Some((chore, [])) if chore == "tables" => tables::run(),
         _ => Err(USAGE.to_owned()),
     };

@@ -96,7 +96,7 @@ fn header(replications: u64, seconds: u64, missed: usize) -> String {
 }
 
 /// Today's date in UTC, by Hinnant's algorithm from days to civil dates.
-fn today() -> String {
+pub fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let days = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -1,0 +1,198 @@
+//! The commands that measure nothing: what they show, and in which form.
+
+use std::fs;
+
+use crate::common::{TestEnvironment, ran};
+use serde_json::{Value, json};
+
+use crate::{exec, measured, parsed, place};
+
+const COMMANDS: [&str; 10] =
+    ["run", "exec", "list", "explain", "show", "export", "import", "plugin", "store", "store info"];
+
+#[test]
+fn bare_plumb_says_what_to_type_next() {
+    let place = place();
+    place.run("").unwrap().exits(0).shows(&["Usage: plumb", "Next: plumb run"]);
+    let place = measured();
+    place.run("").unwrap().exits(0).shows(&["Usage: plumb", "Next: plumb show", "1 run"]);
+}
+
+#[test]
+fn every_command_has_its_help() {
+    let place = place();
+    for command in COMMANDS {
+        let ran = place.run(&format!("{command} --help")).unwrap().exits(0);
+        ran.shows(&["Usage: plumb", command, "--help"]);
+    }
+    let ran = place.run("--help").unwrap().exits(0).shows(&["Exit codes: 0 fine", "--json"]);
+    assert!(!ran.stdout.contains("ssh-sink"), "hidden commands are hidden");
+    place.run("--version").unwrap().exits(0).shows(&["plumb 0."]);
+}
+
+#[test]
+fn everything_that_is_listed_is_explained() {
+    let place = place();
+    let listed = parsed(&place.run("list --json").unwrap().exits(0));
+    let workloads = listed["workloads"].as_array().unwrap();
+    assert!(workloads.len() >= 15);
+    let text = place.run("list").unwrap().exits(0).shows(&["first-look", "plumb explain"]).stdout;
+    for workload in workloads {
+        let id = workload["id"].as_str().unwrap();
+        assert!(text.contains(id), "{id} in {text}");
+        let manual = place.run(&format!("explain {id}")).unwrap().exits(0).stdout;
+        assert!(manual.len() > 400, "{id}: {manual}");
+        for parameter in workload["parameters"].as_array().unwrap() {
+            let name = parameter["name"].as_str().unwrap();
+            assert!(manual.contains(name), "the manual of {id} is silent about {name}");
+        }
+        let described = parsed(&place.run(&format!("explain {id} --json")).unwrap().exits(0));
+        assert_eq!(&described, workload);
+    }
+    place.run("explain first-look").unwrap().exits(0).shows(&["[[point]]"]);
+    place.run("explain cpu.sieve:limit=5").unwrap().exits(0);
+}
+
+#[test]
+fn a_run_is_shown_in_every_form() {
+    let place = measured();
+    place.run("show").unwrap().exits(0).shows(&["complete", "sleep 0.01", "plumb export"]);
+    place.run("show --in-words").unwrap().exits(0).shows(&["sleep 0.01"]);
+    place.run("show --format markdown").unwrap().exits(0).shows(&["| --"]);
+    let one = place.run("show --format json").unwrap().exits(0);
+    assert_eq!(one.stdout, place.run("show --json").unwrap().exits(0).stdout);
+    assert_eq!(parsed(&one)["schema"], "plumb.run/1");
+    let few = place.run("show").unwrap().stdout.lines().count();
+    assert!(place.run("show --all").unwrap().exits(0).stdout.lines().count() > few);
+    place.run("show --runs").unwrap().exits(0).shows(&["complete", "round=1"]);
+    let id = parsed(&one)["run"]["id"].as_str().unwrap().to_owned();
+    for name in [id.as_str(), &id[..13], "last", "round=1"] {
+        let shown = place.run(&format!("show --json {name}")).unwrap().exits(0);
+        assert_eq!(shown.stdout, one.stdout, "{name}");
+    }
+}
+
+#[test]
+fn exports_say_the_same_in_every_form() {
+    let place = measured();
+    exec(&place, "-n 3 -q", &["true"]).exits(0);
+    let document = parsed(&place.run("export").unwrap().exits(0));
+    assert_eq!(document, parsed(&place.run("show --json").unwrap()));
+    let csv = place.run("export --format csv last last~1").unwrap().exits(0).stdout;
+    let headers = |csv: &str| csv.lines().filter(|line| line.starts_with("run,series")).count();
+    assert_eq!(headers(&csv), 1);
+    let all = document["results"].as_array().unwrap().len();
+    let first = parsed(&place.run("show --json last~1").unwrap());
+    assert_eq!(csv.lines().count(), 1 + all + first["results"].as_array().unwrap().len());
+    let samples = place.run("export --format samples-csv last last~1").unwrap().exits(0).stdout;
+    assert_eq!(headers(&samples), 1);
+    assert_eq!(samples.lines().count(), 1 + [document, first].iter().map(stored).sum::<usize>());
+    place.run("export --format samples-csv last last~1 -o all.csv").unwrap().exits(0);
+    assert_eq!(fs::read_to_string(place.cwd().join("all.csv")).unwrap(), samples);
+    place.run("export -o missing/all.csv").unwrap().exits(6).says(&["can't be written"]);
+}
+
+/// The values that a run has stored: of each metric the samples that count and those that do not.
+fn stored(document: &Value) -> usize {
+    let of = |result: &Value| {
+        let count = |name: &str| result[name].as_u64().unwrap();
+        usize::try_from(count("samples") + count("discarded")).unwrap()
+    };
+    document["results"].as_array().unwrap().iter().map(of).sum()
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = measured();
+    let piped = |script: &str| {
+        let mut shell = place.program("bash");
+        let script = format!("set -o pipefail; {script}");
+        ran(shell.args(["-c", &script]).env("PLUMB", place.binary())).unwrap()
+    };
+    for product in ["export --format samples-csv", "list", "--help", "show", "explain cpu.sieve"] {
+        let ran = piped(&format!("$PLUMB {product} | true")).exits(0);
+        assert_eq!(ran.stderr, "", "{product}");
+    }
+    piped("$PLUMB export --format samples-csv | head -1").exits(0).shows(&["run,series"]);
+    piped("$PLUMB exec --no-lock -n 3 'sleep 0.1' 2>&1 | head -1").exits(0);
+    piped("$PLUMB nonsense 2>&1 | true").exits(2);
+    place.run("show --runs").unwrap().shows(&["exec --no-lock -n 3"]);
+}
+
+#[test]
+fn importing_twice_brings_nothing_new() {
+    let (here, there) = (measured(), measured());
+    let other = there.store().display().to_string();
+    let import =
+        |place: &TestEnvironment, from: &str| place.run(&format!("import {from}")).unwrap();
+    import(&here, &other).exits(0).shows(&["1 new run"]);
+    let again = import(&here, &format!("{other} --json")).exits(0);
+    assert_eq!((&parsed(&again)["runs"], &parsed(&again)["samples"]), (&0.into(), &0.into()));
+    here.run("store info").unwrap().exits(0).shows(&["2 complete", "sound"]);
+    // The other order gives the same runs.
+    import(&there, &here.store().display().to_string()).exits(0);
+    let runs = |place: &TestEnvironment| {
+        let csv = place.run("export --format samples-csv last last~1").unwrap().stdout;
+        let mut lines: Vec<String> = csv.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(runs(&here), runs(&there));
+    import(&here, "no-such.db").exits(6).says(&["no-such.db does not exist"]);
+}
+
+#[test]
+fn the_store_tells_about_itself() {
+    let place = measured();
+    let path = place.store().display().to_string();
+    place.run("store info").unwrap().exits(0).shows(&[&path, "1 complete", "sound"]);
+    let document = parsed(&place.run("store info --json").unwrap().exits(0));
+    assert_eq!(document["schema"], "plumb.store/1");
+    assert_eq!((&document["runs"]["complete"], &document["problems"]), (&json!(1), &json!([])));
+    let empty = crate::place();
+    empty.run("store info").unwrap().exits(2).says(&["there is no store at", "plumb run"]);
+    empty.run("show").unwrap().exits(2).says(&["there is no store at", "plumb run"]);
+}
+
+#[test]
+fn the_default_store_is_below_the_data_folder() {
+    let place = place();
+    let run = |name: &str, value: &str| {
+        let mut plumb = place.plumb("exec true -n 2 -q --no-lock");
+        plumb.env_remove("PLUMB_STORE").env(name, value);
+        ran(&mut plumb).unwrap()
+    };
+    run("A", "").exits(0);
+    assert!(place.root().join("data/plumb/plumb.db").exists());
+    run("XDG_DATA_HOME", "").exits(0);
+    assert!(place.root().join("home/.local/share/plumb/plumb.db").exists());
+    let mut nowhere = place.plumb("show");
+    nowhere.env_remove("PLUMB_STORE").env_remove("HOME").env_remove("XDG_DATA_HOME");
+    ran(&mut nowhere).unwrap().exits(2).says(&["neither XDG_DATA_HOME nor HOME", "--store FILE"]);
+}
+
+#[test]
+fn pipes_and_no_color_get_plain_text_and_terminals_colour() {
+    let place = measured();
+    assert!(!place.run("show").unwrap().stdout.contains('\x1b'));
+    // `script` runs it on a terminal.
+    let on_terminal = |no_color: &str| {
+        let mut script = place.program("script");
+        script.args(["-qec", "$PLUMB show", "/dev/null"]).env("PLUMB", place.binary());
+        ran(script.env("TERM", "xterm").env("NO_COLOR", no_color)).unwrap().exits(0).stdout
+    };
+    assert!(on_terminal("").contains("\x1b["));
+    assert!(!on_terminal("1").contains("\x1b["));
+}
+
+#[test]
+fn quiet_is_quiet_and_json_is_alone_on_stdout() {
+    let place = place();
+    let quiet = exec(&place, "-n 2 -q", &["true"]).exits(0);
+    assert_eq!(quiet.stderr, "");
+    let talking = exec(&place, "-n 2 --json", &["true"]).exits(0);
+    assert!(!talking.stderr.is_empty());
+    parsed(&talking);
+    let dry = place.run("run --dry-run").unwrap().exits(0).shows(&["cpu.sieve", "points, each"]);
+    assert!(dry.stderr.is_empty(), "{}", dry.stderr);
+}

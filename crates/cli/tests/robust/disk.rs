@@ -1,0 +1,74 @@
+//! Full disks, under the store and under the target directory.
+
+use std::fs;
+
+use crate::common::{Ran, TestEnvironment, ran};
+use crate::{in_namespace, last, parsed, place, results};
+
+/// More samples than there will be room for.
+const MUCH: &str = "run cpu.sieve:limit=20000 scheduler.pipe --min-invocations 8 --no-lock -q";
+
+/// plumb with a limit to the size of each file: a full disk for people without root.
+fn limited(place: &TestEnvironment, bytes: u32, arguments: &str) -> Ran {
+    let mut prlimit = place.program("prlimit");
+    prlimit.arg(format!("--fsize={bytes}")).arg(place.binary()).args(arguments.split(' '));
+    ran(&mut prlimit).unwrap()
+}
+
+#[test]
+fn a_store_that_may_not_grow_keeps_what_was_acknowledged() {
+    let place = place();
+    let run = limited(&place, 300_000, MUCH).exits(6);
+    run.says(&["cannot use the store", "is stored: plumb show last", "--resume"]);
+    let document = last(&place);
+    assert_eq!(document["run"]["status"], "interrupted");
+    assert!(results(&document, "rate").iter().all(|r| r["samples"].as_u64().unwrap() > 0));
+    place.run("store info").unwrap().exits(0).shows(&["1 interrupted", "sound"]);
+    assert_eq!(place.leftovers(), [""; 0]);
+    // With room again it goes on.
+    let resumed = place.run("run --resume --no-lock -q --json");
+    assert_eq!(parsed(&resumed.unwrap().exits(0))["run"]["status"], "complete");
+}
+
+#[test]
+fn a_full_filesystem_keeps_what_was_acknowledged() {
+    let place = place();
+    let script = format!(
+        "mount -t tmpfs -o size=500k tmpfs ../store && $PLUMB {MUCH}; echo exit $?
+         $PLUMB show; $PLUMB store info; $PLUMB exec -q --no-lock true; echo then $?
+         mount -o remount,size=50m ../store; $PLUMB exec -q --no-lock -n 2 true && echo room"
+    );
+    let Some(ran) = in_namespace(&place, "--mount", &script) else { return };
+    let ran = ran.says(&["no space for the store", "is stored: plumb show last", "--resume"]);
+    ran.exits(0).shows(&["exit 6", "interrupted", "sieve limit=20000", "sound", "then 6", "room"]);
+    assert_eq!(place.leftovers(), [""; 0]);
+}
+
+#[test]
+fn a_full_target_directory_fails_its_point_alone() {
+    let place = place();
+    let run = "run storage.random:size=16MiB cpu.sieve:limit=20000 --min-invocations 1 --no-lock -q \
+               --dir ../work";
+    limited(&place, 4 << 20, run).exits(4).shows(&["laying out", "of 16 MiB", "File too large"]);
+    assert_eq!(place.leftovers(), [""; 0], "what was written of the file is removed");
+    assert_eq!(results(&last(&place), "rate").len(), 1);
+    let script = format!(
+        "mount -t tmpfs -o size=8m tmpfs ../work && $PLUMB {run}; echo exit $?; ls ../work | wc -l"
+    );
+    let Some(ran) = in_namespace(&place, "--mount", &script) else { return };
+    ran.shows(&[
+        "exit 3 0",
+        "Not supported here",
+        "storage.random:size=16MiB",
+        "sieve limit=20000",
+    ]);
+    assert_eq!(results(&last(&place), "rate").len(), 1);
+}
+
+#[test]
+fn an_export_to_a_full_disk_is_told() {
+    let place = crate::measured();
+    let ran = place.run("export --format samples-csv -o /dev/full").unwrap();
+    ran.exits(6).says(&["/dev/full", "No space left"]);
+    assert!(fs::metadata("/dev/full").is_ok());
+}

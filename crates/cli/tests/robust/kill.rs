@@ -1,0 +1,75 @@
+//! `kill -9`, of each of our processes, at random moments.
+
+use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::common::Ran;
+use crate::common::kill::{CLEAN_WITHIN, Moment, kill_once};
+use crate::common::processes::{children, signal, wait_for};
+use crate::{PATIENCE, WAIT, parsed, place, results};
+
+/// Kills in the ordinary tests; `cargo xtask soak --kills 100` makes many more.
+const KILLS: u64 = 8;
+
+#[test]
+fn kill_9_of_plumb_at_any_moment_loses_nothing_and_leaves_nothing() {
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() * KILLS;
+    let killed = (seed..seed + KILLS).filter_map(|number| {
+        let moment = Moment::of(number);
+        kill_once(&place(), moment).unwrap_or_else(|why| panic!("{moment:?}: {why}"))
+    });
+    let killed: Vec<_> = killed.collect();
+    assert!(killed.len() > 4, "most runs had ended: {killed:?}");
+    assert!(killed.iter().filter(|killed| killed.seen > 0).count() > 3, "{killed:?}");
+    assert!(killed.iter().all(|killed| killed.cleaned_after < CLEAN_WITHIN), "{killed:?}");
+    assert!(killed.iter().all(|killed| killed.processes > 0), "{killed:?}");
+    let whole = killed.iter().filter(|killed| killed.resumed);
+    assert!(whole.clone().all(|killed| killed.stored > killed.seen), "{killed:?}");
+    assert!(whole.count() > 4, "{killed:?}");
+}
+
+#[test]
+fn kill_9_of_the_keeper_ends_the_run_and_leaves_nothing() {
+    let place = place();
+    place.write("wait.sh", WAIT).unwrap();
+    // A command that would survive whoever started it.
+    let command = "sh -c 'setsid sleep 300 & exec sh wait.sh'";
+    let mut plumb = place.marked("exec -n 2 --no-lock");
+    plumb.arg(command).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let plumb = plumb.spawn().unwrap();
+    wait_for(PATIENCE, || place.cwd().join("started").exists().then_some(())).unwrap();
+    let keeper = children(plumb.id(), "keeper");
+    assert_eq!(keeper.len(), 1, "{keeper:?}");
+    signal("KILL", keeper[0]).unwrap();
+    let ran = Ran::from(plumb.wait_with_output().unwrap()).exits(70);
+    ran.says(&["keeper process is gone", "plumb show last", "plumb run --resume"]);
+    let clean = wait_for(CLEAN_WITHIN, || place.leftovers().is_empty().then_some(()));
+    assert!(clean.is_some(), "{:?}", place.leftovers());
+    place.run("show").unwrap().exits(0).shows(&["interrupted"]);
+    place.write("go", "").unwrap();
+    place.run("run --resume --no-lock -q").unwrap().exits(0).shows(&["complete"]);
+}
+
+#[test]
+fn kill_9_of_a_worker_fails_its_invocation_and_the_run_goes_on() {
+    let place = place();
+    let mut plumb = place.marked("exec -n 3 --no-lock -q --json");
+    plumb.args(["sleep 0.4", "true"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let plumb = plumb.spawn().unwrap();
+    let keeper = || children(plumb.id(), "keeper").first().copied();
+    let keeper = wait_for(PATIENCE, keeper).unwrap();
+    // The worker of the command that sleeps.
+    let worker = || {
+        let mut workers = children(keeper, "worker process.command").into_iter();
+        workers.find(|worker| !children(*worker, "sleep").is_empty())
+    };
+    signal("KILL", wait_for(PATIENCE, worker).unwrap()).unwrap();
+    let ran = Ran::from(plumb.wait_with_output().unwrap()).exits(0);
+    let document = parsed(&ran);
+    let samples: Vec<_> = results(&document, "wall").iter().map(|r| &r["samples"]).collect();
+    assert_eq!(samples, [3, 3]);
+    let failed = document["failed"].as_array().unwrap();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert!(failed[0]["why"].as_str().unwrap().contains("ended without answering"), "{failed:?}");
+    assert_eq!(place.leftovers(), [""; 0]);
+}

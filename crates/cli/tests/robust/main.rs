@@ -1,0 +1,86 @@
+//! The real binary where things go wrong: killed, interrupted, on full disks, with broken files and
+//! mistyped names; and what its commands promise. One test binary, so that all runs side by side.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::print_stdout, reason = "what a machine does not allow is said, not passed over")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod commands;
+mod disk;
+mod exec;
+mod interrupt;
+mod kill;
+mod names;
+mod proc;
+mod store;
+mod suites;
+mod two_runs;
+
+use std::time::Duration;
+
+use common::{Ran, TestEnvironment, ran};
+use serde_json::Value;
+
+/// Longer than anything takes that is waited for, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A command that says that it runs, and ends when it is told.
+const WAIT: &str = "touch started; until [ -e go ]; do sleep 0.02; done";
+
+/// A fresh place for the real binary.
+fn place() -> TestEnvironment {
+    TestEnvironment::new(env!("CARGO_BIN_EXE_plumb")).unwrap()
+}
+
+/// `plumb exec` with options and commands.
+fn exec(place: &TestEnvironment, options: &str, commands: &[&str]) -> Ran {
+    ran(place.plumb(&format!("exec --no-lock {options}")).args(commands)).unwrap()
+}
+
+/// A place with one stored run of two commands.
+fn measured() -> TestEnvironment {
+    let place = place();
+    exec(&place, "-n 2 -q --label round=1", &["true", "sleep 0.01"]).exits(0);
+    place
+}
+
+/// The JSON on stdout.
+#[track_caller]
+fn parsed(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}:\n{}", ran.stdout))
+}
+
+/// The document of the last run.
+fn last(place: &TestEnvironment) -> Value {
+    parsed(&place.run("show --json").unwrap().exits(0))
+}
+
+/// The results of a metric in a document, in its order.
+fn results<'d>(document: &'d Value, metric: &str) -> Vec<&'d Value> {
+    let all = document["results"].as_array().unwrap();
+    all.iter().filter(|result| result["metric"] == metric).collect()
+}
+
+/// Whether this process may do anything.
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0)
+}
+
+/// A shell script in namespaces of its own (`--mount`, `--net`), in which it is root. None, with a
+/// line that says so, where the machine allows nobody that.
+fn in_namespace(place: &TestEnvironment, kind: &str, script: &str) -> Option<Ran> {
+    let user = if is_root() { "" } else { "--map-root-user" };
+    let unshare = |script: &str| {
+        let mut command = place.program("unshare");
+        command.args([kind, user].iter().filter(|word| !word.is_empty()));
+        command.args(["sh", "-c", script]).env("PLUMB", place.binary());
+        ran(&mut command).unwrap()
+    };
+    let tried = unshare(if kind == "--mount" { "mount -t tmpfs tmpfs ../home" } else { ":" });
+    if tried.code != Some(0) {
+        println!("unshare {kind} is not allowed here: {}", tried.stderr);
+        return None;
+    }
+    Some(unshare(script))
+}

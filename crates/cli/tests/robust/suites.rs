@@ -1,0 +1,63 @@
+//! Suites that are malformed, huge, or nearly right.
+
+use crate::common::{Ran, TestEnvironment};
+use crate::place;
+
+fn run(place: &TestEnvironment, text: &str) -> Ran {
+    place.write("suite.toml", text).unwrap();
+    place.run("run suite.toml --dry-run").unwrap()
+}
+
+#[test]
+fn a_malformed_suite_is_told_by_line_and_column() {
+    let place = place();
+    let ran = run(&place, "name = \"x\"\n[[point]]\nworkload = cpu.sieve\n").exits(2);
+    ran.says(&["suite suite.toml", "line 3, column 12"]);
+    let ran = run(&place, "name = 'x'\n\n[[point]]\nworkload = 5\n").exits(2);
+    ran.says(&["line 4, column 12", "expected a string"]);
+    run(&place, "name = 'x'\n[[point]]\nset = { a = 1 }\n").exits(2).says(&["workload"]);
+    run(&place, "name = 'x'\n").exits(2).says(&["names no point"]);
+    run(&place, "\u{0}").exits(2).says(&["line 1, column "]);
+    place.run("run missing.toml").unwrap().exits(2).says(&["missing.toml", "No such file"]);
+}
+
+#[test]
+fn a_suite_that_is_no_text_is_told() {
+    let place = place();
+    std::fs::write(place.cwd().join("suite.toml"), [0xff, 0xfe, 0x00]).unwrap();
+    place.run("run suite.toml").unwrap().exits(2).says(&["suite.toml", "UTF-8"]);
+    std::fs::create_dir(place.cwd().join("folder.toml")).unwrap();
+    place.run("run folder.toml").unwrap().exits(2).says(&["folder.toml"]);
+}
+
+#[test]
+fn a_huge_suite_is_refused_before_it_is_read() {
+    let place = place();
+    run(&place, &"# long\n".repeat(200_000)).exits(2).says(&["1400000 bytes", "1048576"]);
+    let values: Vec<String> = (1..=101).map(|n| n.to_string()).collect();
+    let values = values.join(", ");
+    let many = format!(
+        "name = 'x'\n[[point]]\nworkload = 'cpu.sieve'\nset = {{ limit = [{values}], threads = [{values}] }}"
+    );
+    run(&place, &many).exits(2).says(&["more than 10000 points"]);
+}
+
+#[test]
+fn unknown_keys_warn_with_the_nearest_name_and_the_run_goes_on() {
+    let place = place();
+    let suite = "name = 'x'\nbugdet = '2m'\n[[point]]\nworkload = 'cpu.sieve'\nsampel = '1ms'\n";
+    let ran = run(&place, suite).exits(0).shows(&["cpu.sieve", "1 point"]);
+    let ran = ran.says(&["unknown key `bugdet`; did you mean `budget`?"]);
+    ran.says(&["unknown key `point.0.sampel`; did you mean `sample`?"]);
+}
+
+#[test]
+fn names_and_values_of_a_suite_are_checked() {
+    let place = place();
+    let point = |point: &str| run(&place, &format!("name = 'x'\n[[point]]\n{point}\n")).exits(2);
+    point("workload = 'cpu.seive'").says(&["`cpu.seive`", "did you mean `cpu.sieve`"]);
+    point("workload = 'cpu.sieve'\nset = { limt = 3 }").says(&["`limt`", "did you mean `limit`"]);
+    point("workload = 'cpu.sieve'\nset = { growth = 'x' }").says(&["`x`", "push"]);
+    point("workload = 'cpu.sieve'\nset = { limit = -3 }").says(&["limit", "-3"]);
+    point("workload = 'cpu.sieve'\nsample = 'long'").says(&["`long` is no time"]);
+}

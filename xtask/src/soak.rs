@@ -1,0 +1,159 @@
+//! Kills the real binary at many moments of a run, as the ordinary tests do at a few.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::TestEnvironment;
+use common::kill::{CLEAN_WITHIN, Killed, Moment, kill_once};
+
+#[expect(dead_code, reason = "the tests of the command line use the rest")]
+#[path = "../../crates/cli/tests/common/mod.rs"]
+mod common;
+
+/// Where the outcome is written unless somebody names another file.
+const PAGE: &str = "docs/soak.md";
+
+struct Options {
+    kills: usize,
+    from: u64,
+    write: String,
+}
+
+/// What came of all kills.
+#[derive(Default)]
+struct Outcome {
+    killed: Vec<Killed>,
+    /// Runs that had ended before the kill; they are repeated at another moment.
+    late: usize,
+    failures: Vec<String>,
+}
+
+/// Runs the chore with what was typed after its name.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let options = parse(arguments)?;
+    let plumb = build()?;
+    let begun = Instant::now();
+    let outcome = kill_all(&options, &plumb);
+    let page = page(&options, &outcome, begun.elapsed());
+    print!("{page}");
+    std::fs::write(&options.write, &page)
+        .map_err(|error| format!("cannot write {}: {error}", options.write))?;
+    match outcome.failures.len() {
+        0 => Ok(()),
+        failures => Err(format!("{failures} kills left something to wish")),
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Options, String> {
+    let mut options = Options { kills: 100, from: 0, write: PAGE.into() };
+    for pair in arguments.chunks(2) {
+        let number = |value: &String| value.parse().map_err(|_| format!("not a number: {value}"));
+        match pair {
+            [name, value] if name == "--kills" => options.kills = number(value)?,
+            [name, value] if name == "--from" => options.from = number(value)? as u64,
+            [name, value] if name == "--write" => options.write.clone_from(value),
+            _ => return Err(format!("cannot read {}; {}", pair.join(" "), crate::USAGE)),
+        }
+    }
+    Ok(options)
+}
+
+/// The binary as people get it, beside this one.
+fn build() -> Result<String, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo).args(["build", "--release", "--package", "plumb-cli"]).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Err("plumb could not be built".into());
+    }
+    let me = std::env::current_exe().map_err(|error| format!("this binary: {error}"))?;
+    let beside = |name| me.ancestors().nth(2).map(|target: &std::path::Path| target.join(name));
+    let plumb: PathBuf = beside("release/plumb").ok_or("no folder above this binary")?;
+    Ok(plumb.display().to_string())
+}
+
+fn kill_all(options: &Options, plumb: &str) -> Outcome {
+    let mut outcome = Outcome::default();
+    // The moments are repeated in other orders; a run that ends too early again and again is a
+    // failure too.
+    for number in (options.from..).take(2 * options.kills) {
+        if outcome.killed.len() + outcome.failures.len() == options.kills {
+            return outcome;
+        }
+        let moment = Moment::of(number);
+        let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
+        match place.and_then(|place| kill_once(&place, moment)) {
+            Ok(Some(killed)) => outcome.killed.push(killed),
+            Ok(None) => outcome.late += 1,
+            Err(why) => outcome.failures.push(format!("kill {number} ({moment:?}): {why}")),
+        }
+        let (done, failed) = (outcome.killed.len(), outcome.failures.len());
+        eprintln!("{done} of {} kills, {failed} failures", options.kills);
+    }
+    outcome.failures.push(format!("{} runs ended before their kill", outcome.late));
+    outcome
+}
+
+fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
+    let Outcome { killed, late, failures } = outcome;
+    let verdict = match failures.len() {
+        0 => "Every promise held after every kill.".to_owned(),
+        failures => format!("**{failures} kills broke a promise.**"),
+    };
+    let mut page = format!(
+        "# Soak: kill -9 at any moment\n\n\
+         Written by `cargo xtask soak --kills {} --from {}` on {} in {} s on {}; do not edit. {verdict}\n\n",
+        options.kills,
+        options.from,
+        crate::validate::today(),
+        took.as_secs(),
+        machine(),
+    );
+    page.push_str(PROMISES);
+    for (name, value) in rows(killed, *late) {
+        _ = writeln!(page, "| {name} | {value} |");
+    }
+    for failure in failures {
+        _ = writeln!(page, "\n```text\n{failure}\n```");
+    }
+    page
+}
+
+const PROMISES: &str = "\
+A suite of quick points (computation, a file, several processes, a command that leaves a process behind in a session of \
+its own, in every fifth run ssh with its servers) is started with a load beside it. Another process reads the store over \
+and over. plumb gets SIGKILL when samples of so many invocations are visible, from none to all but one, and up to 0.4 s \
+later. Then must hold:\n\n\
+- every sample that was visible before is there, unchanged, and the store is sound;\n\
+- within 2 s no process, mount or temporary file is left;\n\
+- `plumb show` says `interrupted`, `plumb run --resume` completes the run with exit code 0, in two stretches, all samples \
+from before among the results, and results of both stretches have the flag `resumed`.\n\n\
+| | |\n|---|---|\n";
+
+fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
+    let count = |is: &dyn Fn(&Killed) -> bool| killed.iter().filter(|kill| is(kill)).count();
+    let sum = |of: &dyn Fn(&Killed) -> usize| killed.iter().map(of).sum::<usize>().to_string();
+    let slowest = killed.iter().map(|kill| kill.cleaned_after).max().unwrap_or_default();
+    let most = killed.iter().map(|kill| kill.processes).max().unwrap_or(0);
+    vec![
+        ("kills", killed.len().to_string()),
+        ("of them before anything was stored", count(&|kill| !kill.resumed).to_string()),
+        ("of them with samples visible", count(&|kill| kill.seen > 0).to_string()),
+        ("runs that had ended before their kill (not counted)", late.to_string()),
+        ("values visible before the kills, all found again", sum(&|kill| kill.seen)),
+        ("values after all resumes", sum(&|kill| kill.stored)),
+        ("processes alive at a kill, at most", most.to_string()),
+        (
+            "until nothing was left, at most",
+            format!("{} ms of {} ms allowed", slowest.as_millis(), CLEAN_WITHIN.as_millis()),
+        ),
+    ]
+}
+
+/// The kernel and the number of CPUs.
+fn machine() -> String {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("Linux {} with {cpus} CPUs", kernel.trim())
+}
