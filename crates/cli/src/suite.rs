@@ -153,6 +153,10 @@ fn warning(path: &str) -> String {
 fn multiply(file: &File) -> Result<Vec<SuitePoint>, SuiteError> {
     let mut points = Vec::new();
     for entry in &file.points {
+        if let Some(seconds) = entry.seconds.filter(|s| !(s.is_finite() && *s >= 0.0)) {
+            let workload = &entry.workload;
+            return Err(SuiteError(format!("{workload}: seconds = {seconds} is no length of time")));
+        }
         let count =
             entry.set.values().try_fold(1_usize, |n, set| n.checked_mul(set.values().len()));
         if count.is_none_or(|count| points.len() + count > MAX_POINTS) {
@@ -225,6 +229,10 @@ mod tests {
     fn malformed_empty_and_huge_suites_say_what_is_wrong() {
         assert!(parse("name = ").unwrap_err().to_string().contains("line 1"));
         assert!(parse("name = 'x'").unwrap_err().to_string().contains("names no point"));
+        for seconds in ["nan", "inf", "-1.0"] {
+            let text = format!("name='x'\n[[point]]\nworkload='a.b'\nseconds={seconds}");
+            assert!(parse(&text).unwrap_err().to_string().contains("is no length of time"));
+        }
         let many = format!(
             "name='x'\n[[point]]\nworkload='a'\nset={{a={0},b={0},c={0}}}",
             "[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4]"
