@@ -155,7 +155,9 @@ fn multiply(file: &File) -> Result<Vec<SuitePoint>, SuiteError> {
     for entry in &file.points {
         if let Some(seconds) = entry.seconds.filter(|s| !(s.is_finite() && *s >= 0.0)) {
             let workload = &entry.workload;
-            return Err(SuiteError(format!("{workload}: seconds = {seconds} is no length of time")));
+            return Err(SuiteError(format!(
+                "{workload}: seconds = {seconds} is no length of time"
+            )));
         }
         let count =
             entry.set.values().try_fold(1_usize, |n, set| n.checked_mul(set.values().len()));

@@ -58,6 +58,11 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     ("endless", "def sample(request): os.write(1, b'x' * (9 << 20))", "longer than 8388608 bytes"),
     ("wrong-id", "def sample(request): say(dict(id=99), type='done')", "wrong id, 99"),
+    (
+        "narrow",
+        "def hello(request): say(request, type='hello', protocol=1, max_line=100)",
+        "lines of 100 bytes at most",
+    ),
     ("wrong-word", "def sample(request): say(request, type='done')", "wrong message"),
     ("says-so", "def sample(request): say(request, type='failed', why='no luck')", "no luck"),
     (
@@ -337,11 +342,18 @@ fn a_preparation_is_applied_before_and_undone_after_whatever_happens() {
     let good = place.plugin("good", "");
     let bad = place.plugin("bad", "def sample(request): os._exit(1)");
     place.run(&[&good, &bad, "--with", "test.tunes"]).ends(4, &["test.bad"]);
+    let leaves = place.plugin(
+        "leaves",
+        "MORE = dict(roles=['preparation'])\ndef clean(request): say(request, type='failed', why='it is stuck')",
+    );
+    place
+        .run(&[&good, "--with", &leaves])
+        .ends(4, &["could not clean up: test.leaves: it is stuck", "good"]);
     // The first stop is that of the description.
     assert_eq!(place.notes("tunes"), ["stop", "prepare preparation", "clean", "stop"]);
     place
         .plumb(&["plugin", "check", &format!("{}", place.path("tunes").display())])
-        .ends(0, &["undone by `clean`"]);
+        .ends(0, &["applied by `prepare`", "undone"]);
 }
 
 #[test]
@@ -447,7 +459,7 @@ fn the_check_names_the_rule_that_is_broken() {
         (
             "tune",
             "MORE = dict(roles=['preparation'])\ndef clean(request): say(request, type='ready')",
-            &["preparation"],
+            &["undone"],
         ),
     ];
     for (name, change, wanted) in cases {

@@ -29,7 +29,7 @@ pub struct Identity {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ended {
     /// Whether somebody stopped it before it was done.
     pub interrupted: bool,
@@ -39,6 +39,8 @@ pub struct Ended {
     pub failed: usize,
     /// Points that can't be measured here.
     pub unsupported: usize,
+    /// What could not be cleaned up: a fixture, a preparation.
+    pub unclean: Option<String>,
 }
 
 /// Why a run could not go on. What was acknowledged is stored.
@@ -57,6 +59,18 @@ pub enum EngineError {
         /// What would mend it.
         fix: String,
     },
+}
+
+impl EngineError {
+    /// A companion that failed may leave something behind, too.
+    fn with(self, unclean: Option<&str>) -> Self {
+        match (self, unclean) {
+            (Self::Companion(why), Some(unclean)) => {
+                Self::Companion(format!("{why}; could not clean up: {unclean}"))
+            }
+            (error, _) => error,
+        }
+    }
 }
 
 impl fmt::Display for EngineError {
@@ -96,12 +110,17 @@ pub fn run(
     let mut runner = Runner::new(plan, before, clock, sink, interrupted);
     runner.begin(before, identity)?;
     let worked = runner.work(launcher);
-    let finished = launcher.finish();
-    worked?;
-    if let Err(Refusal::Failed(why) | Refusal::Fatal(why)) = finished {
-        runner.log(format!("cleaning up: {why}"))?;
-    }
-    runner.end()
+    let unclean = match launcher.finish() {
+        Err(Refusal::Failed(why) | Refusal::Fatal(why)) => Some(why),
+        Ok(()) | Err(Refusal::Interrupted | Refusal::Unsupported { .. }) => None,
+    };
+    let logged = match &unclean {
+        Some(why) => runner.log(format!("could not clean up: {why}")),
+        None => Ok(()),
+    };
+    worked.map_err(|error| error.with(unclean.as_deref()))?;
+    logged?;
+    Ok(Ended { unclean, ..runner.end()? })
 }
 
 /// Everything that the loop needs to know between invocations.
@@ -331,6 +350,7 @@ impl<'r> Runner<'r> {
             measured: count(&|point| point.invocations > 0),
             failed: count(&|point| stopped(point, "failed") || without(point)),
             unsupported: count(&|point| stopped(point, "unsupported")),
+            unclean: None,
         })
     }
 }

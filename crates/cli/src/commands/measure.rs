@@ -219,6 +219,9 @@ fn report(
             return Err(if fix.is_empty() { error } else { error.hint(fix) });
         }
     };
+    if let Some(why) = &ended.unclean {
+        ui.warn(&format!("could not clean up: {why}"));
+    }
     let record = store.record(run)?;
     let finding = summarise(&record);
     let view = View::new(&finding);
@@ -239,7 +242,7 @@ fn exit(record: &RunRecord, job: &Job<'_>, ended: Ended) -> Exit {
     if not_found && job.explicit {
         exits.push(Exit::Usage);
     }
-    if ended.failed > 0 {
+    if ended.failed > 0 || ended.unclean.is_some() {
         exits.push(Exit::Failed);
     }
     let named_but_unsupported = job.explicit && ended.unsupported > 0;

@@ -64,15 +64,11 @@ impl Running {
     }
 
     /// Undoes a preparation, ends anything else.
-    pub fn end(mut self, keeper: &mut Keeper) -> Result<(), Refusal> {
-        if self.role != Role::Preparation {
-            self.conversation.kill(keeper);
-            return Ok(());
+    pub fn end(self, keeper: &mut Keeper) -> Result<(), Refusal> {
+        if self.role == Role::Preparation {
+            return self.conversation.clean_and_stop(keeper).map(|_| ());
         }
-        let timeout = self.conversation.timeout();
-        match self.conversation.ask(Request::Clean, timeout)? {
-            Reply::Done { .. } => self.conversation.stop(keeper).map(|_| ()),
-            other => Err(unexpected("clean", &other)),
-        }
+        self.conversation.kill(keeper);
+        Ok(())
     }
 }

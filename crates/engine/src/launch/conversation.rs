@@ -33,8 +33,12 @@ pub struct Conversation {
     stdin: Option<LineWriter<OwnedFd>>,
     lines: LineReader<OwnedFd>,
     log: Log,
+    /// Whether it has closed its stdout, or exited.
+    has_ended: bool,
     timeout: Duration,
     last_id: u64,
+    /// The longest line that it accepts, in bytes.
+    max_line: usize,
 }
 
 impl Conversation {
@@ -56,8 +60,10 @@ impl Conversation {
             stdin: Some(stdin),
             lines: LineReader::new(pipes.stdout, MAX_LINE),
             log: Log::drain(pipes.stderr),
+            has_ended: false,
             timeout,
             last_id: 0,
+            max_line: MAX_LINE,
         };
         match conversation.greet() {
             Ok(()) => Ok(conversation),
@@ -72,7 +78,10 @@ impl Conversation {
     fn greet(&mut self) -> Result<(), Refusal> {
         let hello = Request::Hello { protocol: PROTOCOL, max_line: MAX_LINE };
         match self.ask(hello, self.timeout)? {
-            Reply::Hello { protocol: PROTOCOL, .. } => Ok(()),
+            Reply::Hello { protocol: PROTOCOL, max_line } => {
+                self.max_line = max_line;
+                Ok(())
+            }
             Reply::Hello { protocol, .. } => Err(Refusal::Failed(format!(
                 "it speaks protocol {protocol}, plumb speaks {PROTOCOL}"
             ))),
@@ -138,6 +147,12 @@ impl Conversation {
 
     fn write(&mut self, line: &impl Serialize) -> Result<(), Refusal> {
         let mut text = serde_json::to_vec(line).map_err(|error| unwritable(&error))?;
+        if text.len() > self.max_line {
+            let (needed, most) = (text.len(), self.max_line);
+            return Err(Refusal::Failed(format!(
+                "it accepts lines of {most} bytes at most, this request has {needed}"
+            )));
+        }
         text.push(b'\n');
         let stdin = self.stdin.as_mut().ok_or_else(|| Refusal::Failed("it was ended".into()))?;
         match stdin.write_line(&text, self.timeout) {
@@ -163,7 +178,10 @@ impl Conversation {
     pub fn reply(&mut self, id: u64, timeout: Duration, word: &str) -> Result<Reply, Refusal> {
         let line = match self.lines.next_line(Some(timeout)) {
             Ok(line) => line,
-            Err(error) => return Err(no_line(error, timeout, word)),
+            Err(error) => {
+                self.has_ended |= matches!(error, LineError::Closed(_));
+                return Err(no_line(error, timeout, word));
+            }
         };
         let reply: ReplyLine =
             serde_json::from_str(&line).map_err(|error| garbage(word, &line, &error))?;
@@ -186,6 +204,33 @@ impl Conversation {
         }
     }
 
+    /// Says `clean` and `stop`. A signal does not keep it from waiting: what is left undone would stay.
+    ///
+    /// # Errors
+    /// As for [`Conversation::ask`] and [`Conversation::stop`].
+    pub fn clean_and_stop(mut self, keeper: &mut Keeper) -> Result<Stopped, Refusal> {
+        match self.clean() {
+            Ok(()) => self.stop(keeper),
+            Err(refusal) => {
+                let refusal = self.explain(refusal);
+                self.kill(keeper);
+                Err(refusal)
+            }
+        }
+    }
+
+    fn clean(&mut self) -> Result<(), Refusal> {
+        let id = self.send(Request::Clean)?;
+        loop {
+            match self.answer(id, self.timeout, "clean") {
+                Ok(Reply::Done { .. }) => return Ok(()),
+                Ok(other) => return Err(unexpected("clean", &other)),
+                Err(Refusal::Interrupted) => {}
+                Err(refusal) => return Err(refusal),
+            }
+        }
+    }
+
     /// Says `stop`, waits for the exit, and judges both.
     ///
     /// # Errors
@@ -198,13 +243,14 @@ impl Conversation {
         };
         self.stdin = None;
         let exit = self.wait_or_kill(keeper);
+        self.has_ended = true;
         said.map_err(|refusal| self.explain(refusal))?;
         let exit = exit?;
         if exit.status != Some(0) {
             let how = exit.words();
             return Err(self.explain(Refusal::Failed(format!("it ended with {how}"))));
         }
-        let mut log = self.log.text();
+        let mut log = self.log.last_words();
         if exit.orphans > 0 {
             log.push_str(&format!("\nplumb: it left {} processes behind; killed", exit.orphans));
         }
@@ -235,7 +281,7 @@ impl Conversation {
     pub fn explain(&self, refusal: Refusal) -> Refusal {
         match refusal {
             Refusal::Failed(why) => {
-                let log = self.log.text();
+                let log = if self.has_ended { self.log.last_words() } else { self.log.text() };
                 match log.trim().lines().last() {
                     Some(last) if !last.is_empty() => {
                         let last: String = last.chars().take(LOG_LINE).collect();

@@ -40,13 +40,16 @@ pub struct KeeperLauncher {
     settings: LauncherSettings,
     fixtures: BTreeMap<String, (Conversation, Endpoints)>,
     companions: Vec<Running>,
+    /// The far ends of companions.
+    servers: Vec<Conversation>,
 }
 
 impl KeeperLauncher {
     /// A launcher over a running keeper.
     #[must_use]
     pub fn new(keeper: Keeper, settings: LauncherSettings) -> Self {
-        Self { keeper, settings, fixtures: BTreeMap::new(), companions: Vec::new() }
+        let (fixtures, companions, servers) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { keeper, settings, fixtures, companions, servers }
     }
 
     /// The keeper's process.
@@ -73,10 +76,8 @@ impl KeeperLauncher {
     /// What a companion finds: the word of its fixture, and of a server that lives as long as it.
     fn surroundings(&mut self, order: Order<'_>) -> Result<Endpoints, Refusal> {
         let mut at = self.fixture_of(order.planned);
-        if let Some(server) = self.server(order, &mut at)? {
-            let key = format!("server {} of {}", self.fixtures.len(), order.planned.name());
-            self.fixtures.insert(key, (server, Endpoints::new()));
-        }
+        let server = self.server(order, &mut at)?;
+        self.servers.extend(server);
         Ok(at)
     }
 
@@ -208,13 +209,17 @@ impl Launcher for KeeperLauncher {
 
     fn finish(&mut self) -> Result<(), Refusal> {
         let mut failures = Vec::new();
-        for running in std::mem::take(&mut self.companions) {
-            failures.extend(running.end(&mut self.keeper).err());
+        // The last one first, as it found the machine changed by those before it.
+        for running in std::mem::take(&mut self.companions).into_iter().rev() {
+            let name = self.settings.companions[running.index].point.name();
+            failures.extend(running.end(&mut self.keeper).err().map(|why| prefixed(&name, why)));
         }
-        for (_, (mut conversation, _)) in std::mem::take(&mut self.fixtures) {
-            let timeout = conversation.timeout();
-            let cleaned = conversation.ask(Request::Clean, timeout);
-            failures.extend(cleaned.and_then(|_| conversation.stop(&mut self.keeper)).err());
+        for server in std::mem::take(&mut self.servers) {
+            failures.extend(server.stop(&mut self.keeper).err());
+        }
+        for (key, (fixture, _)) in std::mem::take(&mut self.fixtures) {
+            let ended = fixture.clean_and_stop(&mut self.keeper);
+            failures.extend(ended.err().map(|why| prefixed(&key, why)));
         }
         match failures.into_iter().next() {
             Some(failure) => Err(failure),
@@ -239,7 +244,10 @@ fn fixture_key(planned: &PlannedPoint) -> Option<String> {
 
 /// Says which program it was, where the point does not tell.
 fn named(planned: &PlannedPoint, refusal: Refusal) -> Refusal {
-    let name = planned.name();
+    prefixed(&planned.name(), refusal)
+}
+
+fn prefixed(name: &str, refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::Failed(why) => Refusal::Failed(format!("{name}: {why}")),
         Refusal::Unsupported { why, fix } => {

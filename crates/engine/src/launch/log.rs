@@ -4,14 +4,29 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What is kept, in bytes.
 const KEPT: usize = 8 * 1024;
+/// A program that has ended may have children that hold its stderr: they are not waited for longer.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The end of what a program wrote to stderr.
 #[derive(Debug, Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<u8>>>);
+pub struct Log(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    kept: Mutex<Kept>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    ended: bool,
+}
 
 impl Log {
     /// Drains `stderr` until it ends.
@@ -27,16 +42,46 @@ impl Log {
     fn fill(&self, mut stderr: File) {
         let mut chunk = [0_u8; 4096];
         while let Ok(n @ 1..) = stderr.read(&mut chunk) {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.extend_from_slice(&chunk[..n]);
-            let excess = kept.len().saturating_sub(KEPT);
-            kept.drain(..excess);
+            let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.bytes.extend_from_slice(&chunk[..n]);
+            let excess = kept.bytes.len().saturating_sub(KEPT);
+            kept.bytes.drain(..excess);
         }
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
+        self.0.changed.notify_all();
     }
 
     /// What was written last.
     pub fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&kept).into_owned()
+        let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept.bytes).into_owned()
+    }
+
+    /// What a program that has ended wrote last, with what is still in the pipe.
+    pub fn last_words(&self) -> String {
+        let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.0.changed.wait_timeout_while(kept, LAST_WORDS, |kept| !kept.ended);
+        drop(waited);
+        self.text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT, Log};
+    use std::io::Write;
+
+    #[test]
+    fn the_end_is_kept_and_waited_for() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let log = Log::drain(reader.into());
+        let late = std::thread::spawn(move || {
+            writer.write_all(&vec![b'x'; 3 * KEPT]).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            writer.write_all(b"the end").unwrap();
+        });
+        assert!(log.last_words().ends_with("the end"));
+        assert_eq!(log.text().len(), KEPT);
+        late.join().unwrap();
     }
 }

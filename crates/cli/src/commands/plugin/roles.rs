@@ -7,7 +7,7 @@ use plumb_model::Role;
 use plumb_protocol::{Reply, Request};
 
 use super::checklist::{Checklist, State};
-use super::{ended, note, wrong};
+use super::{ended, note};
 use crate::error::Result;
 
 /// Length of one sample of the stream, in nanoseconds; a run asks for one a second.
@@ -100,20 +100,11 @@ pub fn preparation(
     list: &mut Checklist,
 ) -> Result<()> {
     const NAME: &str = "preparation";
-    let mut conversation = match launcher.converse(order) {
-        Ok((conversation, _)) => conversation,
-        Err(refusal) => return note(list, NAME, &refusal),
-    };
-    let timeout = conversation.timeout();
-    let cleaned = conversation.ask(Request::Clean, timeout);
-    match cleaned.map_err(|refusal| conversation.explain(refusal)) {
-        Ok(Reply::Done { .. }) => {
-            list.add(NAME, State::Ok, "applied by `prepare`, undone by `clean`");
-            ended(list, "preparation-exit", conversation.stop(launcher.keeper()))
+    match launcher.converse(order) {
+        Ok((conversation, _)) => {
+            list.add(NAME, State::Ok, "applied by `prepare`");
+            ended(list, "undone", conversation.clean_and_stop(launcher.keeper()))
         }
-        other => {
-            conversation.kill(launcher.keeper());
-            wrong(list, NAME, other)
-        }
+        Err(refusal) => note(list, NAME, &refusal),
     }
 }
