@@ -7,6 +7,8 @@ use plumb_model::{Description, Kind, Metric, MetricSource, Point, Role, Settings
 
 /// The longest name of a workload, parameter or metric.
 const LONGEST_NAME: usize = 64;
+/// The longest unit.
+const LONGEST_UNIT: usize = 32;
 /// The longest time that a plug-in may ask for one message, in seconds: a day.
 const LONGEST_TIMEOUT_S: u64 = 86_400;
 
@@ -169,6 +171,9 @@ fn units(description: &Description) -> Result<String, String> {
 
 fn unit(metric: &Metric) -> Result<(), String> {
     let Metric { name, unit, .. } = metric;
+    if unit.chars().count() > LONGEST_UNIT || unit.chars().any(char::is_control) {
+        return Err(format!("`{name}`: a unit has at most {LONGEST_UNIT} characters that show"));
+    }
     let counted = unit.strip_suffix("/s");
     match metric.source {
         MetricSource::Time if unit != "s" => {
@@ -251,6 +256,7 @@ mod tests {
             (metric(r#""unit":"s","kind":"histogram""#), "metrics"),
             (metric(r#""unit":"ms""#), "units"),
             (metric(r#""unit":"MB/s""#), "units"),
+            (metric(r#""unit":"\u001b[31mops/s""#), "units"),
             (metric(r#""unit":"s","source":"rate""#), "units"),
             (metric(r#""unit":"B/s","source":"time""#), "units"),
             (r#""fixture":["size"]"#.to_owned(), "fixture"),
