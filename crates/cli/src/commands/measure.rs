@@ -73,6 +73,9 @@ pub fn measure(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Exit> {
     job.plan.dir = dir.to_string_lossy().into_owned();
     let store = Store::open(locate::store(job.store)?)?;
     let lock = if job.lock { Some(take_lock(ui)?) } else { None };
+    // While the lock was waited for, somebody else may have completed the run.
+    let before = job.before.as_ref().map(|before| super::run::interrupted(&store, before.run));
+    job.before = before.transpose()?;
     let identity = identity(&job, &dir);
     let settings = LauncherSettings {
         dir: dir.clone(),
@@ -149,11 +152,16 @@ pub fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<(PathBuf, PathB
 }
 
 fn make(keeper: &mut Keeper, folder: &Path, hint: &str) -> Result<()> {
-    keeper.own(folder)?;
-    fs::create_dir(folder).map_err(|error| {
-        CommandError::usage(format!("the folder {} can't be made: {error}", folder.display()))
+    let refused = |why: &dyn std::fmt::Display| {
+        CommandError::usage(format!("the folder {} can't be made: {why}", folder.display()))
             .hint(format!("name one that can be written: {hint}"))
-    })
+    };
+    // The keeper and the workloads are told of folders in JSON.
+    if folder.to_str().is_none() {
+        return Err(refused(&"its path is not UTF-8"));
+    }
+    keeper.own(folder)?;
+    fs::create_dir(folder).map_err(|error| refused(&error))
 }
 
 /// Waits for the lock.

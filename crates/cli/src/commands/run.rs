@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use plumb_model::{Goal, Plan, RecordSource, RunStatus};
+use plumb_model::{Goal, Id, Plan, RecordSource, RunRecord, RunStatus};
 use plumb_report::time;
-use plumb_store::Backend;
+use plumb_store::{Backend, Store, short};
 
 use super::measure::{Bench, Job, Place, measure};
 use crate::cli::RunArgs;
@@ -35,23 +35,29 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let record = {
         let store = super::show::open(store)?;
-        store.record(store.resolve(name)?)?
+        interrupted(&store, store.resolve(name)?)?
     };
-    match record.status {
-        RunStatus::Interrupted => {}
-        RunStatus::Complete => {
-            return Err(CommandError::usage(format!("run {name} is complete"))
-                .hint("plumb show --runs lists the runs; plumb run starts a new one"));
-        }
-        RunStatus::Running => {
-            return Err(CommandError::usage(format!("run {name} is still running")));
-        }
-    }
     // The budget was for the whole run; what is left of it is what it has not spent.
     let plan = Plan { dir: String::new(), ..record.plan.clone() };
     let place = Place::Under(args.dir.as_deref());
     let lock = !args.goal.no_lock;
     measure(bench, Job { plan, before: Some(record), place, store, lock, explicit: false }, ui)
+}
+
+/// The record of a run that can be completed.
+///
+/// # Errors
+/// When it is complete already, or somebody carries it out.
+pub fn interrupted(store: &Store, run: Id) -> Result<RunRecord> {
+    let record = store.record(run)?;
+    let name = short(run);
+    match record.status {
+        RunStatus::Interrupted => Ok(record),
+        RunStatus::Complete => Err(CommandError::usage(format!("run {name} is complete"))
+            .hint("plumb show --runs lists the runs; plumb run starts a new one")),
+        RunStatus::Running => Err(CommandError::usage(format!("run {name} is still running"))
+            .hint("plumb show --runs lists the runs")),
+    }
 }
 
 fn dry_run(named: &plan::Named, args: &RunArgs) -> Result<String> {

@@ -70,6 +70,15 @@ fn a_failing_command_is_4_unless_failures_are_ignored() {
 }
 
 #[test]
+fn a_command_that_kills_what_it_can_reach_only_fails() {
+    let place = place();
+    for hostile in ["sh -c 'kill -9 0'", "sh -c 'kill -9 $PPID'"] {
+        exec(&place, "-n 2 -q", &[hostile]).exits(4).shows(&["ended without answering"]);
+        assert_eq!(place.leftovers(), [""; 0]);
+    }
+}
+
+#[test]
 fn a_budget_that_ends_amid_failures_is_a_failure_still() {
     let place = place();
     let slow = "sh -c 'sleep 0.3; exit 1'";

@@ -1,6 +1,8 @@
 //! What nobody can know: mistyped names, values and folders are exit code 2, with what was meant.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::common::ran;
@@ -60,6 +62,19 @@ fn a_target_directory_that_is_missing_or_closed_is_named() {
     run("file/below").exits(2).says(&["file/below", "Not a directory", "--dir FOLDER"]);
     // In the kernel's filesystems nobody, not even root, makes a folder.
     run("/proc/self/fd").exits(2).says(&["can't be made", "--dir FOLDER"]);
+    assert_eq!(place.leftovers(), [""; 0]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_told_to_others_is_named() {
+    let place = place();
+    let odd = OsStr::from_bytes(b"caf\xe9");
+    fs::create_dir(place.cwd().join(odd)).unwrap();
+    let mut plumb = place.plumb("run cpu.sieve:limit=20000 --no-lock --dir");
+    ran(plumb.arg(odd)).unwrap().exits(2).says(&["not UTF-8", "--dir FOLDER"]);
+    let mut plumb = place.plumb("exec --no-lock");
+    ran(plumb.arg(odd)).unwrap().exits(2).says(&["UTF-8"]);
+    assert_eq!(fs::read_dir(place.cwd().join(odd)).unwrap().count(), 0);
     assert_eq!(place.leftovers(), [""; 0]);
 }
 

@@ -50,6 +50,23 @@ fn whoever_waits_can_be_interrupted() {
 }
 
 #[test]
+fn an_interrupted_run_is_completed_once() {
+    let place = place();
+    place.write("once.sh", "[ -e begun ] || { touch begun; exec sleep 300; }").unwrap();
+    let script = "$PLUMB exec -n 2 -q --no-lock --label b=1 'sh once.sh' & run=$!
+                  until [ -e begun ]; do sleep 0.02; done
+                  kill -INT $run; wait $run; echo exit $?
+                  $PLUMB run --resume b=1 > one 2>&1 & one=$!
+                  $PLUMB run --resume b=1 > two 2>&1 & two=$!
+                  until grep -q waiting one && grep -q waiting two; do sleep 0.02; done
+                  touch go
+                  wait $one; first=$?; wait $two; echo together $((first + $?)); cat one two";
+    let ran = while_the_first_runs(&place, script).exits(0);
+    ran.shows(&["exit 130", "together 2", "in 2 stretches", "is complete"]);
+    place.run("store info").unwrap().exits(0).shows(&["2 complete", "sound"]);
+}
+
+#[test]
 fn without_the_lock_both_run_into_the_same_store() {
     let place = place();
     let script = "$PLUMB exec -n 3 -q --no-lock true && $PLUMB show last && touch go";
