@@ -116,6 +116,9 @@ impl Drop for Session {
 fn command(route: &Route, plumb: &str) -> Command {
     let mut command = Command::new(&route.ssh);
     command.env_remove("SSH_AUTH_SOCK").env_remove("DISPLAY");
+    // bash reads ~/.bashrc in a session's outermost shell, whatever that does and however long it
+    // takes; killed in the middle of it, it might leave locks behind.
+    command.env("SHLVL", "1");
     command.args(["-v", "-T", "-F", "none", "-c", &route.cipher, "-m", &route.mac]);
     command.arg("-p").arg(route.port.to_string());
     command.arg("-i").arg(route.folder.join("user"));
@@ -134,6 +137,7 @@ fn command(route: &Route, plumb: &str) -> Command {
         "ControlMaster=no",
         "ControlPath=none",
         "ConnectTimeout=10",
+        "SendEnv=SHLVL",
         &known_hosts,
         &alias,
     ] {

@@ -212,6 +212,7 @@ fn configuration(folder: &Path, port: u16, user: &User, ciphers: &str, macs: &st
          UsePAM no\n\
          UseDNS no\n\
          PrintMotd no\n\
+         AcceptEnv SHLVL\n\
          Compression no\n\
          AllowTcpForwarding no\n\
          X11Forwarding no\n\
