@@ -142,7 +142,7 @@ fn resumed(place: &TestEnvironment, seen: &Samples) -> Result<(usize, bool), Str
     expect(place, "run --resume --dir ../work --no-lock --quiet", &["complete", "in 2 stretches"])?;
     let complete = Samples::visible(place).ok_or("the completed run can't be read")?;
     lost(&kept, &complete, "after the resume")?;
-    let words = ["\"status\": \"complete\"", "\"unsupported\": []", "\"failed\": []"];
+    let words = ["\"status\": \"complete\"", "\"failed\": []", "\"not_reached\": []"];
     expect(place, "show --json", &words)?;
     if kept.is_continued_in(&complete) {
         expect(place, "show --json", &["\"resumed\""])?;

@@ -34,13 +34,22 @@ fn a_store_that_may_not_grow_keeps_what_was_acknowledged() {
 fn a_full_filesystem_keeps_what_was_acknowledged() {
     let place = place();
     let script = format!(
-        "mount -t tmpfs -o size=500k tmpfs ../store && $PLUMB {MUCH}; echo exit $?
+        "mount -t tmpfs -o size=4000k tmpfs ../store && head -c 3500k /dev/zero > ../store/other
+         $PLUMB {MUCH}; echo exit $?
          $PLUMB show; $PLUMB store info; $PLUMB exec -q --no-lock true; echo then $?
-         mount -o remount,size=50m ../store; $PLUMB exec -q --no-lock -n 2 true && echo room"
+         rm ../store/other; $PLUMB run --resume -q --no-lock && echo room"
     );
     let Some(ran) = in_namespace(&place, "--mount", &script) else { return };
     let ran = ran.says(&["no space for the store", "is stored: plumb show last", "--resume"]);
-    ran.exits(0).shows(&["exit 6", "interrupted", "sieve limit=20000", "sound", "then 6", "room"]);
+    ran.exits(0).shows(&[
+        "exit 6",
+        "interrupted",
+        "sieve limit=20000",
+        "sound",
+        "then 6",
+        "in 2 stretches",
+        "room",
+    ]);
     assert_eq!(place.leftovers(), [""; 0]);
 }
 
