@@ -56,6 +56,7 @@ pub fn resolve(
             named.points.extend(workload_points(keeper, name, &sets, all_threads)?);
         }
     }
+    refuse_unknown(&sets, &named.points)?;
     refuse_namesakes(&named.points)?;
     drop_repeated(&mut named.points);
     Ok(named)
@@ -99,7 +100,8 @@ fn suite_points(
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect();
         let sample_ns = point.sample.as_deref().map(time_ns).transpose()?;
-        for settings in products(&point.set, &sets) {
+        for settings in products(&point.set, &sets)? {
+            few_enough(points.len() + 1)?;
             let planned = planned(&entry, &settings, all_threads)?;
             points.push(PlannedPoint { sample_ns, capped: point.capped.clone(), ..planned });
         }
@@ -120,7 +122,7 @@ fn workload_points(
         return Err(CommandError::usage(format!("`{id}` is no workload"))
             .hint(format!("it may run beside one: plumb run WORKLOAD --with {id}")));
     }
-    products(&settings, sets).iter().map(|s| planned(&entry, s, all_threads)).collect()
+    products(&settings, sets)?.iter().map(|s| planned(&entry, s, all_threads)).collect()
 }
 
 fn split_point(name: &str) -> Result<(&str, Settings)> {
@@ -159,7 +161,8 @@ fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
 }
 
 /// The base settings with every combination of the sets.
-fn products(base: &Settings, sets: &BTreeMap<String, Vec<Value>>) -> Vec<Settings> {
+fn products(base: &Settings, sets: &BTreeMap<String, Vec<Value>>) -> Result<Vec<Settings>> {
+    few_enough(sets.values().fold(1, |n: usize, values| n.saturating_mul(values.len())))?;
     let mut all = vec![base.clone()];
     for (name, values) in sets {
         all = all
@@ -173,7 +176,31 @@ fn products(base: &Settings, sets: &BTreeMap<String, Vec<Value>>) -> Vec<Setting
             })
             .collect();
     }
-    all
+    Ok(all)
+}
+
+fn few_enough(points: usize) -> Result<()> {
+    let most = suite::MAX_POINTS;
+    if points <= most {
+        return Ok(());
+    }
+    Err(CommandError::usage(format!("more than {most} points"))
+        .hint("fewer values, or several runs"))
+}
+
+/// Every `-p` must mean something to some point.
+fn refuse_unknown(sets: &BTreeMap<String, Vec<Value>>, points: &[PlannedPoint]) -> Result<()> {
+    let known: std::collections::BTreeSet<String> = points
+        .iter()
+        .flat_map(|planned| planned.description.parameters.iter().map(|p| p.name.clone()))
+        .collect();
+    let Some(name) = sets.keys().find(|name| !known.contains(*name)) else { return Ok(()) };
+    let error = CommandError::usage(format!("no workload of these has a parameter `{name}`"));
+    let known: Vec<String> = known.into_iter().collect();
+    Err(match catalogue::nearest(name, &known) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`plumb list` shows the parameters of each"),
+    })
 }
 
 /// Two plug-ins of one id would be stored as one series.

@@ -17,6 +17,7 @@ fn mistyped_names_get_the_nearest_one() {
         ("run nothing.like.it", ["`nothing.like.it`", "`plumb list`"]),
         ("run cpu.sieve --with cpu.siev", ["`cpu.siev`", "did you mean `cpu.sieve`"]),
         ("run cpu.sieve -p limt=5", ["`limt`", "did you mean `limit`"]),
+        ("run first-look -p limt=5", ["`limt`", "did you mean `limit`"]),
         ("run cpu.sieve:limt=5", ["`limt`", "did you mean `limit`"]),
         ("run cpu.sieve -p limit=many", ["`many`", "whole number"]),
         ("run cpu.sieve -p growth=pish", ["`pish`", "did you mean `push`"]),
@@ -36,6 +37,16 @@ fn mistyped_names_get_the_nearest_one() {
     }
     assert!(!place.store().exists(), "nothing of it makes a store");
     assert_eq!(place.leftovers(), [""; 0]);
+}
+
+#[test]
+fn more_points_than_anybody_wants_are_refused_at_once() {
+    let place = place();
+    let many = (1..=2000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    for name in ["cpu.sieve", "first-look"] {
+        let run = format!("run {name} --dry-run -p limit={many} -p threads={many}");
+        place.run(&run).unwrap().exits(2).says(&["more than 10000 points"]);
+    }
 }
 
 #[test]
