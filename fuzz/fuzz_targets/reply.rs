@@ -1,13 +1,17 @@
 //! Lines that the engine reads from any program: any bytes are a reply or an error. Samples that pass
-//! the check give a finite value of every metric or none, and can be joined with themselves; a
-//! description gives its default point or a reason.
+//! the check give a finite value of every metric or none, and can be joined with themselves; what the
+//! engine accepts can be summed over a thousand batches; a description gives its default point or a
+//! reason.
 #![no_main]
 
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use plumb_model::{Better, Description, Kind, Metric, MetricSource, Point, Samples, Settings};
-use plumb_protocol::{Reply, ReplyLine};
+use plumb_engine::Shape;
+use plumb_model::{
+    Better, Description, Kind, Metric, MetricSource, Point, SampleIs, Samples, Settings,
+};
+use plumb_protocol::{Reply, ReplyLine, SampleReply};
 
 fuzz_target!(|line: &str| {
     let Ok(parsed) = serde_json::from_str::<ReplyLine>(line) else { return };
@@ -16,11 +20,19 @@ fuzz_target!(|line: &str| {
     let again: ReplyLine = serde_json::from_str(&written).expect("what was written is read");
     assert_eq!(parsed.id, again.id);
     match parsed.reply {
-        Reply::Samples(reply) => samples(&reply.samples),
+        Reply::Samples(reply) => {
+            samples(&reply.samples);
+            accepted(reply);
+        }
         Reply::Description { description } => describe(&description),
         _ => {}
     }
 });
+
+fn metric(name: &str, source: MetricSource) -> Metric {
+    let (unit, summary) = (String::new(), String::new());
+    Metric { name: name.into(), unit, better: Better::Neither, kind: Kind::Value, source, summary }
+}
 
 fn samples(samples: &Samples) {
     if samples.check().is_err() {
@@ -28,15 +40,7 @@ fn samples(samples: &Samples) {
     }
     let reported = samples.values.keys().next().cloned().unwrap_or_default();
     for source in [MetricSource::Time, MetricSource::Rate, MetricSource::Value] {
-        let metric = Metric {
-            name: reported.clone(),
-            unit: String::new(),
-            better: Better::Neither,
-            kind: Kind::Value,
-            source,
-            summary: String::new(),
-        };
-        let Some(values) = samples.metric(&metric, 4096.0) else { continue };
+        let Some(values) = samples.metric(&metric(&reported, source), 4096.0) else { continue };
         assert_eq!(values.len(), samples.len());
         assert!(values.iter().all(|value| value.is_finite()));
     }
@@ -44,6 +48,38 @@ fn samples(samples: &Samples) {
     twice.append(samples.clone()).expect("a batch is like itself");
     assert_eq!(twice.len(), 2 * samples.len());
     twice.check().expect("two good batches are one");
+}
+
+/// As the engine takes a batch of a workload that declared the metric `m`.
+fn accepted(reply: SampleReply) {
+    let description = Description {
+        id: "fuzz.reply".into(),
+        version: 1,
+        summary: String::new(),
+        roles: Vec::new(),
+        parameters: Vec::new(),
+        metrics: vec![metric("m", MetricSource::Value)],
+        requirements: Vec::new(),
+        fixture: None,
+        sample_is: SampleIs::Iteration,
+        concurrent: false,
+        timeout_s: None,
+    };
+    let mut shape = Shape::of(&description);
+    let Ok(reply) = shape.accept(reply) else { return };
+    let samples = &reply.samples;
+    samples.check().expect("what is accepted passes the check");
+    assert!(
+        samples.is_empty()
+            || samples.metric(&description.metrics[0], 1.0).is_some()
+            || samples.histograms.contains_key("m")
+    );
+    let together: u64 = samples.elapsed_ns.iter().sum();
+    let usage = &reply.usage;
+    for amount in [together, usage.wall_ns, usage.user_ns, usage.system_ns, usage.iowait_ns] {
+        assert!(amount.checked_mul(1000).is_some());
+    }
+    shape.accept(reply).expect("a batch is like itself");
 }
 
 fn describe(description: &Description) {

@@ -19,7 +19,7 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// A program has this long to exit after its last word.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// More heartbeats than this before a reply are a flood.
-pub(super) const MOST_HEARTBEATS: u32 = 100_000;
+pub(super) const MOST_HEARTBEATS: u32 = 10_000;
 /// So much of a program's last line of log goes into a failure, in characters.
 const LOG_LINE: usize = 300;
 /// So much of a line that is no reply is shown, in characters, and so much of it before the fault.
