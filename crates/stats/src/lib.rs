@@ -3,6 +3,7 @@
 //! # What is here
 //! - [`precision`]: when to stop measuring, and the interval to print (processes as the unit, or one long series).
 //! - [`pairs`]: is B slower than A? Hodges-Lehmann and the exact signed-rank interval on pairs.
+//! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
 //! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
@@ -29,6 +30,7 @@ pub mod rng;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;
 pub mod tail;
+pub mod verdict;
 pub mod warmup;
 
 pub use interval::{Interval, NoInterval};

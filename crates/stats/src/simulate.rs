@@ -4,6 +4,7 @@
 
 pub mod bars;
 mod fixed;
+pub mod looks;
 pub mod noise;
 pub mod series;
 mod steady;

@@ -1,6 +1,6 @@
 //! The bars: what the method promises, measured, with a verdict.
 
-use super::{fixed, steady, stopping};
+use super::{fixed, looks, steady, stopping};
 use crate::distribution::binomial_cdf;
 
 /// A bar fails when a method that just clears it would do so badly once in 10,000 times.
@@ -92,6 +92,7 @@ impl Row {
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     stopping::run(replications, report);
     fixed::run(replications, report);
+    looks::run(replications, report);
     steady::run(replications, report);
 }
 

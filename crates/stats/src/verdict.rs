@@ -1,0 +1,284 @@
+//! What an interval of a ratio says about two versions, and when to look at it: METHOD sections 1.6 and 1.13.
+//!
+//! The interval decides alone. Wholly inside the margin it says *equivalent*, wholly on one side of 0 *faster* or
+//! *slower*, otherwise *inconclusive*: "no difference found" is never the same as "no difference". Equivalence from a
+//! 95 % interval is two one-sided tests at 2.5 % (Schuirmann 1987).
+//!
+//! Whoever looks at an interval until it says something must expect to be misled more often than whoever looks once.
+//! So a [`Schedule`] fixes the looks beforehand, and at each one the interval has a level so high that all looks
+//! together mislead one time in 20 (Pocock 1977, with the exact signed-rank law in place of the normal one). The levels
+//! were found by simulation and are simulated anew by a test.
+
+use crate::pairs::signed_rank_interval;
+use crate::{Interval, NoInterval};
+
+/// More pairs than this are never advised.
+const MOST_ADVISED: f64 = 1e6;
+/// Sampling is hopeless when it needs more pairs than this many times those that it may take.
+const HOPELESS: usize = 2;
+
+/// What a comparison says about B against A, in terms of cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// B costs less than A.
+    Faster,
+    /// B costs more than A.
+    Slower,
+    /// The difference is inside the margin.
+    Equivalent,
+    /// The interval allows more than one of the others.
+    Inconclusive,
+}
+
+/// A verdict with what belongs beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Faster or slower, and the whole interval is beyond the margin: the difference matters for certain.
+    pub beyond_margin: bool,
+    /// Equivalent, though the interval excludes equality: detectable but negligible.
+    pub negligible: bool,
+    /// All pairs have the same ratio, so that nothing was estimated.
+    pub exact: bool,
+    /// Where inconclusive: the pairs that would settle it if the estimate stayed; `None` beyond a million.
+    pub pairs_needed: Option<usize>,
+}
+
+impl Judgement {
+    fn of(verdict: Verdict) -> Self {
+        let (beyond_margin, negligible, exact) = (false, false, false);
+        Self { verdict, beyond_margin, negligible, exact, pairs_needed: None }
+    }
+
+    /// Whether more pairs could still change the verdict from inconclusive.
+    pub fn settled(&self) -> bool {
+        self.verdict != Verdict::Inconclusive
+    }
+}
+
+/// Judges by the interval of the log ratio of costs (above 0: B costs more), which `pairs` pairs gave.
+///
+/// `margin` is the smallest relative change that matters, .01 for 1 %.
+pub fn judge(log_ratio: &Interval, pairs: usize, margin: f64) -> Judgement {
+    let Interval { estimate, low, high } = *log_ratio;
+    let margin = margin.ln_1p();
+    if -margin < low && high < margin {
+        let negligible = low > 0.0 || high < 0.0;
+        return Judgement { negligible, ..Judgement::of(Verdict::Equivalent) };
+    }
+    if low > 0.0 {
+        return Judgement { beyond_margin: low > margin, ..Judgement::of(Verdict::Slower) };
+    }
+    if high < 0.0 {
+        return Judgement { beyond_margin: high < -margin, ..Judgement::of(Verdict::Faster) };
+    }
+    let pairs_needed = pairs_needed(estimate.abs(), 0.5 * (high - low), margin, pairs);
+    Judgement { pairs_needed, ..Judgement::of(Verdict::Inconclusive) }
+}
+
+/// Judges the log ratios of pairs by their signed-rank interval at `level` ([`Schedule::level`], or .95 for a number of
+/// pairs that was fixed beforehand). Where all are equal the comparison is exact.
+///
+/// # Errors
+/// Those of [`signed_rank_interval`] without [`NoInterval::AllEqual`]; of them [`NoInterval::OutOfRange`], at the first
+/// looks of a high confidence, means that it is too early to say.
+pub fn judge_pairs(log_ratios: &[f64], level: f64, margin: f64) -> Result<Judgement, NoInterval> {
+    let pairs = log_ratios.len();
+    match signed_rank_interval(log_ratios, level) {
+        Ok(interval) => Ok(judge(&interval, pairs, margin)),
+        Err(NoInterval::AllEqual) => {
+            let value = log_ratios[0];
+            let all_equal = Interval { estimate: value, low: value, high: value };
+            Ok(Judgement { exact: true, ..judge(&all_equal, pairs, margin) })
+        }
+        Err(reason) => Err(reason),
+    }
+}
+
+/// Pairs that would settle it, for a difference or for equivalence, whichever is nearer; an interval shrinks with the
+/// square root of the pairs.
+fn pairs_needed(centre: f64, half: f64, margin: f64, pairs: usize) -> Option<usize> {
+    let difference = half / centre;
+    let equivalence = if centre < margin { half / (margin - centre) } else { f64::INFINITY };
+    let needed = (pairs as f64 * difference.min(equivalence).powi(2)).ceil();
+    (needed < MOST_ADVISED).then_some(needed as usize)
+}
+
+/// How sure the verdicts of a comparison shall be, over all its looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Confidence {
+    /// At most one wrong verdict in 20 about equal programs.
+    #[default]
+    NinetyFive,
+    /// At most one in 100.
+    NinetyNine,
+}
+
+/// The numbers of pairs at which a verdict may be sought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// So many pairs, and one look at their end.
+    Fixed(usize),
+    /// 8, 12, 18, 27, 40.
+    Forty,
+    /// Also 60, 90.
+    Ninety,
+    /// Also 135, 200.
+    TwoHundred,
+}
+
+/// The looks of the longest schedule; the others are its beginnings.
+const LOOKS: [usize; 9] = [8, 12, 18, 27, 40, 60, 90, 135, 200];
+
+impl Schedule {
+    /// The shortest sequential schedule that has a look at `most` pairs or later, the longest where none has.
+    ///
+    /// Ending one before its last look, as a budget may, misleads no more often.
+    pub fn up_to(most: usize) -> Self {
+        match most {
+            0..=40 => Self::Forty,
+            41..=90 => Self::Ninety,
+            _ => Self::TwoHundred,
+        }
+    }
+
+    /// The numbers of pairs at which to look, rising.
+    pub fn looks(self) -> Vec<usize> {
+        match self {
+            Self::Fixed(pairs) => vec![pairs],
+            _ => LOOKS.into_iter().filter(|&look| look <= self.most_pairs()).collect(),
+        }
+    }
+
+    /// The pairs at the last look.
+    pub fn most_pairs(self) -> usize {
+        match self {
+            Self::Fixed(pairs) => pairs,
+            Self::Forty => 40,
+            Self::Ninety => 90,
+            Self::TwoHundred => 200,
+        }
+    }
+
+    /// The level of the interval at every look, such as .985.
+    pub fn level(self, confidence: Confidence) -> f64 {
+        let alpha = match (confidence, self) {
+            (Confidence::NinetyFive, Self::Fixed(_)) => 0.05,
+            (Confidence::NinetyFive, Self::Forty) => 0.015,
+            (Confidence::NinetyFive, Self::Ninety) => 0.012,
+            (Confidence::NinetyFive, Self::TwoHundred) => 0.008_75,
+            (Confidence::NinetyNine, Self::Fixed(_)) => 0.01,
+            (Confidence::NinetyNine, Self::Forty) => 0.003_25,
+            (Confidence::NinetyNine, Self::Ninety) => 0.002_25,
+            (Confidence::NinetyNine, Self::TwoHundred) => 0.001_75,
+        };
+        1.0 - alpha
+    }
+
+    /// The next look after `pairs` pairs.
+    pub fn next_look(self, pairs: usize) -> Option<usize> {
+        self.looks().into_iter().find(|&look| look > pairs)
+    }
+
+    /// Whether a verdict is so far away that sampling should stop as inconclusive: it needs over twice the pairs of the
+    /// last look. Stopping so cannot mislead, as no verdict comes of it.
+    pub fn hopeless(self, judgement: &Judgement) -> bool {
+        let within_reach = HOPELESS * self.most_pairs();
+        !judgement.settled() && judgement.pairs_needed.is_none_or(|needed| needed > within_reach)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Confidence, Judgement, Schedule, Verdict, judge_pairs};
+    use crate::NoInterval;
+    use crate::pairs::walsh_rank;
+
+    fn verdict(logs: &[f64]) -> Result<Verdict, NoInterval> {
+        judge_pairs(logs, 0.95, 0.01).map(|judged| judged.verdict)
+    }
+
+    /// Ten log ratios around `centre`.
+    fn around(centre: f64, spread: f64) -> Vec<f64> {
+        (0..10).map(|i| centre + spread * (f64::from(i) - 4.5) / 4.5).collect()
+    }
+
+    #[test]
+    fn the_four_words_follow_from_the_interval() {
+        assert_eq!(verdict(&around(0.05, 0.01)), Ok(Verdict::Slower));
+        assert_eq!(verdict(&around(-0.05, 0.01)), Ok(Verdict::Faster));
+        assert_eq!(verdict(&around(0.0, 0.005)), Ok(Verdict::Equivalent));
+        assert_eq!(verdict(&around(0.0, 0.1)), Ok(Verdict::Inconclusive));
+    }
+
+    #[test]
+    fn what_is_certain_or_negligible_is_told() {
+        let told = |centre, spread| {
+            let judged = judge_pairs(&around(centre, spread), 0.95, 0.01).unwrap();
+            (judged.verdict, judged.beyond_margin, judged.negligible)
+        };
+        assert_eq!(told(0.05, 0.01), (Verdict::Slower, true, false));
+        assert_eq!(told(0.015, 0.015), (Verdict::Slower, false, false));
+        assert_eq!(told(-0.05, 0.01), (Verdict::Faster, true, false));
+        assert_eq!(told(0.005, 0.004), (Verdict::Equivalent, false, true));
+    }
+
+    #[test]
+    fn pairs_needed_scale_with_the_square() {
+        let needed =
+            |centre, spread| judge_pairs(&around(centre, spread), 0.95, 0.01).unwrap().pairs_needed;
+        // The interval is +-.0556: 10 * (.0556/.02)^2 pairs would show the difference.
+        assert_eq!(needed(0.02, 0.1), Some(78));
+        // Equivalence is nearer: 10 * (.0556/.00995)^2.
+        assert_eq!(needed(0.0, 0.1), Some(312));
+        assert_eq!(needed(0.0, 10.0), None);
+        assert_eq!(needed(0.05, 0.01), None);
+    }
+
+    #[test]
+    fn seven_pairs_give_no_verdict() {
+        let need = NoInterval::TooFewProcesses { have: 7, need: 8 };
+        assert_eq!(verdict(&[0.1; 7]), Err(need));
+        assert_eq!(verdict(&[f64::NAN; 9]), Err(NoInterval::NotFinite));
+    }
+
+    #[test]
+    fn equal_pairs_are_exact() {
+        let exact = |value| judge_pairs(&[value; 9], 0.95, 0.01).unwrap();
+        assert_eq!((exact(0.0).verdict, exact(0.0).exact), (Verdict::Equivalent, true));
+        assert_eq!((exact(0.5).verdict, exact(0.5).beyond_margin), (Verdict::Slower, true));
+    }
+
+    #[test]
+    fn schedules_end_where_they_say() {
+        assert_eq!(Schedule::Forty.looks(), [8, 12, 18, 27, 40]);
+        assert_eq!(Schedule::up_to(60).looks(), [8, 12, 18, 27, 40, 60, 90]);
+        assert_eq!(Schedule::up_to(1000).most_pairs(), 200);
+        assert_eq!(Schedule::Forty.next_look(0), Some(8));
+        assert_eq!(Schedule::Forty.next_look(39), Some(40));
+        assert_eq!(Schedule::Forty.next_look(40), None);
+        assert_eq!(Schedule::Fixed(20).next_look(3), Some(20));
+    }
+
+    #[test]
+    fn every_look_has_ranks() {
+        for confidence in [Confidence::NinetyFive, Confidence::NinetyNine] {
+            for schedule in [Schedule::Forty, Schedule::Ninety, Schedule::TwoHundred] {
+                let alpha = 1.0 - schedule.level(confidence);
+                let last = walsh_rank(schedule.most_pairs(), alpha);
+                assert!(last > 0, "{schedule:?} {confidence:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn out_of_reach_is_hopeless() {
+        let needing =
+            |pairs_needed| Judgement { pairs_needed, ..Judgement::of(Verdict::Inconclusive) };
+        assert!(!Schedule::Forty.hopeless(&needing(Some(80))));
+        assert!(Schedule::Forty.hopeless(&needing(Some(81))));
+        assert!(Schedule::Forty.hopeless(&needing(None)));
+        assert!(!Schedule::Forty.hopeless(&Judgement::of(Verdict::Slower)));
+    }
+}
