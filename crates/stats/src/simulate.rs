@@ -3,6 +3,7 @@
 //! Compiled for tests and behind the feature `simulate`; `cargo xtask validate` runs every bar at full length.
 
 pub mod bars;
+pub mod environment;
 mod fixed;
 pub mod looks;
 pub mod noise;
@@ -10,3 +11,4 @@ pub mod series;
 mod steady;
 mod stopping;
 pub mod tables;
+mod verdicts;

@@ -181,11 +181,15 @@ impl Schedule {
         self.looks().into_iter().find(|&look| look > pairs)
     }
 
-    /// Whether a verdict is so far away that sampling should stop as inconclusive: it needs over twice the pairs of the
-    /// last look. Stopping so cannot mislead, as no verdict comes of it.
-    pub fn hopeless(self, judgement: &Judgement) -> bool {
-        let within_reach = HOPELESS * self.most_pairs();
-        !judgement.settled() && judgement.pairs_needed.is_none_or(|needed| needed > within_reach)
+    /// Whether a verdict is so far away after `pairs` pairs that sampling should stop as inconclusive: it needs over
+    /// twice the pairs of the last look. Stopping so cannot mislead, as no verdict comes of it.
+    ///
+    /// Never before half of the last look: the first looks estimate the pairs needed so badly that half of the
+    /// findable slow-downs of 1 % would be given up (simulated).
+    pub fn hopeless(self, judgement: &Judgement, pairs: usize) -> bool {
+        let last = self.most_pairs();
+        let far = judgement.pairs_needed.is_none_or(|needed| needed > HOPELESS * last);
+        !judgement.settled() && 2 * pairs >= last && far
     }
 }
 
@@ -276,9 +280,11 @@ mod tests {
     fn out_of_reach_is_hopeless() {
         let needing =
             |pairs_needed| Judgement { pairs_needed, ..Judgement::of(Verdict::Inconclusive) };
-        assert!(!Schedule::Forty.hopeless(&needing(Some(80))));
-        assert!(Schedule::Forty.hopeless(&needing(Some(81))));
-        assert!(Schedule::Forty.hopeless(&needing(None)));
-        assert!(!Schedule::Forty.hopeless(&Judgement::of(Verdict::Slower)));
+        let hopeless = |judgement, pairs| Schedule::Forty.hopeless(&judgement, pairs);
+        assert!(!hopeless(needing(Some(80)), 27));
+        assert!(hopeless(needing(Some(81)), 27));
+        assert!(hopeless(needing(None), 27));
+        assert!(!hopeless(needing(None), 18));
+        assert!(!hopeless(Judgement::of(Verdict::Slower), 27));
     }
 }

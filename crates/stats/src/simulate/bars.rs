@@ -1,6 +1,7 @@
 //! The bars: what the method promises, measured, with a verdict.
 
-use super::{fixed, looks, steady, stopping};
+use super::{fixed, looks, steady, stopping, verdicts};
+use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;
 
 /// A bar fails when a method that just clears it would do so badly once in 10,000 times.
@@ -39,6 +40,12 @@ pub enum Measured {
 }
 
 impl Measured {
+    /// The mean of values that were drawn independently, of two or more.
+    pub fn mean(values: &[f64]) -> Self {
+        let error = (variance_of(values) / values.len() as f64).sqrt();
+        Self::Mean { mean: mean_of(values), error }
+    }
+
     /// The number to show.
     pub fn value(&self) -> f64 {
         match *self {
@@ -93,6 +100,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     stopping::run(replications, report);
     fixed::run(replications, report);
     looks::run(replications, report);
+    verdicts::run(replications, report);
     steady::run(replications, report);
 }
 

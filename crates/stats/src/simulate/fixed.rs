@@ -16,7 +16,8 @@ const PAIRS_CHEAPER: u64 = 10;
 /// Draws the log ratio of a pair, symmetric about 0 as the coin makes it.
 type PairNoise = fn(&mut Rng) -> f64;
 
-const PAIRS: [(&str, PairNoise); 5] = [
+/// Shapes that the noise of pairs may have.
+pub(super) const PAIRS: [(&str, PairNoise); 5] = [
     ("normal", Rng::normal),
     ("t of 3 degrees of freedom", |rng| {
         let squares: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();

@@ -1,0 +1,112 @@
+//! What disturbs a whole machine while processes come and go on it, the same for every process that meets it.
+
+use crate::describe::median_of;
+use crate::rng::Rng;
+
+/// Standard deviation of a sample in log time.
+const SAMPLE_SD: f64 = 0.03;
+/// How far the machine drifts in all, and over how many samples.
+const DRIFT: (f64, f64) = (0.03, 640.0);
+/// Standard deviation and memory in samples of what changes slowly, such as temperature and neighbours.
+const SLOW: (f64, f64) = (0.02, 50.0);
+/// Size in log time, share of time and mean length in samples of bursts of interference.
+const BURST: (f64, f64, f64) = (0.131, 0.05, 20.0);
+/// Standard deviation of the levels of processes.
+const PROCESS_SD: f64 = 0.01;
+
+/// A kind of machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Environment {
+    /// What reports call it.
+    pub name: &'static str,
+    /// It gets slower by 3 % over 40 pairs.
+    pub drifts: bool,
+    /// Slow changes of 2 %, remembered for 50 samples.
+    pub wanders: bool,
+    /// 5 % of the time it is 14 % slower.
+    pub bursts: bool,
+    /// Processes differ by 1 %.
+    pub processes: bool,
+    /// The share of slow-downs of 2 % that is to be found.
+    pub finds: f64,
+}
+
+const CALM: Environment = Environment {
+    name: "independent samples",
+    drifts: false,
+    wanders: false,
+    bursts: false,
+    processes: false,
+    finds: 0.99,
+};
+
+/// Every kind of machine, the last with everything at once.
+pub const ENVIRONMENTS: [Environment; 6] = [
+    CALM,
+    Environment { name: "drift", drifts: true, ..CALM },
+    Environment { name: "slow changes", wanders: true, ..CALM },
+    Environment { name: "bursts", bursts: true, ..CALM },
+    Environment { name: "processes differ", processes: true, ..CALM },
+    Environment {
+        name: "all at once",
+        drifts: true,
+        wanders: true,
+        bursts: true,
+        processes: true,
+        finds: 0.9,
+    },
+];
+
+impl Environment {
+    /// A machine of this kind.
+    pub fn machine(self, seed: u64) -> Machine {
+        let mut rng = Rng::new(seed);
+        let (wander, burst) = (rng.normal(), rng.uniform() < BURST.1);
+        Machine { environment: self, rng, samples: 0.0, wander, burst }
+    }
+}
+
+/// A machine at work.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    environment: Environment,
+    rng: Rng,
+    samples: f64,
+    wander: f64,
+    burst: bool,
+}
+
+impl Machine {
+    /// The median log time of a fresh process with so many samples.
+    pub fn process(&mut self, samples: usize) -> f64 {
+        let level = if self.environment.processes { PROCESS_SD * self.rng.normal() } else { 0.0 };
+        let logs: Vec<f64> = (0..samples).map(|_| level + self.sample()).collect();
+        median_of(&logs)
+    }
+
+    fn sample(&mut self) -> f64 {
+        self.samples += 1.0;
+        let drift = if self.environment.drifts { DRIFT.0 * self.samples / DRIFT.1 } else { 0.0 };
+        drift + self.slow() + self.interference() + SAMPLE_SD * self.rng.normal()
+    }
+
+    fn slow(&mut self) -> f64 {
+        if !self.environment.wanders {
+            return 0.0;
+        }
+        let (sd, memory) = SLOW;
+        let keep = (-1.0 / memory).exp();
+        self.wander = keep * self.wander + (1.0 - keep * keep).sqrt() * self.rng.normal();
+        sd * self.wander
+    }
+
+    fn interference(&mut self) -> f64 {
+        if !self.environment.bursts {
+            return 0.0;
+        }
+        let (size, share, length) = BURST;
+        let leave = if self.burst { 1.0 / length } else { share / (1.0 - share) / length };
+        self.burst ^= self.rng.uniform() < leave;
+        if self.burst { size } else { 0.0 }
+    }
+}
