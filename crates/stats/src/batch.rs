@@ -39,12 +39,14 @@ pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
     (wanted.min(most) as u64).max(1)
 }
 
-/// The number of calls for both sides of a comparison, each given by its (elapsed_ns, iterations): the larger of the
-/// two needs, no more than fit into [`LONGEST_NS`] on the slower side.
-pub fn shared_iterations(one: (u64, u64), other: (u64, u64), target_ns: u64) -> u64 {
-    let need = |(elapsed, iterations)| iterations_for(elapsed, iterations, target_ns);
-    let most = |(elapsed, iterations)| iterations_for(elapsed, iterations, LONGEST_NS);
-    need(one).max(need(other)).min(most(one)).min(most(other))
+/// The number of calls for all sides of a comparison, each given by its (elapsed_ns, iterations): the largest of the
+/// needs, no more than fit into [`LONGEST_NS`] on the slowest side. 1 where there is no side.
+pub fn shared_iterations(sides: &[(u64, u64)], target_ns: u64) -> u64 {
+    let need = |&(elapsed, iterations): &(u64, u64)| iterations_for(elapsed, iterations, target_ns);
+    let most =
+        |&(elapsed, iterations): &(u64, u64)| iterations_for(elapsed, iterations, LONGEST_NS);
+    let largest = sides.iter().map(need).max().unwrap_or(1);
+    largest.min(sides.iter().map(most).min().unwrap_or(1))
 }
 
 /// `iterations` varied by up to 10 % either way, at least 1. Use the same draw for both sides of a pair.
@@ -84,8 +86,8 @@ mod tests {
 
     #[test]
     fn a_pair_shares_the_larger_need_within_the_cap() {
-        assert_eq!(shared_iterations((1000, 10), (2000, 10), 20_000), 200);
-        assert_eq!(shared_iterations((10, 1), (30_000_000, 1), 20_000), 1);
+        assert_eq!(shared_iterations(&[(1000, 10), (2000, 10)], 20_000), 200);
+        assert_eq!(shared_iterations(&[(10, 1), (30_000_000, 1)], 20_000), 1);
     }
 
     #[test]

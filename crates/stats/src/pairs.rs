@@ -14,6 +14,27 @@ pub const FEWEST_PAIRS: usize = 8;
 /// Up to this many pairs the law is exact, above it normal with continuity correction.
 const EXACT_UP_TO: usize = 200;
 
+/// The log ratios of cost of the units in which both sides are complete, in order: ln(later / first), or the mean of two
+/// such where a unit holds each side twice (ABBA, `a_unit` = 2).
+///
+/// Each side lists (unit, cost), units rising; incomplete units are dropped (METHOD section 1.13). A cost that is not
+/// positive gives a value that is not finite, which every interval refuses.
+pub fn log_ratios(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> Vec<f64> {
+    let of = |side: &[(u32, f64)], unit: u32| -> Vec<f64> {
+        let start = side.partition_point(|&(other, _)| other < unit);
+        side[start..].iter().take_while(|&&(other, _)| other == unit).map(|&(_, c)| c).collect()
+    };
+    let mut units: Vec<u32> = first.iter().map(|&(unit, _)| unit).collect();
+    units.dedup();
+    let both = units.into_iter().map(|unit| (of(first, unit), of(later, unit)));
+    both.filter(|(one, other)| one.len() == a_unit && other.len() == a_unit)
+        .map(|(one, other)| {
+            let logs = one.iter().zip(&other).map(|(first, later)| (later / first).ln());
+            logs.sum::<f64>() / a_unit as f64
+        })
+        .collect()
+}
+
 /// The Hodges-Lehmann estimate of the centre: the median of all averages of two values (a value with itself too).
 ///
 /// `None` for no values, or one that is not finite.
@@ -116,7 +137,7 @@ fn normal_rank(pairs: f64, alpha: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{hodges_lehmann, signed_rank_cdf, signed_rank_interval, walsh_rank};
+    use super::{hodges_lehmann, log_ratios, signed_rank_cdf, signed_rank_interval, walsh_rank};
     use crate::NoInterval;
     use crate::rng::Rng;
 
@@ -216,6 +237,18 @@ mod tests {
         assert_eq!(signed_rank_interval(&values, 0.999), Err(NoInterval::OutOfRange));
         assert_eq!(hodges_lehmann(&[]), None);
         assert_eq!(walsh_rank(0, 0.05), 0);
+    }
+
+    #[test]
+    fn units_without_both_sides_are_dropped() {
+        let first = [(0, 1.0), (1, 2.0), (3, 1.0)];
+        let later = [(0, 1.0), (2, 9.0), (3, 4.0)];
+        assert_eq!(log_ratios(&first, &later, 1), [0.0, 4.0f64.ln()]);
+        let first = [(0, 1.0), (0, 2.0), (1, 1.0)];
+        let later = [(0, 2.0), (0, 8.0), (1, 1.0)];
+        assert_eq!(log_ratios(&first, &later, 2), [8.0f64.ln() / 2.0]);
+        assert!(log_ratios(&[(0, 0.0)], &[(0, 1.0)], 1)[0].is_infinite());
+        assert!(log_ratios(&[], &[], 1).is_empty());
     }
 
     #[test]

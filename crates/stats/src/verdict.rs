@@ -30,6 +30,18 @@ pub enum Verdict {
     Inconclusive,
 }
 
+impl Verdict {
+    /// The word that is shown and stored.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
 /// A verdict with what belongs beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
@@ -84,15 +96,23 @@ pub fn judge(log_ratio: &Interval, pairs: usize, margin: f64) -> Judgement {
 /// Those of [`signed_rank_interval`] without [`NoInterval::AllEqual`]; of them [`NoInterval::OutOfRange`], at the first
 /// looks of a high confidence, means that it is too early to say.
 pub fn judge_pairs(log_ratios: &[f64], level: f64, margin: f64) -> Result<Judgement, NoInterval> {
-    let pairs = log_ratios.len();
+    let interval = interval_of_pairs(log_ratios, level)?;
+    let exact = log_ratios.iter().all(|&value| value == log_ratios[0]);
+    Ok(Judgement { exact, ..judge(&interval, log_ratios.len(), margin) })
+}
+
+/// The interval by which [`judge_pairs`] judges: the signed-rank interval, or the one value where all log ratios are
+/// equal.
+///
+/// # Errors
+/// Those of [`judge_pairs`].
+pub fn interval_of_pairs(log_ratios: &[f64], level: f64) -> Result<Interval, NoInterval> {
     match signed_rank_interval(log_ratios, level) {
-        Ok(interval) => Ok(judge(&interval, pairs, margin)),
         Err(NoInterval::AllEqual) => {
             let value = log_ratios[0];
-            let all_equal = Interval { estimate: value, low: value, high: value };
-            Ok(Judgement { exact: true, ..judge(&all_equal, pairs, margin) })
+            Ok(Interval { estimate: value, low: value, high: value })
         }
-        Err(reason) => Err(reason),
+        found => found,
     }
 }
 
