@@ -4,6 +4,7 @@
 //! - [`precision`]: when to stop measuring, and the interval to print (processes as the unit, or one long series).
 //! - [`pairs`]: is B slower than A? Hodges-Lehmann and the exact signed-rank interval on pairs.
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
+//! - [`order`]: in which order versions take their turns.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
 //! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
@@ -24,6 +25,7 @@ pub mod distribution;
 mod interval;
 pub mod long_run;
 pub mod modes;
+pub mod order;
 pub mod pairs;
 pub mod precision;
 pub mod rng;
