@@ -14,6 +14,11 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// A value that was not estimated: an interval of no width.
+    pub fn exactly(value: f64) -> Self {
+        Self { estimate: value, low: value, high: value }
+    }
+
     /// The larger distance from the estimate to a bound, as a share of the estimate's size.
     ///
     /// 0 for an interval of no width, infinite for a wider one around 0.

@@ -5,6 +5,7 @@
 //! - [`pairs`]: is B slower than A? Hodges-Lehmann and the exact signed-rank interval on pairs.
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
 //! - [`order`]: in which order versions take their turns.
+//! - [`unpaired`]: two stored runs, with the noise between runs allowed for.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
 //! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
@@ -32,6 +33,7 @@ pub mod rng;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;
 pub mod tail;
+pub mod unpaired;
 pub mod verdict;
 pub mod warmup;
 

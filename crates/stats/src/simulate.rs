@@ -7,6 +7,7 @@ pub mod environment;
 mod fixed;
 pub mod looks;
 pub mod noise;
+mod runs;
 pub mod series;
 mod steady;
 mod stopping;

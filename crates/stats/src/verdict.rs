@@ -108,10 +108,7 @@ pub fn judge_pairs(log_ratios: &[f64], level: f64, margin: f64) -> Result<Judgem
 /// Those of [`judge_pairs`].
 pub fn interval_of_pairs(log_ratios: &[f64], level: f64) -> Result<Interval, NoInterval> {
     match signed_rank_interval(log_ratios, level) {
-        Err(NoInterval::AllEqual) => {
-            let value = log_ratios[0];
-            Ok(Interval { estimate: value, low: value, high: value })
-        }
+        Err(NoInterval::AllEqual) => Ok(Interval::exactly(log_ratios[0])),
         found => found,
     }
 }

@@ -1,0 +1,49 @@
+//! Two stored runs of one program: how often they are called different.
+
+use super::bars::{Bar, Measured, Row};
+use crate::describe::median_of;
+use crate::rng::Rng;
+use crate::unpaired::{FEWEST_RUNS, compare_runs};
+
+/// Processes of a run, and the standard deviation of their log costs.
+const PROCESSES: usize = 10;
+const PROCESS_SD: f64 = 0.01;
+/// Runs cost little to simulate: so many times more of them.
+const RUNS_CHEAPER: u64 = 5;
+
+/// Runs the bars of this file.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    let trials = RUNS_CHEAPER * replications;
+    for run_sd in [0.0, 0.005, 0.01, 0.02] {
+        for earlier in [0, FEWEST_RUNS, 10] {
+            report(same_program(run_sd, earlier, trials));
+        }
+    }
+}
+
+fn same_program(run_sd: f64, earlier: usize, trials: u64) -> Row {
+    let different = |seed: &u64| {
+        let mut rng = Rng::new(*seed);
+        let (a, b) = (measure(run_sd, &mut rng), measure(run_sd, &mut rng));
+        let runs: Vec<f64> = (0..earlier).map(|_| median_of(&measure(run_sd, &mut rng))).collect();
+        compare_runs(&a, &b, &runs, 0.95).is_ok_and(|found| !found.interval.contains(0.0))
+    };
+    let hits = (0..trials).filter(different).count() as u64;
+    let bar = match earlier {
+        0 => Bar::Exempt("uncalibrated, gives no verdict"),
+        _ => Bar::AtMost(0.06),
+    };
+    Row {
+        promise: "two stored runs of a program called different",
+        setting: format!("runs differ by {} %, {earlier} earlier ones", 100.0 * run_sd),
+        bar,
+        measured: Measured::Share { hits, trials },
+        note: String::new(),
+    }
+}
+
+/// The log costs of the processes of a run.
+fn measure(run_sd: f64, rng: &mut Rng) -> Vec<f64> {
+    let level = run_sd * rng.normal();
+    (0..PROCESSES).map(|_| level + PROCESS_SD * rng.normal()).collect()
+}
