@@ -1,4 +1,4 @@
-//! Normal, Student t and binomial distributions, to about twelve digits.
+//! Normal, Student t and binomial distributions, digamma and trigamma, to about twelve digits.
 //!
 //! Methods: error function by Kummer's series and Laplace's continued fraction (Abramowitz & Stegun 7.1.6, 7.1.14);
 //! normal quantile by Wichura's AS 241 (1988); Student t by the incomplete beta function's continued fraction
@@ -10,6 +10,8 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// Degrees of freedom above which Student t is taken from the normal by a correction of order 1/df^2.
 const NEARLY_NORMAL: f64 = 1e6;
+/// Where the series of digamma and trigamma are exact to about twelve digits.
+const SERIES_FROM: f64 = 15.0;
 
 /// P(Z <= z) for the standard normal.
 pub fn normal_cdf(z: f64) -> f64 {
@@ -257,10 +259,44 @@ pub fn binomial_cdf(successes: u64, trials: u64, p: f64) -> f64 {
     sum.min(1.0)
 }
 
+/// The derivative of ln Gamma at x > 0, by its asymptotic series (A&S 6.3.18) after raising x by the recurrence.
+pub fn digamma(x: f64) -> f64 {
+    if x < SERIES_FROM {
+        return digamma(x + 1.0) - 1.0 / x;
+    }
+    let y = 1.0 / (x * x);
+    let series = y * (1.0 / 12.0 - y * (1.0 / 120.0 - y * (1.0 / 252.0 - y / 240.0)));
+    x.ln() - 0.5 / x - series
+}
+
+/// The derivative of [`digamma`] at x > 0 (A&S 6.4.12).
+pub fn trigamma(x: f64) -> f64 {
+    if x < SERIES_FROM {
+        return trigamma(x + 1.0) + 1.0 / (x * x);
+    }
+    let y = 1.0 / (x * x);
+    let series = y * (1.0 / 6.0 - y * (1.0 / 30.0 - y * (1.0 / 42.0 - y / 30.0)));
+    (1.0 + series + 0.5 / x) / x
+}
+
+/// The x > 0 with trigamma(x) = `value` > 0, by halving: trigamma falls, and lies between 1/x and 1/x + 1/x^2.
+pub fn trigamma_inverse(value: f64) -> f64 {
+    let (mut low, mut high) = (1.0 / value, 1.0 / value + 1.0 / value.sqrt());
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if trigamma(middle) > value { low = middle } else { high = middle }
+    }
+    high
+}
+
 #[cfg(test)]
 mod tests {
     use super::{
-        binomial_cdf, normal_cdf, normal_quantile, t_cdf, t_quantile, two_sided_t, two_sided_z,
+        binomial_cdf, digamma, normal_cdf, normal_quantile, t_cdf, t_quantile, trigamma,
+        trigamma_inverse, two_sided_t, two_sided_z,
     };
     use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -371,5 +407,28 @@ mod tests {
             (2.0 / (std::f64::consts::PI * n)).sqrt() * (1.0 - 0.25 / n + 1.0 / (32.0 * n * n));
         assert_close(binomial_cdf(4_999, 10_000, 0.5), 0.5 - 0.5 * middle, 1e-10, "in bulk");
         assert_eq!(binomial_cdf(5, 5, 0.3), 1.0);
+    }
+
+    #[test]
+    fn digamma_and_trigamma_agree_with_statrs_and_closed_forms() {
+        for step in 1..200 {
+            let x = f64::from(step) / 8.0;
+            let reference = statrs::function::gamma::digamma(x);
+            assert!((digamma(x) - reference).abs() < 1e-11, "{x}");
+            // The derivative, by a central difference.
+            let slope = (digamma(x + 1e-5 * x) - digamma(x - 1e-5 * x)) / (2e-5 * x);
+            assert_close(trigamma(x), slope, 1e-7, "trigamma");
+        }
+        let pi_squared = std::f64::consts::PI.powi(2);
+        assert_close(trigamma(1.0), pi_squared / 6.0, 1e-13, "at 1");
+        assert_close(trigamma(0.5), pi_squared / 2.0, 1e-13, "at 1/2");
+    }
+
+    #[test]
+    fn trigamma_is_inverted_everywhere() {
+        for exponent in -12..=12 {
+            let value = 10f64.powi(exponent);
+            assert_close(trigamma(trigamma_inverse(value)), value, 1e-11, "round trip");
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
 //! - [`order`]: in which order versions take their turns.
 //! - [`unpaired`]: two stored runs, with the noise between runs allowed for.
+//! - [`gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
 //! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
@@ -23,9 +24,11 @@ pub mod changes;
 pub mod components;
 pub mod describe;
 pub mod distribution;
+pub mod gate;
 mod interval;
 pub mod long_run;
 pub mod modes;
+pub mod multiple;
 pub mod order;
 pub mod pairs;
 pub mod precision;

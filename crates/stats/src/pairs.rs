@@ -102,6 +102,23 @@ pub fn signed_rank_interval(log_ratios: &[f64], level: f64) -> Result<Interval, 
     Ok(Interval { estimate, low, high })
 }
 
+/// How likely equal programs would give log ratios so far from 0, two-sided: at most 1 - level exactly where the
+/// interval at that level excludes 0. Ties count against a difference.
+///
+/// # Errors
+/// [`NoInterval::TooFewProcesses`] below [`FEWEST_PAIRS`], [`NoInterval::NotFinite`].
+pub fn signed_rank_p(log_ratios: &[f64]) -> Result<f64, NoInterval> {
+    finite(log_ratios)?;
+    let pairs = log_ratios.len();
+    if pairs < FEWEST_PAIRS {
+        return Err(NoInterval::TooFewProcesses { have: pairs, need: FEWEST_PAIRS });
+    }
+    let averages = walsh_averages(log_ratios);
+    let below = averages.iter().filter(|&&average| average <= 0.0).count();
+    let above = averages.iter().filter(|&&average| average >= 0.0).count();
+    Ok((2.0 * signed_rank_cdf(below.min(above), pairs)).min(1.0))
+}
+
 /// (y_i + y_j)/2 for all i <= j, unsorted.
 fn walsh_averages(values: &[f64]) -> Vec<f64> {
     let with_all_from = |i: usize| values[i..].iter().map(move |other| 0.5 * (values[i] + other));
@@ -137,7 +154,10 @@ fn normal_rank(pairs: f64, alpha: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{hodges_lehmann, log_ratios, signed_rank_cdf, signed_rank_interval, walsh_rank};
+    use super::{
+        hodges_lehmann, log_ratios, signed_rank_cdf, signed_rank_interval, signed_rank_p,
+        walsh_rank,
+    };
     use crate::NoInterval;
     use crate::rng::Rng;
 
@@ -249,6 +269,21 @@ mod tests {
         assert_eq!(log_ratios(&first, &later, 2), [8.0f64.ln() / 2.0]);
         assert!(log_ratios(&[(0, 0.0)], &[(0, 1.0)], 1)[0].is_infinite());
         assert!(log_ratios(&[], &[], 1).is_empty());
+    }
+
+    #[test]
+    fn p_and_interval_agree() {
+        let mut rng = Rng::new(23);
+        for pairs in 8..=60 {
+            let values = drawn(pairs, &mut rng);
+            let p = signed_rank_p(&values).unwrap();
+            for level in [0.9, 0.95, 0.98] {
+                let excludes = !signed_rank_interval(&values, level).unwrap().contains(0.0);
+                assert_eq!(excludes, p <= 1.0 - level, "{pairs} pairs, {level}: {p}");
+            }
+        }
+        assert_eq!(signed_rank_p(&[0.1; 8]), Ok(2.0 / 256.0));
+        assert_eq!(signed_rank_p(&[0.0; 8]), Ok(1.0));
     }
 
     #[test]

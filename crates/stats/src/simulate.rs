@@ -3,6 +3,7 @@
 //! Compiled for tests and behind the feature `simulate`; `cargo xtask validate` runs every bar at full length.
 
 pub mod bars;
+mod checks;
 pub mod environment;
 mod fixed;
 pub mod looks;
@@ -11,5 +12,6 @@ mod runs;
 pub mod series;
 mod steady;
 mod stopping;
+mod suites;
 pub mod tables;
 mod verdicts;

@@ -1,6 +1,6 @@
 //! The bars: what the method promises, measured, with a verdict.
 
-use super::{fixed, looks, runs, steady, stopping, verdicts};
+use super::{checks, fixed, looks, runs, steady, stopping, suites, verdicts};
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;
 
@@ -99,12 +99,14 @@ impl Row {
 pub type Measure = fn(u64, &mut dyn FnMut(Row));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 6] = [
+pub const GROUPS: [(&str, Measure); 8] = [
     ("stopping", stopping::run),
     ("fixed", fixed::run),
     ("looks", looks::run),
     ("verdicts", verdicts::run),
     ("runs", runs::run),
+    ("suites", suites::run),
+    ("checks", checks::run),
     ("steady", steady::run),
 ];
 

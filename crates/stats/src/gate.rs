@@ -1,0 +1,254 @@
+//! Does a machine still give what it gave? A new run against a baseline of earlier ones: METHOD, "Settled after
+//! review".
+//!
+//! The unit is the run. A series (one metric of one point) is its log estimate in every run; a new run differs from the
+//! baseline's mean by the noise between runs, which six or more earlier runs show but badly. So the variances of all
+//! series are drawn together, as far as they are alike (Smyth 2004, empirical Bayes on log variances). A screening of
+//! one new run flags series; fresh runs alone confirm them, by Holm over all series.
+
+use crate::describe::{finite, mean_of, variance_of};
+use crate::distribution::{digamma, t_cdf, trigamma, trigamma_inverse, two_sided_t};
+use crate::multiple::holm;
+use crate::unpaired::FEWEST_RUNS;
+use crate::{Interval, NoInterval};
+
+/// A series is flagged whose p in the screening is no larger.
+pub const SCREEN_P: f64 = 0.05;
+/// Fresh runs to confirm what was flagged.
+pub const CONFIRM_RUNS: usize = 3;
+/// The chance of any false alarm, up or down, among all series.
+pub const CONFIRM_ALPHA: f64 = 0.10;
+/// No series is confirmed whose p is larger, so that its 95 % interval supports it.
+const CONFIRM_P: f64 = 0.05;
+
+/// Student's t is normal from here on.
+const MOST_DF: f64 = 1e9;
+
+/// What the variances of series have in common: as if each had been seen in `df` more runs with `variance`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prior {
+    /// The typical variance between runs, in square log units.
+    pub variance: f64,
+    /// How much it counts, in degrees of freedom; 0 where series have nothing in common, infinite where they are alike.
+    pub df: f64,
+}
+
+impl Prior {
+    /// Estimates it from variances with their degrees of freedom; those of 0 do not take part.
+    pub fn of(variances: &[(f64, f64)]) -> Self {
+        let seen: Vec<&(f64, f64)> =
+            variances.iter().filter(|(s2, df)| *s2 > 0.0 && *df > 0.0).collect();
+        if seen.len() < 2 {
+            return Self { variance: 0.0, df: 0.0 };
+        }
+        let logs: Vec<f64> =
+            seen.iter().map(|(s2, df)| s2.ln() - digamma(0.5 * df) + (0.5 * df).ln()).collect();
+        let chance: Vec<f64> = seen.iter().map(|(_, df)| trigamma(0.5 * df)).collect();
+        let beyond_chance = variance_of(&logs) - mean_of(&chance);
+        if beyond_chance <= 0.0 {
+            return Self { variance: mean_of(&logs).exp(), df: f64::INFINITY };
+        }
+        let half = trigamma_inverse(beyond_chance);
+        Self { variance: (mean_of(&logs) + digamma(half) - half.ln()).exp(), df: 2.0 * half }
+    }
+
+    /// A series' own variance drawn towards the common one, with its degrees of freedom.
+    fn moderate(&self, variance: f64, df: f64) -> (f64, f64) {
+        if self.df.is_infinite() {
+            return (self.variance, f64::INFINITY);
+        }
+        let total = self.df + df;
+        ((self.df * self.variance + df * variance) / total, total)
+    }
+}
+
+/// How far new runs are from the baseline.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shift {
+    /// The log ratio of the new runs to the baseline with its 95 % interval.
+    pub interval: Interval,
+    /// Two-sided p of no shift; 0 or 1 where no run of the baseline differs from another.
+    pub p: f64,
+}
+
+/// One series of a baseline.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Series {
+    mean: f64,
+    variance: f64,
+    runs: f64,
+}
+
+/// A baseline of all series that a check looks at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    series: Vec<Series>,
+    prior: Prior,
+}
+
+impl Gate {
+    /// Takes the log estimates of every series in the runs of the baseline.
+    ///
+    /// # Errors
+    /// [`NoInterval::TooFewProcesses`] where a series has fewer than [`FEWEST_RUNS`] runs: it is uncalibrated, leave it
+    /// out; [`NoInterval::NotFinite`].
+    pub fn new(baseline: &[&[f64]]) -> Result<Self, NoInterval> {
+        let series: Vec<Series> =
+            baseline.iter().map(|runs| series(runs)).collect::<Result<_, _>>()?;
+        let variances: Vec<(f64, f64)> =
+            series.iter().map(|series| (series.variance, series.runs - 1.0)).collect();
+        Ok(Self { prior: Prior::of(&variances), series })
+    }
+
+    /// What the variances have in common.
+    pub fn prior(&self) -> Prior {
+        self.prior
+    }
+
+    /// How far the mean of `fresh` runs of a series (numbered as they were given) is from its baseline.
+    ///
+    /// A series without any variance, such as a counter, is compared exactly: nothing is lent to it.
+    ///
+    /// # Errors
+    /// [`NoInterval::TooFewSamples`] for no runs, [`NoInterval::NotFinite`].
+    pub fn shift(&self, series: usize, fresh: &[f64]) -> Result<Shift, NoInterval> {
+        finite(fresh)?;
+        if fresh.is_empty() {
+            return Err(NoInterval::TooFewSamples);
+        }
+        let Series { mean, variance, runs } = self.series[series];
+        let estimate = mean_of(fresh) - mean;
+        if variance == 0.0 {
+            let p = if estimate == 0.0 { 1.0 } else { 0.0 };
+            return Ok(Shift { interval: Interval::exactly(estimate), p });
+        }
+        let (variance, df) = self.prior.moderate(variance, runs - 1.0);
+        let error = (variance * (1.0 / fresh.len() as f64 + 1.0 / runs)).sqrt();
+        let df = df.min(MOST_DF);
+        let half = two_sided_t(0.95, df) * error;
+        let interval = Interval { estimate, low: estimate - half, high: estimate + half };
+        Ok(Shift { interval, p: 2.0 * t_cdf(-estimate.abs() / error, df) })
+    }
+
+    /// Which of the flagged series are confirmed by the shifts of fresh runs alone: `flagged` are series and shifts.
+    pub fn confirm(&self, flagged: &[(usize, Shift)]) -> Vec<usize> {
+        let mut p_values = vec![1.0; self.series.len()];
+        flagged.iter().for_each(|(series, shift)| p_values[*series] = shift.p);
+        let rejected = holm(&p_values, CONFIRM_ALPHA);
+        (0..p_values.len()).filter(|&at| rejected[at] && p_values[at] <= CONFIRM_P).collect()
+    }
+}
+
+impl Shift {
+    /// Whether one new run differs enough to be measured again.
+    pub fn is_flagged(&self) -> bool {
+        self.p <= SCREEN_P
+    }
+}
+
+fn series(runs: &[f64]) -> Result<Series, NoInterval> {
+    finite(runs)?;
+    if runs.len() < FEWEST_RUNS {
+        return Err(NoInterval::TooFewProcesses { have: runs.len(), need: FEWEST_RUNS });
+    }
+    let constant = runs.iter().all(|&run| run == runs[0]);
+    let mean = if constant { runs[0] } else { mean_of(runs) };
+    let variance = if constant { 0.0 } else { variance_of(runs) };
+    Ok(Series { mean, variance, runs: runs.len() as f64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gate, Prior};
+    use crate::NoInterval;
+    use crate::describe::variance_of;
+    use crate::rng::Rng;
+
+    fn runs(count: usize, sd: f64, rng: &mut Rng) -> Vec<f64> {
+        (0..count).map(|_| sd * rng.normal()).collect()
+    }
+
+    fn prior(series: usize, sd: impl Fn(&mut Rng) -> f64) -> Prior {
+        let mut rng = Rng::new(1);
+        let variance = |_| {
+            let sd = sd(&mut rng);
+            (variance_of(&runs(8, sd, &mut rng)), 7.0)
+        };
+        Prior::of(&(0..series).map(variance).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn alike_variances_count_for_much_and_unlike_ones_for_little() {
+        let alike = prior(2000, |_| 0.01);
+        assert!(alike.df > 50.0 && (alike.variance / 1e-4 - 1.0).abs() < 0.05, "{alike:?}");
+        let unlike = prior(2000, |rng| 0.01 * (1.5 * rng.normal()).exp());
+        assert!(unlike.df < 2.0, "{unlike:?}");
+    }
+
+    #[test]
+    fn the_prior_is_recovered_from_its_own_law() {
+        // Variances whose inverses are chi-square with 6 degrees of freedom over 6: Smyth's model with d0 = 6.
+        let recovered = prior(20_000, |rng| {
+            let chi_square: f64 = (0..6).map(|_| rng.normal().powi(2)).sum();
+            0.01 * (6.0 / chi_square).sqrt()
+        });
+        assert!((recovered.df / 6.0 - 1.0).abs() < 0.1, "{recovered:?}");
+        assert!((recovered.variance / 1e-4 - 1.0).abs() < 0.05, "{recovered:?}");
+    }
+
+    #[test]
+    fn one_series_stands_alone() {
+        assert_eq!(Prior::of(&[(2.0, 7.0)]), Prior { variance: 0.0, df: 0.0 });
+        let baseline = [0.0, 0.01, -0.01, 0.02, -0.02, 0.0];
+        let gate = Gate::new(&[&baseline]).unwrap();
+        let shift = gate.shift(0, &[0.1]).unwrap();
+        // t of .95 with 5 degrees of freedom times sd sqrt(1 + 1/6).
+        let half = 2.570_581_8 * (0.0002f64).sqrt() * (7.0f64 / 6.0).sqrt();
+        assert!((shift.interval.high - 0.1 - half).abs() < 1e-8, "{shift:?}");
+        assert!(shift.is_flagged());
+    }
+
+    #[test]
+    fn interval_and_p_agree() {
+        let mut rng = Rng::new(2);
+        let baseline: Vec<Vec<f64>> = (0..20).map(|_| runs(6, 0.01, &mut rng)).collect();
+        let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
+        let gate = Gate::new(&views).unwrap();
+        for series in 0..20 {
+            let shift = gate.shift(series, &runs(1, 0.02, &mut rng)).unwrap();
+            assert_eq!(!shift.interval.contains(0.0), shift.is_flagged());
+        }
+    }
+
+    #[test]
+    fn counters_are_compared_exactly() {
+        let varying = [0.0, 0.01, -0.01, 0.02, -0.02, 0.0];
+        let gate = Gate::new(&[&[1.0; 6], &varying, &varying]).unwrap();
+        let same = gate.shift(0, &[1.0, 1.0, 1.0]).unwrap();
+        let moved = gate.shift(0, &[1.1, 1.1, 1.1]).unwrap();
+        assert_eq!((same.p, moved.p), (1.0, 0.0));
+        assert_eq!(gate.confirm(&[(0, moved), (1, same)]), [0]);
+    }
+
+    #[test]
+    fn unflagged_series_count_in_holm() {
+        let mut rng = Rng::new(3);
+        let baseline: Vec<Vec<f64>> = (0..40).map(|_| runs(8, 0.01, &mut rng)).collect();
+        let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
+        let gate = Gate::new(&views).unwrap();
+        let mut shift = gate.shift(5, &[0.05; 3]).unwrap();
+        assert_eq!(gate.confirm(&[(5, shift)]), [5]);
+        shift.p = 0.02;
+        assert_eq!(gate.confirm(&[(5, shift)]), [0usize; 0]);
+    }
+
+    #[test]
+    fn too_few_or_not_a_number_is_refused() {
+        let need = NoInterval::TooFewProcesses { have: 5, need: 6 };
+        assert_eq!(Gate::new(&[&[1.0; 5]]).map(|_| ()), Err(need));
+        assert_eq!(Gate::new(&[&[f64::NAN; 6]]).map(|_| ()), Err(NoInterval::NotFinite));
+        let gate = Gate::new(&[&[1.0; 6]]).unwrap();
+        assert_eq!(gate.shift(0, &[]).map(|_| ()), Err(NoInterval::TooFewSamples));
+        assert_eq!(gate.shift(0, &[f64::NAN]).map(|_| ()), Err(NoInterval::NotFinite));
+    }
+}

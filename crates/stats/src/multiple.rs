@@ -1,0 +1,193 @@
+//! Many comparisons at once: METHOD section 1.8.
+//!
+//! Of 100 benchmarks that did not change, five look changed at 5 %. [`holm`] bounds the chance of any false one,
+//! [`benjamini_hochberg`] the share of false ones. A suite is screened cheaply and the flagged ones are measured again:
+//! data that chose a benchmark must not also convict it.
+
+use crate::describe::{MAD_TO_SD, all_finite, finite, mad_around, median_of};
+use crate::distribution::two_sided_z;
+use crate::{Interval, NoInterval};
+
+/// Pairs of every benchmark of a suite in the screening.
+pub const SCREEN_PAIRS: usize = 8;
+/// A benchmark is flagged whose signed-rank p in the screening is no larger.
+pub const SCREEN_P: f64 = 0.08;
+/// Fresh pairs of every flagged benchmark.
+pub const CONFIRM_PAIRS: usize = 18;
+/// The chance of any false alarm among the flagged, by [`holm`] on the fresh pairs alone.
+pub const CONFIRM_ALPHA: f64 = 0.05;
+
+/// A shift of the median of all benchmarks by over so many standard errors is one of the machine.
+const COMMON_ERRORS: f64 = 3.0;
+/// With fewer benchmarks there is no telling what they have in common.
+const FEWEST_IN_COMMON: usize = 12;
+/// Standard error of a median over that of a mean, for normal values: sqrt(pi / 2).
+const MEDIAN_OVER_MEAN: f64 = 1.253_314_137_315_5;
+
+/// Which hypotheses to reject so that the chance of any false rejection is at most `alpha`, whatever depends on what
+/// (Holm 1979). A hypothesis that was not tested has p = 1 and counts.
+pub fn holm(p_values: &[f64], alpha: f64) -> Vec<bool> {
+    let all = p_values.len();
+    let mut rejected = vec![false; all];
+    for (rank, index) in ascending(p_values).into_iter().enumerate() {
+        // Written so that NaN stops, too.
+        let small = p_values[index] <= alpha / (all - rank) as f64;
+        if !small {
+            break;
+        }
+        rejected[index] = true;
+    }
+    rejected
+}
+
+/// Which hypotheses to reject so that on average at most the share `q` of the rejected is false, for independent or
+/// positively dependent tests (Benjamini & Hochberg 1995). Intervals of the rejected then need the level
+/// 1 - `q` * rejected / all (Benjamini & Yekutieli 2005).
+pub fn benjamini_hochberg(p_values: &[f64], q: f64) -> Vec<bool> {
+    let all = p_values.len();
+    let order = ascending(p_values);
+    let small = |&rank: &usize| p_values[order[rank]] <= q * (rank + 1) as f64 / all as f64;
+    let count = (0..all).rev().find(small).map_or(0, |last| last + 1);
+    let mut rejected = vec![false; all];
+    order[..count].iter().for_each(|&index| rejected[index] = true);
+    rejected
+}
+
+/// The fewest pairs with which [`benjamini_hochberg`] can reject one of `comparisons` at `q`: fewer never have a
+/// signed-rank p of `q` / `comparisons`.
+pub fn fewest_pairs(comparisons: usize, q: f64) -> usize {
+    (1.0 + (comparisons.max(1) as f64 / q).log2()).ceil() as usize
+}
+
+fn ascending(p_values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
+    order
+}
+
+/// The mean of log ratios with its interval at `level`; `exp` of it is the geometric mean of the ratios, of these
+/// benchmarks and no others. The intervals given have the same level.
+///
+/// # Errors
+/// [`NoInterval::TooFewSamples`] for none, [`NoInterval::NotFinite`].
+pub fn mean_log_ratio(log_ratios: &[Interval], level: f64) -> Result<Interval, NoInterval> {
+    if log_ratios.is_empty() {
+        return Err(NoInterval::TooFewSamples);
+    }
+    let numbers: Vec<f64> = log_ratios.iter().flat_map(|r| [r.estimate, r.low, r.high]).collect();
+    finite(&numbers)?;
+    let (count, z) = (log_ratios.len() as f64, two_sided_z(level));
+    let estimate = log_ratios.iter().map(|ratio| ratio.estimate).sum::<f64>() / count;
+    let squares = log_ratios.iter().map(|ratio| (0.5 * (ratio.high - ratio.low) / z).powi(2));
+    let half = z * squares.sum::<f64>().sqrt() / count;
+    Ok(Interval { estimate, low: estimate - half, high: estimate + half })
+}
+
+/// What all benchmarks of a run have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CommonMode {
+    /// The median log ratio over benchmarks.
+    pub shift: f64,
+    /// Its robust standard error.
+    pub error: f64,
+}
+
+impl CommonMode {
+    /// Whether everything moved together: a matter of the machine or of build flags, not of one benchmark.
+    pub fn moved(&self) -> bool {
+        self.shift.abs() > COMMON_ERRORS * self.error
+    }
+}
+
+/// The shift that benchmarks share, from the log ratio of each; `None` below twelve, or for a value that is not finite.
+pub fn common_mode(log_ratios: &[f64]) -> Option<CommonMode> {
+    if log_ratios.len() < FEWEST_IN_COMMON || !all_finite(log_ratios) {
+        return None;
+    }
+    let shift = median_of(log_ratios);
+    let sd = MAD_TO_SD * mad_around(log_ratios, shift);
+    Some(CommonMode { shift, error: MEDIAN_OVER_MEAN * sd / (log_ratios.len() as f64).sqrt() })
+}
+
+/// How likely crashes would be shared out so unevenly between two versions by chance: Fisher's exact test, two-sided.
+///
+/// `a` and `b` are crashes and processes of a version, crashes among them. Where versions crash differently no verdict
+/// on their times is given (METHOD 1.13).
+pub fn crashes_differ(a: (u64, u64), b: (u64, u64)) -> f64 {
+    let (crashes, processes) = (a.0 + b.0, a.1 + b.1);
+    let fewest = crashes.saturating_sub(b.1);
+    let most = crashes.min(a.1);
+    // The hypergeometric law of the crashes of A, from its first term by ratios, relative to that.
+    let mut weights = vec![1.0];
+    for of_a in fewest..most {
+        let ratio = (a.1 - of_a) as f64 * (crashes - of_a) as f64
+            / ((of_a + 1) as f64 * (processes + of_a + 1 - crashes - a.1) as f64);
+        weights.push(weights[weights.len() - 1] * ratio);
+    }
+    let observed = weights[(a.0 - fewest) as usize] * (1.0 + 1e-9);
+    let as_rare: f64 = weights.iter().filter(|&&weight| weight <= observed).sum();
+    as_rare / weights.iter().sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        benjamini_hochberg, common_mode, crashes_differ, fewest_pairs, holm, mean_log_ratio,
+    };
+    use crate::{Interval, NoInterval};
+
+    #[test]
+    fn holm_by_hand() {
+        // .01 <= .05/4, .0165 <= .05/3, .03 > .05/2: the rest stays.
+        assert_eq!(holm(&[0.03, 0.01, 0.04, 0.0165], 0.05), [false, true, false, true]);
+        assert_eq!(holm(&[0.05], 0.05), [true]);
+        assert_eq!(holm(&[0.03, f64::NAN], 0.05), [false, false]);
+        assert_eq!(holm(&[], 0.05), [false; 0]);
+    }
+
+    #[test]
+    fn benjamini_and_hochberg_reproduce_their_example() {
+        // The 15 p-values of their paper, section 4.1: four are rejected at .05, by Holm three.
+        let p = [
+            0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
+            0.5719, 0.6528, 0.7590, 1.0,
+        ];
+        assert_eq!(benjamini_hochberg(&p, 0.05).iter().filter(|&&is| is).count(), 4);
+        assert_eq!(holm(&p, 0.05).iter().filter(|&&is| is).count(), 3);
+    }
+
+    #[test]
+    fn twelve_pairs_serve_a_hundred_benchmarks() {
+        assert_eq!(fewest_pairs(100, 0.05), 12);
+    }
+
+    #[test]
+    fn the_geometric_mean_is_surer_than_its_parts() {
+        let part = |estimate: f64| Interval { estimate, low: estimate - 0.1, high: estimate + 0.1 };
+        let found = mean_log_ratio(&[part(0.0), part(0.2), part(0.4), part(0.6)], 0.95).unwrap();
+        assert!((found.estimate - 0.3).abs() < 1e-12 && (found.high - 0.35).abs() < 1e-12);
+        assert_eq!(mean_log_ratio(&[], 0.95), Err(NoInterval::TooFewSamples));
+    }
+
+    #[test]
+    fn what_moves_together_is_seen() {
+        let around = |shift: f64| -> Vec<f64> {
+            (0..20).map(|i| shift + 0.001 * (f64::from(i) - 9.5)).collect()
+        };
+        assert!(common_mode(&around(0.02)).unwrap().moved());
+        assert!(!common_mode(&around(0.001)).unwrap().moved());
+        assert!(!common_mode(&[0.0; 12]).unwrap().moved());
+        assert_eq!(common_mode(&[0.1; 11]), None);
+    }
+
+    #[test]
+    fn fisher_drinks_tea() {
+        // The lady's eight cups: 3 of 4 right has p = 34/70 from both sides, 4 of 4 2/70.
+        assert!((crashes_differ((3, 4), (1, 4)) - 34.0 / 70.0).abs() < 1e-12);
+        assert!((crashes_differ((4, 4), (0, 4)) - 2.0 / 70.0).abs() < 1e-12);
+        assert_eq!(crashes_differ((0, 20), (0, 20)), 1.0);
+        assert!(crashes_differ((0, 20), (6, 20)) < 0.05);
+        let (one, other) = (crashes_differ((2, 30), (9, 25)), crashes_differ((9, 25), (2, 30)));
+        assert!((one - other).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,120 @@
+//! A suite of benchmarks of two versions in pairs: screened, and the flagged measured again.
+
+use super::bars::{Bar, Measured, Row};
+use crate::multiple::{
+    CONFIRM_ALPHA, CONFIRM_PAIRS, SCREEN_P, SCREEN_PAIRS, benjamini_hochberg, common_mode, holm,
+};
+use crate::pairs::signed_rank_p;
+use crate::rng::Rng;
+
+/// Benchmarks of the suite, of which the first few are slower.
+const BENCHMARKS: usize = 100;
+const SLOWER: usize = 5;
+const EFFECT: f64 = 0.03;
+/// Standard deviation of the log ratio of a pair.
+const PAIR_SD: f64 = 0.015;
+/// Pairs and share of false ones where all are tested once.
+const SINGLE_PAIRS: usize = 12;
+const FALSE_SHARE: f64 = 0.05;
+
+/// What came of a suite.
+#[derive(Default)]
+struct Outcome {
+    found: usize,
+    wrong: usize,
+    pairs: usize,
+}
+
+/// Runs the bars of this file.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    screened(replications, report);
+    report(false_share(replications));
+    for benchmarks in [12, 20, 100] {
+        report(moves_together(benchmarks, 10 * replications));
+    }
+}
+
+fn effect(benchmark: usize) -> f64 {
+    if benchmark < SLOWER { EFFECT.ln_1p() } else { 0.0 }
+}
+
+fn p_of(benchmark: usize, pairs: usize, rng: &mut Rng) -> f64 {
+    let logs: Vec<f64> = (0..pairs).map(|_| effect(benchmark) + PAIR_SD * rng.normal()).collect();
+    signed_rank_p(&logs).unwrap_or(1.0)
+}
+
+fn screen_and_confirm(rng: &mut Rng) -> Outcome {
+    let flagged: Vec<usize> = (0..BENCHMARKS)
+        .filter(|&benchmark| p_of(benchmark, SCREEN_PAIRS, rng) <= SCREEN_P)
+        .collect();
+    let p_values: Vec<f64> =
+        flagged.iter().map(|&benchmark| p_of(benchmark, CONFIRM_PAIRS, rng)).collect();
+    let pairs = BENCHMARKS * SCREEN_PAIRS + flagged.len() * CONFIRM_PAIRS;
+    outcome(pairs, flagged.into_iter().zip(holm(&p_values, CONFIRM_ALPHA)))
+}
+
+fn outcome(pairs: usize, tested: impl Iterator<Item = (usize, bool)>) -> Outcome {
+    let mut outcome = Outcome { pairs, ..Outcome::default() };
+    for (benchmark, _) in tested.filter(|(_, rejected)| *rejected) {
+        if benchmark < SLOWER { outcome.found += 1 } else { outcome.wrong += 1 }
+    }
+    outcome
+}
+
+fn screened(replications: u64, report: &mut dyn FnMut(Row)) {
+    let outcomes: Vec<Outcome> =
+        (0..replications).map(|seed| screen_and_confirm(&mut Rng::new(seed))).collect();
+    let wrong = outcomes.iter().filter(|outcome| outcome.wrong > 0).count() as u64;
+    let mean_of =
+        |of: &dyn Fn(&Outcome) -> f64| Measured::mean(&outcomes.iter().map(of).collect::<Vec<_>>());
+    let mut row = |setting: &str, bar, measured| {
+        report(Row {
+            promise: "a suite of 100 benchmarks, five of them 3 % slower, screened and confirmed",
+            setting: setting.to_owned(),
+            bar,
+            measured,
+            note: String::new(),
+        });
+    };
+    row(
+        "any false alarm",
+        Bar::AtMost(0.06),
+        Measured::Share { hits: wrong, trials: replications },
+    );
+    let found = mean_of(&|outcome| outcome.found as f64 / SLOWER as f64);
+    row("share of the slower found", Bar::AtLeast(0.9), found);
+    let pairs = mean_of(&|outcome| outcome.pairs as f64 / BENCHMARKS as f64);
+    row("pairs a benchmark", Bar::AtMost(11.0), pairs);
+}
+
+fn false_share(replications: u64) -> Row {
+    let share = |seed| {
+        let mut rng = Rng::new(seed);
+        let p: Vec<f64> = (0..BENCHMARKS).map(|b| p_of(b, SINGLE_PAIRS, &mut rng)).collect();
+        let rejected = benjamini_hochberg(&p, FALSE_SHARE).into_iter().enumerate();
+        let Outcome { found, wrong, .. } = outcome(0, rejected);
+        wrong as f64 / (found + wrong).max(1) as f64
+    };
+    Row {
+        promise: "false ones among the benchmarks that Benjamini and Hochberg report",
+        setting: format!("{SINGLE_PAIRS} pairs, q = {FALSE_SHARE}"),
+        bar: Bar::AtMost(FALSE_SHARE),
+        measured: Measured::mean(&(0..replications).map(share).collect::<Vec<_>>()),
+        note: String::new(),
+    }
+}
+
+fn moves_together(benchmarks: usize, trials: u64) -> Row {
+    let moved = |&seed: &u64| {
+        let mut rng = Rng::new(seed);
+        let logs: Vec<f64> = (0..benchmarks).map(|_| PAIR_SD * rng.normal()).collect();
+        common_mode(&logs).is_some_and(|common| common.moved())
+    };
+    Row {
+        promise: "benchmarks said to move together that do not",
+        setting: format!("{benchmarks} benchmarks"),
+        bar: Bar::AtMost(0.03),
+        measured: Measured::Share { hits: (0..trials).filter(moved).count() as u64, trials },
+        note: String::new(),
+    }
+}
