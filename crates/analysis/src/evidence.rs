@@ -50,7 +50,7 @@ impl<'a> Evidence<'a> {
     /// The steady values of a metric, an entry an independent process, in order. None when the
     /// samples do not carry it.
     pub(crate) fn processes(&self, metric: &Metric) -> Option<Vec<Vec<f64>>> {
-        let steady: Vec<_> = self.invocations.iter().filter_map(|i| steady(i, metric)).collect();
+        let steady: Vec<_> = self.invocations.iter().filter_map(|i| i.steady(metric)).collect();
         if steady.iter().all(Vec::is_empty) {
             return None;
         }
@@ -138,13 +138,6 @@ impl<'a> Evidence<'a> {
         }
         notes
     }
-}
-
-/// The steady values of a metric in one invocation.
-pub(crate) fn steady(invocation: &InvocationRecord, metric: &Metric) -> Option<Vec<f64>> {
-    let work = invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
-    let mut values = invocation.samples.metric(metric, work)?;
-    Some(values.split_off(invocation.steady_start().min(values.len())))
 }
 
 #[expect(

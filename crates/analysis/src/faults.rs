@@ -2,7 +2,7 @@
 
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
 
-use crate::evidence::{Evidence, steady};
+use crate::evidence::Evidence;
 use crate::summarise::point_facts;
 use crate::{Failure, PointFacts, Unsupported};
 
@@ -58,7 +58,7 @@ pub(crate) fn no_numbers(evidence: &[Evidence]) -> Vec<Failure> {
     metrics
         .filter_map(|(evidence, metric)| {
             let nonsense = |i: &&&InvocationRecord| {
-                steady(i, metric).is_some_and(|values| values.iter().any(|v| !v.is_finite()))
+                i.steady(metric).is_some_and(|values| values.iter().any(|v| !v.is_finite()))
             };
             let times = evidence.invocations.iter().filter(nonsense).count();
             (times > 0).then(|| Failure {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use plumb_model::{
     Better, ClockSource, Flag, Goal, Id, ParameterType, RunStatus, SampleIs, Settings, Target,
 };
-use serde::{Deserialize, Serialize};
+pub use plumb_stats::verdict::Verdict;
 
 /// Everything that is found in one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunFinding {
     /// Version of the method that found it.
     pub method: u32,
@@ -33,7 +33,7 @@ pub struct RunFinding {
 }
 
 /// What is known of the run as a whole.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunFacts {
     /// Its identity.
     pub id: Id,
@@ -66,7 +66,7 @@ pub struct RunFacts {
 }
 
 /// A point as people know it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PointFacts {
     /// Its index in the plan.
     pub index: usize,
@@ -87,7 +87,7 @@ pub struct PointFacts {
 }
 
 /// One parameter's value as people write it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// The parameter's name.
     pub name: String,
@@ -100,7 +100,7 @@ pub struct Setting {
 }
 
 /// One metric of one point on one target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// Name of the series: `memory.copy:method=libc/bandwidth`.
     pub series: String,
@@ -161,7 +161,7 @@ pub struct Finding {
 }
 
 /// An estimate with its interval, or with the reason why it has none.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
@@ -170,7 +170,7 @@ pub struct Estimate {
 }
 
 /// The ends of an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ends {
     /// Lower end.
     pub low: f64,
@@ -202,7 +202,7 @@ impl Estimate {
 }
 
 /// Shares of wall time; several threads add up to more than 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuShares {
     /// CPU time in user mode over wall time.
     pub user: f64,
@@ -221,7 +221,7 @@ impl CpuShares {
 }
 
 /// How several threads compare with one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Scaling {
     /// Index into the results of the point with several threads.
     pub result: usize,
@@ -236,7 +236,7 @@ pub struct Scaling {
 }
 
 /// A later point compared with the plan's first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The first point.
     pub first: PointFacts,
@@ -249,47 +249,36 @@ pub struct Comparison {
     pub ratio: Option<Estimate>,
     /// Level of the interval.
     pub confidence: f64,
-    /// Rounds in which both were measured.
+    /// Units in which both were measured: pairs, or ABBA of two.
     pub pairs: usize,
+    /// What was seen at each look on the way, the last one included; empty when there was one look.
+    pub looks: Vec<LookFinding>,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// The verdict, or why there is none.
     pub verdict: Result<Verdict, String>,
+    /// Whether the looks that the strategy stored follow from the stored samples to the last bit; None
+    /// when it stored none.
+    pub rederived: Option<bool>,
     /// Pairs that an inconclusive comparison would still need in all, as far as can be told.
     pub pairs_needed: Option<usize>,
     /// Remarks on the verdict: `exact`, `beyond margin`, `detectable but negligible`.
     pub tags: Vec<String>,
 }
 
-/// What a comparison says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// It costs less than the first.
-    Faster,
-    /// It costs more than the first.
-    Slower,
-    /// The difference is inside the margin.
-    Equivalent,
-    /// The interval allows more than one of the others.
-    Inconclusive,
-}
-
-impl Verdict {
-    /// The word that is shown and stored.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::Equivalent => "equivalent",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
+/// What a comparison looked like on the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookFinding {
+    /// Units of the comparison.
+    pub pairs: usize,
+    /// The ratio of costs.
+    pub ratio: Estimate,
+    /// The verdict, where there was one.
+    pub verdict: Option<Verdict>,
 }
 
 /// A point that can't be measured here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
     /// The point.
     pub point: PointFacts,
@@ -300,7 +289,7 @@ pub struct Unsupported {
 }
 
 /// Invocations of a point that failed for one reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The point.
     pub point: PointFacts,

@@ -6,6 +6,8 @@
 //! functions that the engine's strategies stop by, so that the two cannot disagree.
 
 mod against;
+mod comparison;
+mod differences;
 mod estimate;
 mod evidence;
 mod faults;
@@ -18,10 +20,13 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use against::MARGIN;
+pub use comparison::{
+    Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_sides,
+};
+pub use differences::{Difference, Grade};
 pub use finding::{
-    Comparison, CpuShares, Ends, Estimate, Failure, Finding, PointFacts, RunFacts, RunFinding,
-    Scaling, Setting, Unsupported, Verdict,
+    Comparison, CpuShares, Ends, Estimate, Failure, Finding, LookFinding, PointFacts, RunFacts,
+    RunFinding, Scaling, Setting, Unsupported, Verdict,
 };
 pub use summarise::{point_facts, summarise};
 

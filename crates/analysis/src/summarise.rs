@@ -38,7 +38,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
     }
 }
 
-fn run_facts(record: &RunRecord) -> RunFacts {
+pub(crate) fn run_facts(record: &RunRecord) -> RunFacts {
     RunFacts {
         id: record.run,
         started_unix_ns: record.started_unix_ns,
@@ -50,7 +50,7 @@ fn run_facts(record: &RunRecord) -> RunFacts {
         plumb: record.plumb.clone(),
         command: record.command.clone(),
         dir: record.plan.dir.clone(),
-        goal: record.plan.goal,
+        goal: record.plan.goal.clone(),
         budget_ns: record.plan.budget_ns,
         segments: record.segments.len(),
         loads: rules::loads(record),
@@ -145,6 +145,6 @@ fn of_metric(
 fn wanted(record: &RunRecord) -> Option<f64> {
     match record.plan.goal {
         Goal::Precision { relative } => Some(relative),
-        Goal::Fixed { .. } => None,
+        Goal::Fixed { .. } | Goal::Verdict { .. } => None,
     }
 }

@@ -136,6 +136,7 @@ impl Builder {
             stop: Some(reason.to_owned()),
             wanted: None,
             remaining_ns: None,
+            compared: None,
         });
         self
     }

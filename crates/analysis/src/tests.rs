@@ -327,11 +327,97 @@ fn a_fixed_goal_wants_no_precision() {
     assert!(finding.wanted.is_none() && finding.reached.is_some());
 }
 
-#[test]
-fn findings_survive_being_stored() {
-    let finding = summarise(&first_look());
-    let text = serde_json::to_string(&finding).unwrap();
-    let read: RunFinding = serde_json::from_str(&text).unwrap();
-    assert_eq!(read.results.len(), finding.results.len());
-    assert_eq!(read.unsupported, finding.unsupported);
+mod comparisons {
+    use super::*;
+    use crate::{CompareSettings, Grade, compare, compare_sides};
+
+    fn settings() -> CompareSettings {
+        CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".into() }
+    }
+
+    /// A run of one workload at so many times its usual level.
+    fn run(level: f64, id: u128, label: (&str, &str)) -> RunRecord {
+        let spec = Spec { value: 1e9 * level, ..SPEC };
+        let mut record = Builder::new(Some("s")).measured(&spec).build();
+        record.run = plumb_model::Id::from_u128(id);
+        record.plan.labels.insert(label.0.into(), label.1.into());
+        record
+    }
+
+    #[test]
+    fn two_runs_alone_are_uncalibrated_and_say_how_much_noise_would_explain_them() {
+        let finding =
+            compare(&[run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))], &[], &settings());
+        assert_eq!(finding.arms, ["k=a", "k=b"]);
+        let against = finding.results[0].against_first[0].as_ref().unwrap();
+        // Half the bandwidth is twice the cost.
+        assert!((against.ratio.as_ref().unwrap().value - 2.0).abs() < 0.1);
+        assert!(against.verdict.is_err() && against.flags == ["uncalibrated"]);
+        let sd = against.break_even.unwrap();
+        assert!((0.2..0.4).contains(&sd), "{sd}");
+    }
+
+    #[test]
+    fn six_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
+        let earlier: Vec<RunRecord> = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0]
+            .iter()
+            .zip(10..)
+            .map(|(level, id)| run(*level, id, ("k", "h")))
+            .collect();
+        let against = |level| {
+            let arms = [run(1.0, 1, ("k", "a")), run(level, 2, ("k", "b"))];
+            let finding = compare(&arms, &earlier, &settings());
+            finding.results[0].against_first[0].clone().unwrap()
+        };
+        assert_eq!(against(0.5).verdict, Ok(Verdict::Slower));
+        assert_eq!(against(2.0).verdict, Ok(Verdict::Faster));
+        assert_eq!(against(0.97).verdict, Ok(Verdict::Inconclusive));
+        assert!((0.01..0.02).contains(&against(0.97).run_sd.unwrap()));
+    }
+
+    #[test]
+    fn groups_follow_a_label_and_prices_are_allowed_for() {
+        let arms: Vec<RunRecord> = [("6.1", 1.0), ("6.12", 1.1), ("6.1", 1.0), ("6.18", 1.2)]
+            .iter()
+            .zip(1..)
+            .map(|((kernel, level), id)| {
+                let mut record = run(*level, id, ("kernel", kernel));
+                record.plan.labels.insert("price".into(), "2.0".into());
+                record
+            })
+            .collect();
+        let by = Some("kernel".to_owned());
+        let finding = compare(&arms, &[], &CompareSettings { by, ..settings() });
+        assert_eq!(finding.arms, ["6.1", "6.12", "6.18"]);
+        let result = &finding.results[0];
+        let arm = result.arms[0].as_ref().unwrap();
+        assert_eq!((arm.runs, result.against_previous.len()), (2, 2));
+        let for_price = arm.for_price.unwrap();
+        assert!((for_price - arm.estimate.value / 2.0).abs() < 1e-9 * for_price);
+    }
+
+    #[test]
+    fn differences_are_graded_and_strangers_listed() {
+        let mut other = run(1.0, 2, ("k", "b"));
+        other.targets[0].environment.facts.insert("kernel".into(), "9.9".into());
+        other.targets[0].machine.fingerprint = "fp1:other".into();
+        other.plan.points[0].description.version = 2;
+        let finding = compare(&[run(1.0, 1, ("k", "a")), other], &[], &settings());
+        assert!(finding.machines_differ);
+        let kernel = finding.differences.iter().find(|it| it.field == "kernel").unwrap();
+        assert_eq!(kernel.grade, Grade::Relevant);
+        assert!(finding.results.is_empty(), "another version is another series");
+        assert_eq!(finding.not_in_all.len(), 2);
+    }
+
+    #[test]
+    fn the_sides_of_one_run_are_arms() {
+        let better = Spec { value: 2e10, ..SPEC };
+        let record = Builder::new(None).measured(&SPEC).measured(&better);
+        let record = record.with(|record| record.plan.against_first = true).build();
+        let finding = compare_sides(&record);
+        assert!(finding.paired && finding.arms.len() == 2);
+        let against = finding.results[0].against_first[0].as_ref().unwrap();
+        assert_eq!((against.verdict.clone(), against.looks), (Ok(Verdict::Faster), Some(1)));
+    }
 }

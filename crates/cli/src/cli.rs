@@ -43,6 +43,10 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Measure commands; several are interleaved and compared with the first
     Exec(Box<ExecArgs>),
+    /// Is B slower than A? Pairs of commands or points, until there is a verdict
+    Ab(Box<AbArgs>),
+    /// Stored runs against the first of them: versions, kernels, machines
+    Compare(CompareArgs),
     /// List the workloads, suites and plug-ins
     List,
     /// The manual of a workload
@@ -109,9 +113,6 @@ pub struct GoalArgs {
     /// Measure until the interval's half-width is this share of the estimate [default: 1%; suites state theirs]
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<String>,
-    /// Time for the whole run [default: 1m a point; suites state theirs]
-    #[arg(long, value_name = "TIME")]
-    pub budget: Option<String>,
     /// Fewest invocations of each point; with this or the next two, precision does not stop a point
     #[arg(long, value_name = "N")]
     pub min_invocations: Option<usize>,
@@ -121,6 +122,16 @@ pub struct GoalArgs {
     /// Longest time on each point
     #[arg(long, value_name = "TIME")]
     pub max_time: Option<String>,
+    #[command(flatten)]
+    pub way: WayArgs,
+}
+
+/// How any run is carried out.
+#[derive(Debug, Args)]
+pub struct WayArgs {
+    /// Time for the whole run [default: `run` and `exec` 1m a point, suites state theirs; `ab` none]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
     /// Label the run
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
@@ -163,6 +174,104 @@ pub struct ExecArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb ab ./old ./new                             is ./new slower than ./old, by 1 % or more?
+  plumb ab --margin 3% 'gzip -1 f' 'gzip -2 f'     commands with arguments
+  plumb ab --metric peak_memory ./old ./new        by another metric than wall time
+  plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
+  plumb ab --fail-on slower ./old ./new            exit code 1 when ./new is slower
+
+Each pair runs A and B back to back in an order that a coin chose, so that whatever disturbs one side
+as likely disturbs the other. After 8, 12, 18, 27 and 40 pairs plumb looks at the interval of the ratio
+of costs; all looks together call equal sides different one time in 20 at most. The verdict is faster,
+slower, equivalent (the whole interval inside the margin) or inconclusive. More than two sides are all
+compared with the first, in the order of a Latin square.")]
+pub struct AbArgs {
+    /// Two or more commands, each one argument, or points (`memory.copy:method=nt`)
+    #[arg(required = true, num_args = 2..)]
+    pub sides: Vec<String>,
+    /// Smallest relative change that matters
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    pub margin: String,
+    /// What is compared: a metric of the points, `cpu` or `peak_memory` [default: their first metric]
+    #[arg(long, value_name = "METRIC")]
+    pub metric: Option<String>,
+    /// Units of ABBA or BAAB instead of pairs: free of linear drift, at twice the cost
+    #[arg(long)]
+    pub quad: bool,
+    /// The most pairs; more find smaller differences, but each look must be surer
+    #[arg(long, value_name = "N", default_value = "40", value_parser = ["40", "90", "200"])]
+    pub max_pairs: String,
+    /// Exit with 1 when a side is slower by the margin or more, or only when that is certain
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub fail_on: Option<FailOn>,
+    /// Exit with 5 when a comparison stays inconclusive
+    #[arg(long)]
+    pub strict: bool,
+    /// Start programs where they are; else executables of one's own are copied side by side first
+    #[arg(long)]
+    pub no_copy: bool,
+    /// Give each command to /bin/sh -c
+    #[arg(long)]
+    pub shell: bool,
+    /// Measure although a command ends with another status than 0
+    #[arg(short, long)]
+    pub ignore_failure: bool,
+    /// Target directory for workloads that use files [default: a fresh folder under the current one]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub way: WayArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb compare last~1 last                 this run and the one before it
+  plumb compare kernel=6.1 kernel=6.12      two labelled runs
+  plumb compare --by kernel last~3 last~2 last~1 last
+  plumb compare --margin 3% web1 web2       by ids or labels, at another margin
+
+Runs are measured at different times, and differ even when nothing has changed. How much is learnt from
+earlier runs of the same series on the same machine; with fewer than six of them there is no verdict,
+but the run-to-run deviation above which the difference could be chance. `plumb ab` needs no history.
+With a label `price=19.95` on every run a line tells what each gives for its price.")]
+pub struct CompareArgs {
+    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Group runs by a label, or by a fact of machine or environment (`kernel`, `governor`, …)
+    #[arg(long, value_name = "FIELD")]
+    pub by: Option<String>,
+    /// Smallest relative change that matters
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    pub margin: String,
+    /// The label that holds the price of a run
+    #[arg(long, value_name = "LABEL", default_value = "price")]
+    pub price: String,
+    /// Every metric, not only each workload's first
+    #[arg(long)]
+    pub all: bool,
+    /// Compare although the runs are not of the same thing
+    #[arg(long)]
+    pub force: bool,
+    /// Exit with 5 when a comparison has no verdict
+    #[arg(long)]
+    pub strict: bool,
+    /// How to write it
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: ShowFormat,
+}
+
+/// When `ab` ends with 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum FailOn {
+    /// The verdict is slower and the ratio is beyond the margin
+    Slower,
+    /// The whole interval is beyond the margin
+    Certain,
+}
+
+#[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The workload or suite
     pub name: String,
@@ -194,7 +303,7 @@ pub enum ShowFormat {
     Terminal,
     /// Tables for a ticket or a pull request
     Markdown,
-    /// The document plumb.run/1
+    /// The document for machines
     Json,
 }
 

@@ -21,6 +21,10 @@ pub enum Exit {
     Nothing,
     /// A workload or command failed.
     Failed,
+    /// A confirmed regression.
+    Regression,
+    /// Inconclusive, where the user is strict.
+    Inconclusive,
     /// All is well.
     Fine,
 }
@@ -36,6 +40,8 @@ impl Exit {
             Self::Usage => 2,
             Self::Nothing => 3,
             Self::Failed => 4,
+            Self::Regression => 1,
+            Self::Inconclusive => 5,
             Self::Fine => 0,
         })
     }

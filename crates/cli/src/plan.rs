@@ -8,7 +8,7 @@ use plumb_host::Keeper;
 use plumb_model::{Companion, Goal, Plan, PlannedPoint, Point, Role, Settings, Value};
 
 use crate::catalogue::{self, Entry};
-use crate::cli::GoalArgs;
+use crate::cli::{GoalArgs, WayArgs};
 use crate::error::{CommandError, Result};
 use crate::quantity::{pair, share, time_ns};
 use crate::suite::{self, Suite};
@@ -252,7 +252,7 @@ pub fn goal(args: &GoalArgs, suite: Option<&Suite>, points: usize) -> Result<(Go
     let fixed =
         args.min_invocations.is_some() || args.min_time.is_some() || args.max_time.is_some();
     let budget =
-        args.budget.as_deref().or(suite_budget.filter(|_| !fixed)).map(time_ns).transpose()?;
+        args.way.budget.as_deref().or(suite_budget.filter(|_| !fixed)).map(time_ns).transpose()?;
     if fixed {
         let time = |text: &Option<String>| text.as_deref().map(time_ns).transpose();
         let goal = Goal::Fixed {
@@ -269,24 +269,31 @@ pub fn goal(args: &GoalArgs, suite: Option<&Suite>, points: usize) -> Result<(Go
 }
 
 /// The labels of `--label`.
-pub fn labels(args: &GoalArgs) -> Result<BTreeMap<String, String>> {
+pub fn labels(args: &WayArgs) -> Result<BTreeMap<String, String>> {
     args.labels.iter().map(|text| pair(text)).collect()
 }
 
 /// The seed: the user's, or from the clock.
-pub fn seed(args: &GoalArgs) -> u64 {
+pub fn seed(args: &WayArgs) -> u64 {
     args.seed.map_or_else(|| plumb_host::now().monotonic_ns & 0xffff_ffff, u64::from)
 }
 
 /// A plan without its target directory, which is made last.
 pub fn plan(named: Named, companions: Vec<Companion>, args: &GoalArgs) -> Result<Plan> {
     let (goal, budget_ns) = goal(args, named.suites.first(), named.points.len())?;
+    let suite = named.suites.first().map(|suite| suite.name.clone());
+    let plan = plan_of(named.points, goal, &args.way)?;
+    Ok(Plan { suite, companions, budget_ns, ..plan })
+}
+
+/// A plan of these points, with nothing beside them.
+pub fn plan_of(points: Vec<PlannedPoint>, goal: Goal, args: &WayArgs) -> Result<Plan> {
     Ok(Plan {
-        suite: named.suites.first().map(|suite| suite.name.clone()),
-        points: named.points,
-        companions,
+        suite: None,
+        points,
+        companions: Vec::new(),
         goal,
-        budget_ns,
+        budget_ns: args.budget.as_deref().map(time_ns).transpose()?,
         seed: seed(args),
         dir: String::new(),
         labels: labels(args)?,

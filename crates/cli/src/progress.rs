@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use plumb_model::{Decision, Event, Goal, Plan, Role, Stamped};
-use plumb_report::progress::{ProgressPoint, ProgressState, ProgressView, live, plain};
+use plumb_report::progress::{
+    ProgressPoint, ProgressRatio, ProgressState, ProgressView, live, plain,
+};
 
 use crate::ui::Ui;
 
@@ -32,7 +34,7 @@ impl Progress {
     pub fn new(plan: &Plan, ui: &Ui) -> Self {
         let wanted = match plan.goal {
             Goal::Precision { relative } => Some(relative),
-            Goal::Fixed { .. } => None,
+            Goal::Fixed { .. } | Goal::Verdict { .. } => None,
         };
         let point = |name| ProgressPoint { name, wanted, ..ProgressPoint::default() };
         let budget = plan.budget_ns.map(Duration::from_nanos);
@@ -41,7 +43,11 @@ impl Progress {
             budget,
             ..ProgressView::default()
         };
-        let remaining_ns = vec![None; view.points.len()];
+        let mut remaining_ns = vec![None; view.points.len()];
+        if let (Goal::Verdict { .. }, Some(first)) = (&plan.goal, remaining_ns.first_mut()) {
+            // It takes part as long as another point is open; their predictions count it.
+            *first = Some(0);
+        }
         Self { ui: ui.clone(), view, remaining_ns, budget, drawn_at: None, drawn_lines: 0 }
     }
 
@@ -85,14 +91,24 @@ impl Progress {
     fn decided(&mut self, decision: &Decision) {
         if let Some(point) = self.view.points.get_mut(decision.point) {
             point.rounds = decision.invocations;
-            point.reached =
-                decision.look.and_then(|look| look.relative_half_width()).or(point.reached);
+            match (&decision.compared, decision.look, decision.wanted) {
+                (Some(compared), Some(look), Some(margin)) => {
+                    let (pairs, ratio) = (compared.pairs, look.estimate);
+                    let ends = look.low.zip(look.high);
+                    point.compared = Some(ProgressRatio { pairs, ratio, ends, margin });
+                }
+                (_, Some(look), _) => point.reached = look.relative_half_width().or(point.reached),
+                _ => {}
+            }
         }
         if let Some(remaining) = self.remaining_ns.get_mut(decision.point) {
             *remaining = decision.remaining_ns;
         }
         match decision.stop.as_deref() {
             None => {}
+            Some("max-pairs" | "hopeless") => {
+                self.set(decision.point, ProgressState::Inconclusive);
+            }
             Some("budget" | "max-time") => self.set(decision.point, ProgressState::Ended),
             Some("failed") => self.set(decision.point, ProgressState::Failed),
             Some("unsupported") => self.set(decision.point, ProgressState::Unsupported),

@@ -1,6 +1,7 @@
 //! What is known of each point so far: all that a strategy may look at.
 
-use plumb_model::{InvocationRecord, PlannedPoint, RunRecord, SampleIs};
+use plumb_model::{InvocationRecord, Plan, RunRecord, SampleIs};
+use plumb_stats::describe::median;
 
 /// What is known of all points of a run.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,8 @@ pub struct PointHistory {
     /// Steady values of the primary metric: a list a process. Where a sample is a process, each list
     /// has one value.
     pub processes: Vec<Vec<f64>>,
+    /// Where points are compared: the round of each invocation and its median cost.
+    pub costs: Vec<(u32, f64)>,
     /// Where steady state began in each invocation, as found in its own data.
     pub steady_starts: Vec<usize>,
     /// Invocations that ended well.
@@ -49,10 +52,9 @@ impl History {
     pub fn of(record: &RunRecord) -> Self {
         let mut history = Self::empty(record.plan.points.len());
         for invocation in &record.invocations {
-            let Some(planned) = record.plan.points.get(invocation.point) else { continue };
+            let Some(point) = history.points.get_mut(invocation.point) else { continue };
             if invocation.counts_for(invocation.point) {
-                let point = &mut history.points[invocation.point];
-                point.add(planned, invocation);
+                point.add(&record.plan, invocation);
                 point.spent_ns += length_ns(invocation);
             }
         }
@@ -66,18 +68,20 @@ impl History {
 }
 
 impl PointHistory {
-    /// Takes in an invocation that ended well.
-    pub fn add(&mut self, planned: &PlannedPoint, invocation: &InvocationRecord) {
+    /// Takes in an invocation of this point that ended well.
+    pub fn add(&mut self, plan: &Plan, invocation: &InvocationRecord) {
+        let planned = &plan.points[invocation.point];
         let Some(metric) = planned.description.primary() else { return };
-        let work = invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
-        let start = invocation.steady_start();
-        let values = invocation.samples.metric(metric, work).unwrap_or_default();
-        let steady = values.get(start..).unwrap_or_default();
+        let steady = invocation.steady(metric).unwrap_or_default();
         match planned.description.sample_is {
             SampleIs::Process => self.processes.extend(steady.iter().map(|value| vec![*value])),
-            SampleIs::Iteration => self.processes.push(steady.to_vec()),
+            SampleIs::Iteration => self.processes.push(steady),
         }
-        self.steady_starts.push(start);
+        let compared = plan.comparison().map(|comparison| comparison.metric);
+        let costs = compared.and_then(|metric| invocation.costs(planned, metric));
+        let cost = costs.and_then(|costs| median(&costs));
+        self.costs.extend(cost.map(|cost| (invocation.round, cost)));
+        self.steady_starts.push(invocation.steady_start());
         self.invocations += 1;
         self.failures_in_a_row = 0;
         self.learn_length(invocation);

@@ -1,8 +1,8 @@
 //! One invocation: a fresh process is started, set up, sampled and ended.
 
 use plumb_model::{
-    ClockSource, Event, Id, InvocationEnd, InvocationRecord, Outcome, PlannedPoint, Ready, Role,
-    SampleIs, Samples,
+    ClockSource, Event, Id, InvocationEnd, InvocationRecord, Outcome, Ready, Role, SampleIs,
+    Samples, Usage,
 };
 use plumb_protocol::SampleReply;
 
@@ -28,7 +28,15 @@ pub(crate) fn end_of(outcome: Outcome, steady_start: usize, warmup: &str) -> Inv
 /// What came out of an invocation that went well.
 struct Sampled {
     samples: Samples,
+    usage: Vec<Usage>,
     take: Take,
+}
+
+impl Sampled {
+    fn append(&mut self, samples: Samples, usage: Usage) -> Result<(), Refusal> {
+        self.usage.push(usage);
+        self.samples.append(samples).map_err(|error| Refusal::Failed(error.to_string()))
+    }
 }
 
 impl Runner<'_> {
@@ -41,7 +49,7 @@ impl Runner<'_> {
     ) -> Result<(), EngineError> {
         let planned = &self.plan.points[point];
         let began_ns = self.since_start_ns();
-        let seed = self.next_seed();
+        let seed = self.next_seed(point);
         match launcher.start(Order { planned, role: Role::Workload, seed }) {
             Ok((session, ready)) => {
                 let invocation = plumb_host::fresh_id();
@@ -73,12 +81,6 @@ impl Runner<'_> {
         self.emit(Event::InvocationEnded { invocation, end })
     }
 
-    fn next_seed(&mut self) -> u64 {
-        self.invocations += 1;
-        // The store keeps seeds as signed 64-bit integers.
-        self.rng.next_u64() >> 1
-    }
-
     fn measure(
         &mut self,
         mut session: Box<dyn Session + '_>,
@@ -105,23 +107,7 @@ impl Runner<'_> {
             log: last_bytes(&stopped.log),
             ..end_of(Outcome::Done, start, warmup)
         };
-        let lasted_ns = self.since_start_ns() - began_ns;
-        self.learn(point, planned, invocation, ready, sampled.samples, end.clone(), lasted_ns);
-        self.emit(Event::InvocationEnded { invocation, end: Box::new(end) })
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the parts of one record")]
-    fn learn(
-        &mut self,
-        point: usize,
-        planned: &PlannedPoint,
-        invocation: Id,
-        ready: Ready,
-        samples: Samples,
-        end: InvocationEnd,
-        lasted_ns: u64,
-    ) {
-        let sampling_ns: u64 = samples.elapsed_ns.iter().sum();
+        let sampling_ns: u64 = sampled.samples.elapsed_ns.iter().sum();
         let record = InvocationRecord {
             invocation,
             point,
@@ -132,14 +118,16 @@ impl Runner<'_> {
             target: 0,
             seed: 0,
             ready,
-            samples,
-            usage: Vec::new(),
+            samples: sampled.samples,
+            usage: sampled.usage,
             flags: Vec::new(),
-            end: Some(end),
+            end: Some(end.clone()),
         };
+        let lasted_ns = self.since_start_ns() - began_ns;
         let known = &mut self.history.points[point];
         known.setup_ns = lasted_ns.saturating_sub(sampling_ns);
-        known.add(planned, &record);
+        known.add(self.plan, &record);
+        self.emit(Event::InvocationEnded { invocation, end: Box::new(end) })
     }
 
     fn failed_while_sampling(
@@ -176,18 +164,18 @@ impl Runner<'_> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let take = sampling::take(&self.history.points[point], sample_ns);
-        let iterations = take.iterations(k, &mut self.rng);
+        let iterations = self.draw_iterations(take, k);
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
         match session.sample(&iterations, expected_ns) {
             Ok(reply) => {
-                let samples = self.acknowledge(invocation, reply)?;
-                Ok(Ok(Sampled { samples, take }))
+                let (samples, usage) = self.acknowledge(invocation, reply)?;
+                Ok(Ok(Sampled { samples, usage: vec![usage], take }))
             }
             Err(refusal) => Ok(Err(refusal)),
         }
     }
 
-    fn calibrated(
+    pub(crate) fn calibrated(
         &mut self,
         session: &mut dyn Session,
         point: usize,
@@ -215,18 +203,20 @@ impl Runner<'_> {
         point: usize,
         invocation: Id,
     ) -> Result<Result<Sampled, Refusal>, EngineError> {
-        let mut samples = Samples::default();
+        let nothing = Take { discard: 0, keep: 0 };
+        let mut sampled = Sampled { samples: Samples::default(), usage: Vec::new(), take: nothing };
         let known_ns = self.history.points[point].sample_ns;
         if known_ns.is_none()
-            && let Err(refusal) = self.more_processes(session, invocation, 1, 0, &mut samples)?
+            && let Err(refusal) = self.more_processes(session, invocation, 1, 0, &mut sampled)?
         {
             return Ok(Err(refusal));
         }
-        let length_ns = known_ns.or_else(|| samples.elapsed_ns.first().copied()).unwrap_or(1);
+        let length_ns = known_ns.or_else(|| sampled.samples.elapsed_ns.first().copied());
+        let length_ns = length_ns.unwrap_or(1);
         let take = sampling::take_processes(self.plan, &self.history.points[point], length_ns);
-        let missing = (take.discard + take.keep).saturating_sub(samples.len());
-        let taken = self.more_processes(session, invocation, missing, length_ns, &mut samples)?;
-        Ok(taken.map(|()| Sampled { samples, take }))
+        let missing = (take.discard + take.keep).saturating_sub(sampled.samples.len());
+        let taken = self.more_processes(session, invocation, missing, length_ns, &mut sampled)?;
+        Ok(taken.map(|()| Sampled { take, ..sampled }))
     }
 
     fn more_processes(
@@ -235,24 +225,28 @@ impl Runner<'_> {
         invocation: Id,
         count: usize,
         length_ns: u64,
-        samples: &mut Samples,
+        sampled: &mut Sampled,
     ) -> Result<Result<(), Refusal>, EngineError> {
         if count == 0 {
             return Ok(Ok(()));
         }
         match session.sample(&vec![1; count], length_ns.saturating_mul(count as u64)) {
             Ok(reply) => {
-                let more = self.acknowledge(invocation, reply)?;
-                Ok(samples.append(more).map_err(|error| Refusal::Failed(error.to_string())))
+                let (samples, usage) = self.acknowledge(invocation, reply)?;
+                Ok(sampled.append(samples, usage))
             }
             Err(refusal) => Ok(Err(refusal)),
         }
     }
 
     /// Hands a batch to the listeners; when they return, it is stored.
-    fn acknowledge(&mut self, invocation: Id, reply: SampleReply) -> Result<Samples, EngineError> {
+    fn acknowledge(
+        &mut self,
+        invocation: Id,
+        reply: SampleReply,
+    ) -> Result<(Samples, Usage), EngineError> {
         let SampleReply { samples, usage, flags } = reply;
-        let copy = samples.clone();
+        let copy = (samples.clone(), usage.clone());
         self.emit(Event::Batch { invocation, samples: Box::new(samples), usage, flags })?;
         Ok(copy)
     }

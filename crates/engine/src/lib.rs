@@ -8,6 +8,7 @@ mod clock;
 mod history;
 mod invocation;
 mod launch;
+mod pairing;
 mod run;
 mod sampling;
 pub mod strategy;

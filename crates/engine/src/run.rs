@@ -214,6 +214,7 @@ impl<'r> Runner<'r> {
     fn work(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
         self.lay_out(launcher)?;
         self.start_companions(launcher)?;
+        self.share_iterations(launcher)?;
         while !self.is_interrupted() {
             self.history.elapsed_ns = self.elapsed_before_ns + self.since_start_ns();
             let mut wanted = self.strategy.next(&mut self.history);

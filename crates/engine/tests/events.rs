@@ -219,3 +219,103 @@ fn the_time_of_a_point_is_predicted_within_a_factor_of_two_for_most() {
     }
     assert!(good >= 32, "{good} of 40");
 }
+
+fn verdict(max_pairs: usize, quad: bool) -> Goal {
+    Goal::Verdict { margin: 0.01, metric: "time".into(), quad, max_pairs }
+}
+
+#[test]
+fn pairs_are_tossed_and_end_at_a_look_with_a_verdict() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
+    fake.run(&plan(2, verdict(40, false))).unwrap();
+    let rounds = rounds(&fake);
+    assert!(rounds.iter().all(|round| *round == [0, 1] || *round == [1, 0]), "{rounds:?}");
+    assert!(rounds.contains(&vec![0, 1]) && rounds.contains(&vec![1, 0]));
+    let last = fake.last_decision(1);
+    assert_eq!(last.stop.as_deref(), Some("verdict"));
+    let compared = last.compared.unwrap();
+    assert_eq!((compared.verdict.as_deref(), compared.pairs), (Some("slower"), 8));
+    let look = last.look.unwrap();
+    assert!(look.low.unwrap() > 1.03 && look.high.unwrap() < 1.07 && look.level == 0.985);
+}
+
+#[test]
+fn equal_sides_are_equivalent_and_hopeless_ones_inconclusive() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 2]);
+    fake.run(&plan(2, verdict(40, false))).unwrap();
+    assert_eq!(fake.last_decision(1).compared.unwrap().verdict.as_deref(), Some("equivalent"));
+    let mut fake = Fake::new(vec![Kind::Jumps { noise: 0.8 }; 2]);
+    fake.run(&plan(2, verdict(40, false))).unwrap();
+    let last = fake.last_decision(1);
+    assert_eq!(last.stop.as_deref(), Some("hopeless"));
+    assert_eq!(last.compared.as_ref().unwrap().verdict.as_deref(), Some("inconclusive"));
+    assert!(last.compared.unwrap().pairs_needed.unwrap() > 80);
+}
+
+#[test]
+fn both_sides_of_a_pair_draw_the_same_iterations() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
+    fake.run(&plan(2, verdict(40, false))).unwrap();
+    for pair in fake.asked.chunks(2) {
+        let both = pair[0].len().min(pair[1].len());
+        assert_eq!(pair[0][..both], pair[1][..both]);
+    }
+    assert_ne!(fake.asked[0][..5], fake.asked[2][..5]);
+}
+
+#[test]
+fn a_quad_is_abba_or_baab() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
+    fake.run(&plan(2, verdict(40, true))).unwrap();
+    let rounds = rounds(&fake);
+    assert!(rounds.iter().all(|round| *round == [0, 1, 1, 0] || *round == [1, 0, 0, 1]));
+    assert_eq!(fake.last_decision(1).compared.unwrap().verdict.as_deref(), Some("slower"));
+}
+
+#[test]
+fn many_sides_take_every_position_and_leave_when_they_are_settled() {
+    let steady = Kind::Steady { noise: 0.01 };
+    let mut fake = Fake::new(vec![steady, Kind::Slower { share: 0.3 }, steady]);
+    fake.run(&plan(3, verdict(40, false))).unwrap();
+    let rounds = rounds(&fake);
+    for position in 0..3 {
+        let mut there: Vec<usize> = rounds[..3].iter().map(|round| round[position]).collect();
+        there.sort_unstable();
+        assert_eq!(there, [0, 1, 2]);
+    }
+    let last = |point| fake.last_decision(point).compared.unwrap();
+    assert_eq!((last(1).verdict.as_deref(), last(1).pairs), (Some("slower"), 8));
+    assert_eq!(last(2).verdict.as_deref(), Some("equivalent"));
+    assert!(rounds[8..].iter().all(|round| !round.contains(&1)));
+}
+
+#[test]
+fn a_side_that_fails_ends_its_comparison_alone() {
+    let steady = Kind::Steady { noise: 0.01 };
+    let mut fake = Fake::new(vec![steady, Kind::Fails, steady]);
+    fake.run(&plan(3, verdict(40, false))).unwrap();
+    assert_eq!(stop_reasons(&fake)[&1], "failed");
+    assert_eq!(stop_reasons(&fake)[&2], "verdict");
+    let mut fake = Fake::new(vec![Kind::Unsupported, steady]);
+    fake.run(&plan(2, verdict(40, false))).unwrap();
+    assert_eq!(rounds(&fake).len(), 1);
+    assert_eq!(stop_reasons(&fake)[&1], "unsupported");
+}
+
+#[test]
+fn a_comparison_that_was_interrupted_goes_on_at_the_next_look() {
+    let kinds = vec![Kind::Jumps { noise: 0.02 }; 2];
+    let plan = plan(2, verdict(40, false));
+    let mut fake = Fake::new(kinds);
+    fake.interrupt_at_ns = Some(3_000_000_000);
+    fake.run(&plan).unwrap();
+    let before = fake.record(&plan);
+    let pairs = before.invocations.len() / 2;
+    assert!(pairs > 3, "{pairs}");
+    fake.interrupt_at_ns = None;
+    fake.resume(&plan, &before).unwrap();
+    let looks: Vec<usize> =
+        fake.decisions(1).iter().filter_map(|it| Some(it.compared.as_ref()?.pairs)).collect();
+    assert!(looks.iter().all(|look| [8, 12, 18, 27, 40].contains(look)), "{looks:?}");
+    assert!(looks.is_sorted_by(|one, next| one < next), "{looks:?}");
+}

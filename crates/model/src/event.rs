@@ -148,13 +148,28 @@ pub struct Decision {
     pub samples: usize,
     /// What the look saw; None when the strategy decided without looking.
     pub look: Option<Look>,
-    /// None to go on; the stop reason (`precision`, `budget`, `fixed`, `failed`, `unsupported`,
-    /// `interrupted`) when the point is done.
+    /// None to go on; the stop reason (`precision`, `verdict`, `hopeless`, `max-pairs`, `budget`,
+    /// `fixed`, `failed`, `unsupported`, `interrupted`) when the point is done.
     pub stop: Option<String>,
     /// Relative half-width wanted.
     pub wanted: Option<f64>,
     /// Time that the point is expected to need still, in nanoseconds, where a prediction is sound.
     pub remaining_ns: Option<u64>,
+    /// What a comparison with the first point says at this look; its interval is `look`, a ratio of
+    /// costs.
+    #[serde(default)]
+    pub compared: Option<Compared>,
+}
+
+/// What a look at a comparison says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Units of the comparison that were complete.
+    pub pairs: usize,
+    /// The verdict's word; None when there is none.
+    pub verdict: Option<String>,
+    /// Units that would settle it in all, as far as can be told.
+    pub pairs_needed: Option<usize>,
 }
 
 /// An interval seen at a look.

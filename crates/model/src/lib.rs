@@ -13,10 +13,12 @@ mod sample;
 mod value;
 mod workload;
 
-pub use event::{Decision, Event, EventSink, Look, SinkError, Stamped};
+pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
 pub use flag::{Flag, FlagKind};
 pub use machine::{Environment, Facts, Machine, Owner, Target};
-pub use plan::{Companion, Goal, Plan, PlannedPoint, Program};
+pub use plan::{
+    CPU, Companion, ComparisonPlan, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint, Program,
+};
 pub use point::{Point, PointError};
 pub use record::{
     FixtureRecord, InvocationRecord, Missing, RecordSource, RunRecord, RunStatus, Segment,

@@ -33,7 +33,7 @@ pub struct Plan {
 }
 
 /// When a point is done.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "strategy")]
 pub enum Goal {
     /// When the relative half-width of the interval is at most this (0.03 for 3 %).
@@ -50,7 +50,23 @@ pub enum Goal {
         /// Longest time spent on each point, in nanoseconds; it wins over `min_invocations`.
         max_time_ns: u64,
     },
+    /// When every comparison of a later point with the first is settled (METHOD §1.6).
+    Verdict {
+        /// Smallest relative change that matters (0.01 for 1 %).
+        margin: f64,
+        /// What is compared: a metric of the points, or [`CPU`] or [`PEAK_MEMORY`] of any.
+        metric: String,
+        /// Whether a unit of the comparison is ABBA or BAAB instead of one pair.
+        quad: bool,
+        /// The most units of one comparison.
+        max_pairs: usize,
+    },
 }
+
+/// CPU time of one iteration, in seconds: what any workload can be compared by.
+pub const CPU: &str = "cpu";
+/// Peak resident memory of one invocation, in bytes: what any workload can be compared by.
+pub const PEAK_MEMORY: &str = "peak_memory";
 
 /// A point with all that is needed to start it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,6 +86,44 @@ pub struct PlannedPoint {
     /// Why a size of this point is smaller than it should be (both sizes), when a suite capped it.
     #[serde(default)]
     pub capped: Option<String>,
+}
+
+impl Plan {
+    /// How later points are compared with the first; None when they are not.
+    #[must_use]
+    pub fn comparison(&self) -> Option<ComparisonPlan<'_>> {
+        let first = self.points.first()?.description.primary()?;
+        match &self.goal {
+            Goal::Verdict { margin, metric, quad, max_pairs } => Some(ComparisonPlan {
+                metric,
+                margin: *margin,
+                a_unit: if *quad { 2 } else { 1 },
+                max_pairs: Some(*max_pairs),
+            }),
+            _ => self.against_first.then_some(ComparisonPlan {
+                metric: &first.name,
+                margin: MARGIN,
+                a_unit: 1,
+                max_pairs: None,
+            }),
+        }
+    }
+}
+
+/// Smallest relative change that matters, when nobody says otherwise.
+pub const MARGIN: f64 = 0.01;
+
+/// How later points are compared with the first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ComparisonPlan<'a> {
+    /// What is compared.
+    pub metric: &'a str,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// Invocations of each point in one unit: 1 for a pair, 2 for ABBA.
+    pub a_unit: usize,
+    /// The most units, where looks at preset numbers of them decide; None where all units are one look.
+    pub max_pairs: Option<usize>,
 }
 
 impl PlannedPoint {

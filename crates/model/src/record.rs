@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Decision, Flag, Id, InvocationEnd, Outcome, Owner, Plan, Ready, Role, Samples, Target, Usage,
+    Better, CPU, Decision, Flag, Id, InvocationEnd, Metric, Outcome, Owner, PEAK_MEMORY, Plan,
+    PlannedPoint, Ready, Role, Samples, Target, Usage,
 };
 
 /// Where records come from.
@@ -127,6 +128,43 @@ impl InvocationRecord {
         self.role == Role::Workload
             && self.point == point
             && self.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done)
+    }
+
+    /// The steady values of a metric; None when the samples do not carry it.
+    #[must_use]
+    pub fn steady(&self, metric: &Metric) -> Option<Vec<f64>> {
+        let work = self.ready.work.get(&metric.name).copied().unwrap_or(1.0);
+        let mut values = self.samples.metric(metric, work)?;
+        Some(values.split_off(self.steady_start().min(values.len())))
+    }
+
+    /// What the steady samples cost by a metric, or by [`CPU`] or [`PEAK_MEMORY`]: less is better,
+    /// whatever the metric's direction. None when it was not measured.
+    #[must_use]
+    pub fn costs(&self, planned: &PlannedPoint, metric: &str) -> Option<Vec<f64>> {
+        let Some(declared) = planned.description.metric(metric) else {
+            return self.cost_of_all(metric).map(|cost| vec![cost]);
+        };
+        let mut costs = self.steady(declared)?;
+        if declared.better == Better::Higher {
+            costs.iter_mut().for_each(|value| *value = 1.0 / *value);
+        }
+        Some(costs)
+    }
+
+    /// Resource use that every invocation has, warm-up included.
+    #[expect(clippy::cast_precision_loss, reason = "times and counts stay far below 2^53")]
+    fn cost_of_all(&self, metric: &str) -> Option<f64> {
+        let cost = match metric {
+            CPU => {
+                let ns: u64 = self.usage.iter().map(|usage| usage.user_ns + usage.system_ns).sum();
+                let iterations: u64 = self.samples.iterations.iter().sum();
+                ns as f64 * 1e-9 / iterations as f64
+            }
+            PEAK_MEMORY => self.end.as_ref()?.peak_memory_bytes as f64,
+            _ => return None,
+        };
+        (cost > 0.0 && cost.is_finite()).then_some(cost)
     }
 
     /// Index of the first steady sample.

@@ -139,12 +139,17 @@ fn when(run: &RunFacts) -> String {
 }
 
 fn goal(finding: &RunFinding) -> String {
-    let wanted = match finding.run.goal {
-        Goal::Precision { relative } => format!("wanted ±{}", percent(relative)),
+    let wanted = match &finding.run.goal {
+        Goal::Precision { relative } => format!("wanted ±{}", percent(*relative)),
+        Goal::Verdict { margin, metric, quad, max_pairs } => {
+            let units = if *quad { "units of ABBA" } else { "pairs" };
+            let margin = percent(*margin);
+            format!("wanted a verdict by {metric} at a margin of {margin} in {max_pairs} {units}")
+        }
         Goal::Fixed { min_invocations, min_time_ns, .. } => {
-            let invocations = counted(min_invocations, "invocation", "invocations");
-            let time = format!(" and {}", length(seconds(min_time_ns)));
-            let time = if min_time_ns > 0 { time } else { String::new() };
+            let invocations = counted(*min_invocations, "invocation", "invocations");
+            let time = format!(" and {}", length(seconds(*min_time_ns)));
+            let time = if *min_time_ns > 0 { time } else { String::new() };
             format!("wanted {invocations}{time} a point")
         }
     };

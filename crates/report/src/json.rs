@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{Comparison, Estimate, Failure, Finding, PointFacts, Scaling, Unsupported};
+use plumb_analysis::{
+    Comparison, Estimate, Failure, Finding, LookFinding, PointFacts, Scaling, Unsupported,
+};
 use plumb_model::{Better, Flag, SampleIs, Target, Value};
 use serde::Serialize;
 
@@ -229,10 +231,30 @@ pub struct ComparisonPart {
     pub pairs: usize,
     /// Looks at the data; 1 for a fixed number of pairs.
     pub looks: usize,
+    /// What each look saw; empty for a fixed number of pairs.
+    pub path: Vec<LookPart>,
+    /// Whether the stored looks follow from the stored samples to the last bit; null without looks.
+    pub rederived: Option<bool>,
     /// Pairs that would settle an inconclusive comparison.
     pub pairs_needed: Option<usize>,
     /// Run-to-run deviation at which this could be chance; null for pairs.
     pub break_even: Option<f64>,
+}
+
+/// What a look at a comparison saw.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LookPart {
+    /// Pairs.
+    pub pairs: usize,
+    /// Cost over the first's cost.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// The verdict; null where there was none yet.
+    pub verdict: Option<&'static str>,
 }
 
 /// How several threads compare with one.
@@ -421,7 +443,7 @@ fn sample_is(sample_is: SampleIs) -> &'static str {
     }
 }
 
-fn settings(point: &PointFacts) -> BTreeMap<String, ValuePart> {
+pub(crate) fn settings(point: &PointFacts) -> BTreeMap<String, ValuePart> {
     let part = |value: &Value| match value {
         Value::Switch(on) => ValuePart::Switch(*on),
         Value::Integer(n) => ValuePart::Integer(*n),
@@ -432,6 +454,16 @@ fn settings(point: &PointFacts) -> BTreeMap<String, ValuePart> {
 
 fn flag(flag: &Flag) -> FlagPart {
     FlagPart { flag: flag.flag.word().to_owned(), why: flag.why.clone() }
+}
+
+fn look(look: &LookFinding) -> LookPart {
+    LookPart {
+        pairs: look.pairs,
+        ratio: look.ratio.value,
+        low: look.ratio.low(),
+        high: look.ratio.high(),
+        verdict: look.verdict.map(plumb_analysis::Verdict::word),
+    }
 }
 
 fn comparison(comparison: &Comparison) -> ComparisonPart {
@@ -447,7 +479,9 @@ fn comparison(comparison: &Comparison) -> ComparisonPart {
         no_verdict: comparison.verdict.clone().err(),
         flags: comparison.tags.clone(),
         pairs: comparison.pairs,
-        looks: 1,
+        looks: comparison.looks.len().max(1),
+        path: comparison.looks.iter().map(look).collect(),
+        rederived: comparison.rederived,
         pairs_needed: comparison.pairs_needed,
         break_even: None,
     }
@@ -499,14 +533,14 @@ mod tests {
     use serde_json::Value;
 
     use super::RunDocument;
+    use crate::ComparisonDocument;
 
     /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
-    #[test]
-    fn the_committed_schema_is_that_of_the_document() {
-        let file =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas/plumb.run-1.json");
+    fn is_committed<T: schemars::JsonSchema>(name: &str) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
+        let file = folder.join(name);
         let settings = SchemaSettings::draft2020_12().for_serialize();
-        let schema = settings.into_generator().into_root_schema_for::<RunDocument>().to_value();
+        let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
         if std::env::var_os("UPDATE_SCHEMAS").is_some() {
             let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
             std::fs::write(&file, text).unwrap();
@@ -514,5 +548,11 @@ mod tests {
         let committed = std::fs::read_to_string(&file).unwrap();
         let committed: Value = serde_json::from_str(&committed).unwrap();
         assert!(committed == schema, "run this with UPDATE_SCHEMAS=1 and look at what changed");
+    }
+
+    #[test]
+    fn the_committed_schemas_are_those_of_the_documents() {
+        is_committed::<RunDocument>("plumb.run-1.json");
+        is_committed::<ComparisonDocument>("plumb.comparison-1.json");
     }
 }

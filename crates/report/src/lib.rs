@@ -5,6 +5,7 @@
 //! function gives text back or writes into what it is handed. Text from elsewhere is cleaned before
 //! it is shown, see [`text`].
 
+mod comparison;
 pub mod csv;
 mod flags;
 mod header;
@@ -23,6 +24,10 @@ pub mod units;
 mod view;
 mod words;
 
+pub use comparison::{
+    COMPARISON_SCHEMA, ComparisonDocument, comparison_card, comparison_document, comparison_json,
+    comparison_markdown,
+};
 pub use csv::{csv, samples_csv};
 pub use flags::meaning;
 pub use header::{Header, Place};

@@ -98,7 +98,7 @@ fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
 }
 
 /// Text that is shown as it is: nothing in it marks up, links, mentions or ends a table's cell.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::new();
     let text = clean(text);
     let mut characters = text.chars().peekable();
@@ -121,7 +121,7 @@ fn escape(text: &str) -> String {
 }
 
 /// Text as code, safe inside a table's cell.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let text = clean(text).replace('`', "'").replace('|', "¦");
     if text.trim().is_empty() { String::new() } else { format!("`{text}`") }
 }

@@ -41,9 +41,59 @@ pub struct ProgressPoint {
     pub reached: Option<f64>,
     /// Relative half-width wanted; None when precision is not the goal.
     pub wanted: Option<f64>,
+    /// How it compares with the first point, where that is the goal.
+    pub compared: Option<ProgressRatio>,
     /// Where it stands.
     pub state: ProgressState,
 }
+
+/// A comparison with the first point under way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProgressRatio {
+    /// Pairs at the last look.
+    pub pairs: usize,
+    /// Cost over the first's cost.
+    pub ratio: f64,
+    /// Ends of its interval, once it has one.
+    pub ends: Option<(f64, f64)>,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+}
+
+impl ProgressRatio {
+    /// `1.012 [0.994, 1.031] at 12 pairs, margin 1 %`.
+    fn text(&self) -> String {
+        let ends = self.ends.map_or(String::new(), |(low, high)| format!(" [{low:.3}, {high:.3}]"));
+        let (ratio, pairs) = (self.ratio, counted(self.pairs, "pair", "pairs"));
+        format!("{ratio:.3}{ends} at {pairs}, margin {}", percent(self.margin))
+    }
+
+    /// The interval around the margin: `╌╌┊╌━●━╌┊╌╌`, as wide as [`SPAN`] margins on either side.
+    #[expect(clippy::cast_possible_truncation, reason = "clamped to a few cells")]
+    fn drawn(&self, unicode: bool) -> String {
+        let cell = |ratio: f64| {
+            let margins = (ratio.ln() / self.margin.ln_1p()).clamp(-SPAN, SPAN);
+            (margins * f64::from(HALF) / SPAN).round() as i32
+        };
+        let (low, high) = self.ends.unwrap_or((0.0, f64::INFINITY));
+        let (low, centre, high) = (cell(low), cell(self.ratio), cell(high));
+        let (edge, bar, dot, rest) =
+            if unicode { ('┊', '━', '●', '╌') } else { ('|', '=', 'o', '.') };
+        let margin = cell(1.0 + self.margin);
+        let sign = |at: i32| match at {
+            at if at == centre => dot,
+            at if (low..=high).contains(&at) => bar,
+            at if at.abs() == margin => edge,
+            _ => rest,
+        };
+        (-HALF..=HALF).map(sign).collect()
+    }
+}
+
+/// Margins on either side of the drawing of an interval.
+const SPAN: f64 = 5.0;
+/// Cells on either side of it.
+const HALF: i32 = 10;
 
 /// Where a point stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,6 +105,8 @@ pub enum ProgressState {
     Done,
     /// Its time was over before.
     Ended,
+    /// It has all that could be taken, without a verdict.
+    Inconclusive,
     /// It failed too often.
     Failed,
     /// It can't be measured here.
@@ -67,6 +119,7 @@ impl ProgressState {
             Self::Open => "",
             Self::Done => "done",
             Self::Ended => "time is up",
+            Self::Inconclusive => "inconclusive",
             Self::Failed => "failed",
             Self::Unsupported => "not supported here",
         }
@@ -76,7 +129,7 @@ impl ProgressState {
         match self {
             Self::Open => Style::Plain,
             Self::Done => Style::Good,
-            Self::Ended | Self::Unsupported => Style::Flag,
+            Self::Ended | Self::Inconclusive | Self::Unsupported => Style::Flag,
             Self::Failed => Style::Bad,
         }
     }
@@ -99,7 +152,9 @@ impl ProgressPoint {
 /// The run in one line, for a log: `3 of 20 points finished · memory.copy · 35 s · time left unknown`.
 #[must_use]
 pub fn plain(view: &ProgressView) -> String {
-    let current = current(view).map(|point| match (point.reached, point.wanted) {
+    let compared = view.points.iter().rev().find(|point| point.compared.is_some());
+    let current = compared.or(current(view)).map(|point| match (point.reached, point.wanted) {
+        _ if point.compared.is_some() => format!("{} {}", point.name, standing(point)),
         (Some(reached), Some(wanted)) => {
             format!("{} ±{} of ±{}", point.name, percent(reached), percent(wanted))
         }
@@ -194,6 +249,7 @@ fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<Line> {
 
 fn standing(point: &ProgressPoint) -> String {
     let precision = match (point.reached, point.wanted) {
+        _ if point.compared.is_some() => point.compared.map_or(String::new(), |it| it.text()),
         (Some(reached), Some(wanted)) => format!("±{} of ±{}", percent(reached), percent(wanted)),
         (Some(reached), None) => format!("±{}", percent(reached)),
         (None, _) => String::new(),
@@ -208,6 +264,9 @@ fn standing(point: &ProgressPoint) -> String {
     reason = "a share of ten cells"
 )]
 fn bar(point: &ProgressPoint, unicode: bool) -> Line {
+    if let Some(compared) = point.compared {
+        return Line::new(point.state.style(), &compared.drawn(unicode));
+    }
     let Some(share) = point.share() else { return Line::default() };
     let full = ((share * BAR as f64) as usize).min(BAR);
     let (filled, empty) = if unicode { ("█", "░") } else { ("#", ".") };
@@ -222,7 +281,7 @@ mod tests {
     use insta::assert_snapshot;
     use proptest::prelude::{any, prop, proptest};
 
-    use super::{ProgressPoint, ProgressState, ProgressView, live, plain};
+    use super::{ProgressPoint, ProgressRatio, ProgressState, ProgressView, live, plain};
     use crate::Terminal;
 
     fn point(
@@ -231,7 +290,14 @@ mod tests {
         reached: Option<f64>,
         state: ProgressState,
     ) -> ProgressPoint {
-        ProgressPoint { name: name.into(), rounds, reached, wanted: Some(0.03), state }
+        ProgressPoint {
+            name: name.into(),
+            rounds,
+            reached,
+            wanted: Some(0.03),
+            compared: None,
+            state,
+        }
     }
 
     fn view() -> ProgressView {
@@ -260,6 +326,20 @@ mod tests {
         3 of 5 points finished · 35 s · time left unknown, at most about 1 min 25 s
         ");
         assert_snapshot!(plain(&ProgressView::default()), @"0 of 0 points finished · 0 s · time left unknown");
+    }
+
+    #[test]
+    fn an_interval_narrows_around_the_margin() {
+        let at = |pairs, low, high| ProgressRatio {
+            pairs,
+            ratio: 1.004,
+            ends: Some((low, high)),
+            margin: 0.01,
+        };
+        assert_snapshot!(at(8, 0.97, 1.04).drawn(true), @"╌╌╌╌━━━━━━━●━━━━━━━╌╌");
+        assert_snapshot!(at(40, 0.999, 1.008).drawn(true), @"╌╌╌╌╌╌╌╌┊╌━●━╌╌╌╌╌╌╌╌");
+        assert_snapshot!(at(8, 0.5, 2.0).drawn(false), @"===========o=========");
+        assert_snapshot!(at(12, 0.97, 1.04).text(), @"1.004 [0.970, 1.040] at 12 pairs, margin 1 %");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 mod results;
 
 use plumb_analysis::Failure;
+use plumb_model::Goal;
 
 use crate::style::{Line, Style};
 use crate::table::{Column, Table, hanging};
 use crate::terminal::Terminal;
 use crate::units::percent;
-use crate::view::{FlagNote, View, comparison_text, verdict_text};
+use crate::view::{FlagNote, View, comparison_text, looks_text, verdict_text};
 
 /// Narrower than this nothing is arranged.
 const NARROWEST: usize = 40;
@@ -26,10 +27,15 @@ pub struct Closing {
 #[must_use]
 pub fn scorecard(view: &View, terminal: &Terminal, closing: &Closing) -> String {
     let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
+    let mut results = [results::results(view, &terminal), comparisons(view, &terminal)];
+    if matches!(view.finding.run.goal, Goal::Verdict { .. }) {
+        results.reverse();
+    }
+    let [first, second] = results;
     let chapters = [
         header(view, &terminal),
-        results::results(view, &terminal),
-        comparisons(view, &terminal),
+        first,
+        second,
         flags(view, &terminal),
         unsupported(view, &terminal),
         failed(view, &terminal),
@@ -89,6 +95,10 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
             Line::new(style, verdict_text(comparison)),
             Line::new(Style::Plain, &comparison_text(comparison)),
         ]);
+        if let Some(looks) = looks_text(comparison) {
+            let lead = Line::new(Style::Muted, "looks  ");
+            table.across(2, lead, Line::new(Style::Muted, &looks));
+        }
     }
     heading(&title, terminal) + &table.render(terminal.width, terminal.colour)
 }

@@ -1,6 +1,6 @@
 //! The one view model: everything that any format shows, taken from a finding once.
 
-use plumb_analysis::{Comparison, Finding, RunFinding, Scaling};
+use plumb_analysis::{Comparison, Finding, LookFinding, RunFinding, Scaling};
 use plumb_model::{Flag, FlagKind};
 
 use crate::header::Header;
@@ -237,7 +237,8 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
 #[must_use]
 pub fn comparison_text(comparison: &Comparison) -> String {
     let Some(ratio) = &comparison.ratio else {
-        return "no round has values of both".to_owned();
+        let why = comparison.verdict.as_ref().err().cloned();
+        return why.unwrap_or_else(|| "no round has values of both".to_owned());
     };
     let shown = figure(ratio, "");
     let times = format!("{}× the cost {}", shown.estimate, shown.brackets());
@@ -249,6 +250,25 @@ pub fn comparison_text(comparison: &Comparison) -> String {
     let parts = parts.chain(comparison.tags.iter().cloned()).chain(needed);
     let parts = parts.chain(comparison.verdict.as_ref().err().cloned());
     parts.collect::<Vec<_>>().join(", ")
+}
+
+/// What was seen at the looks before the last: `8 pairs 1.02 [0.97, 1.07]`; None where there was none.
+#[must_use]
+pub fn looks_text(comparison: &Comparison) -> Option<String> {
+    let look = |look: &LookFinding| {
+        let ratio = figure(&look.ratio, "");
+        format!("{} {} {}", counted(look.pairs, "pair", "pairs"), ratio.estimate, ratio.brackets())
+    };
+    let (_, before) = comparison.looks.split_last()?;
+    let looks: Vec<String> = before.iter().map(look).collect();
+    let path = (!looks.is_empty()).then(|| looks.join(" · "));
+    let broken = comparison.rederived == Some(false);
+    let warning = "the stored looks do not follow from the stored samples";
+    if broken {
+        Some(path.map_or(warning.to_owned(), |path| format!("{path}; {warning}")))
+    } else {
+        path
+    }
 }
 
 /// The verdict's word.

@@ -11,7 +11,7 @@ use crate::ui::Ui;
 use crate::{catalogue, plan};
 
 /// The workload behind `exec`.
-const COMMAND: &str = "process.command";
+pub const COMMAND: &str = "process.command";
 /// The longest time for one point when the user states none, in nanoseconds: without an end.
 const NO_LIMIT_NS: u64 = u64::MAX >> 1;
 
@@ -20,7 +20,7 @@ pub fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let bench = Bench::set_up()?;
     let points = commands(args)?
         .into_iter()
-        .map(|command| point(args, &command))
+        .map(|command| point(&command, args.shell, args.ignore_failure))
         .collect::<Result<Vec<_>>>()?;
     let named = plan::Named { points, explicit: true, ..plan::Named::default() };
     let several = named.points.len() > 1;
@@ -31,24 +31,34 @@ pub fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             return Err(CommandError::usage("--runs 0 measures nothing"));
         }
         plan.goal = Goal::Fixed { min_invocations: runs, min_time_ns: 0, max_time_ns: NO_LIMIT_NS };
-        plan.budget_ns = args.goal.budget.as_deref().map(crate::quantity::time_ns).transpose()?;
+        plan.budget_ns =
+            args.goal.way.budget.as_deref().map(crate::quantity::time_ns).transpose()?;
     }
-    let lock = !args.goal.no_lock;
-    let place = Place::Scratch;
-    measure(bench, Job { plan, before: None, place, store, lock, explicit: true }, ui)
+    let lock = !args.goal.way.no_lock;
+    measure(bench, Job { lock, ..Job::new(plan, Place::Scratch, store) }, ui)
 }
 
 /// A command: what people typed, and its words (one word for a shell).
-struct Typed {
+pub struct Typed {
     text: String,
     words: Vec<String>,
+}
+
+impl Typed {
+    /// A command in one argument.
+    ///
+    /// # Errors
+    /// When it is empty or a quote has no partner.
+    pub fn new(text: &str, shell: bool) -> Result<Self> {
+        let words = if shell { vec![text.to_owned()] } else { split(text)? };
+        Ok(Self { text: text.to_owned(), words })
+    }
 }
 
 fn commands(args: &ExecArgs) -> Result<Vec<Typed>> {
     let mut typed = Vec::new();
     for text in &args.commands {
-        let words = if args.shell { vec![text.clone()] } else { split(text)? };
-        typed.push(Typed { text: text.clone(), words });
+        typed.push(Typed::new(text, args.shell)?);
     }
     if !args.argv.is_empty() {
         let text = args.argv.join(" ");
@@ -67,19 +77,23 @@ fn split(text: &str) -> Result<Vec<String>> {
     }
 }
 
-fn point(args: &ExecArgs, command: &Typed) -> Result<PlannedPoint> {
+/// The point of `process.command` that a command is.
+///
+/// # Errors
+/// When it can't be a parameter.
+pub fn point(command: &Typed, shell: bool, ignore_failure: bool) -> Result<PlannedPoint> {
     let Some(entry) = catalogue::builtin(COMMAND)? else {
         return Err(CommandError::bug("process.command is not built in"));
     };
-    let words = if args.shell {
+    let words = if shell {
         command.text.clone()
     } else {
         serde_json::to_string(&command.words).map_err(|e| CommandError::bug(e.to_string()))?
     };
     let settings: Settings = [
         ("command".to_owned(), Value::Text(words)),
-        ("shell".to_owned(), Value::Switch(args.shell)),
-        ("ignore_failure".to_owned(), Value::Switch(args.ignore_failure)),
+        ("shell".to_owned(), Value::Switch(shell)),
+        ("ignore_failure".to_owned(), Value::Switch(ignore_failure)),
     ]
     .into();
     Ok(PlannedPoint {

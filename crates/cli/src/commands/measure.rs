@@ -7,11 +7,13 @@ use plumb_analysis::summarise;
 use plumb_engine::{Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, SystemClock};
 use plumb_host::{Keeper, LockError, MeasuringLock};
 use plumb_model::{
-    Event, EventSink, Facts, Plan, RecordSource, RunRecord, SinkError, Stamped, Target,
+    Event, EventSink, Facts, Goal, Plan, RecordSource, RunRecord, SinkError, Stamped, Target,
 };
 use plumb_report::{View, json, scorecard};
 use plumb_store::{Backend, Store};
 
+use super::ab::{Gate, copy_side_by_side};
+use crate::cli::ShowFormat;
 use crate::error::{CommandError, Exit, Result};
 use crate::progress::Progress;
 use crate::ui::Ui;
@@ -65,12 +67,27 @@ pub struct Job<'j> {
     pub lock: bool,
     /// Whether a point that the user named must be supported.
     pub explicit: bool,
+    /// Whether programs that are compared are copied side by side first.
+    pub copy: bool,
+    /// What verdicts mean for the exit code.
+    pub gate: Gate,
+}
+
+impl<'j> Job<'j> {
+    /// A new run of what the user named.
+    pub fn new(plan: Plan, place: Place<'j>, store: Option<&'j Path>) -> Self {
+        let (before, copy, gate) = (None, false, Gate::default());
+        Self { plan, before, place, store, lock: true, explicit: true, copy, gate }
+    }
 }
 
 /// Carries a plan out, stores the run and shows its scorecard.
 pub fn measure(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Exit> {
     let (scratch, dir) = folders(&mut bench.keeper, &job.place)?;
     job.plan.dir = dir.to_string_lossy().into_owned();
+    if job.copy {
+        copy_side_by_side(&mut job.plan, &scratch)?;
+    }
     let store = Store::open(locate::store(job.store)?)?;
     let lock = if job.lock { Some(take_lock(ui)?) } else { None };
     // While the lock was waited for, somebody else may have completed the run.
@@ -233,12 +250,16 @@ fn report(
     let record = store.record(run)?;
     let finding = summarise(&record);
     let view = View::new(&finding);
-    if ui.wants_json() {
+    if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict { .. }) {
+        let finding = plumb_analysis::compare_sides(&record);
+        ui.out(&super::compare::write(&finding, ShowFormat::Json, ui)?);
+    } else if ui.wants_json() {
         ui.out(&json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
         ui.out(&scorecard(&view, &ui.terminal(), &super::show::closing(&record, store)));
     }
-    Ok(exit(&record, job, ended))
+    let verdicts = job.gate.exits(&finding.against_first);
+    Ok(verdicts.into_iter().chain([exit(&record, job, ended)]).min().unwrap_or(Exit::Fine))
 }
 
 fn exit(record: &RunRecord, job: &Job<'_>, ended: Ended) -> Exit {

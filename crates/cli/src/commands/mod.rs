@@ -1,5 +1,7 @@
 //! One file a subcommand.
 
+mod ab;
+mod compare;
 mod exec;
 mod explain;
 mod export;
@@ -24,6 +26,8 @@ pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
         None => start::bare(store, ui),
         Some(Command::Run(args)) => run::run(&args, store, ui),
         Some(Command::Exec(args)) => exec::exec(&args, store, ui),
+        Some(Command::Ab(args)) => ab::ab(&args, store, ui),
+        Some(Command::Compare(args)) => compare::compare(&args, store, ui),
         Some(Command::List) => list::list(ui),
         Some(Command::Explain(args)) => explain::explain(&args, ui),
         Some(Command::Show(args)) => show::show(&args, store, ui),

@@ -28,8 +28,8 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let plan = plan::plan(named, companions, &args.goal)?;
     let place = Place::Under(args.dir.as_deref());
-    let lock = !args.goal.no_lock;
-    measure(bench, Job { plan, before: None, place, store, lock, explicit }, ui)
+    let lock = !args.goal.way.no_lock;
+    measure(bench, Job { lock, explicit, ..Job::new(plan, place, store) }, ui)
 }
 
 fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
@@ -40,8 +40,11 @@ fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &U
     // The budget was for the whole run; what is left of it is what it has not spent.
     let plan = Plan { dir: String::new(), ..record.plan.clone() };
     let place = Place::Under(args.dir.as_deref());
-    let lock = !args.goal.no_lock;
-    measure(bench, Job { plan, before: Some(record), place, store, lock, explicit: false }, ui)
+    let lock = !args.goal.way.no_lock;
+    let copy = plan.points.iter().any(super::ab::is_copied);
+    let before = Some(record);
+    let job = Job { before, lock, explicit: false, copy, ..Job::new(plan, place, store) };
+    measure(bench, job, ui)
 }
 
 /// The record of a run that can be completed.
@@ -66,6 +69,7 @@ fn dry_run(named: &plan::Named, args: &RunArgs) -> Result<String> {
     let goal = match goal {
         Goal::Precision { relative } => format!("until ±{} %", relative * 100.0),
         Goal::Fixed { min_invocations, .. } => format!("at least {min_invocations} invocations"),
+        Goal::Verdict { max_pairs, .. } => format!("at most {max_pairs} pairs"),
     };
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
     let budget = budget.map_or("no time limit".to_owned(), |ns| {

@@ -6,7 +6,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod ab;
 mod commands;
+mod compare;
 mod disk;
 mod exec;
 mod interrupt;

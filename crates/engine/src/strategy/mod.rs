@@ -2,6 +2,7 @@
 
 mod fixed;
 mod precision;
+mod verdict;
 
 use plumb_model::{Decision, Goal, Plan};
 
@@ -9,8 +10,9 @@ use crate::History;
 
 pub use fixed::Fixed;
 pub use precision::Precision;
+pub use verdict::Verdict;
 
-/// Decides, and says why. Verdicts, sweeps and searches are further ones.
+/// Decides, and says why. Sweeps and searches will be further ones.
 pub trait Strategy {
     /// The next round, from all that is known. It sets `stopped` of the points that are done; the
     /// run is over when no invocation is wanted.
@@ -35,6 +37,9 @@ pub fn for_plan(plan: &Plan) -> Box<dyn Strategy> {
         Goal::Precision { relative } => Box::new(Precision::new(plan, relative)),
         Goal::Fixed { min_invocations, min_time_ns, max_time_ns } => {
             Box::new(Fixed { min_invocations, min_time_ns, max_time_ns, budget_ns: plan.budget_ns })
+        }
+        Goal::Verdict { margin, quad, max_pairs, .. } => {
+            Box::new(Verdict::new(plan, margin, quad, max_pairs))
         }
     }
 }
@@ -64,6 +69,7 @@ fn decision(history: &History, point: usize, stop: Option<&str>) -> Decision {
         stop: stop.map(str::to_owned),
         wanted: None,
         remaining_ns: None,
+        compared: None,
     }
 }
 

@@ -24,6 +24,10 @@ pub enum Kind {
     Steady { noise: f64 },
     /// Half as fast for so many samples.
     WarmsUp { samples: usize },
+    /// By so much slower than the steady ones.
+    Slower { share: f64 },
+    /// Every process is at another level.
+    Jumps { noise: f64 },
     /// Fails while sampling.
     Fails,
     /// Can't run here.
@@ -137,10 +141,16 @@ impl Session for FakeSession<'_> {
             return Err(Refusal::Failed("a wrong result".into()));
         }
         let mut samples = Samples::default();
+        let level = match self.kind {
+            Kind::Jumps { noise } => (noise * self.rng.normal()).exp(),
+            Kind::Slower { share } => 1.0 + share,
+            _ => 1.0,
+        };
         for (i, &k) in iterations.iter().enumerate() {
             let (noise, slow) = match self.kind {
                 Kind::Steady { noise } => (noise, 1.0),
                 Kind::WarmsUp { samples } => (0.01, if i < samples { 2.0 } else { 1.0 }),
+                Kind::Slower { .. } | Kind::Jumps { .. } => (0.01, level),
                 Kind::Fails | Kind::Unsupported => unreachable!(),
             };
             let factor = (noise * self.rng.normal()).exp() * slow;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Decision, FixtureRecord, Flag, FlagKind, Id, InvocationEnd, InvocationRecord, Look, Missing,
-    Outcome, Owner, Ready, RunRecord, RunStatus, Samples, Segment, Target, Usage,
+    Compared, Decision, FixtureRecord, Flag, FlagKind, Id, InvocationEnd, InvocationRecord, Look,
+    Missing, Outcome, Owner, Ready, RunRecord, RunStatus, Samples, Segment, Target, Usage,
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
@@ -160,13 +160,16 @@ fn targets(db: &Connection, run: i64) -> Result<Vec<Target>, Fault> {
 
 fn decisions(db: &Connection, run: i64) -> Result<Vec<Decision>, Fault> {
     let sql = "SELECT point, invocations, samples, estimate, low, high, level, stop, wanted, \
-               remaining_ns FROM decision WHERE run = ? ORDER BY segment, ordinal, at_ns, point";
+               remaining_ns, pairs, verdict, pairs_needed FROM decision WHERE run = ? ORDER BY segment, ordinal, at_ns, point";
     all(db, sql, &[&run], |row| {
         let level: Option<f64> = row.get(6)?;
         let estimate: Option<f64> = row.get(3)?;
         let (low, high) = (row.get(4)?, row.get(5)?);
         // SQLite keeps NaN as null.
         let look = |level| Look { estimate: estimate.unwrap_or(f64::NAN), low, high, level };
+        let number = |column| row.get::<_, Option<i64>>(column)?.map(counted).transpose();
+        let (verdict, pairs_needed) = (row.get(11)?, number(12)?);
+        let compared = number(10)?.map(|pairs| Compared { pairs, verdict, pairs_needed });
         Ok(Decision {
             point: counted(row.get(0)?)?,
             invocations: counted(row.get(1)?)?,
@@ -175,6 +178,7 @@ fn decisions(db: &Connection, run: i64) -> Result<Vec<Decision>, Fault> {
             stop: row.get(7)?,
             wanted: row.get(8)?,
             remaining_ns: row.get::<_, Option<i64>>(9)?.map(unsigned),
+            compared,
         })
     })
 }

@@ -244,6 +244,11 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
         stop: Some("precision".into()),
         wanted: Some(0.03),
         remaining_ns: Some(u64::MAX),
+        compared: Some(plumb_model::Compared {
+            pairs: 12,
+            verdict: Some("slower".into()),
+            pairs_needed: Some(40),
+        }),
     })));
     script.say(Event::Log { text: "all is well".into() });
     script.end(false).events

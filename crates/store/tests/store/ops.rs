@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    ClockKind, ClockSource, Decision, Event, Flag, FlagKind, Histogram, Id, InvocationEnd, Look,
-    Missing, Outcome, Ready, Role, Samples, Stamped, Usage, UsageSource,
+    ClockKind, ClockSource, Compared, Decision, Event, Flag, FlagKind, Histogram, Id,
+    InvocationEnd, Look, Missing, Outcome, Ready, Role, Samples, Stamped, Usage, UsageSource,
 };
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 
@@ -114,6 +114,13 @@ fn decision() -> impl Strategy<Value = Decision> {
     let maybe = || prop::option::of(number());
     let look = (number(), maybe(), maybe(), number())
         .prop_map(|(estimate, low, high, level)| Look { estimate, low, high, level });
+    let compared = (any::<u16>(), prop::option::of(text()), any::<Option<u16>>()).prop_map(
+        |(pairs, verdict, pairs_needed)| Compared {
+            pairs: pairs.into(),
+            verdict,
+            pairs_needed: pairs_needed.map(usize::from),
+        },
+    );
     (
         0..2_usize,
         any::<u16>(),
@@ -122,16 +129,20 @@ fn decision() -> impl Strategy<Value = Decision> {
         prop::option::of(text()),
         maybe(),
         any::<Option<u64>>(),
+        prop::option::of(compared),
     )
-        .prop_map(|(point, invocations, samples, look, stop, wanted, remaining_ns)| Decision {
-            point,
-            invocations: invocations.into(),
-            samples: samples as usize,
-            look,
-            stop,
-            wanted,
-            remaining_ns,
-        })
+        .prop_map(
+            |(point, invocations, samples, look, stop, wanted, remaining_ns, compared)| Decision {
+                point,
+                invocations: invocations.into(),
+                samples: samples as usize,
+                look,
+                stop,
+                wanted,
+                remaining_ns,
+                compared,
+            },
+        )
 }
 
 fn columns() -> impl Strategy<Value = Columns> {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use plumb_model::{Description, Flag, FlagKind, Ready, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
 
-use super::declare::{switch, text, workload};
+use super::declare::{path, switch, text, workload};
 use super::floor;
 use super::spawn::{Ended, Program, VALUE_NAMES, describe_end, find_program, metrics};
 
@@ -21,6 +21,7 @@ impl Workload for Command {
                     r#"["/bin/true"]"#,
                     "a JSON array of the program and its arguments, or the program alone",
                 ),
+                path("program", "the file to start instead of the one that `command` names"),
                 switch("shell", "give the command's text to `/bin/sh -c`"),
                 switch("ignore_failure", "let processes end with another status than 0"),
             ],
@@ -40,7 +41,11 @@ impl Workload for Command {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let words = words(start.text("command"), start.is_on("shell"))?;
-        let first = words.first().map_or("", String::as_str);
+        let named = words.first().map_or("", String::as_str);
+        let first = match start.text("program") {
+            "" => named,
+            program => program,
+        };
         let path = find_program(first).map_err(|failure| missing(failure, first))?;
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
         let program = Program::new(&path, &argv, None, start.seed)?;

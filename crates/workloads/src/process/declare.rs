@@ -22,6 +22,11 @@ pub(crate) fn text(name: &str, default: &str, summary: &str) -> Parameter {
     parameter(name, ParameterType::Text, Value::Text(default.into()), summary)
 }
 
+/// A file, none by default; not part of what tells points apart.
+pub(crate) fn path(name: &str, summary: &str) -> Parameter {
+    parameter(name, ParameterType::Path, Value::Text(String::new()), summary)
+}
+
 /// A switch that is off.
 pub(crate) fn switch(name: &str, summary: &str) -> Parameter {
     parameter(name, ParameterType::Switch, Value::Switch(false), summary)

@@ -182,7 +182,7 @@ impl OpenRun {
     }
 
     fn decided(&self, db: &Connection, at_ns: u64, decision: &Decision) -> Result<(), Fault> {
-        let look = decision.look;
+        let (look, compared) = (decision.look, decision.compared.as_ref());
         let columns = params![
             count(decision.point),
             count(decision.invocations),
@@ -193,7 +193,10 @@ impl OpenRun {
             look.map(|look| look.level),
             decision.wanted,
             decision.stop,
-            decision.remaining_ns.map(signed)
+            decision.remaining_ns.map(signed),
+            compared.map(|compared| count(compared.pairs)),
+            compared.and_then(|compared| compared.verdict.clone()),
+            compared.and_then(|compared| compared.pairs_needed).map(count)
         ];
         self.fact(db, at_ns, "decision", columns)
     }

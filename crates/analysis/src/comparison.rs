@@ -1,0 +1,502 @@
+//! Several arms side by side: the sides of one paired run, or stored runs.
+//!
+//! Sides of one run are compared by their pairs (METHOD 1.6). Stored runs were measured at other times,
+//! so the noise between runs counts too: it is estimated from earlier runs of the same series on the same
+//! machine in the same environment, and where there are too few of them there is no verdict, but the
+//! noise that would explain the difference away.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{Better, InvocationRecord, Metric, RunRecord, SampleIs};
+use plumb_stats::describe::median;
+use plumb_stats::unpaired::{FEWEST_RUNS, RunNoise, RunsCompared, compare_runs, rank_sum_interval};
+use plumb_stats::verdict::judge;
+
+use crate::differences::{Difference, differences};
+use crate::estimate::{estimate, median_of_processes};
+use crate::evidence::Evidence;
+use crate::summarise::{point_facts, run_facts};
+use crate::{CONFIDENCE, Comparison, Estimate, METHOD_VERSION, PointFacts, RunFacts, Verdict};
+
+/// The clock that series are timed by unless they say otherwise.
+const MONOTONIC: &str = "monotonic";
+/// With so many runs on either side, runs are the unit and nothing else need be known of their noise.
+const RUNS_AS_UNITS: usize = 4;
+
+/// What is found when arms are compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparisonFinding {
+    /// Version of the method that found it.
+    pub method: u32,
+    /// The runs, in the order of their arms.
+    pub runs: Vec<RunFacts>,
+    /// What people call each arm; the first is what the others are compared with.
+    pub arms: Vec<String>,
+    /// What runs were grouped by, when they were.
+    pub by: Option<String>,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// Level of every interval.
+    pub confidence: f64,
+    /// Whether the arms were measured in pairs.
+    pub paired: bool,
+    /// Whether the arms were measured on different machines.
+    pub machines_differ: bool,
+    /// What differs between the arms' machines, environments and plans.
+    pub differences: Vec<Difference>,
+    /// A comparison for every series that the first arm has in common with another.
+    pub results: Vec<SeriesComparison>,
+    /// Series that only some arms have, with the arms that have them.
+    pub not_in_all: Vec<(String, Vec<String>)>,
+}
+
+/// One series in every arm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeriesComparison {
+    /// Name of the series.
+    pub series: String,
+    /// The point; of the first arm where the arms are points.
+    pub point: PointFacts,
+    /// The metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// The arms; None where one lacks the series.
+    pub arms: Vec<Option<Arm>>,
+    /// Each later arm against the first.
+    pub against_first: Vec<Option<Against>>,
+    /// Each later arm against the one before it, where there are more than two.
+    pub against_previous: Vec<Option<Against>>,
+}
+
+/// One arm of a series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arm {
+    /// The estimate with its interval.
+    pub estimate: Estimate,
+    /// Runs that it rests on.
+    pub runs: usize,
+    /// Processes that it rests on.
+    pub processes: usize,
+    /// What the arm gives for its price: rate a unit of price, or price times time; less of the latter
+    /// is better. None without a numeric price.
+    pub for_price: Option<f64>,
+}
+
+/// One arm against another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Against {
+    /// Cost over the other's cost: over 1 is slower, whatever the metric's direction.
+    pub ratio: Option<Estimate>,
+    /// The verdict, or why there is none.
+    pub verdict: Result<Verdict, String>,
+    /// Remarks: `uncalibrated`, `exact`, `beyond margin`, `detectable but negligible`.
+    pub flags: Vec<String>,
+    /// Pairs, where the arms were measured in pairs.
+    pub pairs: Option<usize>,
+    /// Looks at the pairs.
+    pub looks: Option<usize>,
+    /// Pairs that would settle it.
+    pub pairs_needed: Option<usize>,
+    /// The deviation between runs, relative, above which the difference could be chance.
+    pub break_even: Option<f64>,
+    /// The deviation between runs that was allowed for, relative.
+    pub run_sd: Option<f64>,
+}
+
+/// How runs become arms, and what is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareSettings {
+    /// Group runs by a label, or by a fact of machine or environment.
+    pub by: Option<String>,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// Whether every metric counts, not only each workload's first.
+    pub every_metric: bool,
+    /// The label that holds a price.
+    pub price: String,
+}
+
+/// The sides of one run that was measured in pairs.
+#[must_use]
+pub fn compare_sides(record: &RunRecord) -> ComparisonFinding {
+    let finding = crate::summarise(record);
+    let plan = record.plan.comparison();
+    let points = &record.plan.points;
+    let arms: Vec<String> = points.iter().map(plumb_model::PlannedPoint::name).collect();
+    let result = finding.against_first.first().map(|first| {
+        let metric = first.metric.clone();
+        let declared = points.first().and_then(|point| point.description.metric(&metric));
+        SeriesComparison {
+            series: points[0].point.series(&metric),
+            point: first.first.clone(),
+            unit: declared.map_or_else(|| unit_of_any(&metric), |metric| metric.unit.clone()),
+            better: declared.map_or(Better::Lower, |metric| metric.better),
+            arms: (0..points.len()).map(|point| side(record, point, &metric)).collect(),
+            against_first: finding.against_first.iter().map(|it| Some(against(it))).collect(),
+            against_previous: Vec::new(),
+            metric,
+        }
+    });
+    ComparisonFinding {
+        method: METHOD_VERSION,
+        runs: vec![finding.run],
+        arms,
+        by: None,
+        margin: plan.map_or(plumb_model::MARGIN, |plan| plan.margin),
+        confidence: CONFIDENCE,
+        paired: true,
+        machines_differ: false,
+        differences: Vec::new(),
+        results: result.into_iter().collect(),
+        not_in_all: Vec::new(),
+    }
+}
+
+fn unit_of_any(metric: &str) -> String {
+    if metric == plumb_model::CPU { "s" } else { "B" }.to_owned()
+}
+
+/// One side of a paired run by the metric that is compared.
+fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
+    let planned = &record.plan.points[point];
+    let values = |it: &InvocationRecord| match planned.description.metric(metric) {
+        Some(declared) => it.steady(declared),
+        None => it.costs(planned, metric),
+    };
+    let by_invocation: Vec<Vec<f64>> = record.good_invocations(point).filter_map(values).collect();
+    let processes = match planned.description.sample_is {
+        SampleIs::Process => by_invocation.into_iter().flatten().map(|value| vec![value]).collect(),
+        SampleIs::Iteration => by_invocation,
+    };
+    arm(&processes, 1, None)
+}
+
+fn against(comparison: &Comparison) -> Against {
+    Against {
+        ratio: comparison.ratio.clone(),
+        verdict: comparison.verdict.clone(),
+        flags: comparison.tags.clone(),
+        pairs: Some(comparison.pairs),
+        looks: Some(comparison.looks.len().max(1)),
+        pairs_needed: comparison.pairs_needed,
+        break_even: None,
+        run_sd: None,
+    }
+}
+
+/// Stored runs against the first of them and against the one before, `earlier` being further runs that
+/// tell how much runs differ by themselves.
+#[must_use]
+pub fn compare(
+    records: &[RunRecord],
+    earlier: &[RunRecord],
+    settings: &CompareSettings,
+) -> ComparisonFinding {
+    let groups = groups(records, settings.by.as_deref());
+    let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
+    let noise = RunsNoise::of(records, earlier);
+    let gathered: Vec<BTreeMap<String, Gathered>> =
+        groups.iter().map(|group| gather(group, settings)).collect();
+    let order = series_in_order(&gathered);
+    let common = |series: &&String| {
+        let with = gathered.iter().filter(|arm| arm.contains_key(*series)).count();
+        gathered.first().is_some_and(|arm| arm.contains_key(*series)) && with > 1
+    };
+    let results = order.iter().filter(common);
+    let results = results.map(|series| one_series(series, &gathered, &noise, settings.margin));
+    let lacking = |series: &String| {
+        let with = |(arm, name): (&BTreeMap<String, Gathered>, &String)| {
+            arm.contains_key(series).then(|| name.clone())
+        };
+        let with: Vec<String> = gathered.iter().zip(&names).filter_map(with).collect();
+        (with.len() < names.len()).then(|| (series.clone(), with))
+    };
+    ComparisonFinding {
+        method: METHOD_VERSION,
+        runs: records.iter().map(run_facts).collect(),
+        by: settings.by.clone(),
+        margin: settings.margin,
+        confidence: CONFIDENCE,
+        paired: false,
+        machines_differ: several(records.iter().map(machine)),
+        differences: differences(&groups.iter().map(|it| it.runs.as_slice()).collect::<Vec<_>>()),
+        results: results.collect(),
+        not_in_all: order.iter().filter_map(lacking).collect(),
+        arms: names,
+    }
+}
+
+fn several<T: PartialEq>(mut all: impl Iterator<Item = T>) -> bool {
+    let first = all.next();
+    all.any(|other| Some(other) != first)
+}
+
+/// The fingerprint of the run's first machine.
+pub(crate) fn machine(record: &RunRecord) -> &str {
+    record.targets.first().map_or("", |target| target.machine.fingerprint.as_str())
+}
+
+fn environment(record: &RunRecord) -> &str {
+    record.targets.first().map_or("", |target| target.environment.fingerprint.as_str())
+}
+
+/// Runs that make up an arm.
+struct Group<'r> {
+    name: String,
+    runs: Vec<&'r RunRecord>,
+}
+
+/// An arm a run, or one for every value of a label or fact, in the order in which they first occur.
+fn groups<'r>(records: &'r [RunRecord], by: Option<&str>) -> Vec<Group<'r>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for record in records {
+        let name = by.map_or_else(|| own_name(record, records), |by| value_of(record, by));
+        match groups.iter_mut().find(|group| by.is_some() && group.name == name) {
+            Some(group) => group.runs.push(record),
+            None => groups.push(Group { name, runs: vec![record] }),
+        }
+    }
+    groups
+}
+
+/// The labels that tell a run from the others, or the beginning of its id.
+fn own_name(record: &RunRecord, all: &[RunRecord]) -> String {
+    let tells = |key: &String| several(all.iter().map(|other| other.plan.labels.get(key)));
+    let labels: Vec<String> = record
+        .plan
+        .labels
+        .iter()
+        .filter(|(key, _)| tells(key))
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    if labels.is_empty() {
+        record.run.to_string().replace('-', "").chars().take(12).collect()
+    } else {
+        labels.join(" ")
+    }
+}
+
+/// The value of a label, or else of a fact of machine or environment.
+fn value_of(record: &RunRecord, by: &str) -> String {
+    let target = record.targets.first();
+    let fact = || {
+        let facts = |target: &plumb_model::Target| {
+            let found = target.environment.facts.get(by).or_else(|| target.machine.facts.get(by));
+            found.cloned()
+        };
+        target.and_then(facts)
+    };
+    record.plan.labels.get(by).cloned().or_else(fact).unwrap_or_else(|| format!("no {by}"))
+}
+
+/// One series of one arm.
+struct Gathered {
+    point: PointFacts,
+    metric: Metric,
+    /// Values of every process, over all runs of the arm.
+    processes: Vec<Vec<f64>>,
+    /// Log costs of the processes, a list a run.
+    runs: Vec<Vec<f64>>,
+    price: Option<f64>,
+}
+
+impl Gathered {
+    fn logs(&self) -> Vec<f64> {
+        self.runs.concat()
+    }
+
+    fn medians(&self) -> Vec<f64> {
+        self.runs.iter().filter_map(|run| median(run)).collect()
+    }
+}
+
+/// What tells series apart: its name, the workload's version and the clock.
+fn identity(evidence: &Evidence, metric: &str) -> String {
+    let planned = evidence.planned;
+    let clock = evidence.clock().map(|clock| clock.id).filter(|id| id != MONOTONIC);
+    let clock = clock.map_or_else(String::new, |id| format!(" by {id}"));
+    let version = match planned.description.version {
+        1 => String::new(),
+        version => format!(" v{version}"),
+    };
+    format!("{}{version}{clock}", planned.point.series(metric))
+}
+
+fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathered> {
+    let mut found: BTreeMap<String, Gathered> = BTreeMap::new();
+    for record in &group.runs {
+        let price = record.plan.labels.get(&settings.price).and_then(|text| text.parse().ok());
+        for evidence in Evidence::of(record) {
+            for (index, metric) in evidence.planned.description.metrics.iter().enumerate() {
+                if index > 0 && !settings.every_metric {
+                    continue;
+                }
+                let Some(processes) = evidence.processes(metric) else { continue };
+                let costs = log_costs(&processes, metric);
+                let name = identity(&evidence, &metric.name);
+                let series = found.entry(name).or_insert_with(|| Gathered {
+                    point: point_facts(evidence.index, evidence.planned),
+                    metric: metric.clone(),
+                    processes: Vec::new(),
+                    runs: Vec::new(),
+                    price,
+                });
+                series.processes.extend(processes);
+                series.runs.push(costs);
+            }
+        }
+    }
+    found
+}
+
+/// The log of each process's median cost; what is no number stays one, for the intervals to refuse.
+fn log_costs(processes: &[Vec<f64>], metric: &Metric) -> Vec<f64> {
+    let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
+    processes.iter().filter_map(|values| median(values)).map(|value| sign * value.ln()).collect()
+}
+
+/// All series: those of the first arm in the order of its points, then others.
+fn series_in_order(gathered: &[BTreeMap<String, Gathered>]) -> Vec<String> {
+    let mut order: Vec<(usize, usize, String)> = Vec::new();
+    for (arm, series) in gathered.iter().enumerate() {
+        for (name, of_arm) in series {
+            if !order.iter().any(|(_, _, known)| known == name) {
+                order.push((arm, of_arm.point.index, name.clone()));
+            }
+        }
+    }
+    order.sort();
+    order.into_iter().map(|(_, _, name)| name).collect()
+}
+
+fn one_series(
+    series: &str,
+    gathered: &[BTreeMap<String, Gathered>],
+    noise: &RunsNoise,
+    margin: f64,
+) -> SeriesComparison {
+    let arms: Vec<Option<&Gathered>> = gathered.iter().map(|arm| arm.get(series)).collect();
+    let facts = arms.iter().flatten().next();
+    let earlier = noise.medians(series);
+    let of = |other: usize, this: usize| {
+        let (other, this) = (arms[other]?, arms[this]?);
+        Some(against_runs(other, this, &earlier, margin))
+    };
+    let previous = if arms.len() > 2 { 1..arms.len() } else { 0..0 };
+    SeriesComparison {
+        series: series.to_owned(),
+        point: facts.map_or_else(PointFacts::default, |it| it.point.clone()),
+        metric: facts.map_or_else(String::new, |it| it.metric.name.clone()),
+        unit: facts.map_or_else(String::new, |it| it.metric.unit.clone()),
+        better: facts.map_or(Better::Neither, |it| it.metric.better),
+        against_first: (1..arms.len()).map(|this| of(0, this)).collect(),
+        against_previous: previous.map(|this| of(this - 1, this)).collect(),
+        arms: arms.iter().map(|it| it.and_then(arm_of)).collect(),
+    }
+}
+
+fn arm_of(gathered: &Gathered) -> Option<Arm> {
+    let price = gathered.price.map(|price| (price, gathered.metric.better));
+    arm(&gathered.processes, gathered.runs.len(), price)
+}
+
+fn arm(processes: &[Vec<f64>], runs: usize, price: Option<(f64, Better)>) -> Option<Arm> {
+    let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
+    let estimate = median_of_processes(&slices)?.estimate;
+    let for_price = price.map(|(price, better)| match better {
+        Better::Higher => estimate.value / price,
+        Better::Lower | Better::Neither => estimate.value * price,
+    });
+    Some(Arm { runs, processes: slices.len(), for_price, estimate })
+}
+
+/// Two arms of stored runs.
+fn against_runs(first: &Gathered, later: &Gathered, earlier: &[f64], margin: f64) -> Against {
+    let enough = first.runs.len().min(later.runs.len()) >= RUNS_AS_UNITS;
+    let found = if enough {
+        let interval = rank_sum_interval(&first.medians(), &later.medians(), CONFIDENCE);
+        let runs = first.runs.len() + later.runs.len();
+        let run_noise = RunNoise::Calibrated { runs, sd: f64::NAN };
+        interval.map(|interval| RunsCompared { interval, exact: false, run_noise })
+    } else {
+        compare_runs(&first.logs(), &later.logs(), earlier, CONFIDENCE)
+    };
+    match found {
+        Ok(found) => told(&found, margin),
+        Err(reason) => Against {
+            ratio: shift(first, later).map(|log| estimate(log.exp(), Err(reason))),
+            verdict: Err(reason.to_string()),
+            flags: Vec::new(),
+            pairs: None,
+            looks: None,
+            pairs_needed: None,
+            break_even: None,
+            run_sd: None,
+        },
+    }
+}
+
+fn shift(first: &Gathered, later: &Gathered) -> Option<f64> {
+    Some(median(&later.logs())? - median(&first.logs())?)
+}
+
+fn told(found: &RunsCompared, margin: f64) -> Against {
+    let judged = found.judge(margin);
+    let (break_even, run_sd) = match found.run_noise {
+        RunNoise::Uncalibrated { break_even } => (Some(break_even.exp_m1()), None),
+        RunNoise::Calibrated { sd, .. } => (None, sd.is_finite().then(|| sd.exp_m1())),
+    };
+    let inside = judge(&found.interval, 0, margin);
+    let tags = [
+        (judged.is_none(), "uncalibrated"),
+        (judged.is_some() && inside.negligible, "detectable but negligible"),
+        (judged.is_some() && inside.beyond_margin, "beyond margin"),
+        (found.exact, "exact"),
+    ];
+    Against {
+        ratio: Some(estimate(found.interval.estimate.exp(), Ok(found.interval.map(f64::exp)))),
+        verdict: judged.map(|judged| judged.verdict).ok_or_else(|| {
+            format!("fewer than {FEWEST_RUNS} earlier runs tell how much runs differ by themselves")
+        }),
+        flags: tags.iter().filter(|(is, _)| *is).map(|(_, tag)| (*tag).to_owned()).collect(),
+        pairs: None,
+        looks: None,
+        pairs_needed: None,
+        break_even,
+        run_sd,
+    }
+}
+
+/// What earlier runs of the same series tell of the noise between runs: those on the first run's machine
+/// and, of these, the environment with the most of them.
+struct RunsNoise {
+    by_series: BTreeMap<String, Vec<f64>>,
+}
+
+impl RunsNoise {
+    fn of(records: &[RunRecord], earlier: &[RunRecord]) -> Self {
+        let mut by_series: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
+        let here = records.first().map(machine);
+        for record in earlier.iter().filter(|record| Some(machine(record)) == here) {
+            for evidence in Evidence::of(record) {
+                for metric in &evidence.planned.description.metrics {
+                    let Some(processes) = evidence.processes(metric) else { continue };
+                    let Some(log) = median(&log_costs(&processes, metric)) else { continue };
+                    let series = by_series.entry(identity(&evidence, &metric.name)).or_default();
+                    series.entry(environment(record).to_owned()).or_default().push(log);
+                }
+            }
+        }
+        let most = |(series, by): (String, BTreeMap<String, Vec<f64>>)| {
+            Some((series, by.into_values().max_by_key(Vec::len)?))
+        };
+        Self { by_series: by_series.into_iter().filter_map(most).collect() }
+    }
+
+    fn medians(&self, series: &str) -> Vec<f64> {
+        self.by_series.get(series).cloned().unwrap_or_default()
+    }
+}

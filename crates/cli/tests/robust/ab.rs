@@ -1,0 +1,126 @@
+//! `plumb ab`: verdicts, how they are kept, and what they mean for scripts.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{Ran, TestEnvironment, ran};
+use crate::{last, parsed, place, results};
+
+fn compared(place: &TestEnvironment) -> Value {
+    let document = last(place);
+    let of_second = results(&document, "wall").into_iter().nth(1).unwrap().clone();
+    of_second["against_first"][0].clone()
+}
+
+/// plumb with arguments of several words.
+fn ab(place: &TestEnvironment, options: &str, sides: &[&str]) -> Ran {
+    let mut command = place.plumb(&format!("ab --no-lock {options}"));
+    command.args(sides);
+    ran(&mut command).unwrap()
+}
+
+#[test]
+fn twice_as_slow_is_slower_at_the_first_look_and_fails_where_asked() {
+    let place = place();
+    let sides = ["sleep 0.005", "sleep 0.010"];
+    ab(&place, "-q --fail-on slower", &sides).exits(1).shows(&["slower", "8 pairs"]);
+    let verdict = compared(&place);
+    assert_eq!((verdict["verdict"].as_str(), verdict["pairs"].as_u64()), (Some("slower"), Some(8)));
+    assert!((1.5..2.1).contains(&verdict["ratio"].as_f64().unwrap()), "{verdict}");
+    ab(&place, "-q --fail-on certain", &sides).exits(1);
+    ab(&place, "-q", &sides).exits(0);
+    ab(&place, "-q --fail-on slower", &["sleep 0.010", "sleep 0.005"]).exits(0);
+    assert_eq!(compared(&place)["verdict"], "faster");
+}
+
+#[test]
+fn a_wide_margin_makes_near_equals_equivalent() {
+    let place = place();
+    ab(&place, "-q --strict --margin 40%", &["sleep 0.02", "sleep 0.021"])
+        .exits(0)
+        .shows(&["equivalent"]);
+}
+
+#[test]
+fn too_little_time_is_5_where_strict() {
+    let place = place();
+    let ran = ab(&place, "-q --strict --budget 200ms", &["sleep 0.05", "sleep 0.05"]).exits(5);
+    ran.shows(&["no verdict", "a verdict takes 8 pairs"]);
+}
+
+#[test]
+fn the_stored_looks_follow_from_the_stored_samples_to_the_last_bit() {
+    let place = place();
+    ab(&place, "-q --margin 0.1% --max-pairs 40", &["true", "sleep 0"]).exits(0);
+    let verdict = compared(&place);
+    assert_eq!(verdict["rederived"], true, "{verdict}");
+    assert!(!verdict["path"].as_array().unwrap().is_empty());
+    // Whoever changes a sample is found out.
+    let change = "UPDATE sample SET elapsed_ns = elapsed_ns * 3 WHERE invocation = 2";
+    let done = place.program("sqlite3").arg(place.store()).arg(change).status().unwrap();
+    assert!(done.success());
+    assert_eq!(compared(&place)["rederived"], false);
+    place.run("show").unwrap().exits(0).shows(&["do not follow from the stored samples"]);
+}
+
+#[test]
+fn points_of_a_workload_are_sides_too() {
+    let place = place();
+    let sides = ["cpu.sieve:limit=100000", "cpu.sieve:limit=200000"];
+    ab(&place, "-q --margin 5%", &sides).exits(0).shows(&["slower"]);
+    let ran = ab(&place, "-q --json --metric cpu --budget 20s", &sides).exits(0);
+    let document = parsed(&ran);
+    assert_eq!(document["schema"], "plumb.comparison/1");
+    let only = &document["results"][0];
+    assert_eq!((only["metric"].as_str(), only["unit"].as_str()), (Some("cpu"), Some("s")));
+    assert_eq!(only["arms"].as_array().unwrap().len(), 2);
+    let against = &only["against_first"][0];
+    assert!(against["ratio"].as_f64().unwrap() > 1.5, "{document}");
+}
+
+#[test]
+fn three_sides_are_all_compared_with_the_first() {
+    let place = place();
+    let sides = ["sleep 0.005", "sleep 0.010", "sleep 0.015"];
+    let ran = ab(&place, "-q", &sides).exits(0);
+    assert_eq!(ran.stdout.matches(" slower ").count(), 2, "{}", ran.stdout);
+}
+
+#[test]
+fn programs_of_ones_own_are_copied_side_by_side() {
+    let place = place();
+    let sleep = fs::canonicalize("/bin/sleep").unwrap();
+    for name in ["first", "the-second"] {
+        fs::copy(&sleep, place.cwd().join(name)).unwrap();
+    }
+    let sides = ["./first 0.001", "./the-second 0.01"];
+    let programs = |options: &str| {
+        ab(&place, options, &sides).exits(0);
+        let document = last(&place);
+        let notes: Vec<String> = results(&document, "wall")
+            .iter()
+            .map(|result| result["notes"][0].as_str().unwrap().to_owned())
+            .collect();
+        notes
+    };
+    let copied = programs("-q");
+    assert!(copied[0].ends_with("side-000") && copied[1].ends_with("side-001"), "{copied:?}");
+    let placed = programs("-q --no-copy");
+    assert!(placed[0].ends_with("first") && placed[1].ends_with("the-second"), "{placed:?}");
+    assert_eq!(place.leftovers(), [""; 0]);
+}
+
+#[test]
+fn what_can_not_be_compared_is_said() {
+    let place = place();
+    ab(&place, "-q", &["cpu.sieve", "true"]).exits(2).says(&["one side is a workload"]);
+    ab(&place, "-q --quad", &["true", "true", "true"]).exits(2).says(&["two sides"]);
+    ab(&place, "-q --metric speed", &["true", "true"])
+        .exits(2)
+        .says(&["no metric `speed`", "wall"]);
+    ab(&place, "-q --margin 0%", &["true", "true"]).exits(2).says(&["`0%` is no share above 0"]);
+    ab(&place, "-q", &["true", "no-such-command"]).exits(2);
+    ab(&place, "-q", &["true", "false"]).exits(4).shows(&["invocations failed"]);
+    ab(&place, "-q", &["true"]).exits(2);
+}

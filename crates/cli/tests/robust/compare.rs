@@ -1,0 +1,44 @@
+//! `plumb compare`: stored runs side by side, and what can't be.
+
+use crate::{exec, parsed, place};
+
+#[test]
+fn two_runs_get_an_honest_sentence_and_seven_a_verdict() {
+    let place = place();
+    let measure = |time: &str, label: &str| {
+        let command = format!("sleep {time}");
+        // One series, whatever the time: the command's text is what tells series apart.
+        let script = place.write("work", &format!("#!/bin/sh\nexec {command}\n")).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(script, mode).unwrap();
+        exec(&place, &format!("-n 5 -q --label what={label}"), &["./work"]).exits(0);
+    };
+    measure("0.02", "old");
+    measure("0.04", "new");
+    let ran = place.run("compare what=old what=new").unwrap().exits(0);
+    ran.shows(&["Compared with what=old", "no verdict", "uncalibrated", "for this to be chance"]);
+    place.run("compare --strict what=old what=new").unwrap().exits(5);
+    let document = parsed(&place.run("compare --json what=old what=new").unwrap().exits(0));
+    assert_eq!(document["schema"], "plumb.comparison/1");
+    let against = &document["results"][0]["against_first"][0];
+    assert!(against["verdict"].is_null() && against["break_even"].as_f64().unwrap() > 0.1);
+    for _ in 0..6 {
+        measure("0.02", "again");
+    }
+    let ran = place.run("compare what=old what=new").unwrap().exits(0);
+    ran.shows(&["slower", "by themselves"]);
+    let markdown = place.run("compare --format markdown what=old what=new").unwrap().exits(0);
+    markdown.shows(&["| series | arm |", "**slower**"]);
+}
+
+#[test]
+fn what_can_not_be_compared_is_said() {
+    let place = place();
+    exec(&place, "-n 2 -q --label a=1", &["true"]).exits(0);
+    exec(&place, "-n 2 -q --label a=2", &["sleep 0.01"]).exits(0);
+    place.run("compare last last~0").unwrap().exits(2).says(&["are the same run"]);
+    place.run("compare last").unwrap().exits(2);
+    place.run("compare last nothing=1").unwrap().exits(2);
+    place.run("compare a=1 a=2").unwrap().exits(3).says(&["no series in common"]);
+    place.run("compare --by kernel a=1 a=2").unwrap().exits(2).says(&["have the same kernel"]);
+}

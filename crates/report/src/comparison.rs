@@ -1,0 +1,100 @@
+//! Arms side by side: the sides of a paired run, or stored runs.
+//!
+//! One text for every fact, shared by terminal and Markdown; the document takes the same finding.
+
+mod json;
+mod markdown;
+mod terminal;
+
+pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, comparison_json};
+pub use markdown::comparison_markdown;
+pub use terminal::comparison_card;
+
+use plumb_analysis::{Against, ComparisonFinding, Grade, SeriesComparison};
+
+use crate::text::counted;
+use crate::units::{figure, percent};
+
+/// The verdict's word.
+fn verdict(against: &Against) -> &'static str {
+    against.verdict.as_ref().map_or("no verdict", |verdict| verdict.word())
+}
+
+/// `1.021 [0.994, 1.048]`.
+fn ratio(against: &Against) -> String {
+    let Some(ratio) = &against.ratio else { return "no ratio".to_owned() };
+    let figure = figure(ratio, "");
+    format!("{} {}", figure.estimate, figure.brackets()).trim_end().to_owned()
+}
+
+/// Everything that belongs beside a verdict, in one line.
+fn remarks(against: &Against) -> String {
+    let ratio = against.ratio.as_ref().map(|ratio| ratio.value);
+    let pairs = against.pairs.map(|pairs| counted(pairs, "pair", "pairs"));
+    let needed = against.pairs_needed.map(|pairs| format!("about {pairs} pairs would settle it"));
+    let chance = against.break_even.zip(ratio).map(|(sd, ratio)| break_even(sd, ratio));
+    let allowed = against.run_sd.map(|sd| format!("runs differ by {} by themselves", percent(sd)));
+    let flags = against.flags.iter().cloned();
+    let why = against.verdict.as_ref().err().filter(|_| against.break_even.is_none()).cloned();
+    let all = pairs.into_iter().chain(flags).chain(why).chain(chance).chain(allowed).chain(needed);
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// What may be said where too little is known of the noise between runs.
+fn break_even(sd: f64, ratio: f64) -> String {
+    if sd <= 0.0 {
+        return "within the noise inside the two runs".to_owned();
+    }
+    let times = format!("{}×", crate::units::quantity(ratio, ""));
+    format!(
+        "{times}; run-to-run deviation would have to exceed {} for this to be chance",
+        percent(sd)
+    )
+}
+
+/// What stands above the results.
+fn heading(finding: &ComparisonFinding) -> Vec<String> {
+    let first = finding.arms.first().map_or("", String::as_str);
+    let margin = percent(finding.margin);
+    let mut lines = vec![format!("Compared with {first}, margin {margin}")];
+    if finding.machines_differ {
+        lines.push("This compares machines: whatever differs between them counts.".to_owned());
+    }
+    if !finding.paired && finding.results.len() >= 5 {
+        #[expect(clippy::cast_precision_loss, reason = "a count of series")]
+        let expected = finding.results.len() as f64 * (1.0 - finding.confidence);
+        let judged = counted(finding.results.len(), "series", "series");
+        lines.push(format!("{judged}: about {expected:.1} verdicts would be wrong by chance."));
+    }
+    lines
+}
+
+/// The differences that are worth a line: harmless ones only by their names.
+fn told(finding: &ComparisonFinding) -> (Vec<(String, String)>, String) {
+    let (harmless, others): (Vec<_>, Vec<_>) =
+        finding.differences.iter().partition(|it| it.grade == Grade::Harmless);
+    let lines = others.into_iter().map(|it| {
+        let lead = format!("{} {}", it.grade.word(), it.field);
+        (lead, it.values.join(" | "))
+    });
+    let names: Vec<&str> = harmless.iter().map(|it| it.field.as_str()).collect();
+    (lines.collect(), names.join(", "))
+}
+
+/// `memory.copy:method=nt/bandwidth`, or what a person called it.
+fn series(result: &SeriesComparison) -> String {
+    if result.point.titled {
+        return format!("{}/{}", result.point.name, result.metric);
+    }
+    result.series.clone()
+}
+
+/// What an arm gives for its price.
+fn for_price(result: &SeriesComparison, value: f64) -> String {
+    use plumb_model::Better;
+    let unit = match result.better {
+        Better::Higher => format!("{} per price", result.unit),
+        Better::Lower | Better::Neither => format!("{} × price", result.unit),
+    };
+    crate::units::quantity(value, &unit)
+}

@@ -1,0 +1,196 @@
+//! `plumb.comparison/1`: the document for machines. Fields may be added, never changed.
+
+use std::collections::BTreeMap;
+
+use plumb_analysis::{Against, ComparisonFinding, Difference, SeriesComparison};
+use serde::Serialize;
+
+use crate::json::{ValuePart, settings};
+
+/// Name of the document's form.
+pub const COMPARISON_SCHEMA: &str = "plumb.comparison/1";
+
+/// A comparison as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.comparison/1"))]
+pub struct ComparisonDocument {
+    /// `plumb.comparison/1`.
+    #[cfg_attr(test, schemars(extend("const" = COMPARISON_SCHEMA)))]
+    pub schema: &'static str,
+    /// Version of the method that found the results.
+    pub method: u32,
+    /// The runs' ids.
+    pub runs: Vec<String>,
+    /// What people call the arms; the first is what the others are compared with.
+    pub arms: Vec<String>,
+    /// What runs were grouped by.
+    pub by: Option<String>,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// Level of the intervals.
+    pub confidence: f64,
+    /// Whether the arms were measured in pairs.
+    pub paired: bool,
+    /// Whether the arms were measured on different machines.
+    pub machines_differ: bool,
+    /// What differs besides what is compared.
+    pub differences: Vec<DifferencePart>,
+    /// A comparison for every series in common.
+    pub results: Vec<ComparedPart>,
+    /// Series that only some arms have, with those.
+    pub not_in_all: BTreeMap<String, Vec<String>>,
+}
+
+/// A field that is not the same in all arms.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DifferencePart {
+    /// The field.
+    pub field: String,
+    /// Its value in every arm.
+    pub values: Vec<String>,
+    /// How bad that is.
+    #[cfg_attr(test, schemars(extend("enum" = ["harmless", "relevant", "fatal"])))]
+    pub grade: &'static str,
+}
+
+/// One series in every arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ComparedPart {
+    /// Name of the series.
+    pub series: String,
+    /// Every parameter with its value; of the first arm where the arms are points.
+    pub point: BTreeMap<String, ValuePart>,
+    /// The metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// The arms; null where one lacks the series.
+    pub arms: Vec<Option<ArmPart>>,
+    /// Each later arm against the first; null where one of them lacks the series.
+    pub against_first: Vec<Option<AgainstPart>>,
+    /// Each later arm against the one before it; empty with two arms.
+    pub against_previous: Vec<Option<AgainstPart>>,
+}
+
+/// One arm of a series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ArmPart {
+    /// What people call it.
+    pub label: String,
+    /// The median.
+    pub estimate: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// Processes that it rests on.
+    pub n: usize,
+    /// Runs that it rests on.
+    pub runs: usize,
+    /// The median per price (rates), or times price (costs); null without a price.
+    pub for_price: Option<f64>,
+}
+
+/// One arm against another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AgainstPart {
+    /// Cost over the other's cost: over 1 is slower.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// `faster`, `slower`, `equivalent`, `inconclusive`; null without a verdict.
+    #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive", null])))]
+    pub verdict: Option<&'static str>,
+    /// Why there is no verdict.
+    pub no_verdict: Option<String>,
+    /// Remarks on the verdict.
+    pub flags: Vec<String>,
+    /// Pairs; null where arms were not measured in pairs.
+    pub pairs: Option<usize>,
+    /// Looks at the pairs.
+    pub looks: Option<usize>,
+    /// Pairs that would settle it.
+    pub pairs_needed: Option<usize>,
+    /// The relative deviation between runs above which the difference could be chance.
+    pub break_even: Option<f64>,
+    /// The relative deviation between runs that the interval allows for.
+    pub run_sd: Option<f64>,
+}
+
+/// The comparison as a document.
+#[must_use]
+pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
+    ComparisonDocument {
+        schema: COMPARISON_SCHEMA,
+        method: finding.method,
+        runs: finding.runs.iter().map(|run| run.id.to_string()).collect(),
+        arms: finding.arms.clone(),
+        by: finding.by.clone(),
+        margin: finding.margin,
+        confidence: finding.confidence,
+        paired: finding.paired,
+        machines_differ: finding.machines_differ,
+        differences: finding.differences.iter().map(difference).collect(),
+        results: finding.results.iter().map(|it| compared(it, &finding.arms)).collect(),
+        not_in_all: finding.not_in_all.iter().cloned().collect(),
+    }
+}
+
+/// The document as text.
+///
+/// # Errors
+/// When it can't be written as JSON.
+pub fn comparison_json(finding: &ComparisonFinding) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&comparison_document(finding)).map(|text| text + "\n")
+}
+
+fn difference(it: &Difference) -> DifferencePart {
+    DifferencePart { field: it.field.clone(), values: it.values.clone(), grade: it.grade.word() }
+}
+
+fn compared(result: &SeriesComparison, labels: &[String]) -> ComparedPart {
+    let all = |them: &[Option<Against>]| them.iter().map(|it| it.as_ref().map(against)).collect();
+    let arm = |(arm, label): (&Option<plumb_analysis::Arm>, &String)| {
+        arm.as_ref().map(|arm| ArmPart {
+            label: label.clone(),
+            estimate: arm.estimate.value,
+            low: arm.estimate.low(),
+            high: arm.estimate.high(),
+            n: arm.processes,
+            runs: arm.runs,
+            for_price: arm.for_price,
+        })
+    };
+    ComparedPart {
+        series: result.series.clone(),
+        point: settings(&result.point),
+        metric: result.metric.clone(),
+        unit: result.unit.clone(),
+        arms: result.arms.iter().zip(labels).map(arm).collect(),
+        against_first: all(&result.against_first),
+        against_previous: all(&result.against_previous),
+    }
+}
+
+fn against(against: &Against) -> AgainstPart {
+    let ratio = against.ratio.as_ref();
+    AgainstPart {
+        ratio: ratio.map(|ratio| ratio.value),
+        low: ratio.and_then(plumb_analysis::Estimate::low),
+        high: ratio.and_then(plumb_analysis::Estimate::high),
+        verdict: against.verdict.as_ref().ok().map(|verdict| verdict.word()),
+        no_verdict: against.verdict.clone().err(),
+        flags: against.flags.clone(),
+        pairs: against.pairs,
+        looks: against.looks,
+        pairs_needed: against.pairs_needed,
+        break_even: against.break_even,
+        run_sd: against.run_sd,
+    }
+}

@@ -1,0 +1,51 @@
+//! A comparison as Markdown tables, for a ticket or a pull request.
+
+use plumb_analysis::ComparisonFinding;
+
+use super::{for_price, heading, ratio, remarks, series, told, verdict};
+use crate::markdown::{code, escape};
+use crate::units::figure;
+
+/// The comparison as Markdown.
+#[must_use]
+pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
+    let mut lines = heading(finding);
+    let mut out = format!("### plumb: {}\n", escape(&lines.remove(0)));
+    let more = !lines.is_empty() || !finding.differences.is_empty();
+    out.push_str(if more { "\n" } else { "" });
+    for line in lines {
+        out.push_str(&format!("- {}\n", escape(&line)));
+    }
+    let (told, harmless) = told(finding);
+    for (lead, values) in told {
+        out.push_str(&format!("- {}: {}\n", escape(&lead), escape(&values)));
+    }
+    if !harmless.is_empty() {
+        out.push_str(&format!("- harmless: {}\n", escape(&harmless)));
+    }
+    out.push_str("\n| series | arm | median | interval | × cost | verdict | remarks |\n");
+    out.push_str("| :-- | :-- | --: | :-- | :-- | :-- | :-- |\n");
+    for result in &finding.results {
+        for (index, (name, arm)) in finding.arms.iter().zip(&result.arms).enumerate() {
+            let Some(arm) = arm else { continue };
+            let against = index
+                .checked_sub(1)
+                .and_then(|index| result.against_first.get(index))
+                .and_then(Option::as_ref);
+            let shown = figure(&arm.estimate, &result.unit);
+            let mut notes: Vec<String> = against.map(remarks).into_iter().collect();
+            notes.extend(arm.for_price.map(|value| for_price(result, value)));
+            let cells = [
+                code(&series(result)),
+                escape(name),
+                escape(&shown.quantity()),
+                shown.brackets(),
+                against.map_or_else(String::new, ratio),
+                against.map_or_else(String::new, |it| format!("**{}**", verdict(it))),
+                escape(&notes.join(", ")),
+            ];
+            out.push_str(&format!("| {} |\n", cells.join(" | ")));
+        }
+    }
+    out
+}

@@ -1,0 +1,108 @@
+//! A comparison on a terminal.
+
+use plumb_analysis::{Against, Arm, ComparisonFinding, SeriesComparison};
+
+use super::{for_price, heading, ratio, remarks, series, told, verdict};
+use crate::style::{Line, Style};
+use crate::table::{Column, Table, hanging};
+use crate::terminal::Terminal;
+use crate::units::figure;
+
+/// The comparison in lines of a terminal's width.
+#[must_use]
+pub fn comparison_card(finding: &ComparisonFinding, terminal: &Terminal) -> String {
+    let mut chapters = vec![differences(finding, terminal), results(finding, terminal)];
+    chapters.push(lacking(finding, terminal));
+    chapters.retain(|chapter| !chapter.is_empty());
+    terminal.signs(chapters.join("\n"))
+}
+
+fn text(indent: usize, lead: &Line, line: &str, terminal: &Terminal) -> String {
+    hanging(indent, lead, &Line::new(Style::Plain, line), terminal.width, terminal.colour)
+}
+
+fn title(line: &str, terminal: &Terminal) -> String {
+    let line = Line::new(Style::Heading, line);
+    hanging(0, &Line::default(), &line, terminal.width, terminal.colour)
+}
+
+fn differences(finding: &ComparisonFinding, terminal: &Terminal) -> String {
+    let (told, harmless) = told(finding);
+    let mut out = String::new();
+    for (lead, values) in told {
+        let style = if lead.starts_with("fatal") { Style::Bad } else { Style::Flag };
+        out.push_str(&text(2, &Line::new(style, &lead).and(Style::Plain, "  "), &values, terminal));
+    }
+    if !harmless.is_empty() {
+        out.push_str(&text(2, &Line::new(Style::Muted, "harmless  "), &harmless, terminal));
+    }
+    if out.is_empty() { out } else { title("What differs besides", terminal) + &out }
+}
+
+fn results(finding: &ComparisonFinding, terminal: &Terminal) -> String {
+    let mut lines = heading(finding);
+    let mut out = title(&lines.remove(0), terminal);
+    for line in lines {
+        out.push_str(&text(0, &Line::default(), &line, terminal));
+    }
+    let mut table = Table::new(vec![
+        Column::left("").wrapping(),
+        Column::right("median"),
+        Column::left("95 % interval").gap(1),
+        Column::left("unit"),
+        Column::right("× cost"),
+        Column::left("verdict"),
+    ])
+    .indented(2);
+    for result in &finding.results {
+        rows(result, finding, &mut table);
+    }
+    out + &table.render(terminal.width, terminal.colour)
+}
+
+fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Table) {
+    table.across(0, Line::default(), Line::new(Style::Name, &series(result)));
+    for (index, (name, arm)) in finding.arms.iter().zip(&result.arms).enumerate() {
+        let Some(arm) = arm else { continue };
+        let later = |all: &[Option<Against>]| {
+            index.checked_sub(1).and_then(|index| all.get(index).cloned()).flatten()
+        };
+        let against = later(&result.against_first);
+        table.row(cells(name, arm, &result.unit, against.as_ref()));
+        let mut notes: Vec<String> =
+            against.iter().map(remarks).filter(|it| !it.is_empty()).collect();
+        let previous = later(&result.against_previous).filter(|_| index > 1);
+        notes
+            .extend(previous.map(|it| format!("× the one before {} {}", ratio(&it), verdict(&it))));
+        notes.extend(arm.for_price.map(|value| for_price(result, value)));
+        table.across(4, Line::default(), Line::new(Style::Muted, &notes.join(" · ")));
+    }
+}
+
+fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Against>) -> Vec<Line> {
+    let shown = figure(&arm.estimate, unit);
+    let word = against.map_or("", verdict);
+    let style = match word {
+        "slower" => Style::Bad,
+        "faster" => Style::Good,
+        "equivalent" => Style::Estimate,
+        _ => Style::Flag,
+    };
+    vec![
+        Line::new(Style::Plain, &format!("  {name}")),
+        Line::new(Style::Estimate, &shown.estimate),
+        Line::new(Style::Plain, &shown.brackets()),
+        Line::new(Style::Plain, &shown.unit),
+        Line::new(Style::Plain, &against.map_or_else(String::new, ratio)),
+        Line::new(style, word),
+    ]
+}
+
+fn lacking(finding: &ComparisonFinding, terminal: &Terminal) -> String {
+    let line = |(series, arms): &(String, Vec<String>)| {
+        let lead = Line::new(Style::Name, series).and(Style::Plain, "  only in ");
+        text(2, &lead, &arms.join(", "), terminal)
+    };
+    let lines: String = finding.not_in_all.iter().map(line).collect();
+    if lines.is_empty() { lines } else { title("Not in all", terminal) + &lines }
+}
