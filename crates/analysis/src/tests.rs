@@ -1,7 +1,7 @@
 //! What is found in records made by hand.
 
-use crate::testing::{Builder, Spec, companion, exec, fail, first_look, flag};
-use crate::{Finding, RunFinding, Verdict, summarise};
+use crate::testing::{Builder, Spec, companion, exec, fail, flag};
+use crate::{Finding, Verdict, summarise};
 use plumb_model::{
     ClockKind, ClockSource, Flag, FlagKind, Goal, Outcome, ParameterType, Role, RunRecord, SampleIs,
 };
