@@ -17,7 +17,7 @@ pub use table::{Alpha, Table};
 /// Scores are clipped here.
 const CLIP: f64 = 3.0;
 /// The most autocorrelation that is corrected for.
-const MOST_CORRELATED: f64 = 0.8;
+pub const MOST_CORRELATED: f64 = 0.8;
 
 /// The best place to split a series, significant or not.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,7 +33,12 @@ pub struct Change {
 impl Change {
     /// Whether the statistic exceeds `critical` after raising it for autocorrelation.
     pub fn exceeds(&self, critical: f64) -> bool {
-        self.statistic > critical * ((1.0 + self.correlation) / (1.0 - self.correlation)).sqrt()
+        self.statistic > critical * self.inflation()
+    }
+
+    /// How many times larger the standard error of a mean is than if values were independent.
+    pub fn inflation(&self) -> f64 {
+        ((1.0 + self.correlation) / (1.0 - self.correlation)).sqrt()
     }
 }
 
@@ -72,21 +77,34 @@ pub fn segments(
     alpha: Alpha,
 ) -> Result<Vec<Range<usize>>, NoInterval> {
     finite(series)?;
-    let (mut done, mut open) = (Vec::new(), Vec::new());
+    let changes = search(series, table, alpha, |change, _| change);
+    let begins = std::iter::once(0).chain(changes.iter().map(|change| change.at));
+    let ends = changes.iter().map(|change| change.at).chain([series.len()]);
+    Ok(begins.zip(ends).map(|(begin, end)| begin..end).collect())
+}
+
+/// Splits a series at its significant changes, and the parts again: all of them, placed in the whole series and in
+/// order. `correct` may change what was found in a part of so many values before it is judged.
+pub(crate) fn search(
+    series: &[f64],
+    table: Table,
+    alpha: Alpha,
+    correct: impl Fn(Change, usize) -> Change,
+) -> Vec<Change> {
+    let (mut found, mut open) = (Vec::new(), Vec::new());
     open.push(0..series.len());
     while let Some(part) = open.pop() {
+        let Some(critical) = table.critical(part.len(), alpha) else { continue };
         let change = huber_max(&series[part.clone()], table.shortest());
-        match change
-            .filter(|change| table.critical(part.len(), alpha).is_some_and(|c| change.exceeds(c)))
-        {
-            Some(change) => {
-                let split = part.start + change.at;
-                open.extend([split..part.end, part.start..split]);
-            }
-            None => done.push(part),
+        let change = change.map(|change| correct(change, part.len()));
+        if let Some(change) = change.filter(|change| change.exceeds(critical)) {
+            let at = part.start + change.at;
+            open.extend([part.start..at, at..part.end]);
+            found.push(Change { at, ..change });
         }
     }
-    Ok(done)
+    found.sort_by_key(|change| change.at);
+    found
 }
 
 /// The smallest step that a series shows, which stands in for its noise where most values are equal.

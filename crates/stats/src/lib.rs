@@ -7,6 +7,7 @@
 //! - [`order`]: in which order versions take their turns.
 //! - [`unpaired`]: two stored runs, with the noise between runs allowed for.
 //! - [`gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
+//! - [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
 //! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
@@ -19,12 +20,14 @@
 //! - Everything random takes an [`rng::Rng`], so that any run can be repeated from its seed.
 //! - The unit of inference is the process; samples inside one process are never taken for independent.
 
+pub mod audit;
 pub mod batch;
 pub mod changes;
 pub mod components;
 pub mod describe;
 pub mod distribution;
 pub mod gate;
+pub mod history;
 mod interval;
 pub mod long_run;
 pub mod modes;
@@ -33,6 +36,7 @@ pub mod order;
 pub mod pairs;
 pub mod precision;
 pub mod rng;
+pub mod sequence;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;
 pub mod tail;

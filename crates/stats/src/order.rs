@@ -11,7 +11,8 @@ pub fn pair(rng: &mut Rng) -> [usize; 2] {
     if rng.coin() { [0, 1] } else { [1, 0] }
 }
 
-/// The order of a quad, ABBA or BAAB by a fair coin; its value is [`crate::pairs::quad`].
+/// The order of a quad, ABBA or BAAB by a fair coin; its value is the mean of its two log ratios, in which linear
+/// drift and effects of order cancel ([`crate::pairs::log_ratios`]).
 pub fn quad(rng: &mut Rng) -> [usize; 4] {
     let [first, second] = pair(rng);
     [first, second, second, first]

@@ -43,12 +43,6 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
     describable.then(|| quantile_in(&mut walsh_averages(values), 0.5))
 }
 
-/// The value of a quad, two pairs in the orders ABBA or BAAB: the mean of their log ratios. Linear drift and effects of
-/// order cancel in it; everything here takes it as it takes the log ratio of a pair.
-pub fn quad(first: f64, second: f64) -> f64 {
-    0.5 * (first + second)
-}
-
 /// The rank from below of the Walsh average that bounds an interval of level 1 - `alpha` on `pairs` pairs: the
 /// largest k with P(W <= k - 1) <= alpha/2 under the signed-rank law. 0 where there is none.
 pub fn walsh_rank(pairs: usize, alpha: f64) -> usize {

@@ -1,6 +1,6 @@
 //! The bars: what the method promises, measured, with a verdict.
 
-use super::{checks, fixed, looks, runs, steady, stopping, suites, verdicts};
+use super::{checks, fixed, histories, looks, runs, sequences, steady, stopping, suites, verdicts};
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;
 
@@ -99,7 +99,7 @@ impl Row {
 pub type Measure = fn(u64, &mut dyn FnMut(Row));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 8] = [
+pub const GROUPS: [(&str, Measure); 10] = [
     ("stopping", stopping::run),
     ("fixed", fixed::run),
     ("looks", looks::run),
@@ -107,6 +107,8 @@ pub const GROUPS: [(&str, Measure); 8] = [
     ("runs", runs::run),
     ("suites", suites::run),
     ("checks", checks::run),
+    ("histories", histories::run),
+    ("sequences", sequences::run),
     ("steady", steady::run),
 ];
 

@@ -1,0 +1,109 @@
+//! What a machine can tell, from comparing programs with themselves on it: METHOD section 1.10.
+
+use crate::describe::finite;
+use crate::distribution::{binomial_cdf, normal_quantile, two_sided_t, two_sided_z};
+use crate::{Interval, NoInterval};
+
+/// The chance that a minimal detectable effect is found.
+const POWER: f64 = 0.8;
+/// Standard error of a mean over that of the Hodges-Lehmann estimate, for normal values: sqrt(3 / pi).
+const EFFICIENCY: f64 = 0.977_205_023_805_84;
+/// The fewest comparisons of a program with itself that give a noise floor.
+pub const FEWEST_COMPARISONS: usize = 5;
+
+/// The smallest log ratio that `pairs` pairs, whose log ratios have standard deviation `sd`, show four times in five at
+/// one look at `level`; about a relative change.
+pub fn detectable(sd: f64, pairs: usize, level: f64) -> f64 {
+    (two_sided_z(level) + normal_quantile(POWER)) * sd / (EFFICIENCY * (pairs as f64).sqrt())
+}
+
+/// The log ratio that a program compared with itself once more stays inside with a chance of 95 %, up or down: no
+/// margin below it should be trusted on this machine.
+///
+/// `estimates` are the log ratios of programs compared with themselves, whose true value is 0: a prediction interval by
+/// Student's t with as many degrees of freedom as values.
+///
+/// # Errors
+/// [`NoInterval::TooFewSamples`] below [`FEWEST_COMPARISONS`], [`NoInterval::NotFinite`].
+pub fn noise_floor(estimates: &[f64]) -> Result<f64, NoInterval> {
+    finite(estimates)?;
+    if estimates.len() < FEWEST_COMPARISONS {
+        return Err(NoInterval::TooFewSamples);
+    }
+    let count = estimates.len() as f64;
+    let squares: f64 = estimates.iter().map(|estimate| estimate * estimate).sum();
+    Ok(two_sided_t(0.95, count) * (squares / count).sqrt())
+}
+
+/// The share of `trials` that were `hits`, such as wrong verdicts, with its exact interval (Clopper & Pearson 1934).
+///
+/// # Errors
+/// [`NoInterval::TooFewSamples`] for no trials.
+pub fn share_interval(hits: u64, trials: u64, level: f64) -> Result<Interval, NoInterval> {
+    if trials == 0 {
+        return Err(NoInterval::TooFewSamples);
+    }
+    let tail = 0.5 * (1.0 - level);
+    let low = if hits == 0 { 0.0 } else { share_where(hits - 1, trials, 1.0 - tail) };
+    let high = if hits >= trials { 1.0 } else { share_where(hits, trials, tail) };
+    Ok(Interval { estimate: hits as f64 / trials as f64, low, high })
+}
+
+/// The share with P(X <= `hits`) = `probability`, by halving: the probability falls as the share rises.
+fn share_where(hits: u64, trials: u64, probability: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if binomial_cdf(hits, trials, middle) > probability { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{detectable, noise_floor, share_interval};
+    use crate::NoInterval;
+    use crate::pairs::signed_rank_interval;
+    use crate::rng::Rng;
+
+    #[test]
+    fn what_is_detectable_is_detected_four_times_in_five() {
+        let mut rng = Rng::new(1);
+        let effect = detectable(0.02, 20, 0.95);
+        let found = (0..2000)
+            .filter(|_| {
+                let logs: Vec<f64> = (0..20).map(|_| effect + 0.02 * rng.normal()).collect();
+                signed_rank_interval(&logs, 0.95).unwrap().low > 0.0
+            })
+            .count();
+        assert!((1510..1690).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn nineteen_of_twenty_stay_under_the_floor() {
+        let mut rng = Rng::new(2);
+        let inside = (0..4000)
+            .filter(|_| {
+                let seen: Vec<f64> = (0..20).map(|_| rng.normal()).collect();
+                rng.normal().abs() <= noise_floor(&seen).unwrap()
+            })
+            .count();
+        assert!((3745..3855).contains(&inside), "{inside}");
+        assert_eq!(noise_floor(&[0.0; 4]), Err(NoInterval::TooFewSamples));
+        assert_eq!(noise_floor(&[0.0; 5]), Ok(0.0));
+        assert_eq!(noise_floor(&[f64::NAN; 9]), Err(NoInterval::NotFinite));
+    }
+
+    #[test]
+    fn shares_have_the_printed_bounds() {
+        // Of 20: none up to 1 - .025^(1/20), one .0013 to .2487 (tables of Clopper and Pearson).
+        let bounds = |hits| share_interval(hits, 20, 0.95).map(|found| (found.low, found.high));
+        let (low, high) = bounds(0).unwrap();
+        assert!(low == 0.0 && (high - 0.168_433).abs() < 1e-6);
+        let (low, high) = bounds(1).unwrap();
+        assert!((low - 0.001_265).abs() < 1e-6 && (high - 0.248_733).abs() < 1e-6);
+        let (low, high) = bounds(20).unwrap();
+        assert!((low - (1.0 - 0.168_433)).abs() < 1e-6 && high == 1.0);
+        assert_eq!(share_interval(0, 0, 0.95), Err(NoInterval::TooFewSamples));
+    }
+}

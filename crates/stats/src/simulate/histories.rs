@@ -1,0 +1,162 @@
+//! A series that gets one more run again and again: false alarms, and steps found soon.
+
+use super::bars::{Bar, Measured, Row};
+use crate::NoInterval;
+use crate::history::{Step, WINDOW, certain, suspects};
+use crate::rng::Rng;
+
+/// Runs of a history without a step.
+const LONG: usize = 200;
+/// Runs before a step, its size in standard deviations, and the runs in which it is to be found.
+const BEFORE: usize = 50;
+const STEP: f64 = 3.0;
+const SOON: usize = 10;
+/// Runs after a step whose size is to be known.
+const AFTER: usize = 30;
+
+/// What disturbs a history, in its standard deviations.
+#[derive(Debug, Clone, Copy)]
+struct Noise {
+    name: &'static str,
+    rho: f64,
+    /// Share of values and their size: outliers, or a second mode.
+    other: (f64, f64),
+    /// The share of steps that is to be found soon.
+    finds: Bar,
+}
+
+const PLAIN: Noise =
+    Noise { name: "independent", rho: 0.0, other: (0.0, 0.0), finds: Bar::AtLeast(0.9) };
+const UNDERESTIMATED: Bar = Bar::Exempt("80 runs show too little of their memory");
+const HIDDEN: Bar = Bar::Exempt("looks much like the noise");
+
+const NOISES: [Noise; 5] = [
+    PLAIN,
+    Noise { name: "AR(.3)", rho: 0.3, finds: HIDDEN, ..PLAIN },
+    Noise { name: "AR(.6)", rho: 0.6, finds: HIDDEN, ..PLAIN },
+    Noise { name: "5 % outliers of 6 sd", other: (0.05, 6.0), ..PLAIN },
+    Noise { name: "20 % in a second mode at 3 sd", other: (0.2, 3.0), finds: HIDDEN, ..PLAIN },
+];
+
+impl Noise {
+    fn draw(&self, count: usize, rng: &mut Rng) -> Vec<f64> {
+        let mut state = rng.normal();
+        (0..count)
+            .map(|_| {
+                state = self.rho * state + (1.0 - self.rho * self.rho).sqrt() * rng.normal();
+                state + if rng.uniform() < self.other.0 { self.other.1 } else { 0.0 }
+            })
+            .collect()
+    }
+}
+
+/// Runs the bars of this file; long histories count for several replications.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    let histories = replications.div_ceil(4);
+    for noise in NOISES {
+        let promise = "false alarms in 1000 runs of a history, certain ones";
+        report(false_alarms(noise, CERTAIN, promise, Bar::AtMost(1.0), histories));
+    }
+    for noise in NOISES {
+        let promise = "false alarms in 1000 runs of a history, suspects";
+        let bar = Bar::Exempt("suspects are measured again");
+        report(false_alarms(noise, SUSPECTS, promise, bar, histories));
+    }
+    for noise in NOISES {
+        report(found_soon(noise, replications));
+    }
+    for noise in NOISES {
+        report(size_known(noise, replications));
+    }
+}
+
+/// What finds the steps of a window.
+type Search = fn(&[f64]) -> Result<Vec<Step>, NoInterval>;
+
+const SUSPECTS: Search = |window| suspects(window, &[]);
+const CERTAIN: Search = |window| certain(window, &[], 0.0);
+
+/// How often something is found that is not there, looking after each run; a found step begins a new history.
+fn alarms(history: &[f64], search: Search) -> f64 {
+    let (mut since, mut count) = (0, 0.0);
+    for end in 1..=history.len() {
+        let start = since.max(end.saturating_sub(WINDOW));
+        let found = search(&history[start..end]).unwrap_or_default();
+        if let Some(last) = found.last() {
+            since = start + last.at;
+            count += 1.0;
+        }
+    }
+    count
+}
+
+fn false_alarms(
+    noise: Noise,
+    search: Search,
+    promise: &'static str,
+    bar: Bar,
+    histories: u64,
+) -> Row {
+    let rates: Vec<f64> = (0..histories.max(2))
+        .map(|seed| {
+            let history = noise.draw(LONG, &mut Rng::new(seed));
+            alarms(&history, search) * 1000.0 / LONG as f64
+        })
+        .collect();
+    Row {
+        promise,
+        setting: noise.name.to_owned(),
+        bar,
+        measured: Measured::mean(&rates),
+        note: String::new(),
+    }
+}
+
+/// A history that gets slower by [`STEP`] after [`BEFORE`] runs.
+fn stepped(noise: Noise, after: usize, rng: &mut Rng) -> Vec<f64> {
+    let mut history = noise.draw(BEFORE + after, rng);
+    history[BEFORE..].iter_mut().for_each(|value| *value += STEP);
+    history
+}
+
+fn found_soon(noise: Noise, replications: u64) -> Row {
+    let found = |&seed: &u64| {
+        let history = stepped(noise, SOON, &mut Rng::new(seed));
+        let seen = |end: usize| {
+            let found = SUSPECTS(&history[..end]).unwrap_or_default();
+            found.iter().any(|step| step.at.abs_diff(BEFORE) <= 3)
+        };
+        (BEFORE + 1..=history.len()).any(seen)
+    };
+    Row {
+        promise: "a step of 3 sd suspected within 10 runs",
+        setting: noise.name.to_owned(),
+        bar: noise.finds,
+        measured: Measured::Share {
+            hits: (0..replications).filter(found).count() as u64,
+            trials: replications,
+        },
+        note: String::new(),
+    }
+}
+
+fn size_known(noise: Noise, replications: u64) -> Row {
+    let covered: Vec<bool> = (0..replications)
+        .filter_map(|seed| {
+            let history = stepped(noise, AFTER, &mut Rng::new(seed));
+            let all = SUSPECTS(&history).unwrap_or_default();
+            let near = |step: &&Step| step.at.abs_diff(BEFORE) <= 3;
+            Some(all.iter().find(near)?.interval.ok()?.contains(STEP))
+        })
+        .collect();
+    Row {
+        promise: "95 % interval of the size of a step that was found",
+        setting: noise.name.to_owned(),
+        bar: if noise.rho > 0.0 { UNDERESTIMATED } else { Bar::AtLeast(0.94) },
+        measured: Measured::Share {
+            hits: covered.iter().filter(|&&is| is).count() as u64,
+            trials: covered.len() as u64,
+        },
+        note: format!("{} found", covered.len()),
+    }
+}

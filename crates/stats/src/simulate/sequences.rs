@@ -1,0 +1,30 @@
+//! Looking after every pair, for hundreds of pairs: how often equality of equal programs is ever excluded.
+
+use super::bars::{Bar, Measured, Row};
+use super::fixed::PAIRS;
+use crate::rng::Rng;
+use crate::sequence::{FEWEST_PAIRS, anytime_interval};
+
+/// Pairs until sampling ends after all.
+const MOST_PAIRS: usize = 400;
+
+/// Runs the bars of this file.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    for (name, noise) in PAIRS {
+        let misled = |&seed: &u64| ever_misleads(noise, &mut Rng::new(seed));
+        let hits = (0..replications).filter(misled).count() as u64;
+        report(Row {
+            promise: "equality of equal programs excluded after any of 400 pairs",
+            setting: name.to_owned(),
+            bar: Bar::AtMost(0.05),
+            measured: Measured::Share { hits, trials: replications },
+            note: String::new(),
+        });
+    }
+}
+
+fn ever_misleads(noise: fn(&mut Rng) -> f64, rng: &mut Rng) -> bool {
+    let logs: Vec<f64> = (0..MOST_PAIRS).map(|_| noise(rng)).collect();
+    (FEWEST_PAIRS..=MOST_PAIRS)
+        .any(|pairs| anytime_interval(&logs[..pairs], 0.95).is_ok_and(|found| !found.contains(0.0)))
+}
