@@ -31,6 +31,14 @@ pub struct Suite {
     pub warnings: Vec<String>,
 }
 
+impl Suite {
+    /// Planned time of all points, in seconds; None when one states none.
+    #[must_use]
+    pub fn seconds(&self) -> Option<f64> {
+        self.points.iter().map(|point| point.seconds).sum()
+    }
+}
+
 /// A point of a suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuitePoint {
@@ -208,6 +216,16 @@ mod tests {
             assert_eq!(suite.name, *name);
             assert!(suite.warnings.is_empty(), "{:?}", suite.warnings);
         }
+    }
+
+    /// What is left of the two minutes goes into fixtures, reading the machine and the scorecard.
+    #[test]
+    fn the_sum_of_first_look_fits_its_budget() {
+        let suite = parse(super::builtin("first-look").unwrap()).unwrap();
+        let budget = crate::quantity::time_ns(suite.budget.as_ref().unwrap()).unwrap();
+        let sum = suite.seconds().unwrap();
+        assert!(sum < budget as f64 * 1e-9 - 10.0, "{sum} s");
+        assert!(suite.points.len() >= 20);
     }
 
     #[test]

@@ -76,5 +76,11 @@ fn dry_run(named: &plan::Named, args: &RunArgs) -> Result<String> {
         format!("at most {}", time::length(ns as f64 / 1e9))
     });
     lines.push(format!("\n{} points, each {goal}; {budget}", named.points.len()));
+    if let [suite] = named.suites.as_slice()
+        && let Some(seconds) = suite.seconds()
+    {
+        let sum = time::length(seconds);
+        lines.push(format!("{} plans {sum} for its points on a quiet machine", suite.name));
+    }
     Ok(lines.join("\n"))
 }

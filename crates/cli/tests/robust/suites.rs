@@ -1,7 +1,7 @@
 //! Suites that are malformed, huge, or nearly right.
 
 use crate::common::{Ran, TestEnvironment};
-use crate::place;
+use crate::{last, place};
 
 fn run(place: &TestEnvironment, text: &str) -> Ran {
     place.write("suite.toml", text).unwrap();
@@ -60,4 +60,25 @@ fn names_and_values_of_a_suite_are_checked() {
     point("workload = 'cpu.sieve'\nset = { growth = 'x' }").says(&["`x`", "push"]);
     point("workload = 'cpu.sieve'\nset = { limit = -3 }").says(&["limit", "-3"]);
     point("workload = 'cpu.sieve'\nsample = 'long'").says(&["`long` is no time"]);
+}
+
+/// Every family once, the real parts included, and the plan of first-look held against the machine: an
+/// invocation of the pilot takes more samples than later ones, and the machine may be busy.
+#[test]
+fn first_look_measures_every_family_in_about_the_time_that_it_plans() {
+    let place = place();
+    let plan = place.run("run --dry-run").unwrap().exits(0).shows(&["first-look plans 1 min 40 s"]);
+    let points = plan.stdout.lines().take_while(|line| !line.is_empty()).count();
+    place.run("run -q --no-lock --min-invocations 1 --dir ../work").unwrap().exits(0);
+    let document = last(&place);
+    assert_eq!(document["unsupported"].as_array().unwrap().len(), 0, "{document}");
+    assert_eq!(document["failed"].as_array().unwrap().len(), 0, "{document}");
+    let sql = "SELECT sum(invocation_end.at_ns - invocation.at_ns) * 1e-9, count(DISTINCT point) \
+               FROM invocation JOIN invocation_end ON invocation_end.invocation = invocation.id";
+    let told = place.program("sqlite3").arg(place.store()).arg(sql).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    let (seconds, measured) = told.trim().split_once('|').unwrap();
+    assert_eq!(measured.parse::<usize>().unwrap(), points);
+    let (seconds, planned) = (seconds.parse::<f64>().unwrap(), 100.0 / 16.0);
+    assert!(seconds < 6.0 * planned, "{seconds} s for one invocation of each, {planned} s planned");
 }
