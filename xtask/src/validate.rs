@@ -25,9 +25,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         promise = row.promise;
         missed += usize::from(!row.passes());
     };
-    for (_, measure) in bars::GROUPS {
-        measure(options.replications, &mut report);
-    }
+    bars::run(options.replications, &mut report);
     tables::run(&mut report);
     if let Some(path) = &options.write {
         let page = header(options.replications, started.elapsed().as_secs(), missed) + &sections;

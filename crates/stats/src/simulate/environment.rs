@@ -13,6 +13,8 @@ const SLOW: (f64, f64) = (0.02, 50.0);
 const BURST: (f64, f64, f64) = (0.131, 0.05, 20.0);
 /// Standard deviation of the levels of processes.
 const PROCESS_SD: f64 = 0.01;
+/// How much slower a process is than the one before it in the same pair or round, as where each warms the machine up.
+const LATER: f64 = 0.01;
 
 /// A kind of machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,6 +29,8 @@ pub struct Environment {
     pub bursts: bool,
     /// Processes differ by 1 %.
     pub processes: bool,
+    /// Who comes later in a pair is 1 % slower.
+    pub tires: bool,
     /// The share of slow-downs of 2 % that is to be found.
     pub finds: f64,
 }
@@ -37,11 +41,12 @@ const CALM: Environment = Environment {
     wanders: false,
     bursts: false,
     processes: false,
+    tires: false,
     finds: 0.99,
 };
 
-/// Every kind of machine, the last with everything at once.
-pub const ENVIRONMENTS: [Environment; 6] = [
+/// Every kind of machine, the last but one with everything at once.
+pub const ENVIRONMENTS: [Environment; 7] = [
     CALM,
     Environment { name: "drift", drifts: true, ..CALM },
     Environment { name: "slow changes", wanders: true, ..CALM },
@@ -54,7 +59,9 @@ pub const ENVIRONMENTS: [Environment; 6] = [
         bursts: true,
         processes: true,
         finds: 0.9,
+        ..CALM
     },
+    Environment { name: "who comes later is slower", tires: true, ..CALM },
 ];
 
 impl Environment {
@@ -77,10 +84,11 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The median log time of a fresh process with so many samples.
-    pub fn process(&mut self, samples: usize) -> f64 {
-        let level = if self.environment.processes { PROCESS_SD * self.rng.normal() } else { 0.0 };
-        let logs: Vec<f64> = (0..samples).map(|_| level + self.sample()).collect();
+    /// The median log time of a fresh process with so many samples, the `position`-th in its pair or round.
+    pub fn process(&mut self, position: usize, samples: usize) -> f64 {
+        let own = if self.environment.processes { PROCESS_SD * self.rng.normal() } else { 0.0 };
+        let later = if self.environment.tires { LATER * position as f64 } else { 0.0 };
+        let logs: Vec<f64> = (0..samples).map(|_| own + later + self.sample()).collect();
         median_of(&logs)
     }
 

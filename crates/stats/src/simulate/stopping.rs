@@ -85,20 +85,46 @@ struct End {
     samples: usize,
 }
 
-/// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
-    for plan in [Plan::STANDARD, Plan::LONG_SAMPLES, Plan::AFTER_PILOT, Plan::COMMANDS] {
-        for noise in Noise::ALL.into_iter().filter(|&noise| plan.meets(noise)) {
-            let ends = repeat(replications, |seed| clustered(plan, noise, seed));
-            report(coverage(plan.promise, noise, &ends, plan.exempt(noise)));
-        }
+/// Ordinary processes.
+pub fn standard(replications: u64, report: &mut dyn FnMut(Row)) {
+    measure(Plan::STANDARD, replications, report);
+}
+
+/// Processes of few samples, because samples are long.
+pub fn long_samples(replications: u64, report: &mut dyn FnMut(Row)) {
+    measure(Plan::LONG_SAMPLES, replications, report);
+}
+
+/// A pilot and shorter processes after it.
+pub fn after_pilot(replications: u64, report: &mut dyn FnMut(Row)) {
+    measure(Plan::AFTER_PILOT, replications, report);
+}
+
+/// Commands, whose samples are processes.
+pub fn commands(replications: u64, report: &mut dyn FnMut(Row)) {
+    measure(Plan::COMMANDS, replications, report);
+}
+
+fn measure(plan: Plan, replications: u64, report: &mut dyn FnMut(Row)) {
+    for noise in Noise::ALL.into_iter().filter(|&noise| plan.meets(noise)) {
+        let ends = repeat(replications, |seed| clustered(plan, noise, seed));
+        report(coverage(plan.promise, noise, &ends, plan.exempt(noise)));
     }
+}
+
+/// One long process.
+pub fn one_process(replications: u64, report: &mut dyn FnMut(Row)) {
     for noise in Noise::ALL.into_iter().filter(|&noise| one_process_tells(noise)) {
         let ends = repeat(replications, |seed| serial(noise, seed));
         let promise = "stopped 95 % interval of the median: one long process";
         report(coverage(promise, noise, &ends, unseen(noise)));
     }
-    report(cost(&repeat(replications, |seed| clustered(Plan::STANDARD, FIVE_PERCENT, seed))));
+}
+
+/// What a wanted precision costs.
+pub fn cost(replications: u64, report: &mut dyn FnMut(Row)) {
+    let ends = repeat(replications, |seed| clustered(Plan::STANDARD, FIVE_PERCENT, seed));
+    report(cost_of(&ends));
 }
 
 fn repeat(replications: u64, once: impl Fn(u64) -> Option<End>) -> Vec<Option<End>> {
@@ -165,7 +191,7 @@ fn coverage(
 }
 
 /// The cost in samples against what an oracle would have needed.
-fn cost(ends: &[Option<End>]) -> Row {
+fn cost_of(ends: &[Option<End>]) -> Row {
     let stopped: Vec<&End> = ends.iter().flatten().collect();
     let (mean, error) = mean_samples(&stopped);
     Row {

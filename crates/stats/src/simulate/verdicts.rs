@@ -1,10 +1,11 @@
 //! Verdicts on pairs after looking at every look: how often they are wrong, found, and what they cost.
 
 use super::bars::{Bar, Measured, Row};
-use super::environment::{ENVIRONMENTS, Environment};
+use super::environment::{ENVIRONMENTS, Environment, Machine};
 use super::fixed::PAIRS;
 use crate::Interval;
-use crate::pairs::signed_rank_interval;
+use crate::order;
+use crate::pairs::{log_ratios, signed_rank_interval};
 use crate::rng::Rng;
 use crate::verdict::{Confidence, Schedule, Verdict, judge};
 
@@ -25,10 +26,21 @@ struct End {
     interval: Option<Interval>,
 }
 
+impl End {
+    fn is_different(&self) -> bool {
+        matches!(self.verdict, Verdict::Slower | Verdict::Faster)
+    }
+}
+
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     for environment in ENVIRONMENTS {
         same_program(environment, replications, report);
+    }
+    for (name, design) in [("quads", Design::Quads), ("rounds of 4", Design::Rounds(4))] {
+        for environment in ENVIRONMENTS {
+            report(same_program_by(name, design, environment, replications));
+        }
     }
     for environment in ENVIRONMENTS {
         report(machine_finds(environment, replications));
@@ -47,14 +59,37 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
 }
 
-/// Draws pairs until there is a verdict, or none in reach.
-fn compare(schedule: Schedule, mut pair: impl FnMut() -> f64) -> End {
+/// In which turns versions are run; the second is compared with the first.
+#[derive(Debug, Clone, Copy)]
+enum Design {
+    Pairs,
+    Quads,
+    /// Rounds of so many versions.
+    Rounds(usize),
+}
+
+impl Design {
+    /// The orders of the next units.
+    fn orders(self, rng: &mut Rng) -> Vec<Vec<usize>> {
+        match self {
+            Self::Pairs => vec![order::pair(rng).to_vec()],
+            Self::Quads => vec![order::quad(rng).to_vec()],
+            Self::Rounds(versions) => order::latin_square(versions, rng),
+        }
+    }
+
+    /// How often a unit holds each side.
+    fn a_unit(self) -> usize {
+        if matches!(self, Self::Quads) { 2 } else { 1 }
+    }
+}
+
+/// Has more pairs measured until their log ratios give a verdict, or none in reach.
+fn compare(schedule: Schedule, mut measured: impl FnMut(usize) -> Vec<f64>) -> End {
     let level = schedule.level(Confidence::NinetyFive);
-    let mut logs = Vec::new();
     let mut end = End { verdict: Verdict::Inconclusive, pairs: 0, interval: None };
     for look in schedule.looks() {
-        logs.extend((logs.len()..look).map(|_| pair()));
-        let Ok(interval) = signed_rank_interval(&logs, level) else { continue };
+        let Ok(interval) = signed_rank_interval(&measured(look), level) else { continue };
         let judged = judge(&interval, look, MARGIN);
         end = End { verdict: judged.verdict, pairs: look, interval: Some(interval) };
         if judged.settled() || schedule.hopeless(&judged, look) {
@@ -68,23 +103,75 @@ fn repeat(replications: u64, once: impl Fn(&mut Rng) -> End) -> Vec<End> {
     (0..replications).map(|seed| once(&mut Rng::new(seed))).collect()
 }
 
-fn normal_pairs(effect: f64, replications: u64) -> Vec<End> {
-    let shift = effect.ln_1p();
-    repeat(replications, |rng| compare(Schedule::Forty, || shift + PAIR_SD * rng.normal()))
-}
-
-/// Pairs of simulated processes on a machine with this environment, B slower than A by `effect`.
-fn on_machine(environment: Environment, effect: f64, replications: u64) -> Vec<End> {
-    let shift = effect.ln_1p();
+/// Comparisons of pairs whose log ratios have this law.
+fn drawn(law: impl Fn(&mut Rng) -> f64, replications: u64) -> Vec<End> {
     repeat(replications, |rng| {
-        let mut machine = environment.machine(rng.next_u64());
-        let mut coin = rng.fork();
-        compare(Schedule::Forty, || {
-            let b_first = coin.coin();
-            let (first, second) = (machine.process(SAMPLES), machine.process(SAMPLES));
-            shift + if b_first { first - second } else { second - first }
+        let mut logs = Vec::new();
+        compare(Schedule::Forty, |pairs| {
+            logs.extend((logs.len()..pairs).map(|_| law(rng)));
+            logs.clone()
         })
     })
+}
+
+fn normal_pairs(effect: f64, replications: u64) -> Vec<End> {
+    drawn(|rng| effect.ln_1p() + PAIR_SD * rng.normal(), replications)
+}
+
+/// Comparisons of simulated processes on a machine with this environment, B slower than A by `effect`.
+fn on_machine(
+    environment: Environment,
+    design: Design,
+    effect: f64,
+    replications: u64,
+) -> Vec<End> {
+    repeat(replications, |rng| {
+        let mut bench = Bench {
+            machine: environment.machine(rng.next_u64()),
+            rng: rng.fork(),
+            design,
+            slower: [0.0, effect.ln_1p()],
+            costs: [Vec::new(), Vec::new()],
+            unit: 0,
+        };
+        compare(Schedule::Forty, |units| bench.measured(units))
+    })
+}
+
+/// Two versions at work on a machine.
+struct Bench {
+    machine: Machine,
+    rng: Rng,
+    design: Design,
+    slower: [f64; 2],
+    /// Costs of both by unit.
+    costs: [Vec<(u32, f64)>; 2],
+    unit: u32,
+}
+
+impl Bench {
+    /// The log ratios of the first `units`, or a few more where rounds come in blocks.
+    fn measured(&mut self, units: usize) -> Vec<f64> {
+        while (self.unit as usize) < units {
+            for order in self.design.orders(&mut self.rng) {
+                self.measure(&order);
+                self.unit += 1;
+            }
+        }
+        let until =
+            |side: &[(u32, f64)]| side.iter().copied().filter(|c| (c.0 as usize) < units).collect();
+        let [first, later]: [Vec<_>; 2] = [until(&self.costs[0]), until(&self.costs[1])];
+        log_ratios(&first, &later, self.design.a_unit())
+    }
+
+    fn measure(&mut self, order: &[usize]) {
+        for (position, &version) in order.iter().enumerate() {
+            let log = self.machine.process(position, SAMPLES);
+            if let Some(costs) = self.costs.get_mut(version) {
+                costs.push((self.unit, (log + self.slower[version]).exp()));
+            }
+        }
+    }
 }
 
 fn count(ends: &[End], is: impl Fn(&End) -> bool) -> Measured {
@@ -101,7 +188,7 @@ fn pairs_note(ends: &[End]) -> String {
 }
 
 fn same_program(environment: Environment, replications: u64, report: &mut dyn FnMut(Row)) {
-    let ends = on_machine(environment, 0.0, replications);
+    let ends = on_machine(environment, Design::Pairs, 0.0, replications);
     let row = |setting: String, most, measured| Row {
         promise: "a program called slower or faster than itself",
         setting,
@@ -109,16 +196,26 @@ fn same_program(environment: Environment, replications: u64, report: &mut dyn Fn
         measured,
         note: pairs_note(&ends),
     };
-    let different = |end: &End| matches!(end.verdict, Verdict::Slower | Verdict::Faster);
-    report(row(environment.name.to_owned(), 0.05, count(&ends, different)));
+    report(row(environment.name.to_owned(), 0.05, count(&ends, End::is_different)));
     for (verdict, word) in [(Verdict::Slower, "slower"), (Verdict::Faster, "faster")] {
         let setting = format!("{}, {word}", environment.name);
         report(row(setting, 0.03, count(&ends, |end| end.verdict == verdict)));
     }
 }
 
+fn same_program_by(name: &str, design: Design, environment: Environment, replications: u64) -> Row {
+    let ends = on_machine(environment, design, 0.0, replications);
+    Row {
+        promise: "a program called slower or faster than itself, in other turns",
+        setting: format!("{name}, {}", environment.name),
+        bar: Bar::AtMost(0.05),
+        measured: count(&ends, End::is_different),
+        note: pairs_note(&ends),
+    }
+}
+
 fn machine_finds(environment: Environment, replications: u64) -> Row {
-    let ends = on_machine(environment, 0.02, replications);
+    let ends = on_machine(environment, Design::Pairs, 0.02, replications);
     Row {
         promise: "2 % found on a simulated machine, up to 40 pairs",
         setting: environment.name.to_owned(),
@@ -167,7 +264,7 @@ fn false_equivalent(effect: f64, most: f64, replications: u64) -> Row {
 }
 
 fn coverage(name: &str, noise: fn(&mut Rng) -> f64, replications: u64) -> Row {
-    let ends = repeat(replications, |rng| compare(Schedule::Forty, || PAIR_SD * noise(rng)));
+    let ends = drawn(|rng| PAIR_SD * noise(rng), replications);
     Row {
         promise: "95 % interval of the ratio at the look where sampling stopped",
         setting: name.to_owned(),
