@@ -14,12 +14,10 @@ use plumb_stats::verdict::judge;
 
 use crate::differences::{Difference, differences};
 use crate::estimate::{estimate, median_of_processes};
-use crate::evidence::Evidence;
-use crate::summarise::{point_facts, run_facts};
+use crate::series::{environment, machine, series_of};
+use crate::summarise::run_facts;
 use crate::{CONFIDENCE, Comparison, Estimate, METHOD_VERSION, PointFacts, RunFacts, Verdict};
 
-/// The clock that series are timed by unless they say otherwise.
-const MONOTONIC: &str = "monotonic";
 /// With so many runs on either side, runs are the unit and nothing else need be known of their noise.
 const RUNS_AS_UNITS: usize = 4;
 
@@ -234,15 +232,6 @@ fn several<T: PartialEq>(mut all: impl Iterator<Item = T>) -> bool {
     all.any(|other| Some(other) != first)
 }
 
-/// The fingerprint of the run's first machine.
-pub(crate) fn machine(record: &RunRecord) -> &str {
-    record.targets.first().map_or("", |target| target.machine.fingerprint.as_str())
-}
-
-fn environment(record: &RunRecord) -> &str {
-    record.targets.first().map_or("", |target| target.environment.fingerprint.as_str())
-}
-
 /// Runs that make up an arm.
 struct Group<'r> {
     name: String,
@@ -313,49 +302,23 @@ impl Gathered {
     }
 }
 
-/// What tells series apart: its name, the workload's version and the clock.
-fn identity(evidence: &Evidence, metric: &str) -> String {
-    let planned = evidence.planned;
-    let clock = evidence.clock().map(|clock| clock.id).filter(|id| id != MONOTONIC);
-    let clock = clock.map_or_else(String::new, |id| format!(" by {id}"));
-    let version = match planned.description.version {
-        1 => String::new(),
-        version => format!(" v{version}"),
-    };
-    format!("{}{version}{clock}", planned.point.series(metric))
-}
-
 fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathered> {
     let mut found: BTreeMap<String, Gathered> = BTreeMap::new();
     for record in &group.runs {
         let price = record.plan.labels.get(&settings.price).and_then(|text| text.parse().ok());
-        for evidence in Evidence::of(record) {
-            for (index, metric) in evidence.planned.description.metrics.iter().enumerate() {
-                if index > 0 && !settings.every_metric {
-                    continue;
-                }
-                let Some(processes) = evidence.processes(metric) else { continue };
-                let costs = log_costs(&processes, metric);
-                let name = identity(&evidence, &metric.name);
-                let series = found.entry(name).or_insert_with(|| Gathered {
-                    point: point_facts(evidence.index, evidence.planned),
-                    metric: metric.clone(),
-                    processes: Vec::new(),
-                    runs: Vec::new(),
-                    price,
-                });
-                series.processes.extend(processes);
-                series.runs.push(costs);
-            }
+        for series in series_of(record, settings.every_metric) {
+            let of_arm = found.entry(series.name).or_insert_with(|| Gathered {
+                point: series.point,
+                metric: series.metric,
+                processes: Vec::new(),
+                runs: Vec::new(),
+                price,
+            });
+            of_arm.processes.extend(series.processes);
+            of_arm.runs.push(series.logs);
         }
     }
     found
-}
-
-/// The log of each process's median cost; what is no number stays one, for the intervals to refuse.
-fn log_costs(processes: &[Vec<f64>], metric: &Metric) -> Vec<f64> {
-    let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
-    processes.iter().filter_map(|values| median(values)).map(|value| sign * value.ln()).collect()
 }
 
 /// All series: those of the first arm in the order of its points, then others.
@@ -481,13 +444,10 @@ impl RunsNoise {
         let mut by_series: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
         let here = records.first().map(machine);
         for record in earlier.iter().filter(|record| Some(machine(record)) == here) {
-            for evidence in Evidence::of(record) {
-                for metric in &evidence.planned.description.metrics {
-                    let Some(processes) = evidence.processes(metric) else { continue };
-                    let Some(log) = median(&log_costs(&processes, metric)) else { continue };
-                    let series = by_series.entry(identity(&evidence, &metric.name)).or_default();
-                    series.entry(environment(record).to_owned()).or_default().push(log);
-                }
+            for found in series_of(record, true) {
+                let Some(log) = found.log() else { continue };
+                let series = by_series.entry(found.name).or_default();
+                series.entry(environment(record).to_owned()).or_default().push(log);
             }
         }
         let most = |(series, by): (String, BTreeMap<String, Vec<f64>>)| {

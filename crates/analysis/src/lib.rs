@@ -6,6 +6,7 @@
 //! functions that the engine's strategies stop by, so that the two cannot disagree.
 
 mod against;
+mod check;
 mod comparison;
 mod differences;
 mod estimate;
@@ -14,12 +15,14 @@ mod faults;
 mod finding;
 mod rules;
 mod scaling;
+mod series;
 mod summarise;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use check::{CheckFinding, CheckState, CheckedSeries, Checker};
 pub use comparison::{
     Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_sides,
 };

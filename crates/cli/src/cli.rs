@@ -47,6 +47,11 @@ pub enum Command {
     Ab(Box<AbArgs>),
     /// Stored runs against the first of them: versions, kernels, machines
     Compare(CompareArgs),
+    /// Name sets of runs to check against
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Did this machine become slower than its baseline?
+    Check(CheckArgs),
     /// List the workloads, suites and plug-ins
     List,
     /// The manual of a workload
@@ -260,6 +265,87 @@ pub struct CompareArgs {
     /// How to write it
     #[arg(long, value_enum, default_value = "terminal")]
     pub format: ShowFormat,
+}
+
+/// Work on baselines.
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// Make stored runs, or fresh ones, the runs of a baseline
+    #[command(after_help = "Examples:
+  plumb baseline set good                            eight fresh runs of first-look, one after the other
+  plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
+  plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
+
+A check takes six runs at least; eight or more find smaller changes. The further apart they are, the more
+of what differs between runs they have seen.")]
+    Set {
+        /// Its name
+        name: String,
+        /// Stored runs [default: fresh ones]
+        #[arg(value_name = "RUN")]
+        runs: Vec<String>,
+        /// Number of fresh runs
+        #[arg(long = "runs", value_name = "N", default_value_t = 8)]
+        fresh: usize,
+        /// Time from the start of one fresh run to that of the next [default: one after the other]
+        #[arg(long, value_name = "TIME")]
+        every: Option<String>,
+        /// What fresh runs measure: suites or workloads
+        #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "first-look")]
+        of: Vec<String>,
+        /// Target directory for workloads that use files [default: a fresh folder under the current one]
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+        #[command(flatten)]
+        goal: Box<GoalArgs>,
+    },
+    /// List the baselines
+    List,
+    /// Forget a baseline; its runs stay
+    Remove {
+        /// Its name
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb check                                  against the baseline that was changed last
+  plumb check --baseline good --margin 3%
+  plumb check --junit check.xml --markdown check.md
+
+One fresh run of what the baseline measured screens every series; those that differ are measured in
+three more runs, and these alone decide: among all series together at most one check in 16 of an
+unchanged machine fails. Beside them the machine is compared with itself; if that comes out different,
+alerts do not count. Exit codes: 0 no regression, 1 a confirmed one, 5 no verdict (--strict).")]
+pub struct CheckArgs {
+    /// The baseline [default: the one that was changed last]
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+    /// Smallest relative change that matters
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    pub margin: String,
+    /// Check although machine, loads or runs are not of the same thing
+    #[arg(long)]
+    pub force: bool,
+    /// Exit with 5 when there is no verdict
+    #[arg(long)]
+    pub strict: bool,
+    /// Also write JUnit XML to this file
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Also write Markdown to this file, for a pull request
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Target directory for workloads that use files [default: a fresh folder under the current one]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Label the fresh runs
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+    /// Don't wait for another plumb that measures on this machine
+    #[arg(long)]
+    pub no_lock: bool,
 }
 
 /// When `ab` ends with 1.

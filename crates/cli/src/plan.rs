@@ -269,8 +269,11 @@ pub fn goal(args: &GoalArgs, suite: Option<&Suite>, points: usize) -> Result<(Go
 }
 
 /// The labels of `--label`.
-pub fn labels(args: &WayArgs) -> Result<BTreeMap<String, String>> {
-    args.labels.iter().map(|text| pair(text)).collect()
+///
+/// # Errors
+/// When one is no `name=value`.
+pub fn pairs(labels: &[String]) -> Result<BTreeMap<String, String>> {
+    labels.iter().map(|text| pair(text)).collect()
 }
 
 /// The seed: the user's, or from the clock.
@@ -296,7 +299,7 @@ pub fn plan_of(points: Vec<PlannedPoint>, goal: Goal, args: &WayArgs) -> Result<
         budget_ns: args.budget.as_deref().map(time_ns).transpose()?,
         seed: seed(args),
         dir: String::new(),
-        labels: labels(args)?,
+        labels: pairs(&args.labels)?,
         against_first: false,
     })
 }

@@ -533,7 +533,7 @@ mod tests {
     use serde_json::Value;
 
     use super::RunDocument;
-    use crate::ComparisonDocument;
+    use crate::{CheckDocument, ComparisonDocument};
 
     /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
     fn is_committed<T: schemars::JsonSchema>(name: &str) {
@@ -554,5 +554,6 @@ mod tests {
     fn the_committed_schemas_are_those_of_the_documents() {
         is_committed::<RunDocument>("plumb.run-1.json");
         is_committed::<ComparisonDocument>("plumb.comparison-1.json");
+        is_committed::<CheckDocument>("plumb.check-1.json");
     }
 }

@@ -5,6 +5,7 @@
 //! function gives text back or writes into what it is handed. Text from elsewhere is cleaned before
 //! it is shown, see [`text`].
 
+mod check;
 mod comparison;
 pub mod csv;
 mod flags;
@@ -24,6 +25,9 @@ pub mod units;
 mod view;
 mod words;
 
+pub use check::{
+    CHECK_SCHEMA, CheckDocument, check_card, check_document, check_json, check_markdown,
+};
 pub use comparison::{
     COMPARISON_SCHEMA, ComparisonDocument, comparison_card, comparison_document, comparison_json,
     comparison_markdown,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{EventSink, Id, RecordSource, RunStatus};
 
-use crate::{Error, names};
+use crate::Error;
 
 /// A database that takes events and gives records.
 pub trait Backend: RecordSource<Error = Error> {
@@ -23,14 +23,12 @@ pub trait Backend: RecordSource<Error = Error> {
     /// When they cannot be read.
     fn summaries(&self) -> Result<Vec<RunSummary>, Error>;
 
-    /// The run that a person means: an id's beginning, `last`, `last~2`, or a label `k=v` (the
-    /// newest run that has it).
+    /// The run that a person means: an id's beginning, `last`, `last~2`, a label `k=v` or a
+    /// baseline's name (the newest run that has it).
     ///
     /// # Errors
     /// When no run or several runs could be meant.
-    fn resolve(&self, name: &str) -> Result<Id, Error> {
-        names::resolve(&self.summaries()?, name)
-    }
+    fn resolve(&self, name: &str) -> Result<Id, Error>;
 }
 
 /// A run without its samples.

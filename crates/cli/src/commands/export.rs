@@ -63,7 +63,11 @@ fn first_line(text: &[u8]) -> usize {
     text.iter().position(|&byte| byte == b'\n').map_or(text.len(), |end| end + 1)
 }
 
-fn write_file(path: &Path, text: &[u8]) -> Result<()> {
+/// Writes a file.
+///
+/// # Errors
+/// When it can't be written.
+pub fn write_file(path: &Path, text: &[u8]) -> Result<()> {
     let trouble = |error: std::io::Error| {
         CommandError::file(format!("{} can't be written: {error}", path.display()))
     };

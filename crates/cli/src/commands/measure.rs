@@ -82,7 +82,27 @@ impl<'j> Job<'j> {
 }
 
 /// Carries a plan out, stores the run and shows its scorecard.
-pub fn measure(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Exit> {
+pub fn measure(bench: Bench, job: Job<'_>, ui: &Ui) -> Result<Exit> {
+    let (explicit, gate) = (job.explicit, job.gate);
+    let measured = carry_out(bench, job, ui)?;
+    report(&measured, explicit, gate, ui)
+}
+
+/// A run that was carried out and stored.
+pub struct Measured {
+    /// Where it is stored.
+    pub store: Store,
+    /// What is stored of it.
+    pub record: RunRecord,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// Carries a plan out and stores the run.
+///
+/// # Errors
+/// When it can't be begun or could not go on.
+pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
     let (scratch, dir) = folders(&mut bench.keeper, &job.place)?;
     job.plan.dir = dir.to_string_lossy().into_owned();
     if job.copy {
@@ -117,7 +137,29 @@ pub fn measure(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Exit> {
     plumb_host::stand_in(&[&scratch, &dir]);
     drop(lock);
     listeners.progress.finish();
-    report(&store, identity.run, &job, ended, ui)
+    let ended = ended.map_err(ended_early)?;
+    if let Some(why) = &ended.unclean {
+        ui.warn(&format!("could not clean up: {why}"));
+    }
+    let record = store.record(identity.run)?;
+    Ok(Measured { store, record, ended })
+}
+
+/// Why a run could not go on.
+fn ended_early(error: EngineError) -> CommandError {
+    match error {
+        EngineError::Sink(why) => CommandError::file(why)
+            .hint("what was acknowledged is stored: plumb show last")
+            .hint("plumb run --resume goes on once there is room"),
+        EngineError::Fatal(why) => CommandError::bug(why)
+            .hint("what was acknowledged is stored: plumb show last")
+            .hint("plumb run --resume goes on from there"),
+        EngineError::Companion(why) => CommandError::failed(why),
+        EngineError::Unsupported { why, fix } => {
+            let error = CommandError::nothing(why);
+            if fix.is_empty() { error } else { error.hint(fix) }
+        }
+    }
 }
 
 /// The events go to the store first: what progress shows is already safe.
@@ -219,62 +261,35 @@ fn identity(job: &Job<'_>, dir: &Path) -> Identity {
     }
 }
 
-fn report(
-    store: &Store,
-    run: plumb_model::Id,
-    job: &Job<'_>,
-    ended: std::result::Result<Ended, EngineError>,
-    ui: &Ui,
-) -> Result<Exit> {
-    let ended = match ended {
-        Ok(ended) => ended,
-        Err(EngineError::Sink(why)) => {
-            return Err(CommandError::file(why)
-                .hint("what was acknowledged is stored: plumb show last")
-                .hint("plumb run --resume goes on once there is room"));
-        }
-        Err(EngineError::Fatal(why)) => {
-            return Err(CommandError::bug(why)
-                .hint("what was acknowledged is stored: plumb show last")
-                .hint("plumb run --resume goes on from there"));
-        }
-        Err(EngineError::Companion(why)) => return Err(CommandError::failed(why)),
-        Err(EngineError::Unsupported { why, fix }) => {
-            let error = CommandError::nothing(why);
-            return Err(if fix.is_empty() { error } else { error.hint(fix) });
-        }
-    };
-    if let Some(why) = &ended.unclean {
-        ui.warn(&format!("could not clean up: {why}"));
-    }
-    let record = store.record(run)?;
-    let finding = summarise(&record);
+fn report(measured: &Measured, explicit: bool, gate: Gate, ui: &Ui) -> Result<Exit> {
+    let Measured { store, record, ended } = measured;
+    let finding = summarise(record);
     let view = View::new(&finding);
     if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict { .. }) {
-        let finding = plumb_analysis::compare_sides(&record);
+        let finding = plumb_analysis::compare_sides(record);
         ui.out(&super::compare::write(&finding, ShowFormat::Json, ui)?);
     } else if ui.wants_json() {
         ui.out(&json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
-        ui.out(&scorecard(&view, &ui.terminal(), &super::show::closing(&record, store)));
+        ui.out(&scorecard(&view, &ui.terminal(), &super::show::closing(record, store)));
     }
-    let verdicts = job.gate.exits(&finding.against_first);
-    Ok(verdicts.into_iter().chain([exit(&record, job, ended)]).min().unwrap_or(Exit::Fine))
+    let verdicts = gate.exits(&finding.against_first);
+    Ok(verdicts.into_iter().chain([exit(record, explicit, ended)]).min().unwrap_or(Exit::Fine))
 }
 
-fn exit(record: &RunRecord, job: &Job<'_>, ended: Ended) -> Exit {
+fn exit(record: &RunRecord, explicit: bool, ended: &Ended) -> Exit {
     let not_found = record.unsupported.iter().any(|it| it.why.starts_with("command not found"));
     let mut exits = vec![Exit::Fine];
     if ended.interrupted {
         exits.push(Exit::Interrupted);
     }
-    if not_found && job.explicit {
+    if not_found && explicit {
         exits.push(Exit::Usage);
     }
     if ended.failed > 0 || ended.unclean.is_some() {
         exits.push(Exit::Failed);
     }
-    let named_but_unsupported = job.explicit && ended.unsupported > 0;
+    let named_but_unsupported = explicit && ended.unsupported > 0;
     if named_but_unsupported || (ended.measured == 0 && ended.failed == 0 && !ended.interrupted) {
         exits.push(Exit::Nothing);
     }

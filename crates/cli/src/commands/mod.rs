@@ -1,6 +1,8 @@
 //! One file a subcommand.
 
 mod ab;
+mod baseline;
+mod check;
 mod compare;
 mod exec;
 mod explain;
@@ -28,6 +30,8 @@ pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
         Some(Command::Exec(args)) => exec::exec(&args, store, ui),
         Some(Command::Ab(args)) => ab::ab(&args, store, ui),
         Some(Command::Compare(args)) => compare::compare(&args, store, ui),
+        Some(Command::Baseline(command)) => baseline::baseline(&command, store, ui),
+        Some(Command::Check(args)) => check::check(&args, store, ui),
         Some(Command::List) => list::list(ui),
         Some(Command::Explain(args)) => explain::explain(&args, ui),
         Some(Command::Show(args)) => show::show(&args, store, ui),

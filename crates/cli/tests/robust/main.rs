@@ -7,6 +7,7 @@
 mod common;
 
 mod ab;
+mod check;
 mod commands;
 mod compare;
 mod disk;

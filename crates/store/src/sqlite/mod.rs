@@ -1,5 +1,6 @@
 //! The store in one SQLite file.
 
+mod baseline;
 mod content;
 mod info;
 mod merge;
@@ -14,10 +15,11 @@ use plumb_model::{Id, RecordSource, RunRecord};
 use rusqlite::Connection;
 
 use crate::error::Fault;
-use crate::{Backend, Error, RunSummary};
+use crate::{Backend, Error, RunSummary, names};
 
 pub(crate) use open::KNOWN;
 
+pub use baseline::{AuditFact, Baseline};
 pub use info::{StoreInfo, info};
 pub use merge::MergeReport;
 pub use write::Writer;
@@ -102,6 +104,12 @@ impl Backend for Store {
 
     fn summaries(&self) -> Result<Vec<RunSummary>, Error> {
         self.read(read::summaries)
+    }
+
+    fn resolve(&self, name: &str) -> Result<Id, Error> {
+        let runs = self.summaries()?;
+        let of_baseline = baseline::newest(&self.baselines()?, &runs, name);
+        of_baseline.map_or_else(|| names::resolve(&runs, name), Ok)
     }
 }
 

@@ -303,7 +303,7 @@ CREATE TABLE counter_delta (
 
 -- Facts that outlive runs.
 
--- A change of a baseline: the last fact of a name and run wins. Not written yet.
+-- A change of a baseline: the last fact of a name and run wins.
 CREATE TABLE baseline (
   uuid BLOB NOT NULL PRIMARY KEY CHECK (length(uuid) = 16),
   at_unix_ns INTEGER NOT NULL,
@@ -312,7 +312,7 @@ CREATE TABLE baseline (
   action TEXT NOT NULL CHECK (action IN ('add', 'remove'))
 ) STRICT;
 
--- A noise audit of a machine. Not written yet.
+-- A noise audit of a machine.
 CREATE TABLE audit (
   machine BLOB NOT NULL REFERENCES machine,
   environment BLOB NOT NULL REFERENCES environment,

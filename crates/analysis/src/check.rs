@@ -1,0 +1,306 @@
+//! A fresh run against a baseline of earlier ones: METHOD's gate ("settled after review" and 1.8).
+//!
+//! One run screens every series; those that differ are measured in three further runs, and these alone
+//! decide, with Holm's correction over all series of the check. What runs differ by themselves is learnt
+//! from the baseline, each series' variance drawn towards what they have in common.
+
+use std::collections::BTreeSet;
+
+use plumb_model::{Better, RunRecord};
+use plumb_stats::describe::median;
+use plumb_stats::gate::{Gate, Shift};
+use plumb_stats::history;
+use plumb_stats::unpaired::FEWEST_RUNS;
+use plumb_stats::verdict::judge;
+
+use crate::differences::{Difference, differences};
+use crate::estimate::estimate;
+use crate::series::{Series, machine, series_of, value_of_log};
+use crate::summarise::run_facts;
+use crate::{Estimate, METHOD_VERSION, PointFacts, RunFacts, Verdict};
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckFinding {
+    /// Version of the method that found it.
+    pub method: u32,
+    /// The baseline's name.
+    pub baseline: String,
+    /// Runs of the baseline.
+    pub baseline_runs: usize,
+    /// The fresh runs: the one that screened, then those that confirmed.
+    pub runs: Vec<RunFacts>,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// Whether this is another machine than the baseline's.
+    pub machines_differ: bool,
+    /// What differs between baseline and now besides what is checked.
+    pub differences: Vec<Difference>,
+    /// Every series, what matters most first.
+    pub series: Vec<CheckedSeries>,
+    /// Series that the baseline has in fewer than six runs, with the number.
+    pub uncalibrated: Vec<(String, usize)>,
+    /// Why alerts do not count.
+    pub vetoes: Vec<String>,
+}
+
+/// One series of a check.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedSeries {
+    /// Name of the series.
+    pub series: String,
+    /// The point.
+    pub point: PointFacts,
+    /// Its unit.
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// The middle of the baseline's runs.
+    pub baseline: f64,
+    /// The middle of the fresh runs that decided.
+    pub now: f64,
+    /// Fresh runs that decided.
+    pub fresh_runs: usize,
+    /// Cost over the baseline's cost: over 1 is slower.
+    pub ratio: Estimate,
+    /// What became of it.
+    pub state: CheckState,
+    /// What the interval says by itself.
+    pub verdict: Verdict,
+    /// The relative deviation between runs that was allowed for.
+    pub run_sd: f64,
+    /// The run with which the change began, and its start, where history tells.
+    pub since: Option<(String, i64)>,
+}
+
+/// What became of a series in a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CheckState {
+    /// Further runs found the change too.
+    Confirmed,
+    /// Further runs did not.
+    Unconfirmed,
+    /// The first run was as usual.
+    Clean,
+}
+
+impl CheckState {
+    /// The word that is shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Unconfirmed => "not confirmed",
+            Self::Clean => "as usual",
+        }
+    }
+}
+
+impl CheckFinding {
+    /// Confirmed changes for the worse, by the margin or more, that nothing vetoes.
+    pub fn regressions(&self) -> impl Iterator<Item = &CheckedSeries> {
+        let margin = self.margin;
+        let counts = self.vetoes.is_empty();
+        self.series.iter().filter(move |it| {
+            let slower = it.verdict == Verdict::Slower && it.ratio.value >= 1.0 + margin;
+            counts && it.state == CheckState::Confirmed && slower
+        })
+    }
+
+    /// Whether something looked worse and no verdict came of it.
+    #[must_use]
+    pub fn is_inconclusive(&self) -> bool {
+        let alerts = self.series.iter().any(|it| it.state == CheckState::Confirmed);
+        self.series.is_empty() || (alerts && !self.vetoes.is_empty())
+    }
+}
+
+/// A baseline, ready to check runs against.
+#[derive(Debug)]
+pub struct Checker<'r> {
+    name: String,
+    baseline: &'r [RunRecord],
+    margin: f64,
+    gate: Gate,
+    series: Vec<BaselineSeries>,
+    uncalibrated: Vec<(String, usize)>,
+}
+
+#[derive(Debug)]
+struct BaselineSeries {
+    name: String,
+    /// Log cost of every run.
+    logs: Vec<f64>,
+}
+
+impl<'r> Checker<'r> {
+    /// Of the runs of a baseline.
+    ///
+    /// # Errors
+    /// Why nothing can be checked against it: too few runs, or values that are no numbers.
+    pub fn new(name: &str, baseline: &'r [RunRecord], margin: f64) -> Result<Self, String> {
+        let mut series: Vec<BaselineSeries> = Vec::new();
+        for record in baseline {
+            for found in series_of(record, false) {
+                let log = found.log();
+                match series.iter_mut().find(|known| known.name == found.name) {
+                    Some(known) => known.logs.extend(log),
+                    None => {
+                        let logs = log.into_iter().collect();
+                        series.push(BaselineSeries { name: found.name, logs });
+                    }
+                }
+            }
+        }
+        let (series, few): (Vec<_>, Vec<_>) =
+            series.into_iter().partition(|it| it.logs.len() >= FEWEST_RUNS);
+        let uncalibrated = few.into_iter().map(|it| (it.name, it.logs.len())).collect();
+        if series.is_empty() {
+            let have = baseline.len();
+            return Err(format!(
+                "a check takes {FEWEST_RUNS} runs of a series; `{name}` has {have}"
+            ));
+        }
+        let logs: Vec<&[f64]> = series.iter().map(|it| it.logs.as_slice()).collect();
+        let gate = Gate::new(&logs).map_err(|reason| reason.to_string())?;
+        Ok(Self { name: name.to_owned(), baseline, margin, gate, series, uncalibrated })
+    }
+
+    /// The points of the run's plan whose series differ from the baseline.
+    #[must_use]
+    pub fn screen(&self, run: &RunRecord) -> Vec<usize> {
+        let found = series_of(run, false);
+        let points = self.flagged(run).into_iter().filter_map(|index| {
+            let name = &self.series[index].name;
+            found.iter().find(|it| it.name == *name).map(|it| it.point.index)
+        });
+        let points: BTreeSet<usize> = points.collect();
+        points.into_iter().collect()
+    }
+
+    /// The series that the screening run flags.
+    fn flagged(&self, run: &RunRecord) -> Vec<usize> {
+        let found = series_of(run, false);
+        let flagged = |index: &usize| {
+            let name = &self.series[*index].name;
+            let log = found.iter().find(|it| it.name == *name).and_then(Series::log);
+            log.and_then(|log| self.gate.shift(*index, &[log]).ok())
+                .is_some_and(|it| it.is_flagged())
+        };
+        (0..self.series.len()).filter(flagged).collect()
+    }
+
+    /// What came of the screening run and the confirming ones, `earlier` being all runs of the store that
+    /// may tell since when.
+    #[must_use]
+    pub fn finish(
+        &self,
+        screen: &RunRecord,
+        confirming: &[RunRecord],
+        earlier: &[RunRecord],
+        vetoes: Vec<String>,
+    ) -> CheckFinding {
+        let fresh: Vec<&RunRecord> = std::iter::once(screen).chain(confirming).collect();
+        let flagged = self.flagged(screen);
+        let again: Vec<(usize, Shift)> = flagged
+            .iter()
+            .filter_map(|&index| {
+                let logs = self.logs_of(index, confirming);
+                self.gate.shift(index, &logs).ok().map(|shift| (index, shift))
+            })
+            .collect();
+        let confirmed = self.gate.confirm(&again);
+        let first = series_of(screen, false);
+        let mut series: Vec<CheckedSeries> = (0..self.series.len())
+            .filter_map(|index| {
+                let name = &self.series[index].name;
+                let found = first.iter().find(|it| it.name == *name)?;
+                let state = match (flagged.contains(&index), confirmed.contains(&index)) {
+                    (false, _) => CheckState::Clean,
+                    (true, false) => CheckState::Unconfirmed,
+                    (true, true) => CheckState::Confirmed,
+                };
+                let mut logs = self.logs_of(index, confirming);
+                if logs.is_empty() {
+                    logs = self.logs_of(index, std::slice::from_ref(screen));
+                }
+                self.checked(index, found, &logs, state, earlier, screen)
+            })
+            .collect();
+        let weight = |it: &CheckedSeries| -it.ratio.value.ln().abs();
+        series.sort_by(|a, b| a.state.cmp(&b.state).then(weight(a).total_cmp(&weight(b))));
+        let baseline: Vec<&RunRecord> = self.baseline.iter().collect();
+        CheckFinding {
+            method: METHOD_VERSION,
+            baseline: self.name.clone(),
+            baseline_runs: self.baseline.len(),
+            margin: self.margin,
+            machines_differ: self.baseline.iter().any(|it| machine(it) != machine(screen)),
+            differences: differences(&[&baseline, &fresh]),
+            runs: fresh.into_iter().map(run_facts).collect(),
+            series,
+            uncalibrated: self.uncalibrated.clone(),
+            vetoes,
+        }
+    }
+
+    fn logs_of(&self, index: usize, runs: &[RunRecord]) -> Vec<f64> {
+        let name = &self.series[index].name;
+        runs.iter().filter_map(|run| log_of(run, name)).collect()
+    }
+
+    fn checked(
+        &self,
+        index: usize,
+        found: &Series,
+        logs: &[f64],
+        state: CheckState,
+        earlier: &[RunRecord],
+        screen: &RunRecord,
+    ) -> Option<CheckedSeries> {
+        let before = &self.series[index].logs;
+        let shift = self.gate.shift(index, logs).ok()?;
+        let judged = judge(&shift.interval, 0, self.margin);
+        let value = |log: f64| value_of_log(log, found.metric.better);
+        let since = (state == CheckState::Confirmed)
+            .then(|| since(&self.series[index].name, earlier, screen, self.margin))
+            .flatten();
+        Some(CheckedSeries {
+            series: self.series[index].name.clone(),
+            point: found.point.clone(),
+            unit: found.metric.unit.clone(),
+            better: found.metric.better,
+            baseline: value(median(before)?),
+            now: value(median(logs)?),
+            fresh_runs: logs.len(),
+            ratio: estimate(shift.interval.estimate.exp(), Ok(shift.interval.map(f64::exp))),
+            state,
+            verdict: judged.verdict,
+            run_sd: plumb_stats::describe::variance(before).map_or(0.0, f64::sqrt),
+            since,
+        })
+    }
+}
+
+/// The first run after the last step of the series' history on this machine.
+fn since(
+    series: &str,
+    earlier: &[RunRecord],
+    screen: &RunRecord,
+    margin: f64,
+) -> Option<(String, i64)> {
+    let mut runs: Vec<&RunRecord> =
+        earlier.iter().filter(|run| machine(run) == machine(screen)).collect();
+    runs.sort_by_key(|run| run.started_unix_ns);
+    let logged = runs.into_iter().filter_map(|run| Some((run, log_of(run, series)?)));
+    let logged: Vec<(&RunRecord, f64)> = logged.collect();
+    let logs: Vec<f64> = logged.iter().map(|(_, log)| *log).collect();
+    let step = history::certain(&logs, &[], margin).ok()?.into_iter().next_back()?;
+    let (run, _) = logged.get(step.at)?;
+    Some((run.run.to_string(), run.started_unix_ns))
+}
+
+/// The log cost of a series in a run.
+fn log_of(run: &RunRecord, name: &str) -> Option<f64> {
+    series_of(run, false).iter().find(|it| it.name == name).and_then(Series::log)
+}

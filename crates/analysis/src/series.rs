@@ -1,0 +1,86 @@
+//! The series of a run: what comparisons over runs are made of.
+
+use plumb_model::{Better, Metric, RunRecord};
+use plumb_stats::describe::median;
+
+use crate::PointFacts;
+use crate::evidence::Evidence;
+use crate::summarise::point_facts;
+
+/// The clock that series are timed by unless they say otherwise.
+const MONOTONIC: &str = "monotonic";
+
+/// One series in one run.
+pub(crate) struct Series {
+    /// What tells it from others: its name, and the workload's version and the clock where they are not
+    /// the usual ones.
+    pub(crate) name: String,
+    pub(crate) point: PointFacts,
+    pub(crate) metric: Metric,
+    /// The steady values of every process.
+    pub(crate) processes: Vec<Vec<f64>>,
+    /// The natural log of every process's median cost.
+    pub(crate) logs: Vec<f64>,
+}
+
+impl Series {
+    /// The run's log cost.
+    pub(crate) fn log(&self) -> Option<f64> {
+        median(&self.logs)
+    }
+}
+
+/// The series of a run: of every metric, or of each workload's first.
+pub(crate) fn series_of(record: &RunRecord, every_metric: bool) -> Vec<Series> {
+    let evidence = Evidence::of(record);
+    let most = if every_metric { usize::MAX } else { 1 };
+    evidence.iter().flat_map(|evidence| of_evidence(evidence, most)).collect()
+}
+
+fn of_evidence(evidence: &Evidence, most: usize) -> Vec<Series> {
+    let metrics = evidence.planned.description.metrics.iter().take(most);
+    metrics
+        .filter_map(|metric| {
+            let processes = evidence.processes(metric)?;
+            Some(Series {
+                name: name(evidence, &metric.name),
+                point: point_facts(evidence.index, evidence.planned),
+                metric: metric.clone(),
+                logs: log_costs(&processes, metric),
+                processes,
+            })
+        })
+        .collect()
+}
+
+fn name(evidence: &Evidence, metric: &str) -> String {
+    let planned = evidence.planned;
+    let clock = evidence.clock().map(|clock| clock.id).filter(|id| id != MONOTONIC);
+    let clock = clock.map_or_else(String::new, |id| format!(" by {id}"));
+    let version = match planned.description.version {
+        1 => String::new(),
+        version => format!(" v{version}"),
+    };
+    format!("{}{version}{clock}", planned.point.series(metric))
+}
+
+/// What is no number stays one, for the intervals to refuse.
+fn log_costs(processes: &[Vec<f64>], metric: &Metric) -> Vec<f64> {
+    let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
+    processes.iter().filter_map(|values| median(values)).map(|value| sign * value.ln()).collect()
+}
+
+/// A cost as the metric's value.
+pub(crate) fn value_of_log(log: f64, better: Better) -> f64 {
+    if better == Better::Higher { (-log).exp() } else { log.exp() }
+}
+
+/// The fingerprint of the run's first machine.
+pub(crate) fn machine(record: &RunRecord) -> &str {
+    record.targets.first().map_or("", |target| target.machine.fingerprint.as_str())
+}
+
+/// The fingerprint of the environment that the run began in.
+pub(crate) fn environment(record: &RunRecord) -> &str {
+    record.targets.first().map_or("", |target| target.environment.fingerprint.as_str())
+}

@@ -1,0 +1,172 @@
+//! `plumb check`: did this machine become slower than its baseline?
+
+use std::path::Path;
+
+use plumb_analysis::{CheckFinding, Checker, Grade, Verdict};
+use plumb_model::{Goal, Plan, RecordSource, RunRecord, SampleIs};
+use plumb_report::text::counted;
+use plumb_report::{check_card, check_json, check_markdown};
+use plumb_stats::gate::CONFIRM_RUNS;
+use plumb_store::{Baseline, Store};
+
+use super::ab::margin;
+use super::measure::{Bench, Job, Measured, Place, carry_out};
+use crate::cli::CheckArgs;
+use crate::error::{CommandError, Exit, Result};
+use crate::plan;
+use crate::ui::Ui;
+
+/// Runs of the store that are asked since when a change has been there.
+const MOST_EARLIER: usize = 200;
+/// The longest time that the machine is compared with itself, in nanoseconds.
+const NULL_NS: u64 = 30_000_000_000;
+
+/// Checks the machine against a baseline.
+pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let margin = margin(&args.margin)?;
+    let (baseline, records) = {
+        let store = super::show::open(store)?;
+        let baseline = chosen(&store, args.baseline.as_deref())?;
+        (baseline.name.clone(), read(&store, &baseline)?)
+    };
+    let checker = Checker::new(&baseline, &records, margin).map_err(|why| {
+        CommandError::nothing(why).hint(format!("plumb baseline set {baseline} --runs 8"))
+    })?;
+    let again = Again { args, store, ui };
+    let plan = records.last().map(|newest| newest.plan.clone());
+    let plan = plan.ok_or_else(|| CommandError::nothing("the baseline has no run"))?;
+    let screen = again
+        .measure(&plan, &format!("screening {}", counted(plan.points.len(), "point", "points")))?;
+    let flagged = checker.screen(&screen.record);
+    let mut confirming = Vec::new();
+    let mut vetoes = Vec::new();
+    if !flagged.is_empty() {
+        let points = flagged.iter().map(|&point| screen.record.plan.points[point].clone());
+        let plan = Plan { points: points.collect(), ..plan.clone() };
+        for number in 1..=CONFIRM_RUNS {
+            let what =
+                format!("confirming {} points: run {number} of {CONFIRM_RUNS}", flagged.len());
+            confirming.push(again.measure(&plan, &what)?.record);
+        }
+        vetoes.extend(again.null_control(&plan)?);
+    }
+    let earlier = earlier(&screen.store)?;
+    let finding = checker.finish(&screen.record, &confirming, &earlier, vetoes);
+    refuse_fatal(&finding, args.force)?;
+    write(&finding, args, ui)?;
+    Ok(exit(&finding, args.strict))
+}
+
+/// The baseline that is named, or the one that was changed last.
+fn chosen(store: &Store, name: Option<&str>) -> Result<Baseline> {
+    if let Some(name) = name {
+        return super::baseline::known(store, name);
+    }
+    let newest = store.baselines()?.into_iter().max_by_key(|it| it.changed_unix_ns);
+    newest.ok_or_else(|| {
+        CommandError::usage("there is no baseline to check against")
+            .hint("plumb baseline set good    measures one: eight runs of first-look")
+    })
+}
+
+/// The runs of a baseline that are in this store.
+fn read(store: &Store, baseline: &Baseline) -> Result<Vec<RunRecord>> {
+    let here = store.runs()?;
+    let members = baseline.runs.iter().filter(|run| here.contains(run));
+    Ok(members.map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?)
+}
+
+fn earlier(store: &Store) -> Result<Vec<RunRecord>> {
+    let runs = store.runs()?;
+    let newest = runs.iter().rev().take(MOST_EARLIER);
+    Ok(newest.map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?)
+}
+
+/// Measures what the baseline measured.
+struct Again<'a> {
+    args: &'a CheckArgs,
+    store: Option<&'a Path>,
+    ui: &'a Ui,
+}
+
+impl Again<'_> {
+    fn measure(&self, plan: &Plan, what: &str) -> Result<Measured> {
+        self.ui.say(what);
+        let bench = Bench::set_up()?;
+        let labels = plan::pairs(&self.args.labels)?;
+        let seed = plumb_host::now().monotonic_ns & 0xffff_ffff;
+        let plan = Plan { seed, labels, dir: String::new(), ..plan.clone() };
+        let lock = !self.args.no_lock;
+        let place = Place::Under(self.args.dir.as_deref());
+        let job = Job { lock, explicit: false, ..Job::new(plan, place, self.store) };
+        let measured = carry_out(bench, job, self.ui)?;
+        if measured.ended.interrupted {
+            return Err(CommandError::interrupted("interrupted; a check takes all its runs"));
+        }
+        Ok(measured)
+    }
+
+    /// Compares the first point with itself: a verdict other than equal says that this machine, now,
+    /// makes differences where there are none.
+    fn null_control(&self, plan: &Plan) -> Result<Option<String>> {
+        let in_process =
+            |it: &&plumb_model::PlannedPoint| it.description.sample_is == SampleIs::Iteration;
+        let Some(point) = plan.points.iter().find(in_process).or(plan.points.first()) else {
+            return Ok(None);
+        };
+        let Some(metric) = point.description.primary() else { return Ok(None) };
+        let goal = Goal::Verdict {
+            margin: plumb_model::MARGIN,
+            metric: metric.name.clone(),
+            quad: false,
+            max_pairs: 40,
+        };
+        let (name, points) = (point.name(), vec![point.clone(), point.clone()]);
+        let budget_ns = Some(NULL_NS);
+        let control = Plan { points, goal, budget_ns, suite: None, ..plan.clone() };
+        let control = self.measure(&control, &format!("comparing {name} with itself"))?;
+        let finding = plumb_analysis::summarise(&control.record);
+        let verdict = finding.against_first.first().and_then(|it| it.verdict.clone().ok());
+        Ok(match verdict {
+            Some(verdict @ (Verdict::Faster | Verdict::Slower)) => {
+                Some(format!("{name} came out {} than itself", verdict.word()))
+            }
+            _ => None,
+        })
+    }
+}
+
+fn refuse_fatal(finding: &CheckFinding, force: bool) -> Result<()> {
+    match finding.differences.iter().find(|it| it.grade == Grade::Fatal) {
+        Some(it) if !force => {
+            let (field, values) = (&it.field, it.values.join(" and "));
+            Err(CommandError::usage(format!("not of the same thing: {field} {values}"))
+                .hint("--force checks all the same"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write(finding: &CheckFinding, args: &CheckArgs, ui: &Ui) -> Result<()> {
+    if ui.wants_json() {
+        ui.out(&check_json(finding).map_err(|error| CommandError::bug(error.to_string()))?);
+    } else {
+        ui.out(&check_card(finding, &ui.terminal()));
+    }
+    if let Some(file) = &args.markdown {
+        super::export::write_file(file, check_markdown(finding).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn exit(finding: &CheckFinding, strict: bool) -> Exit {
+    if finding.regressions().next().is_some() {
+        Exit::Regression
+    } else if finding.series.is_empty() {
+        Exit::Nothing
+    } else if strict && finding.is_inconclusive() {
+        Exit::Inconclusive
+    } else {
+        Exit::Fine
+    }
+}

@@ -1,0 +1,80 @@
+//! `plumb baseline` and `plumb check`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::common::TestEnvironment;
+use crate::{exec, parsed, place};
+
+/// A program that takes so long.
+fn work(place: &TestEnvironment, seconds: &str) {
+    let script = place.write("work", &format!("#!/bin/sh\nexec sleep {seconds}\n")).unwrap();
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn runs(place: &TestEnvironment, count: usize) -> Vec<String> {
+    work(place, "0.02");
+    for _ in 0..count {
+        exec(place, "-n 5 -q", &["./work", "sleep 0.03"]).exits(0);
+    }
+    (0..count).rev().map(|back| format!("last~{back}")).collect()
+}
+
+#[test]
+fn a_regression_is_confirmed_and_1_and_its_absence_0() {
+    let place = place();
+    let members = runs(&place, 8).join(" ");
+    place.run(&format!("baseline set good {members}")).unwrap().exits(0);
+    place.run("baseline list").unwrap().exits(0).shows(&["good", "8"]);
+    work(&place, "0.03");
+    let ran = place.run("check -q --no-lock --markdown c.md").unwrap().exits(1);
+    ran.shows(&["Checked against good (8 runs)", "./work", "slower", "1 confirmed regression"]);
+    let markdown = fs::read_to_string(place.cwd().join("c.md")).unwrap();
+    assert!(markdown.contains("**slower**"), "{markdown}");
+    let document = parsed(&place.run("check -q --no-lock --json").unwrap().exits(1));
+    assert_eq!(
+        (document["schema"].as_str(), document["outcome"].as_str()),
+        (Some("plumb.check/1"), Some("regression"))
+    );
+    let first = &document["series"][0];
+    assert_eq!(
+        (first["state"].as_str(), first["fresh_runs"].as_u64()),
+        (Some("confirmed"), Some(3))
+    );
+    work(&place, "0.02");
+    place
+        .run("check -q --no-lock --margin 30% --baseline good")
+        .unwrap()
+        .exits(0)
+        .shows(&["no regression"]);
+    // A change for the better is none for the worse.
+    work(&place, "0.01");
+    place.run("check -q --no-lock").unwrap().exits(0).shows(&["faster", "no regression"]);
+}
+
+#[test]
+fn what_can_not_be_checked_is_said() {
+    let place = place();
+    place.run("check").unwrap().exits(2).says(&["there is no store"]);
+    let members = runs(&place, 3).join(" ");
+    place.run("check").unwrap().exits(2).says(&["no baseline", "plumb baseline set"]);
+    place.run(&format!("baseline set few {members}")).unwrap().exits(0);
+    place.run("check").unwrap().exits(3).says(&["a check takes 6 runs", "`few` has 3"]);
+    place.run("check --baseline fwe").unwrap().exits(2).says(&["no baseline `fwe`", "few"]);
+    place.run("baseline set last last").unwrap().exits(2).says(&["could be taken for a run"]);
+    place.run("baseline set abcd last").unwrap().exits(2);
+    place.run("show few").unwrap().exits(0);
+    place.run("baseline remove few").unwrap().exits(0);
+    place.run("baseline remove few").unwrap().exits(2).says(&["no baseline `few`"]);
+    place.run("show few").unwrap().exits(2);
+}
+
+#[test]
+fn fresh_runs_make_a_baseline() {
+    let place = place();
+    let set =
+        "baseline set mine --runs 2 --of cpu.sieve --min-invocations 1 --no-lock -q --dir ../work";
+    place.run(set).unwrap().exits(0);
+    let listed = parsed(&place.run("baseline list --json").unwrap().exits(0));
+    assert_eq!(listed["baselines"][0]["runs"].as_array().unwrap().len(), 2);
+}

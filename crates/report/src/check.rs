@@ -1,0 +1,262 @@
+//! A check against a baseline: on a terminal, as Markdown for a pull request, and as a document.
+
+use plumb_analysis::{CheckFinding, CheckState, CheckedSeries, Grade, Verdict};
+use serde::Serialize;
+
+use crate::markdown::{code, escape};
+use crate::style::{Line, Style};
+use crate::table::{Column, Table, hanging};
+use crate::terminal::Terminal;
+use crate::text::counted;
+use crate::time::date;
+use crate::units::{figure, percent, quantity};
+
+/// Name of the document's form.
+pub const CHECK_SCHEMA: &str = "plumb.check/1";
+
+/// The check in lines of a terminal's width.
+#[must_use]
+pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
+    let plain = |line: &str| {
+        let line = Line::new(Style::Plain, line);
+        hanging(0, &Line::default(), &line, terminal.width, terminal.colour)
+    };
+    let mut out = hanging(
+        0,
+        &Line::default(),
+        &Line::new(Style::Heading, &title(finding)),
+        terminal.width,
+        terminal.colour,
+    );
+    remarks(finding).iter().for_each(|line| out.push_str(&plain(line)));
+    let mut table = Table::new(vec![
+        Column::left("").wrapping(),
+        Column::right("baseline"),
+        Column::right("now"),
+        Column::right("× cost"),
+        Column::left(""),
+    ])
+    .indented(2);
+    for series in &finding.series {
+        table.row(cells(series));
+        if let Some(note) = note(series) {
+            table.across(4, Line::default(), Line::new(Style::Muted, &note));
+        }
+    }
+    out.push_str(&table.render(terminal.width, terminal.colour));
+    out.push_str(&plain(&closing(finding)));
+    terminal.signs(out)
+}
+
+fn title(finding: &CheckFinding) -> String {
+    let runs = counted(finding.baseline_runs, "run", "runs");
+    let margin = percent(finding.margin);
+    format!("Checked against {} ({runs}), margin {margin}", finding.baseline)
+}
+
+/// What stands above the table.
+fn remarks(finding: &CheckFinding) -> Vec<String> {
+    let mut lines = Vec::new();
+    if finding.machines_differ {
+        lines.push("This is another machine than the baseline's.".to_owned());
+    }
+    for it in finding.differences.iter().filter(|it| it.grade > Grade::Harmless) {
+        lines.push(format!("{} {}: {}", it.grade.word(), it.field, it.values.join(" | ")));
+    }
+    lines.extend(finding.vetoes.iter().map(|why| format!("alerts do not count: {why}")));
+    lines
+}
+
+/// What stands below it.
+fn closing(finding: &CheckFinding) -> String {
+    let confirmed = finding.regressions().count();
+    let first = match confirmed {
+        0 if finding.is_inconclusive() => "no verdict".to_owned(),
+        0 => "no regression".to_owned(),
+        n => counted(n, "confirmed regression", "confirmed regressions"),
+    };
+    let series = counted(finding.series.len(), "series", "series");
+    let runs = counted(finding.runs.len(), "fresh run", "fresh runs");
+    let few = match finding.uncalibrated.len() {
+        0 => String::new(),
+        n => format!(", {n} left out: fewer than six runs in the baseline"),
+    };
+    format!("{first} in {series}, {runs}{few}")
+}
+
+/// What the table says of a series in one or two words.
+fn standing(series: &CheckedSeries) -> (String, Style) {
+    match (series.state, series.verdict) {
+        (CheckState::Confirmed, Verdict::Slower) => ("slower".to_owned(), Style::Bad),
+        (CheckState::Confirmed, Verdict::Faster) => ("faster".to_owned(), Style::Good),
+        (_, Verdict::Equivalent) => ("equivalent".to_owned(), Style::Estimate),
+        (state, _) => (state.word().to_owned(), Style::Plain),
+    }
+}
+
+fn cells(series: &CheckedSeries) -> Vec<Line> {
+    let shown = figure(&series.ratio, "");
+    let (word, style) = standing(series);
+    let ratio = format!("{} {}", shown.estimate, shown.brackets());
+    vec![
+        Line::new(Style::Name, &name(series)),
+        Line::new(Style::Plain, &quantity(series.baseline, &series.unit)),
+        Line::new(Style::Plain, &quantity(series.now, &series.unit)),
+        Line::new(Style::Estimate, &ratio),
+        Line::new(style, &word),
+    ]
+}
+
+fn name(series: &CheckedSeries) -> String {
+    if series.point.titled { series.point.name.clone() } else { series.series.clone() }
+}
+
+/// What a confirmed change deserves to be told.
+fn note(series: &CheckedSeries) -> Option<String> {
+    if series.state != CheckState::Confirmed {
+        return None;
+    }
+    let noise = format!("runs differ by {} by themselves", percent(series.run_sd));
+    let runs = counted(series.fresh_runs, "fresh run", "fresh runs");
+    let since = series.since.as_ref().map(|(run, at)| {
+        format!(
+            ", since {} (run {})",
+            date(*at),
+            run.replace('-', "").chars().take(12).collect::<String>()
+        )
+    });
+    Some(format!("found by {runs} again; {noise}{}", since.unwrap_or_default()))
+}
+
+/// The check as Markdown.
+#[must_use]
+pub fn check_markdown(finding: &CheckFinding) -> String {
+    let mut out = format!("### plumb: {}\n\n**{}**\n\n", escape(&title(finding)), closing(finding));
+    remarks(finding).iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
+    out.push_str("\n| series | baseline | now | × cost | |\n| :-- | --: | --: | :-- | :-- |\n");
+    for series in &finding.series {
+        let shown = figure(&series.ratio, "");
+        let notes = note(series).map(|note| format!("<br>{}", escape(&note)));
+        let (word, style) = standing(series);
+        let word = if style == Style::Bad { format!("**{word}**") } else { word };
+        out.push_str(&format!(
+            "| {}{} | {} | {} | {} {} | {word} |\n",
+            code(&name(series)),
+            notes.unwrap_or_default(),
+            escape(&quantity(series.baseline, &series.unit)),
+            escape(&quantity(series.now, &series.unit)),
+            shown.estimate,
+            shown.brackets(),
+        ));
+    }
+    out
+}
+
+/// A check as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.check/1"))]
+pub struct CheckDocument {
+    /// `plumb.check/1`.
+    #[cfg_attr(test, schemars(extend("const" = CHECK_SCHEMA)))]
+    pub schema: &'static str,
+    /// Version of the method that found the results.
+    pub method: u32,
+    /// The baseline's name.
+    pub baseline: String,
+    /// Runs of the baseline.
+    pub baseline_runs: usize,
+    /// Ids of the fresh runs; the first screened, the others confirmed.
+    pub runs: Vec<String>,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// `regression`, `clean` or `inconclusive`.
+    #[cfg_attr(test, schemars(extend("enum" = ["regression", "clean", "inconclusive"])))]
+    pub outcome: &'static str,
+    /// Why alerts do not count.
+    pub vetoes: Vec<String>,
+    /// Every series, what matters most first.
+    pub series: Vec<CheckedPart>,
+    /// Series that the baseline has in too few runs.
+    pub uncalibrated: Vec<String>,
+}
+
+/// One series of a check.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CheckedPart {
+    /// Its name.
+    pub series: String,
+    /// What people call the point.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// The middle of the baseline's runs.
+    pub baseline: f64,
+    /// The middle of the fresh runs that decided.
+    pub now: f64,
+    /// Fresh runs that decided.
+    pub fresh_runs: usize,
+    /// Cost over the baseline's: over 1 is slower.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// What the interval says by itself.
+    #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive"])))]
+    pub verdict: &'static str,
+    /// `confirmed`, `not confirmed` or `as usual`.
+    #[cfg_attr(test, schemars(extend("enum" = ["confirmed", "not confirmed", "as usual"])))]
+    pub state: &'static str,
+    /// The run with which a confirmed change began, where history tells.
+    pub since_run: Option<String>,
+}
+
+/// The check as a document.
+#[must_use]
+pub fn check_document(finding: &CheckFinding) -> CheckDocument {
+    let outcome = if finding.regressions().next().is_some() {
+        "regression"
+    } else if finding.is_inconclusive() {
+        "inconclusive"
+    } else {
+        "clean"
+    };
+    CheckDocument {
+        schema: CHECK_SCHEMA,
+        method: finding.method,
+        baseline: finding.baseline.clone(),
+        baseline_runs: finding.baseline_runs,
+        runs: finding.runs.iter().map(|run| run.id.to_string()).collect(),
+        margin: finding.margin,
+        outcome,
+        vetoes: finding.vetoes.clone(),
+        series: finding.series.iter().map(part).collect(),
+        uncalibrated: finding.uncalibrated.iter().map(|(name, _)| name.clone()).collect(),
+    }
+}
+
+fn part(series: &CheckedSeries) -> CheckedPart {
+    CheckedPart {
+        series: series.series.clone(),
+        name: series.point.name.clone(),
+        unit: series.unit.clone(),
+        baseline: series.baseline,
+        now: series.now,
+        fresh_runs: series.fresh_runs,
+        ratio: series.ratio.value,
+        low: series.ratio.low(),
+        high: series.ratio.high(),
+        verdict: series.verdict.word(),
+        state: series.state.word(),
+        since_run: series.since.as_ref().map(|(run, _)| run.clone()),
+    }
+}
+
+/// The document as text.
+///
+/// # Errors
+/// When it can't be written as JSON.
+pub fn check_json(finding: &CheckFinding) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&check_document(finding)).map(|text| text + "\n")
+}
