@@ -113,6 +113,10 @@ impl Column {
             map @ ("run" | "invocation" | "series") => {
                 format!("(SELECT here FROM temp.{map}_map AS map WHERE map.there = there.{map})")
             }
+            // The invocation above the 20 bits of the sample's index.
+            "sample" => "((SELECT here FROM temp.invocation_map AS map \
+                         WHERE map.there = there.sample >> 20) << 20) + (there.sample & 1048575)"
+                .to_owned(),
             name => format!("there.{name}"),
         }
     }

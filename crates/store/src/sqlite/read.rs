@@ -290,27 +290,46 @@ fn usage(db: &Connection, invocation: i64) -> Result<Vec<Usage>, Fault> {
 }
 
 fn samples(db: &Connection, invocation: i64) -> Result<Samples, Fault> {
-    let origin_ns: i64 = db
-        .prepare_cached("SELECT start_ns FROM batch WHERE invocation = ? AND batch = 0")?
-        .query_row([invocation], |row| row.get(0))
-        .optional()?
-        .unwrap_or(0);
     let mut samples = Samples::default();
+    let mut placed = [Vec::new(), Vec::new()];
     let mut select = db.prepare_cached(
-        "SELECT start_ns, elapsed_ns, iterations, cpu FROM sample WHERE invocation = ? ORDER BY n",
+        "SELECT batch.start_ns, sample.n - batch.first, batch.step_ns, sample.start_ns, \
+           sample.elapsed_ns, batch.iterations, sample.iterations, batch.cpu + sample.cpu, \
+           sample.value_1, sample.value_2 \
+         FROM batch JOIN sample ON sample.sample >= (batch.invocation << 20) + batch.first \
+           AND sample.sample < (batch.invocation << 20) + batch.first + batch.samples \
+         WHERE batch.invocation = ? ORDER BY batch.batch, sample.sample",
     )?;
     let mut rows = select.query([invocation])?;
     while let Some(row) = rows.next()? {
-        samples.start_ns.push(unsigned(origin_ns.wrapping_add(row.get(0)?)));
-        samples.elapsed_ns.push(unsigned(row.get(1)?));
-        samples.iterations.push(unsigned(row.get(2)?));
-        samples.cpu.push(row.get(3)?);
+        let number = |column| row.get::<_, i64>(column);
+        let even_ns = number(0)?.wrapping_add(number(1)?.wrapping_mul(number(2)?));
+        samples.start_ns.push(unsigned(even_ns.wrapping_add(number(3)?)));
+        samples.elapsed_ns.push(unsigned(number(4)?));
+        samples.iterations.push(unsigned(number(5)?.wrapping_add(number(6)?)));
+        samples.cpu.push(row.get(7)?);
+        for (place, column) in placed.iter_mut().enumerate() {
+            column.extend(row.get::<_, Option<f64>>(8 + place)?);
+        }
     }
     samples.values = columns(db, "value.value", "value", invocation, |row| Ok(row.get(1)?))?;
+    for (metric, place) in places(db, invocation)? {
+        let column = std::mem::take(&mut placed[place]);
+        if !column.is_empty() {
+            samples.values.insert(metric, column);
+        }
+    }
     samples.histograms = columns(db, "histogram.json", "histogram", invocation, |row| {
         Ok(serde_json::from_str(&row.get::<_, String>(1)?)?)
     })?;
     Ok(samples)
+}
+
+/// Metrics whose reported values are in `sample`, with the column, counted from 0.
+fn places(db: &Connection, invocation: i64) -> Result<Vec<(String, usize)>, Fault> {
+    let sql = "SELECT metric, place - 1 FROM measures JOIN series ON series.id = measures.series \
+               WHERE invocation = ? AND place IS NOT NULL";
+    all(db, sql, &[&invocation], |row| Ok((row.get(0)?, counted(row.get(1)?)?)))
 }
 
 /// Reported columns: metric → a thing a sample.

@@ -221,6 +221,7 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
     let mut samples = batch(u64::MAX / 2, 3);
     samples.values.insert("queue".into(), vec![1.0 / 3.0, -1e300, 5.0]);
     samples.values.insert("undeclared".into(), vec![1.0, 2.0, 3.0]);
+    samples.values.insert("undeclared too".into(), vec![0.1, 2.0, 3.0]);
     samples.histograms.insert(
         "spread".into(),
         vec![

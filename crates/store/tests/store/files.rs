@@ -349,10 +349,11 @@ fn events_that_cannot_be_are_refused_as_a_bug() {
     assert_eq!(store.record(id(1)).unwrap(), fold(&script), "and change nothing");
 }
 
-#[test]
-fn samples_take_at_most_forty_bytes_each() {
-    const INVOCATIONS: u64 = 20;
-    const SAMPLES: usize = 10_000;
+/// Bytes that a sample takes on disk, all else of its invocation included, with so many reported
+/// values of full precision.
+fn bytes_a_sample(reported: &[&str]) -> f64 {
+    const INVOCATIONS: u64 = 200;
+    const SAMPLES: usize = 1_000;
     let folder = tempfile::tempdir().unwrap();
     let path = closed(folder.path());
     let store = Store::open(&path).unwrap();
@@ -360,21 +361,32 @@ fn samples_take_at_most_forty_bytes_each() {
     let mut script = Script::new(id(3), 5, &[]);
     for n in 0..INVOCATIONS {
         script.start(id(100 + n), 0, Role::Workload, work("bandwidth", 4096.0));
-        for b in 0..10 {
-            // A millisecond each, so that starts are as long as they get.
-            let mut samples = batch(n * 10_000_000_000 + b * 1_000_000_000, SAMPLES / 10);
-            for i in 0..samples.len() {
-                samples.start_ns[i] += i as u64 * 1_000_000;
-                samples.elapsed_ns[i] += 900_000 + (i as u64 * 7919) % 90_000;
-                samples.iterations[i] = 1_234;
-                samples.cpu[i] = 63;
-            }
-            script.batch(id(100 + n), samples);
+        // A millisecond each and k with its jitter, as the engine wants them.
+        let mut samples = batch(n * 10_000_000_000, SAMPLES);
+        for i in 0..SAMPLES {
+            let jitter = (i as u64 * 7919) % 100;
+            samples.start_ns[i] += i as u64 * 1_000_000 + jitter * 1_000;
+            samples.elapsed_ns[i] += 900_000 + jitter * 2_000;
+            samples.iterations[i] = 450 + jitter;
+            samples.cpu[i] = if i < 700 { 63 } else { 17 };
         }
+        for name in reported {
+            let column = samples.elapsed_ns.iter().map(|t| 1.0 / *t as f64).collect();
+            samples.values.insert((*name).into(), column);
+        }
+        script.batch(id(100 + n), samples);
     }
     fill(&store, &script.events);
     drop(store);
     let grown = fs::metadata(&path).unwrap().len() - before;
-    let each = grown as f64 / (INVOCATIONS * SAMPLES as u64) as f64;
-    assert!((20.0..=40.0).contains(&each), "{each} bytes a sample");
+    grown as f64 / (INVOCATIONS * SAMPLES as u64) as f64
+}
+
+#[test]
+fn samples_take_at_most_forty_bytes_each_with_up_to_two_reported_values() {
+    for reported in [&[][..], &["p50"], &["p50", "p99"]] {
+        let each = bytes_a_sample(reported);
+        println!("{reported:?}: {each:.1} bytes a sample");
+        assert!((15.0..=40.0).contains(&each), "{reported:?}: {each} bytes a sample");
+    }
 }

@@ -57,6 +57,9 @@ fn dump(path: &Path) -> Vec<String> {
                 "series" => "(SELECT name || clock || unit || source || hex(machine) \
                              FROM series AS x WHERE x.id = t.series)"
                     .to_owned(),
+                "sample" => "(SELECT hex(uuid) || ' ' || t.n FROM invocation AS x \
+                             WHERE x.id = t.invocation)"
+                    .to_owned(),
                 column => format!("quote(t.{column})"),
             })
             .collect();

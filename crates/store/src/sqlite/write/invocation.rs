@@ -11,6 +11,23 @@ use rusqlite::{Connection, params};
 use crate::error::Fault;
 use crate::sqlite::content::{ContentId, count, signed, word};
 
+/// Columns of `sample` for reported values: what goes beyond them costs a row a value.
+const PLACES: usize = 2;
+
+/// The bits of `sample.sample` below the invocation.
+const SAMPLE_BITS: u32 = 20;
+
+/// Samples that an invocation can have.
+const MOST_SAMPLES: i64 = 1 << SAMPLE_BITS;
+
+/// Where the samples of a metric go.
+#[derive(Debug, Clone, Copy)]
+struct Series {
+    id: i64,
+    /// The column of `sample` for its reported values, counted from 0; None: rows of `value`.
+    place: Option<usize>,
+}
+
 /// What the writer knows of an invocation that has not ended.
 #[derive(Debug, Clone)]
 pub(super) struct OpenInvocation {
@@ -20,13 +37,13 @@ pub(super) struct OpenInvocation {
     workload: String,
     point: String,
     clock: String,
-    /// Metric → series.
-    series: BTreeMap<String, i64>,
+    /// Metric → where its samples go.
+    series: BTreeMap<String, Series>,
+    /// Columns of `sample` that a series has taken for its reported values.
+    places: usize,
     batches: i64,
     samples: i64,
     flags: i64,
-    /// Start of batch 0, from which the samples' starts count.
-    origin_ns: u64,
     /// Names of the reported columns, once samples came.
     columns: Option<Vec<String>>,
 }
@@ -42,10 +59,10 @@ impl OpenInvocation {
             point: planned.point.key.clone(),
             clock: clock.to_owned(),
             series: BTreeMap::new(),
+            places: 0,
             batches: 0,
             samples: 0,
             flags: 0,
-            origin_ns: 0,
             columns: None,
         }
     }
@@ -64,7 +81,7 @@ impl OpenInvocation {
         Ok(())
     }
 
-    fn measures(&mut self, db: &Connection, metric: &Metric, work: f64) -> Result<i64, Fault> {
+    fn measures(&mut self, db: &Connection, metric: &Metric, work: f64) -> Result<Series, Fault> {
         let of = params![
             self.machine,
             self.workload,
@@ -82,21 +99,31 @@ impl OpenInvocation {
              better, kind, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?
         .execute(of)?;
-        let series = db
+        let id = db
             .prepare_cached(
                 "SELECT id FROM series WHERE machine = ? AND workload = ? AND version = ? \
                  AND point = ? AND metric = ? AND clock = ? AND unit = ? AND better = ? \
                  AND kind = ? AND source = ?",
             )?
             .query_row(of, |row| row.get(0))?;
-        db.prepare_cached("INSERT OR IGNORE INTO measures VALUES (?, ?, ?)")?
-            .execute(params![self.key, series, work])?;
+        let series = Series { id, place: self.place(metric) };
+        let place = series.place.map(|place| count(place + 1));
+        db.prepare_cached("INSERT OR IGNORE INTO measures VALUES (?, ?, ?, ?)")?
+            .execute(params![self.key, id, work, place])?;
         self.series.insert(metric.name.clone(), series);
         Ok(series)
     }
 
+    /// The next free column of `sample`, when the metric's values are reported.
+    fn place(&mut self, metric: &Metric) -> Option<usize> {
+        let reported = metric.source == MetricSource::Value && metric.kind != Kind::Histogram;
+        let place = (reported && self.places < PLACES).then_some(self.places);
+        self.places += usize::from(place.is_some());
+        place
+    }
+
     /// The series of a reported column; a metric that the workload did not declare is kept too.
-    fn series(&mut self, db: &Connection, metric: &str) -> Result<i64, Fault> {
+    fn series(&mut self, db: &Connection, metric: &str) -> Result<Series, Fault> {
         if let Some(series) = self.series.get(metric) {
             return Ok(*series);
         }
@@ -140,12 +167,13 @@ impl OpenInvocation {
     ) -> Result<(), Fault> {
         samples.check().map_err(|error| Fault::Invalid(error.to_string()))?;
         self.same_columns(samples)?;
-        let start_ns = samples.start_ns.first().copied().unwrap_or(0);
-        if self.batches == 0 {
-            self.origin_ns = start_ns;
+        if self.samples + count(samples.len()) > MOST_SAMPLES {
+            let why = format!("an invocation of {} has over {MOST_SAMPLES} samples", self.workload);
+            return Err(Fault::Invalid(why));
         }
         db.prepare_cached(
-            "INSERT INTO batch VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO batch VALUES \
+             (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?
         .execute(params![
             self.key,
@@ -153,7 +181,10 @@ impl OpenInvocation {
             signed(at_ns),
             self.samples,
             count(samples.len()),
-            signed(start_ns),
+            signed(samples.start_ns.first().copied().unwrap_or(0)),
+            signed(step_ns(samples)),
+            signed(samples.iterations.first().copied().unwrap_or(0)),
+            samples.cpu.first().copied().unwrap_or(-1),
             word(&usage.source)?,
             signed(usage.wall_ns),
             signed(usage.user_ns),
@@ -191,30 +222,54 @@ impl OpenInvocation {
     }
 
     fn samples(&mut self, db: &Connection, samples: &Samples) -> Result<(), Fault> {
-        let mut insert = db.prepare_cached("INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?)")?;
-        for (i, n) in (0..samples.len()).zip(self.samples..) {
-            insert.execute((
-                self.key,
-                n,
-                signed(samples.start_ns[i].wrapping_sub(self.origin_ns)),
-                signed(samples.elapsed_ns[i]),
-                signed(samples.iterations[i]),
-                samples.cpu[i],
-            ))?;
-        }
+        let mut placed = [None; PLACES];
         for (metric, column) in &samples.values {
             let series = self.series(db, metric)?;
-            let mut insert = db.prepare_cached("INSERT INTO value VALUES (?, ?, ?, ?)")?;
-            for (value, n) in column.iter().zip(self.samples..) {
-                insert.execute((self.key, series, n, value))?;
+            match series.place {
+                Some(place) => placed[place] = Some(column),
+                None => self.values(db, series.id, column)?,
             }
         }
+        self.timed(db, samples, placed)?;
         for (metric, column) in &samples.histograms {
-            let series = self.series(db, metric)?;
+            let series = self.series(db, metric)?.id;
             let mut insert = db.prepare_cached("INSERT INTO histogram VALUES (?, ?, ?, ?)")?;
             for (histogram, n) in column.iter().zip(self.samples..) {
                 insert.execute((self.key, series, n, serde_json::to_string(histogram)?))?;
             }
+        }
+        Ok(())
+    }
+
+    /// The rows of `sample`, as differences to their batch.
+    fn timed(
+        &self,
+        db: &Connection,
+        samples: &Samples,
+        placed: [Option<&Vec<f64>>; PLACES],
+    ) -> Result<(), Fault> {
+        let mut insert = db.prepare_cached("INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+        let step_ns = step_ns(samples);
+        let mut even_ns = samples.start_ns.first().copied().unwrap_or(0);
+        for (i, n) in (0..samples.len()).zip(self.samples..) {
+            insert.execute((
+                self.key << SAMPLE_BITS | n,
+                difference(samples.start_ns[i], even_ns),
+                signed(samples.elapsed_ns[i]),
+                difference(samples.iterations[i], samples.iterations[0]),
+                i64::from(samples.cpu[i]) - i64::from(samples.cpu[0]),
+                placed[0].map(|column| column[i]),
+                placed[1].map(|column| column[i]),
+            ))?;
+            even_ns = even_ns.wrapping_add(step_ns);
+        }
+        Ok(())
+    }
+
+    fn values(&self, db: &Connection, series: i64, column: &[f64]) -> Result<(), Fault> {
+        let mut insert = db.prepare_cached("INSERT INTO value VALUES (?, ?, ?, ?)")?;
+        for (value, n) in column.iter().zip(self.samples..) {
+            insert.execute((self.key, series, n, value))?;
         }
         Ok(())
     }
@@ -245,4 +300,17 @@ impl OpenInvocation {
             ])?;
         Ok(())
     }
+}
+
+/// The mean distance from start to start.
+fn step_ns(samples: &Samples) -> u64 {
+    match samples.start_ns.as_slice() {
+        [first, .., last] => last.wrapping_sub(*first) / (samples.len() as u64 - 1),
+        _ => 0,
+    }
+}
+
+/// A number from another, whichever is larger; adding them up again wraps as well.
+fn difference(n: u64, from: u64) -> i64 {
+    signed(n.wrapping_sub(from))
 }
