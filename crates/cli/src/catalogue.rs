@@ -7,7 +7,7 @@ use plumb_host::Keeper;
 use plumb_model::{Description, Program};
 
 use crate::error::{CommandError, Result};
-use crate::plugins::rules;
+use crate::plugins::{cache, rules};
 use crate::{locate, plugins, suite};
 
 /// A workload that can be started.
@@ -61,8 +61,15 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
 /// workload may not say.
 pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
     let program = plugins::program(path)?;
-    let description =
-        describe(keeper, &program).map_err(|refusal| undescribed(path, &program, &refusal))?;
+    let cache = cache::file(&program);
+    let cached = cache.as_deref().and_then(cache::read);
+    let known = cached.is_some();
+    let description = match cached {
+        Some(description) => description,
+        None => {
+            describe(keeper, &program).map_err(|refusal| undescribed(path, &program, &refusal))?
+        }
+    };
     if plumb_workloads::find(&description.id).is_some() {
         let id = &description.id;
         return Err(CommandError::usage(format!(
@@ -74,6 +81,9 @@ pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
     if let Some(why) = rules::judge(&description).into_iter().find_map(|rule| rule.verdict.err()) {
         return Err(CommandError::failed(format!("plug-in {}: {why}", path.display()))
             .hint(format!("plumb plugin check {}", path.display())));
+    }
+    if let (false, Some(file)) = (known, cache) {
+        cache::write(&file, &description);
     }
     Ok(Entry { description, program })
 }

@@ -23,9 +23,18 @@ pub fn store(given: Option<&Path>) -> Result<PathBuf> {
 
 /// `$XDG_DATA_HOME`, or `~/.local/share`.
 pub fn data_home() -> Option<PathBuf> {
+    home("XDG_DATA_HOME", ".local/share")
+}
+
+/// `$XDG_CACHE_HOME`, or `~/.cache`.
+pub fn cache_home() -> Option<PathBuf> {
+    home("XDG_CACHE_HOME", ".cache")
+}
+
+fn home(variable: &str, below: &str) -> Option<PathBuf> {
     let absolute =
         |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))
+    absolute(variable).or_else(|| Some(absolute("HOME")?.join(below)))
 }
 
 /// How this binary is started again: through /proc, so that a replaced file does not matter; else the

@@ -577,3 +577,41 @@ fn the_examples_work() {
     assert!(document.to_string().contains("\"overhead\""), "{ran}");
     place.assert_tidy();
 }
+
+#[test]
+fn what_a_plugin_says_of_itself_is_asked_again_only_when_it_changed() {
+    const NOTES: &str =
+        "was = describe\ndef describe(request):\n    note('asked')\n    was(request)";
+    let place = Place::new();
+    let path = place.plugin("cached", NOTES);
+    let asked = || place.notes("cached").len();
+    for _ in 0..2 {
+        place.plumb(&["list"]).ends(0, &[]);
+        place.run(&[&path]).ends(0, &[]);
+    }
+    assert_eq!(asked(), 1, "asked once by four commands");
+
+    let program = Path::new(&path).join("program");
+    let text = fs::read_to_string(&program).unwrap().replace("a test", "another");
+    fs::write(&program, text).unwrap();
+    let listed = place.plumb(&["list"]);
+    assert!(listed.out.contains("another"), "{listed}");
+    assert_eq!(asked(), 2, "asked again, because it changed");
+
+    place.check(&path);
+    assert!(asked() > 2, "a check always asks");
+
+    let kept = place.root.path().join(".cache/plumb/describe");
+    let before = asked();
+    for file in fs::read_dir(&kept).unwrap() {
+        fs::write(file.unwrap().path(), "{spoiled").unwrap();
+    }
+    place.plumb(&["list"]).ends(0, &[]);
+    assert_eq!(asked(), before + 1, "what is spoiled is asked for again");
+
+    fs::remove_dir_all(&kept).unwrap();
+    fs::write(&kept, "no folder").unwrap();
+    place.plumb(&["list"]).ends(0, &[]);
+    place.plumb(&["list"]).ends(0, &[]);
+    assert_eq!(asked(), before + 3, "without a cache it is asked every time");
+}

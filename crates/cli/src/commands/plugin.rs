@@ -40,6 +40,10 @@ pub fn check(path: &Path, ui: &Ui) -> Result<Exit> {
     for rule in rules::judge(&description) {
         list.judge(rule.name, rule.verdict);
     }
+    // What was kept may be older than what the plug-in reads besides itself.
+    if let Some(file) = plugins::cache::file(&program) {
+        plugins::cache::write(&file, &description);
+    }
     match Point::new(&description, &Settings::new(), bench.all_threads()) {
         Ok(point) => try_out(bench, planned(point, &description, program), &mut list)?,
         Err(_) => list.add("start", State::Skipped, "it has no point to start at"),
