@@ -1,5 +1,7 @@
 //! The rules that find reasons to distrust. Each looks at one thing and says what it saw.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use plumb_model::{Flag, FlagKind, InvocationRecord, Role, RunRecord};
 use plumb_stats::describe::{median, quantile};
 use plumb_stats::modes::bimodal;
@@ -49,7 +51,10 @@ pub(crate) fn of_result(evidence: &Evidence, finding: &Finding) -> Vec<Flag> {
 
 /// Reasons to distrust the whole run.
 pub(crate) fn of_run(record: &RunRecord) -> Vec<Flag> {
-    [suspended(record), with_load(record)].into_iter().flatten().collect()
+    [suspended(record), with_load(record), environment_changed(record)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Adds a flag; a second reason of the same kind joins the first.
@@ -209,6 +214,23 @@ fn with_load(record: &RunRecord) -> Option<Flag> {
     (!loads.is_empty()).then(|| {
         Flag::new(FlagKind::WithLoad, format!("ran beside {} on purpose", loads.join(", ")))
     })
+}
+
+/// Facts of the environment that not all invocations share.
+fn environment_changed(record: &RunRecord) -> Option<Flag> {
+    let mut changes: Vec<String> = Vec::new();
+    for pair in record.environments.windows(2) {
+        let (was, is) = (&pair[0].facts, &pair[1].facts);
+        let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+        let word = |facts: &BTreeMap<String, String>, name| {
+            facts.get(name).map_or_else(|| "unknown".to_owned(), Clone::clone)
+        };
+        let changed = names.into_iter().filter(|name| was.get(*name) != is.get(*name));
+        changes.extend(
+            changed.map(|name| format!("{name}: {}, then {}", word(was, name), word(is, name))),
+        );
+    }
+    (!changes.is_empty()).then(|| Flag::new(FlagKind::EnvironmentChanged, changes.join("; ")))
 }
 
 /// The loads that ran beside on purpose.

@@ -216,6 +216,23 @@ fn a_resumed_run_says_so_and_tells_when_the_machine_slept() {
 }
 
 #[test]
+fn an_environment_that_changed_is_on_every_result_with_what_changed() {
+    let record = Builder::new(None)
+        .measured(&SPEC)
+        .invocations(|i, invocation| invocation.environment = usize::from(i >= 6))
+        .with(|record| {
+            let mut later = record.environments[0].clone();
+            later.facts.insert("kernel".into(), "6.6".into());
+            later.facts.insert("new".into(), "yes".into());
+            record.environments[0].facts.insert("kernel".into(), "6.1".into());
+            record.environments.push(later);
+        })
+        .build();
+    let why = why(&only(&record), &FlagKind::EnvironmentChanged).unwrap().to_owned();
+    assert_eq!(why, "kernel: 6.1, then 6.6; new: unknown, then yes");
+}
+
+#[test]
 fn a_load_beside_is_on_every_result() {
     let record = Builder::new(None)
         .measured(&SPEC)

@@ -116,6 +116,7 @@ impl Runner<'_> {
             position: 0,
             segment: self.segment,
             target: 0,
+            environment: 0,
             seed: 0,
             ready,
             samples: sampled.samples,

@@ -208,7 +208,13 @@ impl<'r> Runner<'r> {
             monotonic_ns: self.origin_ns,
             owner: who.owner.clone(),
         })?;
-        self.emit(Event::TargetReady { target: 0, description: Box::new(who.target.clone()) })
+        self.emit(Event::TargetReady { target: 0, description: Box::new(who.target.clone()) })?;
+        match before.and_then(|record| record.targets.first()) {
+            Some(was) if was.environment != who.target.environment => {
+                self.log("the environment has changed since the run was interrupted".into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn work(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {

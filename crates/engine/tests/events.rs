@@ -165,6 +165,14 @@ fn an_interrupted_run_says_so_and_is_completed_from_its_record() {
     assert!(!again.events().any(|event| matches!(event, Event::RunStarted { .. })));
     let last = again.last_decision(0).invocations;
     assert!(last > again.asked.len() / 2, "earlier invocations count: {last}");
+    assert!(!again.events().any(|event| matches!(event, Event::Log { .. })));
+
+    let mut elsewhere = record.clone();
+    elsewhere.targets[0].environment.facts.insert("kernel".into(), "5.10".into());
+    let mut changed = Fake::new(vec![Kind::Steady { noise: 0.02 }; 2]);
+    changed.resume(&plan, &elsewhere).unwrap();
+    let said = |event: &Event| matches!(event, Event::Log { text } if text.contains("environment"));
+    assert!(changed.events().any(said), "a changed environment is said");
 }
 
 #[test]

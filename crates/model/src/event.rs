@@ -4,9 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Environment, Flag, Id, InvocationEnd, Missing, Owner, Plan, Ready, Role, Samples, Target, Usage,
-};
+use crate::{Flag, Id, InvocationEnd, Missing, Owner, Plan, Ready, Role, Samples, Target, Usage};
 
 /// An event with its offset from the start of the segment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,19 +46,12 @@ pub enum Event {
         /// Who carries it out.
         owner: Owner,
     },
-    /// The machine was read.
+    /// The machine was read: at the start of every segment, because the environment may have changed.
     TargetReady {
         /// Index of the target in this run.
         target: u32,
         /// What it is.
         description: Box<Target>,
-    },
-    /// The environment changed while the run went on.
-    EnvironmentChanged {
-        /// Index of the target.
-        target: u32,
-        /// What it is now.
-        environment: Box<Environment>,
     },
     /// A point can't be measured here.
     Unsupported(Missing),

@@ -42,6 +42,8 @@ pub enum FlagKind {
     WithLoad,
     /// The run was interrupted and resumed in between.
     Resumed,
+    /// Kernel, governor, libraries or the like changed while the run was interrupted.
+    EnvironmentChanged,
     /// Another reason, named by a plug-in.
     #[serde(untagged)]
     Other(String),
@@ -69,6 +71,7 @@ impl FlagKind {
             Self::Overhead => "overhead",
             Self::WithLoad => "with-load",
             Self::Resumed => "resumed",
+            Self::EnvironmentChanged => "environment-changed",
             Self::Other(word) => word,
         }
     }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Better, CPU, Decision, Flag, Id, InvocationEnd, Metric, Outcome, Owner, PEAK_MEMORY, Plan,
-    PlannedPoint, Ready, Role, Samples, Target, Usage,
+    Better, CPU, Decision, Environment, Flag, Id, InvocationEnd, Metric, Outcome, Owner,
+    PEAK_MEMORY, Plan, PlannedPoint, Ready, Role, Samples, Target, Usage,
 };
 
 /// Where records come from.
@@ -46,6 +46,8 @@ pub struct RunRecord {
     pub segments: Vec<Segment>,
     /// Where it was measured.
     pub targets: Vec<Target>,
+    /// The environments that invocations had, in the order in which they came.
+    pub environments: Vec<Environment>,
     /// Everything that was started.
     pub invocations: Vec<InvocationRecord>,
     /// What the strategy decided, in order.
@@ -107,6 +109,8 @@ pub struct InvocationRecord {
     pub segment: u32,
     /// Its target.
     pub target: u32,
+    /// Index of its environment in the record's.
+    pub environment: usize,
     /// Its seed.
     pub seed: u64,
     /// What it said before the first sample.

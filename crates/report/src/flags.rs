@@ -34,6 +34,9 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         FlagKind::Overhead => "reading the clock costs a visible part of each sample",
         FlagKind::WithLoad => "a load ran beside on purpose: not comparable with a quiet machine",
         FlagKind::Resumed => "the run was interrupted between its samples",
+        FlagKind::EnvironmentChanged => {
+            "kernel, settings or libraries were not the same for all samples"
+        }
         FlagKind::Other(_) => "",
     }
 }

@@ -8,7 +8,7 @@ use plumb_model::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
-use super::content::{self, counted, from_word, identity, unsigned};
+use super::content::{self, ContentId, counted, from_word, identity, unsigned};
 use crate::error::Fault;
 use crate::{Error, RunSummary, names, owner};
 
@@ -65,6 +65,8 @@ pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, Fault> {
     let Some(row) = rows.next()? else { return Err(no_such_run(db, uuid)?) };
     let key = row.get(0)?;
     let (ended_unix_ns, status) = end(db, key)?;
+    let mut environments = Vec::new();
+    let invocations = invocations(db, key, &mut environments)?;
     Ok(RunRecord {
         run: uuid,
         started_unix_ns: row.get(1)?,
@@ -75,7 +77,11 @@ pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, Fault> {
         plan: content::plan(db, row.get(4)?)?,
         segments: segments(db, key)?,
         targets: targets(db, key)?,
-        invocations: invocations(db, key)?,
+        environments: environments
+            .iter()
+            .map(|id| content::environment(db, *id))
+            .collect::<Result<_, _>>()?,
+        invocations,
         decisions: decisions(db, key)?,
         unsupported: unsupported(db, key)?,
         fixtures: fixtures(db, key)?,
@@ -209,12 +215,21 @@ fn log(db: &Connection, run: i64) -> Result<Vec<String>, Fault> {
     all(db, sql, &[&run], |row| Ok(row.get(0)?))
 }
 
-fn invocations(db: &Connection, run: i64) -> Result<Vec<InvocationRecord>, Fault> {
-    let sql = "SELECT id, uuid, point, role, round, position, segment, target, seed, ready \
-               FROM invocation WHERE run = ? ORDER BY segment, ordinal, at_ns, uuid";
+/// The invocations of a run; adds the environments that they had, each once.
+fn invocations(
+    db: &Connection,
+    run: i64,
+    environments: &mut Vec<ContentId>,
+) -> Result<Vec<InvocationRecord>, Fault> {
+    let sql = "SELECT id, uuid, point, role, round, position, segment, target, seed, ready, \
+               environment FROM invocation WHERE run = ? ORDER BY segment, ordinal, at_ns, uuid";
     all(db, sql, &[&run], |row| {
         let key = row.get(0)?;
         let (known, flags) = flags(db, key)?;
+        let environment = row.get(10)?;
+        if !environments.contains(&environment) {
+            environments.push(environment);
+        }
         Ok(InvocationRecord {
             invocation: identity(row.get(1)?),
             point: counted(row.get(2)?)?,
@@ -223,6 +238,7 @@ fn invocations(db: &Connection, run: i64) -> Result<Vec<InvocationRecord>, Fault
             position: row.get(5)?,
             segment: row.get(6)?,
             target: row.get(7)?,
+            environment: environments.iter().position(|id| *id == environment).unwrap_or(0),
             seed: unsigned(row.get(8)?),
             ready: Ready { flags: known, ..serde_json::from_str(&row.get::<_, String>(9)?)? },
             samples: samples(db, key)?,

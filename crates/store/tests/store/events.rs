@@ -217,7 +217,8 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
         Role::Workload,
         Ready { flags: vec![known], notes: vec!["O_DIRECT".into()], ..work("latency", 0.1 + 0.2) },
     );
-    script.say(Event::EnvironmentChanged { target: 0, environment: environment("6.2").into() });
+    let changed = Target { environment: environment("6.2"), ..target("epyc") };
+    script.say(Event::TargetReady { target: 0, description: Box::new(changed) });
     let mut samples = batch(u64::MAX / 2, 3);
     samples.values.insert("queue".into(), vec![1.0 / 3.0, -1e300, 5.0]);
     samples.values.insert("undeclared".into(), vec![1.0, 2.0, 3.0]);
@@ -271,6 +272,7 @@ pub fn fold(events: &[Stamped]) -> RunRecord {
                     plan: Plan::clone(plan),
                     segments: Vec::new(),
                     targets: Vec::new(),
+                    environments: Vec::new(),
                     invocations: Vec::new(),
                     decisions: Vec::new(),
                     unsupported: Vec::new(),
@@ -304,9 +306,6 @@ fn fold_into(record: &mut RunRecord, event: &Event) {
                 record.targets.push(Target::clone(description));
             }
         }
-        Event::EnvironmentChanged { target, environment } => {
-            record.targets[*target as usize].environment = Environment::clone(environment);
-        }
         Event::Unsupported(missing) => record.unsupported.push(missing.clone()),
         Event::FixtureReady { workload, key, bytes_on_disk, notes } => {
             record.fixtures.push(FixtureRecord {
@@ -322,7 +321,16 @@ fn fold_into(record: &mut RunRecord, event: &Event) {
             record.ended_unix_ns = Some(*ended_unix_ns);
             record.status = if *interrupted { RunStatus::Interrupted } else { RunStatus::Complete };
         }
-        event => fold_invocation(&mut record.invocations, event),
+        Event::InvocationStarted { target, .. } => {
+            let environment = &record.targets[*target as usize].environment;
+            let known = record.environments.iter().position(|known| known == environment);
+            let index = known.unwrap_or(record.environments.len());
+            if known.is_none() {
+                record.environments.push(environment.clone());
+            }
+            fold_invocation(&mut record.invocations, event, index);
+        }
+        event => fold_invocation(&mut record.invocations, event, 0),
     }
 }
 
@@ -330,7 +338,7 @@ fn find(invocations: &mut [InvocationRecord], id: Id) -> &mut InvocationRecord {
     invocations.iter_mut().find(|record| record.invocation == id).unwrap()
 }
 
-fn fold_invocation(invocations: &mut Vec<InvocationRecord>, event: &Event) {
+fn fold_invocation(invocations: &mut Vec<InvocationRecord>, event: &Event, environment: usize) {
     match event {
         Event::Batch { invocation, samples, usage, flags } => {
             let record = find(invocations, *invocation);
@@ -361,6 +369,7 @@ fn fold_invocation(invocations: &mut Vec<InvocationRecord>, event: &Event) {
             position: *position,
             segment: *segment,
             target: *target,
+            environment,
             seed: *seed,
             ready: Ready::clone(ready),
             samples: Samples::default(),

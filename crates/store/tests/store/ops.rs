@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     ClockKind, ClockSource, Compared, Decision, Event, Flag, FlagKind, Histogram, Id,
-    InvocationEnd, Look, Missing, Outcome, Ready, Role, Samples, Stamped, Usage, UsageSource,
+    InvocationEnd, Look, Missing, Outcome, Ready, Role, Samples, Stamped, Target, Usage,
+    UsageSource,
 };
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 
@@ -171,9 +172,9 @@ fn say() -> impl Strategy<Value = Event> {
             }
         ),
         Just(Event::RoundStarted { round: 1, points: vec![0] }),
-        "[a-c]".prop_map(|kernel| Event::EnvironmentChanged {
+        "[a-c]".prop_map(|kernel| Event::TargetReady {
             target: 0,
-            environment: environment(&kernel).into(),
+            description: Target { environment: environment(&kernel), ..target("epyc") }.into(),
         }),
         "[a-c]".prop_map(|cpu| Event::TargetReady { target: 1, description: target(&cpu).into() }),
     ]

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use plumb_model::{
-    Decision, Environment, Event, Id, Owner, Plan, PlannedPoint, Ready, Role, Target,
-};
+use plumb_model::{Decision, Event, Id, Owner, Plan, PlannedPoint, Ready, Role, Target};
 use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::invocation::OpenInvocation;
@@ -145,9 +143,6 @@ impl OpenRun {
             Event::TargetReady { target, description } => {
                 self.target_ready(db, at_ns, *target, description)
             }
-            Event::EnvironmentChanged { target, environment } => {
-                self.environment_changed(db, at_ns, *target, environment)
-            }
             Event::InvocationStarted { .. } => self.invocation_started(db, at_ns, event),
             Event::Batch { invocation, samples, usage, flags } => {
                 let open = self.open_invocation(*invocation)?;
@@ -213,28 +208,6 @@ impl OpenRun {
             machine: content::keep_machine(db, &description.machine)?,
             environment: content::keep_environment(db, &description.environment)?,
         };
-        self.place(db, at_ns, target, place)
-    }
-
-    fn environment_changed(
-        &mut self,
-        db: &Connection,
-        at_ns: u64,
-        target: u32,
-        environment: &Environment,
-    ) -> Result<(), Fault> {
-        let environment = content::keep_environment(db, environment)?;
-        let place = Place { environment, ..self.known_place(target)?.clone() };
-        self.place(db, at_ns, target, place)
-    }
-
-    fn place(
-        &mut self,
-        db: &Connection,
-        at_ns: u64,
-        target: u32,
-        place: Place,
-    ) -> Result<(), Fault> {
         let columns = params![target, place.name, place.machine, place.environment];
         self.fact(db, at_ns, "target", columns)?;
         self.targets.insert(target, place);
