@@ -148,7 +148,9 @@ fn direct_reads_reach_the_device() {
 #[test]
 fn memory_is_flagged_as_memory() {
     let _alone = alone();
-    let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return };
+    let dir = tempfile::tempdir_in("/dev/shm").unwrap_or_else(|error| {
+        panic!("this test needs a folder in memory: {error}; mount -t tmpfs tmpfs /dev/shm")
+    });
     let mut running = run_in("storage.random", dir.path(), &[]);
     assert!(has(&running.ready.flags, &FlagKind::Tmpfs), "{:?}", running.ready);
     let (_, flags) = running.sample(&[50]);

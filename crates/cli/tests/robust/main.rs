@@ -1,7 +1,6 @@
 //! The real binary where things go wrong: killed, interrupted, on full disks, with broken files and
 //! mistyped names; and what its commands promise. One test binary, so that all runs side by side.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::print_stdout, reason = "what a machine does not allow is said, not passed over")]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -70,9 +69,8 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0)
 }
 
-/// A shell script in namespaces of its own (`--mount`, `--net`), in which it is root. None, with a
-/// line that says so, where the machine allows nobody that.
-fn in_namespace(place: &TestEnvironment, kind: &str, script: &str) -> Option<Ran> {
+/// A shell script in namespaces of its own (`--mount`, `--net`), in which it is root.
+fn in_namespace(place: &TestEnvironment, kind: &str, script: &str) -> Ran {
     let user = if is_root() { "" } else { "--map-root-user" };
     let unshare = |script: &str| {
         let mut command = place.program("unshare");
@@ -81,9 +79,13 @@ fn in_namespace(place: &TestEnvironment, kind: &str, script: &str) -> Option<Ran
         ran(&mut command).unwrap()
     };
     let tried = unshare(if kind == "--mount" { "mount -t tmpfs tmpfs ../home" } else { ":" });
-    if tried.code != Some(0) {
-        println!("unshare {kind} is not allowed here: {}", tried.stderr);
-        return None;
-    }
-    Some(unshare(script))
+    assert_eq!(
+        tried.code,
+        Some(0),
+        "this test needs `unshare {kind}`: {}; run it as root, in a container with \
+         `--privileged`, or allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 \
+         kernel.apparmor_restrict_unprivileged_userns=0",
+        tried.stderr
+    );
+    unshare(script)
 }

@@ -3,12 +3,11 @@
 use std::process::Stdio;
 
 use crate::common::samples::Samples;
-use crate::common::{Ran, TestEnvironment, ran};
+use crate::common::{Ran, TestEnvironment};
 use crate::{WAIT, in_namespace, place};
 
 /// The first run waits in its command until the second has done what the test is about. The lock is
-/// that of the network namespace: in one of its own, no other run on this machine matters; where
-/// there are none, such a run is waited for.
+/// that of the network namespace: in one of its own, no other run on this machine matters.
 fn while_the_first_runs(place: &TestEnvironment, second: &str) -> Ran {
     place.write("wait.sh", WAIT).unwrap();
     let script = format!(
@@ -17,10 +16,7 @@ fn while_the_first_runs(place: &TestEnvironment, second: &str) -> Ran {
          {second}
          wait"
     );
-    in_namespace(place, "--net", &script).unwrap_or_else(|| {
-        let mut shell = place.program("sh");
-        ran(shell.args(["-c", &script]).env("PLUMB", place.binary())).unwrap()
-    })
+    in_namespace(place, "--net", &script)
 }
 
 #[test]
