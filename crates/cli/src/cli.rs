@@ -77,6 +77,9 @@ pub enum Command {
         /// Its id
         id: String,
     },
+    /// End what a worker started whose keeper is gone
+    #[command(hide = true)]
+    Orphaned,
     /// Swallow and count what ssh brings
     #[command(hide = true)]
     SshSink,

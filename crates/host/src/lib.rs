@@ -15,7 +15,9 @@ mod time;
 pub use facts::facts;
 pub use fingerprint::{environment, machine};
 pub use id::fresh_id;
-pub use keeper::{Exit, Keeper, KeeperError, Pipes, serve as serve_keeper, stand_in};
+pub use keeper::{
+    Exit, Keeper, KeeperError, Pipes, end_with_keeper, serve as serve_keeper, stand_in,
+};
 pub use lock::{LockError, MeasuringLock};
 pub use root::Root;
 pub use time::{Moment, boot_id, is_alive, now, owner};

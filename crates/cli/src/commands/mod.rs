@@ -41,6 +41,7 @@ pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
         Some(Command::Store(StoreCommand::Info)) => store::info(store, ui),
         Some(Command::Keeper) => worker::keeper(),
         Some(Command::Worker { id }) => worker::worker(&id),
+        Some(Command::Orphaned) => Ok(worker::orphaned()),
         Some(Command::SshSink) => worker::ssh_sink(),
     }
 }

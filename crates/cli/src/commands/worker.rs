@@ -17,9 +17,16 @@ pub fn worker(id: &str) -> Result<Exit> {
     let Some(workload) = plumb_workloads::find(id) else {
         return Err(CommandError::usage(format!("no built-in workload is called `{id}`")));
     };
+    plumb_host::end_with_keeper().map_err(bug)?;
     plumb_protocol::serve(workload, stdin(), stdout().lock())
         .map_err(|error| CommandError::failed(error.to_string()))?;
     Ok(Exit::Fine)
+}
+
+/// `plumb orphaned`: what a worker becomes when its keeper is gone; ends all that it started.
+pub fn orphaned() -> Exit {
+    plumb_host::stand_in(&[]);
+    Exit::Fine
 }
 
 /// `plumb ssh-sink`: swallows and counts what comes on stdin.

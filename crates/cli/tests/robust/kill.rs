@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::common::Ran;
 use crate::common::kill::{CLEAN_WITHIN, Moment, kill_once};
-use crate::common::processes::{children, signal, wait_for};
+use crate::common::processes::{children, describe, family, lives, signal, wait_for};
 use crate::{PATIENCE, WAIT, parsed, place, results};
 
 /// Kills in the ordinary tests; `cargo xtask soak --kills 100` makes many more.
@@ -48,6 +48,51 @@ fn kill_9_of_the_keeper_ends_the_run_and_leaves_nothing() {
     place.run("show").unwrap().exits(0).shows(&["interrupted"]);
     place.write("go", "").unwrap();
     place.run("run --resume --no-lock -q").unwrap().exits(0).shows(&["complete"]);
+}
+
+/// Kills plumb and its keeper in the same instant, once this run has the process `words` below a
+/// worker; gives what lives of the run after the time in which all must be clean.
+fn kill_both(run: &str, argument: Option<&str>, words: &str) -> Vec<String> {
+    let place = place();
+    let mut plumb = place.marked(run);
+    plumb.args(argument).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut plumb = plumb.spawn().unwrap();
+    let keeper = wait_for(PATIENCE, || children(plumb.id(), "keeper").first().copied()).unwrap();
+    let has = || family(keeper).iter().any(|(pid, _)| describe(*pid).contains(words));
+    wait_for(PATIENCE, || has().then_some(())).unwrap();
+    let family = family(plumb.id());
+    assert!(family.len() > 3, "{family:?}");
+    // Stopped first, so that neither sees the other's end.
+    for name in ["STOP", "KILL"] {
+        signal(name, plumb.id()).unwrap();
+        signal(name, keeper).unwrap();
+    }
+    plumb.wait().unwrap();
+    let left = || {
+        let living = family.iter().filter(|process| lives(**process));
+        let living = living.map(|(pid, _)| format!("process {}", describe(*pid)));
+        // The folders are the keeper's to remove, and plumb's.
+        let marked = place.leftovers().into_iter().filter(|what| what.starts_with("process"));
+        living.chain(marked).collect::<Vec<_>>()
+    };
+    wait_for(CLEAN_WITHIN, || left().is_empty().then_some(()));
+    left()
+}
+
+#[test]
+fn kill_9_of_plumb_and_keeper_at_once_leaves_no_command() {
+    // One in the worker's process group, one in a session of its own, one that nobody waits for.
+    let command = "sh -c 'setsid sleep 301 & (sleep 302 &) ; sleep 303; true'";
+    let left = kill_both("exec -n 2 --no-lock", Some(command), "sleep 303");
+    assert_eq!(left, [""; 0]);
+}
+
+#[test]
+fn kill_9_of_plumb_and_keeper_at_once_leaves_no_server() {
+    let left = kill_both("run ssh.cipher --no-lock --quiet", None, "ssh-sink");
+    assert_eq!(left, [""; 0]);
+    let left = kill_both("run network.tcp --with cpu.sieve --no-lock --quiet", None, "network.tcp");
+    assert_eq!(left, [""; 0]);
 }
 
 #[test]
