@@ -18,8 +18,7 @@ const APPLICATION_ID: i64 = 0x706c_6d62;
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The steps that bring an old store to the same schema; number n leaves `user_version` at n + 1.
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
 
 /// The newest schema.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;

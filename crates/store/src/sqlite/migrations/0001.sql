@@ -100,7 +100,8 @@ CREATE TABLE fixture (
 ) STRICT;
 CREATE INDEX fixture_run ON fixture (run);
 
--- A decision of a strategy; `level` is null when it decided without a look.
+-- A decision of a strategy; `level` is null when it decided without a look; `pairs`
+-- is null where nothing was compared, else the interval is of a ratio of costs.
 CREATE TABLE decision (
   run INTEGER NOT NULL REFERENCES run,
   segment INTEGER NOT NULL,
@@ -115,7 +116,10 @@ CREATE TABLE decision (
   level REAL,
   wanted REAL,
   stop TEXT,
-  remaining_ns INTEGER
+  remaining_ns INTEGER,
+  pairs INTEGER,
+  verdict TEXT,
+  pairs_needed INTEGER
 ) STRICT;
 CREATE INDEX decision_run ON decision (run);
 
