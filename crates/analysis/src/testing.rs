@@ -281,13 +281,13 @@ fn target() -> Target {
         ("cpus", "2"),
         ("memory", "24 GiB"),
         ("vendor", "QEMU"),
+        ("virtualisation", "virtual machine (QEMU)"),
     ]);
     let environment = facts(&[
         ("kernel", "6.18.44"),
         ("os", "Debian GNU/Linux 12 (bookworm)"),
         ("filesystem", "ext4"),
         ("device", "/dev/vda"),
-        ("virtualisation", "virtual machine (QEMU)"),
     ]);
     Target {
         name: "local".into(),

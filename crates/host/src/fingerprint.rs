@@ -24,6 +24,7 @@ pub fn machine(root: &Root) -> Machine {
     facts.put("vendor", root.text("/sys/class/dmi/id/sys_vendor"));
     facts.put("product", root.text("/sys/class/dmi/id/product_name"));
     facts.put("board", root.text("/sys/class/dmi/id/board_name"));
+    facts.put("virtualisation", virtualisation(root));
     Machine { fingerprint: of_facts("fp1", &facts.0), facts: facts.0 }
 }
 
@@ -35,7 +36,7 @@ pub fn environment(root: &Root, dir: &Path) -> Environment {
     settings(root, &mut facts);
     place(root, dir, &mut facts);
     facts.put("os", os_name(root));
-    facts.put("virtualisation", virtualisation(root));
+    facts.put("container", container(root));
     Environment { fingerprint: of_facts("env1", &facts.0), facts: facts.0 }
 }
 
@@ -148,23 +149,24 @@ fn os_name(root: &Root) -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
-/// Evidence of a hypervisor or container, as far as files tell.
+/// The hypervisor below, as far as the CPU and the firmware tell: seen from inside a container, too.
 fn virtualisation(root: &Root) -> Option<String> {
-    if root.path("/.dockerenv").exists() {
-        return Some("container (docker)".into());
+    if let Some(kind) = root.text("/sys/hypervisor/type") {
+        return Some(format!("virtual machine ({kind})"));
     }
-    let vendor = root.text("/sys/class/dmi/id/sys_vendor").unwrap_or_default();
-    let hypervisor = root.text("/sys/hypervisor/type");
-    let flags = root.field("/proc/cpuinfo", "flags").unwrap_or_default();
-    match hypervisor {
-        Some(kind) => Some(kind),
-        None if flags.split_whitespace().any(|f| f == "hypervisor") => Some(if vendor.is_empty() {
-            "virtual machine".into()
-        } else {
-            format!("virtual machine ({vendor})")
-        }),
-        None => None,
-    }
+    let flags = root.field("/proc/cpuinfo", "flags")?;
+    flags.split_whitespace().find(|flag| *flag == "hypervisor")?;
+    Some(match root.text("/sys/class/dmi/id/sys_vendor") {
+        Some(vendor) => format!("virtual machine ({vendor})"),
+        None => "virtual machine".into(),
+    })
+}
+
+/// The container around plumb, by the traces that its manager leaves.
+fn container(root: &Root) -> Option<String> {
+    let traces = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
+    let found = traces.iter().find(|(trace, _)| root.path(trace).exists());
+    found.map(|(_, manager)| (*manager).to_owned()).or_else(|| root.text("/run/systemd/container"))
 }
 
 #[cfg(test)]
@@ -189,6 +191,31 @@ mod tests {
         let root = Root::at(empty.path());
         assert_eq!(machine(&root).facts.get("cpus").map(String::as_str), Some("0"));
         let _ = environment(&root, Path::new("/"));
+    }
+
+    #[test]
+    fn a_virtual_machine_is_the_same_machine_inside_a_container() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::at(tree.path());
+        let put = |path: &str, text: &str| {
+            let path = root.path(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let bare = machine(&root);
+        assert_eq!(bare.facts.get("virtualisation"), None);
+        put("/proc/cpuinfo", "processor : 0\nflags : fpu hypervisor lm\n");
+        put("/sys/class/dmi/id/sys_vendor", "QEMU\n");
+        let virtual_machine = machine(&root);
+        let found = virtual_machine.facts.get("virtualisation").map(String::as_str);
+        assert_eq!(found, Some("virtual machine (QEMU)"));
+        let outside = environment(&root, Path::new("/"));
+        assert_eq!(outside.facts.get("container"), None);
+        put("/.dockerenv", "");
+        assert_eq!(machine(&root), virtual_machine, "a container is no other machine");
+        let inside = environment(&root, Path::new("/"));
+        assert_eq!(inside.facts.get("container").map(String::as_str), Some("docker"));
+        assert_ne!(inside.fingerprint, outside.fingerprint);
     }
 
     #[test]

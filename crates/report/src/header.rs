@@ -104,7 +104,8 @@ fn machine(target: &Target, targets: usize) -> String {
         Some(cpu.split_whitespace().collect::<Vec<_>>().join(" ")),
         cpus,
         fact(stable, "memory").map(str::to_owned),
-        fact(changing, "virtualisation").map(str::to_owned),
+        fact(stable, "virtualisation").map(str::to_owned),
+        fact(changing, "container").map(|manager| format!("in a container ({manager})")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
