@@ -6,6 +6,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use plumb_stats::simulate::bars::{self, Bar, Row};
 use plumb_stats::simulate::tables;
 
+use crate::mutations;
+
 struct Options {
     replications: u64,
     write: Option<String>,
@@ -27,11 +29,16 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     };
     bars::run(options.replications, &mut report);
     tables::run(&mut report);
+    let (table, unnoticed) = mutations::run()?;
+    sections.push_str(&table);
     if let Some(path) = &options.write {
         let page = header(options.replications, started.elapsed().as_secs(), missed) + &sections;
         std::fs::write(path, page).map_err(|error| format!("cannot write {path}: {error}"))?;
     }
-    if missed == 0 { Ok(()) } else { Err(format!("{missed} bars missed")) }
+    match (missed, unnoticed) {
+        (0, 0) => Ok(()),
+        _ => Err(format!("{missed} bars missed, {unnoticed} mutations unnoticed")),
+    }
 }
 
 fn parse(arguments: &[String]) -> Result<Options, String> {

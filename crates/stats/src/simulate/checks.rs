@@ -3,6 +3,7 @@
 use super::bars::{Bar, Measured, Row};
 use crate::gate::{CONFIRM_RUNS, Gate};
 use crate::rng::Rng;
+use crate::unpaired::FEWEST_RUNS;
 
 /// Series of a check of the standard suite.
 const SERIES: usize = 45;
@@ -38,7 +39,7 @@ impl Setting {
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     for unequal in [false, true] {
-        for runs in [6, 8, 12] {
+        for runs in [FEWEST_RUNS, 8, 12] {
             report(clean(Setting { runs, unequal, ..STANDARD }, replications));
         }
         for series in [1, 5, 15] {
@@ -47,8 +48,10 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
     let unequal = Setting { unequal: true, ..STANDARD };
     let noisy = Setting { sd: 0.02, ..STANDARD };
+    let fewest = Setting { runs: FEWEST_RUNS, ..STANDARD };
     let not_promised = Bar::Exempt("so much noise hides so much");
     report(slow(STANDARD, 0.05, Bar::AtLeast(0.95), replications));
+    report(slow(fewest, 0.05, Bar::AtLeast(0.95), replications));
     report(slow(unequal, 0.05, not_promised, replications));
     report(slow(noisy, 0.05, not_promised, replications));
     report(slow(STANDARD, 0.03, not_promised, replications));

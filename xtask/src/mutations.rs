@@ -1,0 +1,218 @@
+//! Spoils the method on purpose and shows that the bars notice: each mutation is made in a copy of `plumb-stats`, whose
+//! bars are measured, and at least one must be missed.
+//!
+//! A copy, not a switch in the code: what is shipped holds no way to make it wrong.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The sources that are copied, and where to.
+const SOURCE: &str = "crates/stats/src";
+const COPY: &str = "target/mutations";
+
+/// Replications a cell.
+const REPLICATIONS: u64 = 1000;
+
+/// One part of the method, taken away.
+struct Mutation {
+    /// What is missing.
+    dropped: &'static str,
+    /// The file below [`SOURCE`], a passage that occurs once in it, and what takes its place.
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// The group of bars that should notice.
+    group: &'static str,
+}
+
+const MUTATIONS: [Mutation; 9] = [
+    Mutation {
+        dropped: "Student's t: normal quantiles for the noise between six runs",
+        file: "unpaired.rs",
+        from: "two_sided_t(level, (runs - 1) as f64)",
+        to: "two_sided_z(level)",
+        group: "runs",
+    },
+    Mutation {
+        dropped: "long-run variance: samples of one process taken for independent",
+        file: "long_run.rs",
+        from: "let variance = size as f64 * variance_of(means) * (1.0 + left) / (1.0 - left);",
+        to: "let variance = 0.0 * left + variance_of(series);",
+        group: "fixed",
+    },
+    Mutation {
+        dropped: "process clustering: samples of all processes taken for independent",
+        file: "precision/clustered.rs",
+        from: "self.sum.abs() > self.floor && self.sum * self.sum > self.t_squared * self.squares",
+        to: "self.sum.abs() > self.floor",
+        group: "stopping",
+    },
+    Mutation {
+        dropped: "pairing: a process compared with one of another round",
+        file: "pairs.rs",
+        from: "let both = units.into_iter().map(|unit| (of(first, unit), of(later, unit)));",
+        to: "let count = units.len() as u32; \
+             let both = units.into_iter().map(|unit| (of(first, unit), of(later, (17 * unit + 5) % count)));",
+        group: "verdicts",
+    },
+    Mutation {
+        dropped: "coin: A always before B",
+        file: "order.rs",
+        from: "if rng.coin() { [0, 1] } else { [1, 0] }",
+        to: "if rng.coin() { [0, 1] } else { [0, 1] }",
+        group: "verdicts",
+    },
+    Mutation {
+        dropped: "split of the level over looks: 95 % at each of them",
+        file: "verdict.rs",
+        from: "(Confidence::NinetyFive, Self::Forty) => 0.015",
+        to: "(Confidence::NinetyFive, Self::Forty) => 0.05",
+        group: "verdicts",
+    },
+    Mutation {
+        dropped: "moderated variance: each series by its own few runs",
+        file: "gate.rs",
+        from: "let total = self.df + df;",
+        to: "if df > 0.0 { return (variance, df); } let total = self.df + df;",
+        group: "checks",
+    },
+    Mutation {
+        dropped: "moderated variance: one variance for all series",
+        file: "gate.rs",
+        from: "if self.df.is_infinite() {",
+        to: "if self.df > 0.0 {",
+        group: "checks",
+    },
+    Mutation {
+        dropped: "Holm over all series: over the flagged alone",
+        file: "gate.rs",
+        from: "holm(&p_values, CONFIRM_ALPHA)",
+        to: "holm(&p_values, CONFIRM_ALPHA * self.series.len() as f64 / flagged.len() as f64)",
+        group: "checks",
+    },
+];
+
+/// The program that measures a group of bars of the copy and prints the missed ones.
+const PROGRAM: &str = r#"
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let replications = arguments[2].parse().unwrap();
+    for (_, measure) in plumb_stats::simulate::bars::GROUPS.iter().filter(|(name, _)| *name == arguments[1]) {
+        measure(replications, &mut |row| {
+            if !row.passes() {
+                println!("{}: {} {:.3}", row.promise, row.setting, row.measured.value());
+            }
+        });
+    }
+}
+"#;
+
+const MANIFEST: &str = "\
+[package]
+name = \"plumb-stats\"
+version = \"0.0.0\"
+edition = \"2024\"
+
+[features]
+default = [\"simulate\"]
+simulate = []
+
+[workspace]
+";
+
+/// Measures every mutation: the table as Markdown, and how many went unnoticed.
+pub fn run() -> Result<(String, usize), String> {
+    let mut table = format!(
+        "\n## Methods spoiled on purpose\n\n\
+         One part of the method is taken away in a copy of the crate, which must miss a bar then; {REPLICATIONS} replications a cell.\n\n\
+         | dropped | bars missed | the first of them | |\n|---|---|---|---|\n"
+    );
+    let mut unnoticed = 0;
+    for mutation in &MUTATIONS {
+        let missed = measure(mutation)?;
+        let verdict = if missed.is_empty() { "**unnoticed**" } else { "noticed" };
+        unnoticed += usize::from(missed.is_empty());
+        let first = missed.first().map_or("", String::as_str);
+        let row = format!("| {} | {} | {first} | {verdict} |\n", mutation.dropped, missed.len());
+        print!("{row}");
+        table += &row;
+    }
+    Ok((table, unnoticed))
+}
+
+/// The bars that the mutation misses.
+fn measure(mutation: &Mutation) -> Result<Vec<String>, String> {
+    let copy = Path::new(COPY);
+    prepare(copy, mutation).map_err(|error| format!("cannot write {COPY}: {error}"))?;
+    spoil(&copy.join("src").join(mutation.file), mutation)?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["run", "--quiet", "--release", "--offline", "--", mutation.group])
+        .arg(REPLICATIONS.to_string())
+        .current_dir(copy)
+        .env("CARGO_TARGET_DIR", "target")
+        .output()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(format!("without {}: {why}", mutation.dropped));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+}
+
+/// A fresh copy of the crate with the program, what was built of it before left in place.
+fn prepare(copy: &Path, mutation: &Mutation) -> std::io::Result<()> {
+    let sources = copy.join("src");
+    if sources.exists() {
+        fs::remove_dir_all(&sources)?;
+    }
+    copy_folder(Path::new(SOURCE), &sources)?;
+    fs::write(copy.join("Cargo.toml"), MANIFEST)?;
+    fs::write(sources.join("main.rs"), format!("//! Without {}.\n{PROGRAM}", mutation.dropped))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target: PathBuf = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+fn spoil(file: &Path, mutation: &Mutation) -> Result<(), String> {
+    let named = |error| format!("{}: {error}", file.display());
+    let code = fs::read_to_string(file).map_err(named)?;
+    fs::write(file, spoilt(&code, mutation)?).map_err(named)
+}
+
+/// The code with the passage exchanged, which must occur once.
+fn spoilt(code: &str, mutation: &Mutation) -> Result<String, String> {
+    match code.matches(mutation.from).count() {
+        1 => Ok(code.replace(mutation.from, mutation.to)),
+        count => Err(format!(
+            "`{}` occurs {count} times in {}; mend the mutation in xtask",
+            mutation.from, mutation.file
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MUTATIONS, SOURCE, spoilt};
+
+    #[test]
+    fn every_passage_occurs_once() {
+        let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(SOURCE);
+        for mutation in &MUTATIONS {
+            let code = std::fs::read_to_string(sources.join(mutation.file)).unwrap();
+            assert_ne!(spoilt(&code, mutation).unwrap(), code);
+        }
+    }
+}
