@@ -95,7 +95,8 @@ pub(crate) fn order_statistic(values: &mut [f64], rank: usize) -> f64 {
 }
 
 /// Lag-1 autocorrelation around the mean; 0 for a constant.
-pub(crate) fn lag_one(values: &[f64]) -> f64 {
+#[must_use]
+pub fn lag_one(values: &[f64]) -> f64 {
     let mean = mean_of(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
