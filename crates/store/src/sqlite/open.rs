@@ -18,7 +18,8 @@ const APPLICATION_ID: i64 = 0x706c_6d62;
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The steps that bring an old store to the same schema; number n leaves `user_version` at n + 1.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// The newest schema.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
@@ -278,6 +279,30 @@ mod tests {
         let db = writable(&path).unwrap();
         let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
         assert_eq!(version, KNOWN);
+    }
+
+    #[test]
+    fn samples_of_an_older_store_keep_their_values() {
+        let db = Connection::open_in_memory().unwrap();
+        db.pragma_update(None, "foreign_keys", false).unwrap();
+        db.execute_batch(MIGRATIONS[0]).unwrap();
+        db.execute_batch(
+            "INSERT INTO batch VALUES
+               (7, 0, 0, 0, 2, 1000, 'self', 1, 1, 1, 0, 0, 0, 0, 0, NULL, NULL),
+               (7, 1, 0, 2, 1, 5000, 'self', 1, 1, 1, 0, 0, 0, 0, 0, NULL, NULL);
+             INSERT INTO sample VALUES (7, 0, 0, 11, 4, 0), (7, 1, 500, 12, 4, 1), (7, 2, 4000, 13, 5, 0);",
+        )
+        .unwrap();
+        db.execute_batch(MIGRATIONS[1]).unwrap();
+        let sql = "SELECT sample.n, batch.start_ns + sample.start_ns, elapsed_ns, sample.iterations, sample.cpu
+                   FROM sample JOIN batch ON batch.invocation = sample.invocation
+                     AND sample.n >= batch.first AND sample.n < batch.first + batch.samples";
+        let mut select = db.prepare(sql).unwrap();
+        let rows = select.query_map([], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
+        });
+        let rows: Vec<[i64; 5]> = rows.unwrap().collect::<Result<_, _>>().unwrap();
+        assert_eq!(rows, [[0, 1000, 11, 4, 0], [1, 1500, 12, 4, 1], [2, 5000, 13, 5, 0]]);
     }
 
     #[test]

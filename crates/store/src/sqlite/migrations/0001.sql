@@ -100,8 +100,7 @@ CREATE TABLE fixture (
 ) STRICT;
 CREATE INDEX fixture_run ON fixture (run);
 
--- A decision of a strategy; `level` is null when it decided without a look; `pairs`
--- is null where nothing was compared, else the interval is of a ratio of costs.
+-- A decision of a strategy; `level` is null when it decided without a look.
 CREATE TABLE decision (
   run INTEGER NOT NULL REFERENCES run,
   segment INTEGER NOT NULL,
@@ -116,10 +115,7 @@ CREATE TABLE decision (
   level REAL,
   wanted REAL,
   stop TEXT,
-  remaining_ns INTEGER,
-  pairs INTEGER,
-  verdict TEXT,
-  pairs_needed INTEGER
+  remaining_ns INTEGER
 ) STRICT;
 CREATE INDEX decision_run ON decision (run);
 
@@ -185,13 +181,11 @@ CREATE TABLE invocation (
 ) STRICT;
 CREATE INDEX invocation_run ON invocation (run);
 
--- The series that an invocation's samples belong to, with the work of one iteration. `place` is the
--- column of `sample` that keeps reported values; null when they are rows of `value`.
+-- The series that an invocation's samples belong to, with the work of one iteration.
 CREATE TABLE measures (
   invocation INTEGER NOT NULL REFERENCES invocation,
   series INTEGER NOT NULL REFERENCES series,
   work REAL NOT NULL,
-  place INTEGER CHECK (place IN (1, 2)),
   PRIMARY KEY (invocation, series)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX measures_series ON measures (series);
@@ -212,8 +206,7 @@ CREATE TABLE invocation_end (
 ) STRICT;
 
 -- A batch with its resource use. `first` is the index of its first sample, `start_ns` the start of
--- that sample on the invocation's clock, `iterations` and `cpu` those of that sample, `step_ns` the
--- mean distance from start to start.
+-- that sample on the invocation's clock.
 CREATE TABLE batch (
   invocation INTEGER NOT NULL REFERENCES invocation,
   batch INTEGER NOT NULL,
@@ -221,9 +214,6 @@ CREATE TABLE batch (
   first INTEGER NOT NULL,
   samples INTEGER NOT NULL,
   start_ns INTEGER NOT NULL,
-  step_ns INTEGER NOT NULL,
-  iterations INTEGER NOT NULL,
-  cpu INTEGER NOT NULL,
   source TEXT NOT NULL,
   wall_ns INTEGER NOT NULL,
   user_ns INTEGER NOT NULL,
@@ -238,22 +228,18 @@ CREATE TABLE batch (
   PRIMARY KEY (invocation, batch)
 ) STRICT, WITHOUT ROWID;
 
--- At most 40 bytes each, so start, iterations and CPU are small: differences to what the batch's
--- first sample and even steps from it would give. The key is invocation * 2^20 + n, because rows with
--- an integer key fill their pages when they are appended.
+-- `start_ns` counts from the invocation's first start, which batch 0 keeps.
 CREATE TABLE sample (
-  sample INTEGER PRIMARY KEY,
+  invocation INTEGER NOT NULL REFERENCES invocation,
+  n INTEGER NOT NULL,
   start_ns INTEGER NOT NULL,
   elapsed_ns INTEGER NOT NULL,
   iterations INTEGER NOT NULL,
   cpu INTEGER NOT NULL,
-  value_1 REAL,
-  value_2 REAL,
-  invocation INTEGER GENERATED ALWAYS AS (sample >> 20) VIRTUAL REFERENCES invocation,
-  n INTEGER GENERATED ALWAYS AS (sample & 1048575) VIRTUAL
-) STRICT;
+  PRIMARY KEY (invocation, n)
+) STRICT, WITHOUT ROWID;
 
--- Reported values that have no place in `sample`.
+-- Reported values.
 CREATE TABLE value (
   invocation INTEGER NOT NULL REFERENCES invocation,
   series INTEGER NOT NULL REFERENCES series,
@@ -378,35 +364,25 @@ SELECT
     WHEN sample.n < coalesce(invocation_end.steady_start, 0) THEN 'warm-up'
     ELSE 'steady'
   END AS phase,
-  batch.start_ns + (sample.n - batch.first) * batch.step_ns + sample.start_ns AS start_ns,
+  sample.start_ns AS start_ns,
   sample.elapsed_ns AS elapsed_ns,
-  batch.iterations + sample.iterations AS iterations,
-  batch.cpu + sample.cpu AS cpu,
+  sample.iterations AS iterations,
+  sample.cpu AS cpu,
   CASE series.source
-    WHEN 'time' THEN
-      sample.elapsed_ns * 1e-9 / ((batch.iterations + sample.iterations) * measures.work)
-    WHEN 'rate' THEN
-      (batch.iterations + sample.iterations) * measures.work / (sample.elapsed_ns * 1e-9)
-    ELSE CASE measures.place
-      WHEN 1 THEN sample.value_1
-      WHEN 2 THEN sample.value_2
-      ELSE (
-        SELECT value FROM value
-        WHERE value.invocation = invocation.id
-          AND value.series = measures.series
-          AND value.n = sample.n
-      )
-    END
+    WHEN 'time' THEN sample.elapsed_ns * 1e-9 / (sample.iterations * measures.work)
+    WHEN 'rate' THEN sample.iterations * measures.work / (sample.elapsed_ns * 1e-9)
+    ELSE value.value
   END AS value
 FROM invocation
 JOIN measures ON measures.invocation = invocation.id
 JOIN series ON series.id = measures.series
+JOIN sample ON sample.invocation = invocation.id
 LEFT JOIN invocation_end ON invocation_end.invocation = invocation.id
--- CROSS keeps the order: a batch's samples are next to each other, a sample's batch is to be searched.
-CROSS JOIN batch ON batch.invocation = invocation.id
-CROSS JOIN sample
-  ON sample.sample >= (invocation.id << 20) + batch.first
-  AND sample.sample < (invocation.id << 20) + batch.first + batch.samples;
+LEFT JOIN value
+  ON value.invocation = sample.invocation
+  AND value.series = measures.series
+  AND value.n = sample.n
+  AND series.source = 'value';
 
 CREATE VIEW samples AS
 SELECT
@@ -423,7 +399,7 @@ SELECT
   measured.outcome AS outcome,
   measured.n AS n,
   measured.phase AS phase,
-  measured.start_ns AS start_ns,
+  batch.start_ns + measured.start_ns AS start_ns,
   measured.elapsed_ns AS elapsed_ns,
   measured.iterations AS iterations,
   measured.cpu AS cpu,
@@ -431,7 +407,8 @@ SELECT
 FROM measured
 JOIN run ON run.id = measured.run
 JOIN invocation ON invocation.id = measured.invocation
-JOIN series ON series.id = measured.series;
+JOIN series ON series.id = measured.series
+JOIN batch ON batch.invocation = measured.invocation AND batch.batch = 0;
 
 CREATE VIEW results AS
 WITH
