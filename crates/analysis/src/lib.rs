@@ -21,6 +21,7 @@ mod summarise;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod times;
 
 pub use check::{CheckFinding, CheckState, CheckedSeries, Checker};
 pub use comparison::{
@@ -32,6 +33,7 @@ pub use finding::{
     RunFinding, Scaling, Setting, Unsupported, Verdict,
 };
 pub use summarise::{point_facts, summarise};
+pub use times::{ProcessTimes, process_times};
 
 /// Rises whenever the same record gives another finding.
 pub const METHOD_VERSION: u32 = 1;

@@ -397,6 +397,11 @@ pub enum ShowFormat {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb export last --format samples-csv -o samples.csv       every sample
+  plumb export A --format go-bench > a.txt                    then benchstat a.txt b.txt
+  plumb export A B --format go-bench > ab.txt                 then benchstat -col run ab.txt
+  plumb export A B C D --format otava -o runs.csv             then otava analyze, with these columns")]
 pub struct ExportArgs {
     /// The runs [default: the last one]
     pub runs: Vec<String>,
@@ -417,6 +422,20 @@ pub enum ExportFormat {
     Csv,
     /// A row a sample
     SamplesCsv,
+    /// Go's benchmark format: a line a process, for benchstat
+    GoBench,
+    /// The JSON of `hyperfine --export-json`
+    Hyperfine,
+    /// Bencher Metric Format, one run
+    Bmf,
+    /// A table for Apache Otava: a row a run, a column a series
+    Otava,
+    /// JUnit XML: a test case a series
+    Junit,
+    /// OpenMetrics text, for Prometheus
+    Openmetrics,
+    /// A workbook with results and samples
+    Xlsx,
 }
 
 #[derive(Debug, Args)]

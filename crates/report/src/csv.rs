@@ -1,6 +1,7 @@
 //! Results and samples as CSV (RFC 4180), for spreadsheets and scripts. No precision is lost:
 //! numbers are written with as many digits as it takes to read the same number back.
 
+use std::borrow::Cow;
 use std::io;
 
 use plumb_model::{InvocationRecord, Metric, Outcome, PlannedPoint, Role, RunRecord};
@@ -9,7 +10,7 @@ use crate::json::better;
 use crate::text::clean;
 use crate::view::{Row, View};
 
-const RESULT_COLUMNS: &[&str] = &[
+pub(crate) const RESULT_COLUMNS: &[&str] = &[
     "run",
     "series",
     "workload",
@@ -40,7 +41,7 @@ const RESULT_COLUMNS: &[&str] = &[
     "flags",
 ];
 
-const SAMPLE_COLUMNS: &[&str] = &[
+pub(crate) const SAMPLE_COLUMNS: &[&str] = &[
     "run",
     "series",
     "workload",
@@ -57,50 +58,107 @@ const SAMPLE_COLUMNS: &[&str] = &[
     "value",
 ];
 
+/// One field of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Cell<'a> {
+    /// Text, as it is.
+    Text(Cow<'a, str>),
+    /// A whole number.
+    Whole(i128),
+    /// A number; one that is no number is an empty field.
+    Number(f64),
+    /// Nothing.
+    Empty,
+}
+
+impl Cell<'_> {
+    /// The field as CSV has it.
+    fn field(&self) -> String {
+        match self {
+            Self::Text(value) => text(value),
+            Self::Whole(value) => value.to_string(),
+            Self::Number(value) => number(*value),
+            Self::Empty => String::new(),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Cell<'a> {
+    fn from(value: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(value))
+    }
+}
+
+impl From<String> for Cell<'_> {
+    fn from(value: String) -> Self {
+        Self::Text(Cow::Owned(value))
+    }
+}
+
+impl From<f64> for Cell<'_> {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+
+/// A count.
+fn whole(value: usize) -> Cell<'static> {
+    Cell::Whole(i128::try_from(value).unwrap_or(i128::MAX))
+}
+
+fn optional<'a, T: Into<Cell<'a>>>(value: Option<T>) -> Cell<'a> {
+    value.map_or(Cell::Empty, Into::into)
+}
+
 /// A row a result, with a header.
 #[must_use]
 pub fn csv(view: &View) -> String {
-    let run = view.finding.run.id.to_string();
     let mut out = line(RESULT_COLUMNS.iter().map(|column| text(column)));
-    for row in &view.rows {
-        out.push_str(&line(result(&run, row)));
+    for row in result_rows(view) {
+        out.push_str(&line(row.iter().map(Cell::field)));
     }
     out
 }
 
-fn result(run: &str, row: &Row) -> Vec<String> {
+/// A row a result, in the order of [`RESULT_COLUMNS`].
+pub(crate) fn result_rows<'a>(view: &'a View) -> impl Iterator<Item = Vec<Cell<'a>>> {
+    let run = view.finding.run.id.to_string();
+    view.rows.iter().map(move |row| result(run.clone(), row))
+}
+
+fn result<'a>(run: String, row: &'a Row) -> Vec<Cell<'a>> {
     let finding = row.finding;
     let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
     let share = |of: fn(plumb_analysis::CpuShares) -> f64| optional(finding.cpu.map(of));
     vec![
-        text(run),
-        text(&finding.series),
-        text(&finding.point.workload),
-        finding.point.version.to_string(),
-        text(&finding.point.key),
-        text(&finding.metric),
-        text(&finding.unit),
-        better(finding.better).to_owned(),
-        text(&finding.statistic),
-        number(finding.estimate.value),
+        run.into(),
+        finding.series.as_str().into(),
+        finding.point.workload.as_str().into(),
+        Cell::Whole(finding.point.version.into()),
+        finding.point.key.as_str().into(),
+        finding.metric.as_str().into(),
+        finding.unit.as_str().into(),
+        better(finding.better).into(),
+        finding.statistic.as_str().into(),
+        finding.estimate.value.into(),
         optional(finding.estimate.low()),
         optional(finding.estimate.high()),
-        text(finding.estimate.interval.as_ref().err().map_or("", String::as_str)),
-        number(finding.confidence),
-        finding.invocations.to_string(),
-        finding.samples.to_string(),
+        finding.estimate.interval.as_ref().err().map_or("", String::as_str).into(),
+        finding.confidence.into(),
+        whole(finding.invocations),
+        whole(finding.samples),
         optional(finding.n_eff),
-        text(&finding.warmup),
-        finding.discarded.to_string(),
-        text(finding.stop.as_deref().unwrap_or("")),
+        finding.warmup.as_str().into(),
+        whole(finding.discarded),
+        finding.stop.as_deref().unwrap_or("").into(),
         optional(finding.reached),
         optional(finding.wanted),
-        finding.target.to_string(),
+        whole(finding.target),
         share(|cpu| cpu.user),
         share(|cpu| cpu.system),
         share(|cpu| cpu.iowait),
-        finding.peak_memory_bytes.map_or_else(String::new, |bytes| bytes.to_string()),
-        text(&words.join(" ")),
+        finding.peak_memory_bytes.map_or(Cell::Empty, |bytes| Cell::Whole(bytes.into())),
+        words.join(" ").into(),
     ]
 }
 
@@ -113,47 +171,61 @@ fn result(run: &str, row: &Row) -> Vec<String> {
 /// Those of `out`.
 pub fn samples_csv(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(line(SAMPLE_COLUMNS.iter().map(|column| text(column))).as_bytes())?;
-    let run = text(&record.run.to_string());
+    sample_rows(record, &mut |row| out.write_all(line(row.iter().map(Cell::field)).as_bytes()))
+}
+
+/// Gives `take` a row a sample and metric, in the order of [`SAMPLE_COLUMNS`].
+///
+/// # Errors
+/// The first of `take`.
+pub(crate) fn sample_rows<E>(
+    record: &RunRecord,
+    take: &mut dyn FnMut(&[Cell]) -> Result<(), E>,
+) -> Result<(), E> {
+    let run = record.run.to_string();
     for invocation in record.invocations.iter().filter(|i| i.role == Role::Workload) {
         let Some(planned) = record.plan.points.get(invocation.point) else { continue };
         for metric in &planned.description.metrics {
-            write_metric(&run, planned, metric, invocation, out)?;
+            metric_rows(&run, planned, metric, invocation, take)?;
         }
     }
     Ok(())
 }
 
-fn write_metric(
+fn metric_rows<E>(
     run: &str,
     planned: &PlannedPoint,
     metric: &Metric,
     invocation: &InvocationRecord,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
+    take: &mut dyn FnMut(&[Cell]) -> Result<(), E>,
+) -> Result<(), E> {
     let work = invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
     let samples = &invocation.samples;
     let Some(values) = samples.metric(metric, work) else { return Ok(()) };
-    let place = line([
-        run.to_owned(),
-        text(&planned.point.series(&metric.name)),
-        text(&planned.point.workload),
-        text(&planned.point.key),
-        text(&metric.name),
-        invocation.invocation.to_string(),
-        invocation.round.to_string(),
-    ]);
-    let place = place.trim_end();
+    let (series, id) = (planned.point.series(&metric.name), invocation.invocation.to_string());
     for (i, value) in values.into_iter().enumerate() {
-        let (start, elapsed) = (at(&samples.start_ns, i), at(&samples.elapsed_ns, i));
-        let (iterations, cpu) = (at(&samples.iterations, i), at(&samples.cpu, i));
-        let (phase, value) = (phase(invocation, i), number(value));
-        write!(out, "{place},{i},{phase},{start},{elapsed},{iterations},{cpu},{value}\r\n")?;
+        take(&[
+            run.into(),
+            series.as_str().into(),
+            planned.point.workload.as_str().into(),
+            planned.point.key.as_str().into(),
+            metric.name.as_str().into(),
+            id.as_str().into(),
+            Cell::Whole(invocation.round.into()),
+            whole(i),
+            phase(invocation, i).into(),
+            at(&samples.start_ns, i),
+            at(&samples.elapsed_ns, i),
+            at(&samples.iterations, i),
+            at(&samples.cpu, i),
+            value.into(),
+        ])?;
     }
     Ok(())
 }
 
-fn at<T: ToString>(column: &[T], index: usize) -> String {
-    column.get(index).map_or_else(String::new, T::to_string)
+fn at<T: Copy + Into<i128>>(column: &[T], index: usize) -> Cell<'static> {
+    column.get(index).map_or(Cell::Empty, |&value| Cell::Whole(value.into()))
 }
 
 fn phase(invocation: &InvocationRecord, sample: usize) -> &'static str {
@@ -165,14 +237,15 @@ fn phase(invocation: &InvocationRecord, sample: usize) -> &'static str {
     }
 }
 
-fn line(fields: impl IntoIterator<Item = String>) -> String {
+/// Fields as a line.
+pub(crate) fn line(fields: impl IntoIterator<Item = String>) -> String {
     let fields: Vec<String> = fields.into_iter().collect();
     fields.join(",") + "\r\n"
 }
 
 /// A text field. Control characters are written out, and what a spreadsheet would take for a formula
 /// gets an apostrophe before it.
-fn text(value: &str) -> String {
+pub(crate) fn text(value: &str) -> String {
     let mut value = clean(value);
     if value.starts_with(['=', '+', '-', '@']) {
         value.insert(0, '\'');
@@ -183,12 +256,8 @@ fn text(value: &str) -> String {
     value
 }
 
-fn optional(value: Option<f64>) -> String {
-    value.map_or_else(String::new, number)
-}
-
-/// The shortest text that reads back as the same number.
-fn number(value: f64) -> String {
+/// The shortest text that reads back as the same number; empty for what is no number.
+pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
         String::new()

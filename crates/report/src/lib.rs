@@ -8,6 +8,7 @@
 mod check;
 mod comparison;
 pub mod csv;
+pub mod export;
 mod flags;
 mod header;
 pub mod json;

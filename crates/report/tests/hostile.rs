@@ -1,12 +1,16 @@
 //! Runs that are empty, degenerate or written by somebody who means harm.
 
-use plumb_analysis::testing::{Builder, Spec, fail};
+use plumb_analysis::testing::{Builder, Spec};
 use plumb_analysis::{summarise, testing};
-use plumb_model::{Flag, FlagKind, ParameterType, RunRecord};
+use plumb_model::{ParameterType, RunRecord};
 use plumb_report::{
     Closing, Terminal, View, csv, in_words, json, markdown, samples_csv, scorecard,
 };
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, proptest};
+
+mod poison;
+
+use poison::poison;
 
 const SPEC: Spec = Spec {
     id: "memory.copy",
@@ -34,38 +38,6 @@ fn everything(record: &RunRecord, width: usize) -> [String; 4] {
         in_words(&view).join("\n"),
         csv(&view),
     ]
-}
-
-/// Puts a text wherever a plug-in, a command or another machine may put one.
-fn poison(record: &mut RunRecord, text: &str) {
-    record.plan.suite = Some(text.into());
-    record.plan.dir = text.into();
-    record.plan.labels.insert(text.into(), text.into());
-    record.command = vec![text.into(); 2];
-    record.plumb = text.into();
-    for target in &mut record.targets {
-        let facts = target.machine.facts.values_mut().chain(target.environment.facts.values_mut());
-        facts.for_each(|value| *value = text.to_owned());
-    }
-    for point in &mut record.plan.points {
-        point.point.key = text.into();
-        point.point.workload = text.into();
-        point.title = Some(text.into());
-        point.capped = Some(text.into());
-        point.description.metrics[0].unit = text.into();
-        point.description.metrics[0].name = text.into();
-    }
-    for missing in &mut record.unsupported {
-        missing.why = text.into();
-        missing.fix = text.into();
-    }
-    for (i, invocation) in record.invocations.iter_mut().enumerate() {
-        invocation.ready.notes = vec![text.into()];
-        invocation.flags = vec![Flag::new(FlagKind::Other(text.into()), text)];
-        if i % 7 == 0 {
-            fail(invocation, text, text);
-        }
-    }
 }
 
 #[test]

@@ -196,3 +196,28 @@ fn quiet_is_quiet_and_json_is_alone_on_stdout() {
     let dry = place.run("run --dry-run").unwrap().exits(0).shows(&["cpu.sieve", "points, each"]);
     assert!(dry.stderr.is_empty(), "{}", dry.stderr);
 }
+
+#[test]
+fn every_export_is_written_for_its_reader() {
+    let place = measured();
+    exec(&place, "-n 2 -q", &["true"]).exits(0);
+    for (format, words) in [
+        ("json", &["plumb.run/1"][..]),
+        ("csv", &["run,series,workload"]),
+        ("samples-csv", &["run,series,workload", "steady"]),
+        ("go-bench", &["Unit sec/op better=lower", "BenchmarkTrue 1 ", " sec/op"]),
+        ("hyperfine", &["\"command\": \"true\"", "\"times\":", "\"memory_usage_byte\":"]),
+        ("otava", &["time,run,plumb,machine,environment"]),
+        ("junit", &["<testsuite id=\"1\"", "<testcase name="]),
+        ("openmetrics", &["# TYPE plumb_estimate_seconds gauge", "# EOF"]),
+    ] {
+        place.run(&format!("export last last~1 --format {format}")).unwrap().exits(0).shows(words);
+    }
+    place.run("export --format bmf").unwrap().exits(0).shows(&["\"wall-s\":", "\"value\":"]);
+    place.run("export last last~1 --format bmf").unwrap().exits(2).says(&["holds one run"]);
+    place.run("export --format xlsx").unwrap().exits(2).says(&["a workbook is no text", "-o"]);
+    place.run("export last last~1 --format xlsx -o runs.xlsx").unwrap().exits(0);
+    assert!(fs::read(place.cwd().join("runs.xlsx")).unwrap().starts_with(b"PK\x03\x04"));
+    let csv = place.run("export last last~1 --format csv").unwrap().stdout;
+    assert_eq!(csv.matches("run,series,").count(), 1, "one header for all runs");
+}

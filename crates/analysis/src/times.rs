@@ -1,0 +1,58 @@
+//! The time that one iteration takes in each process, whatever the metrics are made of.
+
+use plumb_model::{Better, Kind, Metric, MetricSource, RunRecord, SampleIs};
+use plumb_stats::describe::{mean, median, variance};
+
+use crate::evidence::Evidence;
+use crate::{CpuShares, PointFacts, point_facts};
+
+/// A point's times on one target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessTimes {
+    /// The point.
+    pub point: PointFacts,
+    /// Index of the target.
+    pub target: usize,
+    /// Whether a sample is a stretch of a process or a process of its own.
+    pub sample_is: SampleIs,
+    /// Median time of one iteration in every process, in seconds, in the order in which they ran.
+    pub times_s: Vec<f64>,
+    /// Their mean, in seconds.
+    pub mean: f64,
+    /// Their median, in seconds.
+    pub median: f64,
+    /// Their standard deviation, in seconds; None for a single one.
+    pub deviation: Option<f64>,
+    /// Shares of wall time, where resource use is known.
+    pub cpu: Option<CpuShares>,
+}
+
+/// The times of every point that has good samples, in the plan's order.
+#[must_use]
+pub fn process_times(record: &RunRecord) -> Vec<ProcessTimes> {
+    Evidence::of(record).iter().filter_map(of_point).collect()
+}
+
+fn of_point(evidence: &Evidence) -> Option<ProcessTimes> {
+    // One unit of work an iteration: no workload may say otherwise of a metric without a name.
+    let time = Metric {
+        name: String::new(),
+        unit: "s".to_owned(),
+        better: Better::Lower,
+        kind: Kind::Value,
+        source: MetricSource::Time,
+        summary: String::new(),
+    };
+    let processes = evidence.processes(&time)?;
+    let times_s: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();
+    Some(ProcessTimes {
+        point: point_facts(evidence.index, evidence.planned),
+        target: evidence.target,
+        sample_is: evidence.planned.description.sample_is,
+        mean: mean(&times_s)?,
+        median: median(&times_s)?,
+        deviation: variance(&times_s).map(f64::sqrt).filter(|deviation| deviation.is_finite()),
+        cpu: evidence.cpu(),
+        times_s,
+    })
+}

@@ -1,0 +1,47 @@
+//! Bencher Metric Format: benchmark → measure → value with its bounds.
+//!
+//! A measure is named `metric-unit` (`bandwidth-B-s`), because Bencher's own `latency` and
+//! `throughput` are nanoseconds and operations a second, and ours are base units.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::view::{Row, View};
+
+#[derive(Debug, Serialize)]
+struct Measure {
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lower_value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upper_value: Option<f64>,
+}
+
+/// The run as a JSON document.
+///
+/// # Errors
+/// Should JSON not take it, which would be a bug.
+pub fn bmf(view: &View) -> serde_json::Result<String> {
+    let mut benchmarks: BTreeMap<String, BTreeMap<String, Measure>> = BTreeMap::new();
+    for row in view.rows.iter().filter(|row| row.finding.estimate.value.is_finite()) {
+        let estimate = &row.finding.estimate;
+        let finite = |end: Option<f64>| end.filter(|end| end.is_finite());
+        let measure = Measure {
+            value: estimate.value,
+            lower_value: finite(estimate.low()),
+            upper_value: finite(estimate.high()),
+        };
+        let benchmark = format!("{}{}", row.finding.point.name, row.on_target());
+        benchmarks.entry(benchmark).or_default().insert(slug(row), measure);
+    }
+    serde_json::to_string_pretty(&benchmarks)
+}
+
+/// The measure's name: letters, digits and single hyphens.
+fn slug(row: &Row) -> String {
+    let text = format!("{} {}", row.finding.metric, row.finding.unit);
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let slug = words.collect::<Vec<_>>().join("-");
+    if slug.is_empty() { "metric".to_owned() } else { slug }
+}

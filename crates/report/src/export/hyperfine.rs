@@ -1,0 +1,95 @@
+//! hyperfine's JSON (`--export-json`), for the scripts that read it.
+//!
+//! A time is what one process gives: of a command, its run; of other workloads, the median time of
+//! one iteration in that process.
+
+use std::collections::BTreeMap;
+
+use plumb_analysis::{ProcessTimes, process_times};
+use plumb_model::{RunRecord, SampleIs, Value};
+use serde::Serialize;
+
+#[derive(Debug, Serialize)]
+struct Document {
+    results: Vec<Command>,
+}
+
+/// One command, in hyperfine's order and words.
+#[derive(Debug, Serialize)]
+struct Command {
+    command: String,
+    mean: f64,
+    stddev: Option<f64>,
+    median: f64,
+    user: f64,
+    system: f64,
+    min: f64,
+    max: f64,
+    times: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_usage_byte: Option<Vec<u64>>,
+    exit_codes: Vec<Option<i32>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<String, String>,
+}
+
+/// The runs as one JSON document, a result a point.
+///
+/// # Errors
+/// Should JSON not take it, which would be a bug.
+pub fn hyperfine(records: &[RunRecord]) -> serde_json::Result<String> {
+    let runs = records.iter().flat_map(|record| {
+        let of = move |times: ProcessTimes| command(times, record, records.len() > 1);
+        process_times(record).into_iter().map(of)
+    });
+    serde_json::to_string_pretty(&Document { results: runs.collect() })
+}
+
+fn command(found: ProcessTimes, record: &RunRecord, name_run: bool) -> Command {
+    let share = |of: f64| of * found.mean;
+    let settings = &found.point.settings;
+    let is_process = found.sample_is == SampleIs::Process;
+    // Only processes that ended with 0 count, unless that was not asked for.
+    let any_status = settings.get("ignore_failure") == Some(&Value::Switch(true));
+    let status = (!any_status).then_some(0);
+    let mut parameters: BTreeMap<String, String> = BTreeMap::new();
+    if !is_process {
+        parameters = settings.iter().map(|(k, v)| (k.clone(), v.to_string())).collect();
+    }
+    if name_run {
+        parameters.insert("run".to_owned(), record.run.to_string());
+    }
+    Command {
+        mean: found.mean,
+        stddev: found.deviation,
+        median: found.median,
+        user: found.cpu.map_or(0.0, |cpu| share(cpu.user)),
+        system: found.cpu.map_or(0.0, |cpu| share(cpu.system)),
+        min: found.times_s.iter().copied().fold(f64::INFINITY, f64::min),
+        max: found.times_s.iter().copied().fold(0.0, f64::max),
+        memory_usage_byte: memory(&found, record),
+        exit_codes: vec![status; found.times_s.len()],
+        times: found.times_s,
+        command: found.point.name,
+        parameters,
+    }
+}
+
+/// Peak memory of every process, where the workload reports it.
+fn memory(found: &ProcessTimes, record: &RunRecord) -> Option<Vec<u64>> {
+    const METRIC: &str = "peak_memory";
+    let good = record.good_invocations(found.point.index);
+    let here = good.filter(|invocation| invocation.target as usize == found.target);
+    let values = here.map(|invocation| {
+        let column = invocation.samples.values.get(METRIC)?;
+        column.get(invocation.steady_start()..)
+    });
+    let values: Vec<f64> = values.collect::<Option<Vec<_>>>()?.concat();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "bytes; the cast saturates"
+    )]
+    let bytes: Vec<u64> = values.iter().map(|&value| value as u64).collect();
+    (bytes.len() == found.times_s.len()).then_some(bytes)
+}

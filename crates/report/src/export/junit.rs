@@ -1,0 +1,116 @@
+//! JUnit's XML, which build servers show: a suite a run, a test case a series.
+//!
+//! What was measured passed, what can't be measured here was skipped, what went wrong is an error. A
+//! failure would be a verdict, and a run alone has none.
+
+use std::fmt::Write as _;
+
+use plumb_analysis::PointFacts;
+
+use super::xml::xml;
+use crate::time::rfc3339;
+use crate::view::{Row, View};
+
+const SECOND: f64 = 1e9;
+
+/// Cases of a suite, and how many of them are not well.
+#[derive(Default)]
+struct Cases {
+    text: String,
+    all: usize,
+    errors: usize,
+    skipped: usize,
+}
+
+impl Cases {
+    fn add(&mut self, name: &str, class: &str, inside: &str) {
+        self.all += 1;
+        let (name, class) = (xml(name), xml(class));
+        let start = format!("    <testcase name=\"{name}\" classname=\"{class}\" time=\"0\"");
+        let _ = match inside {
+            "" => writeln!(self.text, "{start}/>"),
+            inside => writeln!(self.text, "{start}>{inside}</testcase>"),
+        };
+    }
+
+    fn skip(&mut self, point: &PointFacts, why: &str) {
+        self.skipped += 1;
+        self.add(&point.name, &point.workload, &format!("<skipped message=\"{}\"/>", xml(why)));
+    }
+
+    fn error(&mut self, point: &PointFacts, why: &str, log: &str) {
+        self.errors += 1;
+        let inside =
+            format!("<error type=\"failed\" message=\"{}\">{}</error>", xml(why), xml(log));
+        self.add(&point.name, &point.workload, &inside);
+    }
+}
+
+/// The runs as one document.
+#[must_use]
+pub fn junit(views: &[View]) -> String {
+    let suites = views.iter().enumerate().map(|(id, view)| suite(id, view));
+    let suites = suites.collect::<String>();
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n{suites}</testsuites>\n")
+}
+
+fn suite(id: usize, view: &View) -> String {
+    let (finding, run) = (view.finding, &view.finding.run);
+    let cases = cases(view);
+    let Cases { all, errors, skipped, text } = &cases;
+    let started = rfc3339(run.started_unix_ns);
+    #[expect(clippy::cast_precision_loss, reason = "seconds are shown to the microsecond")]
+    let took =
+        run.ended_unix_ns.map_or(0.0, |end| (end - run.started_unix_ns).max(0) as f64 / SECOND);
+    let title = match view.header.title.trim() {
+        "" => "plumb",
+        title => title,
+    };
+    let host = finding.targets.first().map_or("", |target| target.name.trim());
+    let mut properties = vec![("run", run.id.to_string()), ("plumb", run.plumb.clone())];
+    properties.extend(run.labels.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    let properties: String = properties.iter().map(|(name, value)| property(name, value)).collect();
+    let figures: String = view.rows.iter().map(|row| format!("{}\n", xml(&figure(row)))).collect();
+    format!(
+        "  <testsuite id=\"{id}\" package=\"plumb\" name=\"{}\" timestamp=\"{}\" hostname=\"{}\" \
+         tests=\"{all}\" failures=\"0\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{took:.6}\">\n\
+         \x20   <properties>{properties}</properties>\n{text}    <system-out>{figures}</system-out>\n\
+         \x20   <system-err/>\n  </testsuite>\n",
+        xml(title),
+        &started[..started.len().min(SECONDS_END)],
+        if host.is_empty() || host == "local" { "localhost".to_owned() } else { xml(host) },
+    )
+}
+
+/// Where the whole seconds of an RFC 3339 date end; the schema wants no zone.
+const SECONDS_END: usize = "2026-11-21T20:05:12".len();
+
+fn property(name: &str, value: &str) -> String {
+    let name = if name.trim().is_empty() { "_" } else { name };
+    format!("<property name=\"{}\" value=\"{}\"/>", xml(name), xml(value))
+}
+
+fn cases(view: &View) -> Cases {
+    let finding = view.finding;
+    let mut cases = Cases::default();
+    for row in &view.rows {
+        let series = format!("{}{}", row.finding.series, row.on_target());
+        cases.add(&series, &row.finding.point.workload, "");
+    }
+    for missing in &finding.unsupported {
+        cases.skip(&missing.point, &format!("{}; {}", missing.why, missing.fix));
+    }
+    for point in &finding.not_reached {
+        cases.skip(point, "planned and never reached");
+    }
+    for failure in &finding.failed {
+        let why = format!("{} ({} of {} invocations)", failure.why, failure.times, failure.of);
+        cases.error(&failure.point, &why, &failure.log);
+    }
+    cases
+}
+
+/// `memory.copy/bandwidth: 11.36 [11.28, 11.48] GB/s, 13×20`.
+fn figure(row: &Row) -> String {
+    format!("{}{}: {}, {}", row.finding.series, row.on_target(), row.figure, row.counts)
+}

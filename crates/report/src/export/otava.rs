@@ -1,0 +1,63 @@
+//! A table for Apache Otava: a row a run, a column a series.
+//!
+//! Otava looks for changes over time, so several runs belong into one file. It takes no empty field
+//! for a number: what a run did not measure is `nan`. Its configuration names the columns: `time`,
+//! the attributes, and each series.
+
+use std::collections::BTreeMap;
+
+use crate::csv::{line, number, text};
+use crate::time::rfc3339;
+use crate::view::{Row, View};
+
+/// The runs in the order of their start, with a header.
+#[must_use]
+pub fn otava(views: &[View]) -> String {
+    let mut views: Vec<&View> = views.iter().collect();
+    views.sort_by_key(|view| view.finding.run.started_unix_ns);
+    let labels = columns(&views, |view| view.finding.run.labels.keys().cloned().collect());
+    let series = columns(&views, |view| view.rows.iter().map(column).collect());
+    let fixed = ["time", "run", "plumb", "machine", "environment"].map(str::to_owned);
+    let header = fixed.iter().chain(&labels).chain(&series);
+    let mut out = line(header.map(|name| text(name)));
+    for view in views {
+        out.push_str(&line(fields(view, &labels, &series)));
+    }
+    out
+}
+
+/// All names that a view has, each once, in the order in which they first occur.
+fn columns(views: &[&View], names: impl Fn(&View) -> Vec<String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for name in views.iter().flat_map(|view| names(view)) {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
+}
+
+/// The name of a series; the target is part of it where there are several.
+fn column(row: &Row) -> String {
+    format!("{}{}", row.finding.series, row.on_target())
+}
+
+fn fields(view: &View, labels: &[String], series: &[String]) -> Vec<String> {
+    let (run, target) = (&view.finding.run, view.finding.targets.first());
+    let fingerprint = |of: Option<&String>| text(of.map_or("", String::as_str));
+    let estimates: BTreeMap<String, f64> =
+        view.rows.iter().map(|row| (column(row), row.finding.estimate.value)).collect();
+    let mut fields = vec![
+        text(&rfc3339(run.started_unix_ns)),
+        text(&run.id.to_string()),
+        text(&run.plumb),
+        fingerprint(target.map(|target| &target.machine.fingerprint)),
+        fingerprint(target.map(|target| &target.environment.fingerprint)),
+    ];
+    fields.extend(labels.iter().map(|name| text(run.labels.get(name).map_or("", String::as_str))));
+    fields.extend(series.iter().map(|name| match estimates.get(name) {
+        Some(value) if value.is_finite() => number(*value),
+        _ => "nan".to_owned(),
+    }));
+    fields
+}
