@@ -68,11 +68,16 @@ const FACTS: [&str; 10] = [
 ];
 
 /// Takes over what the store at `other` holds and the one at `path`, which `db` is connected to,
-/// does not.
-pub(super) fn merge(db: &mut Connection, path: &Path, other: &Path) -> Result<MergeReport, Fault> {
+/// does not; `source` is where people know it from.
+pub(super) fn merge(
+    db: &mut Connection,
+    path: &Path,
+    other: &Path,
+    source: &str,
+) -> Result<MergeReport, Fault> {
     attach(db, path, other)?;
     let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let merge = Merge { db: &step, other };
+    let merge = Merge { db: &step, other, source };
     let (report, changed) = merge.take_over()?;
     if changed > 0 {
         merge.note(report)?;
@@ -97,6 +102,7 @@ fn attach(db: &Connection, path: &Path, other: &Path) -> Result<(), Fault> {
 struct Merge<'a> {
     db: &'a Connection,
     other: &'a Path,
+    source: &'a str,
 }
 
 /// A column that is taken over.
@@ -243,7 +249,7 @@ impl Merge<'_> {
         self.db.execute(
             "INSERT INTO import VALUES (unixepoch() * 1000000000, ?, ?, ?, ?)",
             params![
-                self.other.to_string_lossy(),
+                self.source,
                 content::count(report.runs),
                 content::count(report.invocations),
                 content::count(report.samples)

@@ -11,7 +11,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use plumb_model::{Id, RecordSource, RunRecord};
+use plumb_model::{Id, RecordSource, RunRecord, Stamped};
 use rusqlite::Connection;
 
 use crate::error::Fault;
@@ -67,7 +67,25 @@ impl Store {
     pub fn merge(&self, other: impl AsRef<Path>) -> Result<MergeReport, Error> {
         let other = open::absolute(other.as_ref())?;
         let mut connection = self.second()?;
-        let merged = merge::merge(&mut connection, &self.path, &other);
+        let source = other.to_string_lossy();
+        let merged = merge::merge(&mut connection, &self.path, &other, &source);
+        at(&self.path, merged)
+    }
+
+    /// Takes over a run that another tool measured, told as events; `source` is where it came from.
+    /// One that is here already changes nothing. All or nothing: the events make a store of their
+    /// own first, which is merged.
+    ///
+    /// # Errors
+    /// When the store cannot be written, or the events are not those of a run.
+    pub fn import(&self, source: &str, events: &[Stamped]) -> Result<MergeReport, Error> {
+        let mut connection = self.second()?;
+        let folder = at(&self.path, snapshot::folder_beside(&self.path))?;
+        let other = folder.path().join("import.db");
+        let mut writer = Self::open(&other)?.writer()?;
+        events.iter().try_for_each(|event| writer.write(event))?;
+        drop(writer);
+        let merged = merge::merge(&mut connection, &self.path, &other, source);
         at(&self.path, merged)
     }
 

@@ -39,8 +39,7 @@ impl Snapshot {
         }
         let parent = path.parent().unwrap_or(path);
         enough_space(before.bytes, parent, path)?;
-        let folder = tempfile::Builder::new().prefix(".plumb-import-").tempdir_in(parent)?;
-        let snapshot = Self { folder };
+        let snapshot = Self { folder: folder_beside(path)? };
         snapshot.copy(other)?;
         snapshot.settle()?;
         Ok(snapshot)
@@ -77,6 +76,12 @@ impl Snapshot {
         let found: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if found == "ok" { Ok(()) } else { Err(Fault::Stored(found)) }
     }
+}
+
+/// A folder beside the store at `path`; gone when dropped.
+pub(super) fn folder_beside(path: &Path) -> Result<TempDir, Fault> {
+    let parent = path.parent().unwrap_or(path);
+    Ok(tempfile::Builder::new().prefix(".plumb-import-").tempdir_in(parent)?)
 }
 
 /// Copies a file, but not its permissions; a log may be missing, and must be missing then in the

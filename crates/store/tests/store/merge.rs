@@ -160,6 +160,31 @@ fn the_report_counts_what_came() {
 }
 
 #[test]
+fn a_run_told_as_events_is_imported_once_and_whole_or_not_at_all() {
+    let room = Room::new();
+    let here = room.store("here", &[&eventful(id(1), id(10))]);
+    let told = eventful(id(2), id(20));
+    let report = here.import("/old/result.json", &told).unwrap();
+    assert_eq!(report.runs, 1);
+    assert_eq!(here.record(id(2)).unwrap(), fold(&told));
+    assert_eq!(here.import("/elsewhere.json", &told).unwrap(), MergeReport::default());
+    let db = Connection::open(here.path()).unwrap();
+    assert_eq!(strings(&db, "SELECT source FROM import"), ["/old/result.json"]);
+    // A run that begins and then contradicts itself leaves nothing.
+    let before = dump(here.path());
+    let mut broken = eventful(id(3), id(30));
+    let batches = |stamped: &Stamped| matches!(stamped.event, plumb_model::Event::Batch { .. });
+    let last = broken.iter().rposition(batches).unwrap();
+    broken.insert(last, broken[last].clone());
+    let plumb_model::Event::Batch { samples, .. } = &mut broken[last].event else { panic!() };
+    samples.cpu.pop();
+    assert!(matches!(here.import("/broken", &broken), Err(Error::Invalid(_))));
+    assert_eq!(dump(here.path()), before);
+    let left: Vec<_> = contents(room.0.path()).into_iter().map(|(name, _)| name).collect();
+    assert!(left.iter().all(|name| !name.contains("import")), "{left:?}");
+}
+
+#[test]
 fn a_store_whose_log_is_beside_it_is_read_and_nothing_there_changes() {
     let room = Room::new();
     fs::create_dir(room.path("far")).unwrap();
