@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
+use plumb_classics::Format;
 
 /// How fast should this machine be, how fast is it, and did a change make it slower?
 #[derive(Debug, Parser)]
@@ -60,7 +62,7 @@ pub enum Command {
     Show(ShowArgs),
     /// Write runs for other programs
     Export(ExportArgs),
-    /// Take over the runs of other stores
+    /// Take over the runs of other stores, and the results of other tools
     Import(ImportArgs),
     /// Work on plug-ins
     #[command(subcommand)]
@@ -439,10 +441,26 @@ pub enum ExportFormat {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Results are recognised by their content: the CSV of bonnie++ (27, 48 or 50 fields), the
+JSON of fio, iperf3 and hyperfine, the text of mbw and sysbench, and `openssl speed -mr`. A file that is
+imported twice is there once.
+
+Examples:
+  plumb import other.db                         the runs of another store
+  plumb import fio.json bonnie.csv              results of other tools, as runs
+  plumb import --tool-version 1.2.2 mbw.txt     whose labels are swapped up to 1.3"
+)]
 pub struct ImportArgs {
-    /// Stores of plumb
+    /// Stores of plumb, or results of other tools
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// What wrote the results [default: recognised by their content]
+    #[arg(long, value_name = "TOOL", value_parser = PossibleValuesParser::new(Format::ALL.map(Format::word)))]
+    pub format: Option<String>,
+    /// Version of the tool, for results that do not tell it
+    #[arg(long, value_name = "VERSION")]
+    pub tool_version: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -12,6 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("host", &[]),
     ("store", &[]),
+    ("classics", &[]),
     ("workloads", &["protocol"]),
     ("engine", &["host", "protocol", "stats"]),
     ("analysis", &["stats"]),

@@ -136,7 +136,8 @@ fn when(run: &RunFacts) -> String {
     let parts = [Some(date(run.started_unix_ns)), took.map(|t| format!("took {}", length(t)))];
     let segments = (run.segments > 1).then(|| format!("in {} stretches", run.segments));
     let parts = parts.into_iter().chain([segments]).flatten().chain(labels);
-    parts.chain([format!("plumb {}", run.plumb)]).collect::<Vec<_>>().join(" · ")
+    let plumb = (!run.plumb.is_empty()).then(|| format!("plumb {}", run.plumb));
+    parts.chain(plumb).collect::<Vec<_>>().join(" · ")
 }
 
 fn goal(finding: &RunFinding) -> String {
@@ -147,6 +148,8 @@ fn goal(finding: &RunFinding) -> String {
             let margin = percent(*margin);
             format!("wanted a verdict by {metric} at a margin of {margin} in {max_pairs} {units}")
         }
+        // Nothing was wanted of an import.
+        Goal::Fixed { min_invocations: 0, min_time_ns: 0, .. } => return reached(finding),
         Goal::Fixed { min_invocations, min_time_ns, .. } => {
             let invocations = counted(*min_invocations, "invocation", "invocations");
             let time = format!(" and {}", length(seconds(*min_time_ns)));

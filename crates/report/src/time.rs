@@ -15,9 +15,12 @@ struct Civil {
     nanos: i64,
 }
 
-/// `2026-11-21 20:05 UTC`.
+/// `2026-11-21 20:05 UTC`; 0 stands for a date that nobody knows, as of some imports.
 #[must_use]
 pub fn date(unix_ns: i64) -> String {
+    if unix_ns == 0 {
+        return "date unknown".to_owned();
+    }
     let Civil { year, month, day, hour, minute, .. } = civil(unix_ns);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }

@@ -1,37 +1,115 @@
-//! `plumb import`: takes over the runs of other stores.
+//! `plumb import`: takes over the runs of other stores, and the results of other tools.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
-use plumb_store::Store;
+use plumb_classics::{Format, Import, events, read};
+use plumb_model::{Event, Id, Stamped};
+use plumb_store::{MergeReport, Store, short};
 
+use crate::catalogue;
 use crate::cli::ImportArgs;
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::ui::Ui;
 
-/// Merges every named store into the user's.
+/// How every SQLite file begins.
+const STORE: &[u8] = b"SQLite format 3\0";
+
+/// No tool's result is larger; a store may be.
+const LARGEST_BYTES: u64 = 256 << 20;
+
+/// What a file holds.
+enum Holds {
+    Store,
+    Results(Vec<(Import, Vec<Stamped>)>),
+}
+
+/// Takes over every named file. All are read before any is stored.
 pub fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    for file in &args.files {
-        if !file.exists() {
-            return Err(CommandError::file(format!("{} does not exist", file.display())));
-        }
-    }
+    let files = args.files.iter().map(|file| Ok((file, holds(file, args)?)));
+    let files: Vec<(&PathBuf, Holds)> = files.collect::<Result<_>>()?;
     let store = Store::open(locate::store(store)?)?;
-    for file in &args.files {
-        let report = store.merge(file)?;
-        let (runs, invocations, samples) = (report.runs, report.invocations, report.samples);
-        if ui.wants_json() {
-            let document = serde_json::json!({
-                "schema": "plumb.import/1", "file": file, "runs": runs,
-                "invocations": invocations, "samples": samples,
-            });
-            ui.out(&document.to_string());
-        } else {
-            ui.out(&format!(
-                "{}: {runs} new runs, {invocations} invocations, {samples} samples",
-                file.display()
-            ));
+    for (file, holds) in files {
+        match holds {
+            Holds::Store => say(ui, file, None, store.merge(file)?),
+            Holds::Results(results) => {
+                let source = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+                for (import, told) in results {
+                    let report = store.import(&source.to_string_lossy(), &told)?;
+                    say(ui, file, identity(&told).map(|run| (&import, run)), report);
+                }
+            }
         }
     }
     Ok(Exit::Fine)
+}
+
+fn holds(file: &Path, args: &ImportArgs) -> Result<Holds> {
+    if !file.exists() {
+        return Err(CommandError::file(format!("{} does not exist", file.display())));
+    }
+    let unread = |why: String| CommandError::file(format!("can't read {}: {why}", file.display()));
+    let mut content = Vec::new();
+    let opened = File::open(file).map_err(|error| unread(error.to_string()))?;
+    let mut limited = opened.take(LARGEST_BYTES);
+    let mut more = |bytes| (&mut limited).take(bytes).read_to_end(&mut content);
+    more(STORE.len() as u64).map_err(|error| unread(error.to_string()))?;
+    if content == STORE {
+        return Ok(Holds::Store);
+    }
+    let mut more = |bytes| (&mut limited).take(bytes).read_to_end(&mut content);
+    more(LARGEST_BYTES).map_err(|error| unread(error.to_string()))?;
+    if content.len() as u64 == LARGEST_BYTES {
+        return Err(unread(format!("it is no store and has {LARGEST_BYTES} bytes or more")));
+    }
+    results(file, args, &content)
+}
+
+fn results(file: &Path, args: &ImportArgs, content: &[u8]) -> Result<Holds> {
+    let wanted = args.format.as_deref();
+    let format = Format::ALL.into_iter().find(|format| Some(format.word()) == wanted);
+    let text = String::from_utf8_lossy(content);
+    let imports = read(&text, format, args.tool_version.as_deref()).map_err(|error| {
+        let known = Format::ALL.map(Format::described).join(", ");
+        CommandError::file(format!("nothing of {} was imported: {error}", file.display()))
+            .hint(format!("plumb imports its own stores, {known}"))
+    })?;
+    let describe = |id: &str| Some(catalogue::builtin(id).ok()??.description);
+    let told = imports.into_iter().map(|import| {
+        let told = events(&import, content, &describe);
+        (import, told)
+    });
+    Ok(Holds::Results(told.collect()))
+}
+
+fn identity(told: &[Stamped]) -> Option<Id> {
+    told.iter().find_map(|stamped| match &stamped.event {
+        Event::RunStarted { run, .. } => Some(*run),
+        _ => None,
+    })
+}
+
+fn say(ui: &Ui, file: &Path, result: Option<(&Import, Id)>, report: MergeReport) {
+    let MergeReport { runs, invocations, samples } = report;
+    if ui.wants_json() {
+        let document = serde_json::json!({
+            "schema": "plumb.import/1", "file": file, "runs": runs,
+            "invocations": invocations, "samples": samples,
+            "tool": result.map(|(import, _)| import.format.word()),
+            "version": result.and_then(|(import, _)| import.version.as_deref()),
+            "run": result.map(|(_, run)| run.to_string()),
+        });
+        return ui.out(&document.to_string());
+    }
+    let file = file.display();
+    let Some((import, run)) = result else {
+        let counts = format!("{runs} new runs, {invocations} invocations, {samples} samples");
+        return ui.out(&format!("{file}: {counts}"));
+    };
+    let (tool, run) = (import.format.word(), short(run));
+    let version = import.version.as_deref().unwrap_or("of unknown version");
+    let news = if runs == 0 { "is here already as run" } else { "became run" };
+    ui.out(&format!("{file}: {tool} {version} {news} {run}, see plumb show {run}"));
 }

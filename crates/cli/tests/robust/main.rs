@@ -11,6 +11,7 @@ mod commands;
 mod compare;
 mod disk;
 mod exec;
+mod imports;
 mod interrupt;
 mod kill;
 mod names;

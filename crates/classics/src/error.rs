@@ -1,0 +1,39 @@
+//! What can be wrong with a file, each with what to try.
+
+use thiserror::Error;
+
+use crate::Format;
+
+/// Why a file gives no results.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Error {
+    /// No reader knows it.
+    #[error("neither a plumb store nor a result of a tool that plumb reads")]
+    Unknown,
+    /// It began like this format and does not go on so.
+    #[error("damaged or cut off: as {} it breaks off because {why}", format.described())]
+    Damaged {
+        /// The format.
+        format: Format,
+        /// What is wrong in it.
+        why: String,
+    },
+    /// The tool measured nothing.
+    #[error("{} without a result: {why}", format.described())]
+    Nothing {
+        /// The format.
+        format: Format,
+        /// What it says instead.
+        why: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn damaged(format: Format, why: impl Into<String>) -> Self {
+        Self::Damaged { format, why: why.into() }
+    }
+
+    pub(crate) fn nothing(format: Format, why: impl Into<String>) -> Self {
+        Self::Nothing { format, why: why.into() }
+    }
+}

@@ -1,0 +1,76 @@
+//! hyperfine's JSON.
+//!
+//! Each of `times` is a process. `user` and `system` are means over them.
+
+use plumb_model::Better::{Lower, Neither};
+use plumb_model::SampleIs;
+use serde_json::Value;
+
+use crate::json::{document, list, number, positive, shown, text};
+use crate::numbers::nanoseconds;
+use crate::{Error, Format, Import, Invocation, Series};
+
+pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
+    let document = document(input, Format::Hyperfine)?;
+    let mut import = Import::new(Format::Hyperfine);
+    let results = list(&document, "results");
+    if results.is_empty() {
+        return Err(Error::damaged(Format::Hyperfine, "it has no list `results`"));
+    }
+    import.series = results.iter().map(series).collect::<Result<_, _>>()?;
+    Ok(vec![import])
+}
+
+fn series(result: &Value) -> Result<Series, Error> {
+    let missing =
+        |name: &str| Error::damaged(Format::Hyperfine, format!("a result has no `{name}`"));
+    let command = text(result, "command").ok_or_else(|| missing("command"))?;
+    let mut series = Series::new("hyperfine.command", "wall time of a command");
+    series.set("command", command);
+    series.title = Some(command.to_owned());
+    for (name, value) in result.get("parameters").and_then(Value::as_object).into_iter().flatten() {
+        series.set(&format!("parameter_{name}"), shown(value));
+    }
+    let times = times(result)?;
+    if times.is_empty() {
+        let mean = positive(result, "mean").ok_or_else(|| missing("times"))?;
+        series.invocations.push(Invocation::lasting(mean, 1));
+        series.measured(("wall", "s", Lower), "mean time from start to end", [mean]);
+        series.notes.push("the file has the mean and not the single times".to_owned());
+        return Ok(series);
+    }
+    series.sample_is = SampleIs::Process;
+    series.invocations.push(invocation(result, &times));
+    series.measured(("wall", "s", Lower), "time from start to end", times);
+    let memory = list(result, "memory_usage_byte").iter().filter_map(Value::as_f64);
+    series.measured(("peak_memory", "B", Lower), "peak of resident memory", memory);
+    let codes = list(result, "exit_codes").iter().filter_map(Value::as_f64);
+    if codes.clone().any(|code| code != 0.0) {
+        let summary = "exit status of the command";
+        series.measured(("status", "", Neither), summary, codes);
+        series.notes.push("some runs ended with another status than 0".to_owned());
+    }
+    Ok(series)
+}
+
+fn times(result: &Value) -> Result<Vec<f64>, Error> {
+    let time = |time: &Value| {
+        let wrong = || Error::damaged(Format::Hyperfine, format!("`{time}` is no time"));
+        time.as_f64().filter(|time| time.is_finite() && *time >= 0.0).ok_or_else(wrong)
+    };
+    list(result, "times").iter().map(time).collect()
+}
+
+fn invocation(result: &Value, times: &[f64]) -> Invocation {
+    let elapsed_ns: Vec<u64> = times.iter().map(|&time| nanoseconds(time)).collect();
+    let mut invocation = Invocation { elapsed_ns, iterations: 1, ..Invocation::default() };
+    #[expect(clippy::cast_precision_loss, reason = "a number of runs")]
+    let runs = times.len() as f64;
+    if let (Some(user), Some(system)) = (number(result, "user"), number(result, "system")) {
+        let all = |mean: f64| nanoseconds(mean.max(0.0) * runs);
+        invocation.usage.wall_ns = nanoseconds(times.iter().sum());
+        invocation.usage.user_ns = all(user);
+        invocation.usage.system_ns = all(system);
+    }
+    invocation
+}

@@ -1,0 +1,156 @@
+//! What a file tells, in plumb's words.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{Better, Flag, Kind, Metric, MetricSource, SampleIs, Usage};
+
+use crate::Format;
+
+/// One carrying-out of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Import {
+    /// What wrote it.
+    pub format: Format,
+    /// The tool's version, when the file tells it.
+    pub version: Option<String>,
+    /// When it was measured, in nanoseconds since 1970 (UTC), when the file tells it.
+    pub started_unix_ns: Option<i64>,
+    /// What the file tells of the machine.
+    pub machine: BTreeMap<String, String>,
+    /// What was measured.
+    pub series: Vec<Series>,
+    /// What the tool could not tell, by workload, with the reason and what would mend it.
+    pub missing: Vec<(Series, String, String)>,
+}
+
+/// One test of a tool with its settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Its id: `fio.randread`.
+    pub workload: String,
+    /// One line on what it is.
+    pub summary: String,
+    /// The settings that the file tells, in its words.
+    pub settings: Vec<(String, String)>,
+    /// What people call it, when the file has a name.
+    pub title: Option<String>,
+    /// What was measured; the first is the one that it is about.
+    pub metrics: Vec<Metric>,
+    /// Whether a sample is a process.
+    pub sample_is: SampleIs,
+    /// A process of the tool each.
+    pub invocations: Vec<Invocation>,
+    /// Remarks for the reader.
+    pub notes: Vec<String>,
+    /// The workload of plumb that it is the same as, by [`COUNTING`](crate::COUNTING).
+    pub ours: Option<Ours>,
+}
+
+/// A workload of plumb that a test is the same as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ours {
+    /// Its id.
+    pub workload: &'static str,
+    /// Its settings.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+/// What one process of the tool gave.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Invocation {
+    /// Length of each sample, in nanoseconds.
+    pub elapsed_ns: Vec<u64>,
+    /// Operations in each sample.
+    pub iterations: u64,
+    /// Work of one operation, by metric of plumb's workload.
+    pub work: BTreeMap<String, f64>,
+    /// Metric → a value a sample, in SI base units.
+    pub values: BTreeMap<String, Vec<f64>>,
+    /// Resource use, when the file tells it.
+    pub usage: Usage,
+    /// Reasons to distrust it.
+    pub flags: Vec<Flag>,
+    /// What went wrong, when the tool says so.
+    pub failed: Option<String>,
+}
+
+impl Series {
+    /// A test without metrics yet.
+    pub(crate) fn new(workload: impl Into<String>, summary: &str) -> Self {
+        Self {
+            workload: workload.into(),
+            summary: summary.to_owned(),
+            settings: Vec::new(),
+            title: None,
+            metrics: Vec::new(),
+            sample_is: SampleIs::Iteration,
+            invocations: Vec::new(),
+            notes: Vec::new(),
+            ours: None,
+        }
+    }
+
+    /// Adds a setting, unless it is empty.
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
+        let value = value.into();
+        if !value.is_empty() {
+            self.settings.push((name.to_owned(), value));
+        }
+    }
+
+    /// Adds a metric and its values, unless it has none.
+    pub(crate) fn measured(
+        &mut self,
+        (name, unit, better): (&str, &str, Better),
+        summary: &str,
+        values: impl IntoIterator<Item = f64>,
+    ) {
+        let values: Vec<f64> = values.into_iter().collect();
+        let Some(invocation) = self.invocations.last_mut() else { return };
+        if values.is_empty() || values.len() != invocation.elapsed_ns.len() {
+            return;
+        }
+        invocation.values.insert(name.to_owned(), values);
+        self.metrics.push(Metric {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            better,
+            kind: Kind::Value,
+            source: MetricSource::Value,
+            summary: summary.to_owned(),
+        });
+    }
+}
+
+impl Invocation {
+    /// One sample of this length and number of operations.
+    pub(crate) fn lasting(seconds: f64, iterations: u64) -> Self {
+        let elapsed_ns = vec![crate::numbers::nanoseconds(seconds)];
+        Self { elapsed_ns, iterations: iterations.max(1), ..Self::default() }
+    }
+}
+
+impl Import {
+    /// Nothing but the format yet.
+    pub(crate) fn new(format: Format) -> Self {
+        Self {
+            format,
+            version: None,
+            started_unix_ns: None,
+            machine: BTreeMap::new(),
+            series: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+}
+
+/// Said where a file has rates and no times.
+pub(crate) const BY_RATE: &str =
+    "the file has rates and no lengths: a sample's time is that of its operations by the rate";
+
+impl Invocation {
+    /// One sample of so many operations, whose length follows from the rate.
+    pub(crate) fn by_rate(rate: f64, operations: f64) -> Self {
+        Self::lasting(operations / rate, crate::numbers::count(operations))
+    }
+}

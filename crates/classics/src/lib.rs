@@ -1,0 +1,29 @@
+//! Results of the classic tools: read, converted to SI base units, and told as the events of a run.
+//!
+//! [`read`] recognises a file by its content and gives [`Import`]s; [`events`] makes of one what the
+//! engine would have told, so that a store keeps it like any other run. What the file does not tell
+//! stays unknown: the machine above all, which is hardly ever the one that imports.
+//!
+//! A tool's result is a series of its own (`fio.randread`), because tools count differently.
+//! [`COUNTING`] is the whole list of what is, and is not, the same as one of plumb's workloads.
+
+mod bonnie;
+mod counting;
+mod error;
+mod fio;
+mod format;
+mod hyperfine;
+mod import;
+mod iperf3;
+mod json;
+mod mbw;
+mod numbers;
+mod openssl;
+mod run;
+mod sysbench;
+
+pub use counting::{COUNTING, Counting, Rule};
+pub use error::Error;
+pub use format::{Format, read};
+pub use import::{Import, Invocation, Ours, Series};
+pub use run::{Describe, events};

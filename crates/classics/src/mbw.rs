@@ -1,0 +1,121 @@
+//! mbw's lines.
+//!
+//! Up to version 1.3 the labels MEMCPY and DUMB are swapped, and up to 1.2 MCBLOCK reads the same
+//! block again and again. The output does not tell the version, so a person has to; without it the
+//! labels are only repeated. Every pass is a sample of one process; the rows of averages are left out.
+
+use std::collections::BTreeMap;
+
+use plumb_model::Better::Higher;
+
+use crate::numbers::{MIB, nanoseconds, positive, version};
+use crate::{Error, Format, Import, Invocation, Ours, Series};
+
+/// The first version whose labels are right.
+const LABELS_RIGHT: [u32; 2] = [1, 4];
+/// The first version whose MCBLOCK advances its source.
+const BLOCK_RIGHT: [u32; 2] = [1, 3];
+
+/// One pass.
+struct Pass {
+    label: String,
+    mib: f64,
+    /// MiB/s.
+    rate: f64,
+}
+
+pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, Error> {
+    let mut import = Import::new(Format::Mbw);
+    import.version = text.lines().find_map(banner).or(told.map(str::to_owned));
+    let mut passes: BTreeMap<(String, u64), Vec<Pass>> = BTreeMap::new();
+    for line in text.lines().filter(|line| is_pass(line)) {
+        let wrong = || Error::damaged(Format::Mbw, format!("`{line}` is no pass"));
+        let pass = pass(line).ok_or_else(wrong)?;
+        passes.entry((pass.label.clone(), pass.mib.to_bits())).or_default().push(pass);
+    }
+    if passes.is_empty() {
+        let why = "it has no single passes, only averages at most";
+        return Err(Error::nothing(Format::Mbw, why));
+    }
+    import.series =
+        passes.values().filter_map(|passes| series(passes, import.version.as_deref())).collect();
+    Ok(vec![import])
+}
+
+/// Whether a line begins with the number of a pass.
+fn is_pass(line: &str) -> bool {
+    line.split_once('\t').is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+}
+
+/// `mbw memory benchmark v1.5, …`, which only its help prints.
+fn banner(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("mbw memory benchmark v")?;
+    Some(rest.split(',').next().unwrap_or(rest).to_owned())
+}
+
+/// `0\tMethod: MEMCPY\tElapsed: 0.00176\tMiB: 16.00000\tCopy: 9075.440 MiB/s`.
+fn pass(line: &str) -> Option<Pass> {
+    let field = |name: &str| {
+        line.split('\t').find_map(|field| Some(field.strip_prefix(name)?.trim().to_owned()))
+    };
+    let rate = field("Copy: ")?;
+    Some(Pass {
+        label: field("Method: ")?,
+        mib: positive(&field("MiB: ")?)?,
+        rate: positive(rate.strip_suffix("MiB/s")?)?,
+    })
+}
+
+/// What a label means in a version; None when nobody knows.
+fn method(label: &str, told: Option<&str>) -> Option<&'static str> {
+    let told = version(told?);
+    let (labels, block) =
+        (told.as_slice() >= &LABELS_RIGHT[..], told.as_slice() >= &BLOCK_RIGHT[..]);
+    match label {
+        _ if told.is_empty() => None,
+        "MEMCPY" => Some(if labels { "libc" } else { "loop" }),
+        "DUMB" => Some(if labels { "loop" } else { "libc" }),
+        "MCBLOCK" => Some(if block { "block" } else { "same_block" }),
+        _ => None,
+    }
+}
+
+fn series(passes: &[Pass], told: Option<&str>) -> Option<Series> {
+    let first = passes.first()?;
+    let bytes = first.mib * MIB;
+    let method = method(&first.label, told);
+    let mut series = Series::new("mbw.copy", "copies an array; each byte counts once");
+    series.set("method", method.map_or_else(|| format!("labelled_{}", first.label), str::to_owned));
+    series.set("size", format!("{}MiB", first.mib));
+    let same = |word: &str| ["libc", "loop", "block"].contains(&word);
+    series.ours = method.filter(|word| same(word)).map(|word| Ours {
+        workload: "memory.copy",
+        settings: vec![("method", word.to_owned()), ("size", format!("{bytes:.0}"))],
+    });
+    // The time is printed to 10 µs, the rate to more: mbw's clock counts microseconds.
+    let elapsed_ns =
+        passes.iter().map(|pass| nanoseconds((pass.mib / pass.rate * 1e6).round().max(1.0) * 1e-6));
+    series.invocations.push(Invocation {
+        elapsed_ns: elapsed_ns.collect(),
+        iterations: 1,
+        work: BTreeMap::from([("bandwidth".to_owned(), bytes)]),
+        ..Invocation::default()
+    });
+    let rates = passes.iter().map(|pass| pass.rate * MIB);
+    series.measured(("bandwidth", "B/s", Higher), "bytes copied a second", rates);
+    series.notes.push(note(&first.label, method, told));
+    Some(series)
+}
+
+fn note(label: &str, method: Option<&str>, told: Option<&str>) -> String {
+    match (method, told) {
+        (Some("same_block"), Some(told)) => {
+            format!("mbw {told} reads the same block again and again: no copy of an array")
+        }
+        (Some(method), Some(told)) => format!("mbw {told} labels it {label}: it is {method}"),
+        _ => format!(
+            "labelled {label}; the file does not say which version of mbw wrote it, and up to 1.3 \
+             MEMCPY and DUMB are swapped: import it with --tool-version"
+        ),
+    }
+}

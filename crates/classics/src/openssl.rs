@@ -1,0 +1,107 @@
+//! `openssl speed -mr`.
+//!
+//! `+H` has the block sizes, `+F` the bytes a second of an algorithm at each. `+F2` to `+F6` are keys:
+//! RSA, DSA, ECDSA, ECDH, EdDSA. Before 1.1 those lines have seconds an operation, since then
+//! operations a second; ECDH has both. Which it is follows from the size of the figures. Work is
+//! divided by CPU time of user mode unless `-elapsed` was given, which the lines do not tell, nor the
+//! version.
+
+use plumb_model::Better::Higher;
+
+use crate::import::BY_RATE;
+use crate::numbers::positive;
+use crate::{Error, Format, Import, Invocation, Series};
+
+/// Length that a sample is made to have, in seconds.
+const SAMPLE_S: f64 = 1e-3;
+
+const CPU_TIME: &str = "a second is one of CPU time in user mode, unless -elapsed was given";
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let mut import = Import::new(Format::Openssl);
+    let mut sizes: Vec<&str> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let wrong = || Error::damaged(Format::Openssl, format!("`{line}` lacks figures"));
+        let Some((kind, rest)) = line.split_once(':') else { continue };
+        match kind {
+            "+H" => sizes = rest.split(':').collect(),
+            "+F" => import.series.extend(bulk(rest, &sizes).ok_or_else(wrong)?),
+            "+F2" | "+F3" | "+F4" | "+F5" | "+F6" => {
+                import.series.extend(keys(kind, rest).ok_or_else(wrong)?);
+            }
+            _ => {}
+        }
+    }
+    Ok(vec![import])
+}
+
+/// `22:aes-256-gcm:43686852.53:…`: a figure a block size. An algorithm's name may hold no colon.
+fn bulk(rest: &str, sizes: &[&str]) -> Option<Vec<Series>> {
+    let fields: Vec<&str> = rest.split(':').collect();
+    let (algorithm, rates) = (fields.get(1)?, fields.get(2..)?);
+    let whole = rates.iter().all(|rate| decimals(rate) == Some(2));
+    if sizes.is_empty() || rates.len() != sizes.len() || !whole {
+        return None;
+    }
+    let of_size = |(size, rate): (&&str, &&str)| {
+        let rate = positive(rate)?;
+        let mut series = Series::new("openssl.speed", "bytes of a cipher or digest a second");
+        series.set("algorithm", *algorithm);
+        series.set("block", *size);
+        let block = positive(size)?;
+        let summary = "bytes a second at this block size";
+        Some(finish(series, rate / block, ("throughput", "B/s"), summary, rate))
+    };
+    // A size that was not reached has 0.
+    Some(sizes.iter().zip(rates).filter_map(of_size).collect())
+}
+
+fn keys(kind: &str, rest: &str) -> Option<Vec<Series>> {
+    let fields: Vec<&str> = rest.split(':').collect();
+    let bits = fields.get(1)?;
+    let figure = |index: usize| {
+        let field = fields.get(index)?;
+        positive(field).filter(|_| decimals(field) == Some(6))
+    };
+    let (name, first, second) = match kind {
+        "+F2" => (format!("rsa{bits}"), 2, Some(3)),
+        "+F3" => (format!("dsa{bits}"), 2, Some(3)),
+        "+F4" => (format!("ecdsa{bits}"), 2, Some(3)),
+        "+F5" => (format!("ecdh{bits}"), 2, None),
+        _ => ((*fields.get(2)?).to_ascii_lowercase(), 3, Some(4)),
+    };
+    let Some(second) = second else {
+        // Both figures are one: operations a second and seconds an operation, in either order.
+        let rate = figure(first)?.max(figure(first + 1)?);
+        return Some(vec![key("derive", name, rate)]);
+    };
+    let (sign, verify) = (figure(first)?, figure(second)?);
+    let seconds = sign < 1.0 && verify < 1.0;
+    let rate = |figure: f64| if seconds { 1.0 / figure } else { figure };
+    Some(vec![key("sign", name.clone(), rate(sign)), key("verify", name, rate(verify))])
+}
+
+/// Digits after the point: a figure with fewer than openssl prints was cut off.
+fn decimals(figure: &str) -> Option<usize> {
+    figure.split_once('.').map(|(_, decimals)| decimals.len())
+}
+
+fn key(operation: &str, algorithm: String, rate: f64) -> Series {
+    let mut series = Series::new(format!("openssl.{operation}"), "operations with a key a second");
+    series.set("algorithm", algorithm);
+    finish(series, rate, ("rate", "ops/s"), "operations a second", rate)
+}
+
+fn finish(
+    mut series: Series,
+    operations_a_second: f64,
+    (name, unit): (&str, &str),
+    summary: &str,
+    value: f64,
+) -> Series {
+    let operations = (operations_a_second * SAMPLE_S).ceil().max(1.0);
+    series.invocations.push(Invocation::by_rate(operations_a_second, operations));
+    series.measured((name, unit, Higher), summary, [value]);
+    series.notes.extend([CPU_TIME.to_owned(), BY_RATE.to_owned()]);
+    series
+}

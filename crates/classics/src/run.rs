@@ -1,0 +1,260 @@
+//! An import as the events of a run, which a store keeps like any other.
+//!
+//! Identities follow from the content: the same file gives the same run in every store, so that
+//! importing it twice, or merging two stores that both have it, changes nothing. For the same reason
+//! nothing in the events may depend on when or where the import happens; the store notes that apart.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{
+    Description, Environment, Event, Goal, Id, InvocationEnd, Machine, Missing, Outcome, Owner,
+    Parameter, ParameterType, Plan, PlannedPoint, Point, Program, Ready, Role, Samples, Settings,
+    Stamped, Target, Value,
+};
+use uuid::Uuid;
+
+use crate::{Counting, Import, Invocation, Rule, Series, counting};
+
+/// Rises when the same file gives other events.
+const IMPORT_VERSION: u32 = 1;
+
+/// The fingerprint of a machine of which a file does not tell enough.
+const UNKNOWN: &str = "unknown";
+
+/// What gives the description of a workload of plumb, by its id.
+pub type Describe<'a> = &'a dyn Fn(&str) -> Option<Description>;
+
+/// The run that an import is; `content` is what it was read from.
+#[must_use]
+pub fn events(import: &Import, content: &[u8], describe: Describe) -> Vec<Stamped> {
+    let run = identity(import, content);
+    let mut points = Vec::new();
+    let mut happened = Vec::new();
+    for (series, why, fix) in &import.missing {
+        let point = place(&mut points, planned(series, describe).0);
+        let missing = Missing { point, why: why.clone(), fix: fix.clone() };
+        happened.push(Event::Unsupported(missing));
+    }
+    let mut process = Process { run, number: 0, clock_ns: 0 };
+    for series in &import.series {
+        let (planned, is_ours) = planned(series, describe);
+        let point = place(&mut points, planned);
+        for invocation in &series.invocations {
+            let ready = ready(import, series, invocation, is_ours);
+            happened.extend(process.events(point, ready, invocation, is_ours));
+        }
+    }
+    let started_unix_ns = import.started_unix_ns.unwrap_or(0);
+    let mut events = begin(import, run, started_unix_ns, points);
+    events.append(&mut happened);
+    let took = i64::try_from(process.clock_ns).unwrap_or(i64::MAX);
+    let ended_unix_ns = started_unix_ns.saturating_add(took);
+    events.push(Event::RunEnded { ended_unix_ns, interrupted: false });
+    events.into_iter().map(|event| Stamped { at_ns: 0, event }).collect()
+}
+
+/// A file with several machines gives several runs.
+fn identity(import: &Import, content: &[u8]) -> Id {
+    let machine: Vec<String> = import.machine.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let version = import.version.as_deref().unwrap_or("");
+    let (tool, machine) = (import.format.word(), machine.join("\n"));
+    let head = format!("plumb import {IMPORT_VERSION}\n{tool}\n{version}\n{machine}\n");
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, &[head.as_bytes(), content].concat())
+}
+
+fn begin(import: &Import, run: Id, started_unix_ns: i64, points: Vec<PlannedPoint>) -> Vec<Event> {
+    let tool = import.format.word();
+    let measured_by = import.version.as_ref().map(|version| format!("{tool} {version}"));
+    let measured_by = measured_by.unwrap_or_else(|| tool.to_owned());
+    let plan = Plan {
+        suite: None,
+        points,
+        companions: Vec::new(),
+        goal: Goal::Fixed { min_invocations: 0, min_time_ns: 0, max_time_ns: 0 },
+        budget_ns: None,
+        seed: 0,
+        dir: String::new(),
+        labels: BTreeMap::from([("tool".to_owned(), tool.to_owned())]),
+        against_first: false,
+    };
+    let target = Target {
+        name: UNKNOWN.to_owned(),
+        machine: Machine { fingerprint: UNKNOWN.to_owned(), facts: import.machine.clone() },
+        environment: Environment { fingerprint: UNKNOWN.to_owned(), facts: BTreeMap::new() },
+    };
+    vec![
+        Event::RunStarted {
+            run,
+            started_unix_ns,
+            plumb: String::new(),
+            command: vec!["plumb".to_owned(), "import".to_owned(), measured_by],
+            plan: Box::new(plan),
+        },
+        Event::SegmentStarted {
+            run,
+            segment: 0,
+            started_unix_ns,
+            monotonic_ns: 0,
+            owner: Owner { pid: 0, start_ticks: 0, boot_id: String::new() },
+        },
+        Event::TargetReady { target: 0, description: Box::new(target) },
+    ]
+}
+
+/// The index of a point; one that is there already has its metrics joined.
+fn place(points: &mut Vec<PlannedPoint>, planned: PlannedPoint) -> usize {
+    let Some(index) = points.iter().position(|known| known.point == planned.point) else {
+        points.push(planned);
+        return points.len() - 1;
+    };
+    let known = &mut points[index].description;
+    for metric in planned.description.metrics {
+        if known.metric(&metric.name).is_none() {
+            known.metrics.push(metric);
+        }
+    }
+    index
+}
+
+/// The point of a test, and whether it is one of plumb's workloads.
+fn planned(series: &Series, describe: Describe) -> (PlannedPoint, bool) {
+    let ours = ours(series, describe);
+    let is_ours = ours.is_some();
+    let (description, point) = ours.unwrap_or_else(|| own(series));
+    let planned = PlannedPoint {
+        point,
+        description,
+        program: Program { argv: Vec::new() },
+        sample_ns: None,
+        title: series.title.clone(),
+        capped: None,
+    };
+    (planned, is_ours)
+}
+
+/// The point of plumb's own workload that counts the same.
+fn ours(series: &Series, describe: Describe) -> Option<(Description, Point)> {
+    let ours = series.ours.as_ref()?;
+    let counting = counting::of(&series.workload)?;
+    if !matches!(counting.rule, Rule::Same(_)) || counting.ours != ours.workload {
+        return None;
+    }
+    let description = describe(ours.workload)?;
+    let texts = ours.settings.iter();
+    let given: Settings =
+        texts.map(|(name, value)| ((*name).to_owned(), Value::Text(value.clone()))).collect();
+    let point = Point::new(&description, &given, 1).ok()?;
+    Some((description, point))
+}
+
+/// A description made of what the file tells.
+fn own(series: &Series) -> (Description, Point) {
+    let parameter = |(name, _): &(String, String)| Parameter {
+        name: name.clone(),
+        kind: ParameterType::Text,
+        unit: String::new(),
+        default: Value::Text(String::new()),
+        allowed: Vec::new(),
+        summary: String::new(),
+    };
+    let description = Description {
+        id: series.workload.clone(),
+        version: 1,
+        summary: series.summary.clone(),
+        roles: vec![Role::Workload],
+        parameters: series.settings.iter().map(parameter).collect(),
+        metrics: series.metrics.clone(),
+        requirements: Vec::new(),
+        fixture: None,
+        sample_is: series.sample_is,
+        concurrent: false,
+        timeout_s: None,
+    };
+    let key: Vec<String> = series.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let value = |(name, value): &(String, String)| (name.clone(), Value::Text(value.clone()));
+    let point = Point {
+        workload: series.workload.clone(),
+        settings: series.settings.iter().map(value).collect(),
+        key: key.join(","),
+    };
+    (description, point)
+}
+
+fn ready(import: &Import, series: &Series, invocation: &Invocation, is_ours: bool) -> Ready {
+    let version = import.version.iter();
+    let versions = version.map(|version| (import.format.word().to_owned(), version.clone()));
+    let mut notes = series.notes.clone();
+    let known = counting::of(&series.workload);
+    let applies = |counting: &&Counting| is_ours || matches!(counting.rule, Rule::Other(_));
+    notes.extend(known.filter(applies).map(Counting::sentence));
+    Ready {
+        versions: versions.collect(),
+        notes,
+        work: if is_ours { invocation.work.clone() } else { BTreeMap::new() },
+        flags: invocation.flags.clone(),
+        ..Ready::default()
+    }
+}
+
+/// Tells the processes of a tool, one after the other.
+struct Process {
+    run: Id,
+    number: u32,
+    clock_ns: u64,
+}
+
+impl Process {
+    fn events(
+        &mut self,
+        point: usize,
+        ready: Ready,
+        told: &Invocation,
+        is_ours: bool,
+    ) -> [Event; 3] {
+        let invocation = Uuid::new_v5(&self.run, &self.number.to_le_bytes());
+        let outcome = told.failed.clone().map_or(Outcome::Done, Outcome::Failed);
+        let started = Event::InvocationStarted {
+            invocation,
+            point,
+            role: Role::Workload,
+            round: self.number,
+            position: 0,
+            segment: 0,
+            target: 0,
+            seed: 0,
+            ready: Box::new(ready),
+        };
+        let samples = Box::new(self.samples(told, is_ours));
+        self.number += 1;
+        let (usage, flags) = (told.usage.clone(), Vec::new());
+        let end = InvocationEnd {
+            outcome,
+            steady_start: 0,
+            warmup: String::new(),
+            method: 0,
+            peak_memory_bytes: 0,
+            log: String::new(),
+        };
+        [
+            started,
+            Event::Batch { invocation, samples, usage, flags },
+            Event::InvocationEnded { invocation, end: Box::new(end) },
+        ]
+    }
+
+    /// Back to back from where the last process ended.
+    fn samples(&mut self, told: &Invocation, is_ours: bool) -> Samples {
+        let mut samples = Samples::default();
+        for &elapsed_ns in &told.elapsed_ns {
+            samples.start_ns.push(self.clock_ns);
+            samples.elapsed_ns.push(elapsed_ns);
+            samples.iterations.push(told.iterations);
+            samples.cpu.push(-1);
+            self.clock_ns = self.clock_ns.saturating_add(elapsed_ns);
+        }
+        if !is_ours {
+            samples.values = told.values.clone();
+        }
+        samples
+    }
+}

@@ -1,0 +1,526 @@
+//! Every format: real files of the tools, and older forms, told as plumb tells them.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+use plumb_classics::{COUNTING, Error, Format, Import, events, read};
+use plumb_model::{Description, Event, MetricSource, Outcome, Stamped};
+use proptest::prelude::{ProptestConfig, any, prop, proptest};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+fn fixture(name: &str) -> String {
+    std::fs::read_to_string(folder().join(name)).unwrap()
+}
+
+/// All fixtures, by name, but the one of a test that failed.
+fn fixtures() -> Vec<(String, String)> {
+    let names = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    names.retain(|name| name != "iperf3-refused.json");
+    names.sort();
+    names.into_iter().map(|name| (name.clone(), fixture(&name))).collect()
+}
+
+/// What a file tells, a line a metric.
+fn told(name: &str, version: Option<&str>) -> String {
+    let imports = read(&fixture(name), None, version).unwrap();
+    imports.iter().map(lines).collect::<Vec<_>>().join("\n")
+}
+
+fn lines(import: &Import) -> String {
+    let (tool, version) = (import.format.word(), import.version.as_deref().unwrap_or("?"));
+    let mut out =
+        format!("{tool} {version} at {:?} on {:?}\n", import.started_unix_ns, import.machine);
+    for series in &import.series {
+        let settings: Vec<String> =
+            series.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let _ = writeln!(out, "{}:{} {:?}", series.workload, settings.join(","), series.sample_is);
+        for invocation in &series.invocations {
+            let elapsed: Vec<String> = invocation.elapsed_ns.iter().map(u64::to_string).collect();
+            let _ = write!(out, "  {} ns, {} ops", elapsed.join("+"), invocation.iterations);
+            for metric in &series.metrics {
+                let values = invocation.values.get(&metric.name);
+                let values = values.iter().flat_map(|values| values.iter());
+                let values: Vec<String> = values.map(|value| format!("{value:.6e}")).collect();
+                let unit = &metric.unit;
+                let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+                let _ = write!(out, "; {} {}{unit}", metric.name, values.join(" "));
+            }
+            let _ = writeln!(
+                out,
+                "{}",
+                invocation.failed.as_deref().map_or(String::new(), |why| format!("; FAILED {why}"))
+            );
+        }
+    }
+    for (series, ..) in &import.missing {
+        let _ = writeln!(out, "missing {}", series.workload);
+    }
+    out
+}
+
+#[test]
+fn bonnie_with_27_fields() {
+    assert_snapshot!(told("bonnie-1.03.csv", None), @r#"
+    bonnie 1.03 at None on {"name": "bifferboard"}
+    bonnie.write_stdio:size=300M Iteration
+      469294225 ns, 1 ops; bandwidth 2.234368e6 B/s; cpu 9.700000e-1
+    bonnie.write_block:size=300M Iteration
+      111900339 ns, 1 ops; bandwidth 9.370624e6 B/s; cpu 9.200000e-1
+    bonnie.rewrite:size=300M Iteration
+      231517070 ns, 1 ops; bandwidth 4.529152e6 B/s; cpu 5.200000e-1
+    bonnie.read_stdio:size=300M Iteration
+      458987001 ns, 1 ops; bandwidth 2.284544e6 B/s; cpu 9.800000e-1
+    bonnie.read_block:size=300M Iteration
+      92989466 ns, 1 ops; bandwidth 1.127629e7 B/s; cpu 7.800000e-1
+    bonnie.seek:size=300M Iteration
+      7007708479 ns, 1000 ops; rate 1.427000e2 ops/s; cpu 1.200000e-1
+    bonnie.create_sequential:files=16 Iteration
+      846740051 ns, 1000 ops; rate 1.181000e3 ops/s; cpu 9.900000e-1
+    bonnie.delete_sequential:files=16 Iteration
+      647668394 ns, 1000 ops; rate 1.544000e3 ops/s; cpu 9.800000e-1
+    bonnie.create_random:files=16 Iteration
+      838222967 ns, 1000 ops; rate 1.193000e3 ops/s; cpu 9.900000e-1
+    bonnie.delete_random:files=16 Iteration
+      1122334456 ns, 1000 ops; rate 8.910000e2 ops/s; cpu 9.800000e-1
+    missing bonnie.stat_sequential
+    missing bonnie.stat_random
+    "#);
+}
+
+#[test]
+fn bonnie_with_48_fields() {
+    assert_snapshot!(told("bonnie-1.96.csv", None), @r#"
+    bonnie 1.96 at None on {"name": "host"}
+    bonnie.write_byte:size=4G Iteration
+      1928436911 ns, 1 ops; bandwidth 5.437440e5 B/s; cpu 9.900000e-1; latency_max 1.700000e-2 s
+    bonnie.write_block:size=4G Iteration
+      11987544 ns, 1 ops; bandwidth 8.747213e7 B/s; cpu 1.400000e-1; latency_max 1.203000e0 s
+    bonnie.rewrite:size=4G Iteration
+      24832068 ns, 1 ops; bandwidth 4.222669e7 B/s; cpu 9.000000e-2; latency_max 2.105000e0 s
+    bonnie.read_byte:size=4G Iteration
+      825141015 ns, 1 ops; bandwidth 1.270784e6 B/s; cpu 9.800000e-1; latency_max 1.100000e-2 s
+    bonnie.read_block:size=4G Iteration
+      9272675 ns, 1 ops; bandwidth 1.130824e8 B/s; cpu 1.100000e-1; latency_max 9.800000e-2 s
+    bonnie.seek:size=4G Iteration
+      3220611916 ns, 1000 ops; rate 3.105000e2 ops/s; cpu 1.200000e-1; latency_max 3.800000e-1 s
+    bonnie.create_sequential:files=16 Iteration
+      46849379 ns, 1000 ops; rate 2.134500e4 ops/s; cpu 4.800000e-1; latency_max 1.203000e-3 s
+    bonnie.delete_sequential:files=16 Iteration
+      34764471 ns, 1000 ops; rate 2.876500e4 ops/s; cpu 5.500000e-1; latency_max 1.310000e-3 s
+    bonnie.create_random:files=16 Iteration
+      45226358 ns, 1000 ops; rate 2.211100e4 ops/s; cpu 4.900000e-1; latency_max 6.400000e-4 s
+    bonnie.delete_random:files=16 Iteration
+      36161134 ns, 1000 ops; rate 2.765400e4 ops/s; cpu 5.200000e-1; latency_max 7.020000e-4 s
+    missing bonnie.stat_sequential
+    missing bonnie.stat_random
+    "#);
+}
+
+#[test]
+fn bonnie_with_50_fields_under_a_header_of_48_names() {
+    assert_snapshot!(told("bonnie-x2.csv", None), @r#"
+    bonnie 2.00a at None on {"name": "box"}
+    bonnie.write_byte:size=32M,seeks=8192,seekers=5 Iteration
+      222850925 ns, 1 ops; bandwidth 4.705280e6 B/s; cpu 9.900000e-1; latency_max 2.199000e-3 s
+      264873254 ns, 1 ops; bandwidth 3.958784e6 B/s; cpu 9.600000e-1; latency_max 5.588000e-3 s
+    bonnie.read_byte:size=32M,seeks=8192,seekers=5 Iteration
+      230371204 ns, 1 ops; bandwidth 4.551680e6 B/s; cpu 8.300000e-1; latency_max 1.350400e-2 s
+    missing bonnie.write_block
+    missing bonnie.rewrite
+    missing bonnie.read_byte
+    missing bonnie.read_block
+    missing bonnie.seek
+    missing bonnie.create_sequential
+    missing bonnie.stat_sequential
+    missing bonnie.delete_sequential
+    missing bonnie.create_random
+    missing bonnie.stat_random
+    missing bonnie.delete_random
+    "#);
+}
+
+#[test]
+fn fio_3() {
+    assert_snapshot!(told("fio-mixed.json", None), @"
+    fio 3.33 at Some(1795306814301000000) on {}
+    fio.randrw:job=m,direction=read,bs=4k,ioengine=psync,size=4M Iteration
+      1001000000 ns, 37378 ops; rate 3.734066e4 ops/s; bandwidth 1.529473e8 B/s; latency_mean 2.009180e-5 s; latency_p50 1.881600e-5 s; latency_p90 2.342400e-5 s; latency_p99 4.121600e-5 s; latency_p999 1.751040e-4 s
+    fio.randrw:job=m,direction=write,bs=4k,ioengine=psync,size=4M Iteration
+      1001000000 ns, 37375 ops; rate 3.733766e4 ops/s; bandwidth 1.529351e8 B/s; latency_mean 1.867527e-6 s; latency_p50 1.640000e-6 s; latency_p90 2.384000e-6 s; latency_p99 4.448000e-6 s; latency_p999 1.651200e-5 s
+    fio.write:job=w,bs=64k,ioengine=psync,size=4M Iteration
+      1000000 ns, 64 ops; bandwidth 4.194304e9 B/s; rate 6.400000e4 ops/s; latency_mean 1.244792e-5 s; latency_p50 1.145600e-5 s; latency_p90 1.363200e-5 s; latency_p99 3.507200e-5 s; latency_p999 3.507200e-5 s
+    ");
+    assert_snapshot!(told("fio-randread.json", None), @"
+    fio 3.33 at Some(1795306813020000000) on {}
+    fio.randread:job=t,bs=4k,ioengine=psync,direct=1,size=4M Iteration
+      1001000000 ns, 64001 ops; rate 6.393706e4 ops/s; bandwidth 2.618862e8 B/s; latency_mean 1.525511e-5 s; latency_p50 1.401600e-5 s; latency_p90 1.702400e-5 s; latency_p99 2.752000e-5 s; latency_p999 1.751040e-4 s
+    ");
+}
+
+#[test]
+fn fio_2_has_other_units_and_failed_jobs_fail() {
+    assert_snapshot!(told("fio-2.16.json", None), @"
+    fio 2.16 at Some(1500000000000000000) on {}
+    fio.randread:job=old,bs=4k,iodepth=4 Iteration
+      10000000000 ns, 1000 ops; rate 1.005000e2 ops/s; bandwidth 4.096000e5 B/s; latency_mean 9.050000e-5 s; latency_p50 8.000000e-5 s; latency_p99 3.100000e-4 s
+    fio.write:job=broken Iteration
+      1000000000 ns, 2 ops; bandwidth 1.024000e4 B/s; rate 2.500000e0 ops/s; FAILED fio says error 5
+    ");
+}
+
+#[test]
+fn iperf3() {
+    assert_snapshot!(told("iperf3-tcp.json", None), @r#"
+    iperf3 3.12 at Some(1795306807000000000) on {"system": "Linux vm 6.1.0 #1 SMP x86_64"}
+    iperf3.tcp:direction=up,streams=1,block=131072,duration=1 Iteration
+      1000404000 ns, 1 ops; throughput 6.172308e9 B/s; sent 6.174592e9 B/s; retransmits 0.000000e0
+    "#);
+    assert_snapshot!(told("iperf3-udp.json", None), @r#"
+    iperf3 3.12 at Some(1795306809000000000) on {"system": "Linux vm 6.1.0 #1 SMP x86_64"}
+    iperf3.udp:direction=up,streams=1,block=1400,duration=1,target_bitrate=50000000 Iteration
+      1000166000 ns, 1 ops; throughput 6.244363e6 B/s; sent 6.244719e6 B/s; loss 0.000000e0; jitter 2.567274e-6 s
+    "#);
+    assert_snapshot!(told("iperf3-bidir.json", None), @r#"
+    iperf3 3.12 at Some(1795306810000000000) on {"system": "Linux vm 6.1.0 #1 SMP x86_64"}
+    iperf3.tcp:direction=up,bidirectional=yes,streams=2,block=131072,duration=1 Iteration
+      1000428000 ns, 1 ops; throughput 4.755878e9 B/s; sent 4.755992e9 B/s; retransmits 1.000000e0
+    iperf3.tcp:direction=down,bidirectional=yes,streams=2,block=131072,duration=1 Iteration
+      1000428000 ns, 1 ops; throughput 1.294830e9 B/s; sent 1.304950e9 B/s; retransmits 0.000000e0
+    "#);
+}
+
+#[test]
+fn hyperfine() {
+    assert_snapshot!(told("hyperfine-1.15.json", None), @"
+    hyperfine ? at None on {}
+    hyperfine.command:command=sleep 0,parameter_n=0 Process
+      897457+676369+666308+653197+676127 ns, 1 ops; wall 8.974570e-4 6.763690e-4 6.663080e-4 6.531970e-4 6.761270e-4 s
+    hyperfine.command:command=sleep 0.001,parameter_n=0.001 Process
+      1700300+1705612+1695276+1693479+1741026 ns, 1 ops; wall 1.700300e-3 1.705612e-3 1.695276e-3 1.693479e-3 1.741026e-3 s
+    ");
+    assert_snapshot!(told("hyperfine-1.19.json", None), @"
+    hyperfine ? at None on {}
+    hyperfine.command:command=sort, 'a=b' | x Process
+      250000000 ns, 1 ops; wall 2.500000e-1 s; peak_memory 2.097152e6 B; status 1.000000e0
+    hyperfine.command:command=summary only Iteration
+      1500000000 ns, 1 ops; wall 1.500000e0 s
+    ");
+}
+
+#[test]
+fn mbw_without_a_version_has_its_labels_only() {
+    assert_snapshot!(told("mbw-1.2.2.txt", None), @"
+    mbw ? at None on {}
+    mbw.copy:method=labelled_DUMB,size=16MiB Iteration
+      1344000+1344000+1271000 ns, 1 ops; bandwidth 1.248305e10 1.248305e10 1.320001e10 B/s
+    mbw.copy:method=labelled_MCBLOCK,size=16MiB Iteration
+      687000+646000+730000 ns, 1 ops; bandwidth 2.442098e10 2.597092e10 2.298249e10 B/s
+    mbw.copy:method=labelled_MEMCPY,size=16MiB Iteration
+      3218000+2960000+1730000 ns, 1 ops; bandwidth 5.213553e9 5.667978e9 9.697813e9 B/s
+    ");
+}
+
+#[test]
+fn the_labels_of_mbw_are_put_right() {
+    let methods = |name: &str, version: Option<&str>| {
+        let imports = read(&fixture(name), None, version).unwrap();
+        let of = |series: &plumb_classics::Series| {
+            let ours = series.ours.as_ref().map(|ours| ours.settings[0].1.clone());
+            (
+                series.settings[0].1.clone(),
+                ours,
+                series.invocations[0].values["bandwidth"][0].round(),
+            )
+        };
+        imports[0].series.iter().map(of).collect::<Vec<_>>()
+    };
+    let mib = 1_048_576.0;
+    let libc = |rate: f64| ("libc".to_owned(), Some("libc".to_owned()), (rate * mib).round());
+    // Up to 1.3 DUMB is memcpy; up to 1.2 MCBLOCK is no copy of an array.
+    let old = methods("mbw-1.2.2.txt", Some("1.2.2"));
+    assert_eq!(old[0], libc(11904.762));
+    assert_eq!((old[1].0.as_str(), &old[1].1), ("same_block", &None));
+    assert_eq!(old[2].0, "loop");
+    assert_eq!(methods("mbw-1.2.2.txt", Some("1.3"))[1].0, "block");
+    let new = methods("mbw-1.5.txt", None);
+    assert_eq!([&new[0].0, &new[1].0, &new[2].0], ["loop", "block", "libc"]);
+    assert_eq!(new[2], libc(10000.0));
+}
+
+#[test]
+fn openssl_3() {
+    assert_snapshot!(told("openssl-3.0.txt", None), @"
+    openssl ? at None on {}
+    openssl.speed:algorithm=sha256,block=16 Iteration
+      1000080 ns, 6971 ops; throughput 1.115270e8 B/s
+    openssl.speed:algorithm=sha256,block=64 Iteration
+      1000091 ns, 6484 ops; throughput 4.149382e8 B/s
+    openssl.speed:algorithm=sha256,block=256 Iteration
+      1000054 ns, 4001 ops; throughput 1.024201e9 B/s
+    openssl.speed:algorithm=sha256,block=1024 Iteration
+      1000218 ns, 1476 ops; throughput 1.511094e9 B/s
+    openssl.speed:algorithm=sha256,block=8192 Iteration
+      1001990 ns, 214 ops; throughput 1.749606e9 B/s
+    openssl.speed:algorithm=sha256,block=16384 Iteration
+      1002408 ns, 112 ops; throughput 1.830601e9 B/s
+    openssl.sign:algorithm=rsa2048 Iteration
+      1056803 ns, 4 ops; rate 3.785000e3 ops/s
+    openssl.verify:algorithm=rsa2048 Iteration
+      1000612 ns, 67 ops; rate 6.695900e4 ops/s
+    openssl.sign:algorithm=ecdsa256 Iteration
+      1016124 ns, 53 ops; rate 5.215900e4 ops/s
+    openssl.verify:algorithm=ecdsa256 Iteration
+      1038295 ns, 17 ops; rate 1.637300e4 ops/s
+    openssl.derive:algorithm=ecdh253 Iteration
+      1011970 ns, 35 ops; rate 3.458600e4 ops/s
+    openssl.sign:algorithm=ed25519 Iteration
+      1020213 ns, 32 ops; rate 3.136600e4 ops/s
+    openssl.verify:algorithm=ed25519 Iteration
+      1005025 ns, 11 ops; rate 1.094500e4 ops/s
+    ");
+}
+
+#[test]
+fn openssl_before_1_1_has_seconds_an_operation() {
+    assert_snapshot!(told("openssl-1.0.2.txt", None), @"
+    openssl ? at None on {}
+    openssl.speed:algorithm=aes-128 cbc,block=16 Iteration
+      1000037 ns, 6126 ops; throughput 9.801235e7 B/s
+    openssl.speed:algorithm=aes-128 cbc,block=64 Iteration
+      1000111 ns, 1641 ops; throughput 1.050123e8 B/s
+    openssl.speed:algorithm=aes-128 cbc,block=256 Iteration
+      1002352 ns, 419 ops; throughput 1.070123e8 B/s
+    openssl.speed:algorithm=aes-128 cbc,block=1024 Iteration
+      1004922 ns, 106 ops; throughput 1.080123e8 B/s
+    openssl.speed:algorithm=aes-128 cbc,block=8192 Iteration
+      1056912 ns, 14 ops; throughput 1.085123e8 B/s
+    openssl.sign:algorithm=rsa2048 Iteration
+      1250000 ns, 1 ops; rate 8.000000e2 ops/s
+    openssl.verify:algorithm=rsa2048 Iteration
+      1000000 ns, 25 ops; rate 2.500000e4 ops/s
+    openssl.sign:algorithm=ecdsa256 Iteration
+      1000000 ns, 10 ops; rate 1.000000e4 ops/s
+    openssl.verify:algorithm=ecdsa256 Iteration
+      1000000 ns, 8 ops; rate 8.000000e3 ops/s
+    openssl.derive:algorithm=ecdh256 Iteration
+      1040000 ns, 13 ops; rate 1.250000e4 ops/s
+    ");
+}
+
+#[test]
+fn sysbench() {
+    assert_snapshot!(told("sysbench-cpu.txt", None), @"
+    sysbench 1.0.20 at None on {}
+    sysbench.cpu:limit=10000,version=1.0.20,threads=1 Iteration
+      1000300000 ns, 2969 ops; rate 2.964490e3 ops/s; events 2.968110e3 ops/s; latency_mean 3.400000e-4 s; latency_p95 3.600000e-4 s; latency_max 9.700000e-4 s
+    ");
+    assert_snapshot!(told("sysbench-memory.txt", None), @"
+    sysbench 1.0.20 at None on {}
+    sysbench.memory:block=1KiB,operation=write,scope=global,version=1.0.20,threads=1 Iteration
+      164700000 ns, 1048576 ops; bandwidth 6.464953e9 B/s; events 6.366582e6 ops/s; latency_max 6.000000e-5 s
+    ");
+    assert_snapshot!(told("sysbench-fileio.txt", None), @"
+    sysbench 1.0.20 at None on {}
+    sysbench.fileio:size=16MiB,block=16KiB,mode=random r/w,version=1.0.20,threads=1 Iteration
+      1000300000 ns, 174926 ops; reads 1.007788e5 ops/s; writes 6.718585e4 ops/s; fsyncs 6.720580e3 ops/s; read 1.651161e9 B/s; written 1.100774e9 B/s; events 1.748735e5 ops/s; latency_mean 1.000000e-5 s; latency_max 6.200000e-4 s
+    ");
+    assert_snapshot!(told("sysbench-threads.txt", None), @"
+    sysbench 1.0.20 at None on {}
+    sysbench.events:version=1.0.20,threads=1 Iteration
+      1000200000 ns, 5000 ops; events 4.999000e3 ops/s; latency_mean 2.000000e-4 s; latency_p95 2.100000e-4 s; latency_max 9.000000e-4 s
+    ");
+    assert_snapshot!(told("sysbench-0.4.12.txt", None), @"
+    sysbench 0.4.12 at None on {}
+    sysbench.cpu:limit=10000,version=0.4.12,threads=2 Iteration
+      9125000000 ns, 10000 ops; events 1.095890e3 ops/s; latency_mean 1.820000e-3 s; latency_max 2.190000e-2 s
+    ");
+}
+
+#[test]
+fn every_file_is_recognised_by_its_content_alone() {
+    for (name, text) in fixtures() {
+        let format =
+            Format::ALL.into_iter().find(|format| name.starts_with(format.word())).unwrap();
+        let fitting = read(&text, None, None).unwrap();
+        assert!(fitting.iter().all(|import| import.format == format), "{name}");
+        for other in Format::ALL.into_iter().filter(|other| *other != format) {
+            assert!(read(&text, Some(other), None).is_err(), "{name} as {}", other.word());
+        }
+        // Warnings before a document and shell prompts before lines do not hide it.
+        assert!(read(&format!("fio: this is a warning\n\n{text}"), None, None).is_ok(), "{name}");
+    }
+    assert_eq!(read("milk, eggs\n", None, None), Err(Error::Unknown));
+    assert_eq!(read("", None, None), Err(Error::Unknown));
+}
+
+#[test]
+fn a_test_that_failed_gives_nothing_and_its_reason() {
+    let error = read(&fixture("iperf3-refused.json"), None, None).unwrap_err().to_string();
+    assert_snapshot!(error, @"the JSON of iperf3 without a result: it says `unable to connect to server: Connection refused`");
+}
+
+/// The events of a file, as any caller gets them.
+fn run(import: &Import, content: &str) -> Vec<Stamped> {
+    events(import, content.as_bytes(), &|_| None)
+}
+
+/// What every run must be, whatever it was made of.
+fn check(events: &[Stamped]) {
+    let Some(Event::RunStarted { plan, .. }) = events.first().map(|stamped| &stamped.event) else {
+        panic!("no run");
+    };
+    for point in &plan.points {
+        let id = &point.description.id;
+        assert!(
+            id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c)),
+            "{id}"
+        );
+        assert!(
+            !point.description.metrics.is_empty()
+                || events.iter().any(|e| matches!(e.event, Event::Unsupported(_)))
+        );
+        assert!(
+            point.description.metrics.iter().all(|metric| metric.source == MetricSource::Value)
+        );
+    }
+    for stamped in events {
+        if let Event::Batch { samples, .. } = &stamped.event {
+            samples.check().unwrap();
+        }
+    }
+    assert!(matches!(events.last().unwrap().event, Event::RunEnded { interrupted: false, .. }));
+}
+
+#[test]
+fn the_same_content_is_the_same_run_and_says_nothing_of_this_machine() {
+    for (name, text) in fixtures() {
+        for import in read(&text, None, None).unwrap() {
+            let told = run(&import, &text);
+            check(&told);
+            assert_eq!(told, run(&import, &text), "{name}");
+            let other = run(&import, &format!("{text}\n"));
+            assert_ne!(format!("{:?}", told[0]), format!("{:?}", other[0]), "{name}");
+            let Event::TargetReady { description, .. } = &told[2].event else { panic!("{name}") };
+            assert_eq!(description.machine.fingerprint, "unknown");
+            assert!(description.environment.facts.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_failed_job_is_a_failed_invocation() {
+    let text = fixture("fio-2.16.json");
+    let told = run(&read(&text, None, None).unwrap()[0], &text);
+    let outcomes = told.iter().filter_map(|stamped| match &stamped.event {
+        Event::InvocationEnded { end, .. } => Some(end.outcome.clone()),
+        _ => None,
+    });
+    let failed = Outcome::Failed("fio says error 5".into());
+    assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Done, failed]);
+}
+
+#[test]
+fn only_what_counts_the_same_becomes_a_series_of_plumbs_workload() {
+    let text = fixture("mbw-1.5.txt");
+    let imports = read(&text, None, None).unwrap();
+    let asked = std::cell::RefCell::new(Vec::new());
+    let describe = |id: &str| -> Option<Description> {
+        asked.borrow_mut().push(id.to_owned());
+        None
+    };
+    let _ = events(&imports[0], text.as_bytes(), &describe);
+    assert_eq!(*asked.borrow(), ["memory.copy"; 3]);
+    // Every rule of the table gives its reason.
+    assert!(COUNTING.iter().all(|counting| counting.sentence().len() > counting.ours.len() + 30));
+}
+
+#[test]
+fn a_document_cut_off_anywhere_gives_nothing() {
+    for (name, text) in fixtures().into_iter().filter(|(name, _)| name.ends_with(".json")) {
+        let end = text.trim_end().len();
+        for cut in (0..end).step_by(7).chain([end - 1]).filter(|&cut| text.is_char_boundary(cut)) {
+            let error = read(&text[..cut], None, None);
+            assert!(error.is_err(), "{name} cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_figure_cut_off_is_found() {
+    for (name, lost) in [
+        ("mbw-1.5.txt", 6),
+        ("mbw-1.5.txt", 60),
+        ("openssl-3.0.txt", 3),
+        ("openssl-3.0-evp.txt", 5),
+        ("sysbench-cpu.txt", 8),
+        ("bonnie-2.00.csv", 2),
+        ("bonnie-2.00.csv", 30),
+        ("bonnie-1.96.csv", 3),
+    ] {
+        let text = fixture(name);
+        let text = text.trim_end();
+        let error = read(&text[..text.len() - lost], None, None).unwrap_err();
+        assert!(matches!(error, Error::Damaged { .. }), "{name}: {error}");
+        assert!(error.to_string().contains("damaged or cut off"), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_content_makes_a_reader_panic(
+        which in any::<prop::sample::Index>(), edits in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..9, any::<String>()), 1..12),
+        number in prop::sample::select(vec!["-1", "0", "1e400", "nan", "+++++", "99999999999999999999", "null", "\"", ",", ":", "(", "\t"]),
+    ) {
+        let fixtures = fixtures();
+        let (_, mut text) = which.get(&fixtures).clone();
+        for (place, length, mut new) in edits {
+            let mut at = place.index(text.len().max(1)).min(text.len());
+            while !text.is_char_boundary(at) { at -= 1; }
+            let mut end = (at + length).min(text.len());
+            while !text.is_char_boundary(end) { end += 1; }
+            if length % 2 == 0 { new = number.to_owned(); }
+            text.replace_range(at..end, &new);
+        }
+        for format in Format::ALL.into_iter().map(Some).chain([None]) {
+            for import in read(&text, format, Some("1.2")).unwrap_or_default() {
+                check(&run(&import, &text));
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_a_reader_panic(text in any::<String>(), version in any::<String>()) {
+        for format in Format::ALL.into_iter().map(Some).chain([None]) {
+            let _ = read(&text, format, Some(&version));
+        }
+    }
+}
+
+/// With `UPDATE_DOCS` set, the table in the documentation is written anew instead.
+#[test]
+fn the_documented_counting_rules_are_those_of_the_table() {
+    let rows = COUNTING.iter().map(|counting| {
+        let ends = if counting.imported.ends_with('.') { "*" } else { "" };
+        let rand = if counting.imported == "fio.rand" { "*" } else { ends };
+        format!("| `{}{rand}` | {} |\n", counting.imported, counting.sentence())
+    });
+    let table = format!("| import | rule |\n| --- | --- |\n{}", rows.collect::<String>());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/imports.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let start = page.find("| import | rule |").unwrap();
+    let end = page[start..].find("\n\n").unwrap() + start + 1;
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, format!("{}{table}{}", &page[..start], &page[end..])).unwrap();
+        return;
+    }
+    assert_eq!(page[start..end], table, "UPDATE_DOCS=1 cargo test -p plumb-classics mends it");
+}
