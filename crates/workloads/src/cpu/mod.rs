@@ -3,7 +3,7 @@
 use plumb_protocol::Workload;
 
 pub(crate) mod declare;
-mod primes;
+pub(crate) mod primes;
 pub(crate) mod sieve;
 pub(crate) mod team;
 

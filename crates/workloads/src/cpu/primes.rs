@@ -1,4 +1,4 @@
-//! How many primes there are up to a limit, found in another way than the workload's.
+//! How many primes there are up to a limit, found in another way than the workloads'.
 
 /// Published counts of primes up to powers of ten (OEIS A006880).
 const KNOWN: [(u32, usize); 7] = [
@@ -15,7 +15,7 @@ const KNOWN: [(u32, usize); 7] = [
 const SEGMENT: usize = 32_768;
 
 /// The number of primes up to and including `limit`: published, or counted.
-pub(super) fn count_primes(limit: u32) -> usize {
+pub(crate) fn count_primes(limit: u32) -> usize {
     let known = KNOWN.iter().find(|(n, _)| *n == limit);
     known.map_or_else(|| count_by_segments(limit), |(_, count)| *count)
 }
