@@ -111,6 +111,9 @@ impl Gate {
     ///
     /// # Errors
     /// [`NoInterval::TooFewSamples`] for no runs, [`NoInterval::NotFinite`].
+    ///
+    /// # Panics
+    /// For the number of a series that was not given.
     pub fn shift(&self, series: usize, fresh: &[f64]) -> Result<Shift, NoInterval> {
         finite(fresh)?;
         if fresh.is_empty() {

@@ -111,22 +111,22 @@ pub fn common_mode(log_ratios: &[f64]) -> Option<CommonMode> {
 
 /// How likely crashes would be shared out so unevenly between two versions by chance: Fisher's exact test, two-sided.
 ///
-/// `a` and `b` are crashes and processes of a version, crashes among them. Where versions crash differently no verdict
-/// on their times is given (METHOD 1.13).
+/// `a` and `b` are crashes and processes of a version, crashes among them (more are taken for as many). Where versions
+/// crash differently no verdict on their times is given (METHOD 1.13).
 pub fn crashes_differ(a: (u64, u64), b: (u64, u64)) -> f64 {
-    let (crashes, processes) = (a.0 + b.0, a.1 + b.1);
-    let fewest = crashes.saturating_sub(b.1);
-    let most = crashes.min(a.1);
-    // The hypergeometric law of the crashes of A, from its first term by ratios, relative to that.
-    let mut weights = vec![1.0];
+    let (observed, crashes) = (a.0.min(a.1), a.0.min(a.1) + b.0.min(b.1));
+    let (fewest, most) = (crashes.saturating_sub(b.1), crashes.min(a.1));
+    // The hypergeometric law of the crashes of A: logarithms relative to its first term.
+    let mut logs = vec![0.0f64];
     for of_a in fewest..most {
-        let ratio = (a.1 - of_a) as f64 * (crashes - of_a) as f64
-            / ((of_a + 1) as f64 * (processes + of_a + 1 - crashes - a.1) as f64);
-        weights.push(weights[weights.len() - 1] * ratio);
+        let one_more = ((a.1 - of_a) * (crashes - of_a)) as f64;
+        let one_less = ((of_a + 1) * (b.1 + of_a + 1 - crashes)) as f64;
+        logs.push(logs[logs.len() - 1] + (one_more / one_less).ln());
     }
-    let observed = weights[(a.0 - fewest) as usize] * (1.0 + 1e-9);
-    let as_rare: f64 = weights.iter().filter(|&&weight| weight <= observed).sum();
-    as_rare / weights.iter().sum::<f64>()
+    let largest = logs.iter().copied().fold(0.0, f64::max);
+    let law: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
+    let no_likelier = law[(observed - fewest) as usize] * (1.0 + 1e-9);
+    law.iter().filter(|&&share| share <= no_likelier).sum::<f64>() / law.iter().sum::<f64>()
 }
 
 #[cfg(test)]
@@ -187,6 +187,8 @@ mod tests {
         assert!((crashes_differ((4, 4), (0, 4)) - 2.0 / 70.0).abs() < 1e-12);
         assert_eq!(crashes_differ((0, 20), (0, 20)), 1.0);
         assert!(crashes_differ((0, 20), (6, 20)) < 0.05);
+        assert!(crashes_differ((900, 2000), (1100, 2000)) < 1e-8);
+        assert_eq!(crashes_differ((9, 4), (4, 4)), 1.0);
         let (one, other) = (crashes_differ((2, 30), (9, 25)), crashes_differ((9, 25), (2, 30)));
         assert!((one - other).abs() < 1e-12);
     }

@@ -63,7 +63,7 @@ impl Judgement {
         Self { verdict, beyond_margin, negligible, exact, pairs_needed: None }
     }
 
-    /// Whether more pairs could still change the verdict from inconclusive.
+    /// Whether there is another verdict than inconclusive, so that no more pairs are needed.
     pub fn settled(&self) -> bool {
         self.verdict != Verdict::Inconclusive
     }
