@@ -1,7 +1,7 @@
 //! A check of many series against a baseline: false alarms of a clean machine, and slow-downs found.
 
 use super::bars::{Bar, Measured, Row};
-use crate::gate::{CONFIRM_RUNS, Gate};
+use crate::gate::{CONFIRM_RUNS, Gate, Shift};
 use crate::rng::Rng;
 use crate::unpaired::FEWEST_RUNS;
 
@@ -18,15 +18,50 @@ struct Setting {
     /// Standard deviation between runs, the typical one where they are unequal.
     sd: f64,
     unequal: bool,
+    noise: RunNoise,
 }
 
-const STANDARD: Setting = Setting { series: SERIES, runs: 8, sd: 0.01, unequal: false };
+/// What makes a run differ from another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum RunNoise {
+    /// Every series by itself, normally.
+    Normal,
+    /// The same, but with the heavy tails of Student's t with 3 degrees of freedom.
+    Heavy,
+    /// Nine tenths of the variance is common to all series of a run.
+    Common,
+}
+
+/// The share of variance that is common.
+const COMMON: f64 = 0.9;
+
+const STANDARD: Setting =
+    Setting { series: SERIES, runs: 8, sd: 0.01, unequal: false, noise: RunNoise::Normal };
 
 impl Setting {
     fn name(&self) -> String {
-        let Self { series, runs, sd, unequal } = self;
+        let Self { series, runs, sd, unequal, noise } = self;
         let kind = if *unequal { "about " } else { "" };
-        format!("{series} series, {runs} runs, sd {kind}{} %", 100.0 * sd)
+        let noise = match noise {
+            RunNoise::Normal => "",
+            RunNoise::Heavy => ", heavy tails",
+            RunNoise::Common => ", series move together",
+        };
+        format!("{series} series, {runs} runs, sd {kind}{} %{noise}", 100.0 * sd)
+    }
+
+    /// The log estimates of all series in so many runs, series by series.
+    fn measure(&self, spread: &[f64], runs: usize, rng: &mut Rng) -> Vec<Vec<f64>> {
+        let common: Vec<f64> = (0..runs).map(|_| rng.normal()).collect();
+        let mut draw = |run: usize| match self.noise {
+            RunNoise::Normal => rng.normal(),
+            RunNoise::Heavy => {
+                let squares: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
+                rng.normal() / squares.sqrt()
+            }
+            RunNoise::Common => COMMON.sqrt() * common[run] + (1.0 - COMMON).sqrt() * rng.normal(),
+        };
+        spread.iter().map(|sd| (0..runs).map(|run| sd * draw(run)).collect()).collect()
     }
 
     /// The standard deviation of every series.
@@ -46,6 +81,11 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
             report(clean(Setting { series, unequal, ..STANDARD }, replications));
         }
     }
+    for noise in [RunNoise::Heavy, RunNoise::Common] {
+        for series in [5, SERIES] {
+            report(clean(Setting { series, noise, ..STANDARD }, replications));
+        }
+    }
     let unequal = Setting { unequal: true, ..STANDARD };
     let noisy = Setting { sd: 0.02, ..STANDARD };
     let fewest = Setting { runs: FEWEST_RUNS, ..STANDARD };
@@ -60,20 +100,19 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 /// The series that a check confirms on a machine where the first is slower by `effect`.
 fn check(setting: Setting, effect: f64, rng: &mut Rng) -> Vec<usize> {
     let spread = setting.spread(rng);
-    let baseline: Vec<Vec<f64>> =
-        spread.iter().map(|sd| (0..setting.runs).map(|_| sd * rng.normal()).collect()).collect();
+    let baseline = setting.measure(&spread, setting.runs, rng);
     let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
     let Ok(gate) = Gate::new(&views) else { return Vec::new() };
-    let mut fresh = |series: usize, runs: usize| {
-        let level = if series == 0 { effect.ln_1p() } else { 0.0 };
-        let measured: Vec<f64> = (0..runs).map(|_| level + spread[series] * rng.normal()).collect();
-        gate.shift(series, &measured).ok()
+    let mut shifts = |runs| -> Vec<Shift> {
+        let mut fresh = setting.measure(&spread, runs, rng);
+        fresh[0].iter_mut().for_each(|value| *value += effect.ln_1p());
+        (0..).zip(&fresh).filter_map(|(series, runs)| gate.shift(series, runs).ok()).collect()
     };
-    let is_flagged = |&series: &usize| fresh(series, 1).is_some_and(|shift| shift.is_flagged());
-    let flagged: Vec<usize> = (0..setting.series).filter(is_flagged).collect();
-    let measured = |series| Some((series, fresh(series, CONFIRM_RUNS)?));
-    let again: Vec<_> = flagged.into_iter().filter_map(measured).collect();
-    gate.confirm(&again)
+    let screened = shifts(1);
+    let again = shifts(CONFIRM_RUNS).into_iter().enumerate();
+    let flagged: Vec<(usize, Shift)> =
+        again.filter(|(series, _)| screened[*series].is_flagged()).collect();
+    gate.confirm(&flagged)
 }
 
 fn count(replications: u64, is: impl Fn(&mut Rng) -> bool) -> Measured {
