@@ -156,8 +156,30 @@ pub struct Finding {
     pub versions: BTreeMap<String, String>,
     /// The workload's remarks.
     pub notes: Vec<String>,
+    /// What it is of what it should be, where somebody or something says what that is.
+    pub of_baseline: Option<OfBaseline>,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
+}
+
+/// A result beside what it should be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfBaseline {
+    /// What it should be, in the metric's unit.
+    pub value: f64,
+    /// Performance over that of the baseline: under 1 is worse, whatever the metric's direction.
+    pub share: Estimate,
+    /// Who says so.
+    pub source: BaselineSource,
+}
+
+/// Who says what a result should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BaselineSource {
+    /// The user, or the suite.
+    Expectation,
+    /// This point, measured in the same run: the machine gives no more.
+    Ceiling(String),
 }
 
 /// An estimate with its interval, or with the reason why it has none.

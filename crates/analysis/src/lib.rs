@@ -6,6 +6,7 @@
 //! functions that the engine's strategies stop by, so that the two cannot disagree.
 
 mod against;
+mod baselines;
 mod check;
 mod comparison;
 mod differences;
@@ -29,8 +30,8 @@ pub use comparison::{
 };
 pub use differences::{Difference, Grade};
 pub use finding::{
-    Comparison, CpuShares, Ends, Estimate, Failure, Finding, LookFinding, PointFacts, RunFacts,
-    RunFinding, Scaling, Setting, Unsupported, Verdict,
+    BaselineSource, Comparison, CpuShares, Ends, Estimate, Failure, Finding, LookFinding,
+    OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, Unsupported, Verdict,
 };
 pub use summarise::{point_facts, summarise};
 pub use times::{ProcessTimes, process_times};

@@ -7,7 +7,7 @@ use crate::estimate::median_of_processes;
 use crate::evidence::Evidence;
 use crate::{
     CONFIDENCE, Finding, METHOD_VERSION, PointFacts, RunFacts, RunFinding, Setting, against,
-    faults, rules, scaling,
+    baselines, faults, rules, scaling,
 };
 
 /// Most quantiles of the steady samples that are kept for sketches.
@@ -22,6 +22,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
     for flag in &run_flags {
         results.iter_mut().for_each(|finding| rules::add(&mut finding.flags, flag.clone()));
     }
+    baselines::judge(&mut results, record);
     let mut failed = faults::failed(record);
     failed.extend(faults::no_numbers(&evidence));
     RunFinding {
@@ -136,6 +137,7 @@ fn of_metric(
         distribution: rules::thin(&pool, THINNED),
         versions: evidence.versions(),
         notes: evidence.notes(),
+        of_baseline: None,
         flags: Vec::new(),
     };
     finding.flags = rules::of_result(evidence, &finding);

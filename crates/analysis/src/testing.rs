@@ -317,6 +317,7 @@ fn empty(suite: Option<&str>) -> RunRecord {
             dir: "/srv/bench/plumb-target".into(),
             labels: BTreeMap::new(),
             against_first: false,
+            expectations: Vec::new(),
         },
         segments: vec![Segment {
             segment: 0,

@@ -76,6 +76,7 @@ fn begin(import: &Import, run: Id, started_unix_ns: i64, points: Vec<PlannedPoin
         dir: String::new(),
         labels: BTreeMap::from([("tool".to_owned(), tool.to_owned())]),
         against_first: false,
+        expectations: Vec::new(),
     };
     let target = Target {
         name: UNKNOWN.to_owned(),

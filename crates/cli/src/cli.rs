@@ -94,6 +94,7 @@ pub enum Command {
   plumb run storage.random --dir /srv --budget 5m  on the filesystem under /srv
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      a suite of your own, labelled
+  plumb run network.tcp --expect network.tcp=9Gbit/s   beside what it should give
   plumb run --resume                               go on with the run that was interrupted last")]
 pub struct RunArgs {
     /// Suites (by name or as a TOML file), workloads (`memory.copy`, `memory.copy:method=nt`) or plug-ins
@@ -104,6 +105,9 @@ pub struct RunArgs {
     /// Target directory for workloads that use files [default: a fresh folder under the current one]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
+    /// What a result should be: a series, point or workload, and a figure with its unit
+    #[arg(long, value_name = "SERIES=FIGURE")]
+    pub expect: Vec<String>,
     /// Run this load, monitor or preparation in the background, on purpose
     #[arg(long, value_name = "WORKLOAD")]
     pub with: Vec<String>,

@@ -62,6 +62,46 @@ pub fn pair(text: &str) -> Result<(String, String)> {
     }
 }
 
+/// `105MB/s`, `9 Gbit/s` or `40us` in a metric's unit (`B/s`, `s`, `ops/s`).
+pub fn figure(text: &str, unit: &str) -> Result<f64> {
+    let wrong = || {
+        let example = if unit == "s" { "40us" } else { "105M" };
+        let example = if unit == "s" { example.to_owned() } else { format!("{example}{unit}") };
+        CommandError::usage(format!("`{text}` is no figure in {unit}; try {example}"))
+    };
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().map_err(|_| wrong())?;
+    let rest = text[digits..].trim();
+    let bits = unit.strip_prefix('B').map(|rest| format!("bit{rest}"));
+    let (prefix, scale) = match (rest.strip_suffix(unit), bits) {
+        (Some(prefix), _) => (prefix, 1.0),
+        (None, Some(bits)) => (rest.strip_suffix(bits.as_str()).ok_or_else(wrong)?, 0.125),
+        (None, None) => return Err(wrong()),
+    };
+    let value = number * scale * prefixed(prefix).ok_or_else(wrong)?;
+    if value > 0.0 && value.is_finite() { Ok(value) } else { Err(wrong()) }
+}
+
+/// What a prefix stands for.
+fn prefixed(prefix: &str) -> Option<f64> {
+    Some(match prefix.trim() {
+        "" => 1.0,
+        "n" => 1e-9,
+        "u" | "µ" => 1e-6,
+        "m" => 1e-3,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "Ki" => 1024.0,
+        "Mi" => 1024.0 * 1024.0,
+        "Gi" => 1024.0 * 1024.0 * 1024.0,
+        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::{pair, share, time_ns};
@@ -86,5 +126,18 @@ mod tests {
             assert!(time_ns(text).is_err(), "{text}");
         }
         assert!(pair("=x").is_err() && pair("x").is_err());
+    }
+
+    #[test]
+    fn figures_have_the_unit_of_their_metric() {
+        use super::figure;
+        assert_eq!(figure("105MB/s", "B/s").unwrap(), 105e6);
+        assert_eq!(figure("1.5 GiB/s", "B/s").unwrap(), 1.5 * 1024.0 * 1024.0 * 1024.0);
+        assert_eq!(figure("8Gbit/s", "B/s").unwrap(), 1e9);
+        assert!((figure("40us", "s").unwrap() - 40e-6).abs() < 1e-18);
+        assert_eq!(figure("2kops/s", "ops/s").unwrap(), 2000.0);
+        for wrong in ["", "MB/s", "5", "0B/s", "5xB/s", "5s", "1e400B/s"] {
+            assert!(figure(wrong, "B/s").is_err(), "{wrong}");
+        }
     }
 }

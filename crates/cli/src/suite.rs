@@ -1,5 +1,6 @@
 //! Suites: TOML files that name points, how well they are to be known, and in how much time.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use plumb_model::{Settings, Value};
@@ -27,6 +28,8 @@ pub struct Suite {
     pub budget: Option<String>,
     /// Its points, sets of values multiplied out.
     pub points: Vec<SuitePoint>,
+    /// What results should be: a series, point or workload with a figure, as typed.
+    pub expect: BTreeMap<String, String>,
     /// What was not understood, with the nearest known name; the suite runs all the same.
     pub warnings: Vec<String>,
 }
@@ -76,13 +79,15 @@ struct File {
     budget: Option<String>,
     #[serde(default, rename = "point")]
     points: Vec<Entry>,
+    #[serde(default)]
+    expect: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Entry {
     workload: String,
     #[serde(default)]
-    set: std::collections::BTreeMap<String, Set>,
+    set: BTreeMap<String, Set>,
     sample: Option<String>,
     seconds: Option<f64>,
     capped: Option<String>,
@@ -128,6 +133,7 @@ pub fn parse(text: &str) -> Result<Suite, SuiteError> {
         precision: file.precision,
         budget: file.budget,
         points,
+        expect: file.expect,
         warnings: unknown.iter().map(|path| warning(path)).collect(),
     })
 }
@@ -138,7 +144,8 @@ pub fn builtin(name: &str) -> Option<&'static str> {
 }
 
 fn warning(path: &str) -> String {
-    const KNOWN: [&str; 10] = [
+    const KNOWN: [&str; 11] = [
+        "expect",
         "name",
         "summary",
         "precision",

@@ -17,7 +17,8 @@ pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
 pub use flag::{Flag, FlagKind};
 pub use machine::{Environment, Facts, Machine, Owner, Target};
 pub use plan::{
-    CPU, Companion, ComparisonPlan, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint, Program,
+    CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint,
+    Program,
 };
 pub use point::{Point, PointError};
 pub use record::{

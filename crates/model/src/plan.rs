@@ -30,6 +30,27 @@ pub struct Plan {
     /// Whether the results are compared with the first point's (`exec` of several commands).
     #[serde(default)]
     pub against_first: bool,
+    /// What the user says that results should be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
+}
+
+/// A figure that a series should reach.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// What it is of: a series, a point or a workload, the latter two by their first metric.
+    pub of: String,
+    /// The figure, in the metric's unit.
+    pub value: f64,
+}
+
+impl Expectation {
+    /// Whether it speaks of this metric of this point; `primary` is whether the metric is the first.
+    #[must_use]
+    pub fn is_of(&self, point: &Point, metric: &str, primary: bool) -> bool {
+        let short = self.of == point.workload || self.of == point.name();
+        self.of == point.series(metric) || (primary && short)
+    }
 }
 
 /// When a point is done.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{
-    Comparison, Estimate, Failure, Finding, LookFinding, PointFacts, Scaling, Unsupported,
+    BaselineSource, Comparison, Estimate, Failure, Finding, LookFinding, OfBaseline, PointFacts,
+    Scaling, Unsupported,
 };
 use plumb_model::{Better, Flag, SampleIs, Target, Value};
 use serde::Serialize;
@@ -155,8 +156,10 @@ pub struct ResultPart {
     pub peak_memory_bytes: Option<u64>,
     /// The clock; null is CLOCK_MONOTONIC.
     pub clock: Option<String>,
-    /// The estimate over the baseline's; null without a baseline.
+    /// Performance over what it should be, under 1 is worse; null where nobody says what that is.
     pub of_baseline: Option<f64>,
+    /// What `of_baseline` is of; null without a baseline.
+    pub baseline: Option<BaselinePart>,
     /// Comparison with the run's first point, where the plan asks for it.
     pub against_first: Vec<ComparisonPart>,
     /// Median of every process, in order.
@@ -239,6 +242,23 @@ pub struct ComparisonPart {
     pub pairs_needed: Option<usize>,
     /// Run-to-run deviation at which this could be chance; null for pairs.
     pub break_even: Option<f64>,
+}
+
+/// What a result should be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BaselinePart {
+    /// Who says so.
+    #[cfg_attr(test, schemars(extend("enum" = ["expectation", "ceiling"])))]
+    pub source: &'static str,
+    /// The point that gives the ceiling.
+    pub point: Option<String>,
+    /// The figure, in the metric's unit.
+    pub value: f64,
+    /// Lower end of the interval of `of_baseline`.
+    pub low: Option<f64>,
+    /// Upper end of the interval of `of_baseline`.
+    pub high: Option<f64>,
 }
 
 /// What a look at a comparison saw.
@@ -418,7 +438,8 @@ fn result(row: &Row) -> ResultPart {
         cpu: finding.cpu.map(|c| CpuPart { user: c.user, system: c.system, iowait: c.iowait }),
         peak_memory_bytes: finding.peak_memory_bytes,
         clock: finding.clock.map(|clock| clock.id),
-        of_baseline: None,
+        of_baseline: finding.of_baseline.as_ref().map(|it| it.share.value),
+        baseline: finding.of_baseline.as_ref().map(baseline),
         against_first: row.against_first.into_iter().map(comparison).collect(),
         process_medians: finding.process_medians,
         versions: finding.versions,
@@ -454,6 +475,14 @@ pub(crate) fn settings(point: &PointFacts) -> BTreeMap<String, ValuePart> {
 
 fn flag(flag: &Flag) -> FlagPart {
     FlagPart { flag: flag.flag.word().to_owned(), why: flag.why.clone() }
+}
+
+fn baseline(of: &OfBaseline) -> BaselinePart {
+    let (source, point) = match &of.source {
+        BaselineSource::Expectation => ("expectation", None),
+        BaselineSource::Ceiling(point) => ("ceiling", Some(point.clone())),
+    };
+    BaselinePart { source, point, value: of.value, low: of.share.low(), high: of.share.high() }
 }
 
 fn look(look: &LookFinding) -> LookPart {

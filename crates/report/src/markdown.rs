@@ -4,7 +4,7 @@ use plumb_analysis::CONFIDENCE;
 
 use crate::text::clean;
 use crate::units::{percent, whole_percent};
-use crate::view::{FlagNote, Row, View, comparison_text, verdict_text};
+use crate::view::{FlagNote, Row, View, baseline_text, comparison_text, verdict_text};
 
 /// The run as Markdown.
 #[must_use]
@@ -66,8 +66,12 @@ fn result(row: &Row) -> String {
     };
     let flags: Vec<String> = finding.flags.iter().map(|f| escape(f.flag.word())).collect();
     let scaling = row.scaling.as_ref().map(|text| format!("<br>{}", escape(text)));
+    let baseline = baseline_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let cells = [
-        code(&finding.point.name) + &escape(&row.on_target()) + &scaling.unwrap_or_default(),
+        code(&finding.point.name)
+            + &escape(&row.on_target())
+            + &baseline.unwrap_or_default()
+            + &scaling.unwrap_or_default(),
         escape(&finding.metric),
         row.figure.estimate.clone(),
         interval,

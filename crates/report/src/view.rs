@@ -1,11 +1,11 @@
 //! The one view model: everything that any format shows, taken from a finding once.
 
-use plumb_analysis::{Comparison, Finding, LookFinding, RunFinding, Scaling};
+use plumb_analysis::{BaselineSource, Comparison, Finding, LookFinding, RunFinding, Scaling};
 use plumb_model::{Flag, FlagKind};
 
 use crate::header::Header;
 use crate::text::counted;
-use crate::units::{Figure, figure, quantity};
+use crate::units::{Figure, figure, quantity, whole_percent};
 use crate::{flags, names};
 
 /// What a report shows of a run.
@@ -231,6 +231,24 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
     }
     notes.sort_by(|a, b| (!a.everywhere, &a.flag).cmp(&(!b.everywhere, &b.flag)));
     notes
+}
+
+/// `81 % [78, 84] of the 105 MB/s that were expected`.
+#[must_use]
+pub fn baseline_text(finding: &Finding) -> Option<String> {
+    let of = finding.of_baseline.as_ref()?;
+    let share = whole_percent(of.share.value);
+    let ends = of.share.interval.as_ref().map_or_else(
+        |_| String::new(),
+        |ends| format!(" [{:.0}, {:.0}]", ends.low * 100.0, ends.high * 100.0),
+    );
+    let value = quantity(of.value, &finding.unit);
+    Some(match &of.source {
+        BaselineSource::Expectation => format!("{share}{ends} of the {value} that are expected"),
+        BaselineSource::Ceiling(point) => {
+            format!("{share}{ends} of what this machine gives: {value} by {point}")
+        }
+    })
 }
 
 /// What a comparison with the first point says, in one line.

@@ -6,7 +6,7 @@ use plumb_model::Better;
 use crate::names;
 use crate::text::clean;
 use crate::units::whole_percent;
-use crate::view::{Row, View, comparison_text, verdict_text};
+use crate::view::{Row, View, baseline_text, comparison_text, verdict_text};
 
 /// One sentence a point: what it sustained or took, and at what share of the CPU.
 #[must_use]
@@ -38,7 +38,8 @@ fn sentence(row: &Row) -> String {
     let name = names::spoken(&finding.point) + &row.on_target();
     let (verb, quantity) = (verb(finding), figure.quantity());
     let scaling = row.scaling.as_ref().map_or_else(String::new, |text| format!("; {text}"));
-    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{scaling}{flags}")
+    let baseline = baseline_text(finding).map_or_else(String::new, |text| format!("; {text}"));
+    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{baseline}{scaling}{flags}")
 }
 
 fn verb(finding: &Finding) -> &'static str {

@@ -26,7 +26,8 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         ui.out(&dry_run(&named, args)?);
         return Ok(Exit::Fine);
     }
-    let plan = plan::plan(named, companions, &args.goal)?;
+    let expectations = plan::expectations(&named, &args.expect)?;
+    let plan = Plan { expectations, ..plan::plan(named, companions, &args.goal)? };
     let place = Place::Under(args.dir.as_deref());
     let lock = !args.goal.way.no_lock;
     measure(bench, Job { lock, explicit, ..Job::new(plan, place, store) }, ui)

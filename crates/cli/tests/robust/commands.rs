@@ -5,7 +5,7 @@ use std::fs;
 use crate::common::{TestEnvironment, ran};
 use serde_json::{Value, json};
 
-use crate::{exec, measured, parsed, place};
+use crate::{exec, last, measured, parsed, place, results};
 
 const COMMANDS: [&str; 10] =
     ["run", "exec", "list", "explain", "show", "export", "import", "plugin", "store", "store info"];
@@ -220,4 +220,35 @@ fn every_export_is_written_for_its_reader() {
     assert!(fs::read(place.cwd().join("runs.xlsx")).unwrap().starts_with(b"PK\x03\x04"));
     let csv = place.run("export last last~1 --format csv").unwrap().stdout;
     assert_eq!(csv.matches("run,series,").count(), 1, "one header for all runs");
+}
+
+#[test]
+fn what_a_result_should_be_stands_beside_it() {
+    let place = place();
+    let run = |more: &str| {
+        place.run(&format!("run -q --no-lock --min-invocations 1 --dir ../work {more}")).unwrap()
+    };
+    let ran = run(
+        "memory.copy -p method=libc,loop -p size=1MiB --expect memory.copy:method=loop,size=1MiB=1TB/s",
+    );
+    ran.exits(0).shows(&["of baseline", "of the 1.00 TB/s that are expected"]);
+    let document = last(&place);
+    let [libc, looped] = results(&document, "bandwidth")[..] else { panic!("{document}") };
+    assert!(libc["of_baseline"].is_null());
+    let share = looped["of_baseline"].as_f64().unwrap();
+    assert!((share - looped["estimate"].as_f64().unwrap() / 1e12).abs() < 1e-9);
+    assert_eq!(looped["baseline"]["source"], "expectation");
+    // Without an expectation, what libc copies is the ceiling.
+    run("memory.copy -p method=libc,loop -p size=1MiB")
+        .exits(0)
+        .shows(&["of what this machine gives"]);
+    let suite =
+        "name = 'x'\n[[point]]\nworkload = 'cpu.sieve'\n[expect]\n'cpu.sieve' = '1Mops/s'\n";
+    place.write("suite.toml", suite).unwrap();
+    run("suite.toml").exits(0).shows(&["of the 1.00 M ops/s that are expected"]);
+    place.run("show --in-words").unwrap().exits(0).shows(&["that are expected"]);
+    place.run("show --format markdown").unwrap().exits(0).shows(&["that are expected"]);
+    run("cpu.sieve --expect cpu.sive=1ops/s").exits(2).says(&["not measured", "cpu.sieve"]);
+    run("cpu.sieve --expect cpu.sieve=1s").exits(2).says(&["no figure in ops/s"]);
+    run("cpu.sieve --expect cpu.sieve").exits(2).says(&["SERIES=FIGURE"]);
 }

@@ -320,6 +320,7 @@ pub fn plan(points: usize, goal: Goal) -> Plan {
         dir: "/nowhere".into(),
         labels: BTreeMap::new(),
         against_first: false,
+        expectations: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The results of a scorecard: a row a point, with as many columns as there is room for.
 
-use plumb_analysis::{CONFIDENCE, CpuShares, Finding};
+use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Finding};
 use plumb_model::FlagKind;
 
 use super::text;
@@ -9,7 +9,7 @@ use crate::style::{Line, Style};
 use crate::table::{Column, Table};
 use crate::terminal::Terminal;
 use crate::units::{percent, quantity, whole_percent};
-use crate::view::{Row, View};
+use crate::view::{Row, View, baseline_text};
 
 /// From this width on flags and half-widths have columns.
 const ROOMY: usize = 100;
@@ -17,6 +17,8 @@ const ROOMY: usize = 100;
 const WIDE: usize = 150;
 /// A share of waiting for devices from which on it is said where it has no column.
 const WORTH_SAYING: f64 = 0.05;
+/// The place of the column that says what results are of what they should be: after the unit.
+const OF_BASELINE: usize = 4;
 /// Blanks before what stands below a row.
 const BELOW: usize = 4;
 
@@ -35,7 +37,15 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
     if view.rows.is_empty() {
         return text(0, &Line::new(Style::Flag, "Nothing was measured."), terminal);
     }
-    let fields = fields(terminal);
+    let mut fields = fields(terminal);
+    let expected = |row: &Row| {
+        let of = row.finding.of_baseline.as_ref();
+        of.is_some_and(|of| of.source == BaselineSource::Expectation)
+    };
+    if terminal.width >= ROOMY && view.rows.iter().any(expected) {
+        let column = Column::right("of baseline");
+        fields.insert(fields.len().min(OF_BASELINE), field(column, |row, _| of_baseline(row)));
+    }
     let mut table = Table::new(fields.iter().map(|field| field.column.clone()).collect());
     for family in &view.families {
         table.across(0, Line::default(), Line::new(Style::Heading, &family.name));
@@ -121,6 +131,11 @@ fn bytes(bytes: u64) -> String {
     quantity(bytes as f64, "B")
 }
 
+fn of_baseline(row: &Row) -> Line {
+    let share = row.finding.of_baseline.as_ref().map(|it| it.share.value);
+    share.map_or_else(Line::default, |share| Line::new(Style::Estimate, &whole_percent(share)))
+}
+
 fn muted(value: Option<String>) -> Line {
     value.map_or_else(Line::default, |value| Line::new(Style::Muted, &value))
 }
@@ -144,6 +159,9 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     }
     if let Some(scaling) = &row.scaling {
         table.across(BELOW, nothing(), Line::new(Style::Plain, scaling));
+    }
+    if let Some(text) = baseline_text(row.finding) {
+        table.across(BELOW, nothing(), Line::new(Style::Plain, &text));
     }
     let has_no_column = terminal.width < WIDE && row.finding.primary;
     let waits = row.finding.cpu.filter(|cpu| cpu.iowait >= WORTH_SAYING && has_no_column);

@@ -77,6 +77,7 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
         dir: "/data".into(),
         labels: labels.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
         against_first: false,
+        expectations: Vec::new(),
     }
 }
 
