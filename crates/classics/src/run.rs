@@ -18,8 +18,11 @@ use crate::{Counting, Import, Invocation, Rule, Series, counting};
 /// Rises when the same file gives other events.
 const IMPORT_VERSION: u32 = 1;
 
-/// The fingerprint of a machine of which a file does not tell enough.
+/// What a file does not tell.
 const UNKNOWN: &str = "unknown";
+
+/// Digits of a run's identity that are shown.
+const SHOWN: usize = 12;
 
 /// What gives the description of a workload of plumb, by its id.
 pub type Describe<'a> = &'a dyn Fn(&str) -> Option<Description>;
@@ -80,7 +83,7 @@ fn begin(import: &Import, run: Id, started_unix_ns: i64, points: Vec<PlannedPoin
     };
     let target = Target {
         name: UNKNOWN.to_owned(),
-        machine: Machine { fingerprint: UNKNOWN.to_owned(), facts: import.machine.clone() },
+        machine: machine(import, run),
         environment: Environment { fingerprint: UNKNOWN.to_owned(), facts: BTreeMap::new() },
     };
     vec![
@@ -100,6 +103,14 @@ fn begin(import: &Import, run: Id, started_unix_ns: i64, points: Vec<PlannedPoin
         },
         Event::TargetReady { target: 0, description: Box::new(target) },
     ]
+}
+
+/// A machine that nobody knows is never the same as another: each import has its own.
+fn machine(import: &Import, run: Id) -> Machine {
+    let id: String = run.simple().to_string().chars().take(SHOWN).collect();
+    let mut facts = import.machine.clone();
+    facts.insert("machine".to_owned(), format!("unknown: the one of import {id}"));
+    Machine { fingerprint: format!("{UNKNOWN}:{id}"), facts }
 }
 
 /// The index of a point; one that is there already has its metrics joined.

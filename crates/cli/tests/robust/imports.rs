@@ -25,7 +25,9 @@ fn an_imported_result_is_a_run_like_any_other() {
     let shown = shown.shows(&["fio", "63.9 none", "too few processes: 1", "unknown CPU"]);
     shown.shows(&["2026-11-22", "not compared with storage.random: fio counts"]);
     let document = last(&place);
-    assert_eq!(document["targets"][0]["machine"]["fingerprint"], "unknown");
+    let machine = &document["targets"][0]["machine"];
+    assert!(machine["fingerprint"].as_str().unwrap().starts_with("unknown:"));
+    assert_eq!(machine["facts"].as_object().unwrap().keys().collect::<Vec<_>>(), ["machine"]);
     assert_eq!(document["targets"][0]["environment"]["facts"], serde_json::json!({}));
     assert_eq!(document["run"]["labels"]["tool"], "fio");
     assert_eq!(document["results"][0]["versions"]["fio"], "3.33");
@@ -126,4 +128,20 @@ fn hostile_names_in_a_result_stay_text() {
         let shown = place.run(command).unwrap().exits(0).stdout;
         assert!(!shown.contains('\u{1b}') && shown.contains("u{1b}"), "{command}: {shown}");
     }
+}
+
+#[test]
+fn imports_are_compared_and_their_machines_are_not_taken_for_one() {
+    let place = place();
+    copy(&place, "fio-randread.json");
+    let whole = fs::read_to_string(fixture("fio-randread.json")).unwrap();
+    place.write("later.json", &whole.replace("63937.062937", "70000.5")).unwrap();
+    let imported = |file: &str| {
+        parsed(&place.run(&format!("import {file} --json")).unwrap().exits(0))["run"].clone()
+    };
+    let (first, second) = (imported("fio-randread.json"), imported("later.json"));
+    let compare = format!("compare {} {}", first.as_str().unwrap(), second.as_str().unwrap());
+    let ran = place.run(&compare).unwrap().exits(0);
+    let ran = ran.shows(&["fio.randread", "63.9", "70.0", "too little data for an interval"]);
+    ran.shows(&["unknown: the one of import"]);
 }
