@@ -8,7 +8,7 @@ use crate::Format;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Error {
     /// No reader knows it.
-    #[error("neither a plumb store nor a result of a tool that plumb reads")]
+    #[error("it is not a plumb store, nor a result of a tool that plumb reads; name another file")]
     Unknown,
     /// It began like this format and does not go on so.
     #[error("damaged or cut off: as {} it breaks off because {why}", format.described())]

@@ -50,6 +50,10 @@ fn holds(file: &Path, args: &ImportArgs) -> Result<Holds> {
     if !file.exists() {
         return Err(CommandError::file(format!("{} does not exist", file.display())));
     }
+    // The store says what is wrong with a folder in its place.
+    if file.is_dir() {
+        return Ok(Holds::Store);
+    }
     let unread = |why: String| CommandError::file(format!("can't read {}: {why}", file.display()));
     let mut content = Vec::new();
     let opened = File::open(file).map_err(|error| unread(error.to_string()))?;
