@@ -28,6 +28,12 @@ pub(crate) fn against_first(record: &RunRecord) -> Vec<Comparison> {
         .collect()
 }
 
+/// The log ratios of the second point's units over the first's; None where nothing is compared.
+pub(crate) fn log_ratios_of(record: &RunRecord) -> Option<Vec<f64>> {
+    let plan = record.plan.comparison()?;
+    Some(log_ratios(&costs(record, 0, &plan), &costs(record, 1, &plan), plan.a_unit))
+}
+
 /// The median cost of a point in every invocation, with its round.
 fn costs(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> Vec<(u32, f64)> {
     let planned = &record.plan.points[point];

@@ -6,6 +6,7 @@
 //! functions that the engine's strategies stop by, so that the two cannot disagree.
 
 mod against;
+mod audit;
 mod baselines;
 mod check;
 mod comparison;
@@ -24,6 +25,7 @@ pub mod testing;
 mod tests;
 mod times;
 
+pub use audit::{ClassAudit, Injected, audit_class, audit_injected};
 pub use check::{CheckFinding, CheckState, CheckedSeries, Checker};
 pub use comparison::{
     Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_sides,

@@ -54,6 +54,8 @@ pub enum Command {
     Baseline(BaselineCommand),
     /// Did this machine become slower than its baseline?
     Check(CheckArgs),
+    /// How small a change can this machine show?
+    Doctor(DoctorArgs),
     /// List the workloads, suites and plug-ins
     List,
     /// The manual of a workload
@@ -352,6 +354,32 @@ pub struct CheckArgs {
     /// Label the fresh runs
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
+    /// Don't wait for another plumb that measures on this machine
+    #[arg(long)]
+    pub no_lock: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb doctor                           what the last audit of this machine found
+  plumb doctor --audit                   a new one: about ten minutes on a machine that does nothing else
+  plumb doctor --audit --comparisons 5   a rough one
+
+An audit compares programs with themselves, by the same pairs and looks as `plumb ab`, so that every
+difference that it finds is noise; then it slows one down by 1, 2 and 5 % and looks whether that is found.
+`ab` takes no margin below what its last audit saw on this machine, and says so.")]
+pub struct DoctorArgs {
+    /// Compare programs with themselves, and keep what that shows
+    #[arg(long)]
+    pub audit: bool,
+    /// Comparisons of each kind of work
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
+    pub comparisons: usize,
+    /// Kinds of work: cpu (with slow-downs put in), memory, scheduler, process
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', requires = "audit",
+        default_value = "cpu,memory,scheduler,process",
+        value_parser = ["cpu", "memory", "scheduler", "process"])]
+    pub of: Vec<String>,
     /// Don't wait for another plumb that measures on this machine
     #[arg(long)]
     pub no_lock: bool,

@@ -52,6 +52,11 @@ impl Ui {
         }
     }
 
+    /// The same without progress: for one of many short runs.
+    pub fn without_progress(&self) -> Self {
+        Self { quiet: true, ..self.clone() }
+    }
+
     /// Whether the user wants one JSON document on stdout.
     pub fn wants_json(&self) -> bool {
         self.json

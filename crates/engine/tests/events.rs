@@ -229,7 +229,7 @@ fn the_time_of_a_point_is_predicted_within_a_factor_of_two_for_most() {
 }
 
 fn verdict(max_pairs: usize, quad: bool) -> Goal {
-    Goal::Verdict { margin: 0.01, metric: "time".into(), quad, max_pairs }
+    Goal::Verdict { margin: 0.01, metric: "time".into(), quad, max_pairs, noise_floor: None }
 }
 
 #[test]

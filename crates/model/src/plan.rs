@@ -81,6 +81,9 @@ pub enum Goal {
         quad: bool,
         /// The most units of one comparison.
         max_pairs: usize,
+        /// What this machine shows of equal programs, by its last audit: the margin is no smaller.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        noise_floor: Option<f64>,
     },
 }
 
@@ -115,7 +118,7 @@ impl Plan {
     pub fn comparison(&self) -> Option<ComparisonPlan<'_>> {
         let first = self.points.first()?.description.primary()?;
         match &self.goal {
-            Goal::Verdict { margin, metric, quad, max_pairs } => Some(ComparisonPlan {
+            Goal::Verdict { margin, metric, quad, max_pairs, .. } => Some(ComparisonPlan {
                 metric,
                 margin: *margin,
                 a_unit: if *quad { 2 } else { 1 },

@@ -143,10 +143,15 @@ fn when(run: &RunFacts) -> String {
 fn goal(finding: &RunFinding) -> String {
     let wanted = match &finding.run.goal {
         Goal::Precision { relative } => format!("wanted ±{}", percent(*relative)),
-        Goal::Verdict { margin, metric, quad, max_pairs } => {
+        Goal::Verdict { margin, metric, quad, max_pairs, noise_floor } => {
             let units = if *quad { "units of ABBA" } else { "pairs" };
             let margin = percent(*margin);
-            format!("wanted a verdict by {metric} at a margin of {margin} in {max_pairs} {units}")
+            let floor = noise_floor.map_or_else(String::new, |floor| {
+                format!(" (by its audit this machine sees ≥ {} here)", percent(floor))
+            });
+            format!(
+                "wanted a verdict by {metric} at a margin of {margin}{floor} in {max_pairs} {units}"
+            )
         }
         // Nothing was wanted of an import.
         Goal::Fixed { min_invocations: 0, min_time_ns: 0, .. } => return reached(finding),

@@ -562,7 +562,7 @@ mod tests {
     use serde_json::Value;
 
     use super::RunDocument;
-    use crate::{CheckDocument, ComparisonDocument};
+    use crate::{AuditDocument, CheckDocument, ComparisonDocument};
 
     /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
     fn is_committed<T: schemars::JsonSchema>(name: &str) {
@@ -584,5 +584,6 @@ mod tests {
         is_committed::<RunDocument>("plumb.run-1.json");
         is_committed::<ComparisonDocument>("plumb.comparison-1.json");
         is_committed::<CheckDocument>("plumb.check-1.json");
+        is_committed::<AuditDocument>("plumb.audit-1.json");
     }
 }

@@ -5,6 +5,7 @@
 //! function gives text back or writes into what it is handed. Text from elsewhere is cleaned before
 //! it is shown, see [`text`].
 
+mod audit;
 mod check;
 mod comparison;
 pub mod csv;
@@ -26,6 +27,7 @@ pub mod units;
 mod view;
 mod words;
 
+pub use audit::{AUDIT_SCHEMA, AuditDocument, audit_card, audit_document};
 pub use check::{
     CHECK_SCHEMA, CheckDocument, check_card, check_document, check_json, check_markdown,
 };

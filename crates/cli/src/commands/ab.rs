@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use plumb_analysis::{Comparison, Verdict};
 use plumb_model::{CPU, Goal, PEAK_MEMORY, Plan, PlannedPoint, Value};
+use plumb_report::units::percent;
 
+use super::doctor;
 use super::exec::{self, Typed};
 use super::measure::{Bench, Job, Place, measure};
 use crate::cli::{AbArgs, FailOn};
@@ -60,8 +62,16 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let mut bench = Bench::set_up()?;
     let points = sides(&mut bench, args, ui)?;
+    let wanted = margin(&args.margin)?;
+    let noise_floor = points.first().map(|it| doctor::noise_floor(store, &it.point.workload));
+    let noise_floor = noise_floor.transpose()?.flatten();
+    if let Some(floor) = noise_floor.filter(|floor| *floor > wanted) {
+        let (floor, wanted) = (percent(floor), percent(wanted));
+        ui.say(&format!("margin {floor} instead of {wanted}: this machine sees no less here"));
+    }
     let goal = Goal::Verdict {
-        margin: margin(&args.margin)?,
+        margin: noise_floor.map_or(wanted, |floor| floor.max(wanted)),
+        noise_floor,
         metric: metric(args.metric.as_deref(), &points)?,
         quad: args.quad,
         max_pairs: args.max_pairs.parse().unwrap_or(40),

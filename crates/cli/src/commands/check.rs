@@ -120,6 +120,7 @@ impl Again<'_> {
             metric: metric.name.clone(),
             quad: false,
             max_pairs: 40,
+            noise_floor: None,
         };
         let (name, points) = (point.name(), vec![point.clone(), point.clone()]);
         let budget_ns = Some(NULL_NS);

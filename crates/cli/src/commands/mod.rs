@@ -4,6 +4,7 @@ mod ab;
 mod baseline;
 mod check;
 mod compare;
+mod doctor;
 mod exec;
 mod explain;
 mod export;
@@ -32,6 +33,7 @@ pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
         Some(Command::Compare(args)) => compare::compare(&args, store, ui),
         Some(Command::Baseline(command)) => baseline::baseline(&command, store, ui),
         Some(Command::Check(args)) => check::check(&args, store, ui),
+        Some(Command::Doctor(args)) => doctor::doctor(&args, store, ui),
         Some(Command::List) => list::list(ui),
         Some(Command::Explain(args)) => explain::explain(&args, ui),
         Some(Command::Show(args)) => show::show(&args, store, ui),

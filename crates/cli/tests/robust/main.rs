@@ -10,6 +10,7 @@ mod check;
 mod commands;
 mod compare;
 mod disk;
+mod doctor;
 mod exec;
 mod imports;
 mod interrupt;

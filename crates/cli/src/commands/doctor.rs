@@ -1,0 +1,160 @@
+//! `plumb doctor`: how small a change can this machine show?
+
+use std::path::Path;
+
+use plumb_analysis::{ClassAudit, Injected, audit_class, audit_injected};
+use plumb_model::{Goal, MARGIN, PlannedPoint, RunRecord};
+use plumb_report::{audit_card, audit_document, time};
+use plumb_store::Store;
+use serde_json::Value;
+
+use super::measure::{Bench, Job, Place, carry_out};
+use crate::cli::{DoctorArgs, WayArgs};
+use crate::error::{CommandError, Exit, Result};
+use crate::ui::Ui;
+use crate::{locate, plan};
+
+/// What is compared with itself: a cheap point of every kind of work.
+const CLASSES: [(&str, &str); 4] = [
+    ("cpu", "cpu.sieve:limit=100000"),
+    ("memory", "memory.latency:size=1MiB"),
+    ("scheduler", "scheduler.pipe"),
+    ("process", "process.command"),
+];
+/// The kind of work that workloads of other families are most like.
+const ALIKE: [(&str, &str); 6] = [
+    ("crypto", "cpu"),
+    ("language", "process"),
+    ("ssh", "scheduler"),
+    ("network", "scheduler"),
+    ("datastore", "scheduler"),
+    ("exec", "process"),
+];
+/// Slow-downs that are put in, with the sieve that is so much longer.
+const INJECTED: [(f64, &str); 3] = [
+    (0.01, "cpu.sieve:limit=101000"),
+    (0.02, "cpu.sieve:limit=102000"),
+    (0.05, "cpu.sieve:limit=105000"),
+];
+
+/// Audits the machine, or shows what the last audit found.
+pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if !args.audit {
+        return last(store, ui);
+    }
+    if args.comparisons == 0 {
+        return Err(CommandError::usage("--comparisons 0 compares nothing"));
+    }
+    let auditor = Auditor { args, store, ui };
+    let mut classes: Vec<ClassAudit> = Vec::new();
+    let mut target = None;
+    let asked = |class: &str| args.of.iter().any(|of| of == class);
+    for (class, point) in CLASSES.into_iter().filter(|(class, _)| asked(class)) {
+        let mut records = Vec::new();
+        for number in 1..=args.comparisons {
+            ui.say(&format!("{point} with itself: {number} of {}", args.comparisons));
+            records.push(auditor.compare(class, point, point)?);
+        }
+        target = target.or(records.first().and_then(|it| it.targets.first().cloned()));
+        classes.push(audit_class(class, &records));
+    }
+    let mut injected: Vec<Injected> = Vec::new();
+    for (share, slower) in INJECTED.into_iter().filter(|_| asked(CLASSES[0].0)) {
+        ui.say(&format!("{} with {slower}", CLASSES[0].1));
+        injected.push(audit_injected(share, &auditor.compare("cpu", CLASSES[0].1, slower)?));
+    }
+    let Some(target) = target else { return Err(CommandError::nothing("nothing was compared")) };
+    let machine = &target.machine.fingerprint;
+    let document = audit_document(machine, &target.environment.fingerprint, &classes, &injected);
+    let text = serde_json::to_string(&document).map_err(|e| CommandError::bug(e.to_string()))?;
+    let kept = Store::open(locate::store(store)?)?;
+    kept.add_audit(&target, plumb_host::now().unix_ns, &text)?;
+    ui.out(&if ui.wants_json() { text } else { audit_card(&classes, &injected, &ui.terminal()) });
+    Ok(Exit::Fine)
+}
+
+/// Compares points as `ab` does.
+struct Auditor<'a> {
+    args: &'a DoctorArgs,
+    store: Option<&'a Path>,
+    ui: &'a Ui,
+}
+
+impl Auditor<'_> {
+    fn compare(&self, class: &str, one: &str, other: &str) -> Result<RunRecord> {
+        let mut bench = Bench::set_up()?;
+        let all = bench.all_threads();
+        let mut points: Vec<PlannedPoint> = Vec::new();
+        for name in [one, other] {
+            let name = [name.to_owned()];
+            points.extend(plan::resolve(&mut bench.keeper, &name, &[], all, self.ui)?.points);
+        }
+        let metric = points.first().and_then(|point| point.description.primary());
+        let metric = metric.map(|metric| metric.name.clone()).unwrap_or_default();
+        let goal =
+            Goal::Verdict { margin: MARGIN, metric, quad: false, max_pairs: 40, noise_floor: None };
+        let way = WayArgs {
+            budget: None,
+            labels: vec![format!("audit={class}")],
+            seed: None,
+            no_lock: self.args.no_lock,
+        };
+        let plan = plan::plan_of(points, goal, &way)?;
+        let lock = !self.args.no_lock;
+        let quiet = self.ui.without_progress();
+        let job = Job { lock, ..Job::new(plan, Place::Scratch, self.store) };
+        let measured = carry_out(bench, job, &quiet)?;
+        if measured.ended.interrupted {
+            return Err(CommandError::interrupted("interrupted; no audit was kept"));
+        }
+        Ok(measured.record)
+    }
+}
+
+fn last(store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let store = super::show::open(store)?;
+    let machine = plumb_host::machine(&locate::root()).fingerprint;
+    let Some(audit) = store.audits(&machine)?.pop() else {
+        return Err(CommandError::nothing("this machine was not audited yet").hint(
+            "plumb doctor --audit    compares programs with themselves, for about ten minutes",
+        ));
+    };
+    if ui.wants_json() {
+        ui.out(&audit.json);
+        return Ok(Exit::Fine);
+    }
+    ui.out(&format!("audit of {}", time::date(audit.at_unix_ns)));
+    for (class, floor) in floors(&audit.json) {
+        ui.out(&format!(
+            "  {class:<10} this machine sees ≥ {}",
+            plumb_report::units::percent(floor)
+        ));
+    }
+    Ok(Exit::Fine)
+}
+
+/// What this machine shows of equal programs of the point's kind, by its last audit.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn noise_floor(store: Option<&Path>, workload: &str) -> Result<Option<f64>> {
+    let path = locate::store(store)?;
+    if !path.exists() {
+        return Ok(None);
+    }
+    let store = Store::open(&path)?;
+    let machine = plumb_host::machine(&locate::root()).fingerprint;
+    let Some(audit) = store.audits(&machine)?.pop() else { return Ok(None) };
+    let family = workload.split('.').next().unwrap_or(workload);
+    let class = ALIKE.iter().find(|(of, _)| *of == family).map_or(family, |(_, class)| class);
+    Ok(floors(&audit.json).into_iter().find(|(of, _)| of == class).map(|(_, floor)| floor))
+}
+
+/// The noise floor of every kind of work in a kept audit.
+fn floors(json: &str) -> Vec<(String, f64)> {
+    let document: Value = serde_json::from_str(json).unwrap_or_default();
+    let classes = document["classes"].as_array().cloned().unwrap_or_default();
+    let one =
+        |class: &Value| Some((class["class"].as_str()?.to_owned(), class["noise_floor"].as_f64()?));
+    classes.iter().filter_map(one).collect()
+}

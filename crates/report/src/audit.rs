@@ -1,0 +1,164 @@
+//! The audit of a machine: a table for people, a document to keep.
+
+use plumb_analysis::{ClassAudit, Injected};
+use serde::Serialize;
+
+use crate::style::{Line, Style};
+use crate::table::{Column, Table};
+use crate::terminal::Terminal;
+use crate::units::percent;
+
+/// Name of the document's form.
+pub const AUDIT_SCHEMA: &str = "plumb.audit/1";
+
+/// An audit as a document; this is what the store keeps.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.audit/1"))]
+pub struct AuditDocument {
+    /// `plumb.audit/1`.
+    #[cfg_attr(test, schemars(extend("const" = AUDIT_SCHEMA)))]
+    pub schema: &'static str,
+    /// The machine's fingerprint.
+    pub machine: String,
+    /// The environment's fingerprint.
+    pub environment: String,
+    /// Every kind of work.
+    pub classes: Vec<ClassPart>,
+    /// Slow-downs that were put in.
+    pub injected: Vec<InjectedPart>,
+}
+
+/// What one kind of work shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ClassPart {
+    /// The kind.
+    pub class: String,
+    /// The point that was compared with itself.
+    pub point: String,
+    /// Comparisons.
+    pub comparisons: usize,
+    /// Those that called it faster or slower than itself.
+    pub wrong: usize,
+    /// Interval of the share of wrong ones, at 95 %.
+    pub wrong_low: Option<f64>,
+    /// Its upper end.
+    pub wrong_high: Option<f64>,
+    /// The largest relative difference between equals, at 95 %.
+    pub noise_floor: Option<f64>,
+    /// Relative deviation of one pair.
+    pub pair_sd: Option<f64>,
+    /// The smallest relative change found four times in five.
+    pub detectable: Option<f64>,
+    /// In so many pairs.
+    pub pairs: usize,
+    /// Times a second that the scheduler took the CPU away.
+    pub preemptions_per_s: f64,
+    /// Change of the level from the first to the last comparison.
+    pub drift: Option<f64>,
+}
+
+/// A slow-down that was put in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InjectedPart {
+    /// The relative slow-down.
+    pub share: f64,
+    /// The verdict on it; null without one.
+    pub verdict: Option<&'static str>,
+    /// The ratio that was found.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+}
+
+/// The document of an audit.
+#[must_use]
+pub fn audit_document(
+    machine: &str,
+    environment: &str,
+    classes: &[ClassAudit],
+    injected: &[Injected],
+) -> AuditDocument {
+    AuditDocument {
+        schema: AUDIT_SCHEMA,
+        machine: machine.to_owned(),
+        environment: environment.to_owned(),
+        classes: classes.iter().map(class).collect(),
+        injected: injected.iter().map(injection).collect(),
+    }
+}
+
+fn class(audit: &ClassAudit) -> ClassPart {
+    ClassPart {
+        class: audit.class.clone(),
+        point: audit.point.clone(),
+        comparisons: audit.comparisons,
+        wrong: audit.wrong,
+        wrong_low: audit.wrong_share.map(|ends| ends.low),
+        wrong_high: audit.wrong_share.map(|ends| ends.high),
+        noise_floor: audit.noise_floor,
+        pair_sd: audit.pair_sd,
+        detectable: audit.detectable,
+        pairs: audit.pairs,
+        preemptions_per_s: audit.preemptions_per_s,
+        drift: audit.drift,
+    }
+}
+
+fn injection(injected: &Injected) -> InjectedPart {
+    InjectedPart {
+        share: injected.share,
+        verdict: injected.verdict.map(|verdict| verdict.word()),
+        ratio: injected.ratio,
+        low: injected.ends.map(|ends| ends.low),
+        high: injected.ends.map(|ends| ends.high),
+    }
+}
+
+/// The audit in lines of a terminal's width.
+#[must_use]
+pub fn audit_card(classes: &[ClassAudit], injected: &[Injected], terminal: &Terminal) -> String {
+    let titles = [
+        "",
+        "equals differ by up to",
+        "changes seen from",
+        "a pair's",
+        "wrong",
+        "preempted",
+        "drift",
+    ];
+    let mut table = Table::new(
+        titles
+            .iter()
+            .enumerate()
+            .map(|(i, title)| match i {
+                0 => Column::left(title),
+                _ => Column::right(title).wrapping(),
+            })
+            .collect(),
+    );
+    for audit in classes {
+        let share = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), percent);
+        let wrong = format!("{} of {}", audit.wrong, audit.comparisons);
+        let cells = [
+            audit.class.clone(),
+            share(audit.noise_floor),
+            share(audit.detectable),
+            format!("±{}", share(audit.pair_sd)),
+            wrong,
+            format!("{:.0}/s", audit.preemptions_per_s),
+            audit.drift.map_or_else(|| "?".to_owned(), |drift| format!("{:+.1} %", drift * 100.0)),
+        ];
+        table.row(cells.iter().map(|text| Line::new(Style::Plain, text)).collect());
+    }
+    let mut out = table.render(terminal.width, terminal.colour);
+    for it in injected {
+        let (share, verdict) = (percent(it.share), it.verdict.map_or("no verdict", |it| it.word()));
+        let ratio = it.ratio.map_or_else(String::new, |ratio| format!(", seen as {ratio:.3}×"));
+        out.push_str(&format!("{share} slower on purpose: {verdict}{ratio}\n"));
+    }
+    terminal.signs(out)
+}
