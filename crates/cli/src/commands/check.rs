@@ -4,6 +4,7 @@ use std::path::Path;
 
 use plumb_analysis::{CheckFinding, Checker, Grade, Verdict};
 use plumb_model::{Goal, Plan, RecordSource, RunRecord, SampleIs};
+use plumb_report::export::check_junit;
 use plumb_report::text::counted;
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::gate::CONFIRM_RUNS;
@@ -153,6 +154,9 @@ fn write(finding: &CheckFinding, args: &CheckArgs, ui: &Ui) -> Result<()> {
         ui.out(&check_json(finding).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
         ui.out(&check_card(finding, &ui.terminal()));
+    }
+    if let Some(file) = &args.junit {
+        super::export::write_file(file, check_junit(finding).as_bytes())?;
     }
     if let Some(file) = &args.markdown {
         super::export::write_file(file, check_markdown(finding).as_bytes())?;

@@ -27,10 +27,12 @@ fn a_regression_is_confirmed_and_1_and_its_absence_0() {
     place.run(&format!("baseline set good {members}")).unwrap().exits(0);
     place.run("baseline list").unwrap().exits(0).shows(&["good", "8"]);
     work(&place, "0.03");
-    let ran = place.run("check -q --no-lock --markdown c.md").unwrap().exits(1);
+    let ran = place.run("check -q --no-lock --markdown c.md --junit c.xml").unwrap().exits(1);
     ran.shows(&["Checked against good (8 runs)", "./work", "slower", "1 confirmed regression"]);
     let markdown = fs::read_to_string(place.cwd().join("c.md")).unwrap();
     assert!(markdown.contains("**slower**"), "{markdown}");
+    let junit = fs::read_to_string(place.cwd().join("c.xml")).unwrap();
+    assert!(junit.contains("failures=\"1\""), "{junit}");
     let document = parsed(&place.run("check -q --no-lock --json").unwrap().exits(1));
     assert_eq!(
         (document["schema"].as_str(), document["outcome"].as_str()),

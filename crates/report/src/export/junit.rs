@@ -1,11 +1,11 @@
 //! JUnit's XML, which build servers show: a suite a run, a test case a series.
 //!
 //! What was measured passed, what can't be measured here was skipped, what went wrong is an error. A
-//! failure would be a verdict, and a run alone has none.
+//! failure is a verdict: a run alone has none, a check has one where a regression is confirmed.
 
 use std::fmt::Write as _;
 
-use plumb_analysis::PointFacts;
+use plumb_analysis::{CheckFinding, CheckedSeries, PointFacts};
 
 use super::xml::xml;
 use crate::time::rfc3339;
@@ -44,6 +44,56 @@ impl Cases {
             format!("<error type=\"failed\" message=\"{}\">{}</error>", xml(why), xml(log));
         self.add(&point.name, &point.workload, &inside);
     }
+}
+
+/// A check as a document: a case a series, and a confirmed regression is a failure.
+#[must_use]
+pub fn check_junit(finding: &CheckFinding) -> String {
+    let mut cases = Cases::default();
+    let regressions: Vec<&CheckedSeries> = finding.regressions().collect();
+    for series in &finding.series {
+        let inside = if regressions.contains(&series) {
+            format!("<failure type=\"regression\" message=\"{}\"/>", xml(&checked(series)))
+        } else {
+            String::new()
+        };
+        cases.add(&series.series, &series.point.workload, &inside);
+    }
+    for (series, runs) in &finding.uncalibrated {
+        cases.skipped += 1;
+        let why = format!("the baseline has it in {runs} runs, six are needed");
+        cases.add(series, "uncalibrated", &format!("<skipped message=\"{}\"/>", xml(&why)));
+    }
+    let Cases { all, skipped, text, .. } = &cases;
+    let started = finding.runs.first().map_or(0, |run| run.started_unix_ns);
+    let started = rfc3339(started);
+    let lines = finding.vetoes.iter().map(|why| format!("alerts do not count: {why}\n"));
+    let said: String = lines.chain(finding.series.iter().map(|it| checked(it) + "\n")).collect();
+    let failures = regressions.len();
+    let name = xml(&format!("check against {}", finding.baseline));
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n\
+         \x20 <testsuite id=\"0\" package=\"plumb\" name=\"{name}\" timestamp=\"{}\" \
+         hostname=\"localhost\" tests=\"{all}\" failures=\"{failures}\" errors=\"0\" \
+         skipped=\"{skipped}\" time=\"0\">\n    <properties/>\n{text}    <system-out>{}</system-out>\n\
+         \x20   <system-err/>\n  </testsuite>\n</testsuites>\n",
+        &started[..started.len().min(SECONDS_END)],
+        xml(&said),
+    )
+}
+
+/// `cpu.sieve/rate: 1.19 [1.17, 1.22] of the baseline's cost, 500 ops/s before, 420 ops/s now`.
+fn checked(series: &CheckedSeries) -> String {
+    let ratio = crate::units::figure(&series.ratio, "");
+    let quantity = |value| crate::units::quantity(value, &series.unit);
+    format!(
+        "{}: {} {} of the baseline's cost, {} before, {} now",
+        series.series,
+        ratio.estimate,
+        ratio.brackets(),
+        quantity(series.baseline),
+        quantity(series.now)
+    )
 }
 
 /// The runs as one document.

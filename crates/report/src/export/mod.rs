@@ -16,7 +16,7 @@ mod zip;
 pub use bmf::bmf;
 pub use go_bench::go_bench;
 pub use hyperfine::hyperfine;
-pub use junit::junit;
+pub use junit::{check_junit, junit};
 pub use openmetrics::openmetrics;
 pub use otava::otava;
 pub use xlsx::{XlsxError, xlsx};

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plumb_analysis::testing::{self, Builder, Spec};
-use plumb_analysis::{RunFinding, summarise};
+use plumb_analysis::{Checker, RunFinding, summarise};
 use plumb_model::{Id, ParameterType, RunRecord};
 use plumb_report::View;
-use plumb_report::export::{bmf, go_bench, hyperfine, junit, openmetrics, otava, xlsx};
+use plumb_report::export::{
+    bmf, check_junit, go_bench, hyperfine, junit, openmetrics, otava, xlsx,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -311,6 +313,27 @@ fn junit_validates_and_counts() {
         series.iter().any(|name| name.starts_with("=cmd|'/c calc'!A1\\u{1b}[2J\"},{")),
         "{series:?}"
     );
+}
+
+#[test]
+fn a_check_fails_as_a_case_where_a_regression_is_confirmed() {
+    let baseline: Vec<RunRecord> =
+        [1.0, 1.01, 0.99, 1.005, 0.995, 1.0].iter().zip(0..).map(|(f, n)| run_of(n, *f)).collect();
+    let slow: Vec<RunRecord> = (10..14).map(|n| run_of(n, 0.5)).collect();
+    let checker = Checker::new("good", &baseline, 0.01).unwrap();
+    assert!(!checker.screen(&slow[0]).is_empty());
+    let finding = |vetoes| checker.finish(&slow[0], &slow[1..], &baseline, vetoes);
+    let kinds = |document: &str| {
+        let cases = read("junit", document.as_bytes());
+        let cases = cases.as_array().unwrap().clone();
+        cases.iter().filter(|case| case[2] == json!(["Failure"])).count()
+    };
+    let found = finding(Vec::new());
+    assert!(found.regressions().count() > 0);
+    assert_eq!(kinds(&check_junit(&found)), found.regressions().count());
+    let vetoed = finding(vec!["<it> was noisy".to_owned()]);
+    assert!(vetoed.is_inconclusive());
+    assert_eq!(kinds(&check_junit(&vetoed)), 0);
 }
 
 #[test]
