@@ -119,10 +119,15 @@ impl<'a> View<'a> {
         Self { finding, header: Header::new(finding), families: families(&rows), rows, flags }
     }
 
-    /// The rows that scorecards show: one a point, or every metric.
+    /// The rows that scorecards show: one a point, with that of the metric that is compared, or every
+    /// metric.
     pub fn shown(&self, family: &Family, every_metric: bool) -> Vec<&Row<'a>> {
+        let compared = self.finding.against_first.first().map(|it| it.metric.as_str());
         let rows = family.rows.iter().filter_map(|&index| self.rows.get(index));
-        rows.filter(|row| every_metric || row.finding.primary).collect()
+        let wanted = |row: &&Row| {
+            row.finding.primary || compared == Some(row.finding.metric.as_str()) || every_metric
+        };
+        rows.filter(wanted).collect()
     }
 
     /// Comparisons with the first point, whether or not they have a result row.

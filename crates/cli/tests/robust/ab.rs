@@ -80,6 +80,13 @@ fn points_of_a_workload_are_sides_too() {
 }
 
 #[test]
+fn the_metric_that_is_compared_is_shown() {
+    let place = place();
+    let sides = ["true", "sleep 0"];
+    ab(&place, "-q --metric peak_memory --margin 90%", &sides).exits(0).shows(&["peak_memory"]);
+}
+
+#[test]
 fn three_sides_are_all_compared_with_the_first() {
     let place = place();
     let sides = ["sleep 0.005", "sleep 0.010", "sleep 0.015"];
