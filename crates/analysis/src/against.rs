@@ -7,6 +7,7 @@
 use plumb_model::{ComparisonPlan, Decision, Outcome, Role, RunRecord};
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
+use plumb_stats::multiple::crashes_differ;
 use plumb_stats::pairs::{FEWEST_PAIRS, hodges_lehmann, log_ratios};
 use plumb_stats::verdict::{Confidence, Judgement, Schedule, interval_of_pairs, judge_pairs};
 
@@ -116,10 +117,15 @@ fn failures(record: &RunRecord, point: usize) -> Option<String> {
         (failures, all().count())
     };
     let ((first, of_first), (later, of_later)) = (count(0), count(point));
+    let chance = || {
+        let count = |n: usize| n as u64;
+        crashes_differ((count(first), count(of_first)), (count(later), count(of_later)))
+    };
     (first + later > 0).then(|| {
         format!(
-            "{later} of its {of_later} invocations failed, {first} of {of_first} of the first: \
-             their times are not compared"
+            "{later} of its {of_later} invocations failed, {first} of {of_first} of the first (p = {:.2} \
+             by Fisher's test): their times are not compared",
+            chance()
         )
     })
 }

@@ -10,6 +10,7 @@ use plumb_model::{Better, RunRecord};
 use plumb_stats::describe::median;
 use plumb_stats::gate::{Gate, Shift};
 use plumb_stats::history;
+use plumb_stats::multiple::common_mode;
 use plumb_stats::unpaired::FEWEST_RUNS;
 use plumb_stats::verdict::judge;
 
@@ -40,6 +41,9 @@ pub struct CheckFinding {
     pub series: Vec<CheckedSeries>,
     /// Series that the baseline has in fewer than six runs, with the number.
     pub uncalibrated: Vec<(String, usize)>,
+    /// The relative shift of all series, where they moved together: the machine or the build, not one of
+    /// them.
+    pub common_shift: Option<f64>,
     /// Why alerts do not count.
     pub vetoes: Vec<String>,
 }
@@ -240,8 +244,19 @@ impl<'r> Checker<'r> {
             runs: fresh.into_iter().map(run_facts).collect(),
             series,
             uncalibrated: self.uncalibrated.clone(),
+            common_shift: self.common_shift(screen),
             vetoes,
         }
+    }
+
+    /// How far all series of a run moved, where they did so together.
+    fn common_shift(&self, run: &RunRecord) -> Option<f64> {
+        let one = std::slice::from_ref(run);
+        let shift = |index: usize| self.gate.shift(index, &self.logs_of(index, one)).ok();
+        let shifts: Vec<f64> =
+            (0..self.series.len()).filter_map(shift).map(|it| it.interval.estimate).collect();
+        let common = common_mode(&shifts)?;
+        common.moved().then(|| common.shift.exp_m1())
     }
 
     fn logs_of(&self, index: usize, runs: &[RunRecord]) -> Vec<f64> {

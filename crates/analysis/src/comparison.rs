@@ -8,7 +8,9 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Better, InvocationRecord, Metric, RunRecord, SampleIs};
+use plumb_stats::Interval;
 use plumb_stats::describe::median;
+use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::unpaired::{FEWEST_RUNS, RunNoise, RunsCompared, compare_runs, rank_sum_interval};
 use plumb_stats::verdict::judge;
 
@@ -44,6 +46,9 @@ pub struct ComparisonFinding {
     pub differences: Vec<Difference>,
     /// A comparison for every series that the first arm has in common with another.
     pub results: Vec<SeriesComparison>,
+    /// Each later arm against the first over all series that both have: the geometric mean of their
+    /// ratios, which speaks of these series and no others. None for fewer than two, and for pairs.
+    pub overall: Vec<Option<Estimate>>,
     /// Series that only some arms have, with the arms that have them.
     pub not_in_all: Vec<(String, Vec<String>)>,
 }
@@ -149,6 +154,7 @@ pub fn compare_sides(record: &RunRecord) -> ComparisonFinding {
         machines_differ: false,
         differences: Vec::new(),
         results: result.into_iter().collect(),
+        overall: Vec::new(),
         not_in_all: Vec::new(),
     }
 }
@@ -205,6 +211,7 @@ pub fn compare(
     };
     let results = order.iter().filter(common);
     let results = results.map(|series| one_series(series, &gathered, &noise, settings.margin));
+    let results: Vec<SeriesComparison> = results.collect();
     let lacking = |series: &String| {
         let with = |(arm, name): (&BTreeMap<String, Gathered>, &String)| {
             arm.contains_key(series).then(|| name.clone())
@@ -221,10 +228,27 @@ pub fn compare(
         paired: false,
         machines_differ: several(records.iter().map(machine)),
         differences: differences(&groups.iter().map(|it| it.runs.as_slice()).collect::<Vec<_>>()),
-        results: results.collect(),
+        overall: (0..names.len().saturating_sub(1)).map(|arm| overall(&results, arm)).collect(),
+        results,
         not_in_all: order.iter().filter_map(lacking).collect(),
         arms: names,
     }
+}
+
+/// The geometric mean of one arm's ratios.
+fn overall(results: &[SeriesComparison], arm: usize) -> Option<Estimate> {
+    let interval = |result: &SeriesComparison| {
+        let ratio = result.against_first.get(arm)?.as_ref()?.ratio.as_ref()?;
+        let ends = ratio.interval.as_ref().ok()?;
+        let (low, high) = (ends.low.ln(), ends.high.ln());
+        Some(Interval { estimate: ratio.value.ln(), low, high })
+    };
+    let all: Vec<Interval> = results.iter().filter_map(interval).collect();
+    if all.len() < 2 {
+        return None;
+    }
+    let mean = mean_log_ratio(&all, CONFIDENCE).ok()?;
+    Some(estimate(mean.estimate.exp(), Ok(mean.map(f64::exp))))
 }
 
 fn several<T: PartialEq>(mut all: impl Iterator<Item = T>) -> bool {

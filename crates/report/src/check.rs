@@ -63,6 +63,10 @@ fn remarks(finding: &CheckFinding) -> Vec<String> {
     for it in finding.differences.iter().filter(|it| it.grade > Grade::Harmless) {
         lines.push(format!("{} {}: {}", it.grade.word(), it.field, it.values.join(" | ")));
     }
+    lines.extend(finding.common_shift.map(|shift| {
+        let shift = format!("{:+.1} %", shift * 100.0);
+        format!("everything moved together, by {shift} in cost: the machine or the build, not one series")
+    }));
     lines.extend(finding.vetoes.iter().map(|why| format!("alerts do not count: {why}")));
     lines
 }
@@ -172,6 +176,8 @@ pub struct CheckDocument {
     /// `regression`, `clean` or `inconclusive`.
     #[cfg_attr(test, schemars(extend("enum" = ["regression", "clean", "inconclusive"])))]
     pub outcome: &'static str,
+    /// The relative shift of all series, where they moved together.
+    pub common_shift: Option<f64>,
     /// Why alerts do not count.
     pub vetoes: Vec<String>,
     /// Every series, what matters most first.
@@ -230,6 +236,7 @@ pub fn check_document(finding: &CheckFinding) -> CheckDocument {
         runs: finding.runs.iter().map(|run| run.id.to_string()).collect(),
         margin: finding.margin,
         outcome,
+        common_shift: finding.common_shift,
         vetoes: finding.vetoes.clone(),
         series: finding.series.iter().map(part).collect(),
         uncalibrated: finding.uncalibrated.iter().map(|(name, _)| name.clone()).collect(),

@@ -69,6 +69,18 @@ fn heading(finding: &ComparisonFinding) -> Vec<String> {
     lines
 }
 
+/// What all series together say, an arm a line.
+fn closing(finding: &ComparisonFinding) -> Vec<String> {
+    let later = finding.arms.iter().skip(1).zip(&finding.overall);
+    later
+        .filter_map(|(arm, overall)| {
+            let shown = figure(overall.as_ref()?, "");
+            let (ratio, ends) = (&shown.estimate, shown.brackets());
+            Some(format!("{arm}: {ratio}× {ends} the cost over these series (geometric mean)"))
+        })
+        .collect()
+}
+
 /// The differences that are worth a line: harmless ones only by their names.
 fn told(finding: &ComparisonFinding) -> (Vec<(String, String)>, String) {
     let (harmless, others): (Vec<_>, Vec<_>) =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{Against, ComparisonFinding, Difference, SeriesComparison};
+use plumb_analysis::{Against, ComparisonFinding, Difference, Estimate, SeriesComparison};
 use serde::Serialize;
 
 use crate::json::{ValuePart, settings};
@@ -37,6 +37,8 @@ pub struct ComparisonDocument {
     pub differences: Vec<DifferencePart>,
     /// A comparison for every series in common.
     pub results: Vec<ComparedPart>,
+    /// Each later arm against the first, as the geometric mean over the series that both have.
+    pub overall: Vec<Option<OverallPart>>,
     /// Series that only some arms have, with those.
     pub not_in_all: BTreeMap<String, Vec<String>>,
 }
@@ -72,6 +74,18 @@ pub struct ComparedPart {
     pub against_first: Vec<Option<AgainstPart>>,
     /// Each later arm against the one before it; empty with two arms.
     pub against_previous: Vec<Option<AgainstPart>>,
+}
+
+/// A geometric mean of ratios.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OverallPart {
+    /// Cost over the first's: over 1 is slower.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
 }
 
 /// One arm of a series.
@@ -138,8 +152,13 @@ pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
         machines_differ: finding.machines_differ,
         differences: finding.differences.iter().map(difference).collect(),
         results: finding.results.iter().map(|it| compared(it, &finding.arms)).collect(),
+        overall: finding.overall.iter().map(|it| it.as_ref().map(overall)).collect(),
         not_in_all: finding.not_in_all.iter().cloned().collect(),
     }
+}
+
+fn overall(ratio: &Estimate) -> OverallPart {
+    OverallPart { ratio: ratio.value, low: ratio.low(), high: ratio.high() }
 }
 
 /// The document as text.

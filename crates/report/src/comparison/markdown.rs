@@ -2,7 +2,7 @@
 
 use plumb_analysis::ComparisonFinding;
 
-use super::{for_price, heading, ratio, remarks, series, told, verdict};
+use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
 use crate::markdown::{code, escape};
 use crate::units::figure;
 
@@ -47,5 +47,6 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
             out.push_str(&format!("| {} |\n", cells.join(" | ")));
         }
     }
+    closing(finding).iter().for_each(|line| out.push_str(&format!("\n{}\n", escape(line))));
     out
 }

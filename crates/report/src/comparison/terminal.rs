@@ -2,7 +2,7 @@
 
 use plumb_analysis::{Against, Arm, ComparisonFinding, SeriesComparison};
 
-use super::{for_price, heading, ratio, remarks, series, told, verdict};
+use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
 use crate::style::{Line, Style};
 use crate::table::{Column, Table, hanging};
 use crate::terminal::Terminal;
@@ -57,7 +57,11 @@ fn results(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     for result in &finding.results {
         rows(result, finding, &mut table);
     }
-    out + &table.render(terminal.width, terminal.colour)
+    out.push_str(&table.render(terminal.width, terminal.colour));
+    closing(finding)
+        .iter()
+        .for_each(|line| out.push_str(&text(2, &Line::default(), line, terminal)));
+    out
 }
 
 fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Table) {
