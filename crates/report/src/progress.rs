@@ -12,6 +12,9 @@ use crate::text::counted;
 use crate::time::length;
 use crate::units::percent;
 
+/// Columns of a line besides the point's name; with an interval that is drawn.
+const USUAL: usize = 46;
+const COMPARED: usize = 62;
 /// Cells of a bar.
 const BAR: usize = 10;
 
@@ -61,11 +64,10 @@ pub struct ProgressRatio {
 }
 
 impl ProgressRatio {
-    /// `1.012 [0.994, 1.031] at 12 pairs, margin 1 %`.
+    /// `1.012 [0.994, 1.031]`.
     fn text(&self) -> String {
         let ends = self.ends.map_or(String::new(), |(low, high)| format!(" [{low:.3}, {high:.3}]"));
-        let (ratio, pairs) = (self.ratio, counted(self.pairs, "pair", "pairs"));
-        format!("{ratio:.3}{ends} at {pairs}, margin {}", percent(self.margin))
+        format!("{:.3}{ends}", self.ratio)
     }
 
     /// The interval around the margin: `╌╌┊╌━●━╌┊╌╌`, as wide as [`SPAN`] margins on either side.
@@ -91,9 +93,9 @@ impl ProgressRatio {
 }
 
 /// Margins on either side of the drawing of an interval.
-const SPAN: f64 = 5.0;
+const SPAN: f64 = 3.5;
 /// Cells on either side of it.
-const HALF: i32 = 10;
+const HALF: i32 = 7;
 
 /// Where a point stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -154,7 +156,11 @@ impl ProgressPoint {
 pub fn plain(view: &ProgressView) -> String {
     let compared = view.points.iter().rev().find(|point| point.compared.is_some());
     let current = compared.or(current(view)).map(|point| match (point.reached, point.wanted) {
-        _ if point.compared.is_some() => format!("{} {}", point.name, standing(point)),
+        _ if let Some(compared) = point.compared => {
+            let (margin, pairs) =
+                (percent(compared.margin), counted(compared.pairs, "pair", "pairs"));
+            format!("{} {} at {pairs}, margin {margin}", point.name, standing(point))
+        }
         (Some(reached), Some(wanted)) => {
             format!("{} ±{} of ±{}", point.name, percent(reached), percent(wanted))
         }
@@ -235,7 +241,8 @@ fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<Line> {
         (true, false) => ">",
         (false, _) => " ",
     };
-    let room = terminal.width.saturating_sub(46).clamp(12, 60);
+    let others = if view.points.iter().any(|it| it.compared.is_some()) { COMPARED } else { USUAL };
+    let room = terminal.width.saturating_sub(others).clamp(12, 60);
     let name = text::clip(&text::clean(&point.name), room);
     let rounds = if point.rounds > 0 { format!("{}×", point.rounds) } else { String::new() };
     vec![
@@ -336,10 +343,10 @@ mod tests {
             ends: Some((low, high)),
             margin: 0.01,
         };
-        assert_snapshot!(at(8, 0.97, 1.04).drawn(true), @"╌╌╌╌━━━━━━━●━━━━━━━╌╌");
-        assert_snapshot!(at(40, 0.999, 1.008).drawn(true), @"╌╌╌╌╌╌╌╌┊╌━●━╌╌╌╌╌╌╌╌");
-        assert_snapshot!(at(8, 0.5, 2.0).drawn(false), @"===========o=========");
-        assert_snapshot!(at(12, 0.97, 1.04).text(), @"1.004 [0.970, 1.040] at 12 pairs, margin 1 %");
+        assert_snapshot!(at(8, 0.97, 1.04).drawn(true), @"╌━━━━━━━●━━━━━━");
+        assert_snapshot!(at(40, 0.999, 1.008).drawn(true), @"╌╌╌╌╌┊╌━●━╌╌╌╌╌");
+        assert_snapshot!(at(8, 0.5, 2.0).drawn(false), @"========o======");
+        assert_snapshot!(at(12, 0.97, 1.04).text(), @"1.004 [0.970, 1.040]");
     }
 
     #[test]
