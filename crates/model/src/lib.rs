@@ -10,6 +10,7 @@ mod plan;
 mod point;
 mod record;
 mod sample;
+mod series;
 mod value;
 mod workload;
 
@@ -27,6 +28,7 @@ pub use record::{
 pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
 };
+pub use series::{SeriesName, SeriesRecord};
 pub use value::{Settings, Value, ValueError};
 pub use workload::{
     Better, ClockKind, ClockSource, Description, Kind, Metric, MetricSource, Parameter,

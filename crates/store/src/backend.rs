@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{EventSink, Id, RecordSource, RunStatus};
+use plumb_model::{EventSink, Id, RecordSource, RunStatus, SeriesName, SeriesRecord};
 
 use crate::Error;
 
@@ -22,6 +22,19 @@ pub trait Backend: RecordSource<Error = Error> {
     /// # Errors
     /// When they cannot be read.
     fn summaries(&self) -> Result<Vec<RunSummary>, Error>;
+
+    /// All series by their names, in the order of these.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn series_names(&self) -> Result<Vec<SeriesName>, Error>;
+
+    /// What every run measured of the series of this name, on whatever machine, oldest first. It reads
+    /// the samples of that series alone.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn series(&self, name: &str) -> Result<Vec<SeriesRecord>, Error>;
 
     /// The run that a person means: an id's beginning, `last`, `last~2`, a label `k=v` or a
     /// baseline's name (the newest run that has it).

@@ -6,12 +6,13 @@ mod info;
 mod merge;
 mod open;
 mod read;
+mod series;
 mod snapshot;
 mod write;
 
 use std::path::{Path, PathBuf};
 
-use plumb_model::{Id, RecordSource, RunRecord, Stamped};
+use plumb_model::{Id, RecordSource, RunRecord, SeriesName, SeriesRecord, Stamped};
 use rusqlite::Connection;
 
 use crate::error::Fault;
@@ -122,6 +123,14 @@ impl Backend for Store {
 
     fn summaries(&self) -> Result<Vec<RunSummary>, Error> {
         self.read(read::summaries)
+    }
+
+    fn series_names(&self) -> Result<Vec<SeriesName>, Error> {
+        self.read(series::names)
+    }
+
+    fn series(&self, name: &str) -> Result<Vec<SeriesRecord>, Error> {
+        self.read(|db| series::series(db, name))
     }
 
     fn resolve(&self, name: &str) -> Result<Id, Error> {

@@ -50,7 +50,8 @@ fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, Fault> {
     })
 }
 
-fn labels(db: &Connection, run: i64) -> Result<BTreeMap<String, String>, Fault> {
+/// The labels of a run.
+pub(super) fn labels(db: &Connection, run: i64) -> Result<BTreeMap<String, String>, Fault> {
     let mut select = db.prepare_cached("SELECT name, value FROM label WHERE run = ?")?;
     let rows = select.query_map([run], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -95,7 +96,7 @@ fn no_such_run(db: &Connection, uuid: Id) -> Result<Fault, Fault> {
 }
 
 /// All rows of a query, each made into a thing.
-fn all<T>(
+pub(super) fn all<T>(
     db: &Connection,
     sql: &str,
     of: &[&dyn ToSql],

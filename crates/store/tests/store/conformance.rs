@@ -1,12 +1,17 @@
 //! What every backend must do. Each function below takes any backend; a new one gets a module.
 
-use crate::events::{Script, batch, eventful, fold, id};
-use plumb_model::{EventSink, Ready, RecordSource as _, Role, RunStatus, Samples};
+use crate::events::{Script, batch, environment, eventful, fold, id, target};
+use plumb_model::{
+    Event, EventSink, Ready, RecordSource as _, Role, RunStatus, Samples, Stamped, Target,
+};
 use plumb_store::{Backend, Error, Store};
 
 /// Stores events and gives the record back.
-fn write(backend: &impl Backend, events: &[plumb_model::Stamped]) {
-    let mut writer = backend.writer().unwrap();
+fn write(backend: &impl Backend, events: &[Stamped]) {
+    writer_takes(&mut backend.writer().unwrap(), events);
+}
+
+fn writer_takes(writer: &mut impl EventSink, events: &[Stamped]) {
     for event in events {
         writer.take(event).unwrap();
     }
@@ -59,6 +64,52 @@ fn summaries_tell_runs_apart(backend: &impl Backend) {
     assert_eq!(backend.resolve("last~1").unwrap(), id(2));
     assert_eq!(backend.resolve("host=a").unwrap(), id(3));
     assert_eq!(backend.resolve(&plumb_store::short(id(1))).unwrap(), id(1));
+}
+
+fn a_series_is_read_without_its_records(backend: &impl Backend) {
+    let changed = Target { environment: environment("6.2"), ..target("epyc") };
+    let mut second = Script::new(id(2), 200, &[("host", "b")]);
+    second.say(Event::TargetReady { target: 0, description: Box::new(changed) });
+    write(backend, &second.copy(id(20), 30).copy(id(21), 10).end(false).events);
+    write(backend, &Script::new(id(1), 100, &[]).copy(id(10), 20).events);
+    let mut failed = Script::new(id(3), 300, &[]);
+    failed.start(id(30), 0, Role::Workload, Ready::default());
+    failed.batch(id(30), batch(0, 5));
+    write(backend, &failed.events);
+    let found = backend.series("memory.copy:method=libc/bandwidth").unwrap();
+    assert_eq!(found.iter().map(|it| it.run).collect::<Vec<_>>(), [id(1), id(2)]);
+    for series in &found {
+        let record = backend.record(series.run).unwrap();
+        let metric = &record.plan.points[0].description.metrics[0];
+        let steady = record.good_invocations(0).map(|it| it.steady(metric).unwrap());
+        assert_eq!(series.invocations, steady.collect::<Vec<_>>());
+        assert_eq!(series.labels, record.plan.labels);
+        assert_eq!(series.environment, record.environments[0]);
+        assert_eq!(series.loads, ["memory.copy:method=libc"]);
+        assert_eq!((series.version, series.unit.as_str()), (1, "B/s"));
+    }
+    assert_eq!(found[1].invocations.iter().map(Vec::len).collect::<Vec<_>>(), [27, 9]);
+    assert_eq!(backend.series("memory.copy/none").unwrap(), []);
+    let names = backend.series_names().unwrap();
+    assert_eq!(names.len(), 1);
+    assert!(names[0].primary && names[0].point == "method=libc", "{names:?}");
+}
+
+/// A thousand runs of a whole suite must not be read for one line of it.
+fn a_long_history_is_read_at_once(backend: &impl Backend) {
+    let mut writer = backend.writer().unwrap();
+    for run in 0..300_u32 {
+        let mut script = Script::new(id(1000 + u64::from(run)), i64::from(run), &[]);
+        for invocation in 0..20_u32 {
+            script = script.copy(id(u64::from(10_000 + run * 20 + invocation)), 20);
+        }
+        writer_takes(&mut writer, &script.end(false).events);
+    }
+    let began = std::time::Instant::now();
+    let found = backend.series("memory.copy:method=libc/bandwidth").unwrap();
+    let took = began.elapsed();
+    assert_eq!(found.len(), 300);
+    assert!(took.as_secs() < 5, "{took:?}");
 }
 
 fn impossible_batches_are_refused(backend: &impl Backend) {
@@ -117,6 +168,16 @@ mod sqlite {
     #[test]
     fn summaries_tell_runs_apart() {
         run(super::summaries_tell_runs_apart);
+    }
+
+    #[test]
+    fn a_series_is_read_without_its_records() {
+        run(super::a_series_is_read_without_its_records);
+    }
+
+    #[test]
+    fn a_long_history_is_read_at_once() {
+        run(super::a_long_history_is_read_at_once);
     }
 
     #[test]

@@ -1,0 +1,128 @@
+//! One series in all runs, without their records: an index leads from the series to its invocations, and
+//! the columns of their samples are all that is read.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{Better, Machine, Ready, SeriesName, SeriesRecord};
+use rusqlite::Connection;
+
+use super::content::{self, ContentId, from_word, identity};
+use super::read::{all, labels};
+use crate::error::Fault;
+
+/// All series by name.
+pub(super) fn names(db: &Connection) -> Result<Vec<SeriesName>, Fault> {
+    let sql = "WITH first AS MATERIALIZED ( \
+           SELECT DISTINCT json ->> '$.id' AS workload, json ->> '$.metrics[0].name' AS metric \
+           FROM description), \
+         titled AS MATERIALIZED ( \
+           SELECT point.value ->> '$.point.workload' AS workload, \
+             point.value ->> '$.point.key' AS point, max(point.value ->> '$.title') AS title \
+           FROM plan, json_each(plan.json, '$.points') AS point GROUP BY 1, 2) \
+         SELECT DISTINCT series.name, series.workload, series.point, \
+           (series.workload, series.metric) IN first, titled.title \
+         FROM series LEFT JOIN titled USING (workload, point) \
+         WHERE series.kind = 'value' ORDER BY 1";
+    all(db, sql, &[], |row| {
+        Ok(SeriesName {
+            name: row.get(0)?,
+            workload: row.get(1)?,
+            point: row.get(2)?,
+            primary: row.get(3)?,
+            title: row.get(4)?,
+        })
+    })
+}
+
+/// What every run measured of the series of this name, oldest first.
+pub(super) fn series(db: &Connection, name: &str) -> Result<Vec<SeriesRecord>, Fault> {
+    let sql = "SELECT id, machine, version, clock, unit, better FROM series WHERE name = ?";
+    let mut found = Vec::new();
+    let kinds = all(db, sql, &[&name], |row| {
+        Ok(Kind {
+            series: row.get(0)?,
+            machine: content::machine(db, row.get(1)?)?,
+            version: row.get(2)?,
+            clock: row.get(3)?,
+            unit: row.get(4)?,
+            better: from_word(row.get(5)?)?,
+        })
+    })?;
+    for kind in kinds {
+        for invocations in values(db, kind.series)?.into_values() {
+            found.extend(in_run(db, &kind, invocations)?);
+        }
+    }
+    found.sort_by_key(|it| (it.started_unix_ns, it.run));
+    Ok(found)
+}
+
+/// A row of `series`: names alone do not tell machines, versions and clocks apart.
+struct Kind {
+    series: i64,
+    machine: Machine,
+    version: u32,
+    clock: String,
+    unit: String,
+    better: Better,
+}
+
+/// The steady values of a series: run → invocation → values.
+///
+/// The `+` keeps the planner from walking all invocations for the sake of the order.
+fn values(db: &Connection, series: i64) -> Result<BTreeMap<i64, BTreeMap<i64, Vec<f64>>>, Fault> {
+    let mut select = db.prepare_cached(
+        "SELECT run, invocation, value FROM measured WHERE series = ? AND role = 'workload' \
+           AND outcome = 'done' AND phase = 'steady' AND value IS NOT NULL \
+         ORDER BY +invocation, n",
+    )?;
+    let mut rows = select.query([series])?;
+    let mut runs: BTreeMap<i64, BTreeMap<i64, Vec<f64>>> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let invocations = runs.entry(row.get(0)?).or_default();
+        invocations.entry(row.get(1)?).or_default().push(row.get(2)?);
+    }
+    Ok(runs)
+}
+
+/// These values with what is known of their run and of the surroundings of the first invocation.
+fn in_run(
+    db: &Connection,
+    kind: &Kind,
+    invocations: BTreeMap<i64, Vec<f64>>,
+) -> Result<Vec<SeriesRecord>, Fault> {
+    let sql = "SELECT run.id, run.uuid, run.started_unix_ns, run.plumb, run.plan, \
+           json_array_length(plan.json, '$.companions') > 0, invocation.environment, \
+           invocation.ready, planned.value ->> '$.title', description.json ->> '$.sample_is' \
+         FROM invocation JOIN run ON run.id = invocation.run JOIN plan ON plan.id = run.plan \
+         JOIN json_each(plan.json, '$.points') AS planned ON planned.key = invocation.point \
+         JOIN description ON description.id = unhex(planned.value ->> '$.description') \
+         WHERE invocation.id = ?";
+    let first = invocations.first_key_value().map(|(first, _)| *first);
+    let invocations: Vec<Vec<f64>> = invocations.into_values().collect();
+    all(db, sql, &[&first], |row| {
+        let ready: Ready = serde_json::from_str(&row.get::<_, String>(7)?)?;
+        Ok(SeriesRecord {
+            run: identity(row.get(1)?),
+            started_unix_ns: row.get(2)?,
+            plumb: row.get(3)?,
+            labels: labels(db, row.get(0)?)?,
+            machine: kind.machine.clone(),
+            environment: content::environment(db, row.get(6)?)?,
+            versions: ready.versions,
+            loads: if row.get(5)? { loads(db, row.get(4)?)? } else { Vec::new() },
+            version: kind.version,
+            clock: kind.clock.clone(),
+            unit: kind.unit.clone(),
+            better: kind.better,
+            sample_is: from_word(row.get(9)?)?,
+            title: row.get(8)?,
+            invocations: invocations.clone(),
+        })
+    })
+}
+
+/// What ran beside everything.
+fn loads(db: &Connection, plan: ContentId) -> Result<Vec<String>, Fault> {
+    Ok(content::plan(db, plan)?.companions.iter().map(|it| it.point.name()).collect())
+}
