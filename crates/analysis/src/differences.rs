@@ -67,7 +67,8 @@ pub(crate) fn differences(arms: &[&[&RunRecord]]) -> Vec<Difference> {
     found
 }
 
-fn grade(field: &str) -> Grade {
+/// How bad it is when this field differs.
+pub(crate) fn grade(field: &str) -> Grade {
     if HARMLESS.contains(&field) {
         Grade::Harmless
     } else if FATAL.contains(&field) {

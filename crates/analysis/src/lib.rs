@@ -15,6 +15,7 @@ mod estimate;
 mod evidence;
 mod faults;
 mod finding;
+mod history;
 mod rules;
 mod scaling;
 mod series;
@@ -35,6 +36,7 @@ pub use finding::{
     BaselineSource, Comparison, CpuShares, Ends, Estimate, Failure, Finding, LookFinding,
     OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, Unsupported, Verdict,
 };
+pub use history::{Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history};
 pub use summarise::{point_facts, summarise};
 pub use times::{ProcessTimes, process_times};
 

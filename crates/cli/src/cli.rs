@@ -56,6 +56,8 @@ pub enum Command {
     Check(CheckArgs),
     /// How small a change can this machine show?
     Doctor(DoctorArgs),
+    /// One series over all its runs: when did it change, and what else did?
+    History(HistoryArgs),
     /// List the workloads, suites and plug-ins
     List,
     /// The manual of a workload
@@ -383,6 +385,39 @@ pub struct DoctorArgs {
     /// Don't wait for another plumb that measures on this machine
     #[arg(long)]
     pub no_lock: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb history memory.copy:method=libc           its first metric, on this machine
+  plumb history storage.random/latency --last 50
+  plumb history 'gzip -k f' --label commit        a command, runs named by their label
+
+A line a run with its interval on a common scale. What is recorded to have changed (kernel, versions,
+settings) splits the history, and nothing is compared across. Between, steps are looked for: a history
+without any has a certain one 1 time in 1000, a suspect 1 time in 100; `plumb ab` settles a suspect. With
+runs of enough days plumb also says whether the time of day or the weekday matters.")]
+pub struct HistoryArgs {
+    /// A series (`cpu.sieve/rate`), a point, a workload, or a command that was measured
+    pub series: String,
+    /// The label that names runs [default: those that differ]
+    #[arg(long, value_name = "KEY")]
+    pub label: Option<String>,
+    /// Only runs since then: `30d`, `12h`, or a date
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only so many runs, the newest
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+    /// The machine: the beginning of its fingerprint, or `all` [default: that of the newest run]
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Option<String>,
+    /// Smallest relative change that matters
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    pub margin: String,
+    /// How to write it
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: ShowFormat,
 }
 
 /// When `ab` ends with 1.

@@ -40,6 +40,17 @@ pub fn time_ns(text: &str) -> Result<u64> {
     if nanos == 0 { Err(wrong()) } else { Ok(nanos) }
 }
 
+/// A date, or a length of time before `now`, as nanoseconds since 1970 (UTC).
+pub fn since_unix_ns(text: &str, now_unix_ns: i64) -> Result<i64> {
+    if let Some(at) = plumb_report::time::day(text.trim()) {
+        return Ok(at);
+    }
+    let before = time_ns(text).map_err(|_| {
+        CommandError::usage(format!("`{text}` is neither a date nor a time; try 2026-11-21 or 30d"))
+    })?;
+    Ok(now_unix_ns.saturating_sub_unsigned(before))
+}
+
 fn seconds_of(unit: &str) -> Option<f64> {
     Some(match unit {
         "us" => 1e-6,
@@ -104,7 +115,7 @@ fn prefixed(prefix: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{pair, share, time_ns};
+    use super::{pair, share, since_unix_ns, time_ns};
 
     #[test]
     fn what_people_type() {
@@ -115,6 +126,14 @@ mod tests {
         assert_eq!(time_ns("1h30m"), Ok(5_400_000_000_000));
         assert_eq!(time_ns("500ms"), Ok(500_000_000));
         assert_eq!(pair("kernel=6.1"), Ok(("kernel".into(), "6.1".into())));
+    }
+
+    #[test]
+    fn since_a_date_or_for_a_time() {
+        let day = 86_400_000_000_000;
+        assert_eq!(since_unix_ns("1970-02-01", 0), Ok(31 * day));
+        assert_eq!(since_unix_ns("2d", 5 * day), Ok(3 * day));
+        assert!(since_unix_ns("yesterday", 0).is_err() && since_unix_ns("2026-02-30", 0).is_err());
     }
 
     #[test]

@@ -526,7 +526,8 @@ fn scaling(scaling: &Scaling, results: &[Finding]) -> Option<ScalingPart> {
     })
 }
 
-fn estimate(estimate: &Estimate) -> EstimatePart {
+/// An estimate with its interval, or why there is none.
+pub(crate) fn estimate(estimate: &Estimate) -> EstimatePart {
     EstimatePart {
         estimate: estimate.value,
         low: estimate.low(),
@@ -562,7 +563,7 @@ mod tests {
     use serde_json::Value;
 
     use super::RunDocument;
-    use crate::{AuditDocument, CheckDocument, ComparisonDocument};
+    use crate::{AuditDocument, CheckDocument, ComparisonDocument, HistoryDocument};
 
     /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
     fn is_committed<T: schemars::JsonSchema>(name: &str) {
@@ -585,5 +586,6 @@ mod tests {
         is_committed::<ComparisonDocument>("plumb.comparison-1.json");
         is_committed::<CheckDocument>("plumb.check-1.json");
         is_committed::<AuditDocument>("plumb.audit-1.json");
+        is_committed::<HistoryDocument>("plumb.history-1.json");
     }
 }

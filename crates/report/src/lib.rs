@@ -12,6 +12,7 @@ pub mod csv;
 pub mod export;
 mod flags;
 mod header;
+mod history;
 pub mod json;
 mod markdown;
 mod names;
@@ -38,6 +39,9 @@ pub use comparison::{
 pub use csv::{csv, samples_csv};
 pub use flags::meaning;
 pub use header::{Header, Place};
+pub use history::{
+    HISTORY_SCHEMA, HistoryDocument, history_card, history_document, history_json, history_markdown,
+};
 pub use json::{RunDocument, document, json};
 pub use markdown::markdown;
 pub use scorecard::{Closing, scorecard};

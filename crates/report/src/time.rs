@@ -32,6 +32,25 @@ pub fn rfc3339(unix_ns: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}Z")
 }
 
+/// The beginning (UTC) of a day that is written as [`date`] does, `2026-11-21`, in nanoseconds since 1970.
+/// None for what is no day.
+#[must_use]
+pub fn day(text: &str) -> Option<i64> {
+    let mut parts = text.splitn(3, '-').map(|part| part.parse::<u32>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    if !(1970..=2261).contains(&year) {
+        return None;
+    }
+    let (year, month, day) = (i64::from(year), i64::from(month), i64::from(day));
+    // The guess is a few days off at most.
+    let guess = (year - 1970) * 365 + (year - 1969) / 4 + (month - 1) * 30 + day - 1;
+    let is = |days: &i64| {
+        let found = civil(days * DAY * SECOND);
+        (found.year, found.month, found.day) == (year, month, day)
+    };
+    (guess - 5..guess + 10).find(is).map(|days| days * DAY * SECOND)
+}
+
 /// A length of time in seconds: `850 ms`, `12.3 s`, `2 min 05 s`, `3 h 02 min`.
 #[must_use]
 pub fn length(seconds: f64) -> String {
@@ -93,7 +112,7 @@ fn civil(unix_ns: i64) -> Civil {
 
 #[cfg(test)]
 mod tests {
-    use super::{between, date, length, rfc3339};
+    use super::{between, date, day, length, rfc3339};
 
     #[test]
     fn dates_of_known_moments() {
@@ -102,6 +121,22 @@ mod tests {
         assert_eq!(rfc3339(951_782_400_000_000_001), "2000-02-29T00:00:00.000000001Z");
         assert_eq!(rfc3339(-1), "1969-12-31T23:59:59.999999999Z");
         assert_eq!(date(i64::MAX), "2262-04-11 23:47 UTC");
+    }
+
+    #[test]
+    fn days_are_read_as_they_are_written() {
+        for (at, text) in
+            [(0, "1970-01-01"), (951_782_400, "2000-02-29"), (1_795_219_200, "2026-11-21")]
+        {
+            assert_eq!(day(text), Some(at * 1_000_000_000), "{text}");
+        }
+        for days in (0..100_000_i64).step_by(37) {
+            let at = days * 86_400_000_000_000;
+            assert_eq!(day(&rfc3339(at)[..10]), Some(at));
+        }
+        for text in ["2026-02-29", "2026-13-01", "2026-11", "-1-1-1", "x", "1969-12-31"] {
+            assert_eq!(day(text), None, "{text}");
+        }
     }
 
     #[test]

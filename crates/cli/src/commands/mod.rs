@@ -8,6 +8,7 @@ mod doctor;
 mod exec;
 mod explain;
 mod export;
+mod history;
 mod import;
 mod list;
 mod measure;
@@ -34,6 +35,7 @@ pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
         Some(Command::Baseline(command)) => baseline::baseline(&command, store, ui),
         Some(Command::Check(args)) => check::check(&args, store, ui),
         Some(Command::Doctor(args)) => doctor::doctor(&args, store, ui),
+        Some(Command::History(args)) => history::history(&args, store, ui),
         Some(Command::List) => list::list(ui),
         Some(Command::Explain(args)) => explain::explain(&args, ui),
         Some(Command::Show(args)) => show::show(&args, store, ui),

@@ -12,6 +12,7 @@ mod compare;
 mod disk;
 mod doctor;
 mod exec;
+mod history;
 mod imports;
 mod interrupt;
 mod kill;

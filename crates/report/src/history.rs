@@ -1,0 +1,172 @@
+//! A series over its runs: lines of a terminal, Markdown, and a document.
+
+mod json;
+mod terminal;
+
+pub use json::{HISTORY_SCHEMA, HistoryDocument, history_document, history_json};
+pub use terminal::history_card;
+
+use std::collections::BTreeSet;
+
+use plumb_analysis::{CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split};
+use plumb_model::Better;
+
+use crate::markdown::{code, escape};
+use crate::style::Style;
+use crate::text::counted;
+use crate::time::date;
+use crate::units::{figure, percent};
+
+/// What an event between two runs says, and how it is drawn.
+struct Between {
+    text: String,
+    style: Style,
+}
+
+/// The history as Markdown; `label` is the key of the label that names runs.
+#[must_use]
+pub fn history_markdown(finding: &HistoryFinding, label: Option<&str>) -> String {
+    let keys = label_keys(finding, label);
+    let mut out = format!("### plumb: {}\n\n", escape(&title(finding)));
+    for line in closing(finding) {
+        out.push_str(&format!("- {}\n", escape(&line)));
+    }
+    out.push_str("\n| run | started | label | estimate | interval | processes |\n");
+    out.push_str("| :-- | :-- | :-- | --: | :-- | --: |\n");
+    for (index, run) in finding.runs.iter().enumerate() {
+        for between in between(finding, index) {
+            out.push_str(&format!("| | | **{}** | | | |\n", escape(&between.text)));
+        }
+        let shown = figure(&run.estimate, &finding.unit);
+        out.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} |\n",
+            code(&short(run)),
+            date(run.started_unix_ns),
+            escape(&label_of(run, &keys)),
+            escape(&shown.quantity()),
+            shown.interval.as_ref().map_or_else(|why| escape(why), |_| shown.brackets()),
+            run.processes,
+        ));
+    }
+    out
+}
+
+/// `memory.copy:method=libc/bandwidth, 37 runs on fp1:0123456789abcdef`.
+fn title(finding: &HistoryFinding) -> String {
+    let title = finding.title.as_ref().map(|title| format!("{title}: "));
+    let runs = counted(finding.runs.len(), "run", "runs");
+    let machines = match finding.machines.as_slice() {
+        [one] => one.clone(),
+        several => format!("{} machines", several.len()),
+    };
+    format!("{}{}, {runs} on {machines}", title.unwrap_or_default(), finding.series)
+}
+
+/// The keys of the labels that name runs: the one that is wanted, else those whose values differ.
+fn label_keys<'a>(finding: &'a HistoryFinding, wanted: Option<&'a str>) -> Vec<&'a str> {
+    if let Some(wanted) = wanted {
+        return vec![wanted];
+    }
+    let keys: BTreeSet<&str> =
+        finding.runs.iter().flat_map(|run| run.labels.keys()).map(String::as_str).collect();
+    let first = |key: &str| finding.runs.first().and_then(|run| run.labels.get(key));
+    let differs = |key: &&str| finding.runs.iter().any(|run| run.labels.get(*key) != first(key));
+    keys.into_iter().filter(differs).collect()
+}
+
+/// The value of one key, or `key=value` of several.
+fn label_of(run: &HistoryRun, keys: &[&str]) -> String {
+    let found = keys.iter().filter_map(|key| Some((key, run.labels.get(*key)?)));
+    match keys {
+        [_] => found.map(|(_, value)| value.clone()).collect(),
+        _ => found.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn short(run: &HistoryRun) -> String {
+    run.run.simple().to_string().chars().take(12).collect()
+}
+
+/// What stands before the run of this index.
+fn between(finding: &HistoryFinding, index: usize) -> Vec<Between> {
+    let splits = finding.splits.iter().filter(|split| split.at == index).map(split);
+    let steps = finding.steps.iter().flatten().filter(|step| step.at == index);
+    splits.chain(steps.map(|it| step(it, finding.better))).collect()
+}
+
+fn split(split: &Split) -> Between {
+    let change = |(field, before, after): &(String, String, String)| {
+        let (before, after) = differing(before, after);
+        format!("{field} {before} → {after}")
+    };
+    let text = split.changes.iter().map(change).collect::<Vec<_>>().join(" · ");
+    Between { text, style: Style::Flag }
+}
+
+/// Two long texts without the words that they have in common at either end.
+fn differing(before: &str, after: &str) -> (String, String) {
+    let (one, other): (Vec<&str>, Vec<&str>) =
+        (before.split(' ').collect(), after.split(' ').collect());
+    let most = one.len().min(other.len()) - 1;
+    let head = one.iter().zip(&other).take(most).take_while(|(a, b)| a == b).count();
+    let rest = one.iter().rev().zip(other.iter().rev()).take(most - head);
+    let tail = rest.take_while(|(a, b)| a == b).count();
+    let part = |words: &[&str]| {
+        let mark = |is: bool| if is { "…" } else { "" };
+        let middle = words[head..words.len() - tail].join(" ");
+        format!("{}{middle}{}", mark(head > 0), mark(tail > 0))
+    };
+    (part(&one), part(&other))
+}
+
+fn step(step: &HistoryStep, better: Better) -> Between {
+    let dearer = step.ratio.value > 1.0;
+    let (word, style) = match (better, dearer) {
+        (Better::Neither, true) => ("more", Style::Flag),
+        (Better::Neither, false) => ("less", Style::Flag),
+        (_, true) => ("slower", Style::Bad),
+        (_, false) => ("faster", Style::Good),
+    };
+    let shown = figure(&step.ratio, "");
+    let ratio = format!("× {} {}", shown.estimate, shown.brackets());
+    let sure = if step.certain { "certain" } else { "a suspect; measure it again in pairs" };
+    Between { text: format!("{word} from here: {} cost, {sure}", ratio.trim_end()), style }
+}
+
+/// What stands below the runs.
+fn closing(finding: &HistoryFinding) -> Vec<String> {
+    let mut lines = vec![match &finding.steps {
+        Err(why) => format!("steps can't be told: {why}"),
+        Ok(steps) if steps.is_empty() => "no step".to_owned(),
+        Ok(steps) => {
+            let certain = steps.iter().filter(|step| step.certain).count();
+            let margin = percent(finding.margin);
+            format!(
+                "{}, {certain} certain (found by chance 1 time in 1000, beyond the margin of {margin})",
+                counted(steps.len(), "step", "steps")
+            )
+        }
+    }];
+    if !finding.splits.is_empty() {
+        let splits = counted(finding.splits.len(), "recorded change", "recorded changes");
+        lines.push(format!("{splits}: nothing is compared across one"));
+    }
+    lines.extend(finding.cycles.iter().map(cycle));
+    if finding.other_units > 0 {
+        let left = counted(finding.other_units, "run", "runs");
+        lines.push(format!("{left} in another unit left out"));
+    }
+    lines
+}
+
+fn cycle(it: &CycleFinding) -> String {
+    let shown = figure(&it.ratio, "");
+    let found = format!("× {} {} cost", shown.estimate, shown.brackets());
+    let of = format!("{} of {} moments", it.moments, it.moments + it.others);
+    let (words, part) = (it.cycle.words(), it.part);
+    if it.differs {
+        format!("{words} (UTC) matters: {part} {found} of the rest, {of}")
+    } else {
+        format!("{words} (UTC): no difference found; the largest is {part}, {found}, {of}")
+    }
+}

@@ -1,0 +1,189 @@
+//! `plumb.history/1`: the document for machines. Fields may be added, never changed.
+
+use std::collections::BTreeMap;
+
+use plumb_analysis::{CONFIDENCE, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split};
+use serde::Serialize;
+
+use crate::json::{EstimatePart, better, estimate};
+use crate::time::rfc3339;
+
+/// Name of the document's form.
+pub const HISTORY_SCHEMA: &str = "plumb.history/1";
+
+/// A history as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.history/1"))]
+pub struct HistoryDocument {
+    /// `plumb.history/1`.
+    #[cfg_attr(test, schemars(extend("const" = HISTORY_SCHEMA)))]
+    pub schema: &'static str,
+    /// Version of the method that found the results.
+    pub method: u32,
+    /// Name of the series.
+    pub series: String,
+    /// A name that a person gave the point.
+    pub title: Option<String>,
+    /// Its unit.
+    pub unit: String,
+    /// Which direction is good.
+    #[cfg_attr(test, schemars(extend("enum" = ["higher", "lower", "neither"])))]
+    pub better: &'static str,
+    /// The machines' fingerprints, in order of their first run.
+    pub machines: Vec<String>,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// Level of the intervals.
+    pub confidence: f64,
+    /// The runs, oldest first.
+    pub runs: Vec<RunPart>,
+    /// Where something is recorded to have changed; nothing is compared across.
+    pub splits: Vec<SplitPart>,
+    /// Where costs changed; null where that can't be told.
+    pub steps: Option<Vec<StepPart>>,
+    /// Why steps can't be told.
+    pub no_steps: Option<String>,
+    /// Whether the time of measuring matters, where there are enough runs to ask.
+    pub cycles: Vec<CyclePart>,
+    /// Runs whose values are in another unit, which are left out.
+    pub other_units: usize,
+}
+
+/// One run of a history.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RunPart {
+    /// Its id.
+    pub run: String,
+    /// Its start, RFC 3339 in UTC.
+    pub started: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// The estimate with its interval.
+    #[serde(flatten)]
+    pub value: EstimatePart,
+    /// Processes that it rests on.
+    pub processes: usize,
+    /// Steady samples that it rests on.
+    pub samples: usize,
+}
+
+/// Something that is recorded to have changed before a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SplitPart {
+    /// Index of the first run after it.
+    pub at: usize,
+    /// What changed.
+    pub changes: Vec<ChangePart>,
+}
+
+/// A field with its values before and after.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ChangePart {
+    /// The field.
+    pub field: String,
+    /// Its value before; `none` where it had none.
+    pub from: String,
+    /// Its value after; `none` where it has none.
+    pub to: String,
+}
+
+/// A step of the costs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct StepPart {
+    /// Index of the first run after it.
+    pub at: usize,
+    /// Cost over the cost before: over 1 is slower.
+    #[serde(flatten)]
+    pub ratio: EstimatePart,
+    /// Found by chance less than 1 time in 1000 and no smaller than the margin; else 1 time in 100.
+    pub certain: bool,
+}
+
+/// Whether the time of measuring matters.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CyclePart {
+    /// What repeats, in UTC.
+    #[cfg_attr(test, schemars(extend("enum" = ["time of day", "weekday"])))]
+    pub cycle: &'static str,
+    /// The part that differs most from the others.
+    pub part: &'static str,
+    /// Its cost over that of the others; the interval allows for every part being asked.
+    #[serde(flatten)]
+    pub ratio: EstimatePart,
+    /// Whether the interval excludes 1.
+    pub differs: bool,
+    /// Moments in that part; runs of six hours, or of a day, are one moment.
+    pub moments: usize,
+    /// Moments in the others.
+    pub others: usize,
+}
+
+/// The history as a document.
+#[must_use]
+pub fn history_document(finding: &HistoryFinding) -> HistoryDocument {
+    HistoryDocument {
+        schema: HISTORY_SCHEMA,
+        method: finding.method,
+        series: finding.series.clone(),
+        title: finding.title.clone(),
+        unit: finding.unit.clone(),
+        better: better(finding.better),
+        machines: finding.machines.clone(),
+        margin: finding.margin,
+        confidence: CONFIDENCE,
+        runs: finding.runs.iter().map(run).collect(),
+        splits: finding.splits.iter().map(split).collect(),
+        steps: finding.steps.as_ref().ok().map(|steps| steps.iter().map(step).collect()),
+        no_steps: finding.steps.as_ref().err().cloned(),
+        cycles: finding.cycles.iter().map(cycle).collect(),
+        other_units: finding.other_units,
+    }
+}
+
+/// The document as text.
+///
+/// # Errors
+/// When it can't be written as JSON.
+pub fn history_json(finding: &HistoryFinding) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&history_document(finding)).map(|text| text + "\n")
+}
+
+fn run(run: &HistoryRun) -> RunPart {
+    RunPart {
+        run: run.run.to_string(),
+        started: rfc3339(run.started_unix_ns),
+        labels: run.labels.clone(),
+        value: estimate(&run.estimate),
+        processes: run.processes,
+        samples: run.samples,
+    }
+}
+
+fn split(split: &Split) -> SplitPart {
+    let change = |(field, from, to): &(String, String, String)| ChangePart {
+        field: field.clone(),
+        from: from.clone(),
+        to: to.clone(),
+    };
+    SplitPart { at: split.at, changes: split.changes.iter().map(change).collect() }
+}
+
+fn step(step: &HistoryStep) -> StepPart {
+    StepPart { at: step.at, ratio: estimate(&step.ratio), certain: step.certain }
+}
+
+fn cycle(it: &CycleFinding) -> CyclePart {
+    CyclePart {
+        cycle: it.cycle.words(),
+        part: it.part,
+        ratio: estimate(&it.ratio),
+        differs: it.differs,
+        moments: it.moments,
+        others: it.others,
+    }
+}
