@@ -99,11 +99,7 @@ pub fn margin(text: &str) -> Result<f64> {
 
 /// The sides: points where every name is one, else commands.
 fn sides(bench: &mut Bench, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>> {
-    let is_point = |side: &String| {
-        let id = side.split(':').next().unwrap_or_default();
-        catalogue::builtin(id).is_ok_and(|entry| entry.is_some())
-    };
-    let points = args.sides.iter().filter(|side| is_point(side)).count();
+    let points = args.sides.iter().filter(|side| is_point(bench, side)).count();
     if points == 0 {
         let command = |text: &String| {
             exec::point(&Typed::new(text, args.shell)?, args.shell, args.ignore_failure)
@@ -121,6 +117,13 @@ fn sides(bench: &mut Bench, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>>
         found.extend(plan::resolve(&mut bench.keeper, one, &[], all, ui)?.points);
     }
     Ok(found)
+}
+
+/// Whether a side is a point of a workload, built in or a plug-in on the path.
+fn is_point(bench: &mut Bench, side: &str) -> bool {
+    let id = side.split(':').next().unwrap_or_default();
+    let like_an_id = id.contains('.') && !id.contains(['/', ' ']);
+    like_an_id && catalogue::find(&mut bench.keeper, id).is_ok()
 }
 
 /// The metric that all sides have.
