@@ -46,6 +46,9 @@ pub struct CheckFinding {
     pub common_shift: Option<f64>,
     /// Why alerts do not count.
     pub vetoes: Vec<String>,
+    /// By how much work that nothing has changed moved while the check ran, relative: smaller alerts do
+    /// not count.
+    pub canary_shift: Option<f64>,
 }
 
 /// One series of a check.
@@ -103,20 +106,41 @@ impl CheckState {
 impl CheckFinding {
     /// Confirmed changes for the worse, by the margin or more, that nothing vetoes.
     pub fn regressions(&self) -> impl Iterator<Item = &CheckedSeries> {
-        let margin = self.margin;
-        let counts = self.vetoes.is_empty();
-        self.series.iter().filter(move |it| {
-            let slower = it.verdict == Verdict::Slower && it.ratio.value >= 1.0 + margin;
-            counts && it.state == CheckState::Confirmed && slower
+        self.alerts().filter(|it| {
+            let beyond_canaries = it.ratio.value - 1.0 > self.canary_shift.unwrap_or(0.0);
+            self.vetoes.is_empty() && beyond_canaries
+        })
+    }
+
+    /// Confirmed changes for the worse, by the margin or more.
+    fn alerts(&self) -> impl Iterator<Item = &CheckedSeries> {
+        self.series.iter().filter(|it| {
+            let slower = it.verdict == Verdict::Slower && it.ratio.value >= 1.0 + self.margin;
+            it.state == CheckState::Confirmed && slower
         })
     }
 
     /// Whether something looked worse and no verdict came of it.
     #[must_use]
     pub fn is_inconclusive(&self) -> bool {
-        let alerts = self.series.iter().any(|it| it.state == CheckState::Confirmed);
-        self.series.is_empty() || (alerts && !self.vetoes.is_empty())
+        self.series.is_empty() || self.alerts().count() > self.regressions().count()
     }
+}
+
+/// What speaks against alerts.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Doubts {
+    /// Reasons for none of them to count.
+    pub vetoes: Vec<String>,
+    /// How far canaries moved, relative.
+    pub canary_shift: Option<f64>,
+}
+
+/// By how much canaries moved from one run to another, relative: the largest of their shifts, up or down.
+#[must_use]
+pub fn canary_shift(before: &RunRecord, after: &RunRecord) -> Option<f64> {
+    let shift = |it: &Series| Some((log_of(after, &it.name)? - it.log()?).abs().exp_m1());
+    series_of(before, false).iter().filter_map(shift).reduce(f64::max)
 }
 
 /// A baseline, ready to check runs against.
@@ -202,7 +226,7 @@ impl<'r> Checker<'r> {
         screen: &RunRecord,
         confirming: &[RunRecord],
         earlier: &[RunRecord],
-        vetoes: Vec<String>,
+        doubts: Doubts,
     ) -> CheckFinding {
         let fresh: Vec<&RunRecord> = std::iter::once(screen).chain(confirming).collect();
         let flagged = self.flagged(screen);
@@ -245,7 +269,8 @@ impl<'r> Checker<'r> {
             series,
             uncalibrated: self.uncalibrated.clone(),
             common_shift: self.common_shift(screen),
-            vetoes,
+            vetoes: doubts.vetoes,
+            canary_shift: doubts.canary_shift,
         }
     }
 

@@ -27,7 +27,7 @@ mod tests;
 mod times;
 
 pub use audit::{ClassAudit, Injected, audit_class, audit_injected};
-pub use check::{CheckFinding, CheckState, CheckedSeries, Checker};
+pub use check::{CheckFinding, CheckState, CheckedSeries, Checker, Doubts, canary_shift};
 pub use comparison::{
     Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_sides,
 };

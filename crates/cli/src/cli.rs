@@ -330,7 +330,7 @@ of what differs between runs they have seen.")]
 One fresh run of what the baseline measured screens every series; those that differ are measured in
 three more runs, and these alone decide: among all series together at most one check in 16 of an
 unchanged machine fails. Beside them the machine is compared with itself; if that comes out different,
-alerts do not count. Exit codes: 0 no regression, 1 a confirmed one, 5 no verdict (--strict).")]
+alerts do not count, nor do those that are smaller than what unchanged work moved meanwhile. Exit codes: 0 no regression, 1 a confirmed one, 5 no verdict (--strict).")]
 pub struct CheckArgs {
     /// The baseline [default: the one that was changed last]
     #[arg(long, value_name = "NAME")]

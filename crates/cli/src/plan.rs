@@ -138,7 +138,11 @@ fn split_point(name: &str) -> Result<(&str, Settings)> {
     Ok((id, settings.collect::<Result<Settings>>()?))
 }
 
-fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<PlannedPoint> {
+/// The point of a workload with these settings.
+///
+/// # Errors
+/// When it takes one of them not.
+pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<PlannedPoint> {
     Ok(PlannedPoint {
         point: Point::new(&entry.description, settings, all_threads)?,
         description: entry.description.clone(),

@@ -14,6 +14,9 @@ use crate::units::{figure, percent, quantity};
 /// Name of the document's form.
 pub const CHECK_SCHEMA: &str = "plumb.check/1";
 
+/// A move of canaries from which on it is told.
+const WORTH_SAYING: f64 = 0.01;
+
 /// The check in lines of a terminal's width.
 #[must_use]
 pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
@@ -66,6 +69,12 @@ fn remarks(finding: &CheckFinding) -> Vec<String> {
     lines.extend(finding.common_shift.map(|shift| {
         let shift = format!("{:+.1} %", shift * 100.0);
         format!("everything moved together, by {shift} in cost: the machine or the build, not one series")
+    }));
+    lines.extend(finding.canary_shift.filter(|shift| *shift >= WORTH_SAYING).map(|shift| {
+        let shift = percent(shift);
+        format!(
+            "work that nothing has changed moved by {shift} meanwhile: smaller alerts do not count"
+        )
     }));
     lines.extend(finding.vetoes.iter().map(|why| format!("alerts do not count: {why}")));
     lines
@@ -180,6 +189,8 @@ pub struct CheckDocument {
     pub common_shift: Option<f64>,
     /// Why alerts do not count.
     pub vetoes: Vec<String>,
+    /// By how much unchanged work moved meanwhile, relative: smaller alerts do not count.
+    pub canary_shift: Option<f64>,
     /// Every series, what matters most first.
     pub series: Vec<CheckedPart>,
     /// Series that the baseline has in too few runs.
@@ -238,6 +249,7 @@ pub fn check_document(finding: &CheckFinding) -> CheckDocument {
         outcome,
         common_shift: finding.common_shift,
         vetoes: finding.vetoes.clone(),
+        canary_shift: finding.canary_shift,
         series: finding.series.iter().map(part).collect(),
         uncalibrated: finding.uncalibrated.iter().map(|(name, _)| name.clone()).collect(),
     }

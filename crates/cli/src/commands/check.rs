@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use plumb_analysis::{CheckFinding, Checker, Grade, Verdict};
-use plumb_model::{Goal, Plan, RecordSource, RunRecord, SampleIs};
+use plumb_analysis::{CheckFinding, Checker, Doubts, Grade, Verdict, canary_shift};
+use plumb_model::{Goal, Plan, RecordSource, RunRecord, SampleIs, Value};
 use plumb_report::export::check_junit;
 use plumb_report::text::counted;
 use plumb_report::{check_card, check_json, check_markdown};
@@ -14,13 +14,19 @@ use super::ab::margin;
 use super::measure::{Bench, Job, Measured, Place, carry_out};
 use crate::cli::CheckArgs;
 use crate::error::{CommandError, Exit, Result};
-use crate::plan;
 use crate::ui::Ui;
+use crate::{catalogue, plan};
 
 /// Runs of the store that are asked since when a change has been there.
 const MOST_EARLIER: usize = 200;
 /// The longest time that the machine is compared with itself, in nanoseconds.
 const NULL_NS: u64 = 30_000_000_000;
+
+/// Work that nothing changes: what the CPU computes, and what the memory gives.
+const CANARIES: [(&str, &str, &str); 2] =
+    [("cpu.sieve", "limit", "100000"), ("memory.latency", "size", "1MiB")];
+/// Fresh processes of each canary.
+const CANARY_RUNS: usize = 3;
 
 /// Checks the machine against a baseline.
 pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
@@ -36,23 +42,25 @@ pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let again = Again { args, store, ui };
     let plan = records.last().map(|newest| newest.plan.clone());
     let plan = plan.ok_or_else(|| CommandError::nothing("the baseline has no run"))?;
-    let screen = again
-        .measure(&plan, &format!("screening {}", counted(plan.points.len(), "point", "points")))?;
+    let canaries = again.canaries(&plan)?;
+    let points = counted(plan.points.len(), "point", "points");
+    let screen = again.measure(&plan, &format!("screening {points}"))?;
     let flagged = checker.screen(&screen.record);
     let mut confirming = Vec::new();
-    let mut vetoes = Vec::new();
+    let mut doubts = Doubts::default();
     if !flagged.is_empty() {
         let points = flagged.iter().map(|&point| screen.record.plan.points[point].clone());
-        let plan = Plan { points: points.collect(), ..plan.clone() };
+        let plan = Plan { points: points.collect(), ..plan };
+        let points = counted(flagged.len(), "point", "points");
         for number in 1..=CONFIRM_RUNS {
-            let what =
-                format!("confirming {} points: run {number} of {CONFIRM_RUNS}", flagged.len());
+            let what = format!("confirming {points}: run {number} of {CONFIRM_RUNS}");
             confirming.push(again.measure(&plan, &what)?.record);
         }
-        vetoes.extend(again.null_control(&plan)?);
+        doubts.vetoes.extend(again.null_control(&plan)?);
+        doubts.canary_shift = canary_shift(&canaries, &again.canaries(&plan)?);
     }
     let earlier = earlier(&screen.store)?;
-    let finding = checker.finish(&screen.record, &confirming, &earlier, vetoes);
+    let finding = checker.finish(&screen.record, &confirming, &earlier, doubts);
     refuse_fatal(&finding, args.force)?;
     write(&finding, args, ui)?;
     Ok(exit(&finding, args.strict))
@@ -105,6 +113,20 @@ impl Again<'_> {
             return Err(CommandError::interrupted("interrupted; a check takes all its runs"));
         }
         Ok(measured)
+    }
+
+    /// Measures work that nothing has changed; how far it moves says what the machine does meanwhile.
+    fn canaries(&self, plan: &Plan) -> Result<RunRecord> {
+        let mut points = Vec::new();
+        for (id, parameter, value) in CANARIES {
+            let Some(entry) = catalogue::builtin(id)? else { continue };
+            let settings = [(parameter.to_owned(), Value::Text(value.to_owned()))].into();
+            points.push(plan::planned(&entry, &settings, 1)?);
+        }
+        let goal =
+            Goal::Fixed { min_invocations: CANARY_RUNS, min_time_ns: 0, max_time_ns: NULL_NS };
+        let canaries = Plan { points, goal, budget_ns: Some(NULL_NS), suite: None, ..plan.clone() };
+        Ok(self.measure(&canaries, "measuring what nothing has changed")?.record)
     }
 
     /// Compares the first point with itself: a verdict other than equal says that this machine, now,

@@ -26,7 +26,7 @@ fn a_regression_is_confirmed_and_1_and_its_absence_0() {
     let members = runs(&place, 8).join(" ");
     place.run(&format!("baseline set good {members}")).unwrap().exits(0);
     place.run("baseline list").unwrap().exits(0).shows(&["good", "8"]);
-    work(&place, "0.03");
+    work(&place, "0.1");
     let ran = place.run("check -q --no-lock --markdown c.md --junit c.xml").unwrap().exits(1);
     ran.shows(&["Checked against good (8 runs)", "./work", "slower", "1 confirmed regression"]);
     let markdown = fs::read_to_string(place.cwd().join("c.md")).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plumb_analysis::testing::{self, Builder, Spec};
-use plumb_analysis::{Checker, RunFinding, summarise};
+use plumb_analysis::{Checker, Doubts, RunFinding, summarise};
 use plumb_model::{Id, ParameterType, RunRecord};
 use plumb_report::View;
 use plumb_report::export::{
@@ -322,7 +322,10 @@ fn a_check_fails_as_a_case_where_a_regression_is_confirmed() {
     let slow: Vec<RunRecord> = (10..14).map(|n| run_of(n, 0.5)).collect();
     let checker = Checker::new("good", &baseline, 0.01).unwrap();
     assert!(!checker.screen(&slow[0]).is_empty());
-    let finding = |vetoes| checker.finish(&slow[0], &slow[1..], &baseline, vetoes);
+    let finding = |vetoes| {
+        let doubts = Doubts { vetoes, canary_shift: None };
+        checker.finish(&slow[0], &slow[1..], &baseline, doubts)
+    };
     let kinds = |document: &str| {
         let cases = read("junit", document.as_bytes());
         let cases = cases.as_array().unwrap().clone();
