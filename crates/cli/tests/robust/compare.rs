@@ -14,7 +14,7 @@ fn two_runs_get_an_honest_sentence_and_seven_a_verdict() {
         exec(&place, &format!("-n 5 -q --label what={label}"), &["./work"]).exits(0);
     };
     measure("0.02", "old");
-    measure("0.04", "new");
+    measure("0.3", "new");
     let ran = place.run("compare what=old what=new").unwrap().exits(0);
     ran.shows(&["Compared with what=old", "no verdict", "uncalibrated", "for this to be chance"]);
     place.run("compare --strict what=old what=new").unwrap().exits(5);
