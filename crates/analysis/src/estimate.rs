@@ -4,9 +4,10 @@ use plumb_stats::describe::median;
 use plumb_stats::precision::{
     PER_LOOK_LEVEL, clustered_estimate, clustered_quantile, serial_quantile,
 };
+use plumb_stats::sequence::widening;
 use plumb_stats::{Interval, NoInterval};
 
-use crate::{Ends, Estimate};
+use crate::{CONFIDENCE, Ends, Estimate};
 
 /// An estimate and the number of independent samples that it rests on.
 pub(crate) struct Estimated {
@@ -31,6 +32,19 @@ pub(crate) fn median_of_processes(processes: &[&[f64]]) -> Option<Estimated> {
         _ => (clustered_quantile(processes, 0.5, PER_LOOK_LEVEL), worth(processes, value)),
     };
     Some(Estimated { estimate: estimate(value, interval), n_eff })
+}
+
+/// The median over processes of a run without a planned end, or before it: its interval holds at all
+/// times at once.
+pub(crate) fn median_at_any_time(processes: &[&[f64]]) -> Option<Estimated> {
+    let found = median_of_processes(processes)?;
+    let factor = widening(processes.len(), CONFIDENCE).map_err(|why| why.to_string());
+    let value = found.estimate.value;
+    let interval = found.estimate.interval.and_then(|ends| {
+        let wider = |end: f64| factor.clone().map(|factor| value + factor * (end - value));
+        Ok(Ends { low: wider(ends.low)?, high: wider(ends.high)? })
+    });
+    Some(Estimated { estimate: Estimate { value, interval }, n_eff: found.n_eff })
 }
 
 /// Joins a value with its interval or the reason why there is none.
@@ -75,7 +89,7 @@ fn excess_below(samples: &[f64], median: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{median_of_processes, worth};
+    use super::{median_at_any_time, median_of_processes, worth};
 
     #[test]
     fn nothing_and_nonsense_give_no_estimate() {
@@ -89,6 +103,20 @@ mod tests {
         let found = median_of_processes(&[&[1.0, 2.0], &[3.0, 4.0]]).unwrap().estimate;
         assert!((found.value - 2.5).abs() < 1e-12);
         assert!(found.interval.unwrap_err().starts_with("too few processes: 2"));
+    }
+
+    #[test]
+    fn an_interval_for_any_time_is_wider_and_comes_later() {
+        let process = |i: u32| [100.0 + f64::from(i * 7919 % 101) / 50.0; 3];
+        let all: Vec<[f64; 3]> = (0..40).map(process).collect();
+        let slices: Vec<&[f64]> = all.iter().map(<[f64; 3]>::as_slice).collect();
+        let once = median_of_processes(&slices).unwrap().estimate;
+        let always = median_at_any_time(&slices).unwrap().estimate;
+        assert!(always.value == once.value && always.low() < once.low(), "{once:?} {always:?}");
+        assert!(always.high() > once.high(), "{once:?} {always:?}");
+        let early = median_at_any_time(&slices[..19]).unwrap().estimate;
+        assert_eq!(early.interval.unwrap_err(), "too few processes: 19, needs 20");
+        assert!(median_of_processes(&slices[..19]).unwrap().estimate.interval.is_ok());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A run's record, summarised.
 
-use plumb_model::{Goal, Metric, ParameterType, PlannedPoint, RunRecord, Value};
+use plumb_model::{Goal, Metric, ParameterType, PlannedPoint, RunRecord, RunStatus, Value};
 use plumb_stats::describe::median;
 
-use crate::estimate::median_of_processes;
+use crate::estimate::{median_at_any_time, median_of_processes};
 use crate::evidence::Evidence;
 use crate::{
     CONFIDENCE, Finding, METHOD_VERSION, PointFacts, RunFacts, RunFinding, Setting, against,
@@ -106,7 +106,7 @@ fn of_metric(
 ) -> Option<Finding> {
     let processes = evidence.processes(metric)?;
     let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
-    let found = median_of_processes(&slices)?;
+    let found = if open_ended(record) { median_at_any_time } else { median_of_processes }(&slices)?;
     let pool = slices.concat();
     let description = &evidence.planned.description;
     let mut finding = Finding {
@@ -144,9 +144,14 @@ fn of_metric(
     Some(finding)
 }
 
+/// Whether somebody may have ended the run, or look at it, because of what it shows.
+fn open_ended(record: &RunRecord) -> bool {
+    record.plan.goal == Goal::Soak && record.status != RunStatus::Complete
+}
+
 fn wanted(record: &RunRecord) -> Option<f64> {
     match record.plan.goal {
         Goal::Precision { relative } => Some(relative),
-        Goal::Fixed { .. } | Goal::Verdict { .. } => None,
+        Goal::Fixed { .. } | Goal::Soak | Goal::Verdict { .. } => None,
     }
 }

@@ -99,6 +99,8 @@ pub enum Command {
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      a suite of your own, labelled
   plumb run network.tcp --expect network.tcp=9Gbit/s   beside what it should give
+  plumb run cpu.sieve --for 4h                     a soak: four hours, whatever the precision
+  plumb run --every 6h                             files for a timer that does so, and a cron line
   plumb run --resume                               go on with the run that was interrupted last")]
 pub struct RunArgs {
     /// Suites (by name or as a TOML file), workloads (`memory.copy`, `memory.copy:method=nt`) or plug-ins
@@ -117,6 +119,13 @@ pub struct RunArgs {
     pub with: Vec<String>,
     #[command(flatten)]
     pub goal: GoalArgs,
+    /// A soak: round after round for so long, whatever the precision; what it shows meanwhile holds at any time
+    #[arg(long = "for", value_name = "TIME", conflicts_with_all =
+        ["precision", "min_invocations", "min_time", "max_time", "budget", "resume"])]
+    pub soak: Option<String>,
+    /// Print what would measure this at fixed times, for systemd and for cron; it measures and installs nothing
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["resume", "dry_run"])]
+    pub every: Option<String>,
     /// Go on with an interrupted run [default: the last one]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "last")]
     pub resume: Option<String>,

@@ -34,7 +34,7 @@ impl Progress {
     pub fn new(plan: &Plan, ui: &Ui) -> Self {
         let wanted = match plan.goal {
             Goal::Precision { relative } => Some(relative),
-            Goal::Fixed { .. } | Goal::Verdict { .. } => None,
+            Goal::Fixed { .. } | Goal::Soak | Goal::Verdict { .. } => None,
         };
         let point = |name| ProgressPoint { name, wanted, ..ProgressPoint::default() };
         let budget = plan.budget_ns.map(Duration::from_nanos);
@@ -65,8 +65,9 @@ impl Progress {
             Event::Unsupported(missing) => self.set(missing.point, ProgressState::Unsupported),
             Event::Decided(decision) => {
                 self.decided(decision);
-                // At the end of the budget all points end together: one line is enough.
-                finished = decision.stop.as_deref().is_some_and(|stop| stop != "budget");
+                // At the end of the time all points end together: one line is enough.
+                let over = |stop: &str| stop == "budget" || stop == "time";
+                finished = decision.stop.as_deref().is_some_and(|stop| !over(stop));
             }
             _ => return,
         }

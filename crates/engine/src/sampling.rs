@@ -86,7 +86,9 @@ pub fn take_processes(plan: &Plan, known: &PointHistory, sample_ns: u64) -> Take
         Goal::Fixed { min_invocations, min_time_ns: 0, .. } => {
             min_invocations.saturating_sub(known.processes.len()).max(1)
         }
-        Goal::Fixed { .. } | Goal::Precision { .. } | Goal::Verdict { .. } => usize::MAX,
+        Goal::Fixed { .. } | Goal::Precision { .. } | Goal::Soak | Goal::Verdict { .. } => {
+            usize::MAX
+        }
     };
     Take { discard: usize::from(sample_ns < SHORT_PROCESS_NS), keep: batch.min(wanted) }
 }

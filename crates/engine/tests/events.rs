@@ -7,7 +7,7 @@ mod fake;
 use std::collections::BTreeMap;
 
 use fake::{Fake, Kind, plan, precision};
-use plumb_model::{Event, Goal, Outcome, Role, SampleIs};
+use plumb_model::{Event, Goal, Outcome, Plan, Role, SampleIs};
 
 fn stop_reasons(fake: &Fake) -> BTreeMap<usize, String> {
     let decisions = fake.events().filter_map(|event| match event {
@@ -102,6 +102,30 @@ fn fixed_is_at_least_so_often_and_so_long_and_at_most_so_long() {
     assert!(long > 20 && why == "fixed", "{long}");
     let (short, why) = invocations(goal(1000, 0, 2));
     assert!(short < 15 && why == "max-time", "{short}");
+}
+
+#[test]
+fn a_soak_ends_by_time_alone_and_tells_what_holds_at_any_time() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Fails]);
+    let length_ns = 60_000_000_000;
+    fake.run(&Plan { budget_ns: Some(length_ns), ..plan(2, Goal::Soak) }).unwrap();
+    assert_eq!(stop_reasons(&fake)[&0], "time");
+    assert_eq!(stop_reasons(&fake)[&1], "failed");
+    assert!(fake.now_ns() >= length_ns, "{}", fake.now_ns());
+    let decisions: Vec<_> = fake
+        .events()
+        .filter_map(|event| match event {
+            Event::Decided(decision) if decision.point == 0 => Some(decision),
+            _ => None,
+        })
+        .collect();
+    assert!(decisions.len() > 40, "{}", decisions.len());
+    for decision in decisions {
+        let told = decision.look.map(|look| look.level);
+        assert_eq!(told, (decision.invocations >= 20).then_some(0.95), "{decision:?}");
+        let left_ns = decision.remaining_ns.unwrap_or(0);
+        assert!(left_ns < length_ns && (left_ns > 0) == decision.stop.is_none(), "{decision:?}");
+    }
 }
 
 #[test]

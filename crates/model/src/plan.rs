@@ -71,6 +71,8 @@ pub enum Goal {
         /// Longest time spent on each point, in nanoseconds; it wins over `min_invocations`.
         max_time_ns: u64,
     },
+    /// When the time for the whole run is over, and not before.
+    Soak,
     /// When every comparison of a later point with the first is settled (METHOD §1.6).
     Verdict {
         /// Smallest relative change that matters (0.01 for 1 %).

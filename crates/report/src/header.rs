@@ -141,7 +141,9 @@ fn when(run: &RunFacts) -> String {
 }
 
 fn goal(finding: &RunFinding) -> String {
+    let budget = finding.run.budget_ns.map(|ns| length(seconds(ns)));
     let wanted = match &finding.run.goal {
+        Goal::Soak => return soak(finding, &budget.unwrap_or_default()),
         Goal::Precision { relative } => format!("wanted ±{}", percent(*relative)),
         Goal::Verdict { margin, metric, quad, max_pairs, noise_floor } => {
             let units = if *quad { "units of ABBA" } else { "pairs" };
@@ -162,9 +164,17 @@ fn goal(finding: &RunFinding) -> String {
             format!("wanted {invocations}{time} a point")
         }
     };
-    let budget = finding.run.budget_ns.map(|ns| format!("within {}", length(seconds(ns))));
+    let budget = budget.map(|budget| format!("within {budget}"));
     let head = [Some(wanted), budget].into_iter().flatten().collect::<Vec<_>>().join(" ");
     format!("{head}: {}", reached(finding))
+}
+
+fn soak(finding: &RunFinding, planned: &str) -> String {
+    let intervals = match finding.run.status {
+        RunStatus::Complete => "",
+        _ => "; intervals hold at any time that one looks",
+    };
+    format!("a soak of {planned}: {}{intervals}", reached(finding))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]

@@ -164,6 +164,7 @@ pub fn plain(view: &ProgressView) -> String {
         (Some(reached), Some(wanted)) => {
             format!("{} ±{} of ±{}", point.name, percent(reached), percent(wanted))
         }
+        (Some(reached), None) => format!("{} ±{}", point.name, percent(reached)),
         _ => point.name.clone(),
     });
     let parts =

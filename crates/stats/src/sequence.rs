@@ -6,6 +6,7 @@
 //! 40 pairs. It holds in the limit only; from 20 pairs on it does in simulation.
 
 use crate::describe::{finite, mean_of, variance_of};
+use crate::distribution::two_sided_z;
 use crate::{Interval, NoInterval};
 
 /// The sequence starts here; earlier it misleads too often.
@@ -32,6 +33,19 @@ pub fn anytime_interval(log_ratios: &[f64], level: f64) -> Result<Interval, NoIn
     Ok(Interval { estimate, low: estimate - half, high: estimate + half })
 }
 
+/// How many times wider than at one preset look an interval of `level` must be to hold at every number of units.
+///
+/// Any estimate that is about a mean over units, as a median is of their influences, takes the same factor.
+///
+/// # Errors
+/// [`NoInterval::TooFewProcesses`] below [`FEWEST_PAIRS`].
+pub fn widening(units: usize, level: f64) -> Result<f64, NoInterval> {
+    if units < FEWEST_PAIRS {
+        return Err(NoInterval::TooFewProcesses { have: units, need: FEWEST_PAIRS });
+    }
+    Ok(boundary(units as f64, 1.0 - level) * (units as f64).sqrt() / two_sided_z(level))
+}
+
 /// The half-width in standard deviations.
 fn boundary(pairs: f64, alpha: f64) -> f64 {
     let log = -2.0 * alpha.ln();
@@ -42,9 +56,10 @@ fn boundary(pairs: f64, alpha: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{anytime_interval, boundary};
+    use super::{anytime_interval, boundary, widening};
     use crate::NoInterval;
     use crate::pairs::signed_rank_interval;
+    use crate::precision::clustered_quantile;
     use crate::rng::Rng;
 
     #[test]
@@ -62,6 +77,28 @@ mod tests {
         let once = width(signed_rank_interval(&values, 0.95).unwrap());
         let always = width(anytime_interval(&values, 0.95).unwrap());
         assert!(always > 1.3 * once && always < 1.8 * once, "{always} {once}");
+    }
+
+    #[test]
+    fn a_median_that_is_widened_holds_at_every_look() {
+        let mut rng = Rng::new(3);
+        let (mut plain, mut widened) = (0, 0);
+        let runs = 300;
+        for _ in 0..runs {
+            // Lognormal: a mean and a median are not the same.
+            let values: Vec<f64> = (0..200).map(|_| (0.5 * rng.normal()).exp()).collect();
+            let misses = |factor: fn(usize) -> f64| {
+                (20..=200).any(|units| {
+                    let seen: Vec<&[f64]> = values[..units].chunks(1).collect();
+                    let found = clustered_quantile(&seen, 0.5, 0.95).unwrap();
+                    let wider = |end: f64| found.estimate + factor(units) * (end - found.estimate);
+                    !(wider(found.low)..=wider(found.high)).contains(&1.0)
+                })
+            };
+            plain += usize::from(misses(|_| 1.0));
+            widened += usize::from(misses(|units| widening(units, 0.95).unwrap()));
+        }
+        assert!(plain > runs / 8 && widened <= runs / 20, "{plain} {widened} of {runs}");
     }
 
     #[test]

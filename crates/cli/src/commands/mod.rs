@@ -14,6 +14,7 @@ mod list;
 mod measure;
 mod plugin;
 mod run;
+mod schedule;
 mod show;
 mod start;
 mod store;

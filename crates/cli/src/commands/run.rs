@@ -10,6 +10,7 @@ use super::measure::{Bench, Job, Place, measure};
 use crate::cli::RunArgs;
 use crate::error::{CommandError, Exit, Result};
 use crate::plan;
+use crate::quantity;
 use crate::ui::Ui;
 
 /// Measures what is named, or completes an interrupted run.
@@ -27,7 +28,13 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let expectations = plan::expectations(&named, &args.expect)?;
-    let plan = Plan { expectations, ..plan::plan(named, companions, &args.goal)? };
+    if let Some(every) = &args.every {
+        return super::schedule::print(every, &args.names, store, ui);
+    }
+    let mut plan = Plan { expectations, ..plan::plan(named, companions, &args.goal)? };
+    if let Some(length) = &args.soak {
+        (plan.goal, plan.budget_ns) = (Goal::Soak, Some(quantity::time_ns(length)?));
+    }
     let place = Place::Under(args.dir.as_deref());
     let lock = !args.goal.way.no_lock;
     measure(bench, Job { lock, explicit, ..Job::new(plan, place, store) }, ui)
@@ -65,11 +72,15 @@ pub fn interrupted(store: &Store, run: Id) -> Result<RunRecord> {
 }
 
 fn dry_run(named: &plan::Named, args: &RunArgs) -> Result<String> {
-    let (goal, budget) = plan::goal(&args.goal, named.suites.first(), named.points.len())?;
+    let (goal, budget) = match &args.soak {
+        Some(length) => (Goal::Soak, Some(quantity::time_ns(length)?)),
+        None => plan::goal(&args.goal, named.suites.first(), named.points.len())?,
+    };
     let mut lines: Vec<String> = named.points.iter().map(plumb_model::PlannedPoint::name).collect();
     let goal = match goal {
         Goal::Precision { relative } => format!("until ±{} %", relative * 100.0),
         Goal::Fixed { min_invocations, .. } => format!("at least {min_invocations} invocations"),
+        Goal::Soak => "until the time is over".to_owned(),
         Goal::Verdict { max_pairs, .. } => format!("at most {max_pairs} pairs"),
     };
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]

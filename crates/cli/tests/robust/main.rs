@@ -18,6 +18,7 @@ mod interrupt;
 mod kill;
 mod names;
 mod proc;
+mod schedule;
 mod store;
 mod suites;
 mod two_runs;

@@ -2,6 +2,7 @@
 
 mod fixed;
 mod precision;
+mod soak;
 mod verdict;
 
 use plumb_model::{Decision, Goal, Plan};
@@ -10,6 +11,7 @@ use crate::History;
 
 pub use fixed::Fixed;
 pub use precision::Precision;
+pub use soak::Soak;
 pub use verdict::Verdict;
 
 /// Decides, and says why. Sweeps and searches will be further ones.
@@ -38,6 +40,7 @@ pub fn for_plan(plan: &Plan) -> Box<dyn Strategy> {
         Goal::Fixed { min_invocations, min_time_ns, max_time_ns } => {
             Box::new(Fixed { min_invocations, min_time_ns, max_time_ns, budget_ns: plan.budget_ns })
         }
+        Goal::Soak => Box::new(Soak::new(plan.points.len(), plan.budget_ns.unwrap_or(u64::MAX))),
         Goal::Verdict { margin, quad, max_pairs, .. } => {
             Box::new(Verdict::new(plan, margin, quad, max_pairs))
         }
