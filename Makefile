@@ -12,10 +12,12 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# The long tests: 100 kills; the result is docs/soak.md.
+# The long tests: 100 kills, and 50 minutes more of plumb against other tools; the results are docs/soak.md
+# and docs/head-to-head.md.
 soak:
 	bash scripts/install-test-needs
 	cargo xtask soak --kills 100
+	cargo xtask headtohead --minutes 50 --continue --write docs/head-to-head.md
 
 # The simulations of the statistics in full; the result is docs/validation.md.
 validate:

@@ -8,6 +8,7 @@
 
 use std::process::ExitCode;
 
+mod headtohead;
 mod mutations;
 mod soak;
 mod tables;
@@ -22,6 +23,9 @@ usage: cargo xtask CHORE
   soak [--kills N] [--from N] [--write FILE]
       kill -9 plumb at many moments of a run (100 unless given) and write docs/soak.md; fails if
       anything that was promised did not hold
+  headtohead [--minutes N] [--continue] [--results FILE] [--write FILE] [--seed N] [--quick]
+      plumb against hyperfine and criterion on programs with known differences, for N minutes (50 unless
+      given; 0 only counts what there is); --continue goes on with the results of earlier calls
   tables
       print the critical values of the change-point statistic anew";
 
@@ -30,6 +34,7 @@ fn main() -> ExitCode {
     let done = match arguments.split_first() {
         Some((chore, rest)) if chore == "validate" => validate::run(rest),
         Some((chore, rest)) if chore == "soak" => soak::run(rest),
+        Some((chore, rest)) if chore == "headtohead" => headtohead::run(rest),
         Some((chore, [])) if chore == "tables" => tables::run(),
         _ => Err(USAGE.to_owned()),
     };

@@ -61,7 +61,10 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
 }
 
 /// The binary as people get it, beside this one.
-fn build() -> Result<String, String> {
+///
+/// # Errors
+/// When it can't be built.
+pub fn build() -> Result<String, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo).args(["build", "--release", "--package", "plumb-cli"]).status();
     if !built.is_ok_and(|status| status.success()) {
@@ -152,7 +155,7 @@ fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
 }
 
 /// The kernel and the number of CPUs.
-fn machine() -> String {
+pub fn machine() -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     format!("Linux {} with {cpus} CPUs", kernel.trim())

@@ -1,0 +1,231 @@
+//! plumb against hyperfine and criterion on real programs, where it is known how much slower B is.
+//!
+//! `schedule` says what is compared when, `programs` makes sides whose difference is counted, `tools`
+//! drives each tool as its users do, `results` keeps every comparison, `page` counts. A call measures for
+//! some minutes; the next goes on where it ended, so that hours are gathered in parts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use self::neighbour::Neighbour;
+use self::programs::{EFFECTS, PROGRAMS, Shelf};
+use self::results::{Comparison, Line, Part, Results};
+use self::schedule::{Cell, Planned};
+use self::tools::{Sides, Tools};
+
+mod neighbour;
+mod page;
+mod programs;
+mod results;
+mod schedule;
+mod tools;
+
+/// Where everything goes that is made on the way.
+const FOLDER: &str = "target/head-to-head";
+
+struct Options {
+    minutes: f64,
+    seed: u64,
+    results: Option<PathBuf>,
+    write: Option<String>,
+    proceed: bool,
+    quick: bool,
+}
+
+/// Runs the chore with what was typed after its name.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    if let [role, seed] = arguments
+        && role == neighbour::ROLE
+    {
+        neighbour::burn(number(seed)?);
+        return Ok(());
+    }
+    let options = parse(arguments)?;
+    fs::create_dir_all(FOLDER).map_err(|error| format!("{FOLDER}: {error}"))?;
+    let mut results = open(&options)?;
+    if options.minutes > 0.0 {
+        measure(&options, &mut results)?;
+    }
+    let page = page::page(&results, &arguments.join(" "));
+    print!("{page}");
+    match &options.write {
+        Some(path) => {
+            fs::write(path, page).map_err(|error| format!("cannot write {path}: {error}"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Options, String> {
+    let mut options = Options {
+        minutes: 50.0,
+        seed: 1,
+        results: None,
+        write: None,
+        proceed: false,
+        quick: false,
+    };
+    let mut rest = arguments.iter();
+    while let Some(name) = rest.next() {
+        let mut value = || rest.next().ok_or_else(|| format!("{name} wants a value"));
+        match name.as_str() {
+            "--continue" => options.proceed = true,
+            "--quick" => options.quick = true,
+            "--minutes" => options.minutes = number(value()?)?,
+            "--seed" => options.seed = number(value()?)?,
+            "--results" => options.results = Some(value()?.into()),
+            "--write" => options.write = Some(value()?.clone()),
+            _ => return Err(format!("cannot read {name}; {}", crate::USAGE)),
+        }
+    }
+    Ok(options)
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("not a number: {text}"))
+}
+
+/// The file of results; one that holds something is only gone on with on demand.
+fn open(options: &Options) -> Result<Results, String> {
+    let name = if options.quick { "quick.jsonl" } else { "results.jsonl" };
+    let path = options.results.clone().unwrap_or_else(|| Path::new(FOLDER).join(name));
+    let results = Results::open(&path)?;
+    if options.proceed || results.is_empty() {
+        return Ok(results);
+    }
+    let path = path.display();
+    Err(format!("{path} holds results; --continue goes on with them, --results FILE begins others"))
+}
+
+/// Compares until the time is over, or a quick look has seen every cell.
+fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
+    let bench = Bench::set_up()?;
+    let part = bench.part(options, results.parts.first())?;
+    results.append(Line::Part(part.clone()))?;
+    let cells = if options.quick { schedule::quick() } else { schedule::cells() };
+    let (begun, mut longest) = (Instant::now(), 0.0_f64);
+    let seconds = options.minutes * 60.0;
+    while begun.elapsed().as_secs_f64() + longest < seconds {
+        let number = results.comparisons.len();
+        if options.quick && number >= cells.len() {
+            break;
+        }
+        let one = Instant::now();
+        let planned = schedule::planned(&cells, part.seed, number);
+        let comparison = bench.compare(&part, &planned, number)?;
+        longest = longest.max(one.elapsed().as_secs_f64());
+        eprintln!("{}", told(&comparison));
+        results.append(Line::Comparison(comparison))?;
+    }
+    Ok(())
+}
+
+/// One comparison on one line.
+fn told(it: &Comparison) -> String {
+    let company = if it.neighbour { ", neighbour" } else { "" };
+    format!(
+        "{}: {} {} %{company}: plumb {:?} {:.3} in {:.1} s, hyperfine {:?}/{:?} {:.3} in {:.1} s, \
+         criterion {:?} {:.3} in {:.1} s",
+        it.number,
+        it.program,
+        it.effect,
+        it.plumb.verdict,
+        it.plumb.ratio,
+        it.plumb.wall_s,
+        it.hyperfine.summary,
+        it.hyperfine.welch,
+        it.hyperfine.ratio,
+        it.hyperfine.wall_s,
+        it.criterion.verdict,
+        it.criterion.ratio,
+        it.criterion.wall_s,
+    )
+}
+
+/// Programs and tools, built.
+struct Bench {
+    shelf: Shelf,
+    tools: Tools,
+    plumb: PathBuf,
+}
+
+impl Bench {
+    fn set_up() -> Result<Self, String> {
+        let plumb = PathBuf::from(crate::soak::build()?);
+        let folder = fs::canonicalize(FOLDER).map_err(|error| format!("{FOLDER}: {error}"))?;
+        let programs = folder.join("programs");
+        fs::create_dir_all(&programs).map_err(|error| format!("{FOLDER}: {error}"))?;
+        let shelf = Shelf::set_up(programs)?;
+        Ok(Self { shelf, tools: Tools::set_up(folder, plumb.clone())?, plumb })
+    }
+
+    /// What this part measures with: the seed and the sides of the first, on the same machine.
+    fn part(&self, options: &Options, first: Option<&Part>) -> Result<Part, String> {
+        let programs = match first {
+            Some(first) => first.programs.clone(),
+            None => {
+                let calibrated = PROGRAMS.iter().map(|program| self.shelf.calibrate(program));
+                calibrated.collect::<Result<_, _>>()?
+            }
+        };
+        let part = Part {
+            seed: first.map_or(options.seed, |first| first.seed),
+            date: crate::validate::today(),
+            machine: page::machine(),
+            plumb: tools::version_of_plumb(&self.plumb)?,
+            hyperfine: tools::version_of_hyperfine()?,
+            criterion: tools::version_of_criterion(),
+            programs,
+        };
+        match first {
+            Some(first) if !is_same(first, &part) => Err(format!(
+                "the results are of {} with {} and {}; --results FILE begins others",
+                first.machine, first.hyperfine, first.criterion
+            )),
+            _ => Ok(part),
+        }
+    }
+
+    fn compare(&self, part: &Part, planned: &Planned, number: usize) -> Result<Comparison, String> {
+        let Cell { program, effect, neighbour } = planned.cell;
+        let sides = self.sides(part, planned)?;
+        self.tools.clean()?;
+        let _disturbing = neighbour.then(|| Neighbour::start(planned.seed.into())).transpose()?;
+        let (plumb, budget) = self.tools.plumb(&sides, planned.seed)?;
+        let hyperfine = || self.tools.hyperfine(&sides, &budget);
+        let criterion = || self.tools.criterion(&sides, &budget);
+        let (hyperfine, criterion) = if planned.criterion_first {
+            let criterion = criterion()?;
+            (hyperfine()?, criterion)
+        } else {
+            (hyperfine()?, criterion()?)
+        };
+        Ok(Comparison {
+            number,
+            program: PROGRAMS[program].name.into(),
+            effect: EFFECTS[effect],
+            neighbour,
+            swapped: planned.swapped,
+            plumb,
+            hyperfine,
+            criterion,
+        })
+    }
+
+    fn sides(&self, part: &Part, planned: &Planned) -> Result<Sides, String> {
+        let program = &PROGRAMS[planned.cell.program];
+        let calibrated = part.programs.iter().find(|it| it.name == program.name);
+        let rounds = calibrated.ok_or_else(|| format!("no rounds of {}", program.name))?.rounds;
+        let a = self.shelf.command(program, rounds[0])?;
+        let b = self.shelf.command(program, rounds[planned.cell.effect])?;
+        let swapped = planned.swapped;
+        let (first, second) = if swapped { (b, a) } else { (a, b) };
+        Ok(Sides { first, second, swapped })
+    }
+}
+
+/// Whether results of both parts may be counted together; plumb itself may move on and is named.
+fn is_same(a: &Part, b: &Part) -> bool {
+    (&a.machine, &a.hyperfine, &a.criterion) == (&b.machine, &b.hyperfine, &b.criterion)
+}

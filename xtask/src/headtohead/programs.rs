@@ -1,0 +1,276 @@
+//! Five real programs whose work is counted in rounds, so that how much slower B is than A is known.
+//!
+//! A side is a number of rounds. Start-up is no round: where it takes a share of the time, B gets as many
+//! more rounds as make the *whole* slower by the effect. That share is measured once, from the fastest of
+//! several starts, which other processes disturb least.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use plumb_stats::rng::Rng;
+
+use super::results::Calibrated;
+
+/// By how many percent B is slower; the first is A/A.
+pub const EFFECTS: [u32; 4] = [0, 1, 2, 5];
+
+/// How long side A should take, in seconds.
+const AIM: f64 = 0.03;
+
+/// Starts of each number of rounds that calibration takes the fastest of.
+const STARTS: usize = 40;
+
+/// Bytes of text in a round of `gzip`.
+const ROUND_OF_TEXT: usize = 64;
+
+/// A program that takes its rounds as an argument or a file.
+pub struct Program {
+    pub name: &'static str,
+    /// What a round is.
+    pub round: &'static str,
+    /// Rounds of roughly `AIM`, to calibrate with.
+    trial: u64,
+    words: fn(&Shelf, u64) -> Vec<String>,
+}
+
+/// All programs.
+pub const PROGRAMS: [Program; 5] = [
+    Program {
+        name: "integer",
+        round: "C: 4096 steps of xorshift in registers",
+        trial: 3000,
+        words: |shelf, rounds| vec![shelf.file("integer"), digits(rounds)],
+    },
+    Program {
+        name: "memory",
+        round: "C: 64 dependent loads through 8 MiB",
+        trial: 20_000,
+        words: |shelf, rounds| vec![shelf.file("memory"), digits(rounds)],
+    },
+    Program {
+        name: "gzip",
+        round: "`gzip -c` of 64 bytes more of text",
+        trial: 10_000,
+        words: |shelf, rounds| words(&["gzip", "-c", &shelf.file(&digits(rounds))]),
+    },
+    Program {
+        name: "sqlite3",
+        round: "`sqlite3 :memory:`: a row of a recursive query",
+        trial: 60_000,
+        words: |_, rounds| words(&["sqlite3", ":memory:", &query(rounds)]),
+    },
+    Program {
+        name: "python3",
+        round: "`python3 -I -S`: a call, a dictionary, text",
+        trial: 50_000,
+        words: |shelf, rounds| {
+            let script = shelf.file("interpreter.py");
+            words(&[&shelf.python, "-I", "-S", &script, &digits(rounds)])
+        },
+    },
+];
+
+/// The folder with what the programs need.
+pub struct Shelf {
+    folder: PathBuf,
+    /// The interpreter itself: a script that looks for one would be measured with it.
+    python: String,
+}
+
+impl Shelf {
+    /// Compiles and writes what is started.
+    ///
+    /// # Errors
+    /// When a compiler or an interpreter is missing.
+    pub fn set_up(folder: PathBuf) -> Result<Self, String> {
+        let sources = [
+            ("integer.c", include_str!("assets/integer.c")),
+            ("memory.c", include_str!("assets/memory.c")),
+            ("interpreter.py", include_str!("assets/interpreter.py")),
+        ];
+        for (name, text) in sources {
+            write(&folder.join(name), text)?;
+        }
+        for program in ["integer", "memory"] {
+            let source = folder.join(program).with_extension("c");
+            output(Command::new("cc").arg("-O2").arg("-o").arg(folder.join(program)).arg(source))?;
+        }
+        let interpreter =
+            output(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]))?;
+        Ok(Self { folder, python: interpreter.trim().to_owned() })
+    }
+
+    /// The words of a side's command; its file is written if there is none.
+    ///
+    /// # Errors
+    /// When its text can't be written.
+    pub fn command(&self, program: &Program, rounds: u64) -> Result<Vec<String>, String> {
+        if program.name == "gzip" {
+            let file = self.folder.join(digits(rounds));
+            if !file.exists() {
+                write(&file, &text(rounds as usize * ROUND_OF_TEXT))?;
+            }
+        }
+        Ok((program.words)(self, rounds))
+    }
+
+    /// Settles the rounds of every effect.
+    ///
+    /// # Errors
+    /// When the program can't be started, or rounds take no time.
+    pub fn calibrate(&self, program: &Program) -> Result<Calibrated, String> {
+        let sides = [self.command(program, 0)?, self.command(program, program.trial)?];
+        let mut fastest = [f64::INFINITY; 2];
+        for _ in 0..STARTS {
+            for (fastest, words) in fastest.iter_mut().zip(&sides) {
+                *fastest = fastest.min(time(words)?);
+            }
+        }
+        let [start_up_s, trial_s] = fastest;
+        let round_s = (trial_s - start_up_s) / program.trial as f64;
+        let rounds = rounds(start_up_s, round_s)
+            .ok_or_else(|| format!("{}: rounds take no measurable time", program.name))?;
+        let total_s = start_up_s + rounds[0] as f64 * round_s;
+        let instructions = self.instructions(program, rounds)?;
+        Ok(Calibrated { name: program.name.into(), start_up_s, total_s, rounds, instructions })
+    }
+
+    fn instructions(
+        &self,
+        program: &Program,
+        rounds: [u64; 4],
+    ) -> Result<Option<[u64; 4]>, String> {
+        let mut counted = [0; 4];
+        for (counted, rounds) in counted.iter_mut().zip(rounds) {
+            let words = self.command(program, rounds)?;
+            let perf = ["stat", "-x", ",", "-e", "instructions:u", "--"];
+            let output = Command::new("perf").args(perf).args(&words).stdin(Stdio::null()).output();
+            let told = output.map(|it| String::from_utf8_lossy(&it.stderr).into_owned());
+            let Some(count) = told.ok().and_then(|told| count_of(&told)) else { return Ok(None) };
+            *counted = count;
+        }
+        Ok(Some(counted))
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+}
+
+/// Rounds of each effect, or nothing where a round takes no time.
+fn rounds(start_up_s: f64, round_s: f64) -> Option<[u64; 4]> {
+    // A start-up beyond the aim still gets rounds, or nothing could be made slower.
+    let base = ((AIM - start_up_s).max(AIM / 2.0) / round_s).round();
+    let total_s = start_up_s + base * round_s;
+    let more = |effect| (total_s * f64::from(effect) / 100.0 / round_s).round();
+    let plausible = round_s > 0.0 && (1000.0..1e8).contains(&base);
+    plausible.then(|| EFFECTS.map(|effect| (base + more(effect)) as u64))
+}
+
+/// The count in what `perf stat -x,` told, where the machine has counters.
+fn count_of(told: &str) -> Option<u64> {
+    let line = told.lines().find(|line| line.contains("instructions"))?;
+    line.split(',').next()?.parse().ok()
+}
+
+/// Always as many digits, so that the arguments of both sides take equal room.
+fn digits(rounds: u64) -> String {
+    format!("{rounds:08}")
+}
+
+fn query(rounds: u64) -> String {
+    format!(
+        "WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < {}) \
+         SELECT sum(n * 7 % 13), max(length(n)) FROM row",
+        digits(rounds)
+    )
+}
+
+/// Text of words in which some are frequent; a longer one begins with a shorter one.
+fn text(bytes: usize) -> String {
+    let mut rng = Rng::new(1);
+    let syllables = ["ka", "lo", "min", "ter", "u", "sa", "ver", "do", "ni", "pel", "est", "ra"];
+    let vocabulary: Vec<String> = (0..4000)
+        .map(|_| (0..2 + rng.below(3)).map(|_| syllables[rng.below(syllables.len())]).collect())
+        .collect();
+    let mut text = String::with_capacity(bytes + 16);
+    while text.len() < bytes {
+        let rank = rng.uniform().powi(3) * vocabulary.len() as f64;
+        text.push_str(&vocabulary[rank as usize]);
+        text.push(if rng.below(12) == 0 { '\n' } else { ' ' });
+    }
+    text.truncate(bytes);
+    text
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn time(words: &[String]) -> Result<f64, String> {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null());
+    let begun = Instant::now();
+    match command.status() {
+        Ok(status) if status.success() => Ok(begun.elapsed().as_secs_f64()),
+        Ok(status) => Err(format!("{words:?}: {status}")),
+        Err(error) => Err(format!("{words:?}: {error}")),
+    }
+}
+
+/// What a command prints on standard output.
+///
+/// # Errors
+/// When it can't be started or fails, with what it says.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{program} can't be started: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(format!("{program} ended with {}: {said}", output.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EFFECTS, count_of, rounds, text};
+
+    #[test]
+    fn more_rounds_make_the_whole_slower_by_the_effect() {
+        for (start_up, round) in [(0.0005, 2e-5), (0.006, 5e-7), (0.04, 1e-6)] {
+            let counts = rounds(start_up, round).unwrap();
+            let time = |rounds: u64| start_up + rounds as f64 * round;
+            for (effect, count) in EFFECTS.iter().zip(counts) {
+                let slower = time(count) / time(counts[0]) - 1.0;
+                let wanted = f64::from(*effect) / 100.0;
+                assert!((slower - wanted).abs() < 4e-4, "{start_up}: {slower} for {wanted}");
+            }
+        }
+        assert_eq!(rounds(0.01, 0.0), None);
+        assert_eq!(rounds(0.01, -1e-6), None);
+    }
+
+    #[test]
+    fn a_machine_without_counters_counts_nothing() {
+        assert_eq!(count_of("<not supported>,,instructions:u,0,100.00,,\n"), None);
+        let counted = "# note\n123456789,,instructions:u,30012345,100.00,1.2,insn per cycle\n";
+        assert_eq!(count_of(counted), Some(123_456_789));
+    }
+
+    #[test]
+    fn longer_text_begins_with_the_shorter() {
+        let (short, long) = (text(64_000), text(64_640));
+        assert_eq!((short.len(), long.len()), (64_000, 64_640));
+        assert!(long.starts_with(&short));
+    }
+}

@@ -1,0 +1,213 @@
+//! What was measured, a line of JSON each, so that a part that is killed loses one comparison at most.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// A line of the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// A part begins: a call of the chore.
+    Part(Part),
+    /// Two sides were compared by every tool.
+    Comparison(Comparison),
+}
+
+/// Where and with what a part was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Gives order and coins; the same in all parts.
+    pub seed: u64,
+    pub date: String,
+    pub machine: String,
+    /// Version and commit.
+    pub plumb: String,
+    pub hyperfine: String,
+    pub criterion: String,
+    pub programs: Vec<Calibrated>,
+}
+
+/// A program with the rounds that make it as slow as it should be; settled once, in the first part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibrated {
+    pub name: String,
+    /// Time of no rounds, in seconds.
+    pub start_up_s: f64,
+    /// Time of the rounds of side A, in seconds.
+    pub total_s: f64,
+    /// Rounds of every effect, in the order of `EFFECTS`.
+    pub rounds: [u64; 4],
+    /// Instructions in user space of every effect, where the machine counts them.
+    pub instructions: Option<[u64; 4]>,
+}
+
+/// One comparison by every tool; ratios and verdicts are of B over A, however they were presented.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    pub number: usize,
+    pub program: String,
+    /// By how many percent B is slower.
+    pub effect: u32,
+    pub neighbour: bool,
+    /// B was presented as the first side.
+    pub swapped: bool,
+    pub plumb: Plumb,
+    pub hyperfine: Hyperfine,
+    pub criterion: Criterion,
+}
+
+/// What a tool says of B; tools without equivalence say `Inconclusive` when they find no difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Slower,
+    Faster,
+    Equivalent,
+    Inconclusive,
+}
+
+impl Verdict {
+    /// The verdict when the sides change places.
+    pub fn mirrored(self) -> Self {
+        match self {
+            Self::Slower => Self::Faster,
+            Self::Faster => Self::Slower,
+            same => same,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plumb {
+    pub verdict: Verdict,
+    pub ratio: f64,
+    pub pairs: u32,
+    pub wall_s: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hyperfine {
+    /// By its summary: the spread of the ratio excludes 1.
+    pub summary: Verdict,
+    /// By its script: Welch's test at 5 %.
+    pub welch: Verdict,
+    pub ratio: f64,
+    /// Of each side.
+    pub runs: usize,
+    pub wall_s: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Criterion {
+    pub verdict: Verdict,
+    pub ratio: f64,
+    /// Of both sides, warm-up included.
+    pub runs: usize,
+    pub wall_s: f64,
+}
+
+/// The file, and what it holds.
+#[derive(Debug)]
+pub struct Results {
+    path: PathBuf,
+    pub parts: Vec<Part>,
+    pub comparisons: Vec<Comparison>,
+}
+
+impl Results {
+    /// Reads what is there; a last line without its end was being written when somebody killed the chore,
+    /// and goes.
+    ///
+    /// # Errors
+    /// When the file can't be read, or a whole line is none of ours.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let failed = |error| format!("{}: {error}", path.display());
+        let text = match path.exists() {
+            true => fs::read_to_string(path).map_err(failed)?,
+            false => String::new(),
+        };
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        if whole.len() < text.len() {
+            fs::write(path, whole).map_err(failed)?;
+        }
+        let mut results = Self { path: path.into(), parts: Vec::new(), comparisons: Vec::new() };
+        for (index, line) in whole.lines().enumerate() {
+            let line = serde_json::from_str(line)
+                .map_err(|error| format!("{}, line {}: {error}", path.display(), index + 1))?;
+            results.keep(line);
+        }
+        Ok(results)
+    }
+
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.comparisons.is_empty()
+    }
+
+    /// Adds a line to the file.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn append(&mut self, line: Line) -> Result<(), String> {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.path.display());
+        let mut text = serde_json::to_string(&line).map_err(|error| failed(&error))?;
+        text.push('\n');
+        let file = OpenOptions::new().create(true).append(true).open(&self.path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| failed(&error))?;
+        self.keep(line);
+        Ok(())
+    }
+
+    fn keep(&mut self, line: Line) {
+        match line {
+            Line::Part(part) => self.parts.push(part),
+            Line::Comparison(comparison) => self.comparisons.push(comparison),
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::{Comparison, Criterion, Hyperfine, Line, Plumb, Results, Verdict};
+
+    /// A comparison that every tool gets right, for tests to spoil.
+    pub fn comparison(number: usize, effect: u32) -> Comparison {
+        let (verdict, none) = match effect {
+            0 => (Verdict::Equivalent, Verdict::Inconclusive),
+            _ => (Verdict::Slower, Verdict::Slower),
+        };
+        let (ratio, wall_s) = (1.0 + f64::from(effect) / 100.0, 4.0);
+        Comparison {
+            number,
+            program: "integer".into(),
+            effect,
+            neighbour: false,
+            swapped: false,
+            plumb: Plumb { verdict, ratio, pairs: 12, wall_s },
+            hyperfine: Hyperfine { summary: none, welch: none, ratio, runs: 60, wall_s },
+            criterion: Criterion { verdict: none, ratio, runs: 90, wall_s },
+        }
+    }
+
+    #[test]
+    fn what_is_appended_is_read_again_without_a_line_that_was_cut_off() {
+        let path = std::env::temp_dir().join(format!("headtohead-{}.jsonl", std::process::id()));
+        let mut results = Results::open(&path).unwrap();
+        assert!(results.is_empty());
+        for number in 0..2 {
+            results.append(Line::Comparison(comparison(number, 2))).unwrap();
+        }
+        let whole = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{whole}{{\"comparison\":{{\"numb")).unwrap();
+        let again = Results::open(&path).unwrap();
+        assert_eq!(again.comparisons, results.comparisons);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+        std::fs::write(&path, "{\"else\":1}\n").unwrap();
+        assert!(Results::open(&path).unwrap_err().contains("line 1"));
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,437 @@
+//! The tools, each as its users drive it, and what they say.
+//!
+//! plumb goes first and stops when it knows; the time that it took is the budget of the others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use plumb_stats::{describe, distribution};
+use serde_json::Value;
+
+use super::programs::output;
+use super::results::{Criterion, Hyperfine, Plumb, Verdict};
+
+/// What hyperfine spends apart from runs, in seconds.
+const HYPERFINE_OVERHEAD: f64 = 0.02;
+
+/// The share of its time that criterion warms up by default: 3 s of 8 s.
+const WARM_UP_SHARE: f64 = 3.0 / 8.0;
+
+/// criterion's smallest and its default number of samples.
+const SAMPLES: (f64, f64) = (10.0, 100.0);
+
+/// The two commands in the order in which they are presented.
+pub struct Sides {
+    pub first: Vec<String>,
+    pub second: Vec<String>,
+    /// B is the first.
+    pub swapped: bool,
+}
+
+impl Sides {
+    /// A verdict on the second as one on B.
+    fn of_b(&self, verdict: Verdict) -> Verdict {
+        if self.swapped { verdict.mirrored() } else { verdict }
+    }
+
+    /// The second's time over the first's as B's over A's.
+    fn b_over_a(&self, ratio: f64) -> f64 {
+        if self.swapped { ratio.recip() } else { ratio }
+    }
+
+    fn quoted(&self) -> Result<[String; 2], String> {
+        let quoted = |words: &[String]| {
+            shlex::try_join(words.iter().map(String::as_str)).map_err(|error| error.to_string())
+        };
+        Ok([quoted(&self.first)?, quoted(&self.second)?])
+    }
+}
+
+/// What plumb's comparison leaves to the others.
+pub struct Budget {
+    pub wall_s: f64,
+    /// Time of a run of either side, in seconds.
+    pub runs_s: [f64; 2],
+}
+
+/// Where the tools are and where they work.
+pub struct Tools {
+    plumb: PathBuf,
+    criterion: PathBuf,
+    folder: PathBuf,
+}
+
+impl Tools {
+    /// Builds the bench of criterion and makes the folder of work.
+    ///
+    /// # Errors
+    /// When something can't be built.
+    pub fn set_up(folder: PathBuf, plumb: PathBuf) -> Result<Self, String> {
+        let criterion = build_criterion(&folder.join("criterion"))?;
+        Ok(Self { plumb, criterion, folder: folder.join("work") })
+    }
+
+    /// An empty folder of work; nothing that a tool keeps reaches the next comparison.
+    ///
+    /// # Errors
+    /// When it can't be emptied.
+    pub fn clean(&self) -> Result<(), String> {
+        if self.folder.exists() {
+            fs::remove_dir_all(&self.folder).map_err(|error| error.to_string())?;
+        }
+        fs::create_dir_all(&self.folder).map_err(|error| error.to_string())
+    }
+
+    /// `plumb ab` at its defaults.
+    ///
+    /// # Errors
+    /// When it fails or says nothing.
+    pub fn plumb(&self, sides: &Sides, seed: u32) -> Result<(Plumb, Budget), String> {
+        let begun = Instant::now();
+        let mut command = self.command(&self.plumb);
+        let store = ["ab", "--json", "--quiet", "--no-lock", "--store", "store.db", "--seed"];
+        let said = output(command.args(store).arg(seed.to_string()).args(sides.quoted()?))?;
+        let wall_s = begun.elapsed().as_secs_f64();
+        let (verdict, ratio, pairs, runs_s) =
+            plumb_said(&said).ok_or_else(|| format!("plumb said something else: {said}"))?;
+        let (verdict, ratio) = (sides.of_b(verdict), sides.b_over_a(ratio));
+        Ok((Plumb { verdict, ratio, pairs, wall_s }, Budget { wall_s, runs_s }))
+    }
+
+    /// hyperfine without a shell, with as many runs as the budget allows.
+    ///
+    /// # Errors
+    /// When it fails or says nothing.
+    pub fn hyperfine(&self, sides: &Sides, budget: &Budget) -> Result<Hyperfine, String> {
+        let runs = hyperfine_runs(budget);
+        let begun = Instant::now();
+        let mut command = self.command(Path::new("hyperfine"));
+        let shown = ["-N", "--style", "none", "--export-json", "hyperfine.json", "--runs"];
+        output(command.args(shown).arg(runs.to_string()).args(sides.quoted()?))?;
+        let wall_s = begun.elapsed().as_secs_f64();
+        let said = self.read("hyperfine.json")?;
+        let [first, second] = hyperfine_times(&said)
+            .ok_or_else(|| format!("hyperfine exported something else: {said}"))?;
+        let unknown = "hyperfine exported times without a mean";
+        Ok(Hyperfine {
+            summary: sides.of_b(by_summary(&first, &second).ok_or(unknown)?),
+            welch: sides.of_b(by_welch(&first, &second).ok_or(unknown)?),
+            ratio: sides.b_over_a(ratio_of_means(&first, &second).ok_or(unknown)?),
+            runs,
+            wall_s,
+        })
+    }
+
+    /// criterion: the first side as baseline, the second compared with it.
+    ///
+    /// # Errors
+    /// When it fails or says nothing.
+    pub fn criterion(&self, sides: &Sides, budget: &Budget) -> Result<Criterion, String> {
+        let begun = Instant::now();
+        let [first, second] = [0, 1].map(|side| criterion_plan(budget, side));
+        self.criterion_once(&sides.first, &first, "--save-baseline")?;
+        let said = self.criterion_once(&sides.second, &second, "--baseline")?;
+        let wall_s = begun.elapsed().as_secs_f64();
+        let change = self.read("command/change/estimates.json")?;
+        let verdict = criterion_said(&said)
+            .ok_or_else(|| format!("criterion said something else: {said}"))?;
+        let ratio = criterion_ratio(&change)
+            .ok_or_else(|| format!("criterion kept something else: {change}"))?;
+        let (verdict, ratio) = (sides.of_b(verdict), sides.b_over_a(ratio));
+        Ok(Criterion { verdict, ratio, runs: first.runs + second.runs, wall_s })
+    }
+
+    fn criterion_once(
+        &self,
+        words: &[String],
+        plan: &CriterionPlan,
+        baseline: &str,
+    ) -> Result<String, String> {
+        let mut command = self.command(&self.criterion);
+        command.args(["--bench", "--noplot", baseline, "a"]);
+        command.env("CRITERION_HOME", &self.folder);
+        command.env("HEADTOHEAD_COMMAND", words.join("\n"));
+        command.env("HEADTOHEAD_WARM_UP", plan.warm_up_s.to_string());
+        command.env("HEADTOHEAD_MEASUREMENT", plan.measurement_s.to_string());
+        output(command.env("HEADTOHEAD_SAMPLES", plan.samples.to_string()))
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.folder);
+        command
+    }
+
+    fn read(&self, name: &str) -> Result<String, String> {
+        fs::read_to_string(self.folder.join(name)).map_err(|error| format!("{name}: {error}"))
+    }
+}
+
+/// Version and commit of the binary that is measured.
+///
+/// # Errors
+/// When it can't be asked.
+pub fn version_of_plumb(plumb: &Path) -> Result<String, String> {
+    let version = output(Command::new(plumb).arg("--version"))?;
+    let commit = output(Command::new("git").args(["rev-parse", "--short=9", "HEAD"]));
+    Ok(format!("{} ({})", version.trim(), commit.as_deref().unwrap_or("no commit").trim()))
+}
+
+/// hyperfine with its version.
+///
+/// # Errors
+/// When it can't be asked.
+pub fn version_of_hyperfine() -> Result<String, String> {
+    let version = output(Command::new("hyperfine").arg("--version"));
+    let version = version.map_err(|why| format!("{why}; try: bash scripts/install-test-needs"))?;
+    Ok(version.trim().to_owned())
+}
+
+/// criterion with the version that its crate asks for.
+pub fn version_of_criterion() -> String {
+    let quoted = include_str!("assets/criterion.toml").split_once("criterion = \"=");
+    let version = quoted.and_then(|(_, rest)| rest.split('"').next()).unwrap_or("unknown");
+    format!("criterion {version}")
+}
+
+/// Writes and builds the crate that times a command by criterion; gives its program.
+fn build_criterion(folder: &Path) -> Result<PathBuf, String> {
+    let files = [
+        ("Cargo.toml", include_str!("assets/criterion.toml")),
+        ("src/lib.rs", "//! Only its bench counts.\n"),
+        ("benches/command.rs", include_str!("assets/criterion.rs")),
+    ];
+    for (name, text) in files {
+        let path = folder.join(name);
+        let parent = path.parent().map_or(Ok(()), fs::create_dir_all);
+        // An unchanged file keeps its time, so that cargo does not build again.
+        let same = fs::read_to_string(&path).is_ok_and(|old| old == text);
+        let written = if same { Ok(()) } else { fs::write(&path, text) };
+        parent.and(written).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["bench", "--bench", "command", "--no-run", "--message-format", "json"]);
+    let told = output(command.current_dir(folder).stderr(Stdio::inherit()))?;
+    executable(&told).ok_or_else(|| "cargo named no program of the bench of criterion".into())
+}
+
+/// The program that cargo's messages name.
+fn executable(told: &str) -> Option<PathBuf> {
+    let messages = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let of_bench = messages.filter(|message| message["target"]["name"] == "command");
+    of_bench.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
+}
+
+/// Verdict, ratio, pairs and both sides' times in a `plumb.comparison/1`.
+fn plumb_said(said: &str) -> Option<(Verdict, f64, u32, [f64; 2])> {
+    let document: Value = serde_json::from_str(said).ok()?;
+    let result = &document["results"][0];
+    let against = &result["against_first"][0];
+    let verdict = match &against["verdict"] {
+        Value::Null => Verdict::Inconclusive,
+        named => serde_json::from_value(named.clone()).ok()?,
+    };
+    let run = |side: usize| result["arms"][side]["estimate"].as_f64();
+    let pairs = u32::try_from(against["pairs"].as_u64()?).ok()?;
+    Some((verdict, against["ratio"].as_f64()?, pairs, [run(0)?, run(1)?]))
+}
+
+/// Runs of each side; two at least, as hyperfine wants.
+fn hyperfine_runs(budget: &Budget) -> usize {
+    let pair: f64 = budget.runs_s.iter().sum();
+    ((budget.wall_s - HYPERFINE_OVERHEAD) / pair).round().max(2.0) as usize
+}
+
+/// The times of both commands that hyperfine exported.
+fn hyperfine_times(exported: &str) -> Option<[Vec<f64>; 2]> {
+    let document: Value = serde_json::from_str(exported).ok()?;
+    let times = |side: usize| -> Option<Vec<f64>> {
+        document["results"][side]["times"].as_array()?.iter().map(Value::as_f64).collect()
+    };
+    Some([times(0)?, times(1)?])
+}
+
+fn ratio_of_means(first: &[f64], second: &[f64]) -> Option<f64> {
+    Some(describe::mean(second)? / describe::mean(first)?)
+}
+
+/// hyperfine's summary: `1.03 ± 0.05 times faster`, slower over faster, the spread from the standard
+/// deviations of single runs. A reader takes it for a difference where the spread leaves out 1.
+fn by_summary(first: &[f64], second: &[f64]) -> Option<Verdict> {
+    let ratio = ratio_of_means(first, second)?;
+    let (factor, slower) = if ratio >= 1.0 { (ratio, true) } else { (ratio.recip(), false) };
+    let share = |times: &[f64]| Some(describe::variance(times)? / describe::mean(times)?.powi(2));
+    let spread = factor * (share(first)? + share(second)?).sqrt();
+    Some(found(factor - spread > 1.0, slower))
+}
+
+/// Welch's test at 5 %, as the script `welch_ttest.py` that ships with hyperfine.
+fn by_welch(first: &[f64], second: &[f64]) -> Option<Verdict> {
+    let error = |times: &[f64]| Some(describe::variance(times)? / times.len() as f64);
+    let (a, b) = (error(first)?, error(second)?);
+    let freedom = |error: f64, times: &[f64]| error.powi(2) / (times.len() as f64 - 1.0);
+    let df = (a + b).powi(2) / (freedom(a, first) + freedom(b, second));
+    let difference = describe::mean(second)? - describe::mean(first)?;
+    let beyond = difference.abs() > distribution::two_sided_t(0.95, df) * (a + b).sqrt();
+    Some(found(beyond, difference > 0.0))
+}
+
+fn found(different: bool, slower: bool) -> Verdict {
+    match (different, slower) {
+        (false, _) => Verdict::Inconclusive,
+        (true, true) => Verdict::Slower,
+        (true, false) => Verdict::Faster,
+    }
+}
+
+/// What a call of criterion is told.
+#[derive(Debug, PartialEq)]
+struct CriterionPlan {
+    warm_up_s: f64,
+    measurement_s: f64,
+    samples: usize,
+    /// Runs that this makes, warm-up included.
+    runs: usize,
+}
+
+/// What a side of criterion is told.
+///
+/// criterion rounds up: warm-up goes on by doubling until its time is over, and every sample takes as many
+/// runs as the wanted time holds at least. So both times are put between two of its steps; else a budget
+/// of seconds would be overrun by half.
+fn criterion_plan(budget: &Budget, side: usize) -> CriterionPlan {
+    let run_s = budget.runs_s[side];
+    let runs = budget.wall_s / 2.0 / run_s;
+    let doublings = (runs * WARM_UP_SHARE + 1.0).log2().floor().max(1.0);
+    let warm_up = doublings.exp2() - 1.0;
+    let left = (runs - warm_up - analysis_s(runs) / run_s).max(SAMPLES.0);
+    let each = (left / SAMPLES.1).ceil();
+    let samples = (left / each).floor().clamp(SAMPLES.0, SAMPLES.1);
+    CriterionPlan {
+        warm_up_s: (warm_up - (doublings - 2.0).exp2()) * run_s,
+        measurement_s: (each - 0.5) * samples * run_s,
+        samples: samples as usize,
+        runs: (warm_up + each * samples) as usize,
+    }
+}
+
+/// About what criterion's bootstrap takes for a side of so many runs, in seconds.
+fn analysis_s(runs: f64) -> f64 {
+    0.05 + 0.003 * runs.min(SAMPLES.1)
+}
+
+/// The sentence below criterion's figures; a change within its noise threshold is none.
+fn criterion_said(said: &str) -> Option<Verdict> {
+    let sentences = [
+        ("Performance has regressed.", Verdict::Slower),
+        ("Performance has improved.", Verdict::Faster),
+        ("Change within noise threshold.", Verdict::Inconclusive),
+        ("No change in performance detected.", Verdict::Inconclusive),
+    ];
+    sentences.iter().find(|(sentence, _)| said.contains(sentence)).map(|(_, verdict)| *verdict)
+}
+
+/// The ratio of means in `change/estimates.json`.
+fn criterion_ratio(kept: &str) -> Option<f64> {
+    let document: Value = serde_json::from_str(kept).ok()?;
+    Some(1.0 + document["mean"]["point_estimate"].as_f64()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plumb_is_understood() {
+        let said = r#"{"schema": "plumb.comparison/1", "results": [{
+            "arms": [{"estimate": 0.0314}, {"estimate": 0.0320}],
+            "against_first": [{"ratio": 1.033, "verdict": "slower", "pairs": 27}]}]}"#;
+        assert_eq!(plumb_said(said), Some((Verdict::Slower, 1.033, 27, [0.0314, 0.0320])));
+        let none = said.replace("\"slower\"", "null");
+        assert_eq!(plumb_said(&none).unwrap().0, Verdict::Inconclusive);
+        assert_eq!(plumb_said(&said.replace("slower", "odd")), None);
+    }
+
+    #[test]
+    fn the_export_of_hyperfine_is_understood() {
+        let exported = r#"{"results": [
+            {"command": "a", "mean": 0.3, "stddev": 0.1, "times": [0.2, 0.3, 0.4], "exit_codes": [0, 0, 0]},
+            {"command": "b", "mean": 0.5, "stddev": 0.1, "times": [0.4, 0.5, 0.6], "exit_codes": [0, 0, 0]}]}"#;
+        let times = hyperfine_times(exported).unwrap();
+        assert_eq!(times, [vec![0.2, 0.3, 0.4], vec![0.4, 0.5, 0.6]]);
+        assert_eq!(hyperfine_times("{}"), None);
+    }
+
+    #[test]
+    fn the_summary_of_hyperfine_tells_a_difference_beyond_its_spread() {
+        // Means 1 and 1.2, both with standard deviation 0.1: 1.2 ± 1.2 sqrt(.1² + (.1/1.2)²) = 1.2 ± .156.
+        let (a, b) = ([0.9, 1.0, 1.1], [1.1, 1.2, 1.3]);
+        assert_eq!(by_summary(&a, &b), Some(Verdict::Slower));
+        assert_eq!(by_summary(&b, &a), Some(Verdict::Faster));
+        // 1.1 ± .149.
+        assert_eq!(by_summary(&a, &[1.0, 1.1, 1.2]), Some(Verdict::Inconclusive));
+    }
+
+    #[test]
+    fn welch_tells_a_difference_beyond_the_tabled_quantile() {
+        // Both variances 5/3, so 6 degrees of freedom, for which tables have 2.447; the error is .913.
+        let a = [1.0, 2.0, 3.0, 4.0];
+        let by = |more: f64| a.map(|it| it + more);
+        assert_eq!(by_welch(&a, &by(2.23)), Some(Verdict::Inconclusive));
+        assert_eq!(by_welch(&a, &by(2.24)), Some(Verdict::Slower));
+        assert_eq!(by_welch(&by(2.24), &a), Some(Verdict::Faster));
+    }
+
+    #[test]
+    fn criterion_is_understood() {
+        let said =
+            |sentence: &str| format!("change: [+0.5% +5.6% +11%] (p = 0.06)\n  {sentence}\n");
+        assert_eq!(criterion_said(&said("Performance has regressed.")), Some(Verdict::Slower));
+        assert_eq!(criterion_said(&said("Performance has improved.")), Some(Verdict::Faster));
+        for none in ["Change within noise threshold.", "No change in performance detected."] {
+            assert_eq!(criterion_said(&said(none)), Some(Verdict::Inconclusive));
+        }
+        assert_eq!(criterion_said(&said("")), None);
+        let kept = r#"{"mean": {"point_estimate": 0.0568, "standard_error": 0.02},
+            "median": {"point_estimate": 0.04}}"#;
+        assert_eq!(criterion_ratio(kept), Some(1.0568));
+        assert!(version_of_criterion().starts_with("criterion 0."));
+    }
+
+    #[test]
+    fn the_others_get_the_time_that_plumb_took() {
+        for wall_s in [1.5, 3.0, 7.0, 20.0] {
+            let budget = Budget { wall_s, runs_s: [0.03, 0.031] };
+            let runs = hyperfine_runs(&budget) as f64;
+            assert!((runs * 0.061 / wall_s - 1.0).abs() < 0.04, "{wall_s} s: {runs} runs");
+            let sides = [0, 1].map(|side| criterion_plan(&budget, side));
+            let planned = sides[0].runs as f64 * 0.03 + sides[1].runs as f64 * 0.031;
+            assert!((0.75..1.0).contains(&(planned / wall_s)), "{wall_s} s: {planned} s");
+            assert!(sides[0].warm_up_s < 2.0 * sides[0].measurement_s);
+        }
+    }
+
+    #[test]
+    fn a_side_of_another_order_is_turned_round() {
+        let sides = Sides { first: vec!["b".into()], second: vec!["a b".into()], swapped: true };
+        assert_eq!(sides.of_b(Verdict::Faster), Verdict::Slower);
+        assert_eq!(sides.of_b(Verdict::Equivalent), Verdict::Equivalent);
+        assert_eq!(sides.b_over_a(0.8), 1.25);
+        assert_eq!(sides.quoted().unwrap(), ["b", "'a b'"]);
+    }
+
+    #[test]
+    fn cargo_names_the_program() {
+        let told = concat!(
+            r#"{"reason":"compiler-artifact","target":{"name":"headtohead_criterion"},"executable":"/lib"}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","target":{"name":"command"},"executable":"/bench"}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#
+        );
+        assert_eq!(executable(told), Some("/bench".into()));
+    }
+}
