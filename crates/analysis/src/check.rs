@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use plumb_model::{Better, RunRecord};
 use plumb_stats::describe::median;
 use plumb_stats::gate::{Gate, Shift};
-use plumb_stats::history;
 use plumb_stats::multiple::common_mode;
 use plumb_stats::unpaired::FEWEST_RUNS;
 use plumb_stats::verdict::judge;
@@ -56,6 +55,8 @@ pub struct CheckFinding {
 pub struct CheckedSeries {
     /// Name of the series.
     pub series: String,
+    /// Its name in the store, without version and clock.
+    pub stored: String,
     /// The point.
     pub point: PointFacts,
     /// Its unit.
@@ -76,7 +77,7 @@ pub struct CheckedSeries {
     pub verdict: Verdict,
     /// The relative deviation between runs that was allowed for.
     pub run_sd: f64,
-    /// The run with which the change began, and its start, where history tells.
+    /// The run with which the change began, and its start, where history was asked and tells.
     pub since: Option<(String, i64)>,
 }
 
@@ -218,14 +219,12 @@ impl<'r> Checker<'r> {
         (0..self.series.len()).filter(flagged).collect()
     }
 
-    /// What came of the screening run and the confirming ones, `earlier` being all runs of the store that
-    /// may tell since when.
+    /// What came of the screening run and the confirming ones.
     #[must_use]
     pub fn finish(
         &self,
         screen: &RunRecord,
         confirming: &[RunRecord],
-        earlier: &[RunRecord],
         doubts: Doubts,
     ) -> CheckFinding {
         let fresh: Vec<&RunRecord> = std::iter::once(screen).chain(confirming).collect();
@@ -252,7 +251,7 @@ impl<'r> Checker<'r> {
                 if logs.is_empty() {
                     logs = self.logs_of(index, std::slice::from_ref(screen));
                 }
-                self.checked(index, found, &logs, state, earlier, screen)
+                self.checked(index, found, &logs, state)
             })
             .collect();
         let weight = |it: &CheckedSeries| -it.ratio.value.ln().abs();
@@ -295,18 +294,14 @@ impl<'r> Checker<'r> {
         found: &Series,
         logs: &[f64],
         state: CheckState,
-        earlier: &[RunRecord],
-        screen: &RunRecord,
     ) -> Option<CheckedSeries> {
         let before = &self.series[index].logs;
         let shift = self.gate.shift(index, logs).ok()?;
         let judged = judge(&shift.interval, 0, self.margin);
         let value = |log: f64| value_of_log(log, found.metric.better);
-        let since = (state == CheckState::Confirmed)
-            .then(|| since(&self.series[index].name, earlier, screen, self.margin))
-            .flatten();
         Some(CheckedSeries {
             series: self.series[index].name.clone(),
+            stored: found.stored.clone(),
             point: found.point.clone(),
             unit: found.metric.unit.clone(),
             better: found.metric.better,
@@ -317,27 +312,9 @@ impl<'r> Checker<'r> {
             state,
             verdict: judged.verdict,
             run_sd: plumb_stats::describe::variance(before).map_or(0.0, f64::sqrt),
-            since,
+            since: None,
         })
     }
-}
-
-/// The first run after the last step of the series' history on this machine.
-fn since(
-    series: &str,
-    earlier: &[RunRecord],
-    screen: &RunRecord,
-    margin: f64,
-) -> Option<(String, i64)> {
-    let mut runs: Vec<&RunRecord> =
-        earlier.iter().filter(|run| machine(run) == machine(screen)).collect();
-    runs.sort_by_key(|run| run.started_unix_ns);
-    let logged = runs.into_iter().filter_map(|run| Some((run, log_of(run, series)?)));
-    let logged: Vec<(&RunRecord, f64)> = logged.collect();
-    let logs: Vec<f64> = logged.iter().map(|(_, log)| *log).collect();
-    let step = history::certain(&logs, &[], margin).ok()?.into_iter().next_back()?;
-    let (run, _) = logged.get(step.at)?;
-    Some((run.run.to_string(), run.started_unix_ns))
 }
 
 /// The log cost of a series in a run.

@@ -191,6 +191,20 @@ pub fn history(series: &str, records: &[SeriesRecord], margin: f64) -> Option<Hi
     })
 }
 
+/// The first run after the last certain step, among those of the newest's machine, version and clock.
+#[must_use]
+pub fn since(records: &[SeriesRecord], margin: f64) -> Option<&SeriesRecord> {
+    let newest = records.last()?;
+    let alike = |it: &&SeriesRecord| {
+        it.machine.fingerprint == newest.machine.fingerprint
+            && (it.version, &it.clock, &it.unit) == (newest.version, &newest.clock, &newest.unit)
+    };
+    let records: Vec<&SeriesRecord> = records.iter().filter(alike).collect();
+    let logs: Vec<f64> = records.iter().map(|record| log_cost(record)).collect();
+    let step = history::certain(&logs, &[], margin).ok()?.into_iter().next_back()?;
+    records.get(step.at).copied()
+}
+
 fn machines(records: &[&SeriesRecord]) -> Vec<String> {
     let mut machines: Vec<String> = Vec::new();
     for record in records {
@@ -347,7 +361,7 @@ mod tests {
     use plumb_model::{Better, Environment, Id, Machine, SampleIs, SeriesRecord};
     use plumb_stats::rng::Rng;
 
-    use super::{Cycle, HOUR_NS, HistoryFinding, history};
+    use super::{Cycle, HOUR_NS, HistoryFinding, history, since};
 
     /// A run every six hours from a Thursday on; `cost` is the log of its cost over the first's.
     fn run(number: u32, cost: f64, rng: &mut Rng) -> SeriesRecord {
@@ -395,6 +409,15 @@ mod tests {
         assert_eq!((steps[0].at, steps[0].certain), (25, true));
         let (low, high) = (steps[0].ratio.low().unwrap(), steps[0].ratio.high().unwrap());
         assert!(low < 1.0513 && 1.0513 < high && high < 1.06, "{steps:?}");
+    }
+
+    #[test]
+    fn a_change_is_dated_on_its_machine() {
+        let mut records = runs(60, |number| if number < 40 { 0.0 } else { 0.05 });
+        assert_eq!(since(&records, 0.01).unwrap().run, records[40].run);
+        assert_eq!(since(&records, 0.2), None);
+        records[..40].iter_mut().for_each(|it| it.machine.fingerprint = "fp1:b".into());
+        assert_eq!(since(&records, 0.01), None);
     }
 
     #[test]

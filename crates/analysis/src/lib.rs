@@ -36,7 +36,9 @@ pub use finding::{
     BaselineSource, Comparison, CpuShares, Ends, Estimate, Failure, Finding, LookFinding,
     OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, Unsupported, Verdict,
 };
-pub use history::{Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history};
+pub use history::{
+    Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history, since,
+};
 pub use summarise::{point_facts, summarise};
 pub use times::{ProcessTimes, process_times};
 

@@ -15,6 +15,8 @@ pub(crate) struct Series {
     /// What tells it from others: its name, and the workload's version and the clock where they are not
     /// the usual ones.
     pub(crate) name: String,
+    /// Its name in the store.
+    pub(crate) stored: String,
     pub(crate) point: PointFacts,
     pub(crate) metric: Metric,
     /// The steady values of every process.
@@ -44,6 +46,7 @@ fn of_evidence(evidence: &Evidence, most: usize) -> Vec<Series> {
             let processes = evidence.processes(metric)?;
             Some(Series {
                 name: name(evidence, &metric.name),
+                stored: evidence.planned.point.series(&metric.name),
                 point: point_facts(evidence.index, evidence.planned),
                 metric: metric.clone(),
                 logs: log_costs(&processes, metric),

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use plumb_analysis::{CheckFinding, Checker, Doubts, Grade, Verdict, canary_shift};
+use plumb_analysis::{CheckFinding, CheckState, Checker, Doubts, Grade, Verdict, canary_shift};
 use plumb_model::{Goal, Plan, RecordSource, RunRecord, SampleIs, Value};
 use plumb_report::export::check_junit;
 use plumb_report::text::counted;
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::gate::CONFIRM_RUNS;
-use plumb_store::{Baseline, Store};
+use plumb_store::{Backend, Baseline, Store};
 
 use super::ab::margin;
 use super::measure::{Bench, Job, Measured, Place, carry_out};
@@ -17,8 +17,6 @@ use crate::error::{CommandError, Exit, Result};
 use crate::ui::Ui;
 use crate::{catalogue, plan};
 
-/// Runs of the store that are asked since when a change has been there.
-const MOST_EARLIER: usize = 200;
 /// The longest time that the machine is compared with itself, in nanoseconds.
 const NULL_NS: u64 = 30_000_000_000;
 
@@ -59,8 +57,8 @@ pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         doubts.vetoes.extend(again.null_control(&plan)?);
         doubts.canary_shift = canary_shift(&canaries, &again.canaries(&plan)?);
     }
-    let earlier = earlier(&screen.store)?;
-    let finding = checker.finish(&screen.record, &confirming, &earlier, doubts);
+    let mut finding = checker.finish(&screen.record, &confirming, doubts);
+    date(&mut finding, &screen.store)?;
     refuse_fatal(&finding, args.force)?;
     write(&finding, args, ui)?;
     Ok(exit(&finding, args.strict))
@@ -85,10 +83,15 @@ fn read(store: &Store, baseline: &Baseline) -> Result<Vec<RunRecord>> {
     Ok(members.map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?)
 }
 
-fn earlier(store: &Store) -> Result<Vec<RunRecord>> {
-    let runs = store.runs()?;
-    let newest = runs.iter().rev().take(MOST_EARLIER);
-    Ok(newest.map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?)
+/// Asks the store since when each confirmed change has been there.
+fn date(finding: &mut CheckFinding, store: &Store) -> Result<()> {
+    let margin = finding.margin;
+    for it in finding.series.iter_mut().filter(|it| it.state == CheckState::Confirmed) {
+        let records = store.series(&it.stored)?;
+        let first = plumb_analysis::since(&records, margin);
+        it.since = first.map(|first| (first.run.to_string(), first.started_unix_ns));
+    }
+    Ok(())
 }
 
 /// Measures what the baseline measured.
