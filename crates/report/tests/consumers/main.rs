@@ -324,7 +324,7 @@ fn a_check_fails_as_a_case_where_a_regression_is_confirmed() {
     assert!(!checker.screen(&slow[0]).is_empty());
     let finding = |vetoes| {
         let doubts = Doubts { vetoes, canary_shift: None };
-        checker.finish(&slow[0], &slow[1..], &baseline, doubts)
+        checker.finish(&slow[0], &slow[1..], doubts)
     };
     let kinds = |document: &str| {
         let cases = read("junit", document.as_bytes());
