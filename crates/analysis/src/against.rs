@@ -91,10 +91,19 @@ fn ratio(logs: &[f64], level: f64) -> Option<Estimate> {
 
 fn judge(logs: &[f64], level: f64, margin: f64) -> Result<Judgement, String> {
     judge_pairs(logs, level, margin).map_err(|reason| match reason {
-        NoInterval::NotFinite => "a value is zero, negative or no number".to_owned(),
-        _ if logs.len() < FEWEST_PAIRS => format!("a verdict takes {FEWEST_PAIRS} pairs"),
-        reason => reason.to_string(),
+        reason if reason != NoInterval::NotFinite && logs.len() < FEWEST_PAIRS => {
+            format!("a verdict takes {FEWEST_PAIRS} pairs")
+        }
+        reason => no_verdict(reason),
     })
+}
+
+/// Why log costs give no verdict: the log of a cost is infinite or none where the cost is not above 0.
+pub(crate) fn no_verdict(reason: NoInterval) -> String {
+    match reason {
+        NoInterval::NotFinite => "a value is zero, negative or no number".to_owned(),
+        reason => reason.to_string(),
+    }
 }
 
 fn tags(judged: &Judgement) -> Vec<String> {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use plumb_model::{Better, RunRecord};
-use plumb_stats::describe::median;
+use plumb_stats::describe::mean;
 use plumb_stats::gate::{Gate, Shift};
 use plumb_stats::multiple::common_mode;
 use plumb_stats::unpaired::FEWEST_RUNS;
@@ -15,6 +15,7 @@ use plumb_stats::verdict::judge;
 
 use crate::differences::{Difference, differences};
 use crate::estimate::estimate;
+use crate::faults;
 use crate::series::{Series, machine, series_of, value_of_log};
 use crate::summarise::run_facts;
 use crate::{Estimate, METHOD_VERSION, PointFacts, RunFacts, Verdict};
@@ -40,6 +41,8 @@ pub struct CheckFinding {
     pub series: Vec<CheckedSeries>,
     /// Series that the baseline has in fewer than six runs, with the number.
     pub uncalibrated: Vec<(String, usize)>,
+    /// Series of the baseline that could not be measured now: nobody knows whether they are slower.
+    pub not_measured: Vec<NotMeasured>,
     /// The relative shift of all series, where they moved together: the machine or the build, not one of
     /// them.
     pub common_shift: Option<f64>,
@@ -63,9 +66,9 @@ pub struct CheckedSeries {
     pub unit: String,
     /// Which direction is good.
     pub better: Better,
-    /// The middle of the baseline's runs.
+    /// The geometric mean of the baseline's runs, as the ratio takes it.
     pub baseline: f64,
-    /// The middle of the fresh runs that decided.
+    /// That of the fresh runs that decided.
     pub now: f64,
     /// Fresh runs that decided.
     pub fresh_runs: usize,
@@ -79,6 +82,17 @@ pub struct CheckedSeries {
     pub run_sd: f64,
     /// The run with which the change began, and its start, where history was asked and tells.
     pub since: Option<(String, i64)>,
+}
+
+/// A series of the baseline that the fresh runs did not give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotMeasured {
+    /// Its name.
+    pub series: String,
+    /// Why.
+    pub why: String,
+    /// Whether the workload failed.
+    pub failed: bool,
 }
 
 /// What became of a series in a check.
@@ -121,10 +135,11 @@ impl CheckFinding {
         })
     }
 
-    /// Whether something looked worse and no verdict came of it.
+    /// Whether something looked worse, or could not be looked at, and no verdict came of it.
     #[must_use]
     pub fn is_inconclusive(&self) -> bool {
-        self.series.is_empty() || self.alerts().count() > self.regressions().count()
+        let doubted = self.alerts().count() > self.regressions().count();
+        self.series.is_empty() || !self.not_measured.is_empty() || doubted
     }
 }
 
@@ -237,6 +252,7 @@ impl<'r> Checker<'r> {
             })
             .collect();
         let confirmed = self.gate.confirm(&again);
+        let first_run = std::slice::from_ref(screen);
         let first = series_of(screen, false);
         let mut series: Vec<CheckedSeries> = (0..self.series.len())
             .filter_map(|index| {
@@ -247,10 +263,8 @@ impl<'r> Checker<'r> {
                     (true, false) => CheckState::Unconfirmed,
                     (true, true) => CheckState::Confirmed,
                 };
-                let mut logs = self.logs_of(index, confirming);
-                if logs.is_empty() {
-                    logs = self.logs_of(index, std::slice::from_ref(screen));
-                }
+                let deciding = if state == CheckState::Clean { first_run } else { confirming };
+                let logs = self.logs_of(index, deciding);
                 self.checked(index, found, &logs, state)
             })
             .collect();
@@ -267,10 +281,30 @@ impl<'r> Checker<'r> {
             runs: fresh.into_iter().map(run_facts).collect(),
             series,
             uncalibrated: self.uncalibrated.clone(),
+            not_measured: self.not_measured(screen, confirming, &flagged),
             common_shift: self.common_shift(screen),
             vetoes: doubts.vetoes,
             canary_shift: doubts.canary_shift,
         }
+    }
+
+    /// The series that the screening run lacks, and those that it flags and every confirming run lacks.
+    fn not_measured(
+        &self,
+        screen: &RunRecord,
+        confirming: &[RunRecord],
+        flagged: &[usize],
+    ) -> Vec<NotMeasured> {
+        let lacks = |index: usize, runs: &[RunRecord]| self.logs_of(index, runs).is_empty();
+        let one = |index: usize| {
+            let name = &self.series[index].name;
+            if lacks(index, std::slice::from_ref(screen)) {
+                return Some(why_not(name, screen));
+            }
+            let lost = flagged.contains(&index) && lacks(index, confirming);
+            lost.then(|| why_not(name, confirming.last().unwrap_or(screen)))
+        };
+        (0..self.series.len()).filter_map(one).collect()
     }
 
     /// How far all series of a run moved, where they did so together.
@@ -305,8 +339,8 @@ impl<'r> Checker<'r> {
             point: found.point.clone(),
             unit: found.metric.unit.clone(),
             better: found.metric.better,
-            baseline: value(median(before)?),
-            now: value(median(logs)?),
+            baseline: value(mean(before)?),
+            now: value(mean(logs)?),
             fresh_runs: logs.len(),
             ratio: estimate(shift.interval.estimate.exp(), Ok(shift.interval.map(f64::exp))),
             state,
@@ -315,6 +349,24 @@ impl<'r> Checker<'r> {
             since: None,
         })
     }
+}
+
+/// Why a run does not give a series.
+fn why_not(series: &str, run: &RunRecord) -> NotMeasured {
+    let is_it = |point: &plumb_model::PlannedPoint| {
+        let metric = point.description.primary().map(|metric| point.point.series(&metric.name));
+        metric.is_some_and(|name| {
+            series.strip_prefix(&name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        })
+    };
+    let index = run.plan.points.iter().position(is_it);
+    let failure = faults::failed(run).into_iter().find(|it| Some(it.point.index) == index);
+    let missing = faults::unsupported(run).into_iter().find(|it| Some(it.point.index) == index);
+    let failed = failure.is_some();
+    let why = failure.map(|it| it.why).or(missing.map(|it| it.why));
+    let why =
+        why.unwrap_or_else(|| "the newest run of the baseline does not measure it".to_owned());
+    NotMeasured { series: series.to_owned(), why, failed }
 }
 
 /// The log cost of a series in a run.

@@ -14,6 +14,7 @@ use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::unpaired::{FEWEST_RUNS, RunNoise, RunsCompared, compare_runs, rank_sum_interval};
 use plumb_stats::verdict::judge;
 
+use crate::against::no_verdict;
 use crate::differences::{Difference, differences};
 use crate::estimate::{estimate, median_of_processes};
 use crate::series::{environment, machine, series_of};
@@ -47,7 +48,8 @@ pub struct ComparisonFinding {
     /// A comparison for every series that the first arm has in common with another.
     pub results: Vec<SeriesComparison>,
     /// Each later arm against the first over all series that both have: the geometric mean of their
-    /// ratios, which speaks of these series and no others. None for fewer than two, and for pairs.
+    /// ratios, which speaks of these series and no others. None for fewer than two, for pairs, and where
+    /// several metrics of one point would count.
     pub overall: Vec<Option<Estimate>>,
     /// Series that only some arms have, with the arms that have them.
     pub not_in_all: Vec<(String, Vec<String>)>,
@@ -228,14 +230,17 @@ pub fn compare(
         paired: false,
         machines_differ: several(records.iter().map(machine)),
         differences: differences(&groups.iter().map(|it| it.runs.as_slice()).collect::<Vec<_>>()),
-        overall: (0..names.len().saturating_sub(1)).map(|arm| overall(&results, arm)).collect(),
+        overall: (1..names.len())
+            .map(|arm| if settings.every_metric { None } else { overall(&results, arm - 1) })
+            .collect(),
         results,
         not_in_all: order.iter().filter_map(lacking).collect(),
         arms: names,
     }
 }
 
-/// The geometric mean of one arm's ratios.
+/// The geometric mean of one arm's ratios; without an interval where one of theirs leaves the noise
+/// between runs out.
 fn overall(results: &[SeriesComparison], arm: usize) -> Option<Estimate> {
     let interval = |result: &SeriesComparison| {
         let ratio = result.against_first.get(arm)?.as_ref()?.ratio.as_ref()?;
@@ -248,7 +253,15 @@ fn overall(results: &[SeriesComparison], arm: usize) -> Option<Estimate> {
         return None;
     }
     let mean = mean_log_ratio(&all, CONFIDENCE).ok()?;
-    Some(estimate(mean.estimate.exp(), Ok(mean.map(f64::exp))))
+    let known = |result: &SeriesComparison| {
+        let against = result.against_first.get(arm).and_then(Option::as_ref);
+        against.is_none_or(|it| it.ratio.is_none() || it.verdict.is_ok())
+    };
+    let value = mean.estimate.exp();
+    if results.iter().all(known) {
+        return Some(estimate(value, Ok(mean.map(f64::exp))));
+    }
+    Some(Estimate { value, interval: Err("too little is known of the noise between runs".into()) })
 }
 
 fn several<T: PartialEq>(mut all: impl Iterator<Item = T>) -> bool {
@@ -302,7 +315,13 @@ fn value_of(record: &RunRecord, by: &str) -> String {
         };
         target.and_then(facts)
     };
-    record.plan.labels.get(by).cloned().or_else(fact).unwrap_or_else(|| format!("no {by}"))
+    record.plan.labels.get(by).cloned().or_else(fact).unwrap_or_else(|| without(by))
+}
+
+/// What people call the arm of runs without this label or fact.
+#[must_use]
+pub fn without(by: &str) -> String {
+    format!("no {by}")
 }
 
 /// One series of one arm.
@@ -329,7 +348,7 @@ impl Gathered {
 fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathered> {
     let mut found: BTreeMap<String, Gathered> = BTreeMap::new();
     for record in &group.runs {
-        let price = record.plan.labels.get(&settings.price).and_then(|text| text.parse().ok());
+        let price = record.plan.labels.get(&settings.price).and_then(|text| price(text));
         for series in series_of(record, settings.every_metric) {
             let of_arm = found.entry(series.name).or_insert_with(|| Gathered {
                 point: series.point,
@@ -343,6 +362,11 @@ fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathere
         }
     }
     found
+}
+
+/// A price that can be multiplied with and divided by.
+fn price(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|price: &f64| price.is_finite() && *price > 0.0)
 }
 
 /// All series: those of the first arm in the order of its points, then others.
@@ -415,7 +439,7 @@ fn against_runs(first: &Gathered, later: &Gathered, earlier: &[f64], margin: f64
         Ok(found) => told(&found, margin),
         Err(reason) => Against {
             ratio: shift(first, later).map(|log| estimate(log.exp(), Err(reason))),
-            verdict: Err(reason.to_string()),
+            verdict: Err(no_verdict(reason)),
             flags: Vec::new(),
             pairs: None,
             looks: None,

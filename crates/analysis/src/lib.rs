@@ -27,9 +27,12 @@ mod tests;
 mod times;
 
 pub use audit::{ClassAudit, Injected, audit_class, audit_injected};
-pub use check::{CheckFinding, CheckState, CheckedSeries, Checker, Doubts, canary_shift};
+pub use check::{
+    CheckFinding, CheckState, CheckedSeries, Checker, Doubts, NotMeasured, canary_shift,
+};
 pub use comparison::{
     Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_sides,
+    without,
 };
 pub use differences::{Difference, Grade};
 pub use finding::{

@@ -32,11 +32,22 @@ impl Series {
     }
 }
 
-/// The series of a run: of every metric, or of each workload's first.
+/// The series of a run: of every metric, or of each workload's first. Points that give the same one, as
+/// where a program was compared with itself, are one: what they have in common is the run.
 pub(crate) fn series_of(record: &RunRecord, every_metric: bool) -> Vec<Series> {
     let evidence = Evidence::of(record);
     let most = if every_metric { usize::MAX } else { 1 };
-    evidence.iter().flat_map(|evidence| of_evidence(evidence, most)).collect()
+    let mut all: Vec<Series> = Vec::new();
+    for found in evidence.iter().flat_map(|evidence| of_evidence(evidence, most)) {
+        match all.iter_mut().find(|known| known.name == found.name) {
+            Some(known) => {
+                known.processes.extend(found.processes);
+                known.logs.extend(found.logs);
+            }
+            None => all.push(found),
+        }
+    }
+    all
 }
 
 fn of_evidence(evidence: &Evidence, most: usize) -> Vec<Series> {

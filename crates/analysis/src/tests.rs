@@ -393,6 +393,58 @@ mod comparisons {
     }
 
     #[test]
+    fn a_run_of_a_program_against_itself_counts_once() {
+        let twice = |level: f64, id| {
+            let spec = Spec { value: 1e9 * level, ..SPEC };
+            let mut record = Builder::new(Some("s")).measured(&spec).measured(&spec).build();
+            record.run = plumb_model::Id::from_u128(id);
+            record
+        };
+        let earlier: Vec<RunRecord> = (10..13).map(|id| twice(1.0, id)).collect();
+        let arms = [run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))];
+        let finding = compare(&arms, &earlier, &settings());
+        let against = finding.results[0].against_first[0].as_ref().unwrap();
+        // Three runs, not six: twice the same run says nothing of the noise between runs.
+        assert_eq!(against.flags, ["uncalibrated"]);
+        let finding = compare(&[twice(1.0, 1), twice(0.5, 2)], &[], &settings());
+        assert_eq!(finding.results[0].arms[0].as_ref().unwrap().runs, 1);
+    }
+
+    #[test]
+    fn all_series_together_have_no_interval_while_the_noise_between_runs_is_unknown() {
+        let two = |level: f64, id| {
+            let spec = Spec { value: 1e9 * level, ..SPEC };
+            let other = Spec { id: "memory.other", ..spec };
+            let mut record = Builder::new(Some("s")).measured(&spec).measured(&other).build();
+            record.run = plumb_model::Id::from_u128(id);
+            record
+        };
+        let arms = [two(1.0, 1), two(0.5, 2)];
+        let overall = |earlier: &[RunRecord], every_metric| {
+            let finding = compare(&arms, earlier, &CompareSettings { every_metric, ..settings() });
+            finding.overall[0].clone()
+        };
+        let alone = overall(&[], false).unwrap();
+        assert!((alone.value - 2.0).abs() < 0.1 && alone.interval.is_err(), "{alone:?}");
+        let earlier: Vec<RunRecord> = (10..16).map(|id| two(1.0, id)).collect();
+        assert!(overall(&earlier, false).unwrap().interval.is_ok());
+        assert_eq!(overall(&earlier, true), None);
+    }
+
+    #[test]
+    fn what_is_no_price_is_none() {
+        for (price, is) in
+            [("19.95", true), ("0", false), ("-1", false), ("inf", false), ("abc", false)]
+        {
+            let mut first = run(1.0, 1, ("k", "a"));
+            first.plan.labels.insert("price".into(), price.into());
+            let finding = compare(&[first, run(1.0, 2, ("k", "b"))], &[], &settings());
+            let arm = finding.results[0].arms[0].as_ref().unwrap();
+            assert_eq!(arm.for_price.is_some(), is, "{price}");
+        }
+    }
+
+    #[test]
     fn groups_follow_a_label_and_prices_are_allowed_for() {
         let arms: Vec<RunRecord> = [("6.1", 1.0), ("6.12", 1.1), ("6.1", 1.0), ("6.18", 1.2)]
             .iter()

@@ -1,5 +1,7 @@
 //! A check against a baseline: on a terminal, as Markdown for a pull request, and as a document.
 
+use std::collections::BTreeMap;
+
 use plumb_analysis::{CheckFinding, CheckState, CheckedSeries, Grade, Verdict};
 use serde::Serialize;
 
@@ -76,6 +78,8 @@ fn remarks(finding: &CheckFinding) -> Vec<String> {
             "work that nothing has changed moved by {shift} meanwhile: smaller alerts do not count"
         )
     }));
+    let lost = finding.not_measured.iter();
+    lines.extend(lost.map(|it| format!("not measured now: {}: {}", it.series, it.why)));
     lines.extend(finding.vetoes.iter().map(|why| format!("alerts do not count: {why}")));
     lines
 }
@@ -94,7 +98,11 @@ fn closing(finding: &CheckFinding) -> String {
         0 => String::new(),
         n => format!(", {n} left out: fewer than six runs in the baseline"),
     };
-    format!("{first} in {series}, {runs}{few}")
+    let lost = match finding.not_measured.len() {
+        0 => String::new(),
+        n => format!(", {n} not measured now"),
+    };
+    format!("{first} in {series}, {runs}{lost}{few}")
 }
 
 /// What the table says of a series in one or two words.
@@ -195,6 +203,8 @@ pub struct CheckDocument {
     pub series: Vec<CheckedPart>,
     /// Series that the baseline has in too few runs.
     pub uncalibrated: Vec<String>,
+    /// Series of the baseline that could not be measured now, with the reason.
+    pub not_measured: BTreeMap<String, String>,
 }
 
 /// One series of a check.
@@ -207,9 +217,9 @@ pub struct CheckedPart {
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// The middle of the baseline's runs.
+    /// The geometric mean of the baseline's runs.
     pub baseline: f64,
-    /// The middle of the fresh runs that decided.
+    /// That of the fresh runs that decided.
     pub now: f64,
     /// Fresh runs that decided.
     pub fresh_runs: usize,
@@ -252,6 +262,11 @@ pub fn check_document(finding: &CheckFinding) -> CheckDocument {
         canary_shift: finding.canary_shift,
         series: finding.series.iter().map(part).collect(),
         uncalibrated: finding.uncalibrated.iter().map(|(name, _)| name.clone()).collect(),
+        not_measured: finding
+            .not_measured
+            .iter()
+            .map(|it| (it.series.clone(), it.why.clone()))
+            .collect(),
     }
 }
 

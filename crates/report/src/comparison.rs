@@ -32,7 +32,9 @@ fn remarks(against: &Against) -> String {
     let ratio = against.ratio.as_ref().map(|ratio| ratio.value);
     let pairs = against.pairs.map(|pairs| counted(pairs, "pair", "pairs"));
     let needed = against.pairs_needed.map(|pairs| format!("about {pairs} pairs would settle it"));
-    let chance = against.break_even.zip(ratio).map(|(sd, ratio)| break_even(sd, ratio));
+    let open = against.verdict.is_err();
+    let chance =
+        against.break_even.filter(|_| open).zip(ratio).map(|(sd, ratio)| break_even(sd, ratio));
     let allowed = against.run_sd.map(|sd| format!("runs differ by {} by themselves", percent(sd)));
     let flags = against.flags.iter().cloned();
     let why = against.verdict.as_ref().err().filter(|_| against.break_even.is_none()).cloned();
@@ -60,11 +62,14 @@ fn heading(finding: &ComparisonFinding) -> Vec<String> {
     if finding.machines_differ {
         lines.push("This compares machines: whatever differs between them counts.".to_owned());
     }
-    if !finding.paired && finding.results.len() >= 5 {
-        #[expect(clippy::cast_precision_loss, reason = "a count of series")]
-        let expected = finding.results.len() as f64 * (1.0 - finding.confidence);
-        let judged = counted(finding.results.len(), "series", "series");
-        lines.push(format!("{judged}: about {expected:.1} verdicts would be wrong by chance."));
+    let against = finding.results.iter().flat_map(|it| &it.against_first).flatten();
+    let verdicts = against.filter(|it| it.verdict.is_ok()).count();
+    if !finding.paired && verdicts >= 5 {
+        #[expect(clippy::cast_precision_loss, reason = "a count of verdicts")]
+        let expected = verdicts as f64 * (1.0 - finding.confidence);
+        lines.push(format!(
+            "{verdicts} verdicts: about {expected:.1} would be wrong by chance where nothing differs."
+        ));
     }
     lines
 }
@@ -74,9 +79,16 @@ fn closing(finding: &ComparisonFinding) -> Vec<String> {
     let later = finding.arms.iter().skip(1).zip(&finding.overall);
     later
         .filter_map(|(arm, overall)| {
-            let shown = figure(overall.as_ref()?, "");
-            let (ratio, ends) = (&shown.estimate, shown.brackets());
-            Some(format!("{arm}: {ratio}× {ends} the cost over these series (geometric mean)"))
+            let overall = overall.as_ref()?;
+            let shown = figure(overall, "");
+            let ends = match &overall.interval {
+                Ok(_) => shown.brackets() + " ",
+                Err(_) => String::new(),
+            };
+            let why = overall.interval.as_ref().err();
+            let why = why.map_or_else(String::new, |why| format!("; no interval: {why}"));
+            let ratio = &shown.estimate;
+            Some(format!("{arm}: {ratio}× {ends}the cost over these series (geometric mean{why})"))
         })
         .collect()
 }

@@ -190,10 +190,13 @@ fn write(finding: &CheckFinding, args: &CheckArgs, ui: &Ui) -> Result<()> {
 }
 
 fn exit(finding: &CheckFinding, strict: bool) -> Exit {
-    if finding.regressions().next().is_some() {
-        Exit::Regression
-    } else if finding.series.is_empty() {
+    let lost = &finding.not_measured;
+    if lost.iter().any(|it| it.failed) {
+        Exit::Failed
+    } else if finding.series.is_empty() || !lost.is_empty() {
         Exit::Nothing
+    } else if finding.regressions().next().is_some() {
+        Exit::Regression
     } else if strict && finding.is_inconclusive() {
         Exit::Inconclusive
     } else {

@@ -37,8 +37,15 @@ pub fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit
     refuse_fatal(&finding, args.force)?;
     if finding.arms.len() < 2 {
         let by = args.by.as_deref().unwrap_or_default();
-        return Err(CommandError::usage(format!("all these runs have the same {by}"))
-            .hint("without --by each run is compared with the first"));
+        let why = match finding.arms.first() {
+            Some(arm) if *arm == plumb_analysis::without(by) => {
+                format!("none of these runs has a label or a fact `{by}`")
+            }
+            _ => format!("all these runs have the same {by}"),
+        };
+        return Err(
+            CommandError::usage(why).hint("without --by each run is compared with the first")
+        );
     }
     if finding.results.is_empty() {
         return Err(CommandError::nothing("these runs have no series in common")

@@ -48,6 +48,24 @@ fn a_regression_is_confirmed_and_1_and_its_absence_0() {
 }
 
 #[test]
+fn what_fails_now_is_no_clean_check() {
+    let place = place();
+    let members = runs(&place, 6).join(" ");
+    place.run(&format!("baseline set good {members}")).unwrap().exits(0);
+    place.write("work", "#!/bin/sh\nexit 3\n").unwrap();
+    let ran = place.run("check -q --no-lock --margin 30% --junit c.xml").unwrap().exits(4);
+    ran.shows(&["not measured now", "./work", "exit status 3", "1 series", "1 not measured now"]);
+    let junit = fs::read_to_string(place.cwd().join("c.xml")).unwrap();
+    assert!(junit.contains("tests=\"2\"") && junit.contains("errors=\"1\""), "{junit}");
+    let document = parsed(&place.run("check -q --no-lock --margin 30% --json").unwrap().exits(4));
+    assert_eq!(document["outcome"].as_str(), Some("inconclusive"));
+    assert_eq!(document["not_measured"].as_object().unwrap().len(), 1);
+    fs::remove_file(place.cwd().join("work")).unwrap();
+    let gone = place.run("check -q --no-lock --margin 30%").unwrap().exits(3);
+    gone.shows(&["not measured now", "command not found"]);
+}
+
+#[test]
 fn what_can_not_be_checked_is_said() {
     let place = place();
     place.run("check").unwrap().exits(2).says(&["there is no store"]);

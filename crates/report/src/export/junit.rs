@@ -64,7 +64,12 @@ pub fn check_junit(finding: &CheckFinding) -> String {
         let why = format!("the baseline has it in {runs} runs, six are needed");
         cases.add(series, "uncalibrated", &format!("<skipped message=\"{}\"/>", xml(&why)));
     }
-    let Cases { all, skipped, text, .. } = &cases;
+    for lost in &finding.not_measured {
+        cases.errors += 1;
+        let inside = format!("<error type=\"not measured\" message=\"{}\"/>", xml(&lost.why));
+        cases.add(&lost.series, "not measured", &inside);
+    }
+    let Cases { all, errors, skipped, text } = &cases;
     let started = finding.runs.first().map_or(0, |run| run.started_unix_ns);
     let started = rfc3339(started);
     let lines = finding.vetoes.iter().map(|why| format!("alerts do not count: {why}\n"));
@@ -74,7 +79,7 @@ pub fn check_junit(finding: &CheckFinding) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n\
          \x20 <testsuite id=\"0\" package=\"plumb\" name=\"{name}\" timestamp=\"{}\" \
-         hostname=\"localhost\" tests=\"{all}\" failures=\"{failures}\" errors=\"0\" \
+         hostname=\"localhost\" tests=\"{all}\" failures=\"{failures}\" errors=\"{errors}\" \
          skipped=\"{skipped}\" time=\"0\">\n    <properties/>\n{text}    <system-out>{}</system-out>\n\
          \x20   <system-err/>\n  </testsuite>\n</testsuites>\n",
         &started[..started.len().min(SECONDS_END)],
