@@ -177,8 +177,8 @@ pub struct WayArgs {
   plumb exec -- make -j2 all                   one command, word by word
   plumb exec --shell 'sort f | uniq -c'        through /bin/sh (its start-up counts)
 
-A command is split into words as a shell would, but no shell is started. Each run is timed from just
-before posix_spawn to just after wait4. A short command (under 20 ms) is run once more, uncounted, by
+A command is split into words as a shell would, but no shell is started. Each run is timed from just \
+before posix_spawn to just after wait4. A short command (under 20 ms) is run once more, uncounted, by \
 each fresh worker, because the worker's own start has cooled the caches.")]
 pub struct ExecArgs {
     /// Commands, each one argument
@@ -208,10 +208,10 @@ pub struct ExecArgs {
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
   plumb ab --fail-on slower ./old ./new            exit code 1 when ./new is slower
 
-Each pair runs A and B back to back in an order that a coin chose, so that whatever disturbs one side
-as likely disturbs the other. After 8, 12, 18, 27 and 40 pairs plumb looks at the interval of the ratio
-of costs; all looks together call equal sides different one time in 20 at most. The verdict is faster,
-slower, equivalent (the whole interval inside the margin) or inconclusive. More than two sides are all
+Each pair runs A and B back to back in an order that a coin chose, so that whatever disturbs one side \
+as likely disturbs the other. After 8, 12, 18, 27 and 40 pairs plumb looks at the interval of the ratio \
+of costs; all looks together call equal sides different one time in 20 at most. The verdict is faster, \
+slower, equivalent (the whole interval inside the margin) or inconclusive. More than two sides are all \
 compared with the first, in the order of a Latin square.")]
 pub struct AbArgs {
     /// Two or more commands, each one argument, or points (`memory.copy:method=nt`)
@@ -258,8 +258,8 @@ pub struct AbArgs {
   plumb compare --by kernel last~3 last~2 last~1 last
   plumb compare --margin 3% web1 web2       by ids or labels, at another margin
 
-Runs are measured at different times, and differ even when nothing has changed. How much is learnt from
-earlier runs of the same series on the same machine; with fewer than six of them there is no verdict,
+Runs are measured at different times, and differ even when nothing has changed. How much is learnt from \
+earlier runs of the same series on the same machine; with fewer than six of them there is no verdict, \
 but the run-to-run deviation above which the difference could be chance. `plumb ab` needs no history.
 With a label `price=19.95` on every run a line tells what each gives for its price.")]
 pub struct CompareArgs {
@@ -298,7 +298,7 @@ pub enum BaselineCommand {
   plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
   plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
 
-A check takes six runs at least; eight or more find smaller changes. The further apart they are, the more
+A check takes six runs at least; eight or more find smaller changes. The further apart they are, the more \
 of what differs between runs they have seen.")]
     Set {
         /// Its name
@@ -336,10 +336,12 @@ of what differs between runs they have seen.")]
   plumb check --baseline good --margin 3%
   plumb check --junit check.xml --markdown check.md
 
-One fresh run of what the baseline measured screens every series; those that differ are measured in
-three more runs, and these alone decide: among all series together at most one check in 16 of an
-unchanged machine fails. Beside them the machine is compared with itself; if that comes out different,
-alerts do not count, nor do those that are smaller than what unchanged work moved meanwhile. Exit codes: 0 no regression, 1 a confirmed one, 5 no verdict (--strict).")]
+One fresh run of what the baseline measured screens every series; those that differ are measured in \
+three more runs, and these alone decide: among all series together at most one check in 16 of an \
+unchanged machine fails. Beside them the machine is compared with itself; if that comes out different, \
+alerts do not count, nor do those that are smaller than what unchanged work moved meanwhile. Exit codes: \
+0 no regression, 1 a confirmed one, 4 a workload failed, 3 one could not be measured, 5 no verdict \
+(--strict).")]
 pub struct CheckArgs {
     /// The baseline [default: the one that was changed last]
     #[arg(long, value_name = "NAME")]
@@ -347,7 +349,7 @@ pub struct CheckArgs {
     /// Smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     pub margin: String,
-    /// Check although machine, loads or runs are not of the same thing
+    /// Check although runs are not of the same thing: other loads, or one that is not complete
     #[arg(long)]
     pub force: bool,
     /// Exit with 5 when there is no verdict
@@ -376,7 +378,7 @@ pub struct CheckArgs {
   plumb doctor --audit                   a new one: about ten minutes on a machine that does nothing else
   plumb doctor --audit --comparisons 5   a rough one
 
-An audit compares programs with themselves, by the same pairs and looks as `plumb ab`, so that every
+An audit compares programs with themselves, by the same pairs and looks as `plumb ab`, so that every \
 difference that it finds is noise; then it slows one down by 1, 2 and 5 % and looks whether that is found.
 `ab` takes no margin below what its last audit saw on this machine, and says so.")]
 pub struct DoctorArgs {

@@ -11,7 +11,9 @@ pub fn share(text: &str) -> Result<f64> {
     };
     match number.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 && value / scale < 1.0 => Ok(value / scale),
-        _ => Err(CommandError::usage(format!("`{text}` is no share above 0; try 3%, 1% or 0.5%"))),
+        _ => Err(CommandError::usage(format!(
+            "`{text}` is no share between 0 and 100 %; try 3%, 1% or 0.5%"
+        ))),
     }
 }
 

@@ -90,11 +90,7 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 /// # Errors
 /// When it is no share between 0 and 1.
 pub fn margin(text: &str) -> Result<f64> {
-    let margin = share(text)?;
-    if margin > 0.0 && margin < 1.0 {
-        return Ok(margin);
-    }
-    Err(CommandError::usage(format!("--margin {text} is not between 0 and 100 %")))
+    share(text).map_err(|error| error.hint("--margin is the smallest relative change that matters"))
 }
 
 /// The sides: points where every name is one, else commands.
@@ -107,8 +103,18 @@ fn sides(bench: &mut Bench, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>>
         return args.sides.iter().map(command).collect();
     }
     if points < args.sides.len() {
-        return Err(CommandError::usage("one side is a workload, another a command")
-            .hint("plumb ab 'CMD' 'CMD', or plumb ab WORKLOAD:NAME=VALUE WORKLOAD:NAME=VALUE"));
+        let ids = args.sides.iter().map(|side| side.split(':').next().unwrap_or_default());
+        let known = catalogue::builtin_names();
+        let unknown = ids.filter(|id| !known.iter().any(|name| name == id));
+        let meant = unknown.filter_map(|id| catalogue::nearest(id, &known)).next();
+        let error = CommandError::usage("one side is a workload, another a command");
+        let error = match meant {
+            Some(name) => error.hint(format!("was `{name}` meant?")),
+            None => error,
+        };
+        return Err(
+            error.hint("plumb ab 'CMD' 'CMD', or plumb ab WORKLOAD:NAME=VALUE WORKLOAD:NAME=VALUE")
+        );
     }
     let all = bench.all_threads();
     let mut found = Vec::new();
@@ -135,10 +141,12 @@ fn metric(named: Option<&str>, points: &[PlannedPoint]) -> Result<String> {
     let missing = points.iter().find(|it| it.description.metric(metric).is_none());
     match missing {
         Some(point) if metric != CPU && metric != PEAK_MEMORY => {
-            let known: Vec<String> =
-                point.description.metrics.iter().map(|metric| metric.name.clone()).collect();
+            let declared = point.description.metrics.iter().map(|metric| metric.name.as_str());
+            let more = [CPU, PEAK_MEMORY].into_iter();
+            let more = more.filter(|name| point.description.metric(name).is_none());
+            let known: Vec<&str> = declared.chain(more).collect();
             let error = CommandError::usage(format!("{} has no metric `{metric}`", point.name()));
-            Err(error.hint(format!("it has: {}, {CPU}, {PEAK_MEMORY}", known.join(", "))))
+            Err(error.hint(format!("it has: {}", known.join(", "))))
         }
         _ => Ok(metric.to_owned()),
     }

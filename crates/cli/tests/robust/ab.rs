@@ -127,7 +127,10 @@ fn what_can_not_be_compared_is_said() {
     ab(&place, "-q --metric speed", &["true", "true"])
         .exits(2)
         .says(&["no metric `speed`", "wall"]);
-    ab(&place, "-q --margin 0%", &["true", "true"]).exits(2).says(&["`0%` is no share above 0"]);
+    ab(&place, "-q", &["cpu.seive", "cpu.sieve"]).exits(2).says(&["was `cpu.sieve` meant?"]);
+    ab(&place, "-q --margin 0%", &["true", "true"])
+        .exits(2)
+        .says(&["`0%` is no share between 0 and 100 %"]);
     ab(&place, "-q", &["true", "no-such-command"]).exits(2);
     ab(&place, "-q", &["true", "false"]).exits(4).shows(&["invocations failed"]);
     ab(&place, "-q", &["true"]).exits(2);

@@ -40,7 +40,10 @@ fn a_regression_is_confirmed_and_1_and_its_absence_0() {
     let markdown = fs::read_to_string(place.cwd().join("c.md")).unwrap();
     assert!(markdown.contains("**slower**"), "{markdown}");
     let junit = fs::read_to_string(place.cwd().join("c.xml")).unwrap();
-    assert!(junit.contains("failures=\"1\""), "{junit}");
+    assert!(
+        junit.contains("message=\"process.command:command=[&quot;./work&quot;]/wall: "),
+        "{junit}"
+    );
     // A change for the better is none for the worse.
     work(&place, "0.001");
     let ran = place.run("check -q --no-lock --margin 50% --baseline good").unwrap().exits(0);
