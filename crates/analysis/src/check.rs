@@ -121,18 +121,24 @@ impl CheckState {
 impl CheckFinding {
     /// Confirmed changes for the worse, by the margin or more, that nothing vetoes.
     pub fn regressions(&self) -> impl Iterator<Item = &CheckedSeries> {
-        self.alerts().filter(|it| {
-            let beyond_canaries = it.ratio.value - 1.0 > self.canary_shift.unwrap_or(0.0);
-            self.vetoes.is_empty() && beyond_canaries
-        })
+        self.alerts().filter(|it| !self.is_doubted(it))
+    }
+
+    /// Whether the series changed for the worse, but something else may be why.
+    #[must_use]
+    pub fn is_doubted(&self, series: &CheckedSeries) -> bool {
+        let beyond_canaries = series.ratio.value - 1.0 > self.canary_shift.unwrap_or(0.0);
+        self.is_alert(series) && !(self.vetoes.is_empty() && beyond_canaries)
     }
 
     /// Confirmed changes for the worse, by the margin or more.
     fn alerts(&self) -> impl Iterator<Item = &CheckedSeries> {
-        self.series.iter().filter(|it| {
-            let slower = it.verdict == Verdict::Slower && it.ratio.value >= 1.0 + self.margin;
-            it.state == CheckState::Confirmed && slower
-        })
+        self.series.iter().filter(|it| self.is_alert(it))
+    }
+
+    fn is_alert(&self, it: &CheckedSeries) -> bool {
+        let slower = it.verdict == Verdict::Slower && it.ratio.value >= 1.0 + self.margin;
+        it.state == CheckState::Confirmed && slower
     }
 
     /// Whether something looked worse, or could not be looked at, and no verdict came of it.

@@ -17,6 +17,14 @@ pub fn share(text: &str) -> Result<f64> {
     }
 }
 
+/// The margin as typed.
+///
+/// # Errors
+/// When it is no share between 0 and 1.
+pub fn margin(text: &str) -> Result<f64> {
+    share(text).map_err(|error| error.hint("--margin is the smallest relative change that matters"))
+}
+
 /// `90s`, `2m`, `1h30m`, `500ms` or plain seconds, in nanoseconds.
 pub fn time_ns(text: &str) -> Result<u64> {
     let wrong = || CommandError::usage(format!("`{text}` is no time; try 500ms, 90s, 2m or 1h30m"));

@@ -43,7 +43,7 @@ pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
     ])
     .indented(2);
     for series in &finding.series {
-        table.row(cells(series));
+        table.row(cells(series, finding));
         if let Some(note) = note(series) {
             table.across(4, Line::default(), Line::new(Style::Muted, &note));
         }
@@ -106,8 +106,9 @@ fn closing(finding: &CheckFinding) -> String {
 }
 
 /// What the table says of a series in one or two words.
-fn standing(series: &CheckedSeries) -> (String, Style) {
+fn standing(series: &CheckedSeries, finding: &CheckFinding) -> (String, Style) {
     match (series.state, series.verdict) {
+        _ if finding.is_doubted(series) => ("does not count".to_owned(), Style::Flag),
         (CheckState::Confirmed, Verdict::Slower) => ("slower".to_owned(), Style::Bad),
         (CheckState::Confirmed, Verdict::Faster) => ("faster".to_owned(), Style::Good),
         (_, Verdict::Equivalent) => ("equivalent".to_owned(), Style::Estimate),
@@ -115,9 +116,9 @@ fn standing(series: &CheckedSeries) -> (String, Style) {
     }
 }
 
-fn cells(series: &CheckedSeries) -> Vec<Line> {
+fn cells(series: &CheckedSeries, finding: &CheckFinding) -> Vec<Line> {
     let shown = figure(&series.ratio, "");
-    let (word, style) = standing(series);
+    let (word, style) = standing(series, finding);
     let ratio = format!("{} {}", shown.estimate, shown.brackets());
     vec![
         Line::new(Style::Name, &name(series)),
@@ -158,7 +159,7 @@ pub fn check_markdown(finding: &CheckFinding) -> String {
     for series in &finding.series {
         let shown = figure(&series.ratio, "");
         let notes = note(series).map(|note| format!("<br>{}", escape(&note)));
-        let (word, style) = standing(series);
+        let (word, style) = standing(series, finding);
         let word = if style == Style::Bad { format!("**{word}**") } else { word };
         out.push_str(&format!(
             "| {}{} | {} | {} | {} {} | {word} |\n",

@@ -1,58 +1,19 @@
 //! `plumb ab`: is B slower than A?
 
-use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use plumb_analysis::{Comparison, Verdict};
-use plumb_model::{CPU, Goal, PEAK_MEMORY, Plan, PlannedPoint, Value};
+use plumb_model::{CPU, Goal, PEAK_MEMORY, PlannedPoint};
 use plumb_report::units::percent;
 
 use super::doctor;
 use super::exec::{self, Typed};
+use super::gate::Gate;
 use super::measure::{Bench, Job, Place, measure};
-use crate::cli::{AbArgs, FailOn};
+use crate::cli::AbArgs;
 use crate::error::{CommandError, Exit, Result};
-use crate::quantity::share;
+use crate::quantity::margin;
 use crate::ui::Ui;
 use crate::{catalogue, plan};
-
-/// The parameter of `process.command` that names the file to start.
-const PROGRAM: &str = "program";
-
-/// Programs here are the system's: they stay where they are.
-const SYSTEM: [&str; 7] = ["/bin", "/sbin", "/usr", "/lib", "/lib64", "/opt", "/snap"];
-
-/// What the strategy's verdicts mean for the exit code.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Gate {
-    fail_on: Option<FailOn>,
-    strict: bool,
-}
-
-impl Gate {
-    /// The exit codes that these comparisons ask for.
-    pub fn exits(self, comparisons: &[Comparison]) -> Vec<Exit> {
-        let one = |comparison: &Comparison| match comparison.verdict {
-            Ok(Verdict::Slower) if self.fails(comparison) => Exit::Regression,
-            Ok(Verdict::Inconclusive) | Err(_) if self.strict => Exit::Inconclusive,
-            _ => Exit::Fine,
-        };
-        comparisons.iter().map(one).collect()
-    }
-
-    fn fails(self, comparison: &Comparison) -> bool {
-        let most = 1.0 + comparison.margin;
-        let ratio = comparison.ratio.as_ref();
-        match self.fail_on {
-            None => false,
-            Some(FailOn::Slower) => ratio.is_some_and(|ratio| ratio.value >= most),
-            Some(FailOn::Certain) => {
-                ratio.and_then(plumb_analysis::Estimate::low).is_some_and(|low| low > most)
-            }
-        }
-    }
-}
 
 /// Compares commands or points, pair by pair, until there is a verdict.
 pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
@@ -83,14 +44,6 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let lock = !args.way.no_lock;
     let copy = !args.no_copy;
     measure(bench, Job { lock, copy, gate, ..Job::new(plan, place, store) }, ui)
-}
-
-/// The margin as typed.
-///
-/// # Errors
-/// When it is no share between 0 and 1.
-pub fn margin(text: &str) -> Result<f64> {
-    share(text).map_err(|error| error.hint("--margin is the smallest relative change that matters"))
 }
 
 /// The sides: points where every name is one, else commands.
@@ -150,42 +103,4 @@ fn metric(named: Option<&str>, points: &[PlannedPoint]) -> Result<String> {
         }
         _ => Ok(metric.to_owned()),
     }
-}
-
-/// Copies the programs of all sides into one folder under names of one length, so that neither path
-/// nor place on disk differs: only where each is an executable of the user's own.
-///
-/// # Errors
-/// When one can't be copied.
-pub fn copy_side_by_side(plan: &mut Plan, scratch: &Path) -> Result<()> {
-    let programs: Option<Vec<PathBuf>> = plan.points.iter().map(own_executable).collect();
-    let Some(programs) = programs else { return Ok(()) };
-    for (index, (planned, program)) in plan.points.iter_mut().zip(programs).enumerate() {
-        let copy = scratch.join(format!("side-{index:03}"));
-        fs::copy(&program, &copy).map_err(|error| {
-            CommandError::file(format!("{} can't be copied: {error}", program.display()))
-                .hint("--no-copy starts it where it is")
-        })?;
-        let path = Value::Text(copy.to_string_lossy().into_owned());
-        planned.point.settings.insert(PROGRAM.to_owned(), path);
-    }
-    Ok(())
-}
-
-/// Whether a copy of its program was measured.
-pub fn is_copied(planned: &PlannedPoint) -> bool {
-    matches!(planned.point.settings.get(PROGRAM), Some(Value::Text(path)) if !path.is_empty())
-}
-
-/// The program of a command that is an ELF file outside the system's folders.
-fn own_executable(planned: &PlannedPoint) -> Option<PathBuf> {
-    let Some(Value::Text(command)) = planned.point.settings.get("command") else { return None };
-    let words: Vec<String> = serde_json::from_str(command).ok()?;
-    let named = words.first()?;
-    // Without a slash it is looked for among the system's programs.
-    let path = fs::canonicalize(named.contains('/').then_some(named)?).ok()?;
-    let of_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
-    let mut magic = [0; 4];
-    fs::File::open(&path).ok()?.read_exact(&mut magic).ok()?;
-    (!of_system && magic == *b"\x7fELF").then_some(path)
 }

@@ -15,6 +15,8 @@ use crate::quantity::time_ns;
 use crate::ui::Ui;
 use crate::{interrupt, locate, plan};
 
+/// Runs that began within this time are too close together to tell how much runs differ, in nanoseconds.
+const HASTE_NS: i64 = 3_600_000_000_000;
 /// How long to sleep between two looks at the clock and at signals.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -41,11 +43,29 @@ pub fn baseline(command: &BaselineCommand, store: Option<&Path>, ui: &Ui) -> Res
             };
             let store = Store::open(locate::store(store)?)?;
             change(&store, name, &members)?;
+            warn_of_haste(&store, &members, ui)?;
             let runs = text::counted(members.len(), "run", "runs");
             ui.say(&format!("baseline {name}: {runs}; plumb check --baseline {name}"));
             Ok(Exit::Fine)
         }
     }
+}
+
+/// Runs that follow each other at once have not seen what differs between hours, days and boots.
+fn warn_of_haste(store: &Store, members: &[Id], ui: &Ui) -> Result<()> {
+    let starts = store.summaries()?;
+    let starts = starts.iter().filter(|it| members.contains(&it.run)).map(|it| it.started_unix_ns);
+    let (first, last) = starts.fold((i64::MAX, i64::MIN), |(a, b), at| (a.min(at), b.max(at)));
+    let span = last.saturating_sub(first);
+    if members.len() > 1 && span < HASTE_NS {
+        #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
+        let span = time::length(span.max(0) as f64 * 1e-9);
+        ui.warn(&format!(
+            "the runs began within {span}: what differs between hours and boots is not in them, and a \
+             check may take it for a change (--every 1h spreads fresh runs)"
+        ));
+    }
+    Ok(())
 }
 
 /// The baseline of this name.

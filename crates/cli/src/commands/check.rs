@@ -10,12 +10,12 @@ use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::gate::CONFIRM_RUNS;
 use plumb_store::{Backend, Baseline, Store};
 
-use super::ab::margin;
 use super::measure::{Bench, Job, Measured, Place, carry_out};
 use crate::cli::CheckArgs;
 use crate::error::{CommandError, Exit, Result};
+use crate::quantity::margin;
 use crate::ui::Ui;
-use crate::{catalogue, plan};
+use crate::{catalogue, locate, plan};
 
 /// The longest time that the machine is compared with itself, in nanoseconds.
 const NULL_NS: u64 = 30_000_000_000;
@@ -37,6 +37,7 @@ pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let checker = Checker::new(&baseline, &records, margin).map_err(|why| {
         CommandError::nothing(why).hint(format!("plumb baseline set {baseline} --runs 8"))
     })?;
+    refuse_other_machine(&records, args.force)?;
     let again = Again { args, store, ui };
     let plan = records.last().map(|newest| newest.plan.clone());
     let plan = plan.ok_or_else(|| CommandError::nothing("the baseline has no run"))?;
@@ -160,6 +161,22 @@ impl Again<'_> {
             }
             _ => None,
         })
+    }
+}
+
+/// A series includes its machine: on another one everything differs, and nothing has become slower.
+fn refuse_other_machine(baseline: &[RunRecord], force: bool) -> Result<()> {
+    let here = plumb_host::machine(&locate::root()).fingerprint;
+    let other = |run: &&RunRecord| run.targets.iter().any(|it| it.machine.fingerprint != here);
+    match baseline.iter().find(other) {
+        Some(run) if !force => {
+            let facts = run.targets.first().map(|it| it.machine.facts.clone()).unwrap_or_default();
+            let cpu = facts.get("cpu").map_or("another CPU", String::as_str);
+            Err(CommandError::usage(format!("the baseline is of another machine: {cpu}"))
+                .hint("plumb baseline set NAME    measures one of this machine")
+                .hint("plumb compare RUN RUN      compares machines; --force checks all the same"))
+        }
+        _ => Ok(()),
     }
 }
 

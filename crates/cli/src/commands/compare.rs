@@ -7,9 +7,9 @@ use plumb_model::{Id, RecordSource, RunRecord, RunStatus};
 use plumb_report::{comparison_card, comparison_json, comparison_markdown};
 use plumb_store::{Backend, Store};
 
-use super::ab::margin;
 use crate::cli::{CompareArgs, ShowFormat};
 use crate::error::{CommandError, Exit, Result};
+use crate::quantity::margin;
 use crate::ui::Ui;
 
 /// Earlier runs that are read to learn how much runs differ by themselves.
@@ -104,10 +104,13 @@ fn refuse_fatal(finding: &ComparisonFinding, force: bool) -> Result<()> {
 /// The newest complete runs besides these.
 fn earlier(store: &Store, runs: &[Id]) -> Result<Vec<RunRecord>> {
     let summaries = store.summaries()?;
-    let others = summaries
-        .iter()
-        .rev()
-        .filter(|it| it.status == RunStatus::Complete && !runs.contains(&it.run));
+    // Runs of the same suites, so that audits and controls do not crowd them out.
+    let of_these: Vec<_> =
+        summaries.iter().filter(|it| runs.contains(&it.run)).map(|it| it.suite.clone()).collect();
+    let others = summaries.iter().rev().filter(|it| {
+        let complete = it.status == RunStatus::Complete && !runs.contains(&it.run);
+        complete && of_these.contains(&it.suite)
+    });
     let records = others.take(MOST_EARLIER).map(|it| store.record(it.run));
     Ok(records.collect::<std::result::Result<Vec<_>, _>>()?)
 }

@@ -6,11 +6,11 @@ use plumb_model::{SeriesName, SeriesRecord};
 use plumb_report::{history_card, history_json, history_markdown};
 use plumb_store::Backend;
 
-use super::ab::margin;
 use crate::catalogue::nearest;
 use crate::cli::{HistoryArgs, ShowFormat};
 use crate::error::{CommandError, Exit, Result};
 use crate::quantity;
+use crate::quantity::margin;
 use crate::ui::Ui;
 
 /// Series that are listed where several are meant.

@@ -7,12 +7,14 @@ use plumb_analysis::summarise;
 use plumb_engine::{Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, SystemClock};
 use plumb_host::{Keeper, LockError, MeasuringLock};
 use plumb_model::{
-    Event, EventSink, Facts, Goal, Plan, RecordSource, RunRecord, SinkError, Stamped, Target,
+    Event, EventSink, Facts, Goal, Id, Plan, RecordSource, RunRecord, RunStatus, SinkError,
+    Stamped, Target,
 };
 use plumb_report::{View, json, scorecard};
-use plumb_store::{Backend, Store};
+use plumb_store::{Backend, Store, short};
 
-use super::ab::{Gate, copy_side_by_side};
+use super::gate::Gate;
+use super::side_by_side::copy_side_by_side;
 use crate::cli::ShowFormat;
 use crate::error::{CommandError, Exit, Result};
 use crate::progress::Progress;
@@ -111,7 +113,7 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     let store = Store::open(locate::store(job.store)?)?;
     let lock = if job.lock { Some(take_lock(ui)?) } else { None };
     // While the lock was waited for, somebody else may have completed the run.
-    let before = job.before.as_ref().map(|before| super::run::interrupted(&store, before.run));
+    let before = job.before.as_ref().map(|before| interrupted(&store, before.run));
     job.before = before.transpose()?;
     let identity = identity(&job, &dir);
     let settings = LauncherSettings {
@@ -143,6 +145,22 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     }
     let record = store.record(identity.run)?;
     Ok(Measured { store, record, ended })
+}
+
+/// The record of a run that can be completed.
+///
+/// # Errors
+/// When it is complete already, or somebody carries it out.
+pub fn interrupted(store: &Store, run: Id) -> Result<RunRecord> {
+    let record = store.record(run)?;
+    let name = short(run);
+    match record.status {
+        RunStatus::Interrupted => Ok(record),
+        RunStatus::Complete => Err(CommandError::usage(format!("run {name} is complete"))
+            .hint("plumb show --runs lists the runs; plumb run starts a new one")),
+        RunStatus::Running => Err(CommandError::usage(format!("run {name} is still running"))
+            .hint("plumb show --runs lists the runs")),
+    }
 }
 
 /// Why a run could not go on.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use plumb_model::{Goal, Id, Plan, RecordSource, RunRecord, RunStatus};
+use plumb_model::{Goal, Plan};
 use plumb_report::time;
-use plumb_store::{Backend, Store, short};
+use plumb_store::Backend;
 
-use super::measure::{Bench, Job, Place, measure};
+use super::measure::{Bench, Job, Place, interrupted, measure};
 use crate::cli::RunArgs;
-use crate::error::{CommandError, Exit, Result};
+use crate::error::{Exit, Result};
 use crate::plan;
 use crate::quantity;
 use crate::ui::Ui;
@@ -49,26 +49,10 @@ fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &U
     let plan = Plan { dir: String::new(), ..record.plan.clone() };
     let place = Place::Under(args.dir.as_deref());
     let lock = !args.goal.way.no_lock;
-    let copy = plan.points.iter().any(super::ab::is_copied);
+    let copy = plan.points.iter().any(super::side_by_side::is_copied);
     let before = Some(record);
     let job = Job { before, lock, explicit: false, copy, ..Job::new(plan, place, store) };
     measure(bench, job, ui)
-}
-
-/// The record of a run that can be completed.
-///
-/// # Errors
-/// When it is complete already, or somebody carries it out.
-pub fn interrupted(store: &Store, run: Id) -> Result<RunRecord> {
-    let record = store.record(run)?;
-    let name = short(run);
-    match record.status {
-        RunStatus::Interrupted => Ok(record),
-        RunStatus::Complete => Err(CommandError::usage(format!("run {name} is complete"))
-            .hint("plumb show --runs lists the runs; plumb run starts a new one")),
-        RunStatus::Running => Err(CommandError::usage(format!("run {name} is still running"))
-            .hint("plumb show --runs lists the runs")),
-    }
 }
 
 fn dry_run(named: &plan::Named, args: &RunArgs) -> Result<String> {

@@ -1,0 +1,39 @@
+//! What verdicts mean for the exit code.
+
+use plumb_analysis::{Comparison, Verdict};
+
+use crate::cli::FailOn;
+use crate::error::Exit;
+
+/// What the strategy's verdicts mean for the exit code.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gate {
+    /// When a side that is slower is a failure.
+    pub fail_on: Option<FailOn>,
+    /// Whether no verdict is one, too.
+    pub strict: bool,
+}
+
+impl Gate {
+    /// The exit codes that these comparisons ask for.
+    pub fn exits(self, comparisons: &[Comparison]) -> Vec<Exit> {
+        let one = |comparison: &Comparison| match comparison.verdict {
+            Ok(Verdict::Slower) if self.fails(comparison) => Exit::Regression,
+            Ok(Verdict::Inconclusive) | Err(_) if self.strict => Exit::Inconclusive,
+            _ => Exit::Fine,
+        };
+        comparisons.iter().map(one).collect()
+    }
+
+    fn fails(self, comparison: &Comparison) -> bool {
+        let most = 1.0 + comparison.margin;
+        let ratio = comparison.ratio.as_ref();
+        match self.fail_on {
+            None => false,
+            Some(FailOn::Slower) => ratio.is_some_and(|ratio| ratio.value >= most),
+            Some(FailOn::Certain) => {
+                ratio.and_then(plumb_analysis::Estimate::low).is_some_and(|low| low > most)
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Programs that are compared, copied to one place: neither path nor place on disk then differs.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use plumb_model::{Plan, PlannedPoint, Value};
+
+use crate::error::{CommandError, Result};
+
+/// The parameter of `process.command` that names the file to start.
+const PROGRAM: &str = "program";
+
+/// Programs here are the system's: they stay where they are.
+const SYSTEM: [&str; 7] = ["/bin", "/sbin", "/usr", "/lib", "/lib64", "/opt", "/snap"];
+
+/// Copies the programs of all sides into one folder under names of one length, so that neither path
+/// nor place on disk differs: only where each is an executable of the user's own.
+///
+/// # Errors
+/// When one can't be copied.
+pub fn copy_side_by_side(plan: &mut Plan, scratch: &Path) -> Result<()> {
+    let programs: Option<Vec<PathBuf>> = plan.points.iter().map(own_executable).collect();
+    let Some(programs) = programs else { return Ok(()) };
+    for (index, (planned, program)) in plan.points.iter_mut().zip(programs).enumerate() {
+        let copy = scratch.join(format!("side-{index:03}"));
+        fs::copy(&program, &copy).map_err(|error| {
+            CommandError::file(format!("{} can't be copied: {error}", program.display()))
+                .hint("--no-copy starts it where it is")
+        })?;
+        let path = Value::Text(copy.to_string_lossy().into_owned());
+        planned.point.settings.insert(PROGRAM.to_owned(), path);
+    }
+    Ok(())
+}
+
+/// Whether a copy of its program was measured.
+pub fn is_copied(planned: &PlannedPoint) -> bool {
+    matches!(planned.point.settings.get(PROGRAM), Some(Value::Text(path)) if !path.is_empty())
+}
+
+/// The program of a command that is an ELF file outside the system's folders.
+fn own_executable(planned: &PlannedPoint) -> Option<PathBuf> {
+    let Some(Value::Text(command)) = planned.point.settings.get("command") else { return None };
+    let words: Vec<String> = serde_json::from_str(command).ok()?;
+    let named = words.first()?;
+    // Without a slash it is looked for among the system's programs.
+    let path = fs::canonicalize(named.contains('/').then_some(named)?).ok()?;
+    let of_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
+    let mut magic = [0; 4];
+    fs::File::open(&path).ok()?.read_exact(&mut magic).ok()?;
+    (!of_system && magic == *b"\x7fELF").then_some(path)
+}
