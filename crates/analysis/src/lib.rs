@@ -15,6 +15,7 @@ mod estimate;
 mod evidence;
 mod faults;
 mod finding;
+mod histogram;
 mod history;
 mod rules;
 mod scaling;

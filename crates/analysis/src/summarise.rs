@@ -1,13 +1,13 @@
 //! A run's record, summarised.
 
-use plumb_model::{Goal, Metric, ParameterType, PlannedPoint, RunRecord, RunStatus, Value};
+use plumb_model::{Goal, Kind, Metric, ParameterType, PlannedPoint, RunRecord, RunStatus, Value};
 use plumb_stats::describe::median;
 
 use crate::estimate::{median_at_any_time, median_of_processes};
 use crate::evidence::Evidence;
 use crate::{
-    CONFIDENCE, Finding, METHOD_VERSION, PointFacts, RunFacts, RunFinding, Setting, against,
-    baselines, faults, rules, scaling,
+    CONFIDENCE, Estimate, Finding, METHOD_VERSION, PointFacts, RunFacts, RunFinding, Setting,
+    against, baselines, faults, histogram, rules, scaling,
 };
 
 /// Most quantiles of the steady samples that are kept for sketches.
@@ -94,7 +94,28 @@ fn parameters(planned: &PlannedPoint) -> Vec<Setting> {
 
 fn of_point(evidence: &Evidence, record: &RunRecord) -> Vec<Finding> {
     let metrics = evidence.planned.description.metrics.iter().enumerate();
-    metrics.filter_map(|(i, metric)| of_metric(evidence, record, metric, i == 0)).collect()
+    metrics
+        .flat_map(|(i, metric)| match metric.kind {
+            Kind::Histogram => of_histogram(evidence, metric),
+            _ => of_metric(evidence, record, metric, i == 0).into_iter().collect(),
+        })
+        .collect()
+}
+
+/// The quantiles of a reported distribution, a finding each.
+fn of_histogram(evidence: &Evidence, metric: &Metric) -> Vec<Finding> {
+    let processes = histogram::processes(evidence, metric);
+    let samples = processes.iter().flat_map(|counts| counts.values()).sum::<u64>();
+    let quantile = |found: histogram::QuantileFound| Finding {
+        series: format!("{} {}", evidence.planned.point.series(&metric.name), found.name),
+        metric: format!("{} {}", metric.name, found.name),
+        statistic: found.name.to_owned(),
+        reached: found.estimate.relative_half_width(),
+        invocations: processes.len(),
+        samples: usize::try_from(samples).unwrap_or(usize::MAX),
+        ..finding(evidence, metric, found.estimate)
+    };
+    histogram::quantiles(&processes, &metric.unit).into_iter().map(quantile).collect()
 }
 
 /// The finding of one metric. None when the samples do not carry it, or one value is no number.
@@ -108,40 +129,56 @@ fn of_metric(
     let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
     let found = if open_ended(record) { median_at_any_time } else { median_of_processes }(&slices)?;
     let pool = slices.concat();
-    let description = &evidence.planned.description;
     let mut finding = Finding {
+        primary,
+        reached: found.estimate.relative_half_width(),
+        invocations: processes.len(),
+        samples: pool.len(),
+        n_eff: found.n_eff,
+        discarded: evidence.discarded(),
+        wanted: primary.then(|| evidence.wanted().or(wanted(record))).flatten(),
+        process_medians: slices.iter().filter_map(|values| median(values)).collect(),
+        distribution: rules::thin(&pool, THINNED),
+        ..finding(evidence, metric, found.estimate)
+    };
+    finding.flags = rules::of_result(evidence, &finding);
+    Some(finding)
+}
+
+/// What is known of a metric of a point besides its samples.
+fn finding(evidence: &Evidence, metric: &Metric, estimate: Estimate) -> Finding {
+    let description = &evidence.planned.description;
+    Finding {
         series: evidence.planned.point.series(&metric.name),
         point: point_facts(evidence.index, evidence.planned),
         metric: metric.name.clone(),
         summary: metric.summary.clone(),
         unit: metric.unit.clone(),
         better: metric.better,
-        primary,
+        primary: false,
         statistic: "median".to_owned(),
-        reached: found.estimate.relative_half_width(),
-        estimate: found.estimate,
+        reached: None,
+        estimate,
         confidence: CONFIDENCE,
-        invocations: processes.len(),
-        samples: pool.len(),
-        n_eff: found.n_eff,
+        invocations: 0,
+        samples: 0,
+        n_eff: None,
         sample_is: description.sample_is,
         warmup: evidence.warmup(),
-        discarded: evidence.discarded(),
+        discarded: 0,
         stop: evidence.stop(),
-        wanted: primary.then(|| evidence.wanted().or(wanted(record))).flatten(),
+        wanted: None,
         target: evidence.target,
         cpu: evidence.cpu(),
         peak_memory_bytes: evidence.peak_memory_bytes(),
         clock: evidence.clock(),
-        process_medians: slices.iter().filter_map(|values| median(values)).collect(),
-        distribution: rules::thin(&pool, THINNED),
+        process_medians: Vec::new(),
+        distribution: Vec::new(),
         versions: evidence.versions(),
         notes: evidence.notes(),
         of_baseline: None,
         flags: Vec::new(),
-    };
-    finding.flags = rules::of_result(evidence, &finding);
-    Some(finding)
+    }
 }
 
 /// Whether somebody may have ended the run, or look at it, because of what it shows.

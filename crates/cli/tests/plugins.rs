@@ -108,6 +108,38 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Each sample reports a thousand latencies, one of them of 90 µs.
+const REPORTS: &str = "
+    MORE = dict(metrics=[
+        dict(name='time', unit='s', better='lower', source='time'),
+        dict(name='latency', unit='s', better='lower', kind='histogram')])
+
+    def sample(request):
+        spread = [[1000 + i, 1] for i in range(999)] + [[90000, 1]]
+        count = len(request['iterations'])
+        say(request, type='samples', **columns(request['iterations']),
+            histograms=dict(latency=[spread] * count))
+";
+
+#[test]
+fn a_reported_distribution_has_quantiles() {
+    let place = Place::new();
+    let plugin = place.plugin("reports", REPORTS);
+    let ran = place.plumb(&["run", "--json", "--no-lock", &plugin, "--min-invocations", "9"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran}"));
+    let results = document["results"].as_array().unwrap();
+    let of = |statistic: &str| results.iter().find(|it| it["statistic"] == statistic).unwrap();
+    assert!(of("median")["primary"] == true && of("p50")["primary"] == false);
+    assert_eq!(of("p50")["series"], "test.reports/latency p50");
+    let value = |statistic: &str| of(statistic)["estimate"].as_f64().unwrap();
+    assert!((value("p50") - 1.499e-6).abs() < 2e-9 && (value("p90") - 1.899e-6).abs() < 2e-9);
+    assert!((value("max") - 9e-5).abs() < 1e-12);
+    assert!(of("p99")["low"].is_number() && of("max")["low"].is_null(), "{document:#}");
+    assert_eq!(of("max")["no_interval"], "too few samples for this quantile");
+    let shown = place.plumb(&["show", "--all"]);
+    assert!(shown.out.contains("p99.9"), "{shown}");
+}
+
 #[test]
 fn a_run_goes_on_with_the_good_ones_and_names_every_fault() {
     let place = Place::new();

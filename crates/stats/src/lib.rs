@@ -7,7 +7,7 @@
 //! - [`order`]: in which order versions take their turns.
 //! - [`unpaired`]: two stored runs, with the noise between runs allowed for.
 //! - [`gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
-//! - [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
+//! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
 //! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
@@ -27,6 +27,7 @@ pub mod components;
 pub mod describe;
 pub mod distribution;
 pub mod gate;
+pub mod histogram;
 pub mod history;
 mod interval;
 pub mod long_run;

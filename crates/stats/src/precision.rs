@@ -35,7 +35,7 @@ pub fn looks(first: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Refuses a quantile or a level outside (0, 1).
-fn interior(q: f64, level: f64) -> Result<(), NoInterval> {
+pub(crate) fn interior(q: f64, level: f64) -> Result<(), NoInterval> {
     let inside = |p: f64| p > 0.0 && p < 1.0;
     if inside(q) && inside(level) { Ok(()) } else { Err(NoInterval::OutOfRange) }
 }

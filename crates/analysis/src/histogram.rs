@@ -1,0 +1,193 @@
+//! Distributions that workloads report themselves, from their encodings to quantiles.
+
+use plumb_model::{Histogram, Metric};
+use plumb_stats::NoInterval;
+use plumb_stats::histogram::{Counts, pooled_quantile, quantile};
+use plumb_stats::precision::PER_LOOK_LEVEL;
+
+use crate::Estimate;
+use crate::estimate::estimate;
+use crate::evidence::Evidence;
+
+/// What is shown of a distribution.
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+/// Of HdrHistogram's V2 encoding: its first word, and where its counts begin.
+const COOKIE: u32 = 0x1c84_9313;
+const HEADER: usize = 40;
+/// More digits than HdrHistogram has.
+const MOST_DIGITS: u32 = 5;
+
+/// A quantile of a reported distribution.
+pub(crate) struct QuantileFound {
+    pub(crate) name: &'static str,
+    pub(crate) estimate: Estimate,
+}
+
+/// The steady distributions of a metric, one a process. Encodings that can't be read are left out.
+pub(crate) fn processes(evidence: &Evidence, metric: &Metric) -> Vec<Counts> {
+    let of = evidence.invocations.iter().filter_map(|invocation| {
+        let steady = invocation.samples.histograms.get(&metric.name)?;
+        let mut counts = Counts::new();
+        for histogram in steady.iter().skip(invocation.steady_start()) {
+            for (value, count) in decode(histogram)? {
+                *counts.entry(value).or_default() += count;
+            }
+        }
+        (!counts.is_empty()).then_some(counts)
+    });
+    of.collect()
+}
+
+/// The quantiles of all processes together, in the metric's unit.
+pub(crate) fn quantiles(processes: &[Counts], unit: &str) -> Vec<QuantileFound> {
+    let scale = if unit == "s" { 1e-9 } else { 1.0 };
+    let mut pool = Counts::new();
+    for (&value, &count) in processes.iter().flatten() {
+        *pool.entry(value).or_default() += count;
+    }
+    let found = QUANTILES.iter().filter_map(|&(name, q)| {
+        #[expect(clippy::cast_precision_loss, reason = "a value for people")]
+        let value = quantile(&pool, q)? as f64 * scale;
+        let interval = match pooled_quantile(processes, q, PER_LOOK_LEVEL) {
+            // Whatever is seen, a larger one may come.
+            _ if q >= 1.0 => Err(NoInterval::TooFewSamples),
+            found => found.map(|found| found.map(|end| end * scale)),
+        };
+        // A pilot with more samples than other processes counts less.
+        let value = interval.map_or(value, |found| found.estimate);
+        Some(QuantileFound { name, estimate: estimate(value, interval) })
+    });
+    found.collect()
+}
+
+/// Values with their counts; None for what is no histogram.
+fn decode(histogram: &Histogram) -> Option<Vec<(u64, u64)>> {
+    match histogram {
+        Histogram::Sparse(pairs) => Some(pairs.clone()),
+        Histogram::Hdr(text) => decode_v2(&base64(text)?),
+    }
+}
+
+/// HdrHistogram V2: a header in network order, then counts by index, where a negative one skips.
+fn decode_v2(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
+    let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let long = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let (digits, lowest) = (word(12)?, long(16)?);
+    if word(0)? != COOKIE || digits > MOST_DIGITS || lowest == 0 {
+        return None;
+    }
+    let length = usize::try_from(word(4)?).ok()?;
+    let mut payload = bytes.get(HEADER..HEADER.checked_add(length)?)?.iter();
+    let half_bits = (2 * 10_u64.pow(digits)).next_power_of_two().trailing_zeros().max(1) - 1;
+    let (mut index, mut found) = (0_u64, Vec::new());
+    while let Some(count) = next_count(&mut payload)? {
+        if count < 0 {
+            index = index.checked_add(count.unsigned_abs())?;
+            continue;
+        }
+        if count > 0 {
+            found.push((value_at(index, half_bits, lowest.ilog2())?, count.unsigned_abs()));
+        }
+        index += 1;
+    }
+    Some(found)
+}
+
+/// The middle of the values that are counted at this index.
+fn value_at(index: u64, half_bits: u32, unit_bits: u32) -> Option<u64> {
+    let bucket = index >> half_bits;
+    let within = index & ((1 << half_bits) - 1);
+    let (steps, shift) = match u32::try_from(bucket).ok()? {
+        0 => (within, unit_bits),
+        bucket => (within + (1 << half_bits), bucket - 1 + unit_bits),
+    };
+    let size = 1_u64.checked_shl(shift)?;
+    steps.checked_mul(size)?.checked_add(size / 2)
+}
+
+/// The next zigzag LEB128 number of at most nine bytes, the last of which has eight bits; `Some(None)` at
+/// the end, None where it breaks off.
+fn next_count(payload: &mut std::slice::Iter<u8>) -> Option<Option<i64>> {
+    let mut raw = 0_u64;
+    for place in 0..9 {
+        let Some(&byte) = payload.next() else {
+            return (place == 0).then_some(None);
+        };
+        let last = place == 8 || byte < 0x80;
+        let bits = if place == 8 { u64::from(byte) } else { u64::from(byte & 0x7f) };
+        raw |= bits << (7 * place);
+        if last {
+            break;
+        }
+    }
+    Some(Some((raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()))
+}
+
+/// The bytes of a base64 text, padded or not.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::new());
+    for c in text.trim_end_matches('=').bytes() {
+        let six = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(six);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push(u8::try_from(bits >> held & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::Histogram;
+    use plumb_stats::histogram::Counts;
+
+    use super::{decode, quantiles};
+
+    /// Written by HdrHistogram's Python library (V2, 3 digits, 1 to 3,600,000,000): 1, 2000 twice, 5000,
+    /// 123456 three times.
+    const ENCODED: &str = "HISTEwAAAAsAAAAAAAAAAwAAAAAAAAABAAAAANaTpAA/8AAAAAAAAAECmx8EoRQCy0oG";
+
+    #[test]
+    fn what_the_library_wrote_is_read() {
+        let found = decode(&Histogram::Hdr(ENCODED.into())).unwrap();
+        let counts: Vec<u64> = found.iter().map(|it| it.1).collect();
+        assert_eq!(counts, [1, 2, 1, 3]);
+        for ((value, _), wanted) in found.iter().zip([1_u64, 2000, 5000, 123_456]) {
+            assert!(value.abs_diff(wanted) * 1000 <= wanted, "{value} {wanted}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_histogram_is_refused() {
+        for text in ["", "HISTEw", "HISTEwAAAAMAAAAA", "%%%", &ENCODED[..60]] {
+            assert_eq!(decode(&Histogram::Hdr(text.into())), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn quantiles_have_intervals_where_there_is_enough() {
+        let process = |shift: u64| (0..2000).map(|i| (1000 + shift + i, 1)).collect::<Counts>();
+        let found = quantiles(&(0..12).map(process).collect::<Vec<_>>(), "s");
+        let names: Vec<&str> = found.iter().map(|it| it.name).collect();
+        assert_eq!(names, ["p50", "p90", "p99", "p99.9", "max"]);
+        assert!((found[0].estimate.value - 2.005e-6).abs() < 1e-9);
+        let has: Vec<bool> = found.iter().map(|it| it.estimate.interval.is_ok()).collect();
+        assert_eq!(has, [true, true, true, true, false]);
+        assert!((found[4].estimate.value - 3.01e-6).abs() < 1e-12);
+        let few = quantiles(
+            &(0..12).map(|_| process(0).into_iter().take(50).collect()).collect::<Vec<_>>(),
+            "",
+        );
+        assert!(few[0].estimate.interval.is_ok() && few[2].estimate.interval.is_err());
+    }
+}
