@@ -1,10 +1,10 @@
 -- Smaller samples: start, iterations and CPU as differences to their batch, up to two reported values in
 -- the sample's row; and what a look at a comparison saw.
 
-DROP VIEW results;
-DROP VIEW samples;
-DROP VIEW measured;
-DROP VIEW runs;
+DROP VIEW IF EXISTS results;
+DROP VIEW IF EXISTS samples;
+DROP VIEW IF EXISTS measured;
+DROP VIEW IF EXISTS runs;
 
 ALTER TABLE decision RENAME TO old_decision;
 ALTER TABLE measures RENAME TO old_measures;
