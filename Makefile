@@ -17,7 +17,7 @@ lint:
 soak:
 	bash scripts/install-test-needs
 	cargo xtask soak --kills 100
-	cargo xtask headtohead --minutes 50 --continue --write docs/head-to-head.md
+	cargo xtask headtohead --results docs/head-to-head.jsonl --minutes 50 --continue --write docs/head-to-head.md
 
 # The simulations of the statistics in full; the result is docs/validation.md.
 validate:

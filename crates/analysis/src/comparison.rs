@@ -436,7 +436,7 @@ fn against_runs(first: &Gathered, later: &Gathered, earlier: &[f64], margin: f64
         compare_runs(&first.logs(), &later.logs(), earlier, CONFIDENCE)
     };
     match found {
-        Ok(found) => told(&found, margin),
+        Ok(found) => directed(told(&found, margin), first.metric.better),
         Err(reason) => Against {
             ratio: shift(first, later).map(|log| estimate(log.exp(), Err(reason))),
             verdict: Err(no_verdict(reason)),
@@ -452,6 +452,15 @@ fn against_runs(first: &Gathered, later: &Gathered, earlier: &[f64], margin: f64
 
 fn shift(first: &Gathered, later: &Gathered) -> Option<f64> {
     Some(median(&later.logs())? - median(&first.logs())?)
+}
+
+/// Where no direction is better, a difference is neither faster nor slower.
+fn directed(against: Against, better: Better) -> Against {
+    if better == Better::Neither {
+        let verdict = Err("neither direction is better".to_owned());
+        return Against { verdict, ..against };
+    }
+    against
 }
 
 fn told(found: &RunsCompared, margin: f64) -> Against {

@@ -490,3 +490,25 @@ mod comparisons {
         assert_eq!((against.verdict.clone(), against.looks), (Ok(Verdict::Faster), Some(1)));
     }
 }
+
+#[test]
+fn where_no_direction_is_better_nothing_is_faster_or_slower() {
+    let run = |value: f64, id: u128| {
+        let mut record = Builder::new(Some("s")).measured(&Spec { value, ..SPEC }).build();
+        record.run = plumb_model::Id::from_u128(id);
+        record.plan.points[0].description.metrics[0].better = plumb_model::Better::Neither;
+        record
+    };
+    let earlier: Vec<RunRecord> =
+        (10..16_u32).map(|id| run(1e9 + 1e6 * f64::from(id), id.into())).collect();
+    let settings = crate::CompareSettings {
+        by: None,
+        margin: 0.01,
+        every_metric: false,
+        price: "price".into(),
+    };
+    let finding = crate::compare(&[run(1e9, 1), run(2e9, 2)], &earlier, &settings);
+    let against = finding.results[0].against_first[0].as_ref().unwrap();
+    assert_eq!(against.verdict, Err("neither direction is better".into()));
+    assert!(against.ratio.is_some());
+}
