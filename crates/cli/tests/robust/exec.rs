@@ -32,14 +32,15 @@ fn short_commands_get_their_exact_number_of_counted_runs_too() {
 #[test]
 fn several_commands_are_compared_with_the_first() {
     let place = place();
-    let ran = exec(&place, "-n 10 -q", &["sleep 0.02", "sleep 0.04", "sleep 0.020001"]).exits(0);
-    let ran = ran.shows(&["Compared with sleep 0.02", "slower"]);
+    let ran = exec(&place, "-n 10 -q", &["sleep 0.01", "sleep 0.08", "sleep 0.010001"]).exits(0);
+    let ran = ran.shows(&["Compared with sleep 0.01", "slower"]);
     let line = |command: &str| {
         let compared = ran.stdout.split("Compared with").nth(1).unwrap();
         compared.lines().find(|line| line.trim_start().starts_with(command)).unwrap().to_owned()
     };
-    assert!(line("sleep 0.04 ").contains("slower"), "{}", ran.stdout);
-    assert!(!line("sleep 0.020001").contains("faster"), "{}", ran.stdout);
+    assert!(line("sleep 0.08 ").contains("slower"), "{}", ran.stdout);
+    // What is said of equals may be wrong one time in twenty; that something is said may not.
+    assert!(line("sleep 0.010001").contains("the cost"), "{}", ran.stdout);
 }
 
 #[test]
