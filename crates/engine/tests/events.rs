@@ -345,7 +345,12 @@ fn a_comparison_that_was_interrupted_goes_on_at_the_next_look() {
     let pairs = before.invocations.len() / 2;
     assert!(pairs > 3, "{pairs}");
     fake.interrupt_at_ns = None;
+    let first = rounds(&fake);
     fake.resume(&plan, &before).unwrap();
+    // The order of the rounds goes on; it does not begin anew.
+    let later = rounds(&fake)[first.len()..].to_vec();
+    let alike = first.len().min(later.len());
+    assert!(alike > 3 && first[..alike] != later[..alike], "{first:?} {later:?}");
     let looks: Vec<usize> =
         fake.decisions(1).iter().filter_map(|it| Some(it.compared.as_ref()?.pairs)).collect();
     assert!(looks.iter().all(|look| [8, 12, 18, 27, 40].contains(look)), "{looks:?}");

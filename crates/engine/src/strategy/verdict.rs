@@ -105,6 +105,13 @@ impl Verdict {
         Some(each_ns * u64::try_from(look - pairs).ok()?)
     }
 
+    /// A resumed run must not toss the coins of its beginning again: the law of the signs takes each to
+    /// be independent. No round takes more coins than it has invocations.
+    fn pass_tossed_coins(&mut self, history: &History) {
+        let tossed: usize = history.points.iter().map(|it| it.invocations + it.failures).sum();
+        (0..tossed).for_each(|_| drop(self.coins.next_u64()));
+    }
+
     /// The order of the next round over the open points.
     fn order(&mut self, points: &[usize]) -> Vec<usize> {
         let row = match (points.len(), self.a_unit) {
@@ -127,6 +134,9 @@ impl Verdict {
 
 impl Strategy for Verdict {
     fn next(&mut self, history: &mut History) -> Round {
+        if self.looked.iter().all(Option::is_none) {
+            self.pass_tossed_coins(history);
+        }
         let mut round = Round { ordered: true, ..Round::default() };
         let later: Vec<usize> = history.open().filter(|&point| point > 0).collect();
         for point in later {
