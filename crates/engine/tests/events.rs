@@ -349,8 +349,9 @@ fn a_comparison_that_was_interrupted_goes_on_at_the_next_look() {
     fake.resume(&plan, &before).unwrap();
     // The order of the rounds goes on; it does not begin anew.
     let later = rounds(&fake)[first.len()..].to_vec();
-    let alike = first.len().min(later.len());
-    assert!(alike > 3 && first[..alike] != later[..alike], "{first:?} {later:?}");
+    // The last round before the interruption may be cut off.
+    let both = (first.len() - 1).min(later.len());
+    assert!(both > 5 && first[..both] != later[..both], "{first:?} {later:?}");
     let looks: Vec<usize> =
         fake.decisions(1).iter().filter_map(|it| Some(it.compared.as_ref()?.pairs)).collect();
     assert!(looks.iter().all(|look| [8, 12, 18, 27, 40].contains(look)), "{looks:?}");

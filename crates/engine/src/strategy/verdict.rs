@@ -109,7 +109,9 @@ impl Verdict {
     /// be independent. No round takes more coins than it has invocations.
     fn pass_tossed_coins(&mut self, history: &History) {
         let tossed: usize = history.points.iter().map(|it| it.invocations + it.failures).sum();
-        (0..tossed).for_each(|_| drop(self.coins.next_u64()));
+        for _ in 0..tossed {
+            self.coins.next_u64();
+        }
     }
 
     /// The order of the next round over the open points.
