@@ -1,14 +1,20 @@
 //! Results beside what they should be: what the user expects, or what the same machine gives where
 //! nothing is in the way.
 
-use plumb_model::{Better, RunRecord, Settings};
+use plumb_model::{Better, Point, RunRecord, Settings};
 
 use crate::{BaselineSource, Ends, Estimate, Finding, OfBaseline};
 
-/// Copies of one size by one number of threads differ in nothing but the method: the memory gives what
-/// the fastest of them gets.
-const COPY: &str = "memory.copy";
-const METHOD: &str = "method";
+/// Points that differ in nothing but this parameter share a ceiling: what the best of them gets. Copies by
+/// any method use the same memory; I/O on a file in memory makes the same calls as on a device.
+const CEILINGS: [(&str, &str); 3] =
+    [("memory.copy", "method"), ("storage.sequential", "place"), ("storage.random", "place")];
+
+/// The parameter whose values show the ceiling of a point: the best of points that differ in nothing else.
+#[must_use]
+pub fn ceiling_parameter(point: &Point) -> Option<&'static str> {
+    CEILINGS.iter().find(|(workload, _)| *workload == point.workload).map(|(_, name)| *name)
+}
 /// A share of a ceiling from which on nothing is said.
 const NEAR: f64 = 0.9;
 
@@ -39,21 +45,26 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
 
 /// The result that shows that the machine gives more, by a tenth at least.
 fn ceiling(finding: &Finding, all: &[Finding]) -> Option<usize> {
+    let workload = &finding.point.workload;
+    let (_, free) = CEILINGS.iter().find(|(of, _)| of == workload)?;
+    let sign = match finding.better {
+        Better::Higher => 1.0,
+        Better::Lower => -1.0,
+        Better::Neither => return None,
+    };
     let others = all.iter().enumerate().filter(|(_, other)| {
         let alike = other.target == finding.target && other.metric == finding.metric;
-        other.point.workload == COPY && alike && without_method(other) == without_method(finding)
+        alike && other.point.workload == *workload && without(other, free) == without(finding, free)
     });
-    let by_value = |one: &(usize, &Finding), other: &(usize, &Finding)| {
-        one.1.estimate.value.total_cmp(&other.1.estimate.value)
-    };
-    let (index, best) = others.max_by(by_value)?;
-    let far = finding.point.workload == COPY && finding.estimate.value < NEAR * best.estimate.value;
-    far.then_some(index)
+    let good = |finding: &Finding| sign * finding.estimate.value;
+    let (index, best) = others.max_by(|one, other| good(one.1).total_cmp(&good(other.1)))?;
+    let share = share(&finding.estimate, best.estimate.value, finding.better)?;
+    (share.value < NEAR).then_some(index)
 }
 
-fn without_method(finding: &Finding) -> Settings {
+fn without(finding: &Finding, parameter: &str) -> Settings {
     let mut settings = finding.point.settings.clone();
-    settings.remove(METHOD);
+    settings.remove(parameter);
     settings
 }
 

@@ -28,6 +28,7 @@ mod tests;
 mod times;
 
 pub use audit::{ClassAudit, Injected, audit_class, audit_injected};
+pub use baselines::ceiling_parameter;
 pub use check::{
     CheckFinding, CheckState, CheckedSeries, Checker, Doubts, NotMeasured, canary_shift,
 };

@@ -99,6 +99,7 @@ pub enum Command {
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      a suite of your own, labelled
   plumb run network.tcp --expect network.tcp=9Gbit/s   beside what it should give
+  plumb run storage.sequential --ceilings          and what the same calls give on a file in memory
   plumb run cpu.sieve --for 4h                     a soak: four hours, whatever the precision
   plumb run --every 6h                             files for a timer that does so, and a cron line
   plumb run --resume                               go on with the run that was interrupted last")]
@@ -114,6 +115,10 @@ pub struct RunArgs {
     /// What a result should be: a series, point or workload, and a figure with its unit
     #[arg(long, value_name = "SERIES=FIGURE")]
     pub expect: Vec<String>,
+    /// Measure beside it what nothing in the way would give: the same I/O on a file in memory, copies by
+    /// every method
+    #[arg(long, conflicts_with = "resume")]
+    pub ceilings: bool,
     /// Run this load, monitor or preparation in the background, on purpose
     #[arg(long, value_name = "WORKLOAD")]
     pub with: Vec<String>,

@@ -153,6 +153,28 @@ pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<P
     })
 }
 
+/// The points, each followed by those that show its ceiling.
+///
+/// # Errors
+/// When they are none any more, because of a fault in plumb.
+pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<PlannedPoint>> {
+    let mut all = Vec::new();
+    for planned in points {
+        let name = plumb_analysis::ceiling_parameter(&planned.point);
+        let parameter = name.and_then(|name| planned.description.parameter(name));
+        let mut twins = vec![planned.clone()];
+        for value in parameter.map_or(&[][..], |parameter| &parameter.allowed) {
+            let mut settings = planned.point.settings.clone();
+            settings.insert(name.unwrap_or_default().to_owned(), value.clone());
+            let point = Point::new(&planned.description, &settings, all_threads)?;
+            twins.push(PlannedPoint { point, ..planned.clone() });
+        }
+        all.append(&mut twins);
+    }
+    drop_repeated(&mut all);
+    Ok(all)
+}
+
 /// `name=v,v` of all `-p` taken apart.
 fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
     let mut sets = BTreeMap::new();

@@ -20,7 +20,10 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return resume(bench, args, name, store, ui);
     }
     let all = bench.all_threads();
-    let named = plan::resolve(&mut bench.keeper, &args.names, &args.params, all, ui)?;
+    let mut named = plan::resolve(&mut bench.keeper, &args.names, &args.params, all, ui)?;
+    if args.ceilings {
+        named.points = plan::with_ceilings(named.points, all)?;
+    }
     let companions = plan::companions(&mut bench.keeper, &args.with, all)?;
     let explicit = named.explicit;
     if args.dry_run {

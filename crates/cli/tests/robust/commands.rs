@@ -242,6 +242,19 @@ fn what_a_result_should_be_stands_beside_it() {
     run("memory.copy -p method=libc,loop -p size=1MiB")
         .exits(0)
         .shows(&["of what this machine gives"]);
+    // The same calls on a file in memory are the ceiling of those that reach a device.
+    let ran = run("storage.random -p size=16MiB --ceilings").exits(0);
+    ran.shows(&["place=memory"]);
+    let document = last(&place);
+    let [device, memory] = results(&document, "rate")[..] else { panic!("{document}") };
+    assert_eq!(memory["point"]["place"], "memory");
+    assert!(!memory["flags"].to_string().contains("cached"), "{memory}");
+    let (below, above) =
+        (device["estimate"].as_f64().unwrap(), memory["estimate"].as_f64().unwrap());
+    if below < 0.9 * above {
+        assert_eq!(device["baseline"]["source"], "ceiling");
+        assert!((device["of_baseline"].as_f64().unwrap() - below / above).abs() < 1e-9);
+    }
     let suite =
         "name = 'x'\n[[point]]\nworkload = 'cpu.sieve'\n[expect]\n'cpu.sieve' = '1Mops/s'\n";
     place.write("suite.toml", suite).unwrap();

@@ -17,6 +17,8 @@ const ROOMY: usize = 100;
 const WIDE: usize = 150;
 /// A share of waiting for devices from which on it is said where it has no column.
 const WORTH_SAYING: f64 = 0.05;
+/// CPU time and waiting together may exceed the time by this share, for ticks that fall on a border.
+const TOLERATED: f64 = 0.1;
 /// The place of the column that says what results are of what they should be: after the unit.
 const OF_BASELINE: usize = 4;
 /// Blanks before what stands below a row.
@@ -164,7 +166,11 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
         table.across(BELOW, nothing(), Line::new(Style::Plain, &text));
     }
     let has_no_column = terminal.width < WIDE && row.finding.primary;
-    let waits = row.finding.cpu.filter(|cpu| cpu.iowait >= WORTH_SAYING && has_no_column);
+    // A thread that waits for the kernel's own workers counts as waiting for devices, too; then both
+    // sums exceed the time.
+    let sound = |cpu: &CpuShares| cpu.user + cpu.system + cpu.iowait <= 1.0 + TOLERATED;
+    let worth_saying = |cpu: &CpuShares| cpu.iowait >= WORTH_SAYING && sound(cpu);
+    let waits = row.finding.cpu.filter(|cpu| worth_saying(cpu) && has_no_column);
     if let Some(cpu) = waits {
         let text = format!("waits for devices {} of the time", whole_percent(cpu.iowait));
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));

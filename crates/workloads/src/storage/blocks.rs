@@ -46,18 +46,27 @@ pub fn prepare(start: &Start, name: &str) -> Result<(Ready, Box<dyn Held>), Star
         return Err(StartError::Failed(format!("`size` must be at least {SECTOR} bytes")));
     }
     let dir = Path::new(&start.dir);
-    let file = TestFile::lay_out(dir, name, size, start.seed)?;
+    let file = match is_in_memory_on_purpose(start) {
+        true => TestFile::in_memory(size, start.seed, start.facts.memory_bytes)?,
+        false => TestFile::lay_out(dir, name, size, start.seed)?,
+    };
     let ready = Ready {
         endpoints: [("file".to_owned(), file.path().display().to_string())].into(),
-        bytes_on_disk: file.bytes_on_disk()?,
-        flags: memory_flag(dir),
+        bytes_on_disk: if is_in_memory_on_purpose(start) { 0 } else { file.bytes_on_disk()? },
+        flags: memory_flag(start),
         ..Ready::default()
     };
     Ok((ready, Box::new(file)))
 }
 
-fn memory_flag(path: &Path) -> Vec<Flag> {
-    if !is_in_memory(path) {
+/// Whether the file lies in memory because the user wants to know what memory gives.
+fn is_in_memory_on_purpose(start: &Start) -> bool {
+    start.text("place") == "memory"
+}
+
+fn memory_flag(start: &Start) -> Vec<Flag> {
+    let path = Path::new(&start.dir);
+    if is_in_memory_on_purpose(start) || !is_in_memory(path) {
         return Vec::new();
     }
     vec![Flag::new(
@@ -75,7 +84,8 @@ pub fn start(start: &Start, order: Order) -> Result<Started, StartError> {
     let path = Path::new(path);
     let mut offsets = Offsets::new(order, setting.size, setting.block, start.seed);
     let found = find(path, &setting.wish, offsets.next())?;
-    let cached = !found.direct;
+    let in_memory = is_in_memory_on_purpose(start);
+    let cached = !found.direct && !in_memory;
     let sync = match start.text("sync") {
         "sample" => setting.is_write(),
         "none" => false,
@@ -83,7 +93,10 @@ pub fn start(start: &Start, order: Order) -> Result<Started, StartError> {
     };
     let mut notes = found.notes;
     let mut flags = found.flags;
-    flags.extend(memory_flag(Path::new(&start.dir)));
+    flags.extend(memory_flag(start));
+    if in_memory {
+        notes.push("the file lies in memory: no device takes part".to_owned());
+    }
     if cached && !setting.is_write() {
         drop_cache(found.queue.file());
         notes.push("the file's cached pages were dropped at the start".to_owned());
@@ -98,7 +111,7 @@ pub fn start(start: &Start, order: Order) -> Result<Started, StartError> {
     let mut queue = found.queue;
     fill_buffers(&mut queue, &setting, start.seed);
     let instance = Blocks::new(queue, &setting, offsets, found.depth, sync, order);
-    if !device::is_counted() {
+    if !device::is_counted() && !in_memory {
         notes.push("the kernel keeps no account of device bytes: caching can't be told".to_owned());
     }
     #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
@@ -113,6 +126,7 @@ pub fn start(start: &Start, order: Order) -> Result<Started, StartError> {
 struct Setting {
     size: u64,
     block: usize,
+    in_memory: bool,
     wish: Wish,
 }
 
@@ -154,7 +168,7 @@ impl Setting {
             depth,
             slots,
         };
-        Ok(Self { size, block, wish })
+        Ok(Self { size, block, in_memory: is_in_memory_on_purpose(start), wish })
     }
 
     fn is_write(&self) -> bool {
@@ -223,6 +237,8 @@ struct Blocks {
     names: &'static [&'static str],
     /// Whether each block is timed.
     timed: bool,
+    /// Whether a device should move the blocks.
+    on_device: bool,
     /// When the block in each buffer was sent.
     sent_ns: Vec<u64>,
     /// Times of all blocks of a batch, in nanoseconds, in the order in which they arrived.
@@ -259,6 +275,7 @@ impl Blocks {
             recent: [None; RECENT],
             names: &names[..told],
             timed: order == Order::Random,
+            on_device: !setting.in_memory,
             latencies: Vec::new(),
         }
     }
@@ -427,6 +444,7 @@ impl Instance for Blocks {
         #[expect(clippy::cast_precision_loss, reason = "bytes of a batch stay far below 2^53")]
         let ratio = device.map(|device| device as f64 / (self.arrived * self.block as u64) as f64);
         if let Some(device) = device
+            && self.on_device
             && ratio.is_some_and(|ratio| ratio < DEVICE_SHARE)
         {
             batch.flag(cached(device, self.arrived * self.block as u64, self.operation));

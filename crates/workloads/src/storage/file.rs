@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::mem::zeroed;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,26 @@ impl TestFile {
     pub fn lay_out(dir: &Path, name: &str, size: u64, seed: u64) -> Result<Self, StartError> {
         check_space(dir, size)?;
         Self::lay_out_with(dir, name, size, seed, &mut |file, piece| file.write_all(piece))
+    }
+
+    /// Lays a file of `size` bytes out in memory (memfd, which is tmpfs): of the same bytes.
+    ///
+    /// # Errors
+    /// Unsupported when it would take more than half of the memory that is available, of which there
+    /// are `limit` bytes at most, and without /proc.
+    pub fn in_memory(size: u64, seed: u64, limit: u64) -> Result<Self, StartError> {
+        check_memory(size, limit)?;
+        let failed = |error| StartError::Failed(format!("a test file in memory: {error}"));
+        let file = memory_file().map_err(failed)?;
+        let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+        if let Err(error) = File::open(&path) {
+            let why = format!("a test file in memory is opened by {}: {error}", path.display());
+            return Err(StartError::unsupported(why, "mount -t proc proc /proc, or place=dir"));
+        }
+        let mut laid_out = Self { dir: PathBuf::from("/dev/shm"), file, path, named: false };
+        fill(&mut laid_out.file, size, seed, &mut |file, piece| file.write_all(piece))
+            .map_err(failed)?;
+        Ok(laid_out)
     }
 
     fn lay_out_with(
@@ -118,6 +138,46 @@ impl TestFile {
 
 fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+/// A file without a name that lies in memory, and only there.
+fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a valid string; the descriptor, when there is one, is nobody else's.
+    unsafe {
+        match libc::memfd_create(c"plumb-storage".as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(File::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// Memory that may be had without swapping, in bytes; None where the kernel does not tell.
+fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+fn check_memory(size: u64, limit: u64) -> Result<(), StartError> {
+    let available = available_memory().ok_or_else(|| {
+        StartError::unsupported(
+            "how much memory is available can't be read from /proc/meminfo",
+            "place=dir",
+        )
+    })?;
+    let available = available.min(if limit == 0 { u64::MAX } else { limit });
+    if size <= available / 2 {
+        return Ok(());
+    }
+    Err(StartError::unsupported(
+        format!(
+            "a test file of {} would take more than half of the {} of memory that are available",
+            show(size),
+            show(available)
+        ),
+        "a smaller size, or place=dir",
+    ))
 }
 
 /// Whether an error says that there is no room.
@@ -305,6 +365,21 @@ mod tests {
         };
         assert!(why.contains("80 %") && why.contains("MiB that are free"), "{why}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_in_memory_is_as_real_and_no_larger_than_memory() {
+        let size = 1 << 20;
+        let file = TestFile::in_memory(size, 7, 0).unwrap();
+        assert!(is_in_memory(file.path()));
+        assert_eq!(stamp::read(&fs::read(file.path()).unwrap(), 0), Ok((1, 1)));
+        for (size, limit) in [(1 << 50, 0), (size, size)] {
+            let Err(StartError::Unsupported { why, .. }) = TestFile::in_memory(size, 7, limit)
+            else {
+                panic!("it was laid out");
+            };
+            assert!(why.contains("more than half of the"), "{why}");
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl Workload for Random {
                 latency("latency_max", "longest such time in the sample"),
             ]),
             requirements: Vec::new(),
-            fixture: Some(vec!["size".into()]),
+            fixture: Some(vec!["size".into(), "place".into()]),
             sample_is: SampleIs::Iteration,
             concurrent: false,
             timeout_s: Some(600),

@@ -24,7 +24,7 @@ impl Workload for Sequential {
                 "bytes of the blocks that arrived, each counted once",
             )]),
             requirements: Vec::new(),
-            fixture: Some(vec!["size".into()]),
+            fixture: Some(vec!["size".into(), "place".into()]),
             sample_is: SampleIs::Iteration,
             concurrent: false,
             timeout_s: Some(600),
@@ -57,6 +57,11 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
             "sync",
             &["auto", "none", "sample"],
             "whether a writing sample ends with fdatasync; auto: when the page cache is used",
+        ),
+        choice(
+            "place",
+            &["dir", "memory"],
+            "where the file lies; in memory, the same calls show what no device could exceed",
         ),
     ]
 }
