@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{Better, Id, SeriesRecord};
+use plumb_model::{Better, Grade, Id, SeriesRecord};
 use plumb_stats::describe::median;
 use plumb_stats::history;
 use plumb_stats::unpaired::rank_sum_interval;
 
-use crate::differences::{Grade, grade};
+use crate::differences::is_of_environment;
 use crate::estimate::{estimate, median_of_processes};
 use crate::{CONFIDENCE, Estimate, METHOD_VERSION};
 
@@ -265,17 +265,19 @@ fn changes(
     after: &BTreeMap<String, String>,
 ) -> Vec<(String, String, String)> {
     let fields: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let read = |it: &String| before.contains_key(it) && after.contains_key(it);
     let value = |of: &BTreeMap<String, String>, field: &String| {
         of.get(field).cloned().unwrap_or_else(|| "none".to_owned())
     };
-    let both = fields.into_iter().map(|it| (it.clone(), value(before, it), value(after, it)));
+    let known = fields.into_iter().filter(|it| read(it) || !is_of_environment(it));
+    let both = known.map(|it| (it.clone(), value(before, it), value(after, it)));
     both.filter(|(_, before, after)| before != after).collect()
 }
 
 /// What may well move numbers, with plumb's own version.
 fn facts(record: &SeriesRecord) -> BTreeMap<String, String> {
     let of_place = record.machine.facts.iter().chain(&record.environment.facts);
-    let of_place = of_place.filter(|(field, _)| grade(field) > Grade::Harmless);
+    let of_place = of_place.filter(|(field, _)| Grade::of(field) > Grade::Harmless);
     let mut facts: BTreeMap<String, String> =
         of_place.map(|(field, value)| (field.clone(), value.clone())).collect();
     let versions = record.versions.iter();
@@ -423,10 +425,15 @@ mod tests {
     #[test]
     fn what_is_recorded_to_have_changed_splits_and_makes_no_step() {
         let mut records = runs(40, |number| if number < 25 { 0.0 } else { 0.05 });
-        for record in &mut records[25..] {
-            record.environment.facts.insert("kernel".into(), "6.12".into());
-            record.environment.facts.insert("device".into(), "sda".into());
-            record.version = 2;
+        for (number, record) in records.iter_mut().enumerate() {
+            let (kernel, device, version) =
+                if number < 25 { ("6.1", "sda", 1) } else { ("6.12", "sdb", 2) };
+            record.environment.facts.insert("kernel".into(), kernel.into());
+            record.environment.facts.insert("device".into(), device.into());
+            if number > 30 {
+                record.environment.facts.insert("caches".into(), "first read by run 31".into());
+            }
+            record.version = version;
         }
         let found = of(&records);
         assert_eq!(found.steps, Ok(Vec::new()));
@@ -435,8 +442,7 @@ mod tests {
         let changed = |field: &str, before: &str, after: &str| {
             (field.to_owned(), before.to_owned(), after.to_owned())
         };
-        let changes =
-            vec![changed("kernel", "none", "6.12"), changed("workload version", "1", "2")];
+        let changes = vec![changed("kernel", "6.1", "6.12"), changed("workload version", "1", "2")];
         assert_eq!(found.splits[0].changes, changes);
     }
 

@@ -36,7 +36,7 @@ pub use comparison::{
     Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_sides,
     without,
 };
-pub use differences::{Difference, Grade};
+pub use differences::{Difference, target_differences};
 pub use finding::{
     BaselineSource, Comparison, CpuShares, Ends, Estimate, Failure, Finding, LookFinding,
     OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, Unsupported, Verdict,

@@ -7,6 +7,7 @@ use plumb_stats::describe::{lag_one, median, quantile};
 use plumb_stats::modes::bimodal;
 
 use crate::Finding;
+use crate::differences::is_of_environment;
 use crate::evidence::Evidence;
 
 /// Reached over wanted half-width from which on a result is noisy.
@@ -247,7 +248,9 @@ fn environment_changed(record: &RunRecord) -> Option<Flag> {
         let word = |facts: &BTreeMap<String, String>, name| {
             facts.get(name).map_or_else(|| "unknown".to_owned(), Clone::clone)
         };
-        let changed = names.into_iter().filter(|name| was.get(*name) != is.get(*name));
+        let read = |name: &&String| was.contains_key(*name) && is.contains_key(*name);
+        let names = names.into_iter().filter(|name| read(name) || !is_of_environment(name));
+        let changed = names.filter(|name| was.get(*name) != is.get(*name));
         changes.extend(
             changed.map(|name| format!("{name}: {}, then {}", word(was, name), word(is, name))),
         );

@@ -346,7 +346,9 @@ fn a_fixed_goal_wants_no_precision() {
 
 mod comparisons {
     use super::*;
-    use crate::{CompareSettings, Grade, compare, compare_sides};
+    use plumb_model::Grade;
+
+    use crate::{CompareSettings, compare, compare_sides};
 
     fn settings() -> CompareSettings {
         CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".into() }

@@ -76,7 +76,7 @@ pub fn fresh_name() -> String {
     format!("plumb-{}-{:x}", std::process::id(), moment.monotonic_ns)
 }
 
-/// The kernel's files.
+/// The kernel's files: `/`, or the captured tree that `PLUMB_ROOT` names, for tests.
 pub fn root() -> Root {
-    Root::default()
+    env::var_os("PLUMB_ROOT").map_or_else(Root::default, |tree| Root::at(PathBuf::from(tree)))
 }

@@ -4,6 +4,7 @@
 //! one type. Units are SI base units or nanoseconds, and the field's name says which.
 
 mod event;
+mod fact;
 mod flag;
 mod machine;
 mod plan;
@@ -15,6 +16,7 @@ mod value;
 mod workload;
 
 pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
+pub use fact::{FACTS, FactKind, Grade, IDENTITY, Theme};
 pub use flag::{Flag, FlagKind};
 pub use machine::{Environment, Facts, Machine, Owner, Target};
 pub use plan::{

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{CheckFinding, CheckState, CheckedSeries, Grade, Verdict};
+use plumb_analysis::{CheckFinding, CheckState, CheckedSeries, Verdict};
+use plumb_model::Grade;
 use serde::Serialize;
 
 use crate::markdown::{code, escape};

@@ -10,7 +10,8 @@ pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, compa
 pub use markdown::comparison_markdown;
 pub use terminal::comparison_card;
 
-use plumb_analysis::{Against, ComparisonFinding, Grade, SeriesComparison};
+use plumb_analysis::{Against, ComparisonFinding, SeriesComparison};
+use plumb_model::Grade;
 
 use crate::text::counted;
 use crate::units::{figure, percent};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use plumb_analysis::{CheckFinding, CheckState, Checker, Doubts, Grade, Verdict, canary_shift};
-use plumb_model::{Goal, Plan, RecordSource, RunRecord, SampleIs, Value};
+use plumb_analysis::{CheckFinding, CheckState, Checker, Doubts, Verdict, canary_shift};
+use plumb_model::{Goal, Grade, Plan, RecordSource, RunRecord, SampleIs, Value};
 use plumb_report::export::check_junit;
 use plumb_report::text::counted;
 use plumb_report::{check_card, check_json, check_markdown};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use plumb_analysis::{Against, CompareSettings, ComparisonFinding, Grade, Verdict};
-use plumb_model::{Id, RecordSource, RunRecord, RunStatus};
+use plumb_analysis::{Against, CompareSettings, ComparisonFinding, Verdict};
+use plumb_model::{Grade, Id, RecordSource, RunRecord, RunStatus};
 use plumb_report::{comparison_card, comparison_json, comparison_markdown};
 use plumb_store::{Backend, Store};
 
