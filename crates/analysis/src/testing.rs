@@ -193,6 +193,8 @@ impl Builder {
                 ..Usage::default()
             }],
             flags: Vec::new(),
+            interference: Vec::new(),
+            excluded_by: None,
             end: Some(InvocationEnd {
                 outcome: Outcome::Done,
                 steady_start: warm,
@@ -318,6 +320,8 @@ fn empty(suite: Option<&str>) -> RunRecord {
             labels: BTreeMap::new(),
             against_first: false,
             expectations: Vec::new(),
+            monitors: Vec::new(),
+            on_interference: plumb_model::OnInterference::Keep,
         },
         segments: vec![Segment {
             segment: 0,

@@ -80,6 +80,8 @@ fn begin(import: &Import, run: Id, started_unix_ns: i64, points: Vec<PlannedPoin
         labels: BTreeMap::from([("tool".to_owned(), tool.to_owned())]),
         against_first: false,
         expectations: Vec::new(),
+        monitors: Vec::new(),
+        on_interference: plumb_model::OnInterference::Keep,
     };
     let target = Target {
         name: UNKNOWN.to_owned(),

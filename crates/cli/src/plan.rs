@@ -374,5 +374,7 @@ pub fn plan_of(points: Vec<PlannedPoint>, goal: Goal, args: &WayArgs) -> Result<
         labels: pairs(&args.labels)?,
         against_first: false,
         expectations: Vec::new(),
+        monitors: Vec::new(),
+        on_interference: plumb_model::OnInterference::Keep,
     })
 }

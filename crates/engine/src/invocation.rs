@@ -122,6 +122,8 @@ impl Runner<'_> {
             samples: sampled.samples,
             usage: sampled.usage,
             flags: Vec::new(),
+            interference: Vec::new(),
+            excluded_by: None,
             end: Some(end.clone()),
         };
         let lasted_ns = self.since_start_ns() - began_ns;

@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Flag, Id, InvocationEnd, Missing, Owner, Plan, Ready, Role, Samples, Target, Usage};
+use crate::{
+    Flag, Id, Interference, InvocationEnd, Missing, Owner, Plan, Readings, Ready, Role, Samples,
+    Target, Usage,
+};
 
 /// An event with its offset from the start of the segment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,6 +107,22 @@ pub enum Event {
         usage: Usage,
         /// Reasons to distrust it.
         flags: Vec<Flag>,
+    },
+    /// What was read beside an invocation, once its samples are taken and before its end.
+    Monitored {
+        /// Which.
+        invocation: Id,
+        /// What the monitors read.
+        readings: Box<Readings>,
+        /// What the readings say about other things that ran.
+        interference: Vec<Interference>,
+    },
+    /// An invocation that ended does not count, because something else disturbed it; it is replaced.
+    Excluded {
+        /// Which.
+        invocation: Id,
+        /// The rules that say so.
+        by: String,
     },
     /// A process ended.
     InvocationEnded {

@@ -3,6 +3,7 @@
 //! Nothing here reads, writes, measures or draws. The words are those of `GLOSSARY.md`; each has
 //! one type. Units are SI base units or nanoseconds, and the field's name says which.
 
+mod counter;
 mod event;
 mod fact;
 mod flag;
@@ -15,6 +16,10 @@ mod series;
 mod value;
 mod workload;
 
+pub use counter::{
+    Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
+    Readings, Trace,
+};
 pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
 pub use fact::{FACTS, FactKind, Grade, IDENTITY, Theme};
 pub use flag::{Flag, FlagKind};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Description, Point, Role};
+use crate::{Description, OnInterference, Point, Role};
 
 /// What is to be measured, how well, and in how much time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,12 @@ pub struct Plan {
     /// What the user says that results should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
+    /// The monitors that read beside, as they were typed (`stat=20`, `none`); the default ones when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub monitors: Vec<String>,
+    /// What is done with invocations that something else disturbed.
+    #[serde(default, skip_serializing_if = "OnInterference::is_keep")]
+    pub on_interference: OnInterference,
 }
 
 /// A figure that a series should reach.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Better, CPU, Decision, Environment, Flag, Id, InvocationEnd, Metric, Outcome, Owner,
-    PEAK_MEMORY, Plan, PlannedPoint, Ready, Role, Samples, Target, Usage,
+    Better, CPU, Decision, Environment, Flag, Id, Interference, InvocationEnd, Metric, Outcome,
+    Owner, PEAK_MEMORY, Plan, PlannedPoint, Ready, Role, Samples, Target, Usage,
 };
 
 /// Where records come from.
@@ -121,16 +121,23 @@ pub struct InvocationRecord {
     pub usage: Vec<Usage>,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
+    /// What else ran beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interference: Vec<Interference>,
+    /// The rules by which it does not count; None when it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excluded_by: Option<String>,
     /// How it ended; None when the run was cut off before.
     pub end: Option<InvocationEnd>,
 }
 
 impl InvocationRecord {
-    /// Whether it is a measured invocation of this point that ended well.
+    /// Whether it is a measured invocation of this point that ended well and was not excluded.
     #[must_use]
     pub fn counts_for(&self, point: usize) -> bool {
         self.role == Role::Workload
             && self.point == point
+            && self.excluded_by.is_none()
             && self.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done)
     }
 

@@ -251,6 +251,8 @@ impl Fake {
                         samples: Samples::default(),
                         usage: Vec::new(),
                         flags: Vec::new(),
+                        interference: Vec::new(),
+                        excluded_by: None,
                         end: None,
                     });
                 }
@@ -321,6 +323,8 @@ pub fn plan(points: usize, goal: Goal) -> Plan {
         labels: BTreeMap::new(),
         against_first: false,
         expectations: Vec::new(),
+        monitors: Vec::new(),
+        on_interference: plumb_model::OnInterference::Keep,
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! - content-addressed rows: their key;
 //! - runs and invocations: their UUID, which local integers are translated through;
-//! - series: all that a series is made of;
+//! - series and counters: all that they are made of;
 //! - rows of an invocation: the invocation and the rest of their key. Only one process ever adds
 //!   to an invocation, so one of two copies is the beginning of the other, and the union is the
 //!   longer one;
@@ -37,10 +37,10 @@ pub struct MergeReport {
 const SHARED: [&str; 5] = ["machine", "environment", "description", "plan", "baseline"];
 
 /// Rows known by an integer that means something in one store only.
-const LOCAL: [&str; 3] = ["run", "series", "invocation"];
+const LOCAL: [&str; 4] = ["run", "series", "counter", "invocation"];
 
 /// Rows with a key below an invocation.
-const OF_INVOCATION: [&str; 10] = [
+const OF_INVOCATION: [&str; 11] = [
     "measures",
     "invocation_end",
     "batch",
@@ -49,8 +49,9 @@ const OF_INVOCATION: [&str; 10] = [
     "histogram",
     "flag",
     "interference",
+    "exclusion",
     "monitor_chunk",
-    "counter_delta",
+    "counter_amount",
 ];
 
 /// Rows that all their columns make.
@@ -116,7 +117,7 @@ impl Column {
     /// What it is in this store, for a row of the other.
     fn translated(&self) -> String {
         match self.name.as_str() {
-            map @ ("run" | "invocation" | "series") => {
+            map @ ("run" | "invocation" | "series" | "counter") => {
                 format!("(SELECT here FROM temp.{map}_map AS map WHERE map.there = there.{map})")
             }
             // The invocation above the 20 bits of the sample's index.
@@ -145,6 +146,8 @@ impl Merge<'_> {
         self.map("run")?;
         changed += report.runs + self.add("series")?;
         self.map("series")?;
+        changed += self.add("counter")?;
+        self.map("counter")?;
         report.invocations = self.add("invocation")?;
         self.map("invocation")?;
         changed += report.invocations;
@@ -235,8 +238,8 @@ impl Merge<'_> {
             self.db.prepare("SELECT name, pk > 0 FROM pragma_table_info(?, 'main')")?;
         let rows = select.query_map([table], |row| {
             let (name, primary): (String, bool) = (row.get(0)?, row.get(1)?);
-            // Only series are known by an integer without having a UUID: all else makes them.
-            let key = primary || name == "uuid" || table == "series";
+            // These are known by an integer without having a UUID: all else makes them.
+            let key = primary || name == "uuid" || matches!(table, "series" | "counter");
             Ok(Column { name, key })
         })?;
         let columns: Vec<_> = rows.collect::<Result<_, _>>()?;

@@ -1,7 +1,9 @@
 //! The store in one SQLite file.
 
 mod baseline;
+mod chunk;
 mod content;
+mod counters;
 mod info;
 mod merge;
 mod open;
@@ -12,7 +14,9 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use plumb_model::{Id, RecordSource, RunRecord, SeriesName, SeriesRecord, Stamped};
+use plumb_model::{
+    CounterAmount, Id, RecordSource, RunRecord, SeriesName, SeriesRecord, Stamped, Trace,
+};
 use rusqlite::Connection;
 
 use crate::error::Fault;
@@ -103,6 +107,23 @@ impl Store {
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Error> {
         let reading = || read(&*self.connection.unchecked_transaction()?);
         at(&self.path, reading())
+    }
+
+    /// What the counters of a run's measured invocations came to, a list an invocation in the order in
+    /// which they began. Apart from [`RunRecord`], because there are many and few ask.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, Error> {
+        self.read(|db| counters::amounts(db, run))
+    }
+
+    /// The readings beside an invocation of those counters that were read more than twice.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn traces(&self, invocation: Id) -> Result<Vec<Trace>, Error> {
+        self.read(|db| counters::traces(db, invocation))
     }
 
     /// How it is: sizes, counts, integrity.

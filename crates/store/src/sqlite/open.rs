@@ -18,8 +18,11 @@ const APPLICATION_ID: i64 = 0x706c_6d62;
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The steps that bring an old store to the same schema; number n leaves `user_version` at n + 1.
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+];
 
 /// The newest schema.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
@@ -28,7 +31,7 @@ pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Prepared statements that a connection keeps: all that writing a run takes.
-const STATEMENTS: usize = 48;
+const STATEMENTS: usize = 56;
 
 /// Filesystems whose files other hosts see too: shared memory of the write-ahead log cannot work.
 /// AFS, CEPH, CIFS, CODA, FUSE (sshfs, and virtiofs), GFS2, Lustre, NCP, NFS, OCFS2, SMB, SMB2,

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Compared, Decision, FixtureRecord, Flag, FlagKind, Id, InvocationEnd, InvocationRecord, Look,
-    Missing, Outcome, Owner, Ready, RunRecord, RunStatus, Samples, Segment, Target, Usage,
+    Compared, Decision, FixtureRecord, Flag, FlagKind, Id, Interference, InvocationEnd,
+    InvocationRecord, Look, Missing, Outcome, Owner, Ready, RunRecord, RunStatus, Samples, Segment,
+    Target, Usage,
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
@@ -245,6 +246,8 @@ fn invocations(
             samples: samples(db, key)?,
             usage: usage(db, key)?,
             flags,
+            interference: interference(db, key)?,
+            excluded_by: excluded_by(db, key)?,
             end: invocation_end(db, key)?,
         })
     })
@@ -260,6 +263,22 @@ fn flags(db: &Connection, invocation: i64) -> Result<(Vec<Flag>, Vec<Flag>), Fau
     let (known, later): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(known, _)| *known);
     let flags = |rows: Vec<(bool, Flag)>| rows.into_iter().map(|(_, flag)| flag).collect();
     Ok((flags(known), flags(later)))
+}
+
+/// What else ran beside an invocation.
+fn interference(db: &Connection, invocation: i64) -> Result<Vec<Interference>, Fault> {
+    let sql = "SELECT rule, first, last, evidence FROM interference WHERE invocation = ? \
+               ORDER BY ordinal";
+    all(db, sql, &[&invocation], |row| {
+        let (first, last) = (counted(row.get(1)?)?, counted(row.get(2)?)?);
+        Ok(Interference { rule: row.get(0)?, first, last, evidence: row.get(3)? })
+    })
+}
+
+/// The rules by which an invocation does not count.
+fn excluded_by(db: &Connection, invocation: i64) -> Result<Option<String>, Fault> {
+    let sql = "SELECT excluded_by FROM exclusion WHERE invocation = ?";
+    Ok(db.prepare_cached(sql)?.query_row([invocation], |row| row.get(0)).optional()?)
 }
 
 fn invocation_end(db: &Connection, invocation: i64) -> Result<Option<InvocationEnd>, Fault> {

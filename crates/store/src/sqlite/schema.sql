@@ -281,33 +281,51 @@ CREATE TABLE flag (
   PRIMARY KEY (invocation, ordinal)
 ) STRICT, WITHOUT ROWID;
 
--- Samples spoiled by something else that ran, and the rule that found it. Not written yet.
+-- Evidence that something else ran beside an invocation, and the samples that it touches.
 CREATE TABLE interference (
   invocation INTEGER NOT NULL REFERENCES invocation,
   ordinal INTEGER NOT NULL,
+  rule TEXT NOT NULL,
   first INTEGER NOT NULL,
   last INTEGER NOT NULL,
-  excluded_by TEXT NOT NULL,
   evidence TEXT NOT NULL,
   PRIMARY KEY (invocation, ordinal)
 ) STRICT, WITHOUT ROWID;
 
--- A counter beside an invocation as delta-varint chunks. Not written yet.
+-- An invocation that ended well and does not count, by rules that do not look at its times.
+CREATE TABLE exclusion (
+  invocation INTEGER NOT NULL PRIMARY KEY REFERENCES invocation,
+  excluded_by TEXT NOT NULL
+) STRICT;
+
+-- What monitors read: `monitor.name`.
+CREATE TABLE counter (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('counter', 'gauge')),
+  UNIQUE (name, unit, kind)
+) STRICT;
+
+-- By how much a counter moved beside an invocation, or a gauge's mean. A counter without a row did not
+-- move, or was not read.
+CREATE TABLE counter_amount (
+  invocation INTEGER NOT NULL REFERENCES invocation,
+  counter INTEGER NOT NULL REFERENCES counter,
+  amount INTEGER NOT NULL,
+  duration_ns INTEGER NOT NULL,
+  PRIMARY KEY (invocation, counter)
+) STRICT, WITHOUT ROWID;
+
+-- The readings of a counter that was read more than twice: the first value, then the distance to the
+-- next reading in nanoseconds and the difference to its value, each as a varint of seven bits a byte
+-- (differences zigzag).
 CREATE TABLE monitor_chunk (
   invocation INTEGER NOT NULL REFERENCES invocation,
-  counter TEXT NOT NULL,
-  chunk INTEGER NOT NULL,
+  counter INTEGER NOT NULL REFERENCES counter,
   start_ns INTEGER NOT NULL,
   readings INTEGER NOT NULL,
   data BLOB NOT NULL,
-  PRIMARY KEY (invocation, counter, chunk)
-) STRICT;
-
--- By how much a counter moved during an invocation. Not written yet.
-CREATE TABLE counter_delta (
-  invocation INTEGER NOT NULL REFERENCES invocation,
-  counter TEXT NOT NULL,
-  delta INTEGER NOT NULL,
   PRIMARY KEY (invocation, counter)
 ) STRICT, WITHOUT ROWID;
 
@@ -372,7 +390,10 @@ SELECT
   invocation.target AS target,
   invocation.role AS role,
   measures.series AS series,
-  coalesce(invocation_end.outcome, 'cut off') AS outcome,
+  CASE
+    WHEN exclusion.invocation IS NOT NULL THEN 'excluded'
+    ELSE coalesce(invocation_end.outcome, 'cut off')
+  END AS outcome,
   sample.n AS n,
   CASE
     WHEN sample.n < coalesce(invocation_end.steady_start, 0) THEN 'warm-up'
@@ -402,6 +423,7 @@ FROM invocation
 JOIN measures ON measures.invocation = invocation.id
 JOIN series ON series.id = measures.series
 LEFT JOIN invocation_end ON invocation_end.invocation = invocation.id
+LEFT JOIN exclusion ON exclusion.invocation = invocation.id
 -- CROSS keeps the order: a batch's samples are next to each other, a sample's batch is to be searched.
 CROSS JOIN batch ON batch.invocation = invocation.id
 CROSS JOIN sample
@@ -471,3 +493,25 @@ SELECT
 FROM counted
 JOIN run ON run.id = counted.run
 JOIN series ON series.id = counted.series;
+
+CREATE VIEW counters AS
+SELECT
+  lower(hex(run.uuid)) AS run,
+  lower(hex(invocation.uuid)) AS invocation,
+  invocation.point AS planned,
+  invocation.role AS role,
+  invocation.round AS round,
+  counter.name AS counter,
+  counter.unit AS unit,
+  counter.kind AS kind,
+  counter_amount.amount AS amount,
+  counter_amount.duration_ns * 1e-9 AS seconds,
+  CASE
+    WHEN counter.kind = 'gauge' THEN counter_amount.amount * 1.0
+    WHEN counter_amount.duration_ns > 0 THEN
+      counter_amount.amount * 1e9 / counter_amount.duration_ns
+  END AS rate
+FROM counter_amount
+JOIN counter ON counter.id = counter_amount.counter
+JOIN invocation ON invocation.id = counter_amount.invocation
+JOIN run ON run.id = invocation.run;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, Companion, Decision, Description, Environment, Event, FixtureRecord, Flag, FlagKind,
-    Goal, Histogram, Id, InvocationEnd, InvocationRecord, Kind, Look, Machine, Metric,
-    MetricSource, Missing, Outcome, Owner, Plan, PlannedPoint, Point, Program, Ready, Role,
-    RunRecord, RunStatus, SampleIs, Samples, Segment, Settings, Stamped, Target, Usage, Value,
+    Better, Companion, Counter, CounterKind, Decision, Description, Environment, Event,
+    FixtureRecord, Flag, FlagKind, Goal, Histogram, Id, Interference, InvocationEnd,
+    InvocationRecord, Kind, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
+    PlannedPoint, Point, Program, Reading, Readings, Ready, Role, RunRecord, RunStatus, SampleIs,
+    Samples, Segment, Settings, Stamped, Target, Trace, Usage, Value,
 };
 use uuid::Uuid;
 
@@ -78,6 +79,8 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
         labels: labels.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
         against_first: false,
         expectations: Vec::new(),
+        monitors: Vec::new(),
+        on_interference: plumb_model::OnInterference::Keep,
     }
 }
 
@@ -200,6 +203,37 @@ pub fn work(metric: &str, work: f64) -> Ready {
     Ready { work: BTreeMap::from([(metric.into(), work)]), ..Ready::default() }
 }
 
+/// A counter that was read on the way, a gauge, and what followed from them.
+pub fn monitored(invocation: Id) -> Event {
+    Event::Monitored {
+        invocation,
+        readings: Box::new(Readings {
+            traces: vec![
+                trace(
+                    "stat.user",
+                    "tick",
+                    CounterKind::Counter,
+                    &[u64::MAX - 9, u64::MAX - 7, u64::MAX],
+                ),
+                trace("meminfo.free", "kB", CounterKind::Gauge, &[100, 200]),
+            ],
+            ..Readings::default()
+        }),
+        interference: vec![Interference {
+            rule: "steal".into(),
+            first: 1,
+            last: 2,
+            evidence: "3 % of the CPU time".into(),
+        }],
+    }
+}
+
+fn trace(name: &str, unit: &str, kind: CounterKind, values: &[u64]) -> Trace {
+    let counter = Counter { name: name.into(), unit: unit.into(), kind };
+    let reading = |(n, &value): (u64, &u64)| Reading { at_ns: 5 + n * 1_000_000_000, value };
+    Trace { counter, readings: (0..).zip(values).map(reading).collect() }
+}
+
 /// A run in which everything happens once.
 pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
     let mut script = Script::new(run, 1_000_000_000, &[("host", "a"), ("try", "1")]);
@@ -238,6 +272,7 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
         usage: Usage::default(),
         flags: vec![Flag::new(FlagKind::Other("my-own".into()), "because")],
     });
+    script.say(monitored(invocation));
     script.say(Event::InvocationEnded { invocation, end: done(1) });
     script.say(Event::Decided(Box::new(Decision {
         point: 1,
@@ -349,6 +384,12 @@ fn fold_invocation(invocations: &mut Vec<InvocationRecord>, event: &Event, envir
             record.usage.push(usage.clone());
             record.flags.extend(flags.iter().cloned());
         }
+        Event::Monitored { invocation, interference, .. } => {
+            find(invocations, *invocation).interference = interference.clone();
+        }
+        Event::Excluded { invocation, by } => {
+            find(invocations, *invocation).excluded_by = Some(by.clone());
+        }
         Event::InvocationEnded { invocation, end } => {
             find(invocations, *invocation).end = Some(InvocationEnd::clone(end));
         }
@@ -376,6 +417,8 @@ fn fold_invocation(invocations: &mut Vec<InvocationRecord>, event: &Event, envir
             samples: Samples::default(),
             usage: Vec::new(),
             flags: Vec::new(),
+            interference: Vec::new(),
+            excluded_by: None,
             end: None,
         }),
         _ => {}

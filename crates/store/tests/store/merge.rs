@@ -332,9 +332,7 @@ fn every_table_is_merged_but_the_imports() {
     let db = Connection::open(there.path()).unwrap();
     db.execute_batch(
         "INSERT INTO preparation VALUES (1, 0, 90, 0, 'governor', 'powersave', 'performance', 9);
-         INSERT INTO interference VALUES (1, 0, 1, 2, 'steal', '3 %');
-         INSERT INTO monitor_chunk VALUES (1, 'cycles', 0, 0, 1, x'01');
-         INSERT INTO counter_delta VALUES (1, 'cycles', 5);
+         INSERT INTO exclusion VALUES (1, 'steal');
          INSERT INTO baseline VALUES (x'01930000000070008000000000000001', 1, 'good',
            x'01930000000070008000000000000002', 'add');
          INSERT INTO audit SELECT machine, environment, 1, '{}' FROM target LIMIT 1;",

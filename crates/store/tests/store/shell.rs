@@ -138,7 +138,8 @@ fn the_manual_names_every_table_and_every_column_of_the_views() {
     let sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') \
                UNION SELECT c.name FROM pragma_table_info('runs') AS c \
                UNION SELECT c.name FROM pragma_table_info('results') AS c \
-               UNION SELECT c.name FROM pragma_table_info('samples') AS c";
+               UNION SELECT c.name FROM pragma_table_info('samples') AS c \
+               UNION SELECT c.name FROM pragma_table_info('counters') AS c";
     let names = shell(store.path(), sql);
     assert!(names.lines().count() > 50);
     for name in names.lines() {

@@ -67,6 +67,11 @@ impl OpenInvocation {
         }
     }
 
+    /// The key of its row.
+    pub(super) fn key(&self) -> i64 {
+        self.key
+    }
+
     /// Makes the series of all metrics that the workload declares.
     pub(super) fn declare(
         &mut self,

@@ -4,6 +4,7 @@
 //! an event that could not be stored leaves it as it was.
 
 mod invocation;
+mod monitored;
 mod run;
 
 use std::path::PathBuf;

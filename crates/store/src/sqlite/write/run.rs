@@ -7,6 +7,7 @@ use plumb_model::{Decision, Event, Id, Owner, Plan, PlannedPoint, Ready, Role, T
 use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::invocation::OpenInvocation;
+use super::monitored::{self, Counters};
 use crate::error::Fault;
 use crate::sqlite::content::{self, ContentId, count, signed, word};
 
@@ -21,6 +22,8 @@ pub(super) struct OpenRun {
     pub(super) ordinal: i64,
     targets: BTreeMap<u32, Place>,
     invocations: HashMap<Id, OpenInvocation>,
+    /// Counters that were written before, with their keys.
+    counters: Counters,
 }
 
 /// Where a target is, by keys.
@@ -79,6 +82,7 @@ impl OpenRun {
             ordinal: 0,
             targets: BTreeMap::new(),
             invocations: HashMap::new(),
+            counters: Counters::default(),
         }
     }
 
@@ -148,6 +152,12 @@ impl OpenRun {
                 let open = self.open_invocation(*invocation)?;
                 open.batch(db, at_ns, samples, usage, flags)
             }
+            Event::Monitored { invocation, readings, interference } => {
+                let key = self.open_invocation(*invocation)?.key();
+                monitored::interference(db, key, interference)?;
+                monitored::readings(db, key, &mut self.counters, readings)
+            }
+            Event::Excluded { invocation, by } => monitored::exclude(db, *invocation, by),
             Event::InvocationEnded { invocation, end } => {
                 self.open_invocation(*invocation)?.end(db, at_ns, end)?;
                 self.invocations.remove(invocation);

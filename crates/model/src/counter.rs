@@ -1,0 +1,198 @@
+//! Counters: what monitors read beside an invocation.
+
+use serde::{Deserialize, Serialize};
+
+/// What a counter's value means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CounterKind {
+    /// A sum since some moment: differences count.
+    Counter,
+    /// A level: each reading counts by itself.
+    Gauge,
+}
+
+/// A counter, apart from what it says.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Counter {
+    /// `monitor.name`, or `monitor.device.name` (`stat.user`, `diskstats.sda.reads`).
+    pub name: String,
+    /// Unit of its values (`tick`, `page`, `B`, `us`); empty where it counts events.
+    pub unit: String,
+    /// What its value means.
+    pub kind: CounterKind,
+}
+
+/// A value at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    pub at_ns: u64,
+    /// The raw value.
+    pub value: u64,
+}
+
+/// The readings of one counter beside an invocation: the first, every change, and the last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The counter.
+    pub counter: Counter,
+    /// What was read, in order of time; at least one.
+    pub readings: Vec<Reading>,
+}
+
+impl Trace {
+    /// By how much a counter moved from the first reading to the last; the mean of a gauge.
+    #[must_use]
+    pub fn amount(&self) -> u64 {
+        let (Some(first), Some(last)) = (self.readings.first(), self.readings.last()) else {
+            return 0;
+        };
+        match self.counter.kind {
+            CounterKind::Counter => last.value.saturating_sub(first.value),
+            CounterKind::Gauge => {
+                let sum: u128 = self.readings.iter().map(|it| u128::from(it.value)).sum();
+                u64::try_from(sum / self.readings.len() as u128).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// Time from the first reading to the last, in nanoseconds.
+    #[must_use]
+    pub fn duration_ns(&self) -> u64 {
+        let (first, last) = (self.readings.first(), self.readings.last());
+        let ends = first.zip(last);
+        ends.map_or(0, |(first, last)| last.at_ns.saturating_sub(first.at_ns))
+    }
+}
+
+/// What a counter came to beside one invocation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterAmount {
+    /// The counter.
+    pub counter: Counter,
+    /// By how much it moved; the mean of a gauge.
+    pub amount: u64,
+    /// Time from the first reading to the last, in nanoseconds.
+    pub duration_ns: u64,
+}
+
+impl CounterAmount {
+    /// A counter's amount per second, a gauge's mean; None of a counter that was read once.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    pub fn rate(&self) -> Option<f64> {
+        match self.counter.kind {
+            CounterKind::Gauge => Some(self.amount as f64),
+            CounterKind::Counter if self.duration_ns == 0 => None,
+            CounterKind::Counter => Some(self.amount as f64 / (self.duration_ns as f64 * 1e-9)),
+        }
+    }
+}
+
+/// A line that the kernel wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelLine {
+    /// CLOCK_MONOTONIC, in nanoseconds, as far as the kernel's own clock agrees with it.
+    pub at_ns: u64,
+    /// 0 (emergency) to 7 (debug).
+    pub level: u8,
+    /// Its text.
+    pub text: String,
+}
+
+/// A monitor that failed beside an invocation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The monitor.
+    pub monitor: String,
+    /// Why.
+    pub why: String,
+}
+
+/// All that monitors read beside one invocation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Readings {
+    /// Counters that moved, and gauges.
+    pub traces: Vec<Trace>,
+    /// Lines of the kernel's log.
+    pub lines: Vec<KernelLine>,
+    /// What could not be read.
+    pub gaps: Vec<Gap>,
+}
+
+impl Readings {
+    /// The trace of a counter; None when it did not move or was not read.
+    #[must_use]
+    pub fn trace(&self, name: &str) -> Option<&Trace> {
+        self.traces.iter().find(|trace| trace.counter.name == name)
+    }
+
+    /// By how much a counter moved; 0 when it did not, or was not read.
+    #[must_use]
+    pub fn amount(&self, name: &str) -> u64 {
+        self.trace(name).map_or(0, Trace::amount)
+    }
+}
+
+/// Evidence that something else ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interference {
+    /// The rule that found it (`steal`, `foreign-cpu`).
+    pub rule: String,
+    /// Index of the first sample that it touches.
+    pub first: usize,
+    /// Index of the last one.
+    pub last: usize,
+    /// What was seen, in one line.
+    pub evidence: String,
+}
+
+/// What is done with invocations that something else disturbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnInterference {
+    /// They count, and are flagged.
+    #[default]
+    Keep,
+    /// They are kept in the store, do not count, and are replaced.
+    Retry,
+}
+
+impl OnInterference {
+    /// Whether it is the one that plans do not mention.
+    #[must_use]
+    pub fn is_keep(&self) -> bool {
+        *self == Self::Keep
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counter, CounterAmount, CounterKind, Reading, Trace};
+
+    fn trace(kind: CounterKind, values: &[u64]) -> Trace {
+        let counter = Counter { name: "stat.user".into(), unit: "tick".into(), kind };
+        let reading = |(i, &value): (usize, &u64)| Reading { at_ns: i as u64 * 500_000_000, value };
+        Trace { counter, readings: values.iter().enumerate().map(reading).collect() }
+    }
+
+    #[test]
+    fn counters_differ_and_gauges_have_a_mean() {
+        let counter = trace(CounterKind::Counter, &[10, 20, 40]);
+        assert_eq!((counter.amount(), counter.duration_ns()), (30, 1_000_000_000));
+        assert_eq!(trace(CounterKind::Gauge, &[10, 20, 40]).amount(), 23);
+        assert_eq!(trace(CounterKind::Counter, &[40, 10]).amount(), 0, "reset in between");
+    }
+
+    #[test]
+    fn a_counter_that_was_read_once_has_no_rate() {
+        let of = |kind, duration_ns| {
+            let counter = trace(kind, &[1]).counter;
+            CounterAmount { counter, amount: 30, duration_ns }.rate()
+        };
+        assert_eq!(of(CounterKind::Counter, 500_000_000), Some(60.0));
+        assert_eq!(of(CounterKind::Counter, 0), None);
+        assert_eq!(of(CounterKind::Gauge, 0), Some(30.0));
+    }
+}
