@@ -1,8 +1,10 @@
 //! What comparisons of a program with itself say about a machine: METHOD 1.10.
 
-use plumb_model::RunRecord;
+use plumb_model::{RunRecord, Usage};
 use plumb_stats::audit::{detectable, noise_floor, share_interval};
+use plumb_stats::components::{Components, components};
 use plumb_stats::describe::variance;
+use plumb_stats::long_run::long_run;
 use plumb_stats::verdict::{Confidence, Schedule};
 
 use crate::against::{against_first, log_ratios_of};
@@ -29,10 +31,27 @@ pub struct ClassAudit {
     pub detectable: Option<f64>,
     /// Pairs that `detectable` speaks of.
     pub pairs: usize,
+    /// Where the noise comes from; None with too few samples.
+    pub levels: Option<Levels>,
     /// Times a second that the scheduler took the CPU away from the work.
     pub preemptions_per_s: f64,
+    /// Page faults a second during the work.
+    pub faults_per_s: f64,
     /// From the first to the last comparison, the level changed by this share.
     pub drift: Option<f64>,
+}
+
+/// Relative deviations at every level of repetition: METHOD section 1.11.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Levels {
+    /// Of samples within a process.
+    pub samples: f64,
+    /// Of processes, beyond what their samples explain.
+    pub processes: f64,
+    /// Of the levels of whole comparisons; None with fewer than two.
+    pub comparisons: Option<f64>,
+    /// Samples in a row that tell as much as one independent one.
+    pub tau: f64,
 }
 
 /// Whether a slow-down that was put in on purpose was found.
@@ -75,7 +94,9 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
         detectable: pair_sd
             .map(|sd| detectable(sd, pairs, schedule.level(Confidence::NinetyFive)).exp_m1()),
         pairs,
-        preemptions_per_s: preemptions(records),
+        levels: levels(records),
+        preemptions_per_s: per_second(records, |usage| usage.involuntary_switches),
+        faults_per_s: per_second(records, |usage| usage.minor_faults + usage.major_faults),
         drift: drift(records),
     }
 }
@@ -94,19 +115,57 @@ pub fn audit_injected(share: f64, record: &RunRecord) -> Injected {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
-fn preemptions(records: &[RunRecord]) -> f64 {
+fn per_second(records: &[RunRecord], count: fn(&Usage) -> u64) -> f64 {
     let usage = || records.iter().flat_map(|it| &it.invocations).flat_map(|it| &it.usage);
-    let switches: u64 = usage().map(|it| it.involuntary_switches).sum();
+    let counted: u64 = usage().map(count).sum();
     let wall_ns: u64 = usage().map(|it| it.wall_ns).sum();
-    switches as f64 / (wall_ns.max(1) as f64 * 1e-9)
+    counted as f64 / (wall_ns.max(1) as f64 * 1e-9)
+}
+
+/// The noise of every level. Both sides of a comparison are equals, so all its processes are alike; from one
+/// comparison to the next the machine may move, so variances are taken inside each and averaged.
+fn levels(records: &[RunRecord]) -> Option<Levels> {
+    let processes: Vec<Vec<Vec<f64>>> = records.iter().map(log_costs).collect();
+    let found: Vec<Components> = processes
+        .iter()
+        .filter_map(|logs| components(&logs.iter().map(Vec::as_slice).collect::<Vec<_>>()).ok())
+        .collect();
+    let taus =
+        processes.iter().flatten().filter_map(|logs| Some(long_run(logs).ok()?.tau.max(1.0)));
+    let taus: Vec<f64> = taus.collect();
+    let deviation = |variances: Vec<f64>| Some(mean(&variances)?.sqrt().exp_m1());
+    let centres: Vec<f64> =
+        records.iter().filter_map(|it| Some(level(it)?.ln())).filter(|it| it.is_finite()).collect();
+    Some(Levels {
+        samples: deviation(found.iter().map(|it| it.within).collect())?,
+        processes: deviation(found.iter().map(|it| it.between).collect())?,
+        comparisons: variance(&centres).map(|variance| variance.sqrt().exp_m1()),
+        tau: mean(&taus)?,
+    })
+}
+
+/// Logarithms of the steady costs of every process.
+fn log_costs(record: &RunRecord) -> Vec<Vec<f64>> {
+    let Some(plan) = record.plan.comparison() else { return Vec::new() };
+    let points = record.plan.points.iter().enumerate();
+    let costs = points.flat_map(|(index, planned)| {
+        record.good_invocations(index).filter_map(|it| it.costs(planned, plan.metric))
+    });
+    costs.map(|costs| costs.iter().map(|cost| cost.ln()).collect()).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn level(record: &RunRecord) -> Option<f64> {
+    let found = crate::summarise(record);
+    found.results.into_iter().find(|it| it.primary).map(|it| it.estimate.value)
 }
 
 /// The level of the last comparison over that of the first, less 1.
 fn drift(records: &[RunRecord]) -> Option<f64> {
-    let level = |record: &RunRecord| {
-        let found = crate::summarise(record);
-        found.results.into_iter().find(|it| it.primary).map(|it| it.estimate.value)
-    };
     let (first, last) = (level(records.first()?)?, level(records.last()?)?);
     (records.len() > 1 && first > 0.0).then(|| last / first - 1.0)
 }

@@ -27,7 +27,7 @@ pub mod testing;
 mod tests;
 mod times;
 
-pub use audit::{ClassAudit, Injected, audit_class, audit_injected};
+pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use baselines::ceiling_parameter;
 pub use check::{
     CheckFinding, CheckState, CheckedSeries, Checker, Doubts, NotMeasured, canary_shift,

@@ -3,6 +3,7 @@
 //!
 //! Files of the kernel are read under a [`Root`], so that a captured tree can stand in for them.
 
+mod clock;
 mod facts;
 mod fingerprint;
 mod hash;
@@ -12,6 +13,7 @@ mod lock;
 mod root;
 mod time;
 
+pub use clock::{ClockDrift, ClockGrain, ClockMark, clock_grain};
 pub use facts::facts;
 pub use fingerprint::{environment, machine};
 pub use id::fresh_id;

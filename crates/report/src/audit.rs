@@ -26,6 +26,37 @@ pub struct AuditDocument {
     pub classes: Vec<ClassPart>,
     /// Slow-downs that were put in.
     pub injected: Vec<InjectedPart>,
+    /// The clock.
+    pub clock: AuditClock,
+}
+
+/// What the clock that everything is timed by can do.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AuditClock {
+    /// The smallest step that it was seen to take, in nanoseconds.
+    pub resolution_ns: f64,
+    /// What a read costs, in nanoseconds.
+    pub overhead_ns: f64,
+    /// By how many millionths it was slewed against the raw clock during the audit.
+    pub slew_ppm: Option<f64>,
+    /// By how many millionths the rate of the CPU's time stamp counter against it changed during the audit.
+    pub counter_ppm: Option<f64>,
+}
+
+impl AuditClock {
+    fn words(self) -> String {
+        let Self { resolution_ns, overhead_ns, .. } = self;
+        let tenths = |ppm: f64| (ppm * 10.0).round() / 10.0 + 0.0;
+        let said = |what: &str, ppm: Option<f64>| {
+            ppm.map_or_else(String::new, |ppm| format!(", {what} {:+.1} ppm", tenths(ppm)))
+        };
+        let slewed = said("slewed by", self.slew_ppm);
+        let drifted = said("the CPU's counter drifted by", self.counter_ppm);
+        format!(
+            "clock: steps of {resolution_ns:.0} ns, {overhead_ns:.0} ns a read{slewed}{drifted}\n"
+        )
+    }
 }
 
 /// What one kind of work shows.
@@ -52,8 +83,18 @@ pub struct ClassPart {
     pub detectable: Option<f64>,
     /// In so many pairs.
     pub pairs: usize,
+    /// Relative deviation of samples within a process.
+    pub sample_sd: Option<f64>,
+    /// Relative deviation of processes, beyond what their samples explain.
+    pub process_sd: Option<f64>,
+    /// Relative deviation of the levels of whole comparisons.
+    pub comparison_sd: Option<f64>,
+    /// Samples in a row that tell as much as one independent one.
+    pub tau: Option<f64>,
     /// Times a second that the scheduler took the CPU away.
     pub preemptions_per_s: f64,
+    /// Page faults a second.
+    pub faults_per_s: f64,
     /// Change of the level from the first to the last comparison.
     pub drift: Option<f64>,
 }
@@ -81,6 +122,7 @@ pub fn audit_document(
     environment: &str,
     classes: &[ClassAudit],
     injected: &[Injected],
+    clock: AuditClock,
 ) -> AuditDocument {
     AuditDocument {
         schema: AUDIT_SCHEMA,
@@ -88,6 +130,7 @@ pub fn audit_document(
         environment: environment.to_owned(),
         classes: classes.iter().map(class).collect(),
         injected: injected.iter().map(injection).collect(),
+        clock,
     }
 }
 
@@ -103,7 +146,12 @@ fn class(audit: &ClassAudit) -> ClassPart {
         pair_sd: audit.pair_sd,
         detectable: audit.detectable,
         pairs: audit.pairs,
+        sample_sd: audit.levels.map(|levels| levels.samples),
+        process_sd: audit.levels.map(|levels| levels.processes),
+        comparison_sd: audit.levels.and_then(|levels| levels.comparisons),
+        tau: audit.levels.map(|levels| levels.tau),
         preemptions_per_s: audit.preemptions_per_s,
+        faults_per_s: audit.faults_per_s,
         drift: audit.drift,
     }
 }
@@ -120,12 +168,19 @@ fn injection(injected: &Injected) -> InjectedPart {
 
 /// The audit in lines of a terminal's width.
 #[must_use]
-pub fn audit_card(classes: &[ClassAudit], injected: &[Injected], terminal: &Terminal) -> String {
+pub fn audit_card(
+    classes: &[ClassAudit],
+    injected: &[Injected],
+    clock: AuditClock,
+    terminal: &Terminal,
+) -> String {
     let titles = [
         "",
         "equals differ by up to",
         "changes seen from",
         "a pair's",
+        "samples",
+        "processes",
         "wrong",
         "preempted",
         "drift",
@@ -148,6 +203,8 @@ pub fn audit_card(classes: &[ClassAudit], injected: &[Injected], terminal: &Term
             share(audit.noise_floor),
             share(audit.detectable),
             format!("±{}", share(audit.pair_sd)),
+            format!("±{}", share(audit.levels.map(|levels| levels.samples))),
+            format!("±{}", share(audit.levels.map(|levels| levels.processes))),
             wrong,
             format!("{:.0}/s", audit.preemptions_per_s),
             audit.drift.map_or_else(|| "?".to_owned(), |drift| format!("{:+.1} %", drift * 100.0)),
@@ -160,5 +217,6 @@ pub fn audit_card(classes: &[ClassAudit], injected: &[Injected], terminal: &Term
         let ratio = it.ratio.map_or_else(String::new, |ratio| format!(", seen as {ratio:.3}×"));
         out.push_str(&format!("{share} slower on purpose: {verdict}{ratio}\n"));
     }
+    out.push_str(&clock.words());
     terminal.signs(out)
 }

@@ -28,7 +28,7 @@ pub mod units;
 mod view;
 mod words;
 
-pub use audit::{AUDIT_SCHEMA, AuditDocument, audit_card, audit_document};
+pub use audit::{AUDIT_SCHEMA, AuditClock, AuditDocument, audit_card, audit_document};
 pub use check::{
     CHECK_SCHEMA, CheckDocument, check_card, check_document, check_json, check_markdown,
 };

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use plumb_analysis::{ClassAudit, Injected, audit_class, audit_injected};
+use plumb_host::ClockMark;
 use plumb_model::{Goal, MARGIN, PlannedPoint, RunRecord};
-use plumb_report::{audit_card, audit_document, time};
+use plumb_report::{AuditClock, audit_card, audit_document, time};
 use plumb_store::Store;
 use serde_json::Value;
 
@@ -46,6 +47,7 @@ pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
         return Err(CommandError::usage("--comparisons 0 compares nothing"));
     }
     let auditor = Auditor { args, store, ui };
+    let (grain, began) = (plumb_host::clock_grain(), ClockMark::now());
     let mut classes: Vec<ClassAudit> = Vec::new();
     let mut target = None;
     let asked = |class: &str| args.of.iter().any(|of| of == class);
@@ -58,18 +60,31 @@ pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
         target = target.or(records.first().and_then(|it| it.targets.first().cloned()));
         classes.push(audit_class(class, &records));
     }
+    let halfway = ClockMark::now();
     let mut injected: Vec<Injected> = Vec::new();
     for (share, slower) in INJECTED.into_iter().filter(|_| asked(CLASSES[0].0)) {
         ui.say(&format!("{} with {slower}", CLASSES[0].1));
         injected.push(audit_injected(share, &auditor.compare("cpu", CLASSES[0].1, slower)?));
     }
+    let drift = ClockMark::drift(began, halfway, ClockMark::now());
+    let clock = AuditClock {
+        resolution_ns: grain.resolution_ns,
+        overhead_ns: grain.overhead_ns,
+        slew_ppm: drift.map(|drift| drift.slew_ppm),
+        counter_ppm: drift.and_then(|drift| drift.counter_ppm),
+    };
     let Some(target) = target else { return Err(CommandError::nothing("nothing was compared")) };
     let machine = &target.machine.fingerprint;
-    let document = audit_document(machine, &target.environment.fingerprint, &classes, &injected);
+    let document =
+        audit_document(machine, &target.environment.fingerprint, &classes, &injected, clock);
     let text = serde_json::to_string(&document).map_err(|e| CommandError::bug(e.to_string()))?;
     let kept = Store::open(locate::store(store)?)?;
     kept.add_audit(&target, plumb_host::now().unix_ns, &text)?;
-    ui.out(&if ui.wants_json() { text } else { audit_card(&classes, &injected, &ui.terminal()) });
+    ui.out(&if ui.wants_json() {
+        text
+    } else {
+        audit_card(&classes, &injected, clock, &ui.terminal())
+    });
     Ok(Exit::Fine)
 }
 

@@ -14,6 +14,12 @@ fn an_audit_is_kept_and_quoted() {
     assert_eq!(document["schema"], "plumb.audit/1");
     assert_eq!(document["classes"][0]["class"], "process");
     assert_eq!(document["classes"][0]["comparisons"], 1);
+    for field in ["sample_sd", "process_sd", "tau", "preemptions_per_s", "faults_per_s"] {
+        let value = document["classes"][0][field].as_f64();
+        assert!(value.is_some_and(|value| value >= 0.0), "{field}: {document}");
+    }
+    let (step, read) = (&document["clock"]["resolution_ns"], &document["clock"]["overhead_ns"]);
+    assert!(step.as_f64() >= Some(1.0) && read.as_f64() > Some(0.0), "{document}");
     // One comparison gives no noise floor; a machine that was seen to be noisy is taken at its word.
     assert!(document["classes"][0]["noise_floor"].is_null());
     let noisy = "UPDATE audit SET json = json_set(json, '$.classes[0].noise_floor', 0.25)";
