@@ -113,7 +113,10 @@ fn show(value: f64, ends: Option<(f64, f64)>, unit: &str) -> (Numbers, String) {
         let prefix = &prefixes[chosen];
         let scale = |x: f64| x / prefix.factor;
         let ends = ends.map(|(low, high)| (scale(low), scale(high)));
-        let numbers = digits(scale(value), ends);
+        let numbers = match unit {
+            "" => ratio_digits(value, ends),
+            _ => digits(scale(value), ends),
+        };
         let next = prefixes.get(chosen + 1).map(|next| next.factor / prefix.factor);
         let shown = numbers.value.parse::<f64>().unwrap_or(0.0).abs();
         if next.is_none_or(|limit| shown < limit) {
@@ -166,6 +169,26 @@ fn digits(value: f64, ends: Option<(f64, f64)>) -> Numbers {
         Box::new(move |x| unsigned_zero(format!("{x:.count$}")))
     };
     Numbers { value: write(value), ends: ends.map(|(low, high)| (write(low), write(high))) }
+}
+
+/// As [`digits`], with more of them where an end would show as 1 and is not: a verdict hangs on it.
+fn ratio_digits(value: f64, ends: Option<(f64, f64)>) -> Numbers {
+    let plain = digits(value, ends);
+    let Some((low, high)) = ends else { return plain };
+    let hides = |end: f64, count: usize| {
+        #[expect(clippy::float_cmp, reason = "equal to 1 is meant")]
+        let hides = end != 1.0 && format!("{end:.count$}").parse() == Ok(1.0);
+        hides
+    };
+    let count = plain.value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let clear = |count: &usize| !hides(low, *count) && !hides(high, *count);
+    match (count..=MOST_DECIMALS).find(clear) {
+        Some(more) if more > count => {
+            let write = |x: f64| format!("{x:.more$}");
+            Numbers { value: write(value), ends: Some((write(low), write(high))) }
+        }
+        _ => plain,
+    }
 }
 
 /// The half-width that digits follow: the smaller side, unless the other is much larger.
@@ -226,6 +249,15 @@ mod tests {
 
     fn shown(low: f64, value: f64, high: f64, unit: &str) -> String {
         figure(&Estimate { value, interval: Ok(Ends { low, high }) }, unit).to_string()
+    }
+
+    #[test]
+    fn an_end_that_is_not_1_never_shows_as_1() {
+        let ratio = |value: f64, low: f64, high: f64| shown(low, value, high, "");
+        assert_eq!(ratio(1.18, 1.003, 1.39), "1.180 [1.003, 1.390]");
+        assert_eq!(ratio(0.91, 0.83, 0.9996), "0.9100 [0.8300, 0.9996]");
+        assert_eq!(ratio(1.18, 1.0, 1.39), "1.18 [1.00, 1.39]");
+        assert_eq!(ratio(1.2, 1.1, 1.3), "1.20 [1.10, 1.30]");
     }
 
     #[test]
