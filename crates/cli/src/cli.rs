@@ -91,6 +91,13 @@ pub enum Command {
     SshSink,
 }
 
+impl Command {
+    /// Whether plumb starts it, and nobody else.
+    pub fn is_hidden(&self) -> bool {
+        matches!(self, Self::Keeper | Self::Worker { .. } | Self::Orphaned | Self::SshSink)
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   plumb run                                        the suite first-look: about two minutes

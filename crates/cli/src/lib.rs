@@ -36,11 +36,27 @@ fn start() -> ExitCode {
         Err(error) => return ui::usage(&error),
     };
     let ui = ui::Ui::new(&arguments.global);
-    match commands::dispatch(arguments, &ui) {
+    let by_people = arguments.command.as_ref().is_none_or(|command| !command.is_hidden());
+    if by_people {
+        restore(&ui);
+    }
+    let outcome = commands::dispatch(arguments, &ui);
+    // Should the keeper have been killed, nobody else does what it can no longer do.
+    if by_people {
+        restore(&ui);
+    }
+    match outcome {
         Ok(exit) => exit.code(),
         Err(error) => {
             ui.error(&error);
             error.exit().code()
         }
+    }
+}
+
+/// Restores what a plumb before, or this one's keeper, changed on the machine and could not change back.
+fn restore(ui: &ui::Ui) {
+    for settled in plumb_host::recover(&locate::root(), &locate::journals()) {
+        ui.warn(&format!("left by a plumb that was killed: {settled}"));
     }
 }

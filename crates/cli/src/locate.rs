@@ -80,3 +80,13 @@ pub fn fresh_name() -> String {
 pub fn root() -> Root {
     env::var_os("PLUMB_ROOT").map_or_else(Root::default, |tree| Root::at(PathBuf::from(tree)))
 }
+
+/// The folder of the journals: what settings of the machine were before plumb changed them. Root's is
+/// one for the whole machine, so that whoever comes next finds what is to be restored.
+pub fn journals() -> PathBuf {
+    if rustix::process::geteuid().is_root() {
+        return root().path("/var/lib/plumb/journals");
+    }
+    let state = home("XDG_STATE_HOME", ".local/state").unwrap_or_else(env::temp_dir);
+    state.join("plumb/journals")
+}

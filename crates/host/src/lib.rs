@@ -8,8 +8,10 @@ mod facts;
 mod fingerprint;
 mod hash;
 mod id;
+mod journal;
 mod keeper;
 mod lock;
+pub mod preparation;
 mod root;
 mod time;
 
@@ -17,6 +19,7 @@ pub use clock::{ClockDrift, ClockGrain, ClockMark, clock_grain};
 pub use facts::facts;
 pub use fingerprint::{environment, machine};
 pub use id::fresh_id;
+pub use journal::{Change, Held, Journal, Settled, Unchanged, held, recover};
 pub use keeper::{
     Exit, Keeper, KeeperError, Pipes, end_with_keeper, serve as serve_keeper, stand_in,
 };

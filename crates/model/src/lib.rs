@@ -10,6 +10,7 @@ mod flag;
 mod machine;
 mod plan;
 mod point;
+mod preparation;
 mod record;
 mod sample;
 mod series;
@@ -29,6 +30,7 @@ pub use plan::{
     Program,
 };
 pub use point::{Point, PointError};
+pub use preparation::{Preparation, PreparationRecord, Prepared, Slot};
 pub use record::{
     FixtureRecord, InvocationRecord, Missing, RecordSource, RunRecord, RunStatus, Segment,
 };

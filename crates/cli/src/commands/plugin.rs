@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use plumb_engine::{Conversation, KeeperLauncher, LauncherSettings, Order, Refusal, Stopped};
 use plumb_host::Keeper;
+use plumb_host::preparation::Manner;
 use plumb_model::{Description, PlannedPoint, Point, Program, Role, Settings};
 use plumb_protocol::{PROTOCOL, Reply, Request};
 
@@ -101,16 +102,17 @@ fn describe(
     program: &Program,
     list: &mut Checklist,
 ) -> Result<Option<Description>> {
-    let mut conversation = match Conversation::open(keeper, &program.argv, None, DESCRIBE_TIMEOUT) {
-        Ok(conversation) => conversation,
-        Err(Refusal::Failed(why)) => {
-            let hint = plugins::starting_hint(program, &why);
-            let hint = hint.map(|hint| format!("; try: {hint}")).unwrap_or_default();
-            list.add("hello", State::Failed, format!("{why}{hint}"));
-            return Ok(None);
-        }
-        Err(refusal) => return note(list, "hello", &refusal).map(|()| None),
-    };
+    let mut conversation =
+        match Conversation::open(keeper, &program.argv, &Manner::default(), DESCRIBE_TIMEOUT) {
+            Ok(conversation) => conversation,
+            Err(Refusal::Failed(why)) => {
+                let hint = plugins::starting_hint(program, &why);
+                let hint = hint.map(|hint| format!("; try: {hint}")).unwrap_or_default();
+                list.add("hello", State::Failed, format!("{why}{hint}"));
+                return Ok(None);
+            }
+            Err(refusal) => return note(list, "hello", &refusal).map(|()| None),
+        };
     list.add("hello", State::Ok, format!("speaks protocol {PROTOCOL}"));
     let described = conversation.ask(Request::Describe, DESCRIBE_TIMEOUT);
     let description = match described.map_err(|refusal| conversation.explain(refusal)) {

@@ -4,11 +4,13 @@ use std::io::{stdin, stdout};
 use std::os::fd::AsFd;
 
 use crate::error::{CommandError, Exit, Result};
+use crate::locate;
 
 /// `plumb keeper`: the socket is its stdin.
 pub fn keeper() -> Result<Exit> {
     let socket = stdin().as_fd().try_clone_to_owned().map_err(bug)?;
-    plumb_host::serve_keeper(socket).map_err(bug)?;
+    let (root, journals) = (locate::root(), locate::journals());
+    plumb_host::serve_keeper(socket, root, journals).map_err(bug)?;
     Ok(Exit::Fine)
 }
 

@@ -1,9 +1,9 @@
 //! A conversation with one started program: a request, then the reply with its id.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
+use plumb_host::preparation::Manner;
 use plumb_host::{Exit, Keeper, KeeperError};
 use plumb_model::Ready;
 use plumb_protocol::{
@@ -42,17 +42,17 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Starts a program and exchanges `hello`; one message may take `timeout`.
+    /// Starts a program in this manner and exchanges `hello`; one message may take `timeout`.
     ///
     /// # Errors
     /// When it can't be started or greets wrongly.
     pub fn open(
         keeper: &mut Keeper,
         argv: &[String],
-        cwd: Option<&Path>,
+        manner: &Manner,
         timeout: Duration,
     ) -> Result<Self, Refusal> {
-        let pipes = keeper.spawn(argv, cwd).map_err(not_started)?;
+        let pipes = keeper.spawn(argv, None, manner).map_err(not_started)?;
         let stdin = LineWriter::new(pipes.stdin)
             .map_err(|error| Refusal::Fatal(format!("a worker's stdin: {error}")))?;
         let mut conversation = Self {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plumb_host::Keeper;
+use plumb_host::preparation::Manner;
 use plumb_model::{Companion, Description, Facts, PlannedPoint, Program, Ready, Role, Settings};
 use plumb_protocol::{Reply, Request, SampleReply, Start};
 
@@ -100,7 +101,8 @@ impl KeeperLauncher {
 
     fn open(&mut self, planned: &PlannedPoint) -> Result<Conversation, Refusal> {
         let timeout = timeout_of(&planned.description);
-        Conversation::open(&mut self.keeper, &planned.program.argv, None, timeout)
+        let manner = Manner::default();
+        Conversation::open(&mut self.keeper, &planned.program.argv, &manner, timeout)
     }
 
     /// Starts a program in a role and has it set up; kills it when that fails.
@@ -341,7 +343,7 @@ impl Drop for Invocation<'_> {
 /// When it can't be started or answers wrongly.
 pub fn describe(keeper: &mut Keeper, program: &Program) -> Result<Description, Refusal> {
     let timeout = Duration::from_secs(10);
-    let mut conversation = Conversation::open(keeper, &program.argv, None, timeout)?;
+    let mut conversation = Conversation::open(keeper, &program.argv, &Manner::default(), timeout)?;
     let description = match conversation.ask(Request::Describe, timeout) {
         Ok(Reply::Description { description }) => description,
         Ok(other) => {

@@ -13,6 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::message::{Answer, Exit, Order, receive, send};
+use crate::journal::{Change, Settled, Unchanged};
+use crate::preparation::{Manner, Setting};
 
 /// The keeper of this run; when it is dropped, everything that it started is killed.
 #[derive(Debug)]
@@ -20,6 +22,7 @@ pub struct Keeper {
     socket: Option<OwnedFd>,
     process: Child,
     exits: VecDeque<Exit>,
+    changes: usize,
 }
 
 /// plumb's ends of the pipes of a started program.
@@ -88,7 +91,7 @@ impl Keeper {
         let stdout = Stdio::from(theirs.try_clone()?);
         command.arg("keeper").stdin(Stdio::from(theirs)).stdout(stdout).process_group(0);
         let process = command.spawn()?;
-        Ok(Self { socket: Some(ours), process, exits: VecDeque::new() })
+        Ok(Self { socket: Some(ours), process, exits: VecDeque::new(), changes: 0 })
     }
 
     /// The keeper's own process.
@@ -97,17 +100,23 @@ impl Keeper {
         self.process.id()
     }
 
-    /// Starts a program with three fresh pipes.
+    /// Starts a program with three fresh pipes, in this manner.
     ///
     /// # Errors
     /// When the program does not exist or can't be started.
-    pub fn spawn(&mut self, argv: &[String], cwd: Option<&Path>) -> Result<Pipes, KeeperError> {
+    pub fn spawn(
+        &mut self,
+        argv: &[String],
+        cwd: Option<&Path>,
+        manner: &Manner,
+    ) -> Result<Pipes, KeeperError> {
         let (stdin_theirs, stdin) = pipe()?;
         let (stdout, stdout_theirs) = pipe()?;
         let (stderr, stderr_theirs) = pipe()?;
         let order = Order::Spawn {
             argv: argv.to_vec(),
             cwd: cwd.map(|path| path.to_string_lossy().into_owned()),
+            manner: manner.clone(),
         };
         let theirs = [stdin_theirs.as_fd(), stdout_theirs.as_fd(), stderr_theirs.as_fd()];
         send(self.socket()?, &order, &theirs)?;
@@ -164,6 +173,52 @@ impl Keeper {
                 Answer::Exited(exit) => self.exits.push_back(exit),
                 other => return Err(unexpected(&other)),
             }
+        }
+    }
+
+    /// Has a setting of the machine changed; it is changed back at the end, whatever happens. The inner
+    /// error is why it is as it was.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn change(
+        &mut self,
+        setting: &Setting,
+        to: &str,
+    ) -> Result<Result<Change, Unchanged>, KeeperError> {
+        let order = Order::Change { setting: setting.clone(), to: to.to_owned() };
+        send(self.socket()?, &order, &[])?;
+        match self.answer()? {
+            Answer::Changed { change, left } => {
+                self.changes = left;
+                Ok(Ok(change))
+            }
+            Answer::Unchanged(why) => Ok(Err(why)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Changes that are not undone.
+    #[must_use]
+    pub fn changes(&self) -> usize {
+        self.changes
+    }
+
+    /// Undoes the latest changes until `left` are left.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn restore(&mut self, left: usize) -> Result<Vec<Settled>, KeeperError> {
+        if self.changes <= left {
+            return Ok(Vec::new());
+        }
+        send(self.socket()?, &Order::Restore { left }, &[])?;
+        match self.answer()? {
+            Answer::Settled { settled, left } => {
+                self.changes = left;
+                Ok(settled)
+            }
+            other => Err(unexpected(&other)),
         }
     }
 

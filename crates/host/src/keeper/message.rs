@@ -11,6 +11,9 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::journal::{Change, Settled, Unchanged};
+use crate::preparation::{Manner, Setting};
+
 /// Longest packet, in bytes: below the kernel's default socket buffer.
 const MAX_PACKET: usize = 160 * 1024;
 
@@ -23,6 +26,21 @@ pub enum Order {
         argv: Vec<String>,
         /// Its working directory; None means the keeper's.
         cwd: Option<String>,
+        /// What else holds for it.
+        #[serde(default)]
+        manner: Manner,
+    },
+    /// Change a setting of the machine; undone at the end, whatever happens.
+    Change {
+        /// The setting.
+        setting: Setting,
+        /// Its new value.
+        to: String,
+    },
+    /// Undo the latest changes.
+    Restore {
+        /// So many are left.
+        left: usize,
     },
     /// Kill a started program and all its descendants.
     Kill {
@@ -58,6 +76,22 @@ pub enum Answer {
     },
     /// To `Own` and `Remove`.
     Noted,
+    /// To `Change`.
+    Changed {
+        /// What was changed.
+        change: Change,
+        /// Changes that are not undone.
+        left: usize,
+    },
+    /// To `Change`.
+    Unchanged(Unchanged),
+    /// To `Restore`.
+    Settled {
+        /// What became of each change that was not undone already.
+        settled: Vec<Settled>,
+        /// Changes that are not undone.
+        left: usize,
+    },
     /// A started process ended and was waited for.
     Exited(Exit),
 }

@@ -6,27 +6,34 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::message::{Answer, Exit, Order, receive, send};
+use crate::Root;
+use crate::journal::Journal;
+use crate::preparation::{Manner, PADDING};
 
 /// Signals that a terminal or a service manager sends to a whole group: the keeper outlives plumb by
 /// the time it takes to clean up, so it ignores them and goes by the socket alone.
 const IGNORED: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// Serves orders from `socket` until it ends, then cleans up.
+/// Serves orders from `socket` until it ends, then cleans up. Settings below `root` are changed, with
+/// what they were written down in the folder `journals`.
 ///
 /// # Errors
 /// When the process could not be set up as a keeper.
-pub fn serve(socket: OwnedFd) -> io::Result<()> {
+pub fn serve(socket: OwnedFd, root: Root, journals: PathBuf) -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let _ = rustix::process::setpgid(None, None);
     let signals = child_signals()?;
-    let mut kept = Kept { socket, children: BTreeSet::new(), folders: Vec::new() };
+    let plumb =
+        rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
+    let journal = Journal::new(root, journals, plumb);
+    let mut kept = Kept { socket, children: BTreeSet::new(), folders: Vec::new(), journal };
     let outcome = kept.work(&signals);
     kept.end();
     outcome
@@ -56,6 +63,7 @@ struct Kept {
     /// Processes that plumb ordered; anything else that becomes a child is an orphan.
     children: BTreeSet<u32>,
     folders: Vec<String>,
+    journal: Journal,
 }
 
 impl Kept {
@@ -82,7 +90,17 @@ impl Kept {
     fn obey(&mut self) -> bool {
         let Ok(Some((order, descriptors))) = receive::<Order>(&self.socket) else { return false };
         let answer = match order {
-            Order::Spawn { argv, cwd } => self.spawn(&argv, cwd.as_deref(), descriptors),
+            Order::Spawn { argv, cwd, manner } => {
+                self.spawn(&argv, cwd.as_deref(), manner, descriptors)
+            }
+            Order::Change { setting, to } => match self.journal.change(&setting, &to) {
+                Ok(change) => Answer::Changed { change, left: self.journal.len() },
+                Err(unchanged) => Answer::Unchanged(unchanged),
+            },
+            Order::Restore { left } => {
+                let settled = self.journal.restore(left);
+                Answer::Settled { settled, left: self.journal.len() }
+            }
             Order::Kill { pid } => {
                 kill_tree(pid);
                 return true;
@@ -100,8 +118,14 @@ impl Kept {
         send(&self.socket, &answer, &[]).is_ok()
     }
 
-    fn spawn(&mut self, argv: &[String], cwd: Option<&str>, fds: Vec<OwnedFd>) -> Answer {
-        match start(argv, cwd, fds) {
+    fn spawn(
+        &mut self,
+        argv: &[String],
+        cwd: Option<&str>,
+        manner: Manner,
+        fds: Vec<OwnedFd>,
+    ) -> Answer {
+        match start(argv, cwd, manner, fds) {
             Ok(pid) => {
                 self.children.insert(pid);
                 Answer::Spawned { pid }
@@ -132,9 +156,12 @@ impl Kept {
         u32::try_from(orphans.len()).unwrap_or(u32::MAX)
     }
 
-    /// Kills every descendant and removes the folders.
+    /// Restores the machine, kills every descendant and removes the folders.
     fn end(&mut self) {
+        let _ = self.journal.restore(0);
         end_children(&mut self.children);
+        // A control group can be removed once nobody is in it.
+        let _ = self.journal.restore(0);
         remove(self.folders.iter().map(Path::new));
     }
 }
@@ -172,7 +199,12 @@ fn remove<'f>(folders: impl DoubleEndedIterator<Item = &'f Path>) {
     }
 }
 
-fn start(argv: &[String], cwd: Option<&str>, descriptors: Vec<OwnedFd>) -> io::Result<u32> {
+fn start(
+    argv: &[String],
+    cwd: Option<&str>,
+    manner: Manner,
+    descriptors: Vec<OwnedFd>,
+) -> io::Result<u32> {
     let [stdin, stdout, stderr] = <[OwnedFd; 3]>::try_from(descriptors)
         .map_err(|_| io::Error::other("a spawn needs three descriptors"))?;
     let (program, arguments) =
@@ -183,6 +215,10 @@ fn start(argv: &[String], cwd: Option<&str>, descriptors: Vec<OwnedFd>) -> io::R
     if let Some(cwd) = cwd {
         command.current_dir(cwd);
     }
+    if let Some(bytes) = manner.padding {
+        command.env(PADDING, "x".repeat(bytes));
+    }
+    let group = manner.group.as_ref().map(|group| entrance(group)).transpose()?;
     let keeper = rustix::process::getpid();
     // SAFETY: the closure calls only async-signal-safe functions and touches no memory of the parent.
     unsafe {
@@ -197,11 +233,20 @@ fn start(argv: &[String], cwd: Option<&str>, descriptors: Vec<OwnedFd>) -> io::R
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut none);
             libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-            Ok(())
+            if let Some(group) = &group {
+                // "0" stands for whoever writes it.
+                rustix::io::write(group, b"0")?;
+            }
+            manner.take_on()
         });
     }
     // The child is waited for by `wait_any`, never through this handle.
     Ok(command.spawn()?.id())
+}
+
+/// The file of a control group that takes new members.
+fn entrance(group: &str) -> io::Result<fs::File> {
+    fs::OpenOptions::new().write(true).open(Path::new(group).join("cgroup.procs"))
 }
 
 fn drain(signals: &OwnedFd) {

@@ -1,0 +1,136 @@
+//! How a process is started: what holds for it alone and ends with it, so that nothing is to be undone.
+#![expect(
+    unsafe_code,
+    reason = "priorities, scheduling and personality have no safe form before exec"
+)]
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+/// The variable whose length makes the environment longer.
+pub const PADDING: &str = "PLUMB_PADDING";
+
+/// The scheduling class of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// The ordinary one.
+    Other,
+    /// For work that does not wait for people: fewer preemptions.
+    Batch,
+    /// Only when nothing else wants to run.
+    Idle,
+    /// Real time, until it waits, with this priority (1–99).
+    Fifo(u8),
+    /// Real time in turns, with this priority (1–99).
+    RoundRobin(u8),
+}
+
+impl Class {
+    fn policy(self) -> (i32, i32) {
+        match self {
+            Self::Other => (libc::SCHED_OTHER, 0),
+            Self::Batch => (libc::SCHED_BATCH, 0),
+            Self::Idle => (libc::SCHED_IDLE, 0),
+            Self::Fifo(priority) => (libc::SCHED_FIFO, i32::from(priority)),
+            Self::RoundRobin(priority) => (libc::SCHED_RR, i32::from(priority)),
+        }
+    }
+}
+
+/// How a process is started.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Manner {
+    /// Its nice level.
+    pub nice: Option<i32>,
+    /// Its scheduling class.
+    pub class: Option<Class>,
+    /// The CPUs that it may run on; empty for all.
+    pub cpus: Vec<u32>,
+    /// The control group that it is put into: the folder.
+    pub group: Option<String>,
+    /// So many bytes more in its environment.
+    pub padding: Option<usize>,
+    /// Whether its address space is laid out the same way every time.
+    pub fixed_layout: bool,
+}
+
+impl Manner {
+    /// Whether this process may do all of it; tried on a thread, which ends with what it was given.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn probe(&self) -> io::Result<()> {
+        let tried = std::thread::scope(|scope| scope.spawn(|| self.take_on()).join());
+        tried.unwrap_or_else(|_| Err(io::Error::other("it could not be tried")))
+    }
+
+    /// Gives it to the calling thread. It allocates nothing, so that it may stand between fork and exec.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn take_on(&self) -> io::Result<()> {
+        self.be_pinned()?;
+        // SAFETY: no memory is shared; all arguments are plain numbers or valid for the call.
+        unsafe {
+            if let Some(class) = self.class {
+                let (policy, priority) = class.policy();
+                let mut parameters: libc::sched_param = std::mem::zeroed();
+                parameters.sched_priority = priority;
+                done(libc::sched_setscheduler(0, policy, &raw const parameters))?;
+            }
+            if let Some(nice) = self.nice {
+                done(libc::setpriority(libc::PRIO_PROCESS, 0, nice))?;
+            }
+            if self.fixed_layout {
+                let now = libc::personality(0xffff_ffff);
+                let fixed = now.cast_unsigned() | libc::ADDR_NO_RANDOMIZE.cast_unsigned();
+                done(libc::personality(fixed.into()).min(0))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn be_pinned(&self) -> io::Result<()> {
+        if self.cpus.is_empty() {
+            return Ok(());
+        }
+        let mut set = rustix::thread::CpuSet::new();
+        for &cpu in &self.cpus {
+            if cpu as usize >= rustix::thread::CpuSet::MAX_CPU {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            set.set(cpu as usize);
+        }
+        Ok(rustix::thread::sched_setaffinity(None, &set)?)
+    }
+}
+
+fn done(result: i32) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Class, Manner};
+
+    #[test]
+    fn what_is_tried_does_not_stay() {
+        let before = rustix::process::getpriority_process(None).unwrap();
+        let manner = Manner { nice: Some(before + 1), cpus: vec![0], ..Manner::default() };
+        manner.probe().unwrap();
+        assert_eq!(rustix::process::getpriority_process(None).unwrap(), before);
+        let batch = Manner { class: Some(Class::Batch), fixed_layout: true, ..Manner::default() };
+        batch.probe().unwrap();
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_is_told() {
+        let manner = Manner { cpus: vec![1_000_000], ..Manner::default() };
+        assert!(manner.probe().is_err());
+        let manner = Manner { class: Some(Class::Fifo(120)), ..Manner::default() };
+        assert!(manner.probe().is_err());
+    }
+}

@@ -1,0 +1,78 @@
+//! What is done to the machine before something is measured, and what came of it.
+
+use serde::{Deserialize, Serialize};
+
+/// A knob that is set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preparation {
+    /// The knob (`thp`, `nice`, `drop-caches`).
+    pub knob: String,
+    /// Its value; empty for actions that take none.
+    #[serde(default)]
+    pub value: String,
+    /// For how long it holds, or how often it is done.
+    #[serde(default)]
+    pub slot: Slot,
+    /// Whether it comes from a preset, so that it is skipped where it can't be had.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+impl Preparation {
+    /// As people set it: `thp=always`, `drop-caches@round`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let value = if self.value.is_empty() { String::new() } else { format!("={}", self.value) };
+        let slot = match self.slot {
+            Slot::Run => "",
+            Slot::Round => "@round",
+            Slot::Invocation => "@invocation",
+        };
+        format!("{}{value}{slot}", self.knob)
+    }
+
+    /// Whether it only varies what else would be left to chance, so that results with and without it
+    /// belong to one series.
+    #[must_use]
+    pub fn is_only_chance(&self) -> bool {
+        self.knob == "env-size" && self.value == "random"
+    }
+}
+
+/// When a preparation is made, and for how long it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slot {
+    /// Once, for the whole run.
+    #[default]
+    Run,
+    /// Before each round, until its end.
+    Round,
+    /// Before each invocation, until its end.
+    Invocation,
+}
+
+/// A preparation that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepared {
+    /// What was set (`thp`), done (`drop-caches`) or applied (a plug-in's id).
+    pub setting: String,
+    /// The value before; empty where there is none.
+    pub was: String,
+    /// The value after, or what came of it.
+    pub became: String,
+}
+
+/// A preparation as a record tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreparationRecord {
+    /// What was made.
+    pub prepared: Prepared,
+    /// In which segment.
+    pub segment: u32,
+    /// When, since the start of the segment, in nanoseconds.
+    pub at_ns: u64,
+    /// When it was undone, since the start of the segment, in nanoseconds; None where there is nothing to
+    /// undo, or where the keeper did it after plumb had ended.
+    pub restored_at_ns: Option<u64>,
+}
