@@ -3,6 +3,7 @@
 use plumb_model::Facts;
 
 use crate::Root;
+use crate::cgroup;
 use crate::root::field;
 
 /// CPU features that change what a workload measures.
@@ -68,71 +69,54 @@ fn range(text: &str) -> std::ops::Range<u32> {
     }
 }
 
-fn caches(root: &Root) -> impl Iterator<Item = (u64, String, u64)> {
+/// A cache of the first CPU.
+pub struct Cache {
+    /// 1, 2, 3.
+    pub level: u64,
+    /// `Data`, `Instruction`, `Unified`.
+    pub kind: String,
+    /// Size, in bytes.
+    pub bytes: u64,
+    /// The CPUs that share it.
+    pub shared: Option<String>,
+}
+
+/// The caches of the first CPU.
+pub fn caches(root: &Root) -> impl Iterator<Item = Cache> {
     let base = "/sys/devices/system/cpu/cpu0/cache";
     let indices = root.names(base).into_iter().filter(|name| name.starts_with("index"));
     indices.filter_map(move |index| {
-        let level = root.number(&format!("{base}/{index}/level"))?;
-        let kind = root.text(&format!("{base}/{index}/type"))?;
-        let size = root.text(&format!("{base}/{index}/size"))?;
-        let kib: u64 = size.strip_suffix('K')?.parse().ok()?;
-        Some((level, kind, kib * 1024))
+        let file = |name: &str| format!("{base}/{index}/{name}");
+        let kib: u64 = root.text(&file("size"))?.strip_suffix('K')?.parse().ok()?;
+        Some(Cache {
+            level: root.number(&file("level"))?,
+            kind: root.text(&file("type"))?,
+            bytes: kib * 1024,
+            shared: root.text(&file("shared_cpu_list")),
+        })
     })
 }
 
 fn cache_bytes(root: &Root, wanted: u64) -> u64 {
     let mut found =
-        caches(root).filter(|(level, kind, _)| *level == wanted && kind != "Instruction");
-    found.next().map_or(0, |(_, _, bytes)| bytes)
+        caches(root).filter(|cache| cache.level == wanted && cache.kind != "Instruction");
+    found.next().map_or(0, |cache| cache.bytes)
 }
 
 fn last_level_bytes(root: &Root) -> u64 {
-    caches(root).max_by_key(|(level, _, _)| *level).map_or(0, |(_, _, bytes)| bytes)
+    caches(root).max_by_key(|cache| cache.level).map_or(0, |cache| cache.bytes)
 }
 
 /// The smaller of RAM and the limits of the cgroups that this process is in.
 fn memory_bytes(root: &Root) -> u64 {
     let total = root.field("/proc/meminfo", "MemTotal").unwrap_or_default();
     let kib: u64 = total.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0);
-    cgroup_limit(root).map_or(kib * 1024, |limit| limit.min(kib * 1024))
-}
-
-fn cgroup_limit(root: &Root) -> Option<u64> {
-    let membership = root.text("/proc/self/cgroup")?;
-    let limits = membership.lines().flat_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next().unwrap_or(""), parts.next().unwrap_or("/"));
-        limit_files(controllers, path)
-    });
-    limits.filter_map(|file| root.number(&file)).min()
-}
-
-/// The limit files of a group and all its ancestors, of version 2 (no controllers named) or 1.
-fn limit_files(controllers: &str, path: &str) -> Vec<String> {
-    let (mounts, file): (&[&str], _) = match controllers {
-        "" => (&["/sys/fs/cgroup", "/sys/fs/cgroup/unified"], "memory.max"),
-        c if c.split(',').any(|c| c == "memory") => {
-            (&["/sys/fs/cgroup/memory"], "memory.limit_in_bytes")
-        }
-        _ => (&[], ""),
-    };
-    let mut files = Vec::new();
-    for mount in mounts {
-        let mut group = path.trim_end_matches('/');
-        loop {
-            files.push(format!("{mount}{group}/{file}"));
-            match group.rsplit_once('/') {
-                Some((parent, _)) => group = parent,
-                None => break,
-            }
-        }
-    }
-    files
+    cgroup::memory_limit(root).map_or(kib * 1024, |limit| limit.min(kib * 1024))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{facts, limit_files, range};
+    use super::{facts, range};
     use crate::Root;
 
     #[test]
@@ -149,26 +133,18 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_ancestors_count_too() {
+    fn ranges_of_cpus_are_read() {
         assert_eq!(range("2-4").collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!(range("x").count(), 0);
-        let files = limit_files("memory", "/a/b");
-        assert_eq!(files.len(), 3);
-        assert!(files.contains(&"/sys/fs/cgroup/memory/a/memory.limit_in_bytes".to_owned()));
     }
 
     #[test]
     fn a_group_with_a_limit_has_less_memory_than_the_machine() {
-        let tree = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = tree.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
-        write("proc/meminfo", "MemTotal:       24000000 kB\n");
-        write("proc/self/cgroup", "0::/a/b\n");
-        write("sys/fs/cgroup/a/memory.max", "67108864\n");
-        write("sys/fs/cgroup/a/b/memory.max", "max\n");
+        let tree = crate::root::plant(&[
+            ("/proc/meminfo", "MemTotal:       24000000 kB\n"),
+            ("/proc/self/cgroup", "0::/a\n"),
+            ("/sys/fs/cgroup/a/memory.max", "67108864\n"),
+        ]);
         assert_eq!(facts(&Root::at(tree.path()), "plumb").memory_bytes, 64 << 20);
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Files of the kernel are read under a [`Root`], so that a captured tree can stand in for them.
 
+mod cgroup;
 mod clock;
 mod facts;
 mod fingerprint;

@@ -72,3 +72,16 @@ pub fn field(text: &str, key: &str) -> Option<String> {
         Some(value.to_owned())
     })
 }
+
+/// A captured tree of these files, for tests.
+#[cfg(test)]
+pub fn plant(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    let root = Root::at(tree.path());
+    for (path, text) in files {
+        let path = root.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    tree
+}

@@ -105,7 +105,9 @@ fn machine(target: &Target, targets: usize) -> String {
         cpus,
         fact(stable, "memory").map(str::to_owned),
         fact(stable, "virtualisation").map(str::to_owned),
-        fact(changing, "container").map(|manager| format!("in a container ({manager})")),
+        fact(changing, "container")
+            .filter(|manager| *manager != "none")
+            .map(|manager| format!("in a container ({manager})")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

@@ -1,4 +1,19 @@
 //! Which machine this is, and in what state.
+//!
+//! A file a theme; the list of all facts is `plumb_model::FACTS`. Only what stays from run to run is a
+//! fact: free space, temperatures and loads would make every run another environment, and monitors read
+//! them. Files that cannot be read are facts that are missing, which is no difference to anybody.
+
+mod cpu;
+mod disks;
+mod firmware;
+mod kernel;
+mod limits;
+mod memory;
+mod network;
+mod place;
+mod settings;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,18 +43,25 @@ pub fn machine(root: &Root) -> Machine {
     Machine { fingerprint: of_facts("fp1", &facts.0), facts: facts.0 }
 }
 
-/// What may change: kernel, settings, the filesystem under `dir`, versions.
+/// What may change: kernel, settings, what lies below `dir`, versions.
 #[must_use]
 pub fn environment(root: &Root, dir: &Path) -> Environment {
     let mut facts = Facts::default();
-    kernel(root, &mut facts);
-    settings(root, &mut facts);
-    place(root, dir, &mut facts);
-    facts.put("os", os_name(root));
-    facts.put("container", container(root));
+    let mount = place::holding(root, dir);
+    cpu::read(root, &mut facts);
+    memory::read(root, &mut facts);
+    firmware::read(root, &mut facts);
+    disks::read(root, mount.as_ref(), &mut facts);
+    network::read(root, &mut facts);
+    place::read(mount.as_ref(), &mut facts);
+    limits::read(root, &mut facts);
+    kernel::read(root, &mut facts);
+    settings::read(root, &mut facts);
+    tools::read(root, &mut facts);
     Environment { fingerprint: of_facts("env1", &facts.0), facts: facts.0 }
 }
 
+/// Facts by their names.
 #[derive(Default)]
 struct Facts(BTreeMap<String, String>);
 
@@ -49,6 +71,33 @@ impl Facts {
             self.0.insert(name.to_owned(), value);
         }
     }
+
+    fn put_file(&mut self, root: &Root, name: &str, file: &str) {
+        self.put(name, root.text(file));
+    }
+}
+
+/// `48 KiB`, `7.81 GiB`.
+fn binary(bytes: u64) -> String {
+    scaled(bytes, 1024.0, ["B", "KiB", "MiB", "GiB", "TiB"])
+}
+
+/// `500 GB`, as disks are sold.
+fn decimal(bytes: u64) -> String {
+    scaled(bytes, 1000.0, ["B", "kB", "MB", "GB", "TB"])
+}
+
+#[expect(clippy::cast_precision_loss, reason = "three digits for people")]
+fn scaled(bytes: u64, step: f64, units: [&str; 5]) -> String {
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= step && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let decimals = if value >= 100.0 { 0 } else { 2 };
+    let number = format!("{value:.decimals$}");
+    format!("{} {}", number.strip_suffix(".00").unwrap_or(&number), units[unit])
 }
 
 fn count_cpus(cpuinfo: &str) -> usize {
@@ -69,86 +118,6 @@ fn memory_class(root: &Root) -> Option<String> {
     Some(format!("{} GiB", kib.div_ceil(1 << 20)))
 }
 
-fn kernel(root: &Root, facts: &mut Facts) {
-    facts.put("kernel", root.text("/proc/sys/kernel/osrelease"));
-    facts.put("kernel_build", root.text("/proc/sys/kernel/version"));
-    facts.put("command_line", root.text("/proc/cmdline"));
-    facts.put("microcode", root.field("/proc/cpuinfo", "microcode"));
-    facts.put("mitigations", mitigations(root));
-}
-
-fn mitigations(root: &Root) -> Option<String> {
-    let base = "/sys/devices/system/cpu/vulnerabilities";
-    let lines: Vec<String> = root
-        .names(base)
-        .into_iter()
-        .filter_map(|name| Some(format!("{name}: {}", root.text(&format!("{base}/{name}"))?)))
-        .filter(|line| !line.ends_with("Not affected"))
-        .collect();
-    (!lines.is_empty()).then(|| lines.join("; "))
-}
-
-fn settings(root: &Root, facts: &mut Facts) {
-    let files = [
-        ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        ("frequency_driver", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"),
-        ("no_turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
-        ("boost", "/sys/devices/system/cpu/cpufreq/boost"),
-        ("smt", "/sys/devices/system/cpu/smt/control"),
-        ("huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled"),
-        ("clock_source", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        ("address_randomisation", "/proc/sys/kernel/randomize_va_space"),
-        ("swappiness", "/proc/sys/vm/swappiness"),
-        ("congestion_control", "/proc/sys/net/ipv4/tcp_congestion_control"),
-        ("autogroup", "/proc/sys/kernel/sched_autogroup_enabled"),
-    ];
-    for (name, file) in files {
-        facts.put(name, root.text(file));
-    }
-}
-
-/// The filesystem and device that hold `dir`: the longest mount point above it.
-fn place(root: &Root, dir: &Path, facts: &mut Facts) {
-    let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();
-    let best = mounts
-        .lines()
-        .filter_map(mount)
-        .filter(|mount| dir.starts_with(&mount.point))
-        .max_by_key(|mount| mount.point.len());
-    if let Some(mount) = best {
-        facts.put("filesystem", Some(mount.filesystem));
-        facts.put("device", Some(mount.device));
-        facts.put("mount_options", Some(mount.options));
-    }
-}
-
-struct Mount {
-    point: String,
-    filesystem: String,
-    device: String,
-    options: String,
-}
-
-/// A line of /proc/self/mountinfo: `id parent maj:min root point options fields… - type device super`.
-fn mount(line: &str) -> Option<Mount> {
-    let (left, right) = line.split_once(" - ")?;
-    let mut left = left.split(' ').skip(4);
-    let (point, options) = (left.next()?, left.next()?);
-    let mut right = right.split(' ');
-    Some(Mount {
-        point: point.replace("\\040", " "),
-        filesystem: right.next()?.to_owned(),
-        device: right.next()?.to_owned(),
-        options: options.to_owned(),
-    })
-}
-
-fn os_name(root: &Root) -> Option<String> {
-    let text = root.text("/etc/os-release")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
-    Some(line.trim_matches('"').to_owned())
-}
-
 /// The hypervisor below, as far as the CPU and the firmware tell: seen from inside a container, too.
 fn virtualisation(root: &Root) -> Option<String> {
     if let Some(kind) = root.text("/sys/hypervisor/type") {
@@ -162,17 +131,11 @@ fn virtualisation(root: &Root) -> Option<String> {
     })
 }
 
-/// The container around plumb, by the traces that its manager leaves.
-fn container(root: &Root) -> Option<String> {
-    let traces = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
-    let found = traces.iter().find(|(trace, _)| root.path(trace).exists());
-    found.map(|(_, manager)| (*manager).to_owned()).or_else(|| root.text("/run/systemd/container"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{environment, machine, mount};
+    use super::{binary, decimal, environment, machine};
     use crate::Root;
+    use plumb_model::{FactKind, IDENTITY};
     use std::path::Path;
 
     #[test]
@@ -180,9 +143,27 @@ mod tests {
         let root = Root::default();
         assert_eq!(machine(&root), machine(&root));
         assert!(machine(&root).fingerprint.starts_with("fp1:"));
-        let environment = environment(&root, Path::new("/tmp"));
-        assert!(environment.facts.contains_key("kernel"), "{environment:?}");
-        assert!(environment.facts.contains_key("filesystem"), "{environment:?}");
+        let now = environment(&root, Path::new("/tmp"));
+        assert!(now.facts.contains_key("kernel"), "{now:?}");
+        assert!(now.facts.contains_key("filesystem"), "{now:?}");
+        assert_eq!(environment(&root, Path::new("/tmp")), now);
+    }
+
+    #[test]
+    fn what_is_read_stands_in_the_list_of_facts() {
+        let root = Root::default();
+        let machine = machine(&root).facts;
+        assert!(machine.keys().all(|name| IDENTITY.contains(&name.as_str())), "{machine:?}");
+        for name in environment(&root, Path::new("/tmp")).facts.keys() {
+            assert!(FactKind::named(name).is_some_and(FactKind::is_of_environment), "{name}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        assert_eq!((binary(48 << 10), binary(8_589_930_496)), ("48 KiB".into(), "8 GiB".into()));
+        assert_eq!((decimal(500_107_862_016), decimal(512)), ("500 GB".into(), "512 B".into()));
+        assert_eq!(binary(8_388_604_000), "7.81 GiB");
     }
 
     #[test]
@@ -210,19 +191,11 @@ mod tests {
         let found = virtual_machine.facts.get("virtualisation").map(String::as_str);
         assert_eq!(found, Some("virtual machine (QEMU)"));
         let outside = environment(&root, Path::new("/"));
-        assert_eq!(outside.facts.get("container"), None);
+        assert_eq!(outside.facts.get("container").map(String::as_str), Some("none"));
         put("/.dockerenv", "");
         assert_eq!(machine(&root), virtual_machine, "a container is no other machine");
         let inside = environment(&root, Path::new("/"));
         assert_eq!(inside.facts.get("container").map(String::as_str), Some("docker"));
         assert_ne!(inside.fingerprint, outside.fingerprint);
-    }
-
-    #[test]
-    fn a_line_of_mountinfo_is_taken_apart() {
-        let line =
-            "36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/root rw,errors=continue";
-        let mount = mount(line).unwrap();
-        assert_eq!((mount.point.as_str(), mount.filesystem.as_str()), ("/mnt 2", "ext3"));
     }
 }
