@@ -100,9 +100,10 @@ fn twice_the_work_takes_twice_the_time() {
         let mut pipe = ready("scheduler.pipe", &[("mode", mode)]);
         about_twice("pipe", |n| quickest(&mut pipe, 500 * n));
     }
-    for method in ["fork", "vfork"] {
-        let mut fork = ready("process.fork", &[("method", method), ("resident", "4MiB")]);
-        about_twice(method, |n| quickest(&mut fork, 8 * n));
+    let points = [("method", "fork"), ("method", "vfork"), ("end", "exit"), ("threads", "3")];
+    for (name, setting) in points {
+        let mut fork = ready("process.fork", &[(name, setting), ("resident", "4MiB")]);
+        about_twice(setting, |n| quickest(&mut fork, 8 * n));
     }
     about_twice("sleep", |n| {
         let command = format!(r#"["sleep","0.0{}"]"#, 2 * n);
@@ -146,6 +147,22 @@ fn forks_of_a_large_parent_cost_more() {
         panic!("32 MiB of 48 MiB are too much");
     };
     assert!(fix.contains("resident"), "{fix}");
+}
+
+#[test]
+fn threads_make_their_children_side_by_side_and_handlers_are_kept_from_the_parent() {
+    let _turn = alone();
+    let mut start = start_of("process.fork", &[("threads", "8"), ("end", "exit")]);
+    start.facts.cpus = vec![0, 1];
+    let mut forks = workload("process.fork").start(&start).unwrap_or_else(|e| panic!("{e:?}"));
+    assert!((forks.ready.work["rate"] - 8.0).abs() < 1e-9);
+    assert_eq!(forks.ready.flags[0].why, "8 threads share 2 CPUs");
+    assert_eq!(batch(&mut forks, &[20, 10]).unwrap().0.iterations, [20, 10]);
+    let given = [("method", "vfork"), ("end", "exit")];
+    let Err(StartError::Unsupported { fix, .. }) = started("process.fork", &given) else {
+        panic!("handlers would run in the parent's memory");
+    };
+    assert!(fix.contains("method=fork"), "{fix}");
 }
 
 #[test]

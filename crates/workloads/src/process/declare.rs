@@ -3,7 +3,7 @@
 use plumb_model::{Better, Kind, Metric, MetricSource, Parameter, ParameterType, Value};
 use plumb_protocol::{Start, StartError};
 
-pub(crate) use crate::cpu::declare::{bytes, choice, integer, rate, time, workload};
+pub(crate) use crate::cpu::declare::{bytes, choice, integer, rate, threads, time, work, workload};
 
 /// A metric that the workload reports with every sample; less is better.
 pub(crate) fn reported(name: &str, unit: &str, summary: &str) -> Metric {

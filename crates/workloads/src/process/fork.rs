@@ -8,7 +8,8 @@ use std::ptr::NonNull;
 use plumb_model::{Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
-use super::declare::{bytes, choice, rate, time, workload};
+use super::declare::{bytes, choice, rate, threads, time, work, workload};
+use crate::cpu::team::{Member, Team, oversubscribed};
 
 /// The workload.
 pub(crate) struct Fork;
@@ -23,12 +24,22 @@ impl Workload for Fork {
                     "`fork` copies the address space, `vfork` borrows it (as posix_spawn does)",
                 ),
                 bytes("resident", 0, "memory that the parent has touched, in pages of base size"),
+                threads("threads of the parent that each make children, one after the other"),
+                choice(
+                    "end",
+                    &["_exit", "exit"],
+                    "how the child ends: at once, or after the handlers of atexit",
+                ),
             ],
             metrics: vec![
-                time("time", "one process made, ended and reaped"),
-                rate("rate", "forks/s", "processes made, ended and reaped one after the other"),
+                time("time", "one process made, ended and reaped, by each thread"),
+                rate(
+                    "rate",
+                    "forks/s",
+                    "processes made, ended and reaped, by all threads together",
+                ),
             ],
-            ..workload("process.fork", "fork, the child's _exit, and waitpid")
+            ..workload("process.fork", "fork, the child's end, and waitpid")
         }
     }
 
@@ -46,13 +57,15 @@ impl Workload for Fork {
             ));
         }
         let ballast = Ballast::new(size)?;
-        let mut ready = Ready::default();
-        ready.notes.push(format!("parent: {}", residence()));
-        let instance: Box<dyn Instance> = match start.text("method") {
-            "vfork" => Box::new(Forking { make: Vfork::new(), _ballast: ballast, made: 0 }),
-            _ => Box::new(Forking { make: PlainFork, _ballast: ballast, made: 0 }),
-        };
-        Ok(Started { instance, ready })
+        match (start.text("method"), start.text("end")) {
+            ("vfork", "exit") => Err(StartError::unsupported(
+                "with method=vfork, end=exit would run the parent's handlers in the parent's memory",
+                "set end=_exit or method=fork",
+            )),
+            ("vfork", _) => Forking::start(start, ballast, Vfork::new),
+            (_, "exit") => Forking::start(start, ballast, || PlainFork { end: libc::exit }),
+            _ => Forking::start(start, ballast, || PlainFork { end: libc::_exit }),
+        }
     }
 }
 
@@ -67,20 +80,25 @@ fn residence() -> String {
 }
 
 /// Makes a child that ends at once with this status.
-trait Make {
+trait Make: Send + 'static {
     fn make(&mut self, status: c_int) -> libc::pid_t;
 }
 
-struct PlainFork;
+struct PlainFork {
+    end: unsafe extern "C" fn(c_int) -> !,
+}
 
 impl Make for PlainFork {
     #[inline]
     fn make(&mut self, status: c_int) -> libc::pid_t {
-        // SAFETY: the child makes one system call and is gone.
+        // SAFETY: the child does nothing but end. `_exit` is one system call. `exit` is not on POSIX's
+        // list of what the child of a process with threads may call; glibc's takes the locks of stdio
+        // and of malloc, which its fork leaves free in the child, and the lock of the list of handlers,
+        // which no thread of this process takes while children are made.
         let pid = unsafe { libc::fork() };
         if pid == 0 {
-            // SAFETY: ends the child at once, running no handlers of the parent's.
-            unsafe { libc::_exit(status) };
+            // SAFETY: as above; neither returns.
+            unsafe { (self.end)(status) };
         }
         pid
     }
@@ -116,13 +134,13 @@ impl Make for Vfork {
     }
 }
 
-struct Forking<M> {
+/// One thread's children.
+struct Parent<M> {
     make: M,
-    _ballast: Ballast,
     made: u32,
 }
 
-impl<M: Make> Instance for Forking<M> {
+impl<M: Make> Member for Parent<M> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         for _ in 0..iterations {
             self.made = self.made.wrapping_add(1);
@@ -135,6 +153,42 @@ impl<M: Make> Instance for Forking<M> {
             reap(pid, wanted)?;
         }
         Ok(())
+    }
+
+    /// Every child's status has been checked in `run`.
+    fn verify(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+struct Forking<M> {
+    team: Team<Parent<M>>,
+    _ballast: Ballast,
+}
+
+impl<M: Make> Forking<M> {
+    fn start(
+        start: &Start,
+        ballast: Ballast,
+        make: impl Fn() -> M + Send + Sync + 'static,
+    ) -> Result<Started, StartError> {
+        let threads = start.size("threads").max(1);
+        let build = move |_| Ok(Parent { make: make(), made: 0 });
+        let team = Team::start(threads, &start.facts, build)?;
+        let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
+        ready.notes.push(format!("parent: {}", residence()));
+        ready.flags.extend(oversubscribed(threads, &start.facts));
+        Ok(Started { instance: Box::new(Self { team, _ballast: ballast }), ready })
+    }
+}
+
+impl<M: Make> Instance for Forking<M> {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.team.run(iterations)
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        self.team.shortest_sample_ns()
     }
 }
 
@@ -196,14 +250,47 @@ impl Drop for Ballast {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI32, Ordering};
+
     use super::{Ballast, Make, PlainFork, Vfork, reap};
 
     #[test]
     fn a_child_that_ended_otherwise_is_caught() {
-        for make in [&mut PlainFork as &mut dyn Make, &mut Vfork::new()] {
+        let plain = &mut PlainFork { end: libc::_exit };
+        for make in [plain as &mut dyn Make, &mut Vfork::new()] {
             reap(make.make(7), 7).unwrap();
             assert!(reap(make.make(7), 8).is_err());
         }
+    }
+
+    /// Where the handler tells that it ran: the writing end of a pipe, none outside the one test whose
+    /// children run it.
+    static TOLD: AtomicI32 = AtomicI32::new(-1);
+
+    extern "C" fn tell() {
+        let fd = TOLD.load(Ordering::Relaxed);
+        if fd >= 0 {
+            // SAFETY: one byte from a live array into an open pipe.
+            unsafe { libc::write(fd, b"!".as_ptr().cast(), 1) };
+        }
+    }
+
+    #[test]
+    fn only_exit_runs_handlers() {
+        use std::io::Read;
+        use std::os::fd::AsRawFd;
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        // SAFETY: the handler makes at most one system call.
+        assert_eq!(unsafe { libc::atexit(tell) }, 0);
+        TOLD.store(writer.as_raw_fd(), Ordering::Relaxed);
+        for end in [libc::_exit, libc::exit as unsafe extern "C" fn(i32) -> !] {
+            reap(PlainFork { end }.make(3), 3).unwrap();
+        }
+        TOLD.store(-1, Ordering::Relaxed);
+        drop(writer);
+        let mut told = String::new();
+        reader.read_to_string(&mut told).unwrap();
+        assert_eq!(told, "!", "once, by exit");
     }
 
     #[test]
