@@ -101,6 +101,7 @@ impl Builder {
             sample_ns: None,
             title: None,
             capped: None,
+            preparation: Vec::new(),
         });
         self
     }
@@ -320,6 +321,7 @@ fn empty(suite: Option<&str>) -> RunRecord {
             labels: BTreeMap::new(),
             against_first: false,
             expectations: Vec::new(),
+            preparation: Vec::new(),
             monitors: Vec::new(),
             on_interference: plumb_model::OnInterference::Keep,
         },
@@ -335,6 +337,7 @@ fn empty(suite: Option<&str>) -> RunRecord {
         decisions: Vec::new(),
         unsupported: Vec::new(),
         fixtures: Vec::new(),
+        preparations: Vec::new(),
         log: Vec::new(),
     }
 }
@@ -343,7 +346,7 @@ fn empty(suite: Option<&str>) -> RunRecord {
 #[must_use]
 pub fn companion(spec: &Spec, role: Role) -> Option<Companion> {
     let mut record = Builder::new(None).planned(spec).build();
-    record.plan.points.pop().map(|point| Companion { role, point })
+    record.plan.points.pop().map(|point| Companion { role, point, slot: plumb_model::Slot::Run })
 }
 
 /// Gives an invocation this flag.

@@ -80,6 +80,7 @@ fn begin(import: &Import, run: Id, started_unix_ns: i64, points: Vec<PlannedPoin
         labels: BTreeMap::from([("tool".to_owned(), tool.to_owned())]),
         against_first: false,
         expectations: Vec::new(),
+        preparation: Vec::new(),
         monitors: Vec::new(),
         on_interference: plumb_model::OnInterference::Keep,
     };
@@ -142,6 +143,7 @@ fn planned(series: &Series, describe: Describe) -> (PlannedPoint, bool) {
         sample_ns: None,
         title: series.title.clone(),
         capped: None,
+        preparation: Vec::new(),
     };
     (planned, is_ours)
 }

@@ -180,6 +180,19 @@ pub struct WayArgs {
     /// Don't wait for another plumb that measures on this machine
     #[arg(long)]
     pub no_lock: bool,
+    #[command(flatten)]
+    pub prepare: PrepareArgs,
+}
+
+/// What is done to the machine first, and undone after.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PrepareArgs {
+    /// Prepare the machine by a preset [default: gentle, which needs no root]
+    #[arg(long, value_name = "PRESET", value_parser = ["none", "gentle", "lab"])]
+    pub prepare: Option<String>,
+    /// Set a knob (`thp=never`, `drop-caches@round`), or let a plug-in prepare; `plumb tune` lists the knobs
+    #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
+    pub set: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod interrupt;
 mod locate;
 mod plan;
 mod plugins;
+mod prepare;
 mod progress;
 mod quantity;
 pub mod suite;

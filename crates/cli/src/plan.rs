@@ -5,11 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use plumb_host::Keeper;
-use plumb_model::{Companion, Expectation, Goal, Plan, PlannedPoint, Point, Role, Settings, Value};
+use plumb_model::{
+    Companion, Expectation, Goal, Plan, PlannedPoint, Point, Role, Settings, Slot, Value,
+};
 
 use crate::catalogue::{self, Entry};
 use crate::cli::{GoalArgs, WayArgs};
 use crate::error::{CommandError, Result};
+use crate::prepare::{self, Prepare};
 use crate::quantity::{figure, pair, share, time_ns};
 use crate::suite::{self, Suite};
 use crate::ui::Ui;
@@ -150,6 +153,7 @@ pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<P
         sample_ns: None,
         title: None,
         capped: None,
+        preparation: Vec::new(),
     })
 }
 
@@ -267,7 +271,7 @@ pub fn companions(
             return Err(CommandError::usage(format!("`{id}` can't run beside a workload"))
                 .hint("it needs the role load, monitor or preparation"));
         };
-        Ok(Companion { role, point: planned(&entry, &settings, all_threads)? })
+        Ok(Companion { role, point: planned(&entry, &settings, all_threads)?, slot: Slot::Run })
     };
     names.iter().map(one).collect()
 }
@@ -294,6 +298,20 @@ pub fn goal(args: &GoalArgs, suite: Option<&Suite>, points: usize) -> Result<(Go
     Ok((Goal::Precision { relative }, Some(budget)))
 }
 
+impl Named {
+    /// What the first suite wants prepared.
+    pub fn prepare(
+        &self,
+        keeper: &mut Keeper,
+        args: &GoalArgs,
+        all_threads: u64,
+    ) -> Result<Prepare> {
+        let of_suite = self.suites.first();
+        let of_suite = of_suite.map(|it| (it.prepare.as_str(), it.knobs.as_slice()));
+        prepare::wanted(keeper, &args.way.prepare, of_suite, all_threads)
+    }
+}
+
 /// The labels of `--label`.
 ///
 /// # Errors
@@ -308,10 +326,16 @@ pub fn seed(args: &WayArgs) -> u64 {
 }
 
 /// A plan without its target directory, which is made last.
-pub fn plan(named: Named, companions: Vec<Companion>, args: &GoalArgs) -> Result<Plan> {
+pub fn plan(
+    named: Named,
+    companions: Vec<Companion>,
+    args: &GoalArgs,
+    prepare: Prepare,
+) -> Result<Plan> {
     let (goal, budget_ns) = goal(args, named.suites.first(), named.points.len())?;
     let suite = named.suites.first().map(|suite| suite.name.clone());
-    let plan = plan_of(named.points, goal, &args.way)?;
+    let plan = plan_of(named.points, goal, &args.way, prepare)?;
+    let companions = companions.into_iter().chain(plan.companions).collect();
     Ok(Plan { suite, companions, budget_ns, ..plan })
 }
 
@@ -362,11 +386,16 @@ fn expectation(named: &Named, of: String, text: &str) -> Result<Expectation> {
 }
 
 /// A plan of these points, with nothing beside them.
-pub fn plan_of(points: Vec<PlannedPoint>, goal: Goal, args: &WayArgs) -> Result<Plan> {
+pub fn plan_of(
+    points: Vec<PlannedPoint>,
+    goal: Goal,
+    args: &WayArgs,
+    prepare: Prepare,
+) -> Result<Plan> {
     Ok(Plan {
         suite: None,
         points,
-        companions: Vec::new(),
+        companions: prepare.plugins,
         goal,
         budget_ns: args.budget.as_deref().map(time_ns).transpose()?,
         seed: seed(args),
@@ -374,6 +403,7 @@ pub fn plan_of(points: Vec<PlannedPoint>, goal: Goal, args: &WayArgs) -> Result<
         labels: pairs(&args.labels)?,
         against_first: false,
         expectations: Vec::new(),
+        preparation: prepare.knobs,
         monitors: Vec::new(),
         on_interference: plumb_model::OnInterference::Keep,
     })

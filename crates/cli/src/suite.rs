@@ -30,6 +30,10 @@ pub struct Suite {
     pub points: Vec<SuitePoint>,
     /// What results should be: a series, point or workload with a figure, as typed.
     pub expect: BTreeMap<String, String>,
+    /// The preset that prepares the machine, empty for the usual one.
+    pub prepare: String,
+    /// Knobs that it sets, as typed.
+    pub knobs: Vec<String>,
     /// What was not understood, with the nearest known name; the suite runs all the same.
     pub warnings: Vec<String>,
 }
@@ -81,6 +85,10 @@ struct File {
     points: Vec<Entry>,
     #[serde(default)]
     expect: BTreeMap<String, String>,
+    #[serde(default)]
+    prepare: String,
+    #[serde(default)]
+    set: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -134,6 +142,8 @@ pub fn parse(text: &str) -> Result<Suite, SuiteError> {
         budget: file.budget,
         points,
         expect: file.expect,
+        prepare: file.prepare,
+        knobs: file.set,
         warnings: unknown.iter().map(|path| warning(path)).collect(),
     })
 }
@@ -144,9 +154,10 @@ pub fn builtin(name: &str) -> Option<&'static str> {
 }
 
 fn warning(path: &str) -> String {
-    const KNOWN: [&str; 11] = [
+    const KNOWN: [&str; 12] = [
         "expect",
         "name",
+        "prepare",
         "summary",
         "precision",
         "budget",

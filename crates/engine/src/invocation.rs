@@ -2,7 +2,7 @@
 
 use plumb_model::{
     ClockSource, Event, Id, InvocationEnd, InvocationRecord, Outcome, Ready, Role, SampleIs,
-    Samples, Usage,
+    Samples, Slot, Usage,
 };
 use plumb_protocol::SampleReply;
 
@@ -50,6 +50,7 @@ impl Runner<'_> {
         let planned = &self.plan.points[point];
         let began_ns = self.since_start_ns();
         let seed = self.next_seed(point);
+        self.apply(launcher, Slot::Invocation, Some(point))?;
         match launcher.start(Order { planned, role: Role::Workload, seed }) {
             Ok((session, ready)) => {
                 let invocation = plumb_host::fresh_id();
@@ -59,6 +60,7 @@ impl Runner<'_> {
             Err(Refusal::Failed(why)) => self.failed_invocation(point, why)?,
             Err(refusal) => self.refuse(point, refusal)?,
         }
+        self.undo(launcher, Slot::Invocation)?;
         self.history.points[point].spent_ns += self.since_start_ns() - began_ns;
         Ok(())
     }

@@ -9,6 +9,7 @@ mod history;
 mod invocation;
 mod launch;
 mod pairing;
+mod preparing;
 mod run;
 mod sampling;
 pub mod strategy;
@@ -16,7 +17,7 @@ pub mod strategy;
 pub use clock::{Clock, SystemClock};
 pub use history::{History, PointHistory};
 pub use launch::{
-    Conversation, DEFAULT_TIMEOUT, KeeperLauncher, Launcher, LauncherSettings, Order, Refusal,
-    Session, Shape, Stopped, describe,
+    Conversation, DEFAULT_TIMEOUT, Done, KeeperLauncher, Launcher, LauncherSettings, Order,
+    Refusal, Session, Shape, Stopped, describe,
 };
 pub use run::{Ended, EngineError, Identity, run};

@@ -1,16 +1,17 @@
 //! The loop: ask the strategy, carry the round out, tell the listeners.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use plumb_model::{
-    Event, EventSink, Id, Missing, Outcome, Owner, Plan, Ready, Role, RunRecord, SinkError,
+    Event, EventSink, Id, Missing, Outcome, Owner, Plan, Ready, Role, RunRecord, SinkError, Slot,
     Stamped, Target,
 };
 use plumb_stats::rng::Rng;
 
 use crate::Clock;
 use crate::history::{History, PointHistory};
-use crate::launch::{Launcher, Refusal};
+use crate::launch::{Done, Launcher, Refusal};
 use crate::strategy::{self, Strategy};
 
 /// Who carries the run out, and where.
@@ -24,8 +25,10 @@ pub struct Identity {
     pub command: Vec<String>,
     /// The process.
     pub owner: Owner,
-    /// The machine.
+    /// The machine, as it is prepared.
     pub target: Target,
+    /// What was prepared for the whole run.
+    pub done: Done,
 }
 
 /// How a run ended.
@@ -107,7 +110,7 @@ pub fn run(
     sink: &mut dyn EventSink,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Ended, EngineError> {
-    let mut runner = Runner::new(plan, before, clock, sink, interrupted);
+    let mut runner = Runner::new(plan, before, identity, clock, sink, interrupted);
     runner.begin(before, identity)?;
     let worked = runner.work(launcher);
     let unclean = match launcher.finish() {
@@ -120,6 +123,7 @@ pub fn run(
     };
     worked.map_err(|error| error.with(unclean.as_deref()))?;
     logged?;
+    runner.undo(launcher, Slot::Run)?;
     Ok(Ended { unclean, ..runner.end()? })
 }
 
@@ -137,13 +141,16 @@ pub(crate) struct Runner<'r> {
     strategy: Box<dyn Strategy>,
     origin_ns: u64,
     elapsed_before_ns: u64,
-    companions: Vec<Id>,
+    companions: BTreeMap<usize, Id>,
+    /// The machine, in the state in which it was told last.
+    pub(crate) target: Target,
 }
 
 impl<'r> Runner<'r> {
     fn new(
         plan: &'r Plan,
         before: Option<&RunRecord>,
+        who: &Identity,
         clock: &'r dyn Clock,
         sink: &'r mut dyn EventSink,
         interrupted: &'r dyn Fn() -> bool,
@@ -168,7 +175,8 @@ impl<'r> Runner<'r> {
             strategy: strategy::for_plan(plan),
             origin_ns: clock.now().monotonic_ns,
             elapsed_before_ns,
-            companions: Vec::new(),
+            companions: BTreeMap::new(),
+            target: who.target.clone(),
         }
     }
 
@@ -209,6 +217,7 @@ impl<'r> Runner<'r> {
             owner: who.owner.clone(),
         })?;
         self.emit(Event::TargetReady { target: 0, description: Box::new(who.target.clone()) })?;
+        self.tell(who.done.clone())?;
         match before.and_then(|record| record.targets.first()) {
             Some(was) if was.environment != who.target.environment => {
                 self.log("the environment has changed since the run was interrupted".into())
@@ -219,6 +228,7 @@ impl<'r> Runner<'r> {
 
     fn work(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
         self.lay_out(launcher)?;
+        self.apply(launcher, Slot::Run, None)?;
         self.start_companions(launcher)?;
         self.share_iterations(launcher)?;
         while !self.is_interrupted() {
@@ -244,6 +254,7 @@ impl<'r> Runner<'r> {
         points: &[usize],
     ) -> Result<(), EngineError> {
         self.emit(Event::RoundStarted { round: self.round, points: points.to_vec() })?;
+        self.apply(launcher, Slot::Round, None)?;
         for (position, &point) in points.iter().enumerate() {
             if self.is_interrupted() || self.budget_is_spent() {
                 break;
@@ -252,7 +263,7 @@ impl<'r> Runner<'r> {
             self.collect_companions(launcher)?;
         }
         self.round += 1;
-        Ok(())
+        self.undo(launcher, Slot::Round)
     }
 
     fn budget_is_spent(&self) -> bool {
@@ -300,7 +311,7 @@ impl<'r> Runner<'r> {
     fn start_companions(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
         for (point, ready) in unless_interrupted(launcher.start_companions())? {
             let invocation = plumb_host::fresh_id();
-            self.companions.push(invocation);
+            self.companions.insert(point, invocation);
             let role = self.plan.companions.get(point).map_or(Role::Load, |c| c.role);
             self.started(invocation, point, role, 0, 0, ready)?;
         }
@@ -309,7 +320,7 @@ impl<'r> Runner<'r> {
 
     fn collect_companions(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
         for (index, reply) in unless_interrupted(launcher.companions())? {
-            let Some(&invocation) = self.companions.get(index) else { continue };
+            let Some(&invocation) = self.companions.get(&index) else { continue };
             let (samples, usage, flags) = (Box::new(reply.samples), reply.usage, reply.flags);
             self.emit(Event::Batch { invocation, samples, usage, flags })?;
         }
@@ -340,7 +351,7 @@ impl<'r> Runner<'r> {
     }
 
     fn end(mut self) -> Result<Ended, EngineError> {
-        for invocation in std::mem::take(&mut self.companions) {
+        for invocation in std::mem::take(&mut self.companions).into_values() {
             let end = Box::new(crate::invocation::end_of(Outcome::Done, 0, ""));
             self.emit(Event::InvocationEnded { invocation, end })?;
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use plumb_model::Environment;
+
 /// `prefix` and 16 hexadecimal digits over all facts; the same on every machine and version.
 pub fn of_facts(prefix: &str, facts: &BTreeMap<String, String>) -> String {
     let lines: String = facts.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
@@ -13,4 +15,12 @@ pub fn of_bytes(prefix: &str, bytes: &[u8]) -> String {
     let eat = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, eat);
     format!("{prefix}:{hash:016x}")
+}
+
+/// An environment with one more fact.
+#[must_use]
+pub fn with_fact(environment: &Environment, name: &str, value: String) -> Environment {
+    let mut facts = environment.facts.clone();
+    facts.insert(name.to_owned(), value);
+    Environment { fingerprint: of_facts("env1", &facts), facts }
 }

@@ -19,6 +19,7 @@ mod time;
 pub use clock::{ClockDrift, ClockGrain, ClockMark, clock_grain};
 pub use facts::facts;
 pub use fingerprint::{environment, machine};
+pub use hash::with_fact;
 pub use id::fresh_id;
 pub use journal::{Change, Held, Journal, Settled, Unchanged, held, recover};
 pub use keeper::{

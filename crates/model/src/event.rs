@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Flag, Id, Interference, InvocationEnd, Missing, Owner, Plan, Readings, Ready, Role, Samples,
-    Target, Usage,
+    Flag, Id, Interference, InvocationEnd, Missing, Owner, Plan, Prepared, Readings, Ready, Role,
+    Samples, Target, Usage,
 };
 
 /// An event with its offset from the start of the segment.
@@ -58,6 +58,13 @@ pub enum Event {
     },
     /// A point can't be measured here.
     Unsupported(Missing),
+    /// A preparation was made.
+    Prepared(Prepared),
+    /// What this preparation had changed is as it was.
+    Restored {
+        /// Its name in the latest [`Event::Prepared`] of it.
+        setting: String,
+    },
     /// A fixture stands.
     FixtureReady {
         /// Its workload.

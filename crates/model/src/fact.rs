@@ -201,6 +201,7 @@ pub const FACTS: &[FactKind] = &[
     harmless("rustc", Theme::Software, "a workload that uses it tells it itself"),
     harmless("go", Theme::Software, "a workload that uses it tells it itself"),
     harmless("python", Theme::Software, "a workload that uses it tells it itself"),
+    relevant("prepared", Theme::Run, "knobs that were set for the run"),
     harmless("labels", Theme::Run, "what a person calls it"),
     harmless("plumb", Theme::Run, "workloads have versions of their own"),
     fatal("load", Theme::Run, "something else ran beside, on purpose"),

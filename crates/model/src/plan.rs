@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Description, OnInterference, Point, Role};
+use crate::{Description, OnInterference, Point, Preparation, Role, Slot};
 
 /// What is to be measured, how well, and in how much time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct Plan {
     /// What runs beside every invocation on purpose (`--with`).
     #[serde(default)]
     pub companions: Vec<Companion>,
+    /// What is prepared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preparation: Vec<Preparation>,
     /// When a point is done.
     pub goal: Goal,
     /// Time for the whole run, in nanoseconds; None means until every point is done.
@@ -118,9 +121,24 @@ pub struct PlannedPoint {
     /// Why a size of this point is smaller than it should be (both sizes), when a suite capped it.
     #[serde(default)]
     pub capped: Option<String>,
+    /// What is prepared for the invocations of this point alone, where that is what is compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preparation: Vec<Preparation>,
 }
 
 impl Plan {
+    /// What is prepared, in words: all but what only varies what else would be left to chance. `own` is
+    /// what a point has of its own.
+    #[must_use]
+    pub fn prepared(&self, own: &[Preparation]) -> String {
+        let counts = self.preparation.iter().chain(own).filter(|it| !it.is_only_chance());
+        let companions = self.companions.iter().filter(|it| it.role == Role::Preparation);
+        let names = counts.map(Preparation::name).chain(companions.map(|it| it.point.name()));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        if names.is_empty() { "nothing".into() } else { names.join(" ") }
+    }
+
     /// How later points are compared with the first; None when they are not.
     #[must_use]
     pub fn comparison(&self) -> Option<ComparisonPlan<'_>> {
@@ -173,11 +191,14 @@ pub struct Program {
     pub argv: Vec<String>,
 }
 
-/// Something that runs beside the measured workloads for the length of the run.
+/// Something that runs beside the measured workloads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Companion {
     /// As what it is started: load, monitor or preparation.
     pub role: Role,
     /// What it is.
     pub point: PlannedPoint,
+    /// For how long it runs; preparations alone may run shorter than the run.
+    #[serde(default)]
+    pub slot: Slot,
 }

@@ -76,3 +76,13 @@ pub struct PreparationRecord {
     /// undo, or where the keeper did it after plumb had ended.
     pub restored_at_ns: Option<u64>,
 }
+
+impl PreparationRecord {
+    /// Notes that the latest preparation of this name that holds was undone.
+    pub fn undone(records: &mut [Self], setting: &str, at_ns: u64) {
+        let holds = |it: &&mut Self| it.prepared.setting == setting && it.restored_at_ns.is_none();
+        if let Some(latest) = records.iter_mut().rev().find(holds) {
+            latest.restored_at_ns = Some(at_ns);
+        }
+    }
+}

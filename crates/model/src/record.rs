@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Better, CPU, Decision, Environment, Flag, Id, Interference, InvocationEnd, Metric, Outcome,
-    Owner, PEAK_MEMORY, Plan, PlannedPoint, Ready, Role, Samples, Target, Usage,
+    Owner, PEAK_MEMORY, Plan, PlannedPoint, PreparationRecord, Ready, Role, Samples, Target, Usage,
 };
 
 /// Where records come from.
@@ -56,6 +56,9 @@ pub struct RunRecord {
     pub unsupported: Vec<Missing>,
     /// The fixtures that stood.
     pub fixtures: Vec<FixtureRecord>,
+    /// What was prepared, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preparations: Vec<PreparationRecord>,
     /// Lines of the log.
     pub log: Vec<String>,
 }

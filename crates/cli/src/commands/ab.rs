@@ -13,7 +13,7 @@ use crate::cli::AbArgs;
 use crate::error::{CommandError, Exit, Result};
 use crate::quantity::margin;
 use crate::ui::Ui;
-use crate::{catalogue, plan};
+use crate::{catalogue, plan, prepare};
 
 /// Compares commands or points, pair by pair, until there is a verdict.
 pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
@@ -37,7 +37,9 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         quad: args.quad,
         max_pairs: args.max_pairs.parse().unwrap_or(40),
     };
-    let plan = plan::plan_of(points, goal, &args.way)?;
+    let all = bench.all_threads();
+    let prepare = prepare::wanted(&mut bench.keeper, &args.way.prepare, None, all)?;
+    let plan = plan::plan_of(points, goal, &args.way, prepare)?;
     let commands = plan.points.iter().all(|it| it.point.workload == exec::COMMAND);
     let place = if commands { Place::Scratch } else { Place::Under(args.dir.as_deref()) };
     let gate = Gate { fail_on: args.fail_on, strict: args.strict };

@@ -146,7 +146,8 @@ impl Fresh<'_> {
         let mut bench = Bench::set_up()?;
         let all = bench.all_threads();
         let named = plan::resolve(&mut bench.keeper, self.of, &[], all, ui)?;
-        let plan = plan::plan(named, Vec::new(), goal)?;
+        let prepare = named.prepare(&mut bench.keeper, goal, all)?;
+        let plan = plan::plan(named, Vec::new(), goal, prepare)?;
         let lock = !goal.way.no_lock;
         let job = Job { lock, explicit: false, ..Job::new(plan, Place::Under(self.dir), store) };
         let measured = carry_out(bench, job, ui)?;

@@ -10,8 +10,9 @@ use plumb_store::Store;
 use serde_json::Value;
 
 use super::measure::{Bench, Job, Place, carry_out};
-use crate::cli::{DoctorArgs, WayArgs};
+use crate::cli::{DoctorArgs, PrepareArgs, WayArgs};
 use crate::error::{CommandError, Exit, Result};
+use crate::prepare::Prepare;
 use crate::ui::Ui;
 use crate::{locate, plan};
 
@@ -113,8 +114,9 @@ impl Auditor<'_> {
             labels: vec![format!("audit={class}")],
             seed: None,
             no_lock: self.args.no_lock,
+            prepare: PrepareArgs::default(),
         };
-        let plan = plan::plan_of(points, goal, &way)?;
+        let plan = plan::plan_of(points, goal, &way, Prepare::default())?;
         let lock = !self.args.no_lock;
         let quiet = self.ui.without_progress();
         let job = Job { lock, ..Job::new(plan, Place::Scratch, self.store) };

@@ -17,14 +17,16 @@ const NO_LIMIT_NS: u64 = u64::MAX >> 1;
 
 /// Measures the commands.
 pub fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let bench = Bench::set_up()?;
+    let mut bench = Bench::set_up()?;
     let points = commands(args)?
         .into_iter()
         .map(|command| point(&command, args.shell, args.ignore_failure))
         .collect::<Result<Vec<_>>>()?;
     let named = plan::Named { points, explicit: true, ..plan::Named::default() };
     let several = named.points.len() > 1;
-    let mut plan = plan::plan(named, Vec::new(), &args.goal)?;
+    let all = bench.all_threads();
+    let prepare = named.prepare(&mut bench.keeper, &args.goal, all)?;
+    let mut plan = plan::plan(named, Vec::new(), &args.goal, prepare)?;
     plan.against_first = several;
     if let Some(runs) = args.runs {
         if runs == 0 {
@@ -103,5 +105,6 @@ pub fn point(command: &Typed, shell: bool, ignore_failure: bool) -> Result<Plann
         sample_ns: None,
         title: Some(command.text.clone()),
         capped: None,
+        preparation: Vec::new(),
     })
 }

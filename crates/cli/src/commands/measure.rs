@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plumb_analysis::summarise;
-use plumb_engine::{Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, SystemClock};
+use plumb_engine::{
+    Done, Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, Refusal, SystemClock,
+};
 use plumb_host::{Keeper, LockError, MeasuringLock};
 use plumb_model::{
     Event, EventSink, Facts, Goal, Id, Plan, RecordSource, RunRecord, RunStatus, SinkError,
@@ -115,15 +117,9 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     // While the lock was waited for, somebody else may have completed the run.
     let before = job.before.as_ref().map(|before| interrupted(&store, before.run));
     job.before = before.transpose()?;
-    let identity = identity(&job, &dir);
-    let settings = LauncherSettings {
-        dir: dir.clone(),
-        scratch: scratch.clone(),
-        facts: bench.facts,
-        companions: job.plan.companions.clone(),
-        seed: job.plan.seed,
-    };
-    let mut launcher = KeeperLauncher::new(bench.keeper, settings);
+    let mut launcher = launcher(bench, &job.plan, &scratch, &dir);
+    let done = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
+    let identity = identity(&job, &dir, done);
     let mut listeners =
         Listeners { store: store.writer()?, progress: Progress::new(&job.plan, ui), full: None };
     let ended = plumb_engine::run(
@@ -264,8 +260,36 @@ fn take_lock(ui: &Ui) -> Result<MeasuringLock> {
     }
 }
 
-fn identity(job: &Job<'_>, dir: &Path) -> Identity {
+fn launcher(bench: Bench, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLauncher {
+    let settings = LauncherSettings {
+        dir: dir.to_owned(),
+        scratch: scratch.to_owned(),
+        facts: bench.facts,
+        companions: plan.companions.clone(),
+        preparation: plan.preparation.clone(),
+        root: locate::root(),
+        interrupted: interrupt::is_interrupted,
+        seed: plan.seed,
+    };
+    KeeperLauncher::new(bench.keeper, settings)
+}
+
+/// Why the machine can't be prepared as the user wants it.
+fn unprepared(refusal: Refusal) -> CommandError {
+    match refusal {
+        Refusal::Unsupported { why, fix } if fix.is_empty() => CommandError::nothing(why),
+        Refusal::Unsupported { why, fix } => CommandError::nothing(why).hint(fix),
+        Refusal::Failed(why) => CommandError::failed(why),
+        Refusal::Interrupted => CommandError::interrupted("interrupted while preparing"),
+        Refusal::Fatal(why) => CommandError::bug(why),
+    }
+}
+
+/// Who measures, on the machine as it is prepared.
+fn identity(job: &Job<'_>, dir: &Path, done: Done) -> Identity {
     let root = locate::root();
+    let environment = plumb_host::environment(&root, dir);
+    let prepared = job.plan.prepared(&[]);
     Identity {
         run: job.before.as_ref().map_or_else(plumb_host::fresh_id, |record| record.run),
         plumb: env!("CARGO_PKG_VERSION").into(),
@@ -274,8 +298,9 @@ fn identity(job: &Job<'_>, dir: &Path) -> Identity {
         target: Target {
             name: "local".into(),
             machine: plumb_host::machine(&root),
-            environment: plumb_host::environment(&root, dir),
+            environment: plumb_host::with_fact(&environment, "prepared", prepared),
         },
+        done,
     }
 }
 

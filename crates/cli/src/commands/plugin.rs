@@ -74,7 +74,16 @@ fn program(path: &Path, list: &mut Checklist) -> Option<Program> {
 
 fn planned(point: Point, description: &Description, program: Program) -> PlannedPoint {
     let description = description.clone();
-    PlannedPoint { point, description, program, sample_ns: None, title: None, capped: None }
+    let preparation = Vec::new();
+    PlannedPoint {
+        point,
+        description,
+        program,
+        sample_ns: None,
+        title: None,
+        capped: None,
+        preparation,
+    }
 }
 
 /// What stays when failures of the plug-in are noted: signals and plumb's own trouble.
@@ -194,7 +203,18 @@ fn ended(
 fn try_out(mut bench: Bench, planned: PlannedPoint, list: &mut Checklist) -> Result<()> {
     let (scratch, dir) = folders(&mut bench.keeper, &Place::Scratch)?;
     let (facts, companions) = (bench.facts, Vec::new());
-    let settings = LauncherSettings { dir, scratch, facts, companions, seed: SEED };
+    let (preparation, root) = (Vec::new(), crate::locate::root());
+    let interrupted = crate::interrupt::is_interrupted;
+    let settings = LauncherSettings {
+        dir,
+        scratch,
+        facts,
+        companions,
+        preparation,
+        root,
+        interrupted,
+        seed: SEED,
+    };
     let mut launcher = KeeperLauncher::new(bench.keeper, settings);
     let order = |role| Order { planned: &planned, role, seed: SEED };
     let is = |role| planned.description.can_be(role);

@@ -25,6 +25,7 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         named.points = plan::with_ceilings(named.points, all)?;
     }
     let companions = plan::companions(&mut bench.keeper, &args.with, all)?;
+    let prepare = named.prepare(&mut bench.keeper, &args.goal, all)?;
     let explicit = named.explicit;
     if args.dry_run {
         ui.out(&dry_run(&named, args)?);
@@ -34,7 +35,7 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(every) = &args.every {
         return super::schedule::print(every, &args.names, store, ui);
     }
-    let mut plan = Plan { expectations, ..plan::plan(named, companions, &args.goal)? };
+    let mut plan = Plan { expectations, ..plan::plan(named, companions, &args.goal, prepare)? };
     if let Some(length) = &args.soak {
         (plan.goal, plan.budget_ns) = (Goal::Soak, Some(quantity::time_ns(length)?));
     }

@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plumb_host::Keeper;
 use plumb_host::preparation::Manner;
-use plumb_model::{Companion, Description, Facts, PlannedPoint, Program, Ready, Role, Settings};
+use plumb_host::{Keeper, Root};
+use plumb_model::{
+    Companion, Description, Facts, PlannedPoint, Preparation, Prepared, Program, Ready, Role,
+    Settings, Slot,
+};
 use plumb_protocol::{Reply, Request, SampleReply, Start};
 
 use super::companions::Running;
 use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
+use super::preparing::{Preparations, flag_of};
 use super::sound::{self, Shape};
-use super::{Endpoints, Launcher, Order, Refusal, Session, Stopped};
+use super::{Done, Endpoints, Launcher, Order, Refusal, Session, Stopped};
 
 /// A sample may take this many times as long as it should before it counts as hung.
 const PATIENCE: u64 = 20;
@@ -30,6 +34,12 @@ pub struct LauncherSettings {
     pub facts: Facts,
     /// What runs beside.
     pub companions: Vec<Companion>,
+    /// What is prepared.
+    pub preparation: Vec<Preparation>,
+    /// The machine that is prepared.
+    pub root: Root,
+    /// Whether somebody wants the run to stop.
+    pub interrupted: fn() -> bool,
     /// Seed of fixtures and companions.
     pub seed: u64,
 }
@@ -43,6 +53,9 @@ pub struct KeeperLauncher {
     companions: Vec<Running>,
     /// The far ends of companions.
     servers: Vec<Conversation>,
+    preparations: Preparations,
+    /// Plug-ins that prepare a round or an invocation, while they hold.
+    slotted: Vec<(Slot, usize, Conversation)>,
 }
 
 impl KeeperLauncher {
@@ -50,7 +63,22 @@ impl KeeperLauncher {
     #[must_use]
     pub fn new(keeper: Keeper, settings: LauncherSettings) -> Self {
         let (fixtures, companions, servers) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { keeper, settings, fixtures, companions, servers }
+        let (root, planned) = (settings.root.clone(), settings.preparation.clone());
+        let preparations = Preparations::new(root, planned, settings.interrupted);
+        let slotted = Vec::new();
+        Self { keeper, settings, fixtures, companions, servers, preparations, slotted }
+    }
+
+    /// Sets what holds for the whole run, and tries what is set later.
+    ///
+    /// # Errors
+    /// Why something that the user named can't be had.
+    pub fn prepare_machine(&mut self, points: &[PlannedPoint]) -> Result<Done, Refusal> {
+        let done = self.preparations.begin(&mut self.keeper, points)?;
+        if let Some(cpus) = self.preparations.cpus() {
+            self.settings.facts.cpus.retain(|cpu| cpus.contains(cpu));
+        }
+        Ok(done)
     }
 
     /// The keeper's process.
@@ -99,10 +127,9 @@ impl KeeperLauncher {
         }
     }
 
-    fn open(&mut self, planned: &PlannedPoint) -> Result<Conversation, Refusal> {
+    fn open(&mut self, planned: &PlannedPoint, manner: &Manner) -> Result<Conversation, Refusal> {
         let timeout = timeout_of(&planned.description);
-        let manner = Manner::default();
-        Conversation::open(&mut self.keeper, &planned.program.argv, &manner, timeout)
+        Conversation::open(&mut self.keeper, &planned.program.argv, manner, timeout)
     }
 
     /// Starts a program in a role and has it set up; kills it when that fails.
@@ -111,20 +138,55 @@ impl KeeperLauncher {
         order: Order<'_>,
         at: Endpoints,
     ) -> Result<(Conversation, Ready), Refusal> {
-        let mut conversation = self.open(order.planned)?;
+        let manner = self.preparations.manner(order.role, order.planned, order.seed);
+        let mut conversation = self.open(order.planned, &manner)?;
         let start = self.start_of(order.planned, order.role, order.seed, at);
         let request = match order.role {
             Role::Preparation => Request::Prepare(start),
             Role::Workload | Role::Server | Role::Monitor | Role::Load => Request::Start(start),
         };
         match conversation.ask_ready(request) {
-            Ok(ready) => Ok((conversation, ready)),
+            Ok(mut ready) => {
+                ready.flags.extend(flag_of(&manner));
+                Ok((conversation, ready))
+            }
             Err(refusal) => {
                 let refusal = conversation.explain(refusal);
                 conversation.kill(&mut self.keeper);
                 Err(refusal)
             }
         }
+    }
+
+    /// Starts the plug-ins that prepare this slot.
+    fn apply_plugins(&mut self, slot: Slot) -> Result<Done, Refusal> {
+        let mut done = Done::default();
+        for (index, companion) in self.settings.companions.clone().iter().enumerate() {
+            if companion.slot != slot {
+                continue;
+            }
+            let (planned, role, seed) = (&companion.point, companion.role, self.settings.seed);
+            let prepared = self.converse(Order { planned, role, seed });
+            let (conversation, ready) = prepared.map_err(|refusal| named(planned, refusal))?;
+            self.slotted.push((slot, index, conversation));
+            let (setting, became) = (planned.name(), ready.notes.join("; "));
+            done.prepared.push(Prepared { setting, was: String::new(), became });
+        }
+        Ok(done)
+    }
+
+    /// Has the plug-ins that prepared this slot undo it, the last one first.
+    fn undo_plugins(&mut self, slot: Slot) -> Result<Done, Refusal> {
+        let mut done = Done::default();
+        while self.slotted.last().is_some_and(|(held, _, _)| *held == slot)
+            && let Some((_, index, conversation)) = self.slotted.pop()
+        {
+            let name = self.settings.companions[index].point.name();
+            let ended = conversation.clean_and_stop(&mut self.keeper);
+            ended.map_err(|refusal| prefixed(&name, refusal))?;
+            done.restored.push(name);
+        }
+        Ok(done)
     }
 
     /// The far end of an invocation, when the workload has one.
@@ -148,7 +210,7 @@ impl Launcher for KeeperLauncher {
         if self.fixtures.contains_key(&key) {
             return Ok(None);
         }
-        let mut conversation = self.open(planned)?;
+        let mut conversation = self.open(planned, &Manner::default())?;
         let seed = self.settings.seed;
         let start = self.start_of(planned, Role::Workload, seed, Endpoints::new());
         match conversation.ask_ready(Request::Prepare(start)) {
@@ -198,6 +260,9 @@ impl Launcher for KeeperLauncher {
     fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal> {
         let mut started = Vec::new();
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
+            if companion.slot != Slot::Run {
+                continue;
+            }
             let seed = self.settings.seed;
             let order = Order { planned: &companion.point, role: companion.role, seed };
             let name = |refusal| named(&companion.point, refusal);
@@ -209,8 +274,26 @@ impl Launcher for KeeperLauncher {
         Ok(started)
     }
 
+    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<Done, Refusal> {
+        let mut done = self.preparations.apply(&mut self.keeper, slot, point)?;
+        if slot != Slot::Run {
+            done.extend(self.apply_plugins(slot)?);
+        }
+        Ok(done)
+    }
+
+    fn undo(&mut self, slot: Slot) -> Result<Done, Refusal> {
+        let plugins = self.undo_plugins(slot);
+        let mut done = self.preparations.undo(&mut self.keeper, slot)?;
+        done.extend(plugins?);
+        Ok(done)
+    }
+
     fn finish(&mut self) -> Result<(), Refusal> {
         let mut failures = Vec::new();
+        for slot in [Slot::Invocation, Slot::Round] {
+            failures.extend(self.undo_plugins(slot).err());
+        }
         // The last one first, as it found the machine changed by those before it.
         for running in std::mem::take(&mut self.companions).into_iter().rev() {
             let name = self.settings.companions[running.index].point.name();

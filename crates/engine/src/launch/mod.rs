@@ -4,15 +4,17 @@ mod companions;
 mod conversation;
 mod keeper;
 mod log;
+mod preparing;
 mod sound;
 
 use std::collections::BTreeMap;
 
-use plumb_model::{PlannedPoint, Ready, Role};
+use plumb_model::{PlannedPoint, Ready, Role, Slot};
 use plumb_protocol::SampleReply;
 
 pub use conversation::{Conversation, DEFAULT_TIMEOUT};
 pub use keeper::{KeeperLauncher, LauncherSettings, describe};
+pub use preparing::Done;
 pub use sound::Shape;
 
 /// What is to be started.
@@ -53,6 +55,19 @@ pub trait Launcher {
     /// # Errors
     /// Why one of them can't run.
     fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal>;
+
+    /// Prepares the machine for a slot, and for this point in it. In the slot of the run, settings are
+    /// made before the run begins; what is left are actions, once its fixtures stand.
+    ///
+    /// # Errors
+    /// Why something that the user named can't be had.
+    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<Done, Refusal>;
+
+    /// Undoes what was made for a slot.
+    ///
+    /// # Errors
+    /// When it can't be undone.
+    fn undo(&mut self, slot: Slot) -> Result<Done, Refusal>;
 
     /// Ends fixtures and companions.
     ///

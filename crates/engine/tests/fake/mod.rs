@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use plumb_engine::{
-    Clock, Ended, EngineError, Identity, Launcher, Order, Refusal, Session, Stopped, run,
+    Clock, Done, Ended, EngineError, Identity, Launcher, Order, Refusal, Session, Stopped, run,
 };
 use plumb_host::Moment;
 use plumb_model::{
     Better, Decision, Description, Environment, Event, EventSink, Goal, InvocationRecord, Machine,
-    Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Program, Ready, Role, RunRecord,
-    RunStatus, SampleIs, Samples, Segment, SinkError, Stamped, Target, Usage,
+    Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Prepared, Program, Ready, Role,
+    RunRecord, RunStatus, SampleIs, Samples, Segment, SinkError, Slot, Stamped, Target, Usage,
 };
 use plumb_protocol::SampleReply;
 use plumb_stats::rng::Rng;
@@ -83,6 +83,8 @@ struct FakeLauncher<'f> {
     clock: FakeClock,
     rng: &'f mut Rng,
     asked: &'f mut Vec<Vec<u64>>,
+    /// What is prepared now.
+    held: Vec<(Slot, Vec<String>)>,
 }
 
 struct FakeSession<'s> {
@@ -96,6 +98,24 @@ struct FakeSession<'s> {
 const SPAWN_NS: u64 = 5_000_000;
 
 impl Launcher for FakeLauncher<'_> {
+    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<Done, Refusal> {
+        let own = point.map(|point| point.preparation.clone()).unwrap_or_default();
+        let names: Vec<String> = own.iter().map(plumb_model::Preparation::name).collect();
+        let prepared = |name: &String| Prepared {
+            setting: name.clone(),
+            was: "before".into(),
+            became: "after".into(),
+        };
+        self.held.push((slot, names.clone()));
+        Ok(Done { prepared: names.iter().map(prepared).collect(), ..Done::default() })
+    }
+
+    fn undo(&mut self, slot: Slot) -> Result<Done, Refusal> {
+        let (held, restored) = self.held.pop().unwrap();
+        assert_eq!(held, slot);
+        Ok(Done { restored, ..Done::default() })
+    }
+
     fn prepare(&mut self, _: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal> {
         Ok(None)
     }
@@ -198,6 +218,7 @@ impl Fake {
             clock: clock.clone(),
             rng: &mut self.rng,
             asked: &mut self.asked,
+            held: Vec::new(),
         };
         let mut sink = Sink { seen: &mut self.seen, fails_after: self.sink_fails_after };
         let interrupted = move || at.is_some_and(|at| watched.0.get() >= at);
@@ -286,6 +307,7 @@ impl Fake {
             decisions: Vec::new(),
             unsupported: Vec::new(),
             fixtures: Vec::new(),
+            preparations: Vec::new(),
             log: Vec::new(),
         }
     }
@@ -303,6 +325,7 @@ fn identity() -> Identity {
             machine: Machine { fingerprint: "fp1:0".into(), facts: facts() },
             environment: Environment { fingerprint: "env1:0".into(), facts: facts() },
         },
+        done: Done::default(),
     }
 }
 
@@ -323,6 +346,7 @@ pub fn plan(points: usize, goal: Goal) -> Plan {
         labels: BTreeMap::new(),
         against_first: false,
         expectations: Vec::new(),
+        preparation: Vec::new(),
         monitors: Vec::new(),
         on_interference: plumb_model::OnInterference::Keep,
     }
@@ -356,5 +380,6 @@ fn planned(index: usize) -> PlannedPoint {
         sample_ns: None,
         title: None,
         capped: None,
+        preparation: Vec::new(),
     }
 }

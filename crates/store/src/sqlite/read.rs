@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Compared, Decision, FixtureRecord, Flag, FlagKind, Id, Interference, InvocationEnd,
-    InvocationRecord, Look, Missing, Outcome, Owner, Ready, RunRecord, RunStatus, Samples, Segment,
-    Target, Usage,
+    InvocationRecord, Look, Missing, Outcome, Owner, PreparationRecord, Prepared, Ready, RunRecord,
+    RunStatus, Samples, Segment, Target, Usage,
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
@@ -87,6 +87,7 @@ pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, Fault> {
         decisions: decisions(db, key)?,
         unsupported: unsupported(db, key)?,
         fixtures: fixtures(db, key)?,
+        preparations: preparations(db, key)?,
         log: log(db, key)?,
     })
 }
@@ -149,6 +150,29 @@ fn segments(db: &Connection, run: i64) -> Result<Vec<Segment>, Fault> {
             },
         })
     })
+}
+
+/// What was prepared. A row that was undone at some time says so of the latest one before it with this
+/// name that was not.
+fn preparations(db: &Connection, run: i64) -> Result<Vec<PreparationRecord>, Fault> {
+    let sql = "SELECT setting, was, became, segment, at_ns, restored_at_ns FROM preparation \
+               WHERE run = ? ORDER BY segment, ordinal, at_ns, setting";
+    let rows = all(db, sql, &[&run], |row| {
+        Ok(PreparationRecord {
+            prepared: Prepared { setting: row.get(0)?, was: row.get(1)?, became: row.get(2)? },
+            segment: row.get(3)?,
+            at_ns: unsigned(row.get(4)?),
+            restored_at_ns: row.get::<_, Option<i64>>(5)?.map(unsigned),
+        })
+    })?;
+    let mut found: Vec<PreparationRecord> = Vec::new();
+    for row in rows {
+        match row.restored_at_ns {
+            None => found.push(row),
+            Some(at_ns) => PreparationRecord::undone(&mut found, &row.prepared.setting, at_ns),
+        }
+    }
+    Ok(found)
 }
 
 /// What the targets have become: of each the last row.

@@ -6,8 +6,9 @@ use plumb_model::{
     Better, Companion, Counter, CounterKind, Decision, Description, Environment, Event,
     FixtureRecord, Flag, FlagKind, Goal, Histogram, Id, Interference, InvocationEnd,
     InvocationRecord, Kind, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
-    PlannedPoint, Point, Program, Reading, Readings, Ready, Role, RunRecord, RunStatus, SampleIs,
-    Samples, Segment, Settings, Stamped, Target, Trace, Usage, Value,
+    PlannedPoint, Point, PreparationRecord, Prepared, Program, Reading, Readings, Ready, Role,
+    RunRecord, RunStatus, SampleIs, Samples, Segment, Settings, Slot, Stamped, Target, Trace,
+    Usage, Value,
 };
 use uuid::Uuid;
 
@@ -52,6 +53,7 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
         sample_ns: None,
         title: None,
         capped: None,
+        preparation: Vec::new(),
     }
 }
 
@@ -71,7 +73,7 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
     Plan {
         suite: Some("first-look".into()),
         points: vec![copy.clone(), read],
-        companions: vec![Companion { role: Role::Load, point: copy }],
+        companions: vec![Companion { role: Role::Load, point: copy, slot: Slot::Run }],
         goal: Goal::Precision { relative: 0.03 },
         budget_ns: Some(60_000_000_000),
         seed,
@@ -79,6 +81,7 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
         labels: labels.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
         against_first: false,
         expectations: Vec::new(),
+        preparation: Vec::new(),
         monitors: Vec::new(),
         on_interference: plumb_model::OnInterference::Keep,
     }
@@ -244,7 +247,15 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
         bytes_on_disk: 1 << 30,
         notes: vec!["laid out".into()],
     });
+    let thp = |became: &str| Prepared {
+        setting: "thp".into(),
+        was: "madvise".into(),
+        became: became.into(),
+    };
+    script.say(Event::Prepared(thp("always")));
     script.say(Event::RoundStarted { round: 0, points: vec![0, 1] });
+    script.say(Event::Prepared(thp("never")));
+    script.say(Event::Restored { setting: "thp".into() });
     let known = Flag::new(FlagKind::Tmpfs, "the folder lies in memory");
     script.start(
         invocation,
@@ -295,7 +306,7 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
 /// What a run's events say, gathered in memory.
 pub fn fold(events: &[Stamped]) -> RunRecord {
     let mut record = None;
-    for Stamped { event, .. } in events {
+    for Stamped { event, at_ns } in events {
         match (event, &mut record) {
             (Event::RunStarted { run, started_unix_ns, plumb, command, plan }, record) => {
                 *record = Some(RunRecord {
@@ -313,18 +324,28 @@ pub fn fold(events: &[Stamped]) -> RunRecord {
                     decisions: Vec::new(),
                     unsupported: Vec::new(),
                     fixtures: Vec::new(),
+                    preparations: Vec::new(),
                     log: Vec::new(),
                 });
             }
-            (event, Some(record)) => fold_into(record, event),
+            (event, Some(record)) => fold_into(record, *at_ns, event),
             (event, None) => panic!("{event:?} before the run"),
         }
     }
     record.unwrap()
 }
 
-fn fold_into(record: &mut RunRecord, event: &Event) {
+fn fold_into(record: &mut RunRecord, at_ns: u64, event: &Event) {
     match event {
+        Event::Prepared(prepared) => record.preparations.push(PreparationRecord {
+            prepared: prepared.clone(),
+            segment: record.segments.last().map_or(0, |segment| segment.segment),
+            at_ns,
+            restored_at_ns: None,
+        }),
+        Event::Restored { setting } => {
+            PreparationRecord::undone(&mut record.preparations, setting, at_ns);
+        }
         Event::SegmentStarted { segment, started_unix_ns, monotonic_ns, owner, .. } => {
             (record.ended_unix_ns, record.status) = (None, RunStatus::Interrupted);
             record.segments.push(Segment {

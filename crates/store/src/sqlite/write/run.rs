@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use plumb_model::{Decision, Event, Id, Owner, Plan, PlannedPoint, Ready, Role, Target};
+use plumb_model::{Decision, Event, Id, Owner, Plan, PlannedPoint, Prepared, Ready, Role, Target};
 use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::invocation::OpenInvocation;
@@ -173,6 +173,14 @@ impl OpenRun {
             Event::Unsupported(missing) => {
                 let columns = params![count(missing.point), false, missing.why, missing.fix];
                 self.fact(db, at_ns, "requirement", columns)
+            }
+            Event::Prepared(Prepared { setting, was, became }) => {
+                let undone = None::<i64>;
+                self.fact(db, at_ns, "preparation", params![setting, was, became, undone])
+            }
+            Event::Restored { setting } => {
+                let columns = params![setting, "", "", signed(at_ns)];
+                self.fact(db, at_ns, "preparation", columns)
             }
             Event::FixtureReady { workload, key, bytes_on_disk, notes } => {
                 let notes = serde_json::to_string(notes)?;

@@ -1,0 +1,128 @@
+//! From `--prepare` and `--set` to what a plan prepares.
+
+use plumb_host::Keeper;
+use plumb_host::preparation::{KNOBS, PRESETS, Unusable, parse, preset, resolve};
+use plumb_model::{Companion, Preparation, Role, Slot};
+
+use crate::cli::PrepareArgs;
+use crate::error::{CommandError, Result};
+use crate::{catalogue, locate, plan};
+
+/// The preset when nobody names one.
+const DEFAULT: &str = "gentle";
+
+/// What is prepared: knobs, and plug-ins that run beside.
+#[derive(Debug, Clone, Default)]
+pub struct Prepare {
+    /// The knobs: of the preset, then those that were named.
+    pub knobs: Vec<Preparation>,
+    /// Plug-ins of the role `preparation`.
+    pub plugins: Vec<Companion>,
+}
+
+/// What a suite and the user want prepared; the user wins over the suite, both over the preset.
+///
+/// # Errors
+/// When a name or value is unknown, or this machine can't have what was named.
+pub fn wanted(
+    keeper: &mut Keeper,
+    args: &PrepareArgs,
+    of_suite: Option<(&str, &[String])>,
+    all_threads: u64,
+) -> Result<Prepare> {
+    let (suites_preset, suites_sets) = of_suite.unwrap_or_default();
+    let suites_preset = Some(suites_preset).filter(|name| !name.is_empty());
+    let preset = args.prepare.as_deref().or(suites_preset).unwrap_or(DEFAULT);
+    let mut prepare = Prepare { knobs: of_preset(preset)?, plugins: Vec::new() };
+    for texts in [suites_sets, &args.set] {
+        let before = prepare.knobs.len();
+        for text in texts {
+            match is_plugin(text) {
+                true => prepare.plugins.push(plugin(keeper, text, all_threads)?),
+                false => prepare.knobs.push(knob(text)?),
+            }
+        }
+        let named = prepare.knobs.split_off(before);
+        refuse_twice(&named)?;
+        prepare.knobs.retain(|old| named.iter().all(|new| new.knob != old.knob));
+        prepare.knobs.extend(named);
+    }
+    Ok(prepare)
+}
+
+/// What a preset holds.
+///
+/// # Errors
+/// When it is unknown.
+pub fn of_preset(name: &str) -> Result<Vec<Preparation>> {
+    let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
+    preset(name).ok_or_else(|| {
+        CommandError::usage(format!("no preset is called `{name}`"))
+            .hint(format!("there are: {}", names.join(", ")))
+    })
+}
+
+/// A knob as `--set` names it; this machine must be able to have it.
+///
+/// # Errors
+/// When it means nothing, or can't be had here.
+pub fn knob(text: &str) -> Result<Preparation> {
+    let preparation = parse(text).map_err(|why| unknown(text, &why))?;
+    match resolve(&locate::root(), &preparation) {
+        Ok(_) => Ok(preparation),
+        Err(Unusable::Usage(why)) => Err(CommandError::usage(format!("--set {text}: {why}"))),
+        Err(Unusable::Unsupported(it)) => {
+            let why = format!("--set {text} is unsupported: {}", it.why);
+            let error = CommandError::nothing(why);
+            Err(if it.fix.is_empty() { error } else { error.hint(it.fix) })
+        }
+    }
+}
+
+fn unknown(text: &str, why: &str) -> CommandError {
+    let error = CommandError::usage(format!("--set {text}: {why}"));
+    let name = text.split(['=', '@']).next().unwrap_or(text);
+    let known: Vec<String> = KNOBS.iter().map(|knob| knob.name.to_owned()).collect();
+    let error = match catalogue::nearest(name, &known) {
+        Some(near) if near != name => error.hint(format!("did you mean `{near}`?")),
+        _ => error,
+    };
+    error.hint("`plumb tune` lists the knobs")
+}
+
+/// Plug-ins have ids with a dot, or paths; so do only a few knobs.
+fn is_plugin(text: &str) -> bool {
+    let name = text.split(['=', ':', '@']).next().unwrap_or(text);
+    let head = name.split('.').next().unwrap_or(name);
+    name.contains(['.', '/']) && KNOBS.iter().all(|knob| knob.name != head)
+}
+
+/// A plug-in that prepares: `ID[:NAME=VALUE,…][@SLOT]`.
+fn plugin(keeper: &mut Keeper, text: &str, all_threads: u64) -> Result<Companion> {
+    let slots = [("@run", Slot::Run), ("@round", Slot::Round), ("@invocation", Slot::Invocation)];
+    let slotted = slots.iter().find_map(|(end, slot)| Some((text.strip_suffix(end)?, *slot)));
+    let (name, slot) = slotted.unwrap_or((text, Slot::Run));
+    let found = plan::companions(keeper, &[name.to_owned()], all_threads)?;
+    match found.into_iter().next() {
+        Some(companion) if companion.point.description.can_be(Role::Preparation) => {
+            Ok(Companion { role: Role::Preparation, slot, ..companion })
+        }
+        _ => Err(CommandError::usage(format!("`{name}` prepares nothing"))
+            .hint("it needs the role preparation; --with runs loads and monitors")),
+    }
+}
+
+fn refuse_twice(named: &[Preparation]) -> Result<()> {
+    for (index, one) in named.iter().enumerate() {
+        // Several services, or several slots of an action, are no contradiction.
+        let same = |other: &&Preparation| {
+            other.knob == one.knob && other.slot == one.slot && one.knob != "stop-service"
+        };
+        if let Some(other) = named[..index].iter().find(same) {
+            let (one, other) = (one.name(), other.name());
+            return Err(CommandError::usage(format!("--set {other} and --set {one} contradict"))
+                .hint("plumb ab --set A --set B WORKLOAD compares two values of a knob"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! Sets knobs in their slots, and has them undone: settings of the machine through the keeper's journal,
+//! plug-ins by conversation, processes by the manner in which they are started.
+
+use plumb_host::preparation::{Manner, Part, Setting, Step, Unusable, Wanted, cpuset, resolve};
+use plumb_host::{Keeper, KeeperError, Root, Settled, Unchanged};
+use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, Prepared, Role, Slot};
+
+use super::Refusal;
+
+/// The longest environment that chance adds, in bytes: a page, over which the stack's start moves.
+const MOST_PADDING: u64 = 4096;
+
+/// What was prepared, and what is to be known of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Done {
+    /// What was made.
+    pub prepared: Vec<Prepared>,
+    /// What of it is to be undone.
+    pub to_undo: Vec<String>,
+    /// What was undone.
+    pub restored: Vec<String>,
+    /// What was skipped, or is not as it was meant.
+    pub notes: Vec<String>,
+}
+
+impl Done {
+    /// Adds what came of another step.
+    pub fn extend(&mut self, other: Self) {
+        self.prepared.extend(other.prepared);
+        self.to_undo.extend(other.to_undo);
+        self.restored.extend(other.restored);
+        self.notes.extend(other.notes);
+    }
+}
+
+/// The preparations of a run.
+#[derive(Debug)]
+pub struct Preparations {
+    root: Root,
+    planned: Vec<Preparation>,
+    interrupted: fn() -> bool,
+    /// How workloads and monitors of this run are started.
+    workload: Manner,
+    monitor: Manner,
+    /// What holds now: the slot, the journal's changes before it, and the names.
+    holding: Vec<(Slot, usize, Vec<String>)>,
+}
+
+/// The name of a run's own control group.
+fn group_name() -> String {
+    format!("plumb-{}", std::process::id())
+}
+
+impl Preparations {
+    /// What is planned, for the machine below `root`.
+    #[must_use]
+    pub fn new(root: Root, planned: Vec<Preparation>, interrupted: fn() -> bool) -> Self {
+        let (workload, monitor, holding) = (Manner::default(), Manner::default(), Vec::new());
+        Self { root, planned, interrupted, workload, monitor, holding }
+    }
+
+    /// Sets what holds for the whole run, and tries all that is set later: what the user named must be
+    /// possible before anything is measured.
+    ///
+    /// # Errors
+    /// When something that the user named is not.
+    pub fn begin(&mut self, keeper: &mut Keeper, points: &[PlannedPoint]) -> Result<Done, Refusal> {
+        let (now, later): (Vec<_>, Vec<_>) =
+            self.planned.clone().into_iter().partition(|it| it.slot == Slot::Run);
+        let before = keeper.changes();
+        let mut done = Done::default();
+        for preparation in &now {
+            done.extend(self.make(keeper, preparation, Stage::Begin)?);
+        }
+        self.holding.push((Slot::Run, before, done.to_undo.clone()));
+        for preparation in later.iter().chain(points.iter().flat_map(|it| &it.preparation)) {
+            self.try_out(keeper, preparation)?;
+        }
+        Ok(done)
+    }
+
+    /// Sets what holds from here to the end of the slot, the point's own included.
+    ///
+    /// # Errors
+    /// When something that the user named can't be had.
+    pub fn apply(
+        &mut self,
+        keeper: &mut Keeper,
+        slot: Slot,
+        point: Option<&PlannedPoint>,
+    ) -> Result<Done, Refusal> {
+        let own = point.map(|point| point.preparation.clone()).unwrap_or_default();
+        let all = self.planned.clone().into_iter().filter(|it| it.slot == slot).chain(own);
+        // Settings of the whole run are made by now.
+        let stage = if slot == Slot::Run { Stage::Actions } else { Stage::Slot };
+        let before = keeper.changes();
+        let mut done = Done::default();
+        for preparation in all {
+            done.extend(self.make(keeper, &preparation, stage)?);
+        }
+        if slot != Slot::Run {
+            self.holding.push((slot, before, done.to_undo.clone()));
+        }
+        Ok(done)
+    }
+
+    /// Undoes what holds for a slot, and what was set after it.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn undo(&mut self, keeper: &mut Keeper, slot: Slot) -> Result<Done, Refusal> {
+        let mut done = Done::default();
+        while self.holding.iter().any(|(held, _, _)| *held == slot)
+            && let Some((_, before, names)) = self.holding.pop()
+        {
+            let settled = keeper.restore(before).map_err(gone)?;
+            done.restored.extend(names.into_iter().rev());
+            let odd = |it: &&Settled| !matches!(it, Settled::Restored { .. });
+            done.notes.extend(settled.iter().filter(odd).map(ToString::to_string));
+        }
+        Ok(done)
+    }
+
+    /// How a process of a role is started; a point's own preparations win.
+    pub fn manner(&self, role: Role, point: &PlannedPoint, seed: u64) -> Manner {
+        let mut manner = match role {
+            Role::Workload => self.workload.clone(),
+            Role::Monitor => self.monitor.clone(),
+            Role::Server | Role::Preparation | Role::Load => return Manner::default(),
+        };
+        if role != Role::Workload {
+            return manner;
+        }
+        let mut chance = self.planned.iter().any(Preparation::is_only_chance);
+        for own in &point.preparation {
+            chance = if own.knob == "env-size" { own.is_only_chance() } else { chance };
+            if let Ok(Step::Manner(_, part)) = resolve(&self.root, own) {
+                put(&mut manner, part, None);
+            }
+        }
+        if chance {
+            manner.padding = usize::try_from(mixed(seed) % MOST_PADDING).ok();
+        }
+        manner
+    }
+
+    /// The CPUs that workloads are kept to; None for all.
+    #[must_use]
+    pub fn cpus(&self) -> Option<&[u32]> {
+        (!self.workload.cpus.is_empty()).then_some(&self.workload.cpus)
+    }
+
+    fn make(
+        &mut self,
+        keeper: &mut Keeper,
+        preparation: &Preparation,
+        stage: Stage,
+    ) -> Result<Done, Refusal> {
+        let outcome = match resolve(&self.root, preparation) {
+            Ok(Step::Change(wanted)) if stage != Stage::Actions => {
+                change(keeper, preparation, &wanted)
+            }
+            Ok(Step::Manner(role, part)) if stage == Stage::Begin => {
+                self.take_manner(keeper, preparation, role, part)
+            }
+            Ok(Step::Action(action)) if stage != Stage::Begin => {
+                let became = action.act(&self.root, keeper, &self.interrupted);
+                became.map(|became| only(preparation, String::new(), became)).map_err(Into::into)
+            }
+            // Each at its stage; the manner of a point's own process is in `manner`.
+            Ok(_) => Ok(Done::default()),
+            Err(unusable) => Err(unusable),
+        };
+        outcome.or_else(|unusable| skipped(preparation, unusable))
+    }
+
+    /// Makes it and undoes it, or asks whether it could be made.
+    fn try_out(&mut self, keeper: &mut Keeper, preparation: &Preparation) -> Result<(), Refusal> {
+        let before = keeper.changes();
+        let tried = match resolve(&self.root, preparation) {
+            Ok(Step::Change(wanted)) => change(keeper, preparation, &wanted).map(|_| ()),
+            Ok(Step::Manner(_, part)) => probe(preparation, part).map(|_| ()),
+            Ok(Step::Action(_)) => Ok(()),
+            Err(unusable) => Err(unusable),
+        };
+        keeper.restore(before).map_err(gone)?;
+        tried.or_else(|unusable| skipped(preparation, unusable).map(|_| ()))
+    }
+
+    fn take_manner(
+        &mut self,
+        keeper: &mut Keeper,
+        preparation: &Preparation,
+        role: Option<Role>,
+        part: Part,
+    ) -> Result<Done, Unusable> {
+        let manner = probe(preparation, part.clone())?;
+        let group = match &part {
+            Part::Cpuset(_) => Some(make_group(&self.root, keeper, &preparation.value)?),
+            _ => None,
+        };
+        match role {
+            Some(Role::Monitor) => put(&mut self.monitor, part, group),
+            Some(_) => put(&mut self.workload, part, group),
+            // plumb itself.
+            None => manner.take_on().map_err(|error| denied(preparation, &error))?,
+        }
+        Ok(only(preparation, String::new(), preparation.value.clone()))
+    }
+}
+
+/// When something is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Before the run: its settings and manners.
+    Begin,
+    /// Once its fixtures stand: its actions.
+    Actions,
+    /// Before a round or an invocation: settings and actions.
+    Slot,
+}
+
+fn only(preparation: &Preparation, was: String, became: String) -> Done {
+    let setting = preparation.knob.clone();
+    Done { prepared: vec![Prepared { setting, was, became }], ..Done::default() }
+}
+
+/// Changes all settings of a knob, or none.
+fn change(
+    keeper: &mut Keeper,
+    preparation: &Preparation,
+    wanted: &[Wanted],
+) -> Result<Done, Unusable> {
+    let lost = |error: KeeperError| Unusable::Unsupported(Unchanged::new(error.to_string()));
+    let before = keeper.changes();
+    let (mut was, mut became, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    for one in wanted {
+        match keeper.change(&one.setting, &one.to).map_err(lost)? {
+            Ok(change) => {
+                was.push(change.was);
+                became.push(change.became);
+            }
+            Err(unchanged) if one.may_refuse => refused.push(unchanged.why),
+            Err(unchanged) => {
+                keeper.restore(before).map_err(lost)?;
+                return Err(unchanged.into());
+            }
+        }
+    }
+    let changed = was != became;
+    if was.is_empty() {
+        let why = refused.pop().unwrap_or_else(|| "it has no settings here".into());
+        return Err(Unchanged::new(why).into());
+    }
+    let mut done = only(preparation, values(was), values(became));
+    done.to_undo.extend(changed.then(|| preparation.knob.clone()));
+    if !refused.is_empty() {
+        let (of, all) = (refused.len(), wanted.len());
+        done.notes.push(format!("{}: {of} of {all} settings refused it", preparation.name()));
+    }
+    Ok(done)
+}
+
+/// The different values, blanks single.
+fn values(values: Vec<String>) -> String {
+    let flat = |value: String| value.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut values: Vec<String> = values.into_iter().map(flat).collect();
+    values.sort();
+    values.dedup();
+    values.join(", ")
+}
+
+/// A preset's preparation is skipped where it can't be had; the user's own ends the run.
+fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<Done, Refusal> {
+    let (why, fix) = match unusable {
+        Unusable::Usage(why) => (why, String::new()),
+        Unusable::Unsupported(Unchanged { why, fix }) => (why, fix),
+    };
+    let name = preparation.name();
+    if preparation.optional {
+        let notes = vec![format!("{name} is skipped: {why}")];
+        return Ok(Done { notes, ..Done::default() });
+    }
+    Err(Refusal::Unsupported { why: format!("--set {name} is unsupported: {why}"), fix })
+}
+
+/// The manner with only this part, tried.
+fn probe(preparation: &Preparation, part: Part) -> Result<Manner, Unusable> {
+    let mut manner = Manner::default();
+    put(&mut manner, part, None);
+    manner.probe().map_err(|error| denied(preparation, &error))?;
+    Ok(manner)
+}
+
+fn denied(preparation: &Preparation, error: &std::io::Error) -> Unusable {
+    let name = preparation.name();
+    let denied = error.kind() == std::io::ErrorKind::PermissionDenied;
+    let fix = if denied { "start plumb as root" } else { "" };
+    Unchanged { why: format!("the kernel refuses {name}: {error}"), fix: fix.into() }.into()
+}
+
+fn put(manner: &mut Manner, part: Part, group: Option<String>) {
+    match part {
+        Part::Nice(level) => manner.nice = Some(level),
+        Part::Class(class) => manner.class = Some(class),
+        Part::Pin(cpus) | Part::Cpuset(cpus) => manner.cpus = cpus,
+        Part::Padding(bytes) => manner.padding = bytes,
+        Part::FixedLayout(fixed) => manner.fixed_layout = fixed,
+    }
+    manner.group = group.or(manner.group.take());
+}
+
+/// A control group of these CPUs; the journal has it removed once it is empty.
+fn make_group(root: &Root, keeper: &mut Keeper, list: &str) -> Result<String, Unusable> {
+    let lost = |error: KeeperError| Unchanged::new(error.to_string());
+    let (folder, files) = cpuset(root, &group_name(), list)?;
+    let group = Setting::Group(folder.clone());
+    keeper.change(&group, plumb_host::preparation::ON).map_err(lost)??;
+    for (path, value) in files {
+        let written = Setting::File(path.clone()).write(root, &value);
+        written
+            .map_err(|error| Unchanged::new(format!("{path} does not take {value}: {error}")))?;
+    }
+    Ok(root.path(&folder).to_string_lossy().into_owned())
+}
+
+/// The flag of an invocation whose address space was not random.
+pub fn flag_of(manner: &Manner) -> Option<Flag> {
+    let why = "address-space randomisation is off, by --set aslr=off";
+    manner.fixed_layout.then(|| Flag::new(FlagKind::LayoutFixed, why))
+}
+
+/// The bits of a seed, well mixed (the finaliser of SplitMix64, Steele et al. 2014).
+fn mixed(seed: u64) -> u64 {
+    let z = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn gone(error: KeeperError) -> Refusal {
+    Refusal::Fatal(error.to_string())
+}
