@@ -71,6 +71,7 @@ fn compare(
         margin: plan.margin,
         pairs_needed: judged.as_ref().ok().and_then(|judged| judged.pairs_needed),
         tags: judged.as_ref().map(tags).unwrap_or_default(),
+        moved: Vec::new(),
         verdict: judged.map(|judged| judged.verdict),
         rederived: (!looks.is_empty()).then(|| rederived(&decisions, &looks)),
         looks,

@@ -16,6 +16,7 @@ use plumb_stats::verdict::judge;
 use crate::differences::{Difference, differences};
 use crate::estimate::estimate;
 use crate::faults;
+use crate::moved::Moved;
 use crate::series::{Series, machine, series_of, value_of_log};
 use crate::summarise::run_facts;
 use crate::{Estimate, METHOD_VERSION, PointFacts, RunFacts, Verdict};
@@ -82,6 +83,8 @@ pub struct CheckedSeries {
     pub run_sd: f64,
     /// The run with which the change began, and its start, where history was asked and tells.
     pub since: Option<(String, i64)>,
+    /// What else changed, where the change is confirmed and counters were asked.
+    pub moved: Vec<Moved>,
 }
 
 /// A series of the baseline that the fresh runs did not give.
@@ -353,6 +356,7 @@ impl<'r> Checker<'r> {
             verdict: judged.verdict,
             run_sd: plumb_stats::describe::variance(before).map_or(0.0, f64::sqrt),
             since: None,
+            moved: Vec::new(),
         })
     }
 }

@@ -17,9 +17,12 @@ use plumb_stats::verdict::judge;
 use crate::against::no_verdict;
 use crate::differences::{Difference, differences};
 use crate::estimate::{estimate, median_of_processes};
+use crate::moved::Moved;
 use crate::series::{environment, machine, series_of};
 use crate::summarise::run_facts;
-use crate::{CONFIDENCE, Comparison, Estimate, METHOD_VERSION, PointFacts, RunFacts, Verdict};
+use crate::{
+    CONFIDENCE, Comparison, Estimate, METHOD_VERSION, PointFacts, RunFacts, RunFinding, Verdict,
+};
 
 /// With so many runs on either side, runs are the unit and nothing else need be known of their noise.
 const RUNS_AS_UNITS: usize = 4;
@@ -109,6 +112,8 @@ pub struct Against {
     pub break_even: Option<f64>,
     /// The deviation between runs that was allowed for, relative.
     pub run_sd: Option<f64>,
+    /// What else changed, where the interval excludes equality.
+    pub moved: Vec<Moved>,
 }
 
 /// How runs become arms, and what is compared.
@@ -126,8 +131,7 @@ pub struct CompareSettings {
 
 /// The sides of one run that was measured in pairs.
 #[must_use]
-pub fn compare_sides(record: &RunRecord) -> ComparisonFinding {
-    let finding = crate::summarise(record);
+pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFinding {
     let plan = record.plan.comparison();
     let points = &record.plan.points;
     let arms: Vec<String> = points.iter().map(plumb_model::PlannedPoint::name).collect();
@@ -147,7 +151,7 @@ pub fn compare_sides(record: &RunRecord) -> ComparisonFinding {
     });
     ComparisonFinding {
         method: METHOD_VERSION,
-        runs: vec![finding.run],
+        runs: vec![finding.run.clone()],
         arms,
         by: None,
         margin: plan.map_or(plumb_model::MARGIN, |plan| plan.margin),
@@ -190,6 +194,7 @@ fn against(comparison: &Comparison) -> Against {
         pairs_needed: comparison.pairs_needed,
         break_even: None,
         run_sd: None,
+        moved: comparison.moved.clone(),
     }
 }
 
@@ -286,6 +291,14 @@ fn groups<'r>(records: &'r [RunRecord], by: Option<&str>) -> Vec<Group<'r>> {
         }
     }
     groups
+}
+
+/// The runs of every arm, in the order of [`ComparisonFinding::arms`].
+pub(crate) fn runs_of_arms<'r>(
+    records: &'r [RunRecord],
+    settings: &CompareSettings,
+) -> Vec<Vec<&'r RunRecord>> {
+    groups(records, settings.by.as_deref()).into_iter().map(|group| group.runs).collect()
 }
 
 /// The labels that tell a run from the others, or the beginning of its id.
@@ -446,6 +459,7 @@ fn against_runs(first: &Gathered, later: &Gathered, earlier: &[f64], margin: f64
             pairs_needed: None,
             break_even: None,
             run_sd: None,
+            moved: Vec::new(),
         },
     }
 }
@@ -487,6 +501,7 @@ fn told(found: &RunsCompared, margin: f64) -> Against {
         pairs_needed: None,
         break_even,
         run_sd,
+        moved: Vec::new(),
     }
 }
 

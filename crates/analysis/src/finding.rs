@@ -7,6 +7,8 @@ use plumb_model::{
 };
 pub use plumb_stats::verdict::Verdict;
 
+use crate::Moved;
+
 /// Everything that is found in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFinding {
@@ -286,6 +288,8 @@ pub struct Comparison {
     pub pairs_needed: Option<usize>,
     /// Remarks on the verdict: `exact`, `beyond margin`, `detectable but negligible`.
     pub tags: Vec<String>,
+    /// What else changed, where the interval excludes equality.
+    pub moved: Vec<Moved>,
 }
 
 /// What a comparison looked like on the way.

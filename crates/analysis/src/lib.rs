@@ -17,6 +17,7 @@ mod faults;
 mod finding;
 mod histogram;
 mod history;
+mod moved;
 mod rules;
 mod scaling;
 mod series;
@@ -44,6 +45,7 @@ pub use finding::{
 pub use history::{
     Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history, since,
 };
+pub use moved::{Counters, Moved, Movement, explain, explain_check, explain_points};
 pub use summarise::{point_facts, summarise};
 pub use times::{ProcessTimes, process_times};
 

@@ -50,6 +50,15 @@ pub(crate) fn series_of(record: &RunRecord, every_metric: bool) -> Vec<Series> {
     all
 }
 
+/// The points of a run that give this series.
+pub(crate) fn points_of(record: &RunRecord, series: &str) -> Vec<usize> {
+    let gives = |evidence: &&Evidence| {
+        let metrics = &evidence.planned.description.metrics;
+        metrics.iter().any(|metric| name(evidence, &metric.name) == series)
+    };
+    Evidence::of(record).iter().filter(gives).map(|evidence| evidence.index).collect()
+}
+
 fn of_evidence(evidence: &Evidence, most: usize) -> Vec<Series> {
     let metrics = evidence.planned.description.metrics.iter().take(most);
     metrics

@@ -486,7 +486,7 @@ mod comparisons {
         let better = Spec { value: 2e10, ..SPEC };
         let record = Builder::new(None).measured(&SPEC).measured(&better);
         let record = record.with(|record| record.plan.against_first = true).build();
-        let finding = compare_sides(&record);
+        let finding = compare_sides(&record, &crate::summarise(&record));
         assert!(finding.paired && finding.arms.len() == 2);
         let against = finding.results[0].against_first[0].as_ref().unwrap();
         assert_eq!((against.verdict.clone(), against.looks), (Ok(Verdict::Faster), Some(1)));

@@ -7,6 +7,7 @@ use plumb_model::Grade;
 use serde::Serialize;
 
 use crate::markdown::{code, escape};
+use crate::moved::{MovedPart, moved_part, moved_text};
 use crate::style::{Line, Style};
 use crate::table::{Column, Table, hanging};
 use crate::terminal::Terminal;
@@ -45,7 +46,7 @@ pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
     .indented(2);
     for series in &finding.series {
         table.row(cells(series, finding));
-        if let Some(note) = note(series) {
+        for note in note(series).into_iter().chain(moved_text(&series.moved)) {
             table.across(4, Line::default(), Line::new(Style::Muted, &note));
         }
     }
@@ -239,6 +240,8 @@ pub struct CheckedPart {
     pub state: &'static str,
     /// The run with which a confirmed change began, where history tells.
     pub since_run: Option<String>,
+    /// What else changed, where the change is confirmed: facts first, then rates, the farthest apart first.
+    pub moved: Vec<MovedPart>,
 }
 
 /// The check as a document.
@@ -286,6 +289,7 @@ fn part(series: &CheckedSeries) -> CheckedPart {
         verdict: series.verdict.word(),
         state: series.state.word(),
         since_run: series.since.as_ref().map(|(run, _)| run.clone()),
+        moved: series.moved.iter().map(moved_part).collect(),
     }
 }
 

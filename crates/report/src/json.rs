@@ -10,6 +10,7 @@ use plumb_model::{Better, Flag, SampleIs, Target, Value};
 use serde::Serialize;
 
 use crate::header::status;
+use crate::moved::{MovedPart, moved_part};
 use crate::time::rfc3339;
 use crate::view::{Row, View};
 
@@ -242,6 +243,8 @@ pub struct ComparisonPart {
     pub pairs_needed: Option<usize>,
     /// Run-to-run deviation at which this could be chance; null for pairs.
     pub break_even: Option<f64>,
+    /// What else changed, where the interval excludes equality, the farthest apart first.
+    pub moved: Vec<MovedPart>,
 }
 
 /// What a result should be.
@@ -513,6 +516,7 @@ fn comparison(comparison: &Comparison) -> ComparisonPart {
         rederived: comparison.rederived,
         pairs_needed: comparison.pairs_needed,
         break_even: None,
+        moved: comparison.moved.iter().map(moved_part).collect(),
     }
 }
 

@@ -15,6 +15,7 @@ mod header;
 mod history;
 pub mod json;
 mod markdown;
+mod moved;
 mod names;
 pub mod progress;
 mod scorecard;

@@ -2,6 +2,7 @@
 
 use plumb_analysis::CONFIDENCE;
 
+use crate::moved::moved_text;
 use crate::text::clean;
 use crate::units::{percent, whole_percent};
 use crate::view::{FlagNote, Row, View, baseline_text, comparison_text, verdict_text};
@@ -87,7 +88,8 @@ fn comparisons(view: &View) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let lines = view.comparisons().iter().map(|comparison| {
         let (name, verdict) = (code(&comparison.point.name), verdict_text(comparison));
-        format!("{name}: **{verdict}**, {}", escape(&comparison_text(comparison)))
+        let moved = moved_text(&comparison.moved).map_or_else(String::new, |it| format!("; {it}"));
+        format!("{name}: **{verdict}**, {}", escape(&(comparison_text(comparison) + &moved)))
     });
     list(&format!("Compared with {}", code(&first.first.name)), lines)
 }

@@ -5,6 +5,7 @@ mod results;
 use plumb_analysis::Failure;
 use plumb_model::Goal;
 
+use crate::moved::moved_text;
 use crate::style::{Line, Style};
 use crate::table::{Column, Table, hanging};
 use crate::terminal::Terminal;
@@ -99,6 +100,8 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
             let lead = Line::new(Style::Muted, "looks  ");
             table.across(2, lead, Line::new(Style::Muted, &looks));
         }
+        let moved = moved_text(&comparison.moved).unwrap_or_default();
+        table.across(2, Line::default(), Line::new(Style::Muted, &moved));
     }
     heading(&title, terminal) + &table.render(terminal.width, terminal.colour)
 }

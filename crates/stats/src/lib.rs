@@ -26,6 +26,7 @@ pub mod changes;
 pub mod components;
 pub mod describe;
 pub mod distribution;
+pub mod effect;
 pub mod gate;
 pub mod histogram;
 pub mod history;

@@ -33,7 +33,9 @@ pub fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit
         every_metric: args.all,
         price: args.price.clone(),
     };
-    let finding = plumb_analysis::compare(&records, &earlier, &settings);
+    let mut finding = plumb_analysis::compare(&records, &earlier, &settings);
+    let counters = super::show::counters(&store, &records)?;
+    plumb_analysis::explain(&mut finding, &records, &settings, &counters);
     refuse_fatal(&finding, args.force)?;
     if finding.arms.len() < 2 {
         let by = args.by.as_deref().unwrap_or_default();

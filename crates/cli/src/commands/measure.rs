@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plumb_analysis::summarise;
 use plumb_engine::{
     Done, Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, Refusal, SystemClock,
 };
@@ -306,10 +305,10 @@ fn identity(job: &Job<'_>, dir: &Path, done: Done) -> Identity {
 
 fn report(measured: &Measured, explicit: bool, gate: Gate, ui: &Ui) -> Result<Exit> {
     let Measured { store, record, ended } = measured;
-    let finding = summarise(record);
+    let finding = super::show::explained(store, record)?;
     let view = View::new(&finding);
     if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict { .. }) {
-        let finding = plumb_analysis::compare_sides(record);
+        let finding = plumb_analysis::compare_sides(record, &finding);
         ui.out(&super::compare::write(&finding, ShowFormat::Json, ui)?);
     } else if ui.wants_json() {
         ui.out(&json(&view).map_err(|error| CommandError::bug(error.to_string()))?);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_analysis::summarise;
+use plumb_analysis::{Counters, RunFinding, explain_points, summarise};
 use plumb_model::{RecordSource, RunRecord, RunStatus};
 use plumb_report::table::{Column, Table};
 use plumb_report::{
@@ -24,7 +24,7 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let run = store.resolve(args.run.as_deref().unwrap_or("last"))?;
     let record = store.record(run)?;
-    let finding = summarise(&record);
+    let finding = explained(&store, &record)?;
     let view = View::new(&finding);
     let format = if ui.wants_json() { ShowFormat::Json } else { args.format };
     let text = match format {
@@ -38,6 +38,33 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     };
     ui.out(&text);
     Ok(Exit::Fine)
+}
+
+/// What a run shows, with what moved where sides of it differ.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn explained(store: &Store, record: &RunRecord) -> Result<RunFinding> {
+    let mut finding = summarise(record);
+    if !finding.against_first.is_empty() {
+        explain_points(&mut finding, record, &counters(store, [record])?);
+    }
+    Ok(finding)
+}
+
+/// What monitors counted beside the invocations of these runs.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn counters<'r>(
+    store: &Store,
+    records: impl IntoIterator<Item = &'r RunRecord>,
+) -> Result<Counters> {
+    let mut all = Counters::new();
+    for record in records {
+        all.extend(store.counters(record.run)?);
+    }
+    Ok(all)
 }
 
 /// The store, for reading; without one there is a next command to type.

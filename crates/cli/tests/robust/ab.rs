@@ -36,6 +36,23 @@ fn much_slower_is_slower_at_a_look_and_fails_where_asked() {
 }
 
 #[test]
+fn what_moved_with_a_slower_side_is_told() {
+    let place = place();
+    let sides = [
+        "dd if=/dev/zero of=/dev/null bs=4k count=5000 status=none",
+        "dd if=/dev/zero of=/dev/null bs=64 count=320000 status=none",
+    ];
+    ab(&place, "-q", &sides).exits(0).shows(&["moved with it:", "an iteration"]);
+    let moved = compared(&place)["moved"].clone();
+    let system =
+        moved.as_array().unwrap().iter().find(|it| it["what"] == "system time an iteration");
+    let system = system.unwrap_or_else(|| panic!("{moved}"));
+    assert!(system["to"].as_f64() > system["from"].as_f64(), "{system}");
+    assert!(system["effect"].as_f64() > Some(0.5) && system["unit"] == "s", "{system}");
+    ab(&place, "-q --json", &sides).exits(0).shows(&["\"moved\"", "system time an iteration"]);
+}
+
+#[test]
 fn a_wide_margin_makes_near_equals_equivalent() {
     let place = place();
     ab(&place, "-q --strict --margin 90%", &["sleep 0.05", "sleep 0.051"])

@@ -6,6 +6,7 @@ use plumb_analysis::{Against, ComparisonFinding, Difference, Estimate, SeriesCom
 use serde::Serialize;
 
 use crate::json::{ValuePart, settings};
+use crate::moved::{MovedPart, moved_part};
 
 /// Name of the document's form.
 pub const COMPARISON_SCHEMA: &str = "plumb.comparison/1";
@@ -135,6 +136,8 @@ pub struct AgainstPart {
     pub break_even: Option<f64>,
     /// The relative deviation between runs that the interval allows for.
     pub run_sd: Option<f64>,
+    /// What else changed, where the interval excludes equality: facts first, then rates, the farthest apart first.
+    pub moved: Vec<MovedPart>,
 }
 
 /// The comparison as a document.
@@ -211,5 +214,6 @@ fn against(against: &Against) -> AgainstPart {
         pairs_needed: against.pairs_needed,
         break_even: against.break_even,
         run_sd: against.run_sd,
+        moved: against.moved.iter().map(moved_part).collect(),
     }
 }

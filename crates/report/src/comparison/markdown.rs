@@ -4,6 +4,7 @@ use plumb_analysis::ComparisonFinding;
 
 use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
 use crate::markdown::{code, escape};
+use crate::moved::moved_text;
 use crate::units::figure;
 
 /// The comparison as Markdown.
@@ -35,6 +36,7 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
             let shown = figure(&arm.estimate, &result.unit);
             let mut notes: Vec<String> = against.map(remarks).into_iter().collect();
             notes.extend(arm.for_price.map(|value| for_price(result, value)));
+            notes.extend(against.and_then(|it| moved_text(&it.moved)));
             let cells = [
                 code(&series(result)),
                 escape(name),

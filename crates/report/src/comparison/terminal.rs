@@ -3,6 +3,7 @@
 use plumb_analysis::{Against, Arm, ComparisonFinding, SeriesComparison};
 
 use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
+use crate::moved::moved_text;
 use crate::style::{Line, Style};
 use crate::table::{Column, Table, hanging};
 use crate::terminal::Terminal;
@@ -80,6 +81,8 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
             .extend(previous.map(|it| format!("× the one before {} {}", ratio(&it), verdict(&it))));
         notes.extend(arm.for_price.map(|value| for_price(result, value)));
         table.across(4, Line::default(), Line::new(Style::Muted, &notes.join(" · ")));
+        let moved = against.as_ref().and_then(|it| moved_text(&it.moved));
+        table.across(4, Line::default(), Line::new(Style::Muted, &moved.unwrap_or_default()));
     }
 }
 

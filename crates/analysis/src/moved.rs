@@ -1,0 +1,421 @@
+//! What moved with a difference: the rates and facts that changed between two arms, the farthest apart first.
+//!
+//! What moved with a difference need not be its cause, but a cause that anything here sees is among it. There is
+//! one value an invocation: what an iteration of the work took of every resource, and what the monitors beside
+//! it counted a second.
+//! Their effect is Cliff's delta, which knows no unit; those that equal arms might show by chance are left out
+//! by Benjamini and Hochberg's rule over all rates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plumb_model::{CounterAmount, CounterKind, Grade, Id, InvocationRecord, RunRecord, Usage};
+use plumb_stats::describe::{mean, median};
+use plumb_stats::effect::{RankEffect, rank_effect};
+use plumb_stats::multiple::benjamini_hochberg;
+
+use crate::check::{CheckFinding, CheckState};
+use crate::comparison::{CompareSettings, ComparisonFinding, runs_of_arms};
+use crate::differences::Difference;
+use crate::series::points_of;
+use crate::{Estimate, RunFinding, Verdict};
+
+/// What monitors' counters came to beside each invocation.
+pub type Counters = BTreeMap<Id, Vec<CounterAmount>>;
+
+/// The share of what is told that may be chance.
+const FALSE_SHARE: f64 = 0.05;
+/// A rate that moved less than this, relative, explains nothing.
+const LEAST_CHANGE: f64 = 0.01;
+/// Events an invocation by which a count must change to be told.
+const FEWEST_EVENTS: f64 = 5.0;
+
+/// Something that changed between two arms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moved {
+    /// What: a counter, a rate of resource use, or a fact of machine or environment.
+    pub what: String,
+    /// How it moved.
+    pub how: Movement,
+    /// From -1 (all of it below) by way of 0 to 1 (all of it above): Cliff's delta; 1 for a fact.
+    pub effect: f64,
+}
+
+/// How something changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Movement {
+    /// A rate: the medians over invocations.
+    Rate {
+        /// In the first arm.
+        from: f64,
+        /// In the later one.
+        to: f64,
+        /// The unit of both.
+        unit: String,
+    },
+    /// A fact.
+    Fact {
+        /// In the first arm.
+        from: String,
+        /// In the later one.
+        to: String,
+        /// How bad such a difference is.
+        grade: Grade,
+    },
+}
+
+/// Says of every point of a run that differs from the first what moved with it.
+pub fn explain_points(finding: &mut RunFinding, record: &RunRecord, counters: &Counters) {
+    for it in finding.against_first.iter_mut().filter(|it| differs(it.ratio.as_ref(), &it.verdict))
+    {
+        let of = |point: usize| record.good_invocations(point).collect::<Vec<_>>();
+        let (from, to) = (of(it.first.index), of(it.point.index));
+        it.moved = rates_that_moved(&from, &to, counters);
+    }
+}
+
+/// Says of every arm of stored runs that differs from the first what moved with it, whether or not the noise
+/// between runs is known well enough for a verdict.
+pub fn explain(
+    finding: &mut ComparisonFinding,
+    records: &[RunRecord],
+    settings: &CompareSettings,
+    counters: &Counters,
+) {
+    let arms = runs_of_arms(records, settings);
+    let differences = finding.differences.clone();
+    for result in &mut finding.results {
+        for (index, against) in result.against_first.iter_mut().enumerate() {
+            let later = index + 1;
+            let Some(against) =
+                against.as_mut().filter(|it| differs(it.ratio.as_ref(), &it.verdict))
+            else {
+                continue;
+            };
+            let series = &result.series;
+            let (from, to) = (invocations(&arms[0], series), invocations(&arms[later], series));
+            against.moved = facts_that_moved(&differences, 0, later);
+            against.moved.extend(rates_that_moved(&from, &to, counters));
+        }
+    }
+}
+
+/// Says of every confirmed change what moved with it.
+pub fn explain_check(
+    finding: &mut CheckFinding,
+    baseline: &[RunRecord],
+    confirming: &[RunRecord],
+    counters: &Counters,
+) {
+    let (baseline, fresh): (Vec<_>, Vec<_>) =
+        (baseline.iter().collect(), confirming.iter().collect());
+    let differences = finding.differences.clone();
+    for it in finding.series.iter_mut().filter(|it| it.state == CheckState::Confirmed) {
+        let (from, to) = (invocations(&baseline, &it.series), invocations(&fresh, &it.series));
+        it.moved = facts_that_moved(&differences, 0, 1);
+        it.moved.extend(rates_that_moved(&from, &to, counters));
+    }
+}
+
+/// Only a difference is explained: a ratio whose interval excludes 1, and that is not too small to matter.
+fn differs(ratio: Option<&Estimate>, verdict: &Result<Verdict, String>) -> bool {
+    let ends = ratio.and_then(|ratio| ratio.interval.as_ref().ok());
+    let excludes = ends.is_some_and(|ends| ends.low > 1.0 || ends.high < 1.0);
+    excludes && *verdict != Ok(Verdict::Equivalent)
+}
+
+/// The good invocations of a series in some runs.
+fn invocations<'r>(runs: &[&'r RunRecord], series: &str) -> Vec<&'r InvocationRecord> {
+    let of_run = |record: &&'r RunRecord| -> Vec<&'r InvocationRecord> {
+        let points = points_of(record, series);
+        points.into_iter().flat_map(|point| record.good_invocations(point)).collect()
+    };
+    runs.iter().flat_map(of_run).collect()
+}
+
+/// Facts that differ and matter, the worst first.
+fn facts_that_moved(differences: &[Difference], first: usize, later: usize) -> Vec<Moved> {
+    let moved = |it: &Difference| {
+        let (from, to) = (it.values.get(first)?, it.values.get(later)?);
+        let grade = it.grade;
+        let how = Movement::Fact { from: from.clone(), to: to.clone(), grade };
+        let told = from != to && grade != Grade::Harmless;
+        told.then(|| Moved { what: it.field.clone(), how, effect: 1.0 })
+    };
+    differences.iter().filter_map(moved).collect()
+}
+
+/// Rates that lie apart in two groups of invocations, the farthest first.
+fn rates_that_moved(
+    from: &[&InvocationRecord],
+    to: &[&InvocationRecord],
+    counters: &Counters,
+) -> Vec<Moved> {
+    let (before, after) = (Arm::of(from, counters), Arm::of(to, counters));
+    let names: BTreeSet<&String> = before.rates.keys().chain(after.rates.keys()).collect();
+    let compared: Vec<(&String, RankEffect, Rates, Rates)> = names
+        .into_iter()
+        .filter_map(|name| {
+            let like = before.rates.get(name).or(after.rates.get(name))?;
+            let (one, other) = (before.rates(name, like), after.rates(name, like));
+            let effect = rank_effect(&one.values, &other.values).ok()?;
+            Some((name, effect, one, other))
+        })
+        .collect();
+    let p_values: Vec<f64> = compared.iter().map(|(_, effect, ..)| effect.p).collect();
+    let told = benjamini_hochberg(&p_values, FALSE_SHARE);
+    let mut moved: Vec<(f64, Moved)> = compared
+        .into_iter()
+        .zip(told)
+        .filter(|(_, told)| *told)
+        .filter_map(|((name, effect, one, other), _)| {
+            let change = change(&one, &other)?;
+            let (from, to) = (median(&one.values)?, median(&other.values)?);
+            let how = Movement::Rate { from, to, unit: one.unit };
+            Some((change, Moved { what: name.clone(), how, effect: effect.delta }))
+        })
+        .collect();
+    // To a tenth of the effect, what changed by more goes first.
+    let tenths = |it: &(f64, Moved)| (it.1.effect.abs() * 10.0).round();
+    moved.sort_by(|one, other| {
+        tenths(other).total_cmp(&tenths(one)).then(other.0.total_cmp(&one.0))
+    });
+    moved.into_iter().map(|(_, moved)| moved).collect()
+}
+
+/// By how much a rate changed, as the absolute log of a ratio; None when that is too little to matter.
+fn change(one: &Rates, other: &Rates) -> Option<f64> {
+    let (from, to) = (mean(&one.values)?, mean(&other.values)?);
+    let over = mean(&one.counted_over)?.max(mean(&other.counted_over)?);
+    let grain = if one.is_count { 1.0 / over } else { 0.0 };
+    if one.is_count && (to - from).abs() * over < FEWEST_EVENTS {
+        return None;
+    }
+    let change = ((to + grain) / (from + grain)).ln().abs();
+    // From nothing to something is the largest change of all.
+    let change = if change.is_nan() { 0.0 } else { change.min(f64::MAX) };
+    (change >= LEAST_CHANGE).then_some(change)
+}
+
+/// A rate in the invocations of an arm.
+#[derive(Debug, Clone, Default)]
+struct Rates {
+    unit: String,
+    /// Whether it counts events, whose number has a grain.
+    is_count: bool,
+    /// Whether it is a level, not something that grows.
+    is_level: bool,
+    values: Vec<f64>,
+    /// The seconds, or the iterations, that each was counted over.
+    counted_over: Vec<f64>,
+}
+
+/// The invocations of an arm, by their rates.
+struct Arm {
+    rates: BTreeMap<String, Rates>,
+    /// How long the monitors read beside each of the monitored invocations.
+    monitored: Vec<f64>,
+}
+
+impl Arm {
+    fn of(invocations: &[&InvocationRecord], counters: &Counters) -> Self {
+        let mut arm = Self { rates: BTreeMap::new(), monitored: Vec::new() };
+        for invocation in invocations {
+            arm.add_own(invocation);
+            let Some(amounts) = counters.get(&invocation.invocation) else { continue };
+            let longest = amounts.iter().map(|it| it.duration_ns).max().unwrap_or(0);
+            arm.monitored.push(seconds(longest));
+            amounts.iter().for_each(|amount| arm.add(amount));
+        }
+        arm
+    }
+
+    /// The rates of this name. Where a counter is missing beside an invocation that was monitored, it did not
+    /// move.
+    fn rates(&self, name: &str, like: &Rates) -> Rates {
+        let mut rates = self.rates.get(name).cloned().unwrap_or_else(|| Rates {
+            values: Vec::new(),
+            counted_over: Vec::new(),
+            ..like.clone()
+        });
+        if !rates.is_level {
+            for missing in rates.values.len()..self.monitored.len() {
+                rates.values.push(0.0);
+                rates.counted_over.push(self.monitored[missing]);
+            }
+        }
+        rates
+    }
+
+    fn add(&mut self, amount: &CounterAmount) {
+        let Some(rate) = amount.rate() else { return };
+        let counter = &amount.counter;
+        let is_level = counter.kind == CounterKind::Gauge;
+        let rates = self.rates.entry(counter.name.clone()).or_insert_with(|| Rates {
+            unit: if is_level { counter.unit.clone() } else { format!("{}/s", counter.unit) },
+            is_count: !is_level && counter.unit.is_empty(),
+            is_level,
+            ..Rates::default()
+        });
+        rates.values.push(rate);
+        rates.counted_over.push(seconds(amount.duration_ns));
+    }
+
+    /// What an iteration of the work itself took, over all batches of an invocation.
+    fn add_own(&mut self, invocation: &InvocationRecord) {
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+        let iterations = invocation.samples.iterations.iter().sum::<u64>() as f64;
+        if iterations <= 0.0 || invocation.usage.is_empty() {
+            return;
+        }
+        for (name, unit, of) in OWN {
+            let amount: u64 = invocation.usage.iter().map(of).sum();
+            #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+            let amount = if unit == "s" { seconds(amount) } else { amount as f64 };
+            let rates = self.rates.entry(name.to_owned()).or_insert_with(|| Rates {
+                unit: unit.to_owned(),
+                is_count: unit.is_empty(),
+                ..Rates::default()
+            });
+            rates.values.push(amount / iterations);
+            rates.counted_over.push(iterations);
+        }
+    }
+}
+
+/// What resource use tells of an iteration: name, unit, amount.
+type Own = (&'static str, &'static str, fn(&Usage) -> u64);
+
+const OWN: [Own; 9] = [
+    ("user time an iteration", "s", |usage| usage.user_ns),
+    ("system time an iteration", "s", |usage| usage.system_ns),
+    ("time off CPU an iteration", "s", |usage| {
+        usage.wall_ns.saturating_sub(usage.user_ns + usage.system_ns)
+    }),
+    ("minor faults an iteration", "", |usage| usage.minor_faults),
+    ("major faults an iteration", "", |usage| usage.major_faults),
+    ("voluntary switches an iteration", "", |usage| usage.voluntary_switches),
+    ("involuntary switches an iteration", "", |usage| usage.involuntary_switches),
+    ("device reads an iteration", "B", |usage| usage.device_read_bytes.unwrap_or(0)),
+    ("device writes an iteration", "B", |usage| usage.device_written_bytes.unwrap_or(0)),
+];
+
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of one invocation")]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::{Counter, CounterAmount, CounterKind, InvocationRecord, RunRecord};
+
+    use super::{Counters, Movement, explain, explain_points, rates_that_moved};
+    use crate::testing::{Builder, Spec};
+    use crate::{CompareSettings, compare, summarise};
+
+    const SPEC: Spec = Spec {
+        id: "cpu.sieve",
+        metric: "rate",
+        unit: "ops/s",
+        parameters: &[],
+        value: 500.0,
+        within: 0.01,
+        between: 0.01,
+        processes: 12,
+        samples: 10,
+        cpu: (90, 5, 0),
+        memory_mib: 3,
+    };
+
+    /// Two points in pairs; the second takes twice as long, in system time.
+    fn pairs(factor: f64) -> RunRecord {
+        let later = Spec { value: 500.0 / factor, ..SPEC };
+        let record = Builder::new(None).measured(&SPEC).measured(&later);
+        record.with(|record| record.plan.against_first = true).build()
+    }
+
+    fn amount(name: &str, unit: &str, kind: CounterKind, amount: u64) -> CounterAmount {
+        let counter = Counter { name: name.into(), unit: unit.into(), kind };
+        CounterAmount { counter, amount, duration_ns: 1_000_000_000 }
+    }
+
+    /// Interrupts double with the second point; other counters do as they like.
+    fn counters(record: &RunRecord) -> Counters {
+        let beside = |(n, it): (usize, &InvocationRecord)| {
+            let n = n as u64;
+            let later = it.point as u64;
+            let mut all = vec![
+                amount("stat.interrupts", "", CounterKind::Counter, 1000 * (1 + later) + n),
+                amount("stat.switches", "", CounterKind::Counter, 500 + n * 7919 % 100),
+                amount("meminfo.free", "B", CounterKind::Gauge, 1_000_000_000 + later),
+            ];
+            // What does not move beside an invocation is not there.
+            if later == 1 {
+                all.push(amount("vmstat.swap_ins", "", CounterKind::Counter, 40));
+                all.push(amount("vmstat.rare", "", CounterKind::Counter, 2));
+            }
+            (it.invocation, all)
+        };
+        record.invocations.iter().enumerate().map(beside).collect()
+    }
+
+    #[test]
+    fn what_changed_with_a_slower_side_is_told_the_farthest_first() {
+        let record = pairs(2.0);
+        let mut finding = summarise(&record);
+        explain_points(&mut finding, &record, &counters(&record));
+        let moved = &finding.against_first[0].moved;
+        let names: Vec<&str> = moved.iter().map(|it| it.what.as_str()).collect();
+        assert!(names[0] == "vmstat.swap_ins", "from nothing to 40 a second: {names:?}");
+        assert!(names.contains(&"stat.interrupts"), "{names:?}");
+        assert!(names.contains(&"user time an iteration"), "{names:?}");
+        for absent in ["stat.switches", "meminfo.free", "vmstat.rare", "minor faults an iteration"]
+        {
+            assert!(!names.contains(&absent), "{absent} in {names:?}");
+        }
+        let interrupts = moved.iter().find(|it| it.what == "stat.interrupts").unwrap();
+        assert!((interrupts.effect - 1.0).abs() < 1e-12);
+        let Movement::Rate { from, to, unit } = &interrupts.how else { panic!("{interrupts:?}") };
+        assert!(*from < 1100.0 && *to > 1900.0 && unit == "/s", "{interrupts:?}");
+    }
+
+    #[test]
+    fn equals_are_not_explained() {
+        let record = pairs(1.0);
+        let mut finding = summarise(&record);
+        explain_points(&mut finding, &record, &counters(&record));
+        assert!(finding.against_first[0].moved.is_empty());
+    }
+
+    #[test]
+    fn without_counters_the_work_itself_is_told() {
+        let record = pairs(2.0);
+        let of = |point| record.good_invocations(point).collect::<Vec<_>>();
+        let moved = rates_that_moved(&of(0), &of(1), &Counters::new());
+        assert!(moved.iter().all(|it| it.what.ends_with("an iteration")), "{moved:?}");
+        assert!(!moved.is_empty());
+        assert!(rates_that_moved(&[], &of(1), &Counters::new()).is_empty());
+    }
+
+    #[test]
+    fn facts_of_stored_runs_go_before_rates() {
+        let run = |value: f64, id: u128, kernel: &str| {
+            let mut record = Builder::new(Some("s")).measured(&Spec { value, ..SPEC }).build();
+            record.run = plumb_model::Id::from_u128(id);
+            let facts = &mut record.targets[0].environment.facts;
+            facts.insert("kernel".into(), kernel.into());
+            record
+        };
+        let records = [run(500.0, 1, "6.1"), run(100.0, 2, "6.18")];
+        let settings =
+            CompareSettings { by: None, margin: 0.01, every_metric: false, price: String::new() };
+        let mut finding = compare(&records, &[], &settings);
+        explain(&mut finding, &records, &settings, &Counters::new());
+        let against = finding.results[0].against_first[0].as_ref().unwrap();
+        let first = against.moved.first().unwrap();
+        assert_eq!(first.what, "kernel");
+        assert!(
+            matches!(&first.how, Movement::Fact { from, to, .. } if from == "6.1" && to == "6.18")
+        );
+        assert!(against.moved.iter().any(|it| it.what == "user time an iteration"));
+    }
+}

@@ -1,0 +1,86 @@
+//! What moved with a difference, in one line and as a document.
+
+use plumb_analysis::{Moved, Movement};
+use serde::Serialize;
+
+use crate::units::quantity;
+
+/// So many are told in a line; a document has all.
+const MOST: usize = 4;
+
+/// `moved with it: own system time 0.02 → 0.18 CPU (+1.00), …`; None when nothing did.
+pub(crate) fn moved_text(moved: &[Moved]) -> Option<String> {
+    let told: Vec<String> = moved.iter().take(MOST).map(one).collect();
+    let more = moved.len().saturating_sub(told.len());
+    let more = if more > 0 { format!(" · {more} more in --json") } else { String::new() };
+    (!told.is_empty()).then(|| format!("moved with it: {}{more}", told.join(" · ")))
+}
+
+fn one(moved: &Moved) -> String {
+    let what = &moved.what;
+    match &moved.how {
+        Movement::Fact { from, to, .. } => format!("{what} {from} → {to}"),
+        Movement::Rate { from, to, unit } => {
+            let shown = |value: f64| quantity(value, unit_of(unit));
+            format!("{what} {} → {} ({:+.2})", shown(*from), shown(*to), moved.effect)
+        }
+    }
+}
+
+/// What counts events has them as its unit.
+fn unit_of(unit: &str) -> &str {
+    if unit == "/s" { "events/s" } else { unit }
+}
+
+/// Something that changed with a difference.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MovedPart {
+    /// A counter, a rate of the work's own resource use, or a fact of machine or environment.
+    pub what: String,
+    /// Median over the first arm's invocations, or the fact's value there.
+    pub from: MovedValue,
+    /// The same of the later arm.
+    pub to: MovedValue,
+    /// Unit of a rate; null for a fact.
+    pub unit: Option<String>,
+    /// How bad a difference of this fact is; null for a rate.
+    #[cfg_attr(test, schemars(extend("enum" = ["harmless", "relevant", "fatal", null])))]
+    pub grade: Option<&'static str>,
+    /// Cliff's delta, from -1 (all below) to 1 (all above); 1 for a fact.
+    pub effect: f64,
+}
+
+/// A rate or a fact.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum MovedValue {
+    /// A rate.
+    Rate(f64),
+    /// A fact.
+    Fact(String),
+}
+
+/// The part of a document.
+pub(crate) fn moved_part(moved: &Moved) -> MovedPart {
+    let (what, effect) = (moved.what.clone(), moved.effect);
+    match &moved.how {
+        Movement::Rate { from, to, unit } => MovedPart {
+            what,
+            from: MovedValue::Rate(*from),
+            to: MovedValue::Rate(*to),
+            unit: Some(unit_of(unit).to_owned()),
+            grade: None,
+            effect,
+        },
+        Movement::Fact { from, to, grade } => MovedPart {
+            what,
+            from: MovedValue::Fact(from.clone()),
+            to: MovedValue::Fact(to.clone()),
+            unit: None,
+            grade: Some(grade.word()),
+            effect,
+        },
+    }
+}
