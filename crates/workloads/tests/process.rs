@@ -9,8 +9,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use plumb_model::{Facts, Flag, Point, Role, Samples, Settings, Value};
 use plumb_protocol::{Batch, Failure, Start, StartError, Started, Workload, serve};
 
-const MINE: [&str; 5] =
-    ["scheduler.messaging", "scheduler.pipe", "process.fork", "process.command", "language.sieve"];
+const MINE: [&str; 6] = [
+    "scheduler.messaging",
+    "scheduler.pipe",
+    "scheduler.yield",
+    "process.fork",
+    "process.command",
+    "language.sieve",
+];
 
 /// Tests that time something, or that make this process large (a fork copies it), take turns.
 fn alone() -> MutexGuard<'static, ()> {
@@ -118,6 +124,32 @@ fn round_trips_work_wherever_the_tasks_are_placed() {
             Ok(mut pipe) => assert_eq!(batch(&mut pipe, &[100, 50]).unwrap().0.len(), 2),
             Err(StartError::Unsupported { why, .. }) => assert!(why.contains("two CPUs"), "{why}"),
             Err(StartError::Failed(why)) => panic!("{placement}: {why}"),
+        }
+    }
+}
+
+#[test]
+fn yields_are_counted_for_every_thread_and_the_cpu_goes_round() {
+    let _turn = alone();
+    for (threads, placement) in [("1", "same-cpu"), ("5", "same-cpu"), ("3", "free")] {
+        let given = [("threads", threads), ("placement", placement)];
+        let mut yielding = ready("scheduler.yield", &given);
+        let (samples, _) = batch(&mut yielding, &[20_000; 3]).unwrap();
+        for i in 0..samples.len() {
+            let value = |name: &str| samples.values[name][i];
+            let yields = value("rate") * samples.elapsed_ns[i] as f64 * 1e-9;
+            assert!(yields > 19_999.0, "{given:?}: {yields}");
+            let n: f64 = threads.parse().unwrap();
+            assert!((1.0 / n - 1e-9..=1.0 + 1e-9).contains(&value("fairness")), "{given:?}");
+            if placement == "same-cpu" {
+                assert!((value("time") * value("rate") - 1.0).abs() < 1e-9);
+                // Alone it switches only when something else takes its CPU.
+                assert_eq!(value("switches") > 0.5, threads != "1", "{given:?}: {samples:?}");
+                assert!(yields > 10_000.0 * n, "{given:?}: the others worked, too: {yields}");
+            }
+        }
+        if placement == "same-cpu" {
+            about_twice("yield", |n| quickest(&mut yielding, 4_000 * n));
         }
     }
 }

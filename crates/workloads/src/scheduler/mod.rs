@@ -6,6 +6,7 @@ mod affinity;
 mod crew;
 mod messaging;
 mod pipe;
+mod r#yield;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[&messaging::Messaging, &pipe::Pipe];
+pub const ALL: &[&dyn Workload] = &[&messaging::Messaging, &pipe::Pipe, &r#yield::Yield];
