@@ -513,16 +513,17 @@ struct RunsNoise {
 
 impl RunsNoise {
     fn of(records: &[RunRecord], earlier: &[RunRecord]) -> Self {
-        let mut by_series: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
+        let mut by_series: BTreeMap<String, BTreeMap<Vec<(&str, &str)>, Vec<f64>>> =
+            BTreeMap::new();
         let here = records.first().map(machine);
         for record in earlier.iter().filter(|record| Some(machine(record)) == here) {
             for found in series_of(record, true) {
                 let Some(log) = found.log() else { continue };
                 let series = by_series.entry(found.name).or_default();
-                series.entry(environment(record).to_owned()).or_default().push(log);
+                series.entry(environment(record)).or_default().push(log);
             }
         }
-        let most = |(series, by): (String, BTreeMap<String, Vec<f64>>)| {
+        let most = |(series, by): (String, BTreeMap<_, Vec<f64>>)| {
             Some((series, by.into_values().max_by_key(Vec::len)?))
         };
         Self { by_series: by_series.into_iter().filter_map(most).collect() }

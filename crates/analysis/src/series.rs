@@ -1,6 +1,6 @@
 //! The series of a run: what comparisons over runs are made of.
 
-use plumb_model::{Better, Metric, RunRecord};
+use plumb_model::{Better, Grade, Metric, RunRecord};
 use plumb_stats::describe::median;
 
 use crate::PointFacts;
@@ -103,7 +103,10 @@ pub(crate) fn machine(record: &RunRecord) -> &str {
     record.targets.first().map_or("", |target| target.machine.fingerprint.as_str())
 }
 
-/// The fingerprint of the environment that the run began in.
-pub(crate) fn environment(record: &RunRecord) -> &str {
-    record.targets.first().map_or("", |target| target.environment.fingerprint.as_str())
+/// The facts of the environment that the run began in, of those that may move a number: a newer tool that
+/// no workload uses does not make earlier runs strangers.
+pub(crate) fn environment(record: &RunRecord) -> Vec<(&str, &str)> {
+    let facts = record.targets.first().map(|target| &target.environment.facts);
+    let all = facts.into_iter().flatten().map(|(field, value)| (field.as_str(), value.as_str()));
+    all.filter(|(field, _)| Grade::of(field) > Grade::Harmless).collect()
 }

@@ -395,6 +395,25 @@ mod comparisons {
     }
 
     #[test]
+    fn a_harmless_change_leaves_earlier_runs_of_use_and_a_relevant_one_does_not() {
+        let verdict = |field: &str| {
+            let with = |id: u32| {
+                let mut record = run(1.0 + f64::from(id) * 1e-3, id.into(), ("k", "h"));
+                let facts = &mut record.targets[0].environment.facts;
+                facts.insert(field.into(), format!("value {id}"));
+                record
+            };
+            let earlier: Vec<RunRecord> = (10..16).map(with).collect();
+            let arms = [run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))];
+            let finding = compare(&arms, &earlier, &settings());
+            finding.results[0].against_first[0].clone().unwrap().verdict
+        };
+        let harmless = plumb_model::FACTS.iter().find(|fact| fact.grade == Grade::Harmless);
+        assert_eq!(verdict(harmless.unwrap().name), Ok(Verdict::Slower));
+        assert!(verdict("kernel").is_err());
+    }
+
+    #[test]
     fn a_run_of_a_program_against_itself_counts_once() {
         let twice = |level: f64, id| {
             let spec = Spec { value: 1e9 * level, ..SPEC };
