@@ -32,6 +32,13 @@ fn share(quota: &str, period: &str) -> Option<f64> {
     (period > 0).then(|| f64::from(quota) / f64::from(period))
 }
 
+/// How often the groups were stopped because their quota was used up.
+pub fn throttled(root: &Root) -> Option<u64> {
+    let all = groups(root, "").into_iter().chain(groups(root, "cpu"));
+    all.filter_map(|group| root.field(&format!("{group}/cpu.stat"), "nr_throttled")?.parse().ok())
+        .max()
+}
+
 /// The folders of the group with this controller, and of its ancestors; of version 2 without one.
 fn groups(root: &Root, controller: &str) -> Vec<String> {
     let membership = root.text("/proc/self/cgroup").unwrap_or_default();
@@ -62,7 +69,7 @@ fn groups(root: &Root, controller: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cpu_quota, groups, memory_limit};
+    use super::{cpu_quota, groups, memory_limit, throttled};
     use crate::Root;
     use crate::root::plant;
 
@@ -78,7 +85,7 @@ mod tests {
         ]);
         let root = Root::at(tree.path());
         assert_eq!(memory_limit(&root), Some(64 << 20));
-        assert_eq!(cpu_quota(&root), Some(1.5));
+        assert_eq!((cpu_quota(&root), throttled(&root)), (Some(1.5), Some(3)));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod cgroup;
 mod clock;
+pub mod doctor;
 mod facts;
 mod fingerprint;
 mod hash;

@@ -4,6 +4,7 @@
 //! one type. Units are SI base units or nanoseconds, and the field's name says which.
 
 mod counter;
+mod diagnosis;
 mod event;
 mod fact;
 mod flag;
@@ -21,6 +22,7 @@ pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
     Readings, Trace,
 };
+pub use diagnosis::{Diagnosis, Effect, Symptom};
 pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
 pub use fact::{FACTS, FactKind, Grade, IDENTITY, Theme};
 pub use flag::{Flag, FlagKind};

@@ -24,6 +24,13 @@ use crate::Root;
 use crate::hash::of_facts;
 use crate::root::field;
 
+pub use cpu::{idle, policies};
+pub use disks::chosen;
+pub use firmware::power;
+pub use kernel::{config, has};
+pub use place::holding;
+pub use tools::container;
+
 /// The stable identity of the machine. The list of facts is frozen: a new fact would split every
 /// history, so it goes into the environment.
 #[must_use]
@@ -78,7 +85,7 @@ impl Facts {
 }
 
 /// `48 KiB`, `7.81 GiB`.
-fn binary(bytes: u64) -> String {
+pub fn binary(bytes: u64) -> String {
     scaled(bytes, 1024.0, ["B", "KiB", "MiB", "GiB", "TiB"])
 }
 
@@ -100,11 +107,11 @@ fn scaled(bytes: u64, step: f64, units: [&str; 5]) -> String {
     format!("{} {}", number.strip_suffix(".00").unwrap_or(&number), units[unit])
 }
 
-fn count_cpus(cpuinfo: &str) -> usize {
+pub fn count_cpus(cpuinfo: &str) -> usize {
     cpuinfo.lines().filter(|line| line.starts_with("processor")).count()
 }
 
-fn numa_nodes(root: &Root) -> usize {
+pub fn numa_nodes(root: &Root) -> usize {
     let is_node = |name: &&String| {
         name.strip_prefix("node").is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()))
     };
@@ -119,7 +126,7 @@ fn memory_class(root: &Root) -> Option<String> {
 }
 
 /// The hypervisor below, as far as the CPU and the firmware tell: seen from inside a container, too.
-fn virtualisation(root: &Root) -> Option<String> {
+pub fn virtualisation(root: &Root) -> Option<String> {
     if let Some(kind) = root.text("/sys/hypervisor/type") {
         return Some(format!("virtual machine ({kind})"));
     }

@@ -1,4 +1,4 @@
-//! What plumb reads of other machines, laid out from `trees/`.
+//! What plumb reads of other machines, and what it finds wrong with them, laid out from `trees/`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod trees;
@@ -6,22 +6,13 @@ mod trees;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use plumb_host::doctor::{Patient, Watch, diagnose};
 use plumb_host::{Root, environment, machine};
 use plumb_model::{FACTS, FactKind, Theme};
 
-const TREES: [(&str, &str); 5] = [
-    ("laptop", include_str!("trees/laptop.tree")),
-    ("server", include_str!("trees/server.tree")),
-    ("aws", include_str!("trees/aws.tree")),
-    ("container", include_str!("trees/container.tree")),
-    ("board", include_str!("trees/board.tree")),
-];
-
 /// The facts of a tree's machine, with the environment of its root directory.
 fn facts(name: &str) -> BTreeMap<String, String> {
-    let tree = tempfile::tempdir().unwrap();
-    let (_, text) = TREES.iter().find(|(tree, _)| *tree == name).unwrap();
-    trees::lay_out(text, tree.path());
+    let tree = trees::tree(name);
     let root = Root::at(tree.path());
     let mut facts = environment(&root, Path::new("/")).facts;
     facts.extend(machine(&root).facts);
@@ -167,7 +158,7 @@ fn a_board() {
 #[test]
 fn every_fact_that_is_read_is_listed_and_nearly_every_listed_one_is_read_somewhere() {
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
-    for (name, _) in TREES {
+    for (name, _) in trees::TREES {
         seen.extend(facts(name));
     }
     for name in seen.keys() {
@@ -177,4 +168,86 @@ fn every_fact_that_is_read_is_listed_and_nearly_every_listed_one_is_read_somewhe
     let missing: Vec<&str> =
         missing.map(|fact| fact.name).filter(|name| !seen.contains_key(*name)).collect();
     insta::assert_snapshot!(missing.join(" "), @"memory_modules clang rustc go");
+}
+
+/// The mark of a tree's machine, and a line a symptom.
+fn diagnosed(name: &str) -> String {
+    let tree = trees::tree(name);
+    let (root, watched) = (Root::at(tree.path()), Watch::default());
+    let dir = Path::new("/");
+    let patient = Patient { root: &root, dir, room: None, watched: &watched, audited: true };
+    let found = diagnose(&patient).unwrap();
+    let line =
+        |it: &plumb_model::Symptom| format!("{} {}: {}", it.effect.word(), it.name, it.evidence);
+    let head = format!("{}, {} points", found.mark(), found.points());
+    std::iter::once(head).chain(found.symptoms.iter().map(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_laptop_on_battery_is_a_bad_place() {
+    insta::assert_snapshot!(diagnosed("laptop"), @"
+    F, 15 points
+    major governor: powersave in /sys/devices/system/cpu/cpufreq/policy*/scaling_governor
+    major battery: discharging, by /sys/class/power_supply/*/status
+    minor services: running: cron, packagekitd
+    minor irqbalance: irqbalance is running
+    minor turbo: 0 in /sys/devices/system/cpu/intel_pstate/no_turbo
+    minor smt: 1 in /sys/devices/system/cpu/smt/active
+    minor deep-idle: C10 takes 680 µs, by /sys/devices/system/cpu/cpu0/cpuidle/state*/latency
+    minor throttled: 311 times since boot, by /sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count
+    minor huge-pages: always in /sys/kernel/mm/transparent_hugepage/enabled
+    minor swapped: 1.15 GiB in use, by /proc/swaps
+    minor low-memory: 881 MiB of 15.34 GiB available, by /proc/meminfo
+    note timers: enabled: apt-daily.timer, fstrim.timer
+    note not-root: user 1000, by /proc/self/status
+    ");
+}
+
+#[test]
+fn a_server_that_was_set_up_for_it_is_a_good_one() {
+    insta::assert_snapshot!(diagnosed("server"), @"A, 0 points");
+}
+
+#[test]
+fn a_guest_shows_its_steal() {
+    insta::assert_snapshot!(diagnosed("aws"), @"
+    C, 5 points
+    major steal: 2.6 % of all CPU time since boot, by /proc/stat
+    minor virtualised: virtual machine (Amazon EC2)
+    minor smt: 1 in /sys/devices/system/cpu/smt/active
+    note not-root: user 1000, by /proc/self/status
+    ");
+}
+
+#[test]
+fn a_container_shows_its_limits() {
+    insta::assert_snapshot!(diagnosed("container"), @"
+    F, 18 points
+    grave cpu-quota: 1.50 CPUs for plumb's control group, stopped 320 times so far
+    major one-cpu: CPU 3 alone, by Cpus_allowed_list of /proc/self/status
+    major governor: schedutil in /sys/devices/system/cpu/cpufreq/policy*/scaling_governor
+    major clock-source: hpet in /sys/devices/system/clocksource/clocksource0/current_clocksource
+    minor turbo: 1 in /sys/devices/system/cpu/cpufreq/boost
+    minor smt: 1 in /sys/devices/system/cpu/smt/active
+    minor directory: / is layers of a container: overlay of overlay, by /proc/self/mountinfo
+    note container: by the traces of docker
+    note capabilities: root without SYS_ADMIN, SYS_NICE, PERFMON, by /proc/self/status
+    ");
+}
+
+#[test]
+fn a_board_has_a_governor() {
+    insta::assert_snapshot!(diagnosed("board"), @"
+    C, 3 points
+    major governor: ondemand in /sys/devices/system/cpu/cpufreq/policy*/scaling_governor
+    note not-root: user 1000, by /proc/self/status
+    ");
+}
+
+#[test]
+fn where_nothing_can_be_read_there_is_no_mark() {
+    let empty = tempfile::tempdir().unwrap();
+    let (root, watched, dir) = (Root::at(empty.path()), Watch::default(), Path::new("/"));
+    let patient = Patient { root: &root, dir, room: None, watched: &watched, audited: false };
+    assert_eq!(diagnose(&patient), None);
 }

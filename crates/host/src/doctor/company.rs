@@ -1,0 +1,226 @@
+//! Who else uses the machine: the host below, other processes, services and timers.
+
+use std::collections::BTreeMap;
+
+use plumb_model::Effect;
+
+use super::{Seen, percent};
+use crate::Root;
+use crate::fingerprint::virtualisation;
+
+/// Shares of the time since boot that were stolen.
+const STEAL: [(f64, Effect); 3] =
+    [(0.05, Effect::Grave), (0.01, Effect::Major), (0.001, Effect::Minor)];
+/// CPUs that others use; grave is half of all.
+const BUSY: [(f64, Effect); 2] = [(0.25, Effect::Major), (0.05, Effect::Minor)];
+/// A load a CPU that is worth a note.
+const LOAD: f64 = 0.5;
+/// Processes that are named.
+const NAMED: usize = 3;
+/// Programs, by the name that the kernel knows (15 bytes), that start work of their own.
+const SERVICES: [(&str, &str); 13] = [
+    ("cron", "cron"),
+    ("crond", "crond"),
+    ("anacron", "anacron"),
+    ("atd", "atd"),
+    ("packagekitd", "packagekit"),
+    ("unattended-upgr", "unattended-upgrades"),
+    ("snapd", "snapd"),
+    ("fwupd", "fwupd"),
+    ("updatedb", "plocate-updatedb"),
+    ("updatedb.plocat", "plocate-updatedb"),
+    ("tracker-miner-f", "tracker-miner-fs-3"),
+    ("baloo_file", "baloo_file"),
+    ("tuned", "tuned"),
+];
+
+/// What the machine did between two moments.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// CPUs that were busy, in units of one.
+    busy: f64,
+    /// The processes that used most of it, other than plumb, with the CPUs that each used.
+    most: Vec<(String, f64)>,
+}
+
+/// Clock ticks that CPUs spent and that processes used.
+struct Moment {
+    spent: Ticks,
+    processes: BTreeMap<u32, (String, u64)>,
+}
+
+/// Clock ticks of all CPUs together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Ticks {
+    all: u64,
+    busy: u64,
+    stolen: u64,
+}
+
+impl Watch {
+    /// Watches the machine for so long.
+    #[must_use]
+    pub fn over(root: &Root, time: std::time::Duration) -> Self {
+        let before = Moment::now(root);
+        std::thread::sleep(time);
+        Self::between(&before, &Moment::now(root), cpus(root))
+    }
+
+    fn between(before: &Moment, after: &Moment, cpus: f64) -> Self {
+        let all = after.spent.all.saturating_sub(before.spent.all);
+        let share = |ticks: u64| if all == 0 { 0.0 } else { ratio(ticks, all) * cpus };
+        let used = |(pid, (name, ticks)): (&u32, &(String, u64))| {
+            let (known, was) = before.processes.get(pid)?;
+            (known == name && ticks > was).then(|| (name.clone(), share(ticks - was)))
+        };
+        let mut most: Vec<(String, f64)> = after.processes.iter().filter_map(used).collect();
+        most.sort_by(|one, other| other.1.total_cmp(&one.1));
+        most.truncate(NAMED);
+        Self { busy: share(after.spent.busy.saturating_sub(before.spent.busy)), most }
+    }
+}
+
+impl Moment {
+    /// Plumb itself is left out.
+    fn now(root: &Root) -> Self {
+        let own = std::process::id();
+        let pids = root.names("/proc").into_iter().filter_map(|name| name.parse().ok());
+        let pids = pids.filter(|pid: &u32| !root.is_live() || *pid != own);
+        Self {
+            spent: ticks(root).unwrap_or_default(),
+            processes: pids.filter_map(|pid| Some((pid, process(root, pid)?))).collect(),
+        }
+    }
+}
+
+/// Name and clock ticks of a process: fields 2, 14 and 15 of /proc/PID/stat.
+fn process(root: &Root, pid: u32) -> Option<(String, u64)> {
+    let stat = root.text(&format!("/proc/{pid}/stat"))?;
+    let (head, rest) = stat.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let mut times = rest.split_whitespace().skip(14 - 3).map(|it| it.parse::<u64>().ok());
+    Some((name.to_owned(), times.next()?? + times.next()??))
+}
+
+/// The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What guests of
+/// this machine use is counted in user already.
+fn ticks(root: &Root) -> Option<Ticks> {
+    let line = root.field("/proc/stat", "cpu ")?;
+    let fields: Vec<u64> =
+        line.split_whitespace().take(8).filter_map(|it| it.parse().ok()).collect();
+    let &[user, nice, system, idle, iowait, irq, softirq, stolen] = fields.as_slice() else {
+        return None;
+    };
+    let busy = user + nice + system + irq + softirq;
+    Some(Ticks { all: busy + idle + iowait + stolen, busy, stolen })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "clock ticks stay far below 2^53")]
+fn ratio(part: u64, of: u64) -> f64 {
+    part as f64 / of.max(1) as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
+fn cpus(root: &Root) -> f64 {
+    crate::fingerprint::count_cpus(&root.text("/proc/cpuinfo").unwrap_or_default()).max(1) as f64
+}
+
+pub fn check(root: &Root, watched: &Watch) -> Vec<Seen> {
+    let busy = busy(watched, cpus(root));
+    let load = if busy.is_some() { None } else { load(root) };
+    let virtualised =
+        virtualisation(root).map(|kind| Seen::new("virtualised", Effect::Minor, kind));
+    let found =
+        [virtualised, steal(root), busy, load, services(root), timers(root), balancer(root)];
+    found.into_iter().flatten().collect()
+}
+
+fn steal(root: &Root) -> Option<Seen> {
+    let ticks = ticks(root)?;
+    let share = ratio(ticks.stolen, ticks.all);
+    let (_, effect) = STEAL.iter().find(|(from, _)| share >= *from)?;
+    let evidence = format!("{} of all CPU time since boot, by /proc/stat", percent(share));
+    Some(Seen::new("steal", *effect, evidence))
+}
+
+fn busy(watched: &Watch, cpus: f64) -> Option<Seen> {
+    let half = [(cpus / 2.0, Effect::Grave)];
+    let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| watched.busy >= *from)?;
+    let named = |(name, used): &(String, f64)| format!("{name} {}", percent(*used));
+    let names: Vec<String> = watched.most.iter().map(named).collect();
+    let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+    let evidence = format!("{} of a CPU, just now{names}", percent(watched.busy));
+    Some(Seen::new("busy", *effect, evidence))
+}
+
+fn load(root: &Root) -> Option<Seen> {
+    let text = root.text("/proc/loadavg")?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    let evidence = format!("{load:.2} in the last minute, by /proc/loadavg");
+    (load >= LOAD * cpus(root)).then(|| Seen::new("load", Effect::Note, evidence))
+}
+
+/// The names of all processes, as the kernel knows them.
+fn names(root: &Root) -> Vec<String> {
+    let pids = root.names("/proc").into_iter().filter(|it| it.parse::<u32>().is_ok());
+    pids.filter_map(|pid| root.text(&format!("/proc/{pid}/comm"))).collect()
+}
+
+fn systemd(root: &Root) -> bool {
+    root.path("/run/systemd/system").exists()
+}
+
+fn services(root: &Root) -> Option<Seen> {
+    let names = names(root);
+    let found: Vec<_> =
+        SERVICES.iter().filter(|(name, _)| names.iter().any(|it| it == name)).collect();
+    let programs: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+    let stop = |(_, unit): &&(&str, &str)| {
+        if systemd(root) { format!("--set stop-service={unit}") } else { (*unit).to_owned() }
+    };
+    let stop: Vec<String> = found.iter().map(stop).collect();
+    let with = if systemd(root) { "plumb run" } else { "stop while measuring:" };
+    let seen = Seen::new("services", Effect::Minor, format!("running: {}", programs.join(", ")));
+    (!found.is_empty()).then(|| seen.with_fix(format!("{with} {}", stop.join(" "))))
+}
+
+fn timers(root: &Root) -> Option<Seen> {
+    let folder = "/etc/systemd/system/timers.target.wants";
+    let timers: Vec<String> =
+        root.names(folder).into_iter().filter(|name| name.ends_with(".timer")).collect();
+    let evidence = format!("enabled: {}", timers.join(", "));
+    (systemd(root) && !timers.is_empty()).then(|| Seen::new("timers", Effect::Note, evidence))
+}
+
+fn balancer(root: &Root) -> Option<Seen> {
+    let runs = names(root).iter().any(|name| name == "irqbalance");
+    runs.then(|| Seen::new("irqbalance", Effect::Minor, "irqbalance is running"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Effect, Moment, Watch, busy};
+    use crate::Root;
+    use crate::root::plant;
+
+    #[test]
+    fn who_takes_the_cpu_is_named() {
+        let stat = |used: u64| format!("7 (cc (1) x) R 1 7 7 0 -1 0 0 0 0 0 {used} 10 0 0 20 0\n");
+        let early = plant(&[
+            ("/proc/stat", "cpu  100 0 50 1000 0 0 0 0 0 0\n"),
+            ("/proc/7/stat", &stat(40)),
+        ]);
+        let late = plant(&[
+            ("/proc/stat", "cpu  180 0 60 1110 0 0 0 0 0 0\n"),
+            ("/proc/7/stat", &stat(120)),
+        ]);
+        let (early, late) = (Root::at(early.path()), Root::at(late.path()));
+        let watch = Watch::between(&Moment::now(&early), &Moment::now(&late), 2.0);
+        let seen = busy(&watch, 2.0).unwrap();
+        assert_eq!(seen.effect, Effect::Major);
+        assert_eq!(seen.evidence, "90 % of a CPU, just now: cc (1) x 80 %");
+        assert!(
+            busy(&Watch::between(&Moment::now(&late), &Moment::now(&late), 2.0), 2.0).is_none()
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! Memory: huge pages, balancing, swap, what is left, and the group's quota.
+
+use plumb_model::Effect;
+
+use super::Seen;
+use crate::fingerprint::{binary, chosen, numa_nodes};
+use crate::{Root, cgroup};
+
+/// Available memory, in KiB and as one part in so many, under which it is low.
+const LOW: [(u64, u64, Effect); 2] =
+    [(128 << 10, 20, Effect::Major), (512 << 10, 10, Effect::Minor)];
+/// Swap in use, in KiB, that is worth a symptom: a few idle pages are not.
+const SWAPPED_KIB: u64 = 16 << 10;
+
+pub fn check(root: &Root) -> Vec<Seen> {
+    let checks = [huge_pages, balancing, swapped, low, quota];
+    checks.iter().filter_map(|check| check(root)).collect()
+}
+
+fn huge_pages(root: &Root) -> Option<Seen> {
+    let file = "/sys/kernel/mm/transparent_hugepage/enabled";
+    let always = chosen(&root.text(file)?) == "always";
+    always.then(|| Seen::new("huge-pages", Effect::Minor, format!("always in {file}")))
+}
+
+fn balancing(root: &Root) -> Option<Seen> {
+    let file = "/proc/sys/kernel/numa_balancing";
+    let on = root.number(file)? > 0 && numa_nodes(root) > 1;
+    on.then(|| Seen::new("numa-balancing", Effect::Minor, format!("on in {file}")))
+}
+
+/// The fourth column of /proc/swaps is what is used, in KiB.
+fn swapped(root: &Root) -> Option<Seen> {
+    let text = root.text("/proc/swaps")?;
+    let used = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
+    let kib: u64 = used.filter_map(|kib| kib.parse::<u64>().ok()).sum();
+    let evidence = format!("{} in use, by /proc/swaps", binary(kib * 1024));
+    (kib >= SWAPPED_KIB).then(|| Seen::new("swapped", Effect::Minor, evidence))
+}
+
+fn low(root: &Root) -> Option<Seen> {
+    let kib = |name: &str| {
+        let text = root.field("/proc/meminfo", name)?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let (left, all) = (kib("MemAvailable")?, kib("MemTotal")?);
+    let is = |(kib, part, _): &&(u64, u64, Effect)| left < *kib || left < all / part;
+    let (_, _, effect) = LOW.iter().find(is)?;
+    let (left, all) = (binary(left * 1024), binary(all * 1024));
+    let evidence = format!("{left} of {all} available, by /proc/meminfo");
+    Some(Seen::new("low-memory", *effect, evidence))
+}
+
+fn quota(root: &Root) -> Option<Seen> {
+    let cpus = cgroup::cpu_quota(root)?;
+    let stopped = cgroup::throttled(root).unwrap_or(0);
+    let effect = if stopped > 0 { Effect::Grave } else { Effect::Major };
+    let stopped =
+        if stopped > 0 { format!(", stopped {stopped} times so far") } else { String::new() };
+    let evidence = format!("{cpus:.2} CPUs for plumb's control group{stopped}");
+    Some(Seen::new("cpu-quota", effect, evidence))
+}

@@ -1,0 +1,116 @@
+//! How good a machine is for measuring, and what is wrong with it.
+
+/// What a symptom does to measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Good to know; it costs no precision by itself.
+    Note,
+    /// Wider intervals.
+    Minor,
+    /// Intervals that are wider by far, or results that hold for a moment.
+    Major,
+    /// Results that say more of the disturbance than of the workload.
+    Grave,
+}
+
+impl Effect {
+    /// All, the worst first.
+    pub const ALL: [Self; 4] = [Self::Grave, Self::Major, Self::Minor, Self::Note];
+
+    /// The word that is shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Minor => "minor",
+            Self::Major => "major",
+            Self::Grave => "grave",
+        }
+    }
+
+    /// Its points in the mark.
+    #[must_use]
+    pub fn points(self) -> u32 {
+        match self {
+            Self::Note => 0,
+            Self::Minor => 1,
+            Self::Major => 3,
+            Self::Grave => 6,
+        }
+    }
+}
+
+/// Something about a machine that costs precision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symptom {
+    /// Its name.
+    pub name: &'static str,
+    /// How bad it is here.
+    pub effect: Effect,
+    /// What was seen, and where.
+    pub evidence: String,
+    /// What it does to measurements.
+    pub why: &'static str,
+    /// The kinds of work whose results it moves.
+    pub disturbs: &'static [&'static str],
+    /// What mends it.
+    pub fix: String,
+}
+
+/// What is wrong with a machine, the worst first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// The symptoms.
+    pub symptoms: Vec<Symptom>,
+}
+
+/// The fewest points of each mark but the first.
+const MARKS: [(u32, char); 5] = [(12, 'F'), (9, 'E'), (6, 'D'), (3, 'C'), (1, 'B')];
+
+impl Diagnosis {
+    /// The symptoms in order.
+    #[must_use]
+    pub fn new(mut symptoms: Vec<Symptom>) -> Self {
+        symptoms.sort_by_key(|symptom| std::cmp::Reverse(symptom.effect));
+        Self { symptoms }
+    }
+
+    /// All points: 0 for a note, 1 for a minor symptom, 3 for a major one, 6 for a grave one.
+    #[must_use]
+    pub fn points(&self) -> u32 {
+        self.symptoms.iter().map(|symptom| symptom.effect.points()).sum()
+    }
+
+    /// The mark: A without points, B to 2, C to 5, D to 8, E to 11, F from 12 on. So one minor symptom
+    /// keeps a machine from A, one major from B, one grave from C, two grave make F.
+    #[must_use]
+    pub fn mark(&self) -> char {
+        let points = self.points();
+        MARKS.iter().find(|(fewest, _)| points >= *fewest).map_or('A', |(_, mark)| *mark)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Diagnosis, Effect, Symptom};
+
+    fn mark(effects: &[Effect]) -> char {
+        let symptom = |effect: &Effect| Symptom {
+            name: "",
+            effect: *effect,
+            evidence: String::new(),
+            why: "",
+            disturbs: &[],
+            fix: String::new(),
+        };
+        Diagnosis::new(effects.iter().map(symptom).collect()).mark()
+    }
+
+    #[test]
+    fn marks_follow_the_rule() {
+        use Effect::{Grave, Major, Minor, Note};
+        let marks = [&[][..], &[Note, Note], &[Minor], &[Major], &[Grave], &[Grave, Grave]];
+        assert_eq!(marks.map(mark).iter().collect::<String>(), "AABCDF");
+        assert_eq!((mark(&[Minor; 2]), mark(&[Minor; 3]), mark(&[Major; 3])), ('B', 'C', 'E'));
+    }
+}
