@@ -54,7 +54,7 @@ pub enum Command {
     Baseline(BaselineCommand),
     /// Did this machine become slower than its baseline?
     Check(CheckArgs),
-    /// How small a change can this machine show?
+    /// How good is this machine for measuring, and how small a change can it show?
     Doctor(DoctorArgs),
     /// One series over all its runs: when did it change, and what else did?
     History(HistoryArgs),
@@ -399,14 +399,19 @@ pub struct CheckArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  plumb doctor                           what the last audit of this machine found
+  plumb doctor                           a mark from A to F, what is wrong, and what mends it
+  plumb doctor --dir /srv                with a target directory for workloads that use files
   plumb doctor --audit                   a new one: about ten minutes on a machine that does nothing else
   plumb doctor --audit --comparisons 5   a rough one
 
-An audit compares programs with themselves, by the same pairs and looks as `plumb ab`, so that every \
+Without --audit plumb looks at the machine for a second and changes nothing: docs/doctor.md explains all
+that it may find, and the mark. An audit compares programs with themselves, by the same pairs and looks as `plumb ab`, so that every \
 difference that it finds is noise; then it slows one down by 1, 2 and 5 % and looks whether that is found.
 `ab` takes no margin below what its last audit saw on this machine, and says so.")]
 pub struct DoctorArgs {
+    /// Target directory of the runs to come [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
     /// Compare programs with themselves, and keep what that shows
     #[arg(long)]
     pub audit: bool,
@@ -472,10 +477,21 @@ pub struct ExplainArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "A RUN is the beginning of an id, `last`, `last~2`, or a label `k=v`.")]
+#[command(after_help = "Examples:
+  plumb show                          the scorecard of the last run
+  plumb show last~1 --in-words        the one before it, in sentences
+  plumb show --machine                this machine as it is now: what is in it, and how it is set
+  plumb show --machine last           the machine as the last run found it
+  plumb show --machine last~1 last    what changed on it between two runs, and how bad that is
+
+A RUN is the beginning of an id, `last`, `last~2`, or a label `k=v`.")]
 pub struct ShowArgs {
-    /// The run [default: the last one]
-    pub run: Option<String>,
+    /// The run [default: the last one]; with --machine none or two as well
+    #[arg(num_args = 0..=2, value_name = "RUN")]
+    pub run: Vec<String>,
+    /// The machine and its environment instead of results
+    #[arg(long, conflicts_with_all = ["in_words", "all", "runs", "format"])]
+    pub machine: bool,
     /// In sentences
     #[arg(long, conflicts_with = "format")]
     pub in_words: bool,

@@ -223,6 +223,9 @@ pub const IDENTITY: [&str; 10] = [
     "virtualisation",
 ];
 
+/// Facts that only root can read.
+pub const FOR_ROOT: [&str; 1] = ["memory_modules"];
+
 impl FactKind {
     /// Whether it belongs to the environment. Such a fact has a value wherever it can be read, so that
     /// where it is missing it was not read: without root, or by an older plumb.

@@ -24,7 +24,7 @@ pub use counter::{
 };
 pub use diagnosis::{Diagnosis, Effect, Symptom};
 pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
-pub use fact::{FACTS, FactKind, Grade, IDENTITY, Theme};
+pub use fact::{FACTS, FOR_ROOT, FactKind, Grade, IDENTITY, Theme};
 pub use flag::{Flag, FlagKind};
 pub use machine::{Environment, Facts, Machine, Owner, Target};
 pub use plan::{

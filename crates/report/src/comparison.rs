@@ -7,6 +7,7 @@ mod markdown;
 mod terminal;
 
 pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, comparison_json};
+pub(crate) use json::{DifferencePart, difference};
 pub use markdown::comparison_markdown;
 pub use terminal::comparison_card;
 

@@ -395,7 +395,8 @@ fn run(view: &View) -> RunPart {
     }
 }
 
-fn target(target: &Target) -> TargetPart {
+/// A target as a part of a document.
+pub(crate) fn target(target: &Target) -> TargetPart {
     TargetPart {
         name: target.name.clone(),
         machine: FactsPart {
@@ -567,7 +568,10 @@ mod tests {
     use serde_json::Value;
 
     use super::RunDocument;
-    use crate::{AuditDocument, CheckDocument, ComparisonDocument, HistoryDocument};
+    use crate::{
+        AuditDocument, CheckDocument, ComparisonDocument, DoctorDocument, HistoryDocument,
+        MachineDocument,
+    };
 
     /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
     fn is_committed<T: schemars::JsonSchema>(name: &str) {
@@ -591,5 +595,7 @@ mod tests {
         is_committed::<CheckDocument>("plumb.check-1.json");
         is_committed::<AuditDocument>("plumb.audit-1.json");
         is_committed::<HistoryDocument>("plumb.history-1.json");
+        is_committed::<DoctorDocument>("plumb.doctor-1.json");
+        is_committed::<MachineDocument>("plumb.machine-1.json");
     }
 }

@@ -9,11 +9,13 @@ mod audit;
 mod check;
 mod comparison;
 pub mod csv;
+mod diagnosis;
 pub mod export;
 mod flags;
 mod header;
 mod history;
 pub mod json;
+mod machine;
 mod markdown;
 mod moved;
 mod names;
@@ -38,12 +40,14 @@ pub use comparison::{
     comparison_markdown,
 };
 pub use csv::{csv, samples_csv};
+pub use diagnosis::{DOCTOR_SCHEMA, DoctorDocument, LastAudit, doctor_card, doctor_document};
 pub use flags::meaning;
 pub use header::{Header, Place};
 pub use history::{
     HISTORY_SCHEMA, HistoryDocument, history_card, history_document, history_json, history_markdown,
 };
 pub use json::{RunDocument, document, json};
+pub use machine::{MACHINE_SCHEMA, MachineDocument, Portrait, machine_card, machine_document};
 pub use markdown::markdown;
 pub use scorecard::{Closing, scorecard};
 pub use style::{Colour, Line, Style};

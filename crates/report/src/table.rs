@@ -52,6 +52,7 @@ impl Column {
 enum Row {
     Cells(Vec<Line>),
     Across { indent: usize, lead: Line, text: Line },
+    Heading(Line),
     Blank,
 }
 
@@ -96,6 +97,11 @@ impl Table {
         }
     }
 
+    /// Adds an empty line and a line at the table's edge, left of the rows' indent.
+    pub fn heading(&mut self, text: Line) {
+        self.rows.push(Row::Heading(text));
+    }
+
     /// Adds an empty line.
     pub fn blank(&mut self) {
         self.rows.push(Row::Blank);
@@ -123,6 +129,10 @@ impl Table {
                 Row::Across { indent, lead, text } => {
                     out.push_str(&hanging(self.indent + indent, lead, text, width, colour));
                 }
+                Row::Heading(text) => {
+                    out.push('\n');
+                    out.push_str(&hanging(0, &Line::default(), text, width, colour));
+                }
                 Row::Blank => out.push('\n'),
             }
         }
@@ -148,7 +158,7 @@ impl Table {
         let title = if self.titled { crate::text::width(&self.columns[column].title) } else { 0 };
         let cells = self.rows.iter().filter_map(|row| match row {
             Row::Cells(cells) => Some(cells[column].width()),
-            Row::Across { .. } | Row::Blank => None,
+            Row::Across { .. } | Row::Heading(_) | Row::Blank => None,
         });
         cells.fold(title, usize::max)
     }

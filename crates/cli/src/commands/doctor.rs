@@ -1,14 +1,15 @@
-//! `plumb doctor`: how small a change can this machine show?
+//! `plumb doctor`: what is wrong with this machine, and how small a change can it show?
 
 use std::path::Path;
 
 use plumb_analysis::{ClassAudit, Injected, audit_class, audit_injected};
 use plumb_host::ClockMark;
 use plumb_model::{Goal, MARGIN, PlannedPoint, RunRecord};
-use plumb_report::{AuditClock, audit_card, audit_document, time};
+use plumb_report::{AuditClock, audit_card, audit_document};
 use plumb_store::Store;
 use serde_json::Value;
 
+use super::diagnose::diagnose;
 use super::measure::{Bench, Job, Place, carry_out};
 use crate::cli::{DoctorArgs, PrepareArgs, WayArgs};
 use crate::error::{CommandError, Exit, Result};
@@ -39,10 +40,10 @@ const INJECTED: [(f64, &str); 3] = [
     (0.05, "cpu.sieve:limit=105000"),
 ];
 
-/// Audits the machine, or shows what the last audit found.
+/// Audits the machine, or says what is wrong with it.
 pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if !args.audit {
-        return last(store, ui);
+        return diagnose(args.dir.as_deref(), store, ui);
     }
     if args.comparisons == 0 {
         return Err(CommandError::usage("--comparisons 0 compares nothing"));
@@ -128,28 +129,6 @@ impl Auditor<'_> {
     }
 }
 
-fn last(store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let store = super::show::open(store)?;
-    let machine = plumb_host::machine(&locate::root()).fingerprint;
-    let Some(audit) = store.audits(&machine)?.pop() else {
-        return Err(CommandError::nothing("this machine was not audited yet").hint(
-            "plumb doctor --audit    compares programs with themselves, for about ten minutes",
-        ));
-    };
-    if ui.wants_json() {
-        ui.out(&audit.json);
-        return Ok(Exit::Fine);
-    }
-    ui.out(&format!("audit of {}", time::date(audit.at_unix_ns)));
-    for (class, floor) in floors(&audit.json) {
-        ui.out(&format!(
-            "  {class:<10} this machine sees ≥ {}",
-            plumb_report::units::percent(floor)
-        ));
-    }
-    Ok(Exit::Fine)
-}
-
 /// What this machine shows of equal programs of the point's kind, by its last audit.
 ///
 /// # Errors
@@ -168,7 +147,7 @@ pub fn noise_floor(store: Option<&Path>, workload: &str) -> Result<Option<f64>> 
 }
 
 /// The noise floor of every kind of work in a kept audit.
-fn floors(json: &str) -> Vec<(String, f64)> {
+pub fn floors(json: &str) -> Vec<(String, f64)> {
     let document: Value = serde_json::from_str(json).unwrap_or_default();
     let classes = document["classes"].as_array().cloned().unwrap_or_default();
     let one =

@@ -4,6 +4,7 @@ mod ab;
 mod baseline;
 mod check;
 mod compare;
+mod diagnose;
 mod doctor;
 mod exec;
 mod explain;
@@ -12,6 +13,7 @@ mod gate;
 mod history;
 mod import;
 mod list;
+mod machine;
 mod measure;
 mod plugin;
 mod run;
@@ -23,8 +25,13 @@ mod store;
 mod worker;
 
 use crate::cli::{Arguments, Command, PluginCommand, StoreCommand};
-use crate::error::{Exit, Result};
+use crate::error::{CommandError, Exit, Result};
 use crate::ui::Ui;
+
+/// A document for machines, as text for people to look at, too.
+fn pretty(document: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string_pretty(document).map_err(|error| CommandError::bug(error.to_string()))
+}
 
 /// Carries the command out.
 pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {

@@ -17,12 +17,20 @@ use crate::ui::Ui;
 
 /// Shows one run, or the list of runs.
 pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if args.machine {
+        return super::machine::machine(&args.run, store, ui);
+    }
+    if let [_, _, ..] = args.run.as_slice() {
+        return Err(CommandError::usage("only one run can be shown at a time")
+            .hint("plumb compare RUN RUN          their results side by side")
+            .hint("plumb show --machine RUN RUN   what differs between their machines"));
+    }
     let store = open(store)?;
     if args.runs {
         ui.out(&run_list(&store.summaries()?, ui));
         return Ok(Exit::Fine);
     }
-    let run = store.resolve(args.run.as_deref().unwrap_or("last"))?;
+    let run = store.resolve(args.run.first().map_or("last", String::as_str))?;
     let record = store.record(run)?;
     let finding = explained(&store, &record)?;
     let view = View::new(&finding);

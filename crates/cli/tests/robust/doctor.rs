@@ -1,11 +1,12 @@
-//! `plumb doctor --audit`: what it keeps, and what later verdicts make of it.
+//! `plumb doctor`: what it finds wrong with machines, what an audit keeps, and what later verdicts make of it.
 
-use crate::{parsed, place};
+use crate::common::ran;
+use crate::{is_root, measured, parsed, place, trees};
 
 #[test]
 fn an_audit_is_kept_and_quoted() {
     let place = place();
-    place.run("doctor").unwrap().exits(2).says(&["there is no store"]);
+    place.run("doctor").unwrap().exits(0).shows(&["plumb doctor --audit"]);
     let ran = place
         .run("doctor --audit --of process --comparisons 1 --no-lock -q --json")
         .unwrap()
@@ -29,4 +30,66 @@ fn an_audit_is_kept_and_quoted() {
     let ran = place.run("ab --no-lock --budget 1s true true").unwrap().exits(0);
     ran.says(&["margin 25 % instead of 1 %"]);
     place.run("show").unwrap().exits(0).shows(&["by its audit this machine sees ≥ 25 % here"]);
+}
+
+#[test]
+fn other_machines_get_their_marks() {
+    let place = place();
+    for (name, mark) in [("laptop", "F"), ("server", "A"), ("aws", "C"), ("container", "F")] {
+        let tree = trees::tree(name);
+        let doctor = |arguments: &str| {
+            let mut doctor = place.plumb(arguments);
+            ran(doctor.env("PLUMB_ROOT", tree.path()).env("COLUMNS", "80")).unwrap().exits(0)
+        };
+        let document = parsed(&doctor("doctor --dir / --json"));
+        assert_eq!(
+            (&document["schema"], &document["mark"]),
+            (&"plumb.doctor/1".into(), &mark.into())
+        );
+        let card = doctor("doctor --dir /").shows(&[mark, "for measuring"]).stdout;
+        assert!(card.lines().all(|line| line.chars().count() <= 80), "{card}");
+        for symptom in document["symptoms"].as_array().unwrap() {
+            assert!(card.contains(symptom["name"].as_str().unwrap()), "{card}");
+        }
+    }
+}
+
+#[test]
+fn where_nothing_can_be_read_doctor_says_so() {
+    let place = place();
+    let mut doctor = place.plumb("doctor");
+    ran(doctor.env("PLUMB_ROOT", place.tmp())).unwrap().exits(3).says(&["mount -t proc"]);
+}
+
+#[test]
+fn a_plain_user_gets_a_mark_and_sees_the_machine() {
+    let place = place();
+    let as_user = |arguments: &str| {
+        let mut command = match is_root() {
+            true => place.program("setpriv"),
+            false => return place.run(arguments).unwrap(),
+        };
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+        ran(command.arg(place.binary()).args(arguments.split(' '))).unwrap()
+    };
+    as_user("doctor").exits(0).shows(&["for measuring", "not-root"]);
+    as_user("show --machine").exits(0).shows(&["kernel", "root alone can"]);
+}
+
+#[test]
+fn machines_of_runs_are_shown_and_compared() {
+    let place = measured();
+    let now = parsed(&place.run("show --machine --json").unwrap().exits(0));
+    let then = parsed(&place.run("show --machine last --json").unwrap().exits(0));
+    assert_eq!(now["schema"], "plumb.machine/1");
+    assert_eq!(now["targets"][0]["machine"], then["targets"][0]["machine"]);
+    assert!(now["targets"][0]["run"].is_null() && then["targets"][0]["run"].is_string());
+    let elsewhere = trees::tree("aws");
+    let mut run = place.plumb("exec --no-lock -n 2 -q true");
+    ran(run.env("PLUMB_ROOT", elsewhere.path())).unwrap().exits(0);
+    let same = place.run("show --machine last~1 last~1").unwrap().exits(0);
+    same.shows(&["nothing differs"]);
+    let two = place.run("show --machine last~1 last").unwrap().exits(0);
+    two.shows(&["relevant kernel", "6.1.141-155.222.amzn2023.x86_64"]);
+    place.run("show last last~1").unwrap().exits(2).says(&["plumb show --machine RUN RUN"]);
 }

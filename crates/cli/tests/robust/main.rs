@@ -4,6 +4,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../host/tests/trees/mod.rs"]
+mod trees;
 
 mod ab;
 mod check;

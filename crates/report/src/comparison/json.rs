@@ -172,7 +172,8 @@ pub fn comparison_json(finding: &ComparisonFinding) -> serde_json::Result<String
     serde_json::to_string_pretty(&comparison_document(finding)).map(|text| text + "\n")
 }
 
-fn difference(it: &Difference) -> DifferencePart {
+/// A difference as a part of a document.
+pub(crate) fn difference(it: &Difference) -> DifferencePart {
     DifferencePart { field: it.field.clone(), values: it.values.clone(), grade: it.grade.word() }
 }
 

@@ -1,0 +1,66 @@
+//! `plumb doctor` without `--audit`: what is wrong with this machine for measuring.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use plumb_host::doctor::{Patient, Room, Watch, diagnose as host_diagnose};
+use plumb_report::{LastAudit, doctor_card, doctor_document};
+use plumb_store::Store;
+
+use super::doctor::floors;
+use crate::error::{CommandError, Exit, Result};
+use crate::locate;
+use crate::ui::Ui;
+
+/// How long the machine is watched.
+const WATCHED: Duration = Duration::from_secs(1);
+
+/// Shows what is wrong with this machine, and what its last audit left. However bad that is, it is no
+/// failure.
+pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let root = locate::root();
+    let dir = directory(dir)?;
+    let machine = plumb_host::machine(&root).fingerprint;
+    let audit = last_audit(store, &machine, ui);
+    let watched = if root.is_live() { Watch::over(&root, WATCHED) } else { Watch::default() };
+    let room = if root.is_live() { Room::of(&dir) } else { None };
+    let audited = audit.is_some();
+    let patient = Patient { root: &root, dir: &dir, room, watched: &watched, audited };
+    let Some(diagnosis) = host_diagnose(&patient) else {
+        return Err(CommandError::nothing("neither /proc nor /sys can be read here")
+            .hint("mount them: mount -t proc proc /proc; mount -t sysfs sysfs /sys"));
+    };
+    if !ui.wants_json() {
+        ui.out(&doctor_card(&diagnosis, audit.as_ref(), &ui.terminal()));
+        return Ok(Exit::Fine);
+    }
+    let environment = plumb_host::environment(&root, &dir).fingerprint;
+    let document = doctor_document(&machine, &environment, &diagnosis, audit.as_ref());
+    ui.out(&super::pretty(&document)?);
+    Ok(Exit::Fine)
+}
+
+/// The target directory as the kernel names it.
+pub fn directory(given: Option<&Path>) -> Result<PathBuf> {
+    let dir = given.unwrap_or(Path::new("."));
+    std::fs::canonicalize(dir).map_err(|error| {
+        CommandError::usage(format!("the directory {}: {error}", dir.display()))
+            .hint("name one that exists: --dir DIR")
+    })
+}
+
+/// What the last audit of this machine left. Without a store that can be read there is none.
+fn last_audit(store: Option<&Path>, machine: &str, ui: &Ui) -> Option<LastAudit> {
+    let path = locate::store(store).ok().filter(|path| path.exists())?;
+    let audits = Store::open_read_only(&path).and_then(|store| store.audits(machine));
+    match audits {
+        Ok(mut audits) => {
+            let audit = audits.pop()?;
+            Some(LastAudit { at_unix_ns: audit.at_unix_ns, floors: floors(&audit.json) })
+        }
+        Err(error) => {
+            ui.warn(&format!("the last audit is not shown: {error}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `plumb show --machine`: this machine, that of a run, or what differs between two runs.
+
+use std::path::Path;
+
+use plumb_model::{RecordSource, Target};
+use plumb_report::{Portrait, machine_card, machine_document};
+use plumb_store::{Backend, Store, short};
+
+use crate::error::{CommandError, Exit, Result};
+use crate::locate;
+use crate::ui::Ui;
+
+/// Shows machine and environment by themes.
+pub fn machine(runs: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let portraits = if runs.is_empty() {
+        vec![here()?]
+    } else {
+        let store = super::show::open(store)?;
+        runs.iter().map(|run| of_run(run, &store)).collect::<Result<Vec<_>>>()?
+    };
+    if ui.wants_json() {
+        ui.out(&super::pretty(&machine_document(&portraits))?);
+    } else {
+        ui.out(&machine_card(&portraits, &ui.terminal()));
+    }
+    Ok(Exit::Fine)
+}
+
+/// This machine now, with the current directory as its target.
+fn here() -> Result<Portrait> {
+    let root = locate::root();
+    let dir = super::diagnose::directory(None)?;
+    let machine = plumb_host::machine(&root);
+    let environment = plumb_host::environment(&root, &dir);
+    Ok(Portrait { run: None, target: Target { name: "local".into(), machine, environment } })
+}
+
+fn of_run(name: &str, store: &Store) -> Result<Portrait> {
+    let run = store.resolve(name)?;
+    let target = store.record(run)?.targets.into_iter().next();
+    let target = target
+        .ok_or_else(|| CommandError::nothing(format!("run {name} tells nothing of its machine")))?;
+    Ok(Portrait { run: Some(short(run)), target })
+}

@@ -1,0 +1,241 @@
+//! A machine and its environment by themes, or what differs between two: for people, and as a document.
+
+use plumb_analysis::{Difference, target_differences};
+use plumb_model::{FACTS, FOR_ROOT, FactKind, Grade, Target, Theme};
+use serde::Serialize;
+
+use crate::comparison::{DifferencePart, difference};
+use crate::json::{FactsPart, target};
+use crate::style::{Line, Style};
+use crate::table::{Column, Table, hanging};
+use crate::terminal::Terminal;
+
+/// Name of the document's form.
+pub const MACHINE_SCHEMA: &str = "plumb.machine/1";
+
+/// A machine, and when it was that.
+#[derive(Debug, Clone)]
+pub struct Portrait {
+    /// The run that found it so; None for now.
+    pub run: Option<String>,
+    /// The machine and its environment.
+    pub target: Target,
+}
+
+/// Machines as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.machine/1"))]
+pub struct MachineDocument {
+    /// `plumb.machine/1`.
+    #[cfg_attr(test, schemars(extend("const" = MACHINE_SCHEMA)))]
+    pub schema: &'static str,
+    /// One machine, or the two that are compared.
+    pub targets: Vec<PortraitPart>,
+    /// What differs between two; what one of them did not read is no difference.
+    pub differences: Vec<DifferencePart>,
+}
+
+/// A machine, and when it was that.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PortraitPart {
+    /// The run that found it so; null for now.
+    pub run: Option<String>,
+    /// Its stable identity.
+    pub machine: FactsPart,
+    /// What may change.
+    pub environment: FactsPart,
+}
+
+/// Machines as a document.
+#[must_use]
+pub fn machine_document(portraits: &[Portrait]) -> MachineDocument {
+    let part = |portrait: &Portrait| {
+        let target = target(&portrait.target);
+        let run = portrait.run.clone();
+        PortraitPart { run, machine: target.machine, environment: target.environment }
+    };
+    MachineDocument {
+        schema: MACHINE_SCHEMA,
+        targets: portraits.iter().map(part).collect(),
+        differences: differences(portraits).iter().map(difference).collect(),
+    }
+}
+
+fn differences(portraits: &[Portrait]) -> Vec<Difference> {
+    target_differences(&portraits.iter().map(|it| &it.target).collect::<Vec<_>>())
+}
+
+/// The facts of one machine by themes, or what differs between several.
+#[must_use]
+pub fn machine_card(portraits: &[Portrait], terminal: &Terminal) -> String {
+    let text = match portraits {
+        [one] => facts(one, terminal),
+        several => difference_card(several, terminal),
+    };
+    terminal.signs(text)
+}
+
+fn line(style: Style, text: &str, terminal: &Terminal) -> String {
+    hanging(0, &Line::default(), &Line::new(style, text), terminal.width, terminal.colour)
+}
+
+/// `machine fp1:… · environment env1:… · run …`.
+fn title(portrait: &Portrait) -> String {
+    let target = &portrait.target;
+    let (machine, environment) = (&target.machine.fingerprint, &target.environment.fingerprint);
+    let when = portrait.run.as_ref().map_or_else(|| "now".into(), |run| format!("run {run}"));
+    format!("{when} · machine {machine} · environment {environment}")
+}
+
+fn facts(portrait: &Portrait, terminal: &Terminal) -> String {
+    let mut out = line(Style::Title, &title(portrait), terminal);
+    let value = |fact: &FactKind| {
+        let target = &portrait.target;
+        target.machine.facts.get(fact.name).or_else(|| target.environment.facts.get(fact.name))
+    };
+    let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]).indented(2);
+    let mut theme = None;
+    for fact in FACTS.iter().filter(|fact| fact.theme != Theme::Run) {
+        let unread = FOR_ROOT.contains(&fact.name).then_some("not read (root alone can)");
+        let Some(value) = value(fact).map(String::as_str).or(unread) else { continue };
+        if theme.replace(fact.theme) != Some(fact.theme) {
+            table.heading(Line::new(Style::Heading, fact.theme.word()));
+        }
+        for (index, part) in value.split("; ").enumerate() {
+            let name = if index == 0 { shown(fact.name) } else { String::new() };
+            table.row(vec![Line::new(Style::Muted, &name), Line::new(Style::Plain, part)]);
+        }
+    }
+    out.push_str(&table.render(terminal.width, terminal.colour));
+    out
+}
+
+/// The name of a fact for people; a sysctl keeps its own.
+fn shown(name: &str) -> String {
+    if name.contains('.') { name.to_owned() } else { name.replace('_', " ") }
+}
+
+fn difference_card(portraits: &[Portrait], terminal: &Terminal) -> String {
+    let titles = portraits.iter().map(|it| line(Style::Title, &title(it), terminal));
+    let mut out: String = titles.collect();
+    let differences = differences(portraits);
+    if differences.is_empty() {
+        out.push_str(&line(Style::Good, "nothing differs that both have read", terminal));
+        return out;
+    }
+    let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
+    let mut table = Table::new(columns).indented(2);
+    for it in &differences {
+        let style = match it.grade {
+            Grade::Harmless => Style::Muted,
+            Grade::Relevant => Style::Flag,
+            Grade::Fatal => Style::Bad,
+        };
+        let why = FactKind::named(&it.field).map_or("", |fact| fact.why);
+        table.row(vec![
+            Line::new(style, it.grade.word()),
+            Line::new(Style::Name, &shown(&it.field)),
+            Line::new(Style::Muted, why),
+        ]);
+        for value in own_parts(&it.values) {
+            let value = Line::new(Style::Plain, &value);
+            table.row(vec![Line::default(), Line::default(), value]);
+        }
+    }
+    out.push_str(&table.render(terminal.width, terminal.colour));
+    out
+}
+
+/// Each value without the parts that all have.
+fn own_parts(values: &[String]) -> Vec<String> {
+    let parts: Vec<Vec<&str>> = values.iter().map(|value| value.split("; ").collect()).collect();
+    let own = |of: &Vec<&str>| {
+        let alone = of.iter().filter(|part| !parts.iter().all(|it| it.contains(part)));
+        let alone: Vec<&str> = alone.copied().collect();
+        if alone.is_empty() { "nothing besides".to_owned() } else { alone.join("; ") }
+    };
+    parts.iter().map(own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use insta::assert_snapshot;
+    use plumb_model::{Environment, Machine, Target};
+
+    use super::{Portrait, machine_card, machine_document};
+    use crate::terminal::Terminal;
+
+    fn portrait(run: Option<&str>, kernel: &str, mitigations: &str) -> Portrait {
+        let facts = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let stable = [("cpu", "Xeon"), ("cpus", "2"), ("memory", "8 GiB")];
+        let changing = [("kernel", kernel), ("mitigations", mitigations), ("device", "/dev/sda")];
+        Portrait {
+            run: run.map(str::to_owned),
+            target: Target {
+                name: "local".into(),
+                machine: Machine { fingerprint: "fp1:a".into(), facts: facts(&stable) },
+                environment: Environment { fingerprint: "env1:b".into(), facts: facts(&changing) },
+            },
+        }
+    }
+
+    #[test]
+    fn facts_stand_by_themes() {
+        let card =
+            machine_card(&[portrait(None, "6.1", "mds: on; spectre: on")], &Terminal::plain(60));
+        assert_snapshot!(card, @"
+        now · machine fp1:a · environment env1:b
+
+        cpu
+          cpu             Xeon
+          cpus            2
+          mitigations     mds: on
+                          spectre: on
+
+        memory
+          memory          8 GiB
+          memory modules  not read (root alone can)
+
+        target directory
+          device          /dev/sda
+
+        kernel
+          kernel          6.1
+        ");
+    }
+
+    #[test]
+    fn two_machines_show_what_differs_alone() {
+        let mut two = [
+            portrait(Some("01a"), "6.1", "mds: on; spectre: on"),
+            portrait(Some("01b"), "6.12", "mds: on; spectre: off"),
+        ];
+        // What one of them did not read is no difference.
+        two[0].target.environment.facts.insert("caches".into(), "L1d 32 KiB".into());
+        assert_snapshot!(machine_card(&two, &Terminal::plain(70)), @"
+        run 01a · machine fp1:a · environment env1:b
+        run 01b · machine fp1:a · environment env1:b
+          relevant  kernel       every system call
+                                 6.1
+                                 6.12
+          relevant  mitigations  each costs at every entry into the kernel
+                                 spectre: on
+                                 spectre: off
+        ");
+        let document = machine_document(&two);
+        let fields: Vec<&str> = document.differences.iter().map(|it| it.field.as_str()).collect();
+        assert_eq!(fields, ["kernel", "mitigations"]);
+        assert_eq!(document.targets[1].run.as_deref(), Some("01b"));
+        two[1] = two[0].clone();
+        assert_snapshot!(machine_card(&two, &Terminal::plain(70)), @"
+        run 01a · machine fp1:a · environment env1:b
+        run 01a · machine fp1:a · environment env1:b
+        nothing differs that both have read
+        ");
+    }
+}
