@@ -40,7 +40,7 @@ pub fn throttled(root: &Root) -> Option<u64> {
 }
 
 /// The folders of the group with this controller, and of its ancestors; of version 2 without one.
-fn groups(root: &Root, controller: &str) -> Vec<String> {
+pub fn groups(root: &Root, controller: &str) -> Vec<String> {
     let membership = root.text("/proc/self/cgroup").unwrap_or_default();
     let own = membership.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -50,6 +50,7 @@ fn groups(root: &Root, controller: &str) -> Vec<String> {
     let mounts: &[&str] = match controller {
         "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
         "memory" => &["/sys/fs/cgroup/memory"],
+        "blkio" => &["/sys/fs/cgroup/blkio"],
         _ => &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"],
     };
     let Some(own) = own else { return Vec::new() };

@@ -1,0 +1,310 @@
+//! Interference: what the readings beside an invocation say about other things that ran.
+//!
+//! Each rule looks at counters alone, never at the times that were measured, and its threshold stands
+//! here and nowhere else: what is excluded by these rules is excluded whether it was fast or slow. The
+//! thresholds are far above what an idle machine shows, and below what moves a median by a percent or so.
+//!
+//! Whose time it was is the difference between the whole machine (`stat`) and plumb with all that it
+//! started (`tree`). Kernel threads belong to nobody, and a workload that uses disks keeps some of them
+//! busy: system time counts as foreign only where plumb's own processes moved no data.
+
+use plumb_model::{Interference, Reading, Readings, Samples, Trace};
+
+/// Ticks of /proc in a second: USER_HZ, 100 on every machine that this runs on.
+const TICKS_PER_S: f64 = 100.0;
+/// Share of all CPU time that the hypervisor may give to others (METHOD §1.13).
+const STEAL: f64 = 0.01;
+/// Fewer ticks than this are chance, whatever share they are.
+const FEWEST_TICKS: u64 = 3;
+/// Share of the time in which a cgroup's quota may hold somebody up.
+const THROTTLED: f64 = 0.01;
+/// Relative change of the fastest CPU's frequency.
+const FREQUENCY: f64 = 0.05;
+/// CPU time of others, as a share of one CPU, and in ticks: what the clock's ticks can get wrong.
+const FOREIGN_CPU: f64 = 0.10;
+const FOREIGN_TICKS: u64 = 6;
+/// Share of the time that a worker of one thread may wait for a CPU, and at least so long.
+const WAITED: f64 = 0.05;
+const WAITED_NS: u64 = 5_000_000;
+/// Page faults of others that needed a disk, a second and in all.
+const FOREIGN_FAULTS: f64 = 100.0;
+/// Bytes a second that others moved from and to disks, and in all.
+const FOREIGN_IO: f64 = 5e6;
+const FOREIGN_BYTES: u64 = 1_000_000;
+/// Plumb's own processes moved no data to speak of: this share of what was moved, or so many bytes.
+const OWN_SHARE: f64 = 0.1;
+const OWN_BYTES: u64 = 1_000_000;
+/// Share of the time in which tasks may wait for memory, or for disks that the workload does not use.
+const MEMORY_PRESSURE: f64 = 0.01;
+const IO_PRESSURE: f64 = 0.10;
+/// Interrupts a second in a burst, and as a multiple of the median.
+const BURST: f64 = 20_000.0;
+const BURST_TIMES: f64 = 10.0;
+/// Intervals between readings that a median takes.
+const FEWEST_INTERVALS: usize = 5;
+/// Lines of the kernel's log of this level and worse: warnings.
+const WARNING: u8 = 4;
+/// The kernel's own clock may be off by this much.
+const KERNEL_CLOCK_NS: u64 = 10_000_000;
+/// A clock that moves by this much against another was set, in microseconds.
+const CLOCK_STEP_US: u64 = 1_000;
+/// The longest piece of a line of the kernel that is shown, in characters.
+const LINE: usize = 100;
+
+/// Something else that ran, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The rule that found it.
+    pub rule: &'static str,
+    /// What was seen.
+    pub evidence: String,
+    /// From when on, on CLOCK_MONOTONIC, in nanoseconds.
+    pub from_ns: u64,
+    /// Until when.
+    pub to_ns: u64,
+}
+
+/// What ran beside an invocation besides plumb.
+#[must_use]
+pub fn find(readings: &Readings) -> Vec<Found> {
+    let Some(seen) = Seen::of(readings) else { return Vec::new() };
+    let whole = [
+        ("steal", seen.steal()),
+        ("throttled", seen.throttled()),
+        ("heat", seen.heat()),
+        ("frequency", seen.frequency()),
+        ("swap-in", seen.swapped_in()),
+        ("foreign-cpu", seen.foreign_cpu()),
+        ("waited", seen.waited()),
+        ("foreign-faults", seen.foreign_faults()),
+        ("foreign-io", seen.foreign_io()),
+        ("memory-pressure", seen.pressure("psi.memory.some", MEMORY_PRESSURE)),
+        ("io-pressure", seen.io_pressure()),
+    ];
+    let whole = whole.into_iter().filter_map(|(rule, evidence)| {
+        Some(Found { rule, evidence: evidence?, from_ns: seen.from_ns, to_ns: seen.to_ns })
+    });
+    let moments = [
+        seen.interrupt_burst(),
+        seen.kernel_lines(),
+        seen.jump("clock-step", "clock.realtime_ahead", "the wall clock was set"),
+        seen.jump("suspended", "clock.boottime_ahead", "the machine was suspended"),
+    ];
+    whole.chain(moments.into_iter().flatten()).collect()
+}
+
+/// The samples that it touches: those that were under way; all, where none was.
+#[must_use]
+pub fn touched(found: &Found, samples: &Samples) -> Interference {
+    let ends = samples.start_ns.iter().zip(&samples.elapsed_ns);
+    let under_way = ends.map(|(start, elapsed)| {
+        *start <= found.to_ns && start.saturating_add(*elapsed) >= found.from_ns
+    });
+    let under_way: Vec<bool> = under_way.collect();
+    let first = under_way.iter().position(|it| *it).unwrap_or(0);
+    let all = samples.len().saturating_sub(1);
+    let last = under_way.iter().rposition(|it| *it).unwrap_or(all);
+    Interference { rule: found.rule.to_owned(), first, last, evidence: found.evidence.clone() }
+}
+
+/// The readings with the time that they span.
+struct Seen<'r> {
+    readings: &'r Readings,
+    from_ns: u64,
+    to_ns: u64,
+}
+
+impl<'r> Seen<'r> {
+    /// None where nothing was read twice.
+    fn of(readings: &'r Readings) -> Option<Self> {
+        let ends =
+            |trace: &Trace| Some((trace.readings.first()?.at_ns, trace.readings.last()?.at_ns));
+        let ends: Vec<_> = readings.traces.iter().filter_map(ends).collect();
+        let from_ns = ends.iter().map(|it| it.0).min()?;
+        let to_ns = ends.iter().map(|it| it.1).max()?;
+        (to_ns > from_ns).then_some(Self { readings, from_ns, to_ns })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "lengths stay far below 2^53 ns")]
+    fn seconds(&self) -> f64 {
+        (self.to_ns - self.from_ns) as f64 * 1e-9
+    }
+
+    fn amount(&self, name: &str) -> u64 {
+        self.readings.amount(name)
+    }
+
+    /// Whether it is known what plumb's own processes did.
+    fn knows_own(&self) -> bool {
+        self.readings.trace("tree.processes").is_some()
+    }
+
+    /// Bytes that plumb's own processes moved from and to devices.
+    fn own_bytes(&self) -> u64 {
+        self.amount("tree.read") + self.amount("tree.written")
+    }
+
+    /// Bytes that the machine moved from and to block devices.
+    fn all_bytes(&self) -> u64 {
+        (self.amount("vmstat.pgpgin") + self.amount("vmstat.pgpgout")).saturating_mul(1024)
+    }
+
+    fn steal(&self) -> Option<String> {
+        let times = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+        let all: u64 = times.iter().map(|name| self.amount(&format!("stat.{name}"))).sum();
+        let stolen = self.amount("stat.steal");
+        let share = ratio(stolen, all);
+        (share > STEAL && stolen >= FEWEST_TICKS)
+            .then(|| format!("the hypervisor took {} of the CPU time", percent(share)))
+    }
+
+    fn throttled(&self) -> Option<String> {
+        let is_it = |trace: &&Trace| {
+            let name = &trace.counter.name;
+            name.starts_with("cgroup.") && name.ends_with("throttled")
+        };
+        let held_us = self.readings.traces.iter().filter(is_it).map(Trace::amount).max()?;
+        let share = ratio(held_us, 1_000_000) / self.seconds();
+        (share > THROTTLED)
+            .then(|| format!("a cgroup's CPU quota held it up for {} ms in all", held_us / 1000))
+    }
+
+    fn heat(&self) -> Option<String> {
+        let times = self.amount("thermal.throttles");
+        (times > 0).then(|| format!("CPUs were slowed down for heat {times} times"))
+    }
+
+    /// The first reading is from before the work began.
+    fn frequency(&self) -> Option<String> {
+        let readings = &self.readings.trace("cpufreq.max")?.readings;
+        let working = readings.get(1..)?;
+        let khz = || working.iter().map(|reading| reading.value);
+        let (least, most) = (khz().min()?, khz().max()?);
+        let change = 1.0 - ratio(least, most);
+        (working.len() > 1 && change > FREQUENCY).then(|| {
+            format!("the fastest CPU went between {} and {} MHz", least / 1000, most / 1000)
+        })
+    }
+
+    fn swapped_in(&self) -> Option<String> {
+        let pages = self.amount("vmstat.pswpin");
+        (pages > 0).then(|| format!("{pages} pages were swapped in"))
+    }
+
+    fn foreign_cpu(&self) -> Option<String> {
+        let user = self.amount("stat.user") + self.amount("stat.nice");
+        let mut ticks = user.saturating_sub(self.amount("tree.user"));
+        if self.own_bytes() < OWN_BYTES {
+            ticks += self.amount("stat.system").saturating_sub(self.amount("tree.system"));
+        }
+        let share = ratio(ticks, 1) / (self.seconds() * TICKS_PER_S);
+        (self.knows_own() && share > FOREIGN_CPU && ticks >= FOREIGN_TICKS)
+            .then(|| format!("others used {} of one CPU", percent(share)))
+    }
+
+    /// Only of a worker of one thread that runs alone: others make themselves wait.
+    fn waited(&self) -> Option<String> {
+        let most = |name: &str| {
+            let trace = self.readings.trace(name)?;
+            trace.readings.iter().map(|reading| reading.value).max()
+        };
+        // plumb, its keeper, and the worker.
+        let alone = most("worker.threads")? == 1 && most("tree.processes")? <= 3;
+        let waited_ns = self.amount("worker.wait");
+        let share = ratio(waited_ns, 1_000_000_000) / self.seconds();
+        (alone && share > WAITED && waited_ns >= WAITED_NS)
+            .then(|| format!("the worker waited {} of the time for a CPU", percent(share)))
+    }
+
+    fn foreign_faults(&self) -> Option<String> {
+        let faults = self.amount("vmstat.pgmajfault");
+        let faults = faults.saturating_sub(self.amount("tree.major_faults"));
+        let rate = ratio(faults, 1) / self.seconds();
+        (self.knows_own() && rate.min(ratio(faults, 1)) > FOREIGN_FAULTS)
+            .then(|| format!("{faults} page faults of others needed a disk"))
+    }
+
+    fn foreign_io(&self) -> Option<String> {
+        let (all, own) = (self.all_bytes(), self.own_bytes());
+        let foreign = all.saturating_sub(own);
+        let rate = ratio(foreign, 1) / self.seconds();
+        let is_foreign = self.knows_own() && ratio(own, all.max(1)) < OWN_SHARE;
+        (is_foreign && rate > FOREIGN_IO && foreign >= FOREIGN_BYTES)
+            .then(|| format!("others moved {:.0} MB/s from and to disks", rate / 1e6))
+    }
+
+    fn pressure(&self, name: &str, most: f64) -> Option<String> {
+        let share = ratio(self.amount(name), 1_000_000) / self.seconds();
+        let what = name.trim_start_matches("psi.").trim_end_matches(".some");
+        (share > most).then(|| format!("tasks waited {} of the time for {what}", percent(share)))
+    }
+
+    fn io_pressure(&self) -> Option<String> {
+        let idle = self.knows_own() && self.own_bytes() < OWN_BYTES;
+        idle.then(|| self.pressure("psi.io.some", IO_PRESSURE)).flatten()
+    }
+
+    fn interrupt_burst(&self) -> Option<Found> {
+        let intervals: Vec<_> = self.readings.trace("stat.intr")?.readings.windows(2).collect();
+        let rate = |pair: &[Reading]| {
+            let (before, after) = (pair[0], pair[1]);
+            let length = after.at_ns.saturating_sub(before.at_ns).max(1);
+            ratio(after.value.saturating_sub(before.value), length) * 1e9
+        };
+        let mut rates: Vec<f64> = intervals.iter().map(|pair| rate(pair)).collect();
+        rates.sort_by(f64::total_cmp);
+        let median = *rates.get(rates.len() / 2)?;
+        let worst = intervals.into_iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+        let burst = rate(worst);
+        let is_burst = rates.len() >= FEWEST_INTERVALS && burst > BURST.max(BURST_TIMES * median);
+        is_burst.then(|| Found {
+            rule: "interrupts",
+            evidence: format!("{burst:.0} interrupts a second, {median:.0} otherwise"),
+            from_ns: worst[0].at_ns,
+            to_ns: worst[1].at_ns,
+        })
+    }
+
+    fn kernel_lines(&self) -> Option<Found> {
+        let since = self.from_ns.saturating_sub(KERNEL_CLOCK_NS);
+        let lines = self.readings.lines.iter();
+        let lines: Vec<_> = lines.filter(|it| it.level <= WARNING && it.at_ns >= since).collect();
+        let (first, last) = (lines.first()?, lines.last()?);
+        let text: String = first.text.chars().filter(|c| !c.is_control()).take(LINE).collect();
+        let more = match lines.len() {
+            1 => String::new(),
+            n => format!(" (and {} more lines)", n - 1),
+        };
+        Some(Found {
+            rule: "kernel-log",
+            evidence: format!("the kernel said: {text}{more}"),
+            from_ns: first.at_ns,
+            to_ns: last.at_ns,
+        })
+    }
+
+    /// A clock that moved against CLOCK_MONOTONIC.
+    fn jump(&self, rule: &'static str, name: &str, what: &str) -> Option<Found> {
+        let readings = &self.readings.trace(name)?.readings;
+        let pair = readings.windows(2).max_by_key(|pair| pair[0].value.abs_diff(pair[1].value))?;
+        let by_us = pair[0].value.abs_diff(pair[1].value);
+        (by_us >= CLOCK_STEP_US).then(|| Found {
+            rule,
+            evidence: format!("{what}: by {:.3} s", ratio(by_us, 1_000_000)),
+            from_ns: pair[0].at_ns,
+            to_ns: pair[1].at_ns,
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn ratio(of: u64, to: u64) -> f64 {
+    if to == 0 { 0.0 } else { of as f64 / to as f64 }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests;

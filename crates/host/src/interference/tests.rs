@@ -1,0 +1,138 @@
+//! The rules, one by one: what is over the threshold is found, what is below is not.
+
+use super::{Found, find, touched};
+use plumb_model::{Counter, CounterKind, KernelLine, Reading, Readings, Samples, Trace};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn trace(name: &str, kind: CounterKind, readings: &[(u64, u64)]) -> Trace {
+    let counter = Counter { name: name.into(), unit: String::new(), kind };
+    let reading = |&(at_ns, value): &(u64, u64)| Reading { at_ns, value };
+    Trace { counter, readings: readings.iter().map(reading).collect() }
+}
+
+/// A second in which these counters moved by so much; two CPUs, of which plumb uses one.
+fn second(moved: &[(&str, u64)]) -> Readings {
+    let counter =
+        |name: &str, by| trace(name, CounterKind::Counter, &[(0, 1000), (SECOND, 1000 + by)]);
+    let gauge = |name: &str, n| trace(name, CounterKind::Gauge, &[(0, n), (SECOND, n)]);
+    let mut traces = vec![
+        counter("stat.idle", 98),
+        counter("tree.user", 99),
+        gauge("tree.processes", 3),
+        gauge("worker.threads", 1),
+    ];
+    if !moved.iter().any(|(name, _)| *name == "stat.user") {
+        traces.push(counter("stat.user", 101));
+    }
+    traces.extend(moved.iter().map(|(name, by)| counter(name, *by)));
+    Readings { traces, ..Readings::default() }
+}
+
+fn rules(readings: &Readings) -> Vec<&'static str> {
+    find(readings).iter().map(|found| found.rule).collect()
+}
+
+#[test]
+fn a_quiet_second_and_no_readings_are_not_flagged() {
+    assert_eq!(rules(&second(&[])), [] as [&str; 0]);
+    assert_eq!(rules(&Readings::default()), [] as [&str; 0]);
+}
+
+#[test]
+fn each_rule_has_its_threshold() {
+    type Moved<'a> = &'a [(&'a str, u64)];
+    let cases: [(&str, Moved<'_>, Moved<'_>); 10] = [
+        ("steal", &[("stat.steal", 2)], &[("stat.steal", 4)]),
+        ("throttled", &[("cgroup.throttled", 9_000)], &[("cgroup.up1.throttled", 20_000)]),
+        ("heat", &[("thermal.throttles", 0)], &[("thermal.throttles", 1)]),
+        ("swap-in", &[("vmstat.pswpout", 9)], &[("vmstat.pswpin", 1)]),
+        ("foreign-cpu", &[("stat.user", 108)], &[("stat.user", 112)]),
+        ("waited", &[("worker.wait", 40_000_000)], &[("worker.wait", 60_000_000)]),
+        ("foreign-faults", &[("vmstat.pgmajfault", 90)], &[("vmstat.pgmajfault", 110)]),
+        ("foreign-io", &[("vmstat.pgpgout", 4_000)], &[("vmstat.pgpgin", 6_000)]),
+        ("memory-pressure", &[("psi.memory.some", 9_000)], &[("psi.memory.some", 11_000)]),
+        ("io-pressure", &[("psi.io.some", 90_000)], &[("psi.io.some", 110_000)]),
+    ];
+    for (rule, below, above) in cases {
+        assert_eq!(rules(&second(below)), [] as [&str; 0], "{rule} below");
+        assert_eq!(rules(&second(above)), [rule], "{rule} above");
+    }
+}
+
+#[test]
+fn a_workload_that_uses_disks_is_not_blamed_for_what_works_for_it() {
+    let writes = [("tree.written", 50_000_000), ("vmstat.pgpgout", 50_000)];
+    let kernel = [("stat.system", 60), ("psi.io.some", 500_000)];
+    let all: Vec<_> = writes.into_iter().chain(kernel).collect();
+    assert_eq!(rules(&second(&all)), [] as [&str; 0]);
+    assert_eq!(rules(&second(&kernel)), ["foreign-cpu", "io-pressure"]);
+}
+
+#[test]
+fn threads_that_make_themselves_wait_are_no_evidence() {
+    let mut readings = second(&[("worker.wait", 500_000_000)]);
+    for trace in readings.traces.iter_mut().filter(|it| it.counter.name == "worker.threads") {
+        trace.readings[1].value = 4;
+    }
+    assert_eq!(rules(&readings), [] as [&str; 0]);
+}
+
+#[test]
+fn a_frequency_that_changes_while_it_works_is_found_and_the_start_is_not() {
+    let of = |khz: &[u64]| {
+        let readings: Vec<_> = (0..).zip(khz).map(|(i, &khz)| (i * SECOND, khz)).collect();
+        let mut seen = second(&[]);
+        seen.traces.push(trace("cpufreq.max", CounterKind::Gauge, &readings));
+        // The other counters are of the first second of these: their thresholds do not matter here.
+        find(&seen).iter().any(|found| found.rule == "frequency")
+    };
+    assert!(of(&[3_000_000, 3_000_000, 2_600_000]));
+    assert!(!of(&[800_000, 3_000_000, 2_950_000]), "it idled before");
+    assert!(!of(&[800_000, 3_000_000]));
+}
+
+fn of_rule(found: &[Found], rule: &str) -> Found {
+    found.iter().find(|it| it.rule == rule).unwrap().clone()
+}
+
+#[test]
+fn what_has_a_moment_touches_the_samples_of_that_moment() {
+    let mut readings = second(&[]);
+    let tenth = SECOND / 10;
+    let mut interrupts = 0;
+    let burst: Vec<_> = (0..=10)
+        .map(|i| {
+            interrupts += if i == 4 { 9_000 } else { 100 };
+            (i * tenth, interrupts)
+        })
+        .collect();
+    readings.traces.push(trace("stat.intr", CounterKind::Counter, &burst));
+    let line = |at_ns, level, text: &str| KernelLine { at_ns, level, text: text.into() };
+    readings.lines = vec![
+        line(SECOND / 2, 6, "eth0: link is up"),
+        line(SECOND / 2, 4, "task hung"),
+        line(SECOND * 6 / 10, 3, "again"),
+    ];
+    let clock = [(0, 50_000), (SECOND / 4, 50_000), (SECOND / 2, 2_050_000)];
+    readings.traces.push(trace("clock.realtime_ahead", CounterKind::Gauge, &clock));
+    let found = find(&readings);
+    assert_eq!(found.len(), 3, "{found:?}");
+    let samples = Samples {
+        start_ns: (0..10).map(|i| i * tenth).collect(),
+        elapsed_ns: vec![tenth - 1; 10],
+        iterations: vec![1; 10],
+        cpu: vec![0; 10],
+        ..Samples::default()
+    };
+    let touches = |rule: &str| {
+        let it = touched(&of_rule(&found, rule), &samples);
+        (it.first, it.last, it.evidence)
+    };
+    assert_eq!(touches("interrupts"), (3, 4, "90000 interrupts a second, 1000 otherwise".into()));
+    let said = "the kernel said: task hung (and 1 more lines)".to_owned();
+    assert_eq!(touches("kernel-log"), (5, 6, said));
+    assert_eq!(touches("clock-step"), (2, 5, "the wall clock was set: by 2.000 s".into()));
+    let nobody = Samples { start_ns: vec![9 * SECOND], elapsed_ns: vec![1], ..Samples::default() };
+    assert_eq!(touched(&found[0], &nobody).last, 0);
+}
