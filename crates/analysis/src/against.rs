@@ -4,7 +4,7 @@
 //! other too; the ratio is taken inside the round. Where the strategy looked on the way, its looks are
 //! derived again from the samples: what is shown never rests on what was decided, only on facts.
 
-use plumb_model::{ComparisonPlan, Decision, Outcome, Role, RunRecord};
+use plumb_model::{ComparisonPlan, Decision, Outcome, Role, RunRecord, too_disturbed};
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
 use plumb_stats::multiple::crashes_differ;
@@ -53,8 +53,8 @@ fn compare(
 ) -> Comparison {
     let logs = log_ratios(first, &costs(record, point, plan), plan.a_unit);
     let level = level(plan);
-    let failed = failures(record, point);
-    let judged = failed.map_or_else(|| judge(&logs, level, plan.margin), Err);
+    let unfit = failures(record, point).or_else(|| disturbed(record, point));
+    let judged = unfit.map_or_else(|| judge(&logs, level, plan.margin), Err);
     let decisions: Vec<&Decision> = record
         .decisions
         .iter()
@@ -114,6 +114,19 @@ fn tags(judged: &Judgement) -> Vec<String> {
         (judged.exact, "exact"),
     ];
     tags.iter().filter(|(is, _)| *is).map(|(_, tag)| (*tag).to_owned()).collect()
+}
+
+/// METHOD 1.7: what is left where other work disturbed too much says nothing.
+fn disturbed(record: &RunRecord, point: usize) -> Option<String> {
+    let excluded = record.excluded(0).max(record.excluded(point));
+    let counted = record.good_invocations(point).count();
+    too_disturbed(excluded, counted).then(|| {
+        format!(
+            "other work disturbed {excluded} of {} pairs, which is too many: try on a quieter machine, or \
+             --on-interference keep",
+            excluded + counted
+        )
+    })
 }
 
 /// METHOD 1.13: times say nothing of a program that fails on some of its ways.

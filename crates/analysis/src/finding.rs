@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, ClockSource, Flag, Goal, Id, ParameterType, RunStatus, SampleIs, Settings, Target,
+    Better, ClockSource, Flag, Goal, Id, OnInterference, ParameterType, RunStatus, SampleIs,
+    Settings, Target,
 };
 pub use plumb_stats::verdict::Verdict;
 
@@ -30,8 +31,25 @@ pub struct RunFinding {
     pub failed: Vec<Failure>,
     /// Points that were planned and never reached.
     pub not_reached: Vec<PointFacts>,
+    /// What else ran beside.
+    pub interference: Disturbances,
     /// Reasons to distrust the whole run; each result carries them too.
     pub flags: Vec<Flag>,
+}
+
+/// How often something else disturbed a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disturbances {
+    /// What was done with the invocations that were disturbed.
+    pub on_interference: OnInterference,
+    /// Measured invocations.
+    pub invocations: usize,
+    /// Those of them that something else disturbed.
+    pub disturbed: usize,
+    /// Those that do not count.
+    pub excluded: usize,
+    /// Rule → invocations in which it found something.
+    pub rules: BTreeMap<String, usize>,
 }
 
 /// What is known of the run as a whole.

@@ -36,6 +36,7 @@ const LONGEST_END: f64 = 120.0;
 /// Reasons to distrust one metric of one point: the workers' own, then this page's.
 pub(crate) fn of_result(evidence: &Evidence, finding: &Finding) -> Vec<Flag> {
     let mut flags = worker_flags(evidence);
+    flags.extend(interfered(evidence));
     let rules = [
         capped(evidence),
         imprecise(finding),
@@ -90,6 +91,23 @@ fn worker_flags(evidence: &Evidence) -> Vec<Flag> {
     }
     let all = evidence.invocations.len();
     flags.into_iter().map(|(flag, times)| counted(flag, times, all)).collect()
+}
+
+/// What else ran, each rule once with its first evidence and how many invocations it disturbed.
+fn interfered(evidence: &Evidence) -> Option<Flag> {
+    let mut rules: Vec<(&str, &str, usize)> = Vec::new();
+    for it in evidence.invocations.iter().flat_map(|invocation| &invocation.interference) {
+        match rules.iter_mut().find(|(rule, ..)| *rule == it.rule) {
+            Some((_, _, times)) => *times += 1,
+            None => rules.push((&it.rule, &it.evidence, 1)),
+        }
+    }
+    let all = evidence.invocations.len();
+    let told = |&(_, evidence, times): &(&str, &str, usize)| {
+        counted(Flag::new(FlagKind::Interference, evidence), times, all).why
+    };
+    let why: Vec<String> = rules.iter().map(told).collect();
+    (!why.is_empty()).then(|| Flag::new(FlagKind::Interference, why.join("; ")))
 }
 
 fn counted(flag: Flag, times: usize, all: usize) -> Flag {

@@ -1,13 +1,17 @@
 //! A run's record, summarised.
 
-use plumb_model::{Goal, Kind, Metric, ParameterType, PlannedPoint, RunRecord, RunStatus, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+use plumb_model::{
+    Goal, Kind, Metric, ParameterType, PlannedPoint, Role, RunRecord, RunStatus, Value,
+};
 use plumb_stats::describe::median;
 
 use crate::estimate::{median_at_any_time, median_of_processes};
 use crate::evidence::Evidence;
 use crate::{
-    CONFIDENCE, Estimate, Finding, METHOD_VERSION, PointFacts, RunFacts, RunFinding, Setting,
-    against, baselines, faults, histogram, rules, scaling,
+    CONFIDENCE, Disturbances, Estimate, Finding, METHOD_VERSION, PointFacts, RunFacts, RunFinding,
+    Setting, against, baselines, faults, histogram, rules, scaling,
 };
 
 /// Most quantiles of the steady samples that are kept for sketches.
@@ -35,7 +39,27 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         unsupported: faults::unsupported(record),
         failed,
         not_reached: faults::not_reached(record),
+        interference: disturbances(record),
         flags: run_flags,
+    }
+}
+
+/// How often something else disturbed a run.
+fn disturbances(record: &RunRecord) -> Disturbances {
+    let measured = || record.invocations.iter().filter(|it| it.role == Role::Workload);
+    let mut rules = BTreeMap::new();
+    for invocation in measured() {
+        let found: BTreeSet<&String> = invocation.interference.iter().map(|it| &it.rule).collect();
+        for rule in found {
+            *rules.entry(rule.clone()).or_default() += 1;
+        }
+    }
+    Disturbances {
+        on_interference: record.plan.on_interference,
+        invocations: measured().count(),
+        disturbed: measured().filter(|it| !it.interference.is_empty()).count(),
+        excluded: measured().filter(|it| it.excluded_by.is_some()).count(),
+        rules,
     }
 }
 

@@ -233,6 +233,42 @@ fn an_environment_that_changed_is_on_every_result_with_what_changed() {
 }
 
 #[test]
+fn what_else_ran_is_a_flag_with_its_share_and_what_is_excluded_does_not_count() {
+    let found = |rule: &str, evidence: &str| plumb_model::Interference {
+        rule: rule.into(),
+        first: 0,
+        last: 1,
+        evidence: evidence.into(),
+    };
+    let all = Builder::new(None).measured(&SPEC).build().invocations.len();
+    let record = Builder::new(None)
+        .measured(&SPEC)
+        .invocations(|index, it| {
+            if index < 2 {
+                it.interference.push(found("steal", "the hypervisor took 3 % of the CPU time"));
+                it.interference.push(found("swap-in", "9 pages were swapped in"));
+            }
+            it.excluded_by = (index == 0).then(|| "steal, swap-in".to_owned());
+        })
+        .build();
+    let finding = only(&record);
+    assert_eq!(
+        why(&finding, &FlagKind::Interference).unwrap(),
+        format!(
+            "the hypervisor took 3 % of the CPU time (1 of {0} invocations); 9 pages were swapped in \
+             (1 of {0} invocations)",
+            all - 1
+        )
+    );
+    let counts = summarise(&record).interference;
+    assert_eq!((counts.invocations, counts.disturbed, counts.excluded), (all, 2, 1));
+    assert_eq!(
+        counts.rules.into_iter().collect::<Vec<_>>(),
+        [("steal".into(), 2), ("swap-in".into(), 2)]
+    );
+}
+
+#[test]
 fn a_load_beside_is_on_every_result() {
     let record = Builder::new(None)
         .measured(&SPEC)

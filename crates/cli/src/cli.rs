@@ -180,6 +180,12 @@ pub struct WayArgs {
     /// Don't wait for another plumb that measures on this machine
     #[arg(long)]
     pub no_lock: bool,
+    /// Read this monitor too, or at another rate (0.1 to 100 a second); `none` reads no others
+    #[arg(long = "monitor", value_name = "NAME[=HZ]")]
+    pub monitors: Vec<String>,
+    /// What to do with invocations that something else disturbed [default: `ab` replaces them, others keep them]
+    #[arg(long, value_name = "WHAT", value_parser = ["keep", "retry"])]
+    pub on_interference: Option<String>,
     #[command(flatten)]
     pub prepare: PrepareArgs,
 }
@@ -392,6 +398,9 @@ pub struct CheckArgs {
     /// Label the fresh runs
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
+    /// What to do with invocations that something else disturbed
+    #[arg(long, value_name = "WHAT", value_parser = ["keep", "retry"], default_value = "keep")]
+    pub on_interference: String,
     /// Don't wait for another plumb that measures on this machine
     #[arg(long)]
     pub no_lock: bool,

@@ -5,8 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use plumb_host::Keeper;
+use plumb_host::monitor;
 use plumb_model::{
-    Companion, Expectation, Goal, Plan, PlannedPoint, Point, Role, Settings, Slot, Value,
+    Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, Point, Role, Settings, Slot,
+    Value,
 };
 
 use crate::catalogue::{self, Entry};
@@ -385,6 +387,22 @@ fn expectation(named: &Named, of: String, text: &str) -> Result<Expectation> {
     Ok(Expectation { value: figure(text, &metric.unit)?, ..expected })
 }
 
+/// What `--on-interference` means.
+pub fn on_interference(word: &str) -> OnInterference {
+    if word == "retry" { OnInterference::Retry } else { OnInterference::Keep }
+}
+
+/// The words of `--monitor`, checked.
+fn monitors(words: &[String]) -> Result<Vec<String>> {
+    monitor::wanted(words).map_err(|why| {
+        let names: Vec<&str> = monitor::ALL.iter().map(|monitor| monitor.name).collect();
+        CommandError::usage(format!("--monitor: {why}"))
+            .hint(format!("the monitors are {}", names.join(", ")))
+            .hint("--monitor perf adds one, --monitor stat=20 sets its rate, --monitor none reads none")
+    })?;
+    Ok(words.to_vec())
+}
+
 /// A plan of these points, with nothing beside them.
 pub fn plan_of(
     points: Vec<PlannedPoint>,
@@ -392,6 +410,10 @@ pub fn plan_of(
     args: &WayArgs,
     prepare: Prepare,
 ) -> Result<Plan> {
+    let default = match goal {
+        Goal::Verdict { .. } => OnInterference::Retry,
+        Goal::Precision { .. } | Goal::Fixed { .. } | Goal::Soak => OnInterference::Keep,
+    };
     Ok(Plan {
         suite: None,
         points,
@@ -404,7 +426,7 @@ pub fn plan_of(
         against_first: false,
         expectations: Vec::new(),
         preparation: prepare.knobs,
-        monitors: Vec::new(),
-        on_interference: plumb_model::OnInterference::Keep,
+        monitors: monitors(&args.monitors)?,
+        on_interference: args.on_interference.as_deref().map_or(default, on_interference),
     })
 }

@@ -24,6 +24,8 @@ pub struct PointHistory {
     pub steady_starts: Vec<usize>,
     /// Invocations that ended well.
     pub invocations: usize,
+    /// Invocations that ended well and were excluded.
+    pub excluded: usize,
     /// Invocations that failed.
     pub failures: usize,
     /// Failures since the last invocation that ended well.
@@ -53,6 +55,7 @@ impl History {
         let mut history = Self::empty(record.plan.points.len());
         for invocation in &record.invocations {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
+            point.excluded += usize::from(invocation.excluded_by.is_some());
             if invocation.counts_for(invocation.point) {
                 point.add(&record.plan, invocation);
                 point.spent_ns += length_ns(invocation);

@@ -92,11 +92,14 @@ impl Runner<'_> {
         began_ns: u64,
     ) -> Result<(), EngineError> {
         let planned = &self.plan.points[point];
-        let sampled = self.sample(session.as_mut(), point, invocation, ready.clock.as_ref())?;
-        let sampled = match sampled {
+        self.watch.begin(session.pid());
+        let sampled = self.sample(session.as_mut(), point, invocation, ready.clock.as_ref());
+        let readings = self.watch.end();
+        let sampled = match sampled? {
             Ok(sampled) => sampled,
             Err(refusal) => return self.failed_while_sampling(point, invocation, refusal),
         };
+        let interference = self.monitored(invocation, readings, &sampled.samples)?;
         let stopped = match session.stop() {
             Ok(stopped) => stopped,
             Err(refusal) => return self.failed_while_sampling(point, invocation, refusal),
@@ -124,14 +127,14 @@ impl Runner<'_> {
             samples: sampled.samples,
             usage: sampled.usage,
             flags: Vec::new(),
-            interference: Vec::new(),
+            interference,
             excluded_by: None,
             end: Some(end.clone()),
         };
         let lasted_ns = self.since_start_ns() - began_ns;
         let known = &mut self.history.points[point];
         known.setup_ns = lasted_ns.saturating_sub(sampling_ns);
-        known.add(self.plan, &record);
+        self.unsettled.push(record);
         self.emit(Event::InvocationEnded { invocation, end: Box::new(end) })
     }
 

@@ -13,6 +13,7 @@ mod preparing;
 mod run;
 mod sampling;
 pub mod strategy;
+mod watch;
 
 pub use clock::{Clock, SystemClock};
 pub use history::{History, PointHistory};
@@ -20,4 +21,5 @@ pub use launch::{
     Conversation, DEFAULT_TIMEOUT, Done, KeeperLauncher, Launcher, LauncherSettings, Order,
     Refusal, Session, Shape, Stopped, describe,
 };
-pub use run::{Ended, EngineError, Identity, run};
+pub use run::{Ended, EngineError, Identity, Means, run};
+pub use watch::Watch;

@@ -1,11 +1,11 @@
 //! The loop: ask the strategy, carry the round out, tell the listeners.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use plumb_model::{
-    Event, EventSink, Id, Missing, Outcome, Owner, Plan, Ready, Role, RunRecord, SinkError, Slot,
-    Stamped, Target,
+    Event, EventSink, Id, InvocationRecord, Missing, Outcome, Owner, Plan, Ready, Role, RunRecord,
+    SinkError, Slot, Stamped, Target,
 };
 use plumb_stats::rng::Rng;
 
@@ -13,6 +13,7 @@ use crate::Clock;
 use crate::history::{History, PointHistory};
 use crate::launch::{Done, Launcher, Refusal};
 use crate::strategy::{self, Strategy};
+use crate::watch::Watch;
 
 /// Who carries the run out, and where.
 #[derive(Debug, Clone)]
@@ -95,22 +96,30 @@ impl From<SinkError> for EngineError {
     }
 }
 
+/// What a run goes by, besides its launcher.
+pub struct Means<'r> {
+    /// Tells the time.
+    pub clock: &'r dyn Clock,
+    /// Reads beside invocations.
+    pub watch: &'r mut dyn Watch,
+    /// Whether somebody wants the run to stop; asked between messages.
+    pub interrupted: &'r dyn Fn() -> bool,
+}
+
 /// Carries `plan` out, or what is left of it when `before` is the record of an interrupted run.
-/// `interrupted` is asked between messages.
 ///
 /// # Errors
 /// [`EngineError::Sink`] when a listener fails, [`EngineError::Fatal`] when nothing more can be
 /// started. Failing workloads are no errors: they are in the events.
-pub fn run(
-    plan: &Plan,
+pub fn run<'r>(
+    plan: &'r Plan,
     before: Option<&RunRecord>,
     identity: &Identity,
-    clock: &dyn Clock,
+    means: Means<'r>,
     launcher: &mut dyn Launcher,
-    sink: &mut dyn EventSink,
-    interrupted: &dyn Fn() -> bool,
+    sink: &'r mut dyn EventSink,
 ) -> Result<Ended, EngineError> {
-    let mut runner = Runner::new(plan, before, identity, clock, sink, interrupted);
+    let mut runner = Runner::new(plan, before, identity, means, sink);
     runner.begin(before, identity)?;
     let worked = runner.work(launcher);
     let unclean = match launcher.finish() {
@@ -136,6 +145,11 @@ pub(crate) struct Runner<'r> {
     pub(crate) segment: u32,
     pub(crate) round: u32,
     pub(crate) invocations: u64,
+    pub(crate) watch: &'r mut dyn Watch,
+    /// Monitors whose first gap was told.
+    pub(crate) gaps: BTreeSet<String>,
+    /// Invocations of this round that ended well.
+    pub(crate) unsettled: Vec<InvocationRecord>,
     sink: &'r mut dyn EventSink,
     interrupted: &'r dyn Fn() -> bool,
     strategy: Box<dyn Strategy>,
@@ -151,10 +165,10 @@ impl<'r> Runner<'r> {
         plan: &'r Plan,
         before: Option<&RunRecord>,
         who: &Identity,
-        clock: &'r dyn Clock,
+        means: Means<'r>,
         sink: &'r mut dyn EventSink,
-        interrupted: &'r dyn Fn() -> bool,
     ) -> Self {
+        let Means { clock, watch, interrupted } = means;
         let history = before.map_or_else(|| History::empty(plan.points.len()), History::of);
         let segment = before.map_or(0, |record| record.segments.len());
         let invocations = before.map_or(0, |record| record.invocations.len());
@@ -170,6 +184,9 @@ impl<'r> Runner<'r> {
             segment: u32::try_from(segment).unwrap_or(u32::MAX),
             round,
             invocations: invocations as u64,
+            watch,
+            gaps: BTreeSet::new(),
+            unsettled: Vec::new(),
             sink,
             interrupted,
             strategy: strategy::for_plan(plan),
@@ -263,6 +280,7 @@ impl<'r> Runner<'r> {
             self.collect_companions(launcher)?;
         }
         self.round += 1;
+        self.settle_round()?;
         self.undo(launcher, Slot::Round)
     }
 

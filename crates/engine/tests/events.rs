@@ -357,3 +357,94 @@ fn a_comparison_that_was_interrupted_goes_on_at_the_next_look() {
     assert!(looks.iter().all(|look| [8, 12, 18, 27, 40].contains(look)), "{looks:?}");
     assert!(looks.is_sorted_by(|one, next| one < next), "{looks:?}");
 }
+
+/// A plan that replaces what is disturbed.
+fn retrying(points: usize, goal: Goal) -> Plan {
+    Plan { on_interference: plumb_model::OnInterference::Retry, ..plan(points, goal) }
+}
+
+fn excluded(fake: &Fake) -> usize {
+    fake.events().filter(|event| matches!(event, Event::Excluded { .. })).count()
+}
+
+#[test]
+fn what_is_disturbed_is_told_and_counts_unless_it_is_to_be_replaced() {
+    let goal = || Goal::Fixed { min_invocations: 20, min_time_ns: 0, max_time_ns: u64::MAX >> 1 };
+    for (plan, all, replaced) in [(plan(1, goal()), 20, 0), (retrying(1, goal()), 22, 2)] {
+        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+        fake.disturbs = |n| n == 3 || n == 9;
+        fake.run(&plan).unwrap();
+        let record = fake.record(&plan);
+        assert_eq!((record.invocations.len(), excluded(&fake)), (all, replaced));
+        assert_eq!(record.good_invocations(0).count(), 20);
+        let steal = &record.invocations[3].interference;
+        assert_eq!((steal.len(), steal[0].rule.as_str(), steal[0].first), (1, "steal", 0));
+        assert_eq!(steal[0].last, record.invocations[3].samples.len() - 1);
+        assert!(record.invocations[4].interference.is_empty());
+    }
+}
+
+#[test]
+fn the_rule_looks_at_counters_and_not_at_times() {
+    // The slow side is as often disturbed as the fast one, and as often excluded.
+    let goal = || Goal::Fixed { min_invocations: 20, min_time_ns: 0, max_time_ns: u64::MAX >> 1 };
+    let of = |kind| {
+        let mut fake = Fake::new(vec![kind]);
+        fake.disturbs = |n| n % 8 == 3;
+        fake.run(&retrying(1, goal())).unwrap();
+        excluded(&fake)
+    };
+    assert_eq!(of(Kind::Steady { noise: 0.001 }), of(Kind::Jumps { noise: 0.9 }));
+}
+
+#[test]
+fn a_pair_goes_as_a_whole_when_its_sides_were_disturbed_differently() {
+    let kinds = || vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }];
+    let plan = retrying(2, verdict(40, false));
+    let mut fake = Fake::new(kinds());
+    fake.disturbs = |n| n == 4;
+    fake.run(&plan).unwrap();
+    assert_eq!(excluded(&fake), 2);
+    let record = fake.record(&plan);
+    let spoiled: Vec<u32> = record
+        .invocations
+        .iter()
+        .filter(|it| it.excluded_by.is_some())
+        .map(|it| it.round)
+        .collect();
+    assert_eq!(spoiled, [2, 2]);
+    assert_eq!(fake.last_decision(1).compared.unwrap().pairs, 8);
+    // A neighbour that never rests disturbs both sides alike: flagged, and no reason to begin again.
+    let mut fake = Fake::new(kinds());
+    fake.disturbs = |_| true;
+    fake.run(&plan).unwrap();
+    assert_eq!(excluded(&fake), 0);
+    assert!(fake.record(&plan).invocations.iter().all(|it| it.interference.len() == 1));
+}
+
+#[test]
+fn a_machine_that_is_disturbed_too_often_gives_no_verdict() {
+    let plan = retrying(2, verdict(40, false));
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
+    fake.disturbs = |n| n % 4 == 1;
+    fake.run(&plan).unwrap();
+    assert_eq!(fake.last_decision(1).stop.as_deref(), Some("interference"));
+    assert!(excluded(&fake) >= 10);
+}
+
+#[test]
+fn what_was_excluded_before_an_interruption_stays_excluded() {
+    let goal = Goal::Fixed { min_invocations: 20, min_time_ns: 0, max_time_ns: u64::MAX >> 1 };
+    let plan = retrying(1, goal);
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    fake.disturbs = |n| n == 2;
+    fake.interrupt_at_ns = Some(2_000_000_000);
+    fake.run(&plan).unwrap();
+    let before = fake.record(&plan);
+    let good = before.good_invocations(0).count();
+    assert!(good > 2 && good < 20 && excluded(&fake) == 1, "{good}");
+    fake.interrupt_at_ns = None;
+    fake.disturbs = |_| false;
+    fake.resume(&plan, &before).unwrap();
+    assert_eq!(fake.record(&plan).good_invocations(0).count(), 20);
+}

@@ -167,9 +167,20 @@ impl OnInterference {
     }
 }
 
+/// With so many invocations excluded, and more than this share of all, something else runs all the time.
+const MOST_EXCLUDED: (usize, f64) = (5, 0.2);
+
+/// Whether so many of a point's invocations are excluded that the rest says nothing (METHOD §1.7).
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+pub fn too_disturbed(excluded: usize, counted: usize) -> bool {
+    let (fewest, share) = MOST_EXCLUDED;
+    excluded >= fewest && excluded as f64 > share * (excluded + counted) as f64
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Counter, CounterAmount, CounterKind, Reading, Trace};
+    use super::{Counter, CounterAmount, CounterKind, Reading, Trace, too_disturbed};
 
     fn trace(kind: CounterKind, values: &[u64]) -> Trace {
         let counter = Counter { name: "stat.user".into(), unit: "tick".into(), kind };
@@ -183,6 +194,11 @@ mod tests {
         assert_eq!((counter.amount(), counter.duration_ns()), (30, 1_000_000_000));
         assert_eq!(trace(CounterKind::Gauge, &[10, 20, 40]).amount(), 23);
         assert_eq!(trace(CounterKind::Counter, &[40, 10]).amount(), 0, "reset in between");
+    }
+
+    #[test]
+    fn more_than_a_fifth_and_more_than_a_few_are_too_many() {
+        assert!(!too_disturbed(4, 0) && !too_disturbed(5, 20) && too_disturbed(6, 20));
     }
 
     #[test]

@@ -165,7 +165,7 @@ pub struct Decision {
     pub samples: usize,
     /// What the look saw; None when the strategy decided without looking.
     pub look: Option<Look>,
-    /// None to go on; the stop reason (`precision`, `verdict`, `hopeless`, `max-pairs`, `budget`,
+    /// None to go on; the stop reason (`precision`, `verdict`, `hopeless`, `max-pairs`, `budget`, `interference`,
     /// `fixed`, `failed`, `unsupported`, `interrupted`) when the point is done.
     pub stop: Option<String>,
     /// Relative half-width wanted.

@@ -38,6 +38,8 @@ pub enum FlagKind {
     Bimodal,
     /// Reading the clock cost more than .1 % of a sample.
     Overhead,
+    /// Something else ran beside.
+    Interference,
     /// A background load ran beside, on purpose.
     WithLoad,
     /// The run was interrupted and resumed in between.
@@ -69,6 +71,7 @@ impl FlagKind {
             Self::Uncalibrated => "uncalibrated",
             Self::Bimodal => "bimodal",
             Self::Overhead => "overhead",
+            Self::Interference => "interference",
             Self::WithLoad => "with-load",
             Self::Resumed => "resumed",
             Self::EnvironmentChanged => "environment-changed",

@@ -20,7 +20,7 @@ mod workload;
 
 pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
-    Readings, Trace,
+    Readings, Trace, too_disturbed,
 };
 pub use diagnosis::{Diagnosis, Effect, Symptom};
 pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};

@@ -68,6 +68,13 @@ impl RunRecord {
     pub fn good_invocations(&self, point: usize) -> impl Iterator<Item = &InvocationRecord> {
         self.invocations.iter().filter(move |invocation| invocation.counts_for(point))
     }
+
+    /// How many invocations of a point are excluded.
+    #[must_use]
+    pub fn excluded(&self, point: usize) -> usize {
+        let is_it = |it: &&InvocationRecord| it.point == point && it.excluded_by.is_some();
+        self.invocations.iter().filter(is_it).count()
+    }
 }
 
 /// Whether a run is over.

@@ -32,6 +32,9 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         }
         FlagKind::Bimodal => "processes fall into two groups: a median describes neither",
         FlagKind::Overhead => "reading the clock costs a visible part of each sample",
+        FlagKind::Interference => {
+            "something else ran beside: part of what was measured is its doing"
+        }
         FlagKind::WithLoad => "a load ran beside on purpose: not comparable with a quiet machine",
         FlagKind::Resumed => "the run was interrupted between its samples",
         FlagKind::EnvironmentChanged => {

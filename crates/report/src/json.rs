@@ -10,6 +10,7 @@ use plumb_model::{Better, Flag, SampleIs, Target, Value};
 use serde::Serialize;
 
 use crate::header::status;
+use crate::interference::InterferencePart;
 use crate::moved::{MovedPart, moved_part};
 use crate::time::rfc3339;
 use crate::view::{Row, View};
@@ -40,6 +41,8 @@ pub struct RunDocument {
     pub failed: Vec<FailedPart>,
     /// Points that were planned and never reached.
     pub not_reached: Vec<PointPart>,
+    /// How often something else disturbed the run.
+    pub interference: InterferencePart,
     /// Reasons to distrust the whole run; each result carries them too.
     pub flags: Vec<FlagPart>,
 }
@@ -366,6 +369,7 @@ pub fn document(view: &View) -> RunDocument {
         unsupported: finding.unsupported.iter().map(unsupported).collect(),
         failed: finding.failed.iter().map(failed).collect(),
         not_reached: finding.not_reached.iter().map(place).collect(),
+        interference: InterferencePart::of(&finding.interference),
         flags: finding.flags.iter().map(flag).collect(),
     }
 }

@@ -14,6 +14,7 @@ pub mod export;
 mod flags;
 mod header;
 mod history;
+mod interference;
 pub mod json;
 mod machine;
 mod markdown;

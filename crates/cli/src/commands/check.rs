@@ -110,7 +110,8 @@ impl Again<'_> {
         let bench = Bench::set_up()?;
         let labels = plan::pairs(&self.args.labels)?;
         let seed = plumb_host::now().monotonic_ns & 0xffff_ffff;
-        let plan = Plan { seed, labels, dir: String::new(), ..plan.clone() };
+        let on_interference = plan::on_interference(&self.args.on_interference);
+        let plan = Plan { seed, labels, on_interference, dir: String::new(), ..plan.clone() };
         let lock = !self.args.no_lock;
         let place = Place::Under(self.args.dir.as_deref());
         let job = Job { lock, explicit: false, ..Job::new(plan, place, self.store) };

@@ -115,6 +115,8 @@ impl Auditor<'_> {
             labels: vec![format!("audit={class}")],
             seed: None,
             no_lock: self.args.no_lock,
+            monitors: Vec::new(),
+            on_interference: None,
             prepare: PrepareArgs::default(),
         };
         let plan = plan::plan_of(points, goal, &way, Prepare::default())?;

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plumb_engine::{
-    Done, Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, Refusal, SystemClock,
+    Done, Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, Means, Refusal,
+    SystemClock,
 };
+use plumb_host::monitor::{self, Recorder};
 use plumb_host::{Keeper, LockError, MeasuringLock};
 use plumb_model::{
     Event, EventSink, Facts, Goal, Id, Plan, RecordSource, RunRecord, RunStatus, SinkError,
@@ -121,14 +123,16 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     let identity = identity(&job, &dir, done);
     let mut listeners =
         Listeners { store: store.writer()?, progress: Progress::new(&job.plan, ui), full: None };
+    let mut recorder = recorder(&job.plan)?;
+    let (clock, interrupted) = (&SystemClock, &interrupt::is_interrupted);
+    let means = Means { clock, watch: &mut recorder, interrupted };
     let ended = plumb_engine::run(
         &job.plan,
         job.before.as_ref(),
         &identity,
-        &SystemClock,
+        means,
         &mut launcher,
         &mut listeners,
-        &interrupt::is_interrupted,
     );
     drop(launcher);
     plumb_host::stand_in(&[&scratch, &dir]);
@@ -140,6 +144,12 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     }
     let record = store.record(identity.run)?;
     Ok(Measured { store, record, ended })
+}
+
+/// The monitors of a plan, opened.
+fn recorder(plan: &Plan) -> Result<Recorder> {
+    let wanted = monitor::wanted(&plan.monitors).map_err(CommandError::usage)?;
+    Ok(Recorder::start(&locate::root(), &wanted))
 }
 
 /// The record of a run that can be completed.

@@ -13,9 +13,9 @@ fn compared(place: &TestEnvironment) -> Value {
     of_second["against_first"][0].clone()
 }
 
-/// plumb with arguments of several words.
+/// plumb with arguments of several words. Other tests run meanwhile: what they disturb counts here.
 fn ab(place: &TestEnvironment, options: &str, sides: &[&str]) -> Ran {
-    let mut command = place.plumb(&format!("ab --no-lock {options}"));
+    let mut command = place.plumb(&format!("ab --no-lock --on-interference keep {options}"));
     command.args(sides);
     ran(&mut command).unwrap()
 }

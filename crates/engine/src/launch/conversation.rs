@@ -89,6 +89,12 @@ impl Conversation {
         }
     }
 
+    /// The number of its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
     /// The time limit of a message.
     #[must_use]
     pub fn timeout(&self) -> Duration {

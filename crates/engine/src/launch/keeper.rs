@@ -380,6 +380,10 @@ impl Invocation<'_> {
 }
 
 impl Session for Invocation<'_> {
+    fn pid(&self) -> Option<u32> {
+        self.worker.as_ref().map(Conversation::pid)
+    }
+
     fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal> {
         match self.ask(Request::Calibrate { target_ns }, self.timeout)? {
             Reply::Calibrated { iterations, elapsed_ns } => {

@@ -78,6 +78,11 @@ pub trait Launcher {
 
 /// A started invocation.
 pub trait Session {
+    /// The number of its process, where it is known.
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
     /// Iterations that take about `target_ns`, and how long they took.
     ///
     /// # Errors

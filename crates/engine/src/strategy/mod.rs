@@ -5,7 +5,7 @@ mod precision;
 mod soak;
 mod verdict;
 
-use plumb_model::{Decision, Goal, Plan};
+use plumb_model::{Decision, Goal, Plan, too_disturbed};
 
 use crate::History;
 
@@ -55,6 +55,8 @@ fn common_stop(history: &History, point: usize, budget_ns: Option<u64>) -> Optio
     let known = &history.points[point];
     if known.failures_in_a_row >= FAILURES_TO_GIVE_UP {
         Some("failed")
+    } else if too_disturbed(known.excluded, known.invocations) {
+        Some("interference")
     } else if budget_ns.is_some_and(|budget| history.elapsed_ns >= budget) {
         Some("budget")
     } else {

@@ -108,7 +108,8 @@ impl Verdict {
     /// A resumed run must not toss the coins of its beginning again: the law of the signs takes each to
     /// be independent. No round takes more coins than it has invocations.
     fn pass_tossed_coins(&mut self, history: &History) {
-        let tossed: usize = history.points.iter().map(|it| it.invocations + it.failures).sum();
+        let tossed: usize =
+            history.points.iter().map(|it| it.invocations + it.excluded + it.failures).sum();
         for _ in 0..tossed {
             self.coins.next_u64();
         }

@@ -6,13 +6,15 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use plumb_engine::{
-    Clock, Done, Ended, EngineError, Identity, Launcher, Order, Refusal, Session, Stopped, run,
+    Clock, Done, Ended, EngineError, Identity, Launcher, Means, Order, Refusal, Session, Stopped,
+    Watch, run,
 };
 use plumb_host::Moment;
 use plumb_model::{
-    Better, Decision, Description, Environment, Event, EventSink, Goal, InvocationRecord, Machine,
-    Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Prepared, Program, Ready, Role,
-    RunRecord, RunStatus, SampleIs, Samples, Segment, SinkError, Slot, Stamped, Target, Usage,
+    Better, Counter, CounterKind, Decision, Description, Environment, Event, EventSink, Goal,
+    InvocationRecord, Machine, Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Prepared,
+    Program, Reading, Readings, Ready, Role, RunRecord, RunStatus, SampleIs, Samples, Segment,
+    SinkError, Slot, Stamped, Target, Trace, Usage,
 };
 use plumb_protocol::SampleReply;
 use plumb_stats::rng::Rng;
@@ -44,6 +46,8 @@ pub struct Fake {
     pub asked: Vec<Vec<u64>>,
     /// After so many events the listener fails.
     pub sink_fails_after: Option<usize>,
+    /// Whether the hypervisor takes CPU time beside an invocation, by its number.
+    pub disturbs: fn(usize) -> bool,
     /// When the user presses Ctrl-C.
     pub interrupt_at_ns: Option<u64>,
 }
@@ -189,6 +193,32 @@ impl Session for FakeSession<'_> {
     }
 }
 
+/// Reads the CPU times of a machine of one CPU.
+struct FakeWatch {
+    clock: FakeClock,
+    began_ns: u64,
+    disturbs: fn(usize) -> bool,
+    seen: usize,
+}
+
+impl Watch for FakeWatch {
+    fn begin(&mut self, _: Option<u32>) {
+        self.began_ns = self.clock.0.get();
+    }
+
+    fn end(&mut self) -> Readings {
+        let (from, to) = (self.began_ns, self.clock.0.get());
+        let stolen = if (self.disturbs)(self.seen) { 50 } else { 0 };
+        self.seen += 1;
+        let trace = |name: &str, moved| Trace {
+            counter: Counter { name: name.into(), unit: "tick".into(), kind: CounterKind::Counter },
+            readings: vec![Reading { at_ns: from, value: 0 }, Reading { at_ns: to, value: moved }],
+        };
+        let traces = vec![trace("stat.user", 100), trace("stat.steal", stolen)];
+        Readings { traces, ..Readings::default() }
+    }
+}
+
 impl Fake {
     pub fn new(kinds: Vec<Kind>) -> Self {
         Self {
@@ -198,6 +228,7 @@ impl Fake {
             seen: Vec::new(),
             asked: Vec::new(),
             sink_fails_after: None,
+            disturbs: |_| false,
             interrupt_at_ns: None,
         }
     }
@@ -222,7 +253,10 @@ impl Fake {
         };
         let mut sink = Sink { seen: &mut self.seen, fails_after: self.sink_fails_after };
         let interrupted = move || at.is_some_and(|at| watched.0.get() >= at);
-        run(plan, before, &identity(), &clock, &mut launcher, &mut sink, &interrupted)
+        let mut watch =
+            FakeWatch { clock: clock.clone(), began_ns: 0, disturbs: self.disturbs, seen: 0 };
+        let means = Means { clock: &clock, watch: &mut watch, interrupted: &interrupted };
+        run(plan, before, &identity(), means, &mut launcher, &mut sink)
     }
 
     pub fn events(&self) -> impl Iterator<Item = &Event> {
@@ -283,6 +317,14 @@ impl Fake {
                 }
                 Event::InvocationEnded { end, .. } => {
                     invocations.last_mut().unwrap().end = Some((**end).clone());
+                }
+                Event::Monitored { interference, .. } => {
+                    invocations.last_mut().unwrap().interference = interference.clone();
+                }
+                Event::Excluded { invocation, by } => {
+                    let mut all = invocations.iter_mut();
+                    let excluded = all.find(|it| it.invocation == *invocation).unwrap();
+                    excluded.excluded_by = Some(by.clone());
                 }
                 _ => {}
             }
