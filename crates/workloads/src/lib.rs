@@ -4,6 +4,7 @@
 
 use plumb_protocol::Workload;
 
+mod compression;
 mod cpu;
 mod crypto;
 mod datastore;
@@ -27,6 +28,7 @@ pub fn builtin() -> Vec<&'static dyn Workload> {
         process::ALL,
         storage::ALL,
         network::ALL,
+        compression::ALL,
         crypto::ALL,
         ssh::ALL,
         language::ALL,

@@ -1,4 +1,4 @@
-//! The families `scheduler`, `process` and `language` as the worker serves them.
+//! The families `scheduler`, `process`, `compression` and `language` as the worker serves them.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, where a panic is a failed test")]
 
 use std::collections::BTreeMap;
@@ -9,12 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use plumb_model::{Facts, Flag, Point, Role, Samples, Settings, Value};
 use plumb_protocol::{Batch, Failure, Start, StartError, Started, Workload, serve};
 
-const MINE: [&str; 6] = [
+const MINE: [&str; 7] = [
     "scheduler.messaging",
     "scheduler.pipe",
     "scheduler.yield",
     "process.fork",
     "process.command",
+    "compression.7zip",
     "language.sieve",
 ];
 
@@ -250,6 +251,19 @@ fn a_sample_is_one_process_whatever_is_asked_for() {
     assert_eq!(replies[2]["iterations"], serde_json::json!([1, 1]));
     assert!(replies[2]["values"]["peak_memory"][0].as_f64().unwrap() >= 4096.0);
     assert_eq!(replies[3]["type"], "done");
+}
+
+#[test]
+fn the_installed_seven_zip_is_driven_and_read() {
+    let _turn = alone();
+    let given = [("threads", "2"), ("dictionary", "18"), ("test_time", "0")];
+    let mut zip = ready("compression.7zip", &given);
+    let version = zip.ready.versions["7zip"].clone();
+    assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{version}");
+    let (samples, _) = batch(&mut zip, &[1]).unwrap();
+    let value = |name: &str| samples.values[name][0];
+    assert!(value("compress") > 1e5 && value("decompress") > value("compress"), "{samples:?}");
+    assert!(value("rating") > 1e7 && value("cpu") > 0.0 && value("peak_memory") > 1e6);
 }
 
 /// Resident memory of this process in bytes.

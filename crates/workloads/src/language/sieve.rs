@@ -2,8 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, PipeReader, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use plumb_model::{Description, Ready, Role, SampleIs};
@@ -11,10 +9,9 @@ use plumb_protocol::{Batch, Failure, Held, Instance, Start, StartError, Started,
 
 use super::toolchain::{LANGUAGES, Language};
 use crate::cpu::primes::count_primes;
-use crate::process::child::wait_readable;
 use crate::process::declare::{choice, integer, within, workload};
 use crate::process::floor;
-use crate::process::spawn::{Ended, Program, VALUE_NAMES, describe_end, metrics};
+use crate::process::spawn::{Ended, Output, Program, VALUE_NAMES, describe_end, metrics};
 
 /// The workload.
 pub(crate) struct Sieve;
@@ -70,14 +67,14 @@ impl Workload for Sieve {
         };
         let words = [Some(path.clone()), given("script"), Some(limit.to_string())];
         let argv: Vec<OsString> = words.into_iter().flatten().map(OsString::from).collect();
-        let (said, out) = output_pipe()?;
-        let program = Program::new(Path::new(&path), &argv, Some(&out), start.seed)?;
+        let output = Output::new()?;
+        let program = Program::new(Path::new(&path), &argv, Some(output.end()), start.seed)?;
         let primes = count_primes(u32::try_from(limit).unwrap_or(u32::MAX));
         let expected = format!("Found {primes} prime numbers.\n");
         let mut ready = Ready::default();
         ready.versions.insert(language.tool().into(), given("version").unwrap_or_default());
         ready.notes.push(floor::note(program.rehearse()));
-        Ok(Started { instance: Box::new(Running { program, said, expected }), ready })
+        Ok(Started { instance: Box::new(Running { program, output, expected }), ready })
     }
 }
 
@@ -125,15 +122,9 @@ impl Drop for Folder {
     }
 }
 
-/// The pipe that every process writes into: its reading end, and the end to hand on.
-fn output_pipe() -> Result<(PipeReader, OwnedFd), Failure> {
-    let (reader, writer) = io::pipe().map_err(|e| Failure::io("making a pipe", &e))?;
-    Ok((reader, writer.into()))
-}
-
 struct Running {
     program: Program,
-    said: PipeReader,
+    output: Output,
     expected: String,
 }
 
@@ -141,16 +132,10 @@ impl Running {
     /// One process from start to end, its line checked after the clock has stopped.
     fn once(&mut self) -> Result<Ended, Failure> {
         let ended = self.program.run()?;
-        let mut said = [0; 4096];
-        let length = if wait_readable(self.said.as_raw_fd(), 0) {
-            self.said.read(&mut said).map_err(|e| Failure::io("reading a sieve's output", &e))?
-        } else {
-            0
-        };
+        let said = self.output.take()?;
         if !ended.status.success() {
             return Err(Failure(format!("a sieve failed: {}", describe_end(ended.status))));
         }
-        let said = String::from_utf8_lossy(&said[..length]);
         if said == self.expected {
             return Ok(ended);
         }

@@ -9,7 +9,7 @@
 
 use std::ffi::{CStr, CString, OsString, c_char, c_int};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -20,6 +20,7 @@ use std::process::ExitStatus;
 use plumb_model::Metric;
 use plumb_protocol::{Batch, Failure, SplitMix64, current_cpu, now_ns};
 
+use super::child::wait_readable;
 use super::declare::{reported, time};
 use super::floor;
 
@@ -338,6 +339,45 @@ impl Drop for Setup {
     }
 }
 
+/// What programs write to stdout: a pipe that holds it until they have ended, 64 KiB at most.
+pub(crate) struct Output {
+    reader: PipeReader,
+    writer: OwnedFd,
+}
+
+impl Output {
+    /// An empty pipe.
+    ///
+    /// # Errors
+    /// When there is no room for another.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let (reader, writer) = io::pipe().map_err(|e| Failure::io("making a pipe", &e))?;
+        Ok(Self { reader, writer: writer.into() })
+    }
+
+    /// The end to give to [`Program::new`].
+    pub(crate) fn end(&self) -> &OwnedFd {
+        &self.writer
+    }
+
+    /// Takes out what is in it; never waits.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub(crate) fn take(&mut self) -> Result<String, Failure> {
+        let mut said = Vec::new();
+        let mut part = [0; 4096];
+        while wait_readable(self.reader.as_raw_fd(), 0) {
+            let length = self
+                .reader
+                .read(&mut part)
+                .map_err(|e| Failure::io("reading a program's output", &e))?;
+            said.extend_from_slice(&part[..length]);
+        }
+        Ok(String::from_utf8_lossy(&said).into_owned())
+    }
+}
+
 /// The file that a command's first word names: itself when it holds a slash, else the first
 /// executable of that name in PATH.
 ///
@@ -391,22 +431,22 @@ fn signal_name(signal: c_int) -> &'static str {
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
-    use std::io::{BufRead, BufReader};
     use std::path::Path;
 
-    use super::{Program, find_program};
+    use super::{Output, Program, find_program};
 
     #[test]
     fn the_environment_has_another_size_in_every_process() {
-        let (reader, writer) = std::io::pipe().unwrap();
+        let mut output = Output::new().unwrap();
+        assert_eq!(output.take().unwrap(), "");
         let script = "echo ${#PLUMB_PADDING}; read line || echo silence >&2; exit 3";
         let argv = ["sh", "-c", script].map(OsString::from);
-        let mut program =
-            Program::new(Path::new("/bin/sh"), &argv, Some(&writer.into()), 1).unwrap();
+        let mut program = Program::new(Path::new("/bin/sh"), &argv, Some(output.end()), 1).unwrap();
         let ended: Vec<_> = (0..8).map(|_| program.run().unwrap()).collect();
         assert!(ended.iter().all(|e| e.status.code() == Some(3) && e.elapsed_ns > 0));
-        let lines = BufReader::new(reader).lines().take(8);
-        let lengths: Vec<usize> = lines.map(|line| line.unwrap().parse().unwrap()).collect();
+        let said = output.take().unwrap();
+        let lengths: Vec<usize> = said.lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(lengths.len(), 8);
         assert!(lengths.iter().all(|&length| length <= 4096));
         assert!(lengths.windows(2).any(|pair| pair[0] != pair[1]), "{lengths:?}");
     }

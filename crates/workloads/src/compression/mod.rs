@@ -1,0 +1,8 @@
+//! The family `compression`.
+
+use plumb_protocol::Workload;
+
+mod seven_zip;
+
+/// The workloads of this family.
+pub const ALL: &[&dyn Workload] = &[&seven_zip::SevenZip];
