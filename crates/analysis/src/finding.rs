@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, ClockSource, Flag, Goal, Id, OnInterference, ParameterType, RunStatus, SampleIs,
-    Settings, Target,
+    Better, ClockSource, Flag, Goal, Id, OnInterference, ParameterType, PreparationRecord,
+    RunStatus, SampleIs, Settings, Target,
 };
 pub use plumb_stats::verdict::Verdict;
 
@@ -83,6 +83,8 @@ pub struct RunFacts {
     pub segments: usize,
     /// Loads that ran beside on purpose.
     pub loads: Vec<String>,
+    /// What was prepared, in order.
+    pub preparations: Vec<PreparationRecord>,
 }
 
 /// A point as people know it.

@@ -79,6 +79,7 @@ pub(crate) fn run_facts(record: &RunRecord) -> RunFacts {
         budget_ns: record.plan.budget_ns,
         segments: record.segments.len(),
         loads: rules::loads(record),
+        preparations: record.preparations.clone(),
     }
 }
 

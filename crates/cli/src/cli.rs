@@ -56,6 +56,8 @@ pub enum Command {
     Check(CheckArgs),
     /// How good is this machine for measuring, and how small a change can it show?
     Doctor(DoctorArgs),
+    /// What can be set on this machine before measuring, and what a killed plumb left set
+    Tune(TuneArgs),
     /// One series over all its runs: when did it change, and what else did?
     History(HistoryArgs),
     /// List the workloads, suites and plug-ins
@@ -93,8 +95,13 @@ pub enum Command {
 
 impl Command {
     /// Whether plumb starts it, and nobody else.
-    pub fn is_hidden(&self) -> bool {
+    fn is_hidden(&self) -> bool {
         matches!(self, Self::Keeper | Self::Worker { .. } | Self::Orphaned | Self::SshSink)
+    }
+
+    /// Whether what a killed plumb left set is restored first: `tune` shows it, and restores when told.
+    pub fn restores_first(&self) -> bool {
+        !self.is_hidden() && !matches!(self, Self::Tune(_))
     }
 }
 
@@ -435,6 +442,21 @@ pub struct DoctorArgs {
     /// Don't wait for another plumb that measures on this machine
     #[arg(long)]
     pub no_lock: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb tune                       every knob: its value now, and what each preset makes of it
+  plumb tune --restore             undo what a plumb that was killed left behind
+  plumb run --set thp=never        set one for a run
+
+Nothing is set for longer than a run. Old values are written down before anything is changed; whatever is \
+killed, the next start of plumb restores what is left, except after a reboot, which has done so already. \
+docs/preparations.md says what each knob is for and what it risks.")]
+pub struct TuneArgs {
+    /// Restore what is left of runs that were killed
+    #[arg(long)]
+    pub restore: bool,
 }
 
 #[derive(Debug, Args)]

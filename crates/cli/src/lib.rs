@@ -37,13 +37,13 @@ fn start() -> ExitCode {
         Err(error) => return ui::usage(&error),
     };
     let ui = ui::Ui::new(&arguments.global);
-    let by_people = arguments.command.as_ref().is_none_or(|command| !command.is_hidden());
-    if by_people {
+    let restores = arguments.command.as_ref().is_none_or(cli::Command::restores_first);
+    if restores {
         restore(&ui);
     }
     let outcome = commands::dispatch(arguments, &ui);
     // Should the keeper have been killed, nobody else does what it can no longer do.
-    if by_people {
+    if restores {
         restore(&ui);
     }
     match outcome {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{Finding, RunFacts, RunFinding};
-use plumb_model::{Goal, RunStatus, Target};
+use plumb_model::{Goal, PreparationRecord, Prepared, RunStatus, Target};
 
 use crate::text::counted;
 use crate::time::{between, date, length};
@@ -29,6 +29,8 @@ pub struct Header {
     pub goal: String,
     /// Loads that ran beside on purpose.
     pub load: Option<String>,
+    /// What was prepared, but for what is left to chance.
+    pub prepared: Option<String>,
 }
 
 /// A target, in lines.
@@ -63,8 +65,33 @@ impl Header {
             when: when(run),
             goal: goal(finding),
             load: (!run.loads.is_empty()).then(|| run.loads.join(", ")),
+            prepared: prepared(&run.preparations),
         }
     }
+}
+
+/// What was prepared: `thp madvise → always`, each setting once; what was done often with its number.
+fn prepared(records: &[PreparationRecord]) -> Option<String> {
+    let mut told: Vec<(&str, Vec<String>)> = Vec::new();
+    for PreparationRecord { prepared: Prepared { setting, was, became }, .. } in records {
+        let text = if was.is_empty() { became.clone() } else { format!("{was} → {became}") };
+        match told.iter_mut().find(|(known, _)| known == setting) {
+            Some((_, texts)) => texts.push(text),
+            None => told.push((setting, vec![text])),
+        }
+    }
+    told.retain(|(setting, texts)| !(*setting == "env-size" && texts[0] == "random"));
+    let line = |(setting, mut texts): (&str, Vec<String>)| {
+        let times = texts.len();
+        texts.sort();
+        texts.dedup();
+        match texts.as_slice() {
+            [] | [_, _, _, ..] => format!("{setting} ×{times}"),
+            few => format!("{setting} {}", few.join(" or ")),
+        }
+    };
+    let lines: Vec<String> = told.into_iter().map(line).collect();
+    (!lines.is_empty()).then(|| lines.join(", "))
 }
 
 /// The word for a run's status.

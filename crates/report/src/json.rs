@@ -6,7 +6,7 @@ use plumb_analysis::{
     BaselineSource, Comparison, Estimate, Failure, Finding, LookFinding, OfBaseline, PointFacts,
     Scaling, Unsupported,
 };
-use plumb_model::{Better, Flag, SampleIs, Target, Value};
+use plumb_model::{Better, Flag, PreparationRecord, Prepared, SampleIs, Target, Value};
 use serde::Serialize;
 
 use crate::header::status;
@@ -35,6 +35,8 @@ pub struct RunDocument {
     pub results: Vec<ResultPart>,
     /// How several threads compare with one.
     pub scaling: Vec<ScalingPart>,
+    /// What was prepared, in order.
+    pub preparations: Vec<PreparationPart>,
     /// What can't be measured here.
     pub unsupported: Vec<UnsupportedPart>,
     /// What went wrong.
@@ -338,6 +340,31 @@ pub struct UnsupportedPart {
     pub fix: String,
 }
 
+/// A preparation that was made.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PreparationPart {
+    /// The knob, or the plug-in.
+    pub setting: String,
+    /// The value before; empty where there was none.
+    pub was: String,
+    /// The value after, or what came of it.
+    pub became: String,
+    /// The stretch of the run, from 0.
+    pub segment: u32,
+    /// When, since the start of the stretch, in nanoseconds.
+    pub at_ns: u64,
+    /// When it was undone; null where there was nothing to undo, or where plumb's keeper did it after the
+    /// run was cut off.
+    pub restored_ns: Option<u64>,
+}
+
+fn preparation(record: &PreparationRecord) -> PreparationPart {
+    let Prepared { setting, was, became } = record.prepared.clone();
+    let (segment, at_ns, restored_ns) = (record.segment, record.at_ns, record.restored_at_ns);
+    PreparationPart { setting, was, became, segment, at_ns, restored_ns }
+}
+
 /// Invocations that failed for one reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -366,6 +393,7 @@ pub fn document(view: &View) -> RunDocument {
         targets: finding.targets.iter().map(target).collect(),
         results: view.rows.iter().map(result).collect(),
         scaling: finding.scaling.iter().filter_map(|s| scaling(s, &finding.results)).collect(),
+        preparations: finding.run.preparations.iter().map(preparation).collect(),
         unsupported: finding.unsupported.iter().map(unsupported).collect(),
         failed: finding.failed.iter().map(failed).collect(),
         not_reached: finding.not_reached.iter().map(place).collect(),

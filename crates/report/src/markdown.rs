@@ -39,8 +39,9 @@ fn heading(view: &View) -> String {
     let mut out = format!("### plumb: {} ({})\n\n", escape(&header.title), header.status);
     let lines = header.places.iter().flat_map(|place| place.lines().map(str::to_owned));
     let load = header.load.iter().map(|load| format!("beside {load}"));
+    let prepared = header.prepared.iter().map(|prepared| format!("prepared: {prepared}"));
     let last = [header.when.clone(), header.goal.clone(), format!("run {}", view.finding.run.id)];
-    for line in lines.chain(load).chain(last) {
+    for line in lines.chain(load).chain(prepared).chain(last) {
         out.push_str(&format!("- {}\n", escape(&line)));
     }
     out

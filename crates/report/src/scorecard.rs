@@ -68,6 +68,10 @@ fn header(view: &View, terminal: &Terminal) -> String {
         let line = Line::new(Style::Flag, "beside ").and(Style::Flag, load);
         out.push_str(&text(0, &line, terminal));
     }
+    if let Some(prepared) = &header.prepared {
+        let line = Line::new(Style::Muted, "prepared: ").and(Style::Plain, prepared);
+        out.push_str(&text(0, &line, terminal));
+    }
     out.push_str(&text(0, &Line::new(Style::Plain, &header.when), terminal));
     out + &text(0, &Line::new(Style::Plain, &header.goal), terminal)
 }

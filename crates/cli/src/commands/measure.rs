@@ -120,6 +120,7 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     job.before = before.transpose()?;
     let mut launcher = launcher(bench, &job.plan, &scratch, &dir);
     let done = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
+    done.notes.iter().for_each(|note| ui.say(note));
     let identity = identity(&job, &dir, done);
     let mut listeners =
         Listeners { store: store.writer()?, progress: Progress::new(&job.plan, ui), full: None };

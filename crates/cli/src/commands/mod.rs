@@ -22,6 +22,7 @@ mod show;
 mod side_by_side;
 mod start;
 mod store;
+mod tune;
 mod worker;
 
 use crate::cli::{Arguments, Command, PluginCommand, StoreCommand};
@@ -46,6 +47,7 @@ pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
         Some(Command::Check(args)) => check::check(&args, store, ui),
         Some(Command::Doctor(args)) => doctor::doctor(&args, store, ui),
         Some(Command::History(args)) => history::history(&args, store, ui),
+        Some(Command::Tune(args)) => tune::tune(&args, ui),
         Some(Command::List) => list::list(ui),
         Some(Command::Explain(args)) => explain::explain(&args, ui),
         Some(Command::Show(args)) => show::show(&args, store, ui),

@@ -3,6 +3,7 @@
 //! Nothing here panics, except the `Ran` methods that tests assert with: the soak gathers reasons.
 
 pub mod kill;
+pub mod knobs;
 pub mod processes;
 pub mod samples;
 

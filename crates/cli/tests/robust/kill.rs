@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::common::Ran;
 use crate::common::kill::{CLEAN_WITHIN, Moment, kill_once};
+use crate::common::knobs::kill_both as kill_both_now;
 use crate::common::processes::{children, describe, family, lives, signal, wait_for};
 use crate::{PATIENCE, WAIT, parsed, place, results};
 
@@ -62,12 +63,7 @@ fn kill_both(run: &str, argument: Option<&str>, words: &str) -> Vec<String> {
     wait_for(PATIENCE, || has().then_some(())).unwrap();
     let family = family(plumb.id());
     assert!(family.len() > 3, "{family:?}");
-    // Stopped first, so that neither sees the other's end.
-    for name in ["STOP", "KILL"] {
-        signal(name, plumb.id()).unwrap();
-        signal(name, keeper).unwrap();
-    }
-    plumb.wait().unwrap();
+    kill_both_now(&mut plumb, keeper).unwrap();
     let left = || {
         let living = family.iter().filter(|process| lives(**process));
         let living = living.map(|(pid, _)| format!("process {}", describe(*pid)));

@@ -19,6 +19,7 @@ mod imports;
 mod interrupt;
 mod kill;
 mod names;
+mod prepare;
 mod proc;
 mod schedule;
 mod store;

@@ -140,6 +140,7 @@ impl Preparations {
         }
         if chance {
             manner.padding = usize::try_from(mixed(seed) % MOST_PADDING).ok();
+            manner.same_padding = false;
         }
         manner
     }
@@ -304,7 +305,9 @@ fn put(manner: &mut Manner, part: Part, group: Option<String>) {
         Part::Nice(level) => manner.nice = Some(level),
         Part::Class(class) => manner.class = Some(class),
         Part::Pin(cpus) | Part::Cpuset(cpus) => manner.cpus = cpus,
-        Part::Padding(bytes) => manner.padding = bytes,
+        Part::Padding(bytes) => {
+            (manner.padding, manner.same_padding) = (bytes, bytes.is_some());
+        }
         Part::FixedLayout(fixed) => manner.fixed_layout = fixed,
     }
     manner.group = group.or(manner.group.take());

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::message::{Answer, Exit, Order, receive, send};
 use crate::Root;
 use crate::journal::Journal;
-use crate::preparation::{Manner, PADDING};
+use crate::preparation::{Manner, PADDING, PADDING_LENGTH};
 
 /// Signals that a terminal or a service manager sends to a whole group: the keeper outlives plumb by
 /// the time it takes to clean up, so it ignores them and goes by the socket alone.
@@ -217,6 +217,9 @@ fn start(
     }
     if let Some(bytes) = manner.padding {
         command.env(PADDING, "x".repeat(bytes));
+        if manner.same_padding {
+            command.env(PADDING_LENGTH, bytes.to_string());
+        }
     }
     let group = manner.group.as_ref().map(|group| entrance(group)).transpose()?;
     let keeper = rustix::process::getpid();

@@ -1,6 +1,5 @@
 //! What is done once and leaves nothing to undo.
 
-use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -54,9 +53,9 @@ impl Action {
     /// Why not.
     pub fn check(self, root: &Root) -> Result<(), Unchanged> {
         match self {
-            Self::DropCaches => writable(root, DROP_CACHES),
+            Self::DropCaches => Setting::File(DROP_CACHES.into()).may_be_written(root),
             Self::SwapReset if areas(root).is_empty() => Err(Unchanged::new("nothing swaps here")),
-            Self::SwapReset => needs_root(),
+            Self::SwapReset => Setting::Swap(String::new()).may_be_written(root),
             Self::Wait(_) => Ok(()),
             Self::CoolDown(_) if hottest(root).is_none() => {
                 let fix = "cool down for a time: cooldown=20s".into();
@@ -116,21 +115,6 @@ fn hottest(root: &Root) -> Option<f64> {
     let zones = root.names(base).into_iter().filter(|name| name.starts_with("thermal_zone"));
     let milli = zones.filter_map(|zone| root.text(&format!("{base}/{zone}/temp"))?.parse().ok());
     milli.map(|milli: f64| milli / 1000.0).max_by(f64::total_cmp)
-}
-
-/// Whether a file can be opened for writing; nothing is written.
-fn writable(root: &Root, path: &str) -> Result<(), Unchanged> {
-    match fs::OpenOptions::new().write(true).open(root.path(path)) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(crate::journal::refused(&Setting::File(path.into()), None, &error)),
-    }
-}
-
-fn needs_root() -> Result<(), Unchanged> {
-    match rustix::process::geteuid().is_root() {
-        true => Ok(()),
-        false => Err(Unchanged { why: "it needs root".into(), fix: "start plumb as root".into() }),
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub struct Knob {
     pub name: &'static str,
     /// The values that it takes, for people.
     pub values: &'static str,
+    /// It set to one of them.
+    pub example: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
     /// How long it holds.
@@ -102,6 +104,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "governor",
         values: "performance, powersave, …",
+        example: "governor=performance",
         summary: "the policy that picks the CPUs' frequency",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::governor(root, value),
@@ -110,6 +113,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "turbo",
         values: "on, off",
+        example: "turbo=off",
         summary: "frequencies above the nominal one (Intel and AMD)",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::turbo(root, value),
@@ -118,6 +122,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "smt",
         values: "on, off",
+        example: "smt=off",
         summary: "hardware threads beside the first of each core",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::smt(root, value),
@@ -126,6 +131,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "cpu-latency",
         values: "microseconds",
+        example: "cpu-latency=10",
         summary: "the longest wake-up that idle states may cost",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::cpu_latency(root, value),
@@ -134,6 +140,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "thp",
         values: "always, madvise, never",
+        example: "thp=never",
         summary: "transparent huge pages",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::choice(root, machine::THP, value),
@@ -142,6 +149,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "thp-defrag",
         values: "always, defer, defer+madvise, madvise, never",
+        example: "thp-defrag=never",
         summary: "how hard the kernel tries to find memory for huge pages",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::choice(root, machine::THP_DEFRAG, value),
@@ -150,6 +158,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "icmp-limit",
         values: "off",
+        example: "icmp-limit=off",
         summary: "the kernel's limits on ICMP answers",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::icmp_limit(root, value),
@@ -158,6 +167,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "irq",
         values: "CPUs (0-1,3)",
+        example: "irq=0",
         summary: "the CPUs that serve interrupts; many refuse",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::irq(root, value),
@@ -166,6 +176,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "timers",
         values: "off",
+        example: "timers=off",
         summary: "timers that are known to start work by themselves",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::timers(root, value),
@@ -174,6 +185,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "stop-service",
         values: "a unit of systemd",
+        example: "stop-service=cron.service",
         summary: "a noisy service or timer, started again after",
         lasts: Lasts::Undone,
         find: |root, _, value| machine::stop_service(root, value),
@@ -182,6 +194,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "sysctl",
         values: "sysctl.NAME=VALUE",
+        example: "sysctl.vm.swappiness=10",
         summary: "any file below /proc/sys",
         lasts: Lasts::Undone,
         find: machine::sysctl,
@@ -190,6 +203,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "swap-reset",
         values: "",
+        example: "swap-reset",
         summary: "takes swap out of use and into it again",
         lasts: Lasts::Done,
         find: |root, _, value| action(root, value, Action::SwapReset),
@@ -198,6 +212,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "drop-caches",
         values: "",
+        example: "drop-caches",
         summary: "syncs, then drops what is cached of files",
         lasts: Lasts::Done,
         find: |root, _, value| action(root, value, Action::DropCaches),
@@ -206,6 +221,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "cooldown",
         values: "a time (20s) or a temperature (55C)",
+        example: "cooldown=20s",
         summary: "waits until the machine has cooled down",
         lasts: Lasts::Done,
         find: |root, _, value| cool_down(root, value),
@@ -214,6 +230,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "nice",
         values: "-20 to 19",
+        example: "nice=5",
         summary: "priority; of nice.controller and nice.monitor too",
         lasts: Lasts::Process,
         find: |_, role, value| manner(role, nice(value)),
@@ -222,6 +239,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "sched",
         values: "other, batch, idle, fifo:N, rr:N",
+        example: "sched=batch",
         summary: "scheduling class; of sched.controller and sched.monitor too",
         lasts: Lasts::Process,
         find: |_, role, value| manner(role, class(value)),
@@ -230,6 +248,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "pin",
         values: "CPUs (0-1,3)",
+        example: "pin=0",
         summary: "the CPUs that may be used; of pin.controller and pin.monitor too",
         lasts: Lasts::Process,
         find: |_, role, value| manner(role, cpus(value).map(Part::Pin)),
@@ -238,6 +257,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "cpuset",
         values: "CPUs (0-1,3)",
+        example: "cpuset=0",
         summary: "the same by a control group, which threads can't leave",
         lasts: Lasts::Process,
         find: |_, role, value| manner(role, cpus(value).map(Part::Cpuset)),
@@ -246,6 +266,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "env-size",
         values: "random, or bytes",
+        example: "env-size=random",
         summary: "length of the environment, which moves the stack",
         lasts: Lasts::Process,
         find: |_, role, value| manner(role, padding(value)),
@@ -254,6 +275,7 @@ pub const KNOBS: &[Knob] = &[
     Knob {
         name: "aslr",
         values: "on, off",
+        example: "aslr=off",
         summary: "random layout of address spaces; off is flagged `layout-fixed`",
         lasts: Lasts::Process,
         find: |_, role, value| manner(role, layout(value)),
@@ -308,6 +330,22 @@ pub fn resolve(root: &Root, preparation: &Preparation) -> Result<Step, Unusable>
     match Knob::named(name) {
         Some((knob, rest)) => (knob.find)(root, rest, &preparation.value),
         None => Err(Unusable::Usage(format!("no knob is called `{name}`"))),
+    }
+}
+
+/// Whether this user, too, may have what a preparation comes to; nothing is changed.
+///
+/// # Errors
+/// Why not.
+pub fn check(root: &Root, step: &Step) -> Result<(), Unchanged> {
+    match step {
+        Step::Change(wanted) => match wanted.first() {
+            Some(first) => first.setting.may_be_written(root),
+            None => Ok(()),
+        },
+        Step::Action(action) => action.check(root),
+        Step::Manner(_, Part::Cpuset(_)) => super::machine::cpuset(root, "plumb", "0").map(|_| ()),
+        Step::Manner(..) => Ok(()),
     }
 }
 
@@ -386,12 +424,12 @@ pub(super) fn cpus(value: &str) -> Result<Vec<u32>, Unusable> {
 }
 
 fn padding(value: &str) -> Result<Part, Unusable> {
-    const MOST: usize = 64 << 10;
+    const MOST: usize = 4096;
     if value == "random" {
         return Ok(Part::Padding(None));
     }
     let bytes = value.parse().ok().filter(|bytes| *bytes <= MOST);
-    let bytes = bytes.ok_or_else(|| not_taken(value, "random, or up to 65536 bytes"))?;
+    let bytes = bytes.ok_or_else(|| not_taken(value, "random, or up to 4096 bytes"))?;
     Ok(Part::Padding(Some(bytes)))
 }
 

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// The variable whose length makes the environment longer.
 pub const PADDING: &str = "PLUMB_PADDING";
+/// The variable that tells a worker which starts processes that the length is one for all.
+pub const PADDING_LENGTH: &str = "PLUMB_PADDING_LENGTH";
 
 /// The scheduling class of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,8 @@ pub struct Manner {
     pub group: Option<String>,
     /// So many bytes more in its environment.
     pub padding: Option<usize>,
+    /// Whether that is so for all processes, and not for this one by chance.
+    pub same_padding: bool,
     /// Whether its address space is laid out the same way every time.
     pub fixed_layout: bool,
 }

@@ -12,8 +12,8 @@ mod preset;
 mod setting;
 
 pub use action::Action;
-pub use knob::{KNOBS, Knob, Lasts, Part, Step, Unusable, Wanted, parse, resolve};
+pub use knob::{KNOBS, Knob, Lasts, Part, Step, Unusable, Wanted, check, parse, resolve};
 pub use machine::cpuset;
-pub use manner::{Class, Manner, PADDING};
+pub use manner::{Class, Manner, PADDING, PADDING_LENGTH};
 pub use preset::{PRESETS, preset};
 pub use setting::{OFF, ON, Setting};

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 
 use crate::Root;
+use crate::journal::{Unchanged, refused};
 
 /// What a unit or a swap area is when it runs or is used, and when not.
 pub const ON: &str = "on";
@@ -81,6 +82,26 @@ impl Setting {
             Self::Group(path) => fs::remove_dir(root.path(path)),
             Self::Latency => Err(io::Error::other("a latency holds while its file is open")),
         }
+    }
+
+    /// Whether this user may change it; nothing is written.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_be_written(&self, root: &Root) -> Result<(), Unchanged> {
+        let may = match self {
+            Self::File(_) | Self::Latency => {
+                let path = root.path(&self.to_string());
+                rustix::fs::access(path, rustix::fs::Access::WRITE_OK).map_err(io::Error::from)
+            }
+            Self::Unit(_) | Self::Swap(_) | Self::Group(_) => {
+                match rustix::process::geteuid().is_root() {
+                    true => Ok(()),
+                    false => Err(io::ErrorKind::PermissionDenied.into()),
+                }
+            }
+        };
+        may.map_err(|error| refused(self, None, &error))
     }
 
     /// Whether two texts are the same value of it; how blanks stand does not matter.

@@ -27,6 +27,8 @@ use super::floor;
 /// The variable that makes the environment's size random, and its longest value in bytes.
 const PADDING: &str = "PLUMB_PADDING=";
 const PADDING_MAX: usize = 4096;
+/// The variable that says how long it is instead, in bytes (`--set env-size=BYTES`).
+const PADDING_LENGTH: &str = "PLUMB_PADDING_LENGTH";
 
 /// Names of what [`Ended::values`] gives, in its order.
 pub(crate) const VALUE_NAMES: [&str; 8] = [
@@ -67,6 +69,8 @@ pub(crate) struct Program {
     environment: Strings,
     padding: Vec<u8>,
     padding_length: usize,
+    /// The length that the padding always has; None for a new one each time.
+    fixed_length: Option<usize>,
     random: SplitMix64,
     setup: Setup,
 }
@@ -98,9 +102,10 @@ impl Program {
         padding.resize(PADDING.len() + PADDING_MAX, b'x');
         padding.push(0);
         let environment = std::env::vars_os()
-            .filter(|(name, _)| name != "PLUMB_PADDING")
+            .filter(|(name, _)| name != "PLUMB_PADDING" && name != PADDING_LENGTH)
             .map(|(name, value)| c_string(&[name.as_bytes(), b"=", value.as_bytes()].concat()))
             .collect::<Result<_, _>>()?;
+        let fixed_length = std::env::var(PADDING_LENGTH).ok().and_then(|n| n.parse().ok());
         let arguments = argv.iter().map(|a| c_string(a.as_bytes())).collect::<Result<_, _>>()?;
         Ok(Self {
             path: c_string(path.as_os_str().as_bytes())?,
@@ -108,6 +113,7 @@ impl Program {
             environment: Strings::new(Some(padding.as_mut_ptr().cast()), environment),
             padding,
             padding_length: PADDING_MAX,
+            fixed_length: fixed_length.map(|length: usize| length.min(PADDING_MAX)),
             random: SplitMix64::new(seed),
             setup: Setup::new(stdout)?,
         })
@@ -163,9 +169,9 @@ impl Program {
 
     /// Sets the padding variable to a length between 0 and [`PADDING_MAX`].
     fn draw_padding(&mut self) {
-        let length = self.random.below(PADDING_MAX as u64 + 1);
+        let drawn = usize::try_from(self.random.below(PADDING_MAX as u64 + 1)).unwrap_or(0);
         self.padding[PADDING.len() + self.padding_length] = b'x';
-        self.padding_length = usize::try_from(length).unwrap_or(0);
+        self.padding_length = self.fixed_length.unwrap_or(drawn);
         self.padding[PADDING.len() + self.padding_length] = 0;
         self.environment.pointers[0] = self.padding.as_mut_ptr().cast();
     }

@@ -1,0 +1,150 @@
+//! `plumb tune`: the knobs of this machine, and what is left set of runs that were killed.
+
+use plumb_host::preparation::{KNOBS, Knob, Lasts, Unusable, check, parse, preset, resolve};
+use plumb_host::{Held, Root, Settled};
+use plumb_report::table::{Column, Table};
+use plumb_report::{Line, Style};
+use serde::Serialize;
+
+use super::list::json_text;
+use crate::cli::TuneArgs;
+use crate::error::{Exit, Result};
+use crate::locate;
+use crate::ui::Ui;
+
+/// A knob as it is shown.
+#[derive(Debug, Serialize)]
+struct Shown {
+    name: &'static str,
+    summary: &'static str,
+    values: &'static str,
+    example: &'static str,
+    /// How it is undone.
+    undo: &'static str,
+    /// Its value now, where that can be read.
+    now: Option<String>,
+    /// What presets make of it.
+    gentle: Option<String>,
+    lab: Option<String>,
+    /// Why it can't be set here.
+    unsupported: Option<String>,
+}
+
+/// A change that a journal holds.
+#[derive(Debug, Serialize)]
+struct Changed {
+    setting: String,
+    was: String,
+    became: String,
+    now: Option<String>,
+    /// The plumb that made it.
+    plumb: u32,
+    /// Whether that one still measures; if not, the next start of plumb restores it.
+    alive: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    knobs: Vec<Shown>,
+    changes: Vec<Changed>,
+}
+
+/// Shows the knobs, or restores what is left.
+pub fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
+    let root = locate::root();
+    if args.restore {
+        return restore(&root, ui);
+    }
+    let knobs = KNOBS.iter().map(|knob| shown(knob, &root)).collect();
+    let held = plumb_host::held(&locate::journals());
+    let changes = held.into_iter().map(|held| changed(held, &root)).collect();
+    let document = Document { schema: "plumb.tune/1", knobs, changes };
+    if ui.wants_json() {
+        ui.out(&json_text(&document)?);
+        return Ok(Exit::Fine);
+    }
+    ui.out(&table(&document.knobs).render(ui.width(), ui.terminal().colour));
+    document.changes.iter().for_each(|change| ui.out(&sentence(change)));
+    ui.out("\nplumb run --set KNOB=VALUE sets one for a run; --prepare lab sets all that lab has");
+    Ok(Exit::Fine)
+}
+
+fn restore(root: &Root, ui: &Ui) -> Result<Exit> {
+    let settled = plumb_host::recover(root, &locate::journals());
+    let failed = settled.iter().any(|it| matches!(it, Settled::Failed { .. }));
+    if settled.is_empty() {
+        ui.out("nothing to restore");
+    }
+    settled.iter().for_each(|it| ui.out(&it.to_string()));
+    Ok(if failed { Exit::Failed } else { Exit::Fine })
+}
+
+fn shown(knob: &Knob, root: &Root) -> Shown {
+    let of_preset = |name: &str| {
+        let held = preset(name).unwrap_or_default();
+        held.into_iter().find(|it| it.knob == knob.name).map(|it| it.value)
+    };
+    let undo = match knob.lasts {
+        Lasts::Undone => "restored after",
+        Lasts::Done => "leaves nothing",
+        Lasts::Process => "ends with the process",
+    };
+    Shown {
+        name: knob.name,
+        summary: knob.summary,
+        values: knob.values,
+        example: knob.example,
+        undo,
+        now: knob.now(root),
+        gentle: of_preset("gentle"),
+        lab: of_preset("lab"),
+        unsupported: unsupported(knob, root),
+    }
+}
+
+/// Why a knob can't be set here by this user.
+fn unsupported(knob: &Knob, root: &Root) -> Option<String> {
+    let preparation = parse(knob.example).ok()?;
+    match resolve(root, &preparation) {
+        Ok(step) => check(root, &step).err().map(|it| it.why),
+        Err(Unusable::Unsupported(it)) => Some(it.why),
+        // It takes other values here than the example's.
+        Err(Unusable::Usage(_)) => None,
+    }
+}
+
+fn table(knobs: &[Shown]) -> Table {
+    let columns = ["knob", "now", "gentle", "lab"].map(Column::left).into_iter();
+    let mut table = Table::new(columns.chain([Column::left("").wrapping()]).collect());
+    for knob in knobs {
+        let plain = |text: &Option<String>| Line::new(Style::Plain, text.as_deref().unwrap_or(""));
+        let what = match &knob.unsupported {
+            Some(why) => Line::new(Style::Muted, &format!("unsupported: {why}")),
+            None => Line::new(Style::Plain, knob.summary),
+        };
+        let name = Line::new(Style::Command, knob.name);
+        table.row(vec![name, plain(&knob.now), plain(&knob.gentle), plain(&knob.lab), what]);
+    }
+    table
+}
+
+fn changed(held: Held, root: &Root) -> Changed {
+    let now = held.setting.read(root).ok().map(|now| now.trim().to_owned());
+    let (was, became) = (held.was.trim().to_owned(), held.became.trim().to_owned());
+    let (setting, plumb, alive) = (held.setting.to_string(), held.plumb, held.alive);
+    Changed { setting, was, became, now, plumb, alive }
+}
+
+fn sentence(change: &Changed) -> String {
+    let Changed { setting, was, became, plumb, .. } = change;
+    let owner = match change.alive {
+        true => format!("by a plumb that measures (pid {plumb})"),
+        false => format!("left by a plumb that was killed (pid {plumb}): plumb tune --restore"),
+    };
+    let now = match &change.now {
+        Some(now) if now != became => format!(", now {now}"),
+        _ => String::new(),
+    };
+    format!("{setting} was {was}, set to {became}{now}, {owner}")
+}

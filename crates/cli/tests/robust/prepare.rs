@@ -1,0 +1,238 @@
+//! The machine is prepared, and as it was after: whatever is killed, whoever else prepares.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::common::knobs::{Machine, Moment, RESTORED_WITHIN, kill_both, kill_prepared};
+use crate::common::processes::{children, wait_for};
+use crate::common::{Ran, TestEnvironment, ran};
+use crate::{PATIENCE, last, parsed, place};
+
+/// Kills in the ordinary tests; `cargo xtask soak` makes many more.
+const KILLS: u64 = 8;
+
+#[test]
+fn kill_9_of_plumb_keeper_or_both_brings_the_exact_old_values_back() {
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() * KILLS;
+    let restored = (seed..seed + KILLS).filter_map(|number| {
+        let moment = Moment::of(number);
+        kill_prepared(&place(), moment).unwrap_or_else(|why| panic!("{moment:?}: {why}"))
+    });
+    let restored: Vec<_> = restored.collect();
+    assert!(restored.len() > 4, "most runs had ended: {restored:?}");
+    assert!(restored.iter().filter(|it| it.changed > 0).count() > 2, "{restored:?}");
+    assert!(restored.iter().all(|it| it.after < RESTORED_WITHIN), "{restored:?}");
+}
+
+/// A machine of files below a place, and plumb on it.
+struct Tree<'p> {
+    place: &'p TestEnvironment,
+    root: PathBuf,
+}
+
+impl<'p> Tree<'p> {
+    fn new(place: &'p TestEnvironment) -> Self {
+        let tree = Self { place, root: place.root().join("machine") };
+        tree.put("proc/sys/kernel/random/boot_id", "5ea1ed\n");
+        tree.put("proc/sys/vm/swappiness", "60\n");
+        tree.put("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+        tree
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.root.join(path)).unwrap()
+    }
+
+    fn plumb(&self, arguments: &str) -> std::process::Command {
+        let mut command = self.place.marked(arguments);
+        command.env("PLUMB_ROOT", &self.root);
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Ran {
+        ran(&mut self.plumb(arguments)).unwrap()
+    }
+
+    /// A run that has set swappiness to 10 and waits to be told to end.
+    fn holding(&self) -> std::process::Child {
+        let mut plumb = self.plumb("exec -n 1 --no-lock -q --set sysctl.vm.swappiness=10");
+        plumb.args(["--shell", crate::WAIT]).stdout(Stdio::null()).stderr(Stdio::null());
+        let plumb = plumb.spawn().unwrap();
+        let set = || (self.text("proc/sys/vm/swappiness") == "10").then_some(());
+        wait_for(PATIENCE, set).unwrap();
+        plumb
+    }
+}
+
+#[test]
+fn what_was_prepared_is_told_with_the_run() {
+    let place = place();
+    let tree = Tree::new(&place);
+    let set = "--set thp=always --set sysctl.vm.swappiness=10@round --set cooldown=1ms";
+    let run = format!("run cpu.sieve --min-invocations 2 --no-lock -q {set}");
+    tree.run(&run).exits(0).shows(&["prepared", "thp madvise → always", "swappiness 60 → 10"]);
+    assert_eq!(tree.text("proc/sys/vm/swappiness"), "60\n");
+    assert_eq!(tree.text("sys/kernel/mm/transparent_hugepage/enabled"), "madvise");
+    let document = last(&place);
+    let made = document["preparations"].as_array().unwrap();
+    let thp = made.iter().find(|it| it["setting"] == "thp").unwrap();
+    assert_eq!((&thp["was"], &thp["became"]), (&"madvise".into(), &"always".into()));
+    assert!(thp["restored_ns"].as_u64() > thp["at_ns"].as_u64(), "{thp}");
+    let rounds = made.iter().filter(|it| it["setting"] == "sysctl.vm.swappiness");
+    assert!(rounds.count() >= 2, "{made:?}");
+    let facts = &document["targets"][0]["environment"]["facts"];
+    assert!(facts["prepared"].as_str().unwrap().contains("thp=always"), "{facts}");
+}
+
+#[test]
+fn a_run_without_knobs_says_nothing_of_preparing() {
+    let place = place();
+    let ran = place.run("run cpu.sieve --min-invocations 1 --no-lock -q").unwrap().exits(0);
+    assert!(!ran.stdout.contains("prepared"), "{}", ran.stdout);
+    let document = last(&place);
+    assert_eq!(document["targets"][0]["environment"]["facts"]["prepared"], "nothing");
+    // Chance alone: the length of the environment.
+    assert_eq!(document["preparations"].as_array().unwrap().len(), 1);
+    place.run("run cpu.sieve --min-invocations 1 --no-lock -q --prepare none").unwrap().exits(0);
+    assert!(last(&place)["preparations"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn what_is_named_and_cannot_be_had_ends_before_anything_is_measured() {
+    let place = place();
+    let tree = Tree::new(&place);
+    let refused = |set: &str, code: i32, words: &[&str]| {
+        let run = format!("run cpu.sieve --min-invocations 1 --no-lock -q --set {set}");
+        tree.run(&run).exits(code).says(words);
+    };
+    refused("governor=performance", 3, &["--set governor=performance is unsupported", "cpufreq"]);
+    refused("stop-service=x@round", 3, &["no service manager"]);
+    refused("thq=never", 2, &["no knob is called `thq`", "did you mean `thp`?", "plumb tune"]);
+    refused("thp=seldom", 2, &["always, madvise, never"]);
+    refused("thp", 2, &["needs a value"]);
+    refused("thp=never --set thp=always", 2, &["contradict", "plumb ab --set"]);
+    refused("cpu.sieve", 2, &["prepares nothing"]);
+    place.run("show").unwrap().exits(2);
+}
+
+#[test]
+fn a_preset_skips_what_this_machine_lacks_and_says_so() {
+    let place = place();
+    let tree = Tree::new(&place);
+    let run = "run cpu.sieve --min-invocations 1 --no-lock -q --prepare lab --set cooldown=1ms";
+    tree.run(run).exits(0);
+    let words = tree.run("show --in-words").exits(0).stdout;
+    let log = place.run("store info").unwrap().exits(0);
+    assert!(!words.contains("governor=performance"), "{words}{}", log.stdout);
+    let made = last(&place);
+    let made = made["preparations"].as_array().unwrap();
+    assert!(made.iter().all(|it| it["setting"] != "governor"), "{made:?}");
+}
+
+#[test]
+fn another_plumb_is_refused_a_knob_that_one_holds() {
+    let place = place();
+    let tree = Tree::new(&place);
+    let mut first = tree.holding();
+    let same = "exec -n 1 --no-lock -q --set sysctl.vm.swappiness=20 true";
+    let holder = format!("(pid {})", first.id());
+    tree.run(same).exits(3).says(&["is changed by another plumb", &holder, "--no-lock"]);
+    // By a preset it is skipped, and other knobs are free.
+    tree.run("exec -n 1 --no-lock -q --set thp=never true").exits(0);
+    tree.run("tune").exits(0).shows(&["/proc/sys/vm/swappiness", "60", "10", &holder]);
+    assert_eq!(tree.text("proc/sys/vm/swappiness"), "10");
+    place.write("go", "").unwrap();
+    first.wait().unwrap();
+    assert_eq!(tree.text("proc/sys/vm/swappiness"), "60\n");
+    tree.run(same).exits(0);
+}
+
+#[test]
+fn what_somebody_else_changes_meanwhile_stays() {
+    let place = place();
+    let tree = Tree::new(&place);
+    let mut first = tree.holding();
+    tree.put("proc/sys/vm/swappiness", "33\n");
+    place.write("go", "").unwrap();
+    first.wait().unwrap();
+    assert_eq!(tree.text("proc/sys/vm/swappiness"), "33\n");
+}
+
+#[test]
+fn values_of_another_boot_are_not_restored() {
+    let place = place();
+    let tree = Tree::new(&place);
+    let mut first = tree.holding();
+    let keeper = children(first.id(), "keeper")[0];
+    kill_both(&mut first, keeper).unwrap();
+    tree.put("proc/sys/kernel/random/boot_id", "another\n");
+    tree.run("tune --restore").exits(0).shows(&["another boot"]);
+    assert_eq!(tree.text("proc/sys/vm/swappiness"), "10");
+    tree.run("tune --restore").exits(0).shows(&["nothing to restore"]);
+}
+
+#[test]
+fn tune_shows_every_knob_with_what_presets_would_make_of_it() {
+    let place = place();
+    let tree = Tree::new(&place);
+    tree.put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+    let tune = tree.run("tune").exits(0);
+    tune.shows(&["governor", "powersave", "performance", "turbo", "unsupported", "drop-caches"]);
+    let document = parsed(&tree.run("tune --json").exits(0));
+    assert_eq!(document["schema"], "plumb.tune/1");
+    let knobs = document["knobs"].as_array().unwrap();
+    let governor = knobs.iter().find(|knob| knob["name"] == "governor").unwrap();
+    assert_eq!((&governor["now"], &governor["lab"]), (&"powersave".into(), &"performance".into()));
+    let turbo = knobs.iter().find(|knob| knob["name"] == "turbo").unwrap();
+    assert!(turbo["unsupported"].as_str().unwrap().contains("does not switch"), "{turbo}");
+    assert!(document["changes"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn processes_are_started_as_they_should_be() {
+    let place = place();
+    let set = "--set nice=7 --set sched=batch --set pin=0 --set env-size=100 --set aslr=off";
+    let script = "awk '{print $19}' /proc/self/stat > nice; \
+                  awk '{print $41}' /proc/self/stat > class; \
+                  grep Cpus_allowed_list /proc/self/status > cpus; \
+                  printf %s \"$PLUMB_PADDING\" | wc -c > padding; cat /proc/self/personality > layout";
+    let mut plumb = place.plumb(&format!("exec -n 1 --no-lock -q {set} --shell"));
+    ran(plumb.arg(script)).unwrap().exits(0).shows(&["layout-fixed"]);
+    let said = |name: &str| fs::read_to_string(place.cwd().join(name)).unwrap().trim().to_owned();
+    assert_eq!(
+        (said("nice"), said("class"), said("padding")),
+        ("7".into(), "3".into(), "100".into())
+    );
+    assert!(said("cpus").ends_with("\t0"), "{}", said("cpus"));
+    assert_eq!(said("layout"), "00040000");
+}
+
+#[test]
+fn the_environment_is_longer_by_chance_and_the_same_again_with_the_seed() {
+    let place = place();
+    let lengths = |seed: u32| {
+        let _ = fs::remove_file(place.cwd().join("lengths"));
+        let script = "printf '%s ' ${#PLUMB_PADDING} >> lengths";
+        let mut plumb = place.plumb(&format!("exec -n 3 --no-lock -q --seed {seed} --shell"));
+        ran(plumb.arg(script)).unwrap().exits(0);
+        fs::read_to_string(place.cwd().join("lengths")).unwrap()
+    };
+    let first = lengths(1);
+    assert_eq!(first, lengths(1));
+    assert_ne!(first, lengths(2));
+}
+
+#[test]
+fn a_moment_is_of_every_kind() {
+    let moments: Vec<Moment> = (0..6).map(Moment::of).collect();
+    assert!(moments.iter().any(|moment| moment.machine == Machine::Tree));
+    assert!(moments.iter().all(|moment| moment.delay.as_millis() < 700));
+}
