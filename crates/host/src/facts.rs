@@ -91,7 +91,7 @@ pub fn caches(root: &Root) -> impl Iterator<Item = Cache> {
         Some(Cache {
             level: root.number(&file("level"))?,
             kind: root.text(&file("type"))?,
-            bytes: kib * 1024,
+            bytes: kib.saturating_mul(1024),
             shared: root.text(&file("shared_cpu_list")),
         })
     })
@@ -111,7 +111,8 @@ fn last_level_bytes(root: &Root) -> u64 {
 fn memory_bytes(root: &Root) -> u64 {
     let total = root.field("/proc/meminfo", "MemTotal").unwrap_or_default();
     let kib: u64 = total.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0);
-    cgroup::memory_limit(root).map_or(kib * 1024, |limit| limit.min(kib * 1024))
+    let bytes = kib.saturating_mul(1024);
+    cgroup::memory_limit(root).map_or(bytes, |limit| limit.min(bytes))
 }
 
 #[cfg(test)]

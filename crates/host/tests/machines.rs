@@ -251,3 +251,35 @@ fn where_nothing_can_be_read_there_is_no_mark() {
     let patient = Patient { root: &root, dir, room: None, watched: &watched, audited: false };
     assert_eq!(diagnose(&patient), None);
 }
+
+/// What no file of the kernel says: nothing, signs, numbers that overflow, and these under its own keys.
+fn hostile(was: &str) -> Vec<String> {
+    let numbers = "18446744073709551615 ".repeat(12);
+    let key = |line: &str| line.split([':', ' ', '\t']).next().unwrap_or_default().to_owned();
+    let keyed =
+        was.lines().map(|line| format!("{}: {numbers}\n{} {numbers}\n", key(line), key(line)));
+    let keyed = keyed.collect();
+    vec![String::new(), "-1".into(), ": ( ) [ ] ; = \u{0} \u{1b} K".into(), numbers, keyed]
+}
+
+#[test]
+fn whatever_stands_in_a_file_nothing_breaks() {
+    for (name, text) in
+        trees::TREES.iter().filter(|(name, _)| ["laptop", "container"].contains(name))
+    {
+        let tree = trees::tree(name);
+        let root = Root::at(tree.path());
+        let (watched, dir) = (Watch::default(), Path::new("/"));
+        let patient = Patient { root: &root, dir, room: None, watched: &watched, audited: true };
+        for path in text.lines().filter_map(|line| line.strip_prefix("== ")) {
+            let file = root.path(path);
+            let was = std::fs::read_to_string(&file).unwrap();
+            for hostile in hostile(&was) {
+                std::fs::write(&file, hostile).unwrap();
+                let _ = (machine(&root), environment(&root, dir));
+                assert!(diagnose(&patient).is_some());
+            }
+            std::fs::write(&file, was).unwrap();
+        }
+    }
+}

@@ -99,7 +99,7 @@ fn process(root: &Root, pid: u32) -> Option<(String, u64)> {
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
     let mut times = rest.split_whitespace().skip(14 - 3).map(|it| it.parse::<u64>().ok());
-    Some((name.to_owned(), times.next()?? + times.next()??))
+    Some((name.to_owned(), times.next()??.saturating_add(times.next()??)))
 }
 
 /// The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What guests of
@@ -111,8 +111,9 @@ fn ticks(root: &Root) -> Option<Ticks> {
     let &[user, nice, system, idle, iowait, irq, softirq, stolen] = fields.as_slice() else {
         return None;
     };
-    let busy = user + nice + system + irq + softirq;
-    Some(Ticks { all: busy + idle + iowait + stolen, busy, stolen })
+    let sum = |ticks: &[u64]| ticks.iter().copied().fold(0, u64::saturating_add);
+    let busy = sum(&[user, nice, system, irq, softirq]);
+    Some(Ticks { all: sum(&[busy, idle, iowait, stolen]), busy, stolen })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "clock ticks stay far below 2^53")]

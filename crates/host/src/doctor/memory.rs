@@ -33,8 +33,9 @@ fn balancing(root: &Root) -> Option<Seen> {
 fn swapped(root: &Root) -> Option<Seen> {
     let text = root.text("/proc/swaps")?;
     let used = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
-    let kib: u64 = used.filter_map(|kib| kib.parse::<u64>().ok()).sum();
-    let evidence = format!("{} in use, by /proc/swaps", binary(kib * 1024));
+    let used = used.filter_map(|kib| kib.parse::<u64>().ok());
+    let kib = used.fold(0, u64::saturating_add);
+    let evidence = format!("{} in use, by /proc/swaps", binary(kib.saturating_mul(1024)));
     (kib >= SWAPPED_KIB).then(|| Seen::new("swapped", Effect::Minor, evidence))
 }
 
@@ -46,7 +47,7 @@ fn low(root: &Root) -> Option<Seen> {
     let (left, all) = (kib("MemAvailable")?, kib("MemTotal")?);
     let is = |(kib, part, _): &&(u64, u64, Effect)| left < *kib || left < all / part;
     let (_, _, effect) = LOW.iter().find(is)?;
-    let (left, all) = (binary(left * 1024), binary(all * 1024));
+    let (left, all) = (binary(left.saturating_mul(1024)), binary(all.saturating_mul(1024)));
     let evidence = format!("{left} of {all} available, by /proc/meminfo");
     Some(Seen::new("low-memory", *effect, evidence))
 }

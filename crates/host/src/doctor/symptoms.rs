@@ -202,7 +202,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
         effects: "note",
         why: "most preparations and some monitors need root",
         disturbs: &[],
-        fix: "sudo plumb doctor shows what root could do",
+        fix: "sudo plumb run --prepare lab",
     },
     SymptomKind {
         name: "capabilities",

@@ -60,7 +60,7 @@ fn disk(root: &Root, name: &str) -> String {
         .map(|turns| if turns == 0 { "solid state".into() } else { "rotating".into() });
     let parts = [
         (!model.is_empty()).then_some(model),
-        number("size").map(|sectors| decimal(sectors * SECTOR_BYTES)),
+        number("size").map(|sectors| decimal(sectors.saturating_mul(SECTOR_BYTES))),
         turns,
         says("queue/write_cache"),
         says("queue/scheduler").map(|all| format!("scheduler {}", chosen(&all))),

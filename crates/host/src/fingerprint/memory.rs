@@ -29,7 +29,7 @@ fn swap(text: &str) -> String {
     let one = |line: &str| {
         let mut words = line.split_whitespace();
         let (device, kind, kib) = (words.next()?, words.next()?, words.next()?);
-        Some(format!("{device} {kind} {}", binary(kib.parse::<u64>().ok()? * 1024)))
+        Some(format!("{device} {kind} {}", binary(kib.parse::<u64>().ok()?.saturating_mul(1024))))
     };
     let devices: Vec<String> = text.lines().skip(1).filter_map(one).collect();
     if devices.is_empty() { "none".into() } else { devices.join("; ") }
