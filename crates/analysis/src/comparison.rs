@@ -513,8 +513,7 @@ struct RunsNoise {
 
 impl RunsNoise {
     fn of(records: &[RunRecord], earlier: &[RunRecord]) -> Self {
-        let mut by_series: BTreeMap<String, BTreeMap<Vec<(&str, &str)>, Vec<f64>>> =
-            BTreeMap::new();
+        let mut by_series: BTreeMap<String, BTreeMap<_, Vec<f64>>> = BTreeMap::new();
         let here = records.first().map(machine);
         for record in earlier.iter().filter(|record| Some(machine(record)) == here) {
             for found in series_of(record, true) {
