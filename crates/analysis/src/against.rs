@@ -4,16 +4,19 @@
 //! other too; the ratio is taken inside the round. Where the strategy looked on the way, its looks are
 //! derived again from the samples: what is shown never rests on what was decided, only on facts.
 
-use plumb_model::{ComparisonPlan, Decision, Outcome, Role, RunRecord, too_disturbed};
+use plumb_model::{
+    ComparisonPlan, Decision, InvocationRecord, Outcome, Role, RunRecord, too_disturbed,
+};
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
 use plumb_stats::multiple::crashes_differ;
 use plumb_stats::pairs::{FEWEST_PAIRS, hodges_lehmann, log_ratios};
+use plumb_stats::spread;
 use plumb_stats::verdict::{Confidence, Judgement, Schedule, interval_of_pairs, judge_pairs};
 
 use crate::estimate::estimate;
 use crate::summarise::point_facts;
-use crate::{CONFIDENCE, Comparison, Estimate, LookFinding};
+use crate::{CONFIDENCE, Comparison, Estimate, LookFinding, SpreadRatio};
 
 /// Every later point compared with the first; none when the plan does not ask.
 pub(crate) fn against_first(record: &RunRecord) -> Vec<Comparison> {
@@ -73,9 +76,24 @@ fn compare(
         tags: judged.as_ref().map(tags).unwrap_or_default(),
         moved: Vec::new(),
         verdict: judged.map(|judged| judged.verdict),
+        spread: spread(record, point, plan),
+        of_knob: !record.plan.points[point].preparation.is_empty(),
         rederived: (!looks.is_empty()).then(|| rederived(&decisions, &looks)),
         looks,
     }
+}
+
+/// How far both sides scatter, in their pairs; one look at all of them, whatever the costs' looks were.
+fn spread(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> SpreadRatio {
+    let between = spread::log_step_ratios(&costs(record, 0, plan), &costs(record, point, plan));
+    let within = |side: usize| -> Vec<(u32, f64)> {
+        let planned = &record.plan.points[side];
+        let spread = |it: &InvocationRecord| spread::within(&it.costs(planned, plan.metric)?);
+        let invocations = record.good_invocations(side);
+        invocations.filter_map(|it| Some((it.round, spread(it)?))).collect()
+    };
+    let within = log_ratios(&within(0), &within(point), plan.a_unit);
+    SpreadRatio { between: ratio(&between, CONFIDENCE), within: ratio(&within, CONFIDENCE) }
 }
 
 /// The level of the interval: what leaves [`CONFIDENCE`] after all looks that the plan allows.

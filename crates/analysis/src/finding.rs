@@ -310,6 +310,19 @@ pub struct Comparison {
     pub tags: Vec<String>,
     /// What else changed, where the interval excludes equality.
     pub moved: Vec<Moved>,
+    /// The later point's spread over the first's.
+    pub spread: SpreadRatio,
+    /// Whether the sides are one point at several values of a knob.
+    pub of_knob: bool,
+}
+
+/// How far results scatter, over how far the first's do: over 1 is less repeatable.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SpreadRatio {
+    /// From process to process; None where a cost is not positive, or there is no pair.
+    pub between: Option<Estimate>,
+    /// From sample to sample in a process; None where processes have few samples, or most are equal.
+    pub within: Option<Estimate>,
 }
 
 /// What a comparison looked like on the way.

@@ -40,8 +40,8 @@ pub use comparison::{
 pub use differences::{Difference, target_differences};
 pub use finding::{
     BaselineSource, Comparison, CpuShares, Disturbances, Ends, Estimate, Failure, Finding,
-    LookFinding, OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, Unsupported,
-    Verdict,
+    LookFinding, OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, SpreadRatio,
+    Unsupported, Verdict,
 };
 pub use history::{
     Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history, since,

@@ -268,6 +268,8 @@ fn environment_changed(record: &RunRecord) -> Option<Flag> {
         };
         let read = |name: &&String| was.contains_key(*name) && is.contains_key(*name);
         let names = names.into_iter().filter(|name| read(name) || !is_of_environment(name));
+        // Knobs that differ from point to point do so on purpose.
+        let names = names.filter(|name| *name != "prepared");
         let changed = names.filter(|name| was.get(*name) != is.get(*name));
         changes.extend(
             changed.map(|name| format!("{name}: {}, then {}", word(was, name), word(is, name))),

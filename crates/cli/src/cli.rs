@@ -245,6 +245,7 @@ pub struct ExecArgs {
   plumb ab --metric peak_memory ./old ./new        by another metric than wall time
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
   plumb ab --fail-on slower ./old ./new            exit code 1 when ./new is slower
+  plumb ab --set thp=always --set thp=never memory.chase   what a knob does to the mean and to the spread
 
 Each pair runs A and B back to back in an order that a coin chose, so that whatever disturbs one side \
 as likely disturbs the other. After 8, 12, 18, 27 and 40 pairs plumb looks at the interval of the ratio \
@@ -252,8 +253,9 @@ of costs; all looks together call equal sides different one time in 20 at most. 
 slower, equivalent (the whole interval inside the margin) or inconclusive. More than two sides are all \
 compared with the first, in the order of a Latin square.")]
 pub struct AbArgs {
-    /// Two or more commands, each one argument, or points (`memory.copy:method=nt`)
-    #[arg(required = true, num_args = 2..)]
+    /// Two or more commands, each one argument, or points (`memory.copy:method=nt`); one where values of a
+    /// knob are compared
+    #[arg(required = true)]
     pub sides: Vec<String>,
     /// Smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]

@@ -250,6 +250,27 @@ pub struct ComparisonPart {
     pub break_even: Option<f64>,
     /// What else changed, where the interval excludes equality, the farthest apart first.
     pub moved: Vec<MovedPart>,
+    /// How far results scatter from process to process, over how far the first's do; null where that
+    /// can't be told.
+    pub spread_between: Option<SpreadPart>,
+    /// The same from sample to sample inside processes.
+    pub spread_within: Option<SpreadPart>,
+}
+
+/// A ratio of spreads: over 1 is less repeatable.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SpreadPart {
+    /// The ratio.
+    pub ratio: f64,
+    /// Lower end of its interval, at 95 %.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+}
+
+fn spread(ratio: &Estimate) -> SpreadPart {
+    SpreadPart { ratio: ratio.value, low: ratio.low(), high: ratio.high() }
 }
 
 /// What a result should be.
@@ -550,6 +571,8 @@ fn comparison(comparison: &Comparison) -> ComparisonPart {
         pairs_needed: comparison.pairs_needed,
         break_even: None,
         moved: comparison.moved.iter().map(moved_part).collect(),
+        spread_between: comparison.spread.between.as_ref().map(spread),
+        spread_within: comparison.spread.within.as_ref().map(spread),
     }
 }
 

@@ -5,7 +5,7 @@ use plumb_analysis::CONFIDENCE;
 use crate::moved::moved_text;
 use crate::text::clean;
 use crate::units::{percent, whole_percent};
-use crate::view::{FlagNote, Row, View, baseline_text, comparison_text, verdict_text};
+use crate::view::{FlagNote, Row, View, baseline_text, comparison_text, spread_text, verdict_text};
 
 /// The run as Markdown.
 #[must_use]
@@ -90,7 +90,9 @@ fn comparisons(view: &View) -> String {
     let lines = view.comparisons().iter().map(|comparison| {
         let (name, verdict) = (code(&comparison.point.name), verdict_text(comparison));
         let moved = moved_text(&comparison.moved).map_or_else(String::new, |it| format!("; {it}"));
-        format!("{name}: **{verdict}**, {}", escape(&(comparison_text(comparison) + &moved)))
+        let spread = spread_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
+        let text = comparison_text(comparison) + &spread + &moved;
+        format!("{name}: **{verdict}**, {}", escape(&text))
     });
     list(&format!("Compared with {}", code(&first.first.name)), lines)
 }

@@ -10,7 +10,7 @@ use crate::style::{Line, Style};
 use crate::table::{Column, Table, hanging};
 use crate::terminal::Terminal;
 use crate::units::percent;
-use crate::view::{FlagNote, View, comparison_text, looks_text, verdict_text};
+use crate::view::{FlagNote, View, comparison_text, looks_text, spread_text, verdict_text};
 
 /// Narrower than this nothing is arranged.
 const NARROWEST: usize = 40;
@@ -103,6 +103,9 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
         if let Some(looks) = looks_text(comparison) {
             let lead = Line::new(Style::Muted, "looks  ");
             table.across(2, lead, Line::new(Style::Muted, &looks));
+        }
+        if let Some(spread) = spread_text(comparison) {
+            table.across(2, Line::default(), Line::new(Style::Plain, &spread));
         }
         let moved = moved_text(&comparison.moved).unwrap_or_default();
         table.across(2, Line::default(), Line::new(Style::Muted, &moved));

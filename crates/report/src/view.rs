@@ -1,6 +1,8 @@
 //! The one view model: everything that any format shows, taken from a finding once.
 
-use plumb_analysis::{BaselineSource, Comparison, Finding, LookFinding, RunFinding, Scaling};
+use plumb_analysis::{
+    BaselineSource, Comparison, Estimate, Finding, LookFinding, RunFinding, Scaling,
+};
 use plumb_model::{Flag, FlagKind};
 
 use crate::header::Header;
@@ -292,6 +294,26 @@ pub fn looks_text(comparison: &Comparison) -> Option<String> {
     } else {
         path
     }
+}
+
+/// What a knob does to the spread: `spread from process to process 0.6× [0.4, 0.9], within one 1.02× …`;
+/// None where no knob is compared.
+#[must_use]
+pub fn spread_text(comparison: &Comparison) -> Option<String> {
+    if !comparison.of_knob {
+        return None;
+    }
+    let times = |what: &str, ratio: &Option<Estimate>| {
+        let ratio = ratio.as_ref()?;
+        let shown = figure(ratio, "");
+        Some(format!("{what} {}× {}", shown.estimate, shown.brackets()).trim_end().to_owned())
+    };
+    let parts = [
+        times("from process to process", &comparison.spread.between),
+        times("within a process", &comparison.spread.within),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("spread {}", parts.join(", ")))
 }
 
 /// The verdict's word.

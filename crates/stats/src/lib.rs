@@ -8,6 +8,7 @@
 //! - [`unpaired`]: two stored runs, with the noise between runs allowed for.
 //! - [`gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
+//! - [`spread`]: whether a change makes results more repeatable.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
 //! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
@@ -41,6 +42,7 @@ pub mod rng;
 pub mod sequence;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;
+pub mod spread;
 pub mod tail;
 pub mod unpaired;
 pub mod verdict;

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use plumb_model::{CPU, Goal, PEAK_MEMORY, PlannedPoint};
+use plumb_model::{CPU, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot};
 use plumb_report::units::percent;
 
 use super::doctor;
 use super::exec::{self, Typed};
 use super::gate::Gate;
 use super::measure::{Bench, Job, Place, measure};
-use crate::cli::AbArgs;
+use crate::cli::{AbArgs, PrepareArgs};
 use crate::error::{CommandError, Exit, Result};
 use crate::quantity::margin;
 use crate::ui::Ui;
@@ -17,12 +17,17 @@ use crate::{catalogue, plan, prepare};
 
 /// Compares commands or points, pair by pair, until there is a verdict.
 pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    if args.quad && args.sides.len() > 2 {
+    if args.quad && args.sides.len().max(args.way.prepare.set.len()) > 2 {
         return Err(CommandError::usage("--quad takes two sides")
             .hint("more than two are compared in Latin squares, without --quad"));
     }
     let mut bench = Bench::set_up()?;
+    let all = bench.all_threads();
+    let (of_knob, sets) = knob_sides(args)?;
+    let of_all = PrepareArgs { set: sets, ..args.way.prepare.clone() };
+    let prepare = prepare::wanted(&mut bench.keeper, &of_all, None, all)?;
     let points = sides(&mut bench, args, ui)?;
+    let points = if of_knob.is_empty() { points } else { at_values(&points, &of_knob) };
     let wanted = margin(&args.margin)?;
     let noise_floor = points.first().map(|it| doctor::noise_floor(store, &it.point.workload));
     let noise_floor = noise_floor.transpose()?.flatten();
@@ -37,15 +42,48 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         quad: args.quad,
         max_pairs: args.max_pairs.parse().unwrap_or(40),
     };
-    let all = bench.all_threads();
-    let prepare = prepare::wanted(&mut bench.keeper, &args.way.prepare, None, all)?;
     let plan = plan::plan_of(points, goal, &args.way, prepare)?;
     let commands = plan.points.iter().all(|it| it.point.workload == exec::COMMAND);
     let place = if commands { Place::Scratch } else { Place::Under(args.dir.as_deref()) };
     let gate = Gate { fail_on: args.fail_on, strict: args.strict };
     let lock = !args.way.no_lock;
-    let copy = !args.no_copy;
+    // Values of a knob are compared on one and the same file.
+    let copy = !args.no_copy && of_knob.is_empty();
     measure(bench, Job { lock, copy, gate, ..Job::new(plan, place, store) }, ui)
+}
+
+/// The values of a knob that are compared, and what else is set: where one side is named, the sets of the
+/// one knob that is set more than once are the sides.
+fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
+    let sets = &args.way.prepare.set;
+    if args.sides.len() > 1 {
+        return Ok((Vec::new(), sets.clone()));
+    }
+    let name = |text: &String| text.split(['=', '@']).next().unwrap_or(text).to_owned();
+    let times = |text: &&String| sets.iter().filter(|other| name(other) == name(text)).count();
+    let (sides, rest): (Vec<&String>, Vec<&String>) = sets.iter().partition(|it| times(it) > 1);
+    let knobs: std::collections::BTreeSet<String> = sides.iter().map(|it| name(it)).collect();
+    if knobs.len() != 1 {
+        return Err(CommandError::usage("ab takes two sides, or one and two values of one knob")
+            .hint("plumb ab './old' './new'")
+            .hint("plumb ab --set thp=always --set thp=never WORKLOAD"));
+    }
+    let side = |text: &&String| {
+        let preparation = prepare::knob(text)?;
+        Ok(Preparation { slot: Slot::Invocation, ..preparation })
+    };
+    let sides = sides.iter().map(side).collect::<Result<_>>()?;
+    Ok((sides, rest.into_iter().cloned().collect()))
+}
+
+/// The point once for each value.
+fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoint> {
+    let side = |point: &PlannedPoint, value: &Preparation| {
+        let title = Preparation { slot: Slot::Run, ..value.clone() }.name();
+        let preparation = vec![value.clone()];
+        PlannedPoint { title: Some(title), preparation, ..point.clone() }
+    };
+    points.iter().flat_map(|point| values.iter().map(|value| side(point, value))).collect()
 }
 
 /// The sides: points where every name is one, else commands.

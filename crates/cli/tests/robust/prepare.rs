@@ -231,6 +231,63 @@ fn the_environment_is_longer_by_chance_and_the_same_again_with_the_seed() {
 }
 
 #[test]
+fn values_of_a_knob_are_compared_by_mean_and_spread() {
+    let place = place();
+    let tree = Tree::new(&place);
+    let swappiness = tree.root.join("proc/sys/vm/swappiness");
+    let command = format!("sleep 0.0$(cat {})", swappiness.display());
+    let set = "--set sysctl.vm.swappiness=10 --set sysctl.vm.swappiness=40 --set thp=never";
+    let mut ab = tree.plumb(&format!("ab --no-lock -q --on-interference keep {set} --shell"));
+    ran(ab.arg(&command)).unwrap().exits(0).shows(&[
+        "Compared with sysctl.vm.swappiness=10",
+        "sysctl.vm.swappiness=40 slower",
+        "spread from process to process",
+        "prepared: thp madvise → never",
+    ]);
+    assert_eq!(tree.text("proc/sys/vm/swappiness"), "60\n");
+    let document = last(&place);
+    let against = &crate::results(&document, "wall")[1]["against_first"][0];
+    assert!(against["ratio"].as_f64() > Some(1.5), "{against}");
+    assert!(against["spread_between"]["ratio"].as_f64() > Some(0.0), "{against}");
+    assert!(
+        document["flags"].as_array().unwrap().iter().all(|it| it["flag"] != "environment-changed")
+    );
+    // Its sides are two values of a knob, which no history mixes.
+    let history = ran(place.plumb("history").arg(&command)).unwrap();
+    assert_ne!(history.code, Some(0), "{}", history.stdout);
+    // One side without two values of one knob is no comparison.
+    for set in ["", "--set thp=never", "--set thp=never --set thp=always --set nice=1 --set nice=2"]
+    {
+        let alone = tree.run(&format!("ab --no-lock -q {set} cpu.sieve"));
+        alone.exits(2).says(&["two sides, or one and two values of one knob"]);
+    }
+}
+
+#[test]
+fn a_suite_prepares_and_the_user_wins() {
+    let place = place();
+    let tree = Tree::new(&place);
+    let point = "[[point]]\nworkload = 'cpu.sieve'";
+    let text =
+        format!("name = 'x'\nprepare = 'none'\nset = ['thp=never', 'cooldown=1ms@round']\n{point}");
+    place.write("x.toml", &text).unwrap();
+    tree.run("run x.toml --min-invocations 1 --no-lock -q").exits(0);
+    let settings = || {
+        let document = last(&place);
+        let made = document["preparations"].as_array().unwrap().iter();
+        let made = made.map(|it| format!("{}={}", it["setting"], it["became"]));
+        made.collect::<Vec<_>>().join(" ").replace('"', "")
+    };
+    assert!(settings().starts_with("thp=never cooldown="), "{}", settings());
+    // The user wins over the suite. A file of a tree is no list any more once it was written.
+    tree.put("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    tree.run("run x.toml --min-invocations 1 --no-lock -q --set thp=always").exits(0);
+    assert!(settings().contains("thp=always"), "{}", settings());
+    place.write("y.toml", &text.replace("thp=never", "thq=never")).unwrap();
+    tree.run("run y.toml --no-lock").exits(2).says(&["no knob is called `thq`"]);
+}
+
+#[test]
 fn a_moment_is_of_every_kind() {
     let moments: Vec<Moment> = (0..6).map(Moment::of).collect();
     assert!(moments.iter().any(|moment| moment.machine == Machine::Tree));

@@ -18,7 +18,8 @@ pub(super) fn names(db: &Connection) -> Result<Vec<SeriesName>, Fault> {
          titled AS MATERIALIZED ( \
            SELECT point.value ->> '$.point.workload' AS workload, \
              point.value ->> '$.point.key' AS point, max(point.value ->> '$.title') AS title \
-           FROM plan, json_each(plan.json, '$.points') AS point GROUP BY 1, 2) \
+           FROM plan, json_each(plan.json, '$.points') AS point \
+           WHERE point.value -> '$.preparation' IS NULL GROUP BY 1, 2) \
          SELECT DISTINCT series.name, series.workload, series.point, \
            (series.workload, series.metric) IN first, titled.title \
          FROM series LEFT JOIN titled USING (workload, point) \
@@ -85,7 +86,8 @@ fn values(db: &Connection, series: i64) -> Result<BTreeMap<i64, BTreeMap<i64, Ve
     Ok(runs)
 }
 
-/// These values with what is known of their run and of the surroundings of the first invocation.
+/// These values with what is known of their run and of the surroundings of the first invocation; nothing
+/// for runs that compare values of a knob, whose sides are no part of a history.
 fn in_run(
     db: &Connection,
     kind: &Kind,
@@ -97,7 +99,7 @@ fn in_run(
          FROM invocation JOIN run ON run.id = invocation.run JOIN plan ON plan.id = run.plan \
          JOIN json_each(plan.json, '$.points') AS planned ON planned.key = invocation.point \
          JOIN description ON description.id = unhex(planned.value ->> '$.description') \
-         WHERE invocation.id = ?";
+         WHERE invocation.id = ? AND planned.value -> '$.preparation' IS NULL";
     let first = invocations.first_key_value().map(|(first, _)| *first);
     let invocations: Vec<Vec<f64>> = invocations.into_values().collect();
     all(db, sql, &[&first], |row| {
