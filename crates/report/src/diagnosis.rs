@@ -195,6 +195,11 @@ fn lines(it: &Symptom, terminal: &Terminal) -> String {
 fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> String {
     let title = Line::new(Style::Heading, &format!("audit of {}", date(audit.at_unix_ns)));
     let mut out = hanging(0, &Line::default(), &title, terminal.width, terminal.colour);
+    if audit.floors.is_empty() {
+        let few =
+            Line::new(Style::Plain, "its comparisons were too few to say how small a change shows");
+        out.push_str(&hanging(2, &Line::default(), &few, terminal.width, terminal.colour));
+    }
     let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
     let mut table = Table::new(columns).indented(2);
     for (class, floor) in &audit.floors {

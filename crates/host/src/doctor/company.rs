@@ -15,7 +15,7 @@ const STEAL: [(f64, Effect); 3] =
 const BUSY: [(f64, Effect); 2] = [(0.25, Effect::Major), (0.05, Effect::Minor)];
 /// A load a CPU that is worth a note.
 const LOAD: f64 = 0.5;
-/// Processes that are named.
+/// Programs that are named.
 const NAMED: usize = 3;
 /// Programs, by the name that the kernel knows (15 bytes), that start work of their own.
 const SERVICES: [(&str, &str); 13] = [
@@ -39,14 +39,22 @@ const SERVICES: [(&str, &str); 13] = [
 pub struct Watch {
     /// CPUs that were busy, in units of one.
     busy: f64,
-    /// The processes that used most of it, other than plumb, with the CPUs that each used.
+    /// The programs that used most of it, other than plumb, with the CPUs that each used.
     most: Vec<(String, f64)>,
 }
 
 /// Clock ticks that CPUs spent and that processes used.
 struct Moment {
     spent: Ticks,
-    processes: BTreeMap<u32, (String, u64)>,
+    processes: BTreeMap<u32, Process>,
+}
+
+/// A process, which is the same as long as it has started at the same time: kernel threads change
+/// their names.
+struct Process {
+    name: String,
+    started: u64,
+    used: u64,
 }
 
 /// Clock ticks of all CPUs together.
@@ -69,11 +77,16 @@ impl Watch {
     fn between(before: &Moment, after: &Moment, cpus: f64) -> Self {
         let all = after.spent.all.saturating_sub(before.spent.all);
         let share = |ticks: u64| if all == 0 { 0.0 } else { ratio(ticks, all) * cpus };
-        let used = |(pid, (name, ticks)): (&u32, &(String, u64))| {
-            let (known, was) = before.processes.get(pid)?;
-            (known == name && ticks > was).then(|| (name.clone(), share(ticks - was)))
-        };
-        let mut most: Vec<(String, f64)> = after.processes.iter().filter_map(used).collect();
+        let mut used: BTreeMap<&str, u64> = BTreeMap::new();
+        for (pid, process) in &after.processes {
+            // What was not there before began since.
+            let before = before.processes.get(pid).filter(|it| it.started == process.started);
+            let ticks = process.used.saturating_sub(before.map_or(0, |it| it.used));
+            *used.entry(&process.name).or_default() += ticks;
+        }
+        let used = used.into_iter().filter(|(_, ticks)| *ticks > 0);
+        let mut most: Vec<(String, f64)> =
+            used.map(|(name, ticks)| (name.to_owned(), share(ticks))).collect();
         most.sort_by(|one, other| other.1.total_cmp(&one.1));
         most.truncate(NAMED);
         Self { busy: share(after.spent.busy.saturating_sub(before.spent.busy)), most }
@@ -93,13 +106,14 @@ impl Moment {
     }
 }
 
-/// Name and clock ticks of a process: fields 2, 14 and 15 of /proc/PID/stat.
-fn process(root: &Root, pid: u32) -> Option<(String, u64)> {
+/// Fields 2, 14, 15 and 22 of /proc/PID/stat.
+fn process(root: &Root, pid: u32) -> Option<Process> {
     let stat = root.text(&format!("/proc/{pid}/stat"))?;
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
     let mut times = rest.split_whitespace().skip(14 - 3).map(|it| it.parse::<u64>().ok());
-    Some((name.to_owned(), times.next()??.saturating_add(times.next()??)))
+    let used = times.next()??.saturating_add(times.next()??);
+    Some(Process { name: name.to_owned(), started: times.nth(22 - 16)??, used })
 }
 
 /// The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What guests of
@@ -149,8 +163,8 @@ fn busy(watched: &Watch, cpus: f64) -> Option<Seen> {
     let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| watched.busy >= *from)?;
     let named = |(name, used): &(String, f64)| format!("{name} {}", percent(*used));
     let names: Vec<String> = watched.most.iter().map(named).collect();
-    let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-    let evidence = format!("{} of a CPU, just now{names}", percent(watched.busy));
+    let names = if names.is_empty() { "what has ended".to_owned() } else { names.join(", ") };
+    let evidence = format!("{} of a CPU, just now: {names}", percent(watched.busy));
     Some(Seen::new("busy", *effect, evidence))
 }
 
@@ -206,14 +220,17 @@ mod tests {
 
     #[test]
     fn who_takes_the_cpu_is_named() {
-        let stat = |used: u64| format!("7 (cc (1) x) R 1 7 7 0 -1 0 0 0 0 0 {used} 10 0 0 20 0\n");
+        let stat = |pid: u32, used: u64| {
+            format!("{pid} (cc (1) x) R 1 7 7 0 -1 0 0 0 0 0 {used} 10 0 0 20 0 1 0 {pid}\n")
+        };
         let early = plant(&[
             ("/proc/stat", "cpu  100 0 50 1000 0 0 0 0 0 0\n"),
-            ("/proc/7/stat", &stat(40)),
+            ("/proc/7/stat", &stat(7, 40)),
         ]);
         let late = plant(&[
             ("/proc/stat", "cpu  180 0 60 1110 0 0 0 0 0 0\n"),
-            ("/proc/7/stat", &stat(120)),
+            ("/proc/7/stat", &stat(7, 100)),
+            ("/proc/8/stat", &stat(8, 10)),
         ]);
         let (early, late) = (Root::at(early.path()), Root::at(late.path()));
         let watch = Watch::between(&Moment::now(&early), &Moment::now(&late), 2.0);
