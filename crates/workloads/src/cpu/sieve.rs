@@ -3,11 +3,11 @@
 use std::hint::black_box;
 
 use plumb_model::{Description, Facts, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use super::declare;
 use super::primes::count_primes;
-use super::team::{Member, Team, oversubscribed};
+use super::team::{self, Member, Team};
 
 /// Smallest and largest limit: below, a sieve is too short to time; above, it needs over 4 GB.
 const LIMITS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000;
@@ -50,7 +50,7 @@ impl Workload for Sieve {
         let expected = count_primes(limit);
         let build = move |_| Ok(Siever::new(limit, expected, reuse));
         let team = Team::start(threads, &start.facts, build)?;
-        Ok(Started { instance: Box::new(Running(team)), ready: ready(threads, &start.facts) })
+        Ok(Started { instance: Box::new(team), ready: ready(threads, &start.facts) })
     }
 }
 
@@ -75,27 +75,8 @@ fn limit(start: &Start) -> Result<u32, StartError> {
 
 fn ready(threads: usize, facts: &Facts) -> Ready {
     let mut ready = Ready { work: declare::work(&[("rate", threads as u64)]), ..Ready::default() };
-    if threads > 1 {
-        ready.notes.push("threads are not pinned to CPUs".into());
-    }
-    ready.flags.extend(oversubscribed(threads, facts));
+    team::describe(threads, facts, &mut ready);
     ready
-}
-
-struct Running(Team<Siever>);
-
-impl Instance for Running {
-    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        self.0.run(iterations)
-    }
-
-    fn verify(&mut self) -> Result<(), Failure> {
-        self.0.verify()
-    }
-
-    fn shortest_sample_ns(&self) -> u64 {
-        self.0.shortest_sample_ns()
-    }
 }
 
 /// One thread's sieve.

@@ -10,8 +10,8 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use plumb_model::{Facts, Flag, FlagKind};
-use plumb_protocol::{Failure, StartError, now_ns};
+use plumb_model::{Facts, Flag, FlagKind, Ready};
+use plumb_protocol::{Failure, Instance, StartError, now_ns};
 
 /// How long a thread polls before it sleeps.
 const SPIN_NS: u64 = 20_000;
@@ -75,8 +75,16 @@ impl<M: Member> Team<M> {
         Ok(Self { own, helpers })
     }
 
+    /// Shows every member to `look`.
+    pub(crate) fn each(&self, mut look: impl FnMut(&M)) {
+        look(&self.own);
+        self.helpers.slots.iter().for_each(|slot| look(&locked(slot).member));
+    }
+}
+
+impl<M: Member> Instance for Team<M> {
     /// Lets every member work for `iterations` iterations and waits for the last.
-    pub(crate) fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         if self.helpers.slots.is_empty() {
             return self.own.run(iterations);
         }
@@ -92,20 +100,14 @@ impl<M: Member> Team<M> {
     }
 
     /// Checks every member's results, on the caller's thread.
-    pub(crate) fn verify(&mut self) -> Result<(), Failure> {
+    fn verify(&mut self) -> Result<(), Failure> {
         self.own.verify()?;
         self.helpers.slots.iter().try_for_each(|slot| locked(slot).member.verify())
     }
 
-    /// The shortest sample in which releasing the members does not show, in nanoseconds.
-    pub(crate) fn shortest_sample_ns(&self) -> u64 {
+    /// Releasing the members does not show in a sample of this length.
+    fn shortest_sample_ns(&self) -> u64 {
         if self.helpers.slots.is_empty() { 0 } else { SHORTEST_SAMPLE_NS }
-    }
-
-    /// Shows every member to `look`.
-    pub(crate) fn each(&self, mut look: impl FnMut(&M)) {
-        look(&self.own);
-        self.helpers.slots.iter().for_each(|slot| look(&locked(slot).member));
     }
 }
 
@@ -152,6 +154,14 @@ impl<M> Drop for Helpers<M> {
             drop(thread.join());
         }
     }
+}
+
+/// Tells the reader that threads are not pinned, and flags it when they have to share CPUs.
+pub(crate) fn describe(threads: usize, facts: &Facts, ready: &mut Ready) {
+    if threads > 1 {
+        ready.notes.push("threads are not pinned to CPUs".into());
+    }
+    ready.flags.extend(oversubscribed(threads, facts));
 }
 
 /// A flag when threads have to share CPUs.
@@ -278,7 +288,7 @@ impl Drop for Leaving<'_> {
 mod tests {
     use super::{Member, Team};
     use plumb_model::Facts;
-    use plumb_protocol::{Failure, StartError};
+    use plumb_protocol::{Failure, Instance, StartError};
 
     struct Counter(u64);
 

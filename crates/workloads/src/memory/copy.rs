@@ -1,13 +1,13 @@
 //! `memory.copy`: one array to another, bytes copied per second.
 
 use plumb_model::{Description, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use super::mapping::{Mapping, Pages};
 use super::methods::{HAS_NON_TEMPORAL, Method};
 use super::place;
 use crate::cpu::declare;
-use crate::cpu::team::{Member, Team, oversubscribed};
+use crate::cpu::team::{self, Member, Team};
 
 /// Words in a page of 4 KiB.
 const PAGE_WORDS: usize = 512;
@@ -50,7 +50,7 @@ impl Workload for Copy {
         let build = move |index: usize| Copier::new(method, size, seed ^ index as u64);
         let team = Team::start(threads, &start.facts, build)?;
         let ready = ready(start, &team);
-        Ok(Started { instance: Box::new(Running(team)), ready })
+        Ok(Started { instance: Box::new(team), ready })
     }
 }
 
@@ -81,10 +81,7 @@ fn ready(start: &Start, team: &Team<Copier>) -> Ready {
         let all = 2 * size * threads;
         ready.notes.push(format!("huge pages, unasked: {huge} of {all} bytes"));
     }
-    if threads > 1 {
-        ready.notes.push("threads are not pinned to CPUs".into());
-    }
-    ready.flags.extend(oversubscribed(start.size("threads"), &start.facts));
+    team::describe(start.size("threads"), &start.facts, &mut ready);
     place::describe(size, 2 * size, &start.facts, &mut ready);
     ready
 }
@@ -100,22 +97,6 @@ fn c_library() -> String {
 #[cfg(not(target_env = "gnu"))]
 fn c_library() -> String {
     "other than glibc".into()
-}
-
-struct Running(Team<Copier>);
-
-impl Instance for Running {
-    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        self.0.run(iterations)
-    }
-
-    fn verify(&mut self) -> Result<(), Failure> {
-        self.0.verify()
-    }
-
-    fn shortest_sample_ns(&self) -> u64 {
-        self.0.shortest_sample_ns()
-    }
 }
 
 /// One thread's two arrays.

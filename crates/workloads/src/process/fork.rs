@@ -9,7 +9,7 @@ use plumb_model::{Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use super::declare::{bytes, choice, rate, threads, time, work, workload};
-use crate::cpu::team::{Member, Team, oversubscribed};
+use crate::cpu::team::{self, Member, Team};
 
 /// The workload.
 pub(crate) struct Fork;
@@ -177,7 +177,7 @@ impl<M: Make> Forking<M> {
         let team = Team::start(threads, &start.facts, build)?;
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         ready.notes.push(format!("parent: {}", residence()));
-        ready.flags.extend(oversubscribed(threads, &start.facts));
+        team::describe(threads, &start.facts, &mut ready);
         Ok(Started { instance: Box::new(Self { team, _ballast: ballast }), ready })
     }
 }
