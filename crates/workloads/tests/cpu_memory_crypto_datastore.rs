@@ -21,8 +21,16 @@ fn alone() -> MutexGuard<'static, ()> {
     TIMING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-const IDS: [&str; 5] =
-    ["cpu.sieve", "memory.copy", "memory.latency", "crypto.aead", "datastore.batch"];
+const IDS: [&str; 8] = [
+    "cpu.sieve",
+    "cpu.dhrystone",
+    "cpu.whetstone",
+    "cpu.linpack",
+    "memory.copy",
+    "memory.latency",
+    "crypto.aead",
+    "datastore.batch",
+];
 
 fn workload(id: &str) -> &'static dyn Workload {
     plumb_workloads::find(id).unwrap_or_else(|| panic!("{id} is not registered"))
@@ -139,9 +147,12 @@ fn names(description: &Description) -> Vec<&str> {
 fn time_follows_work() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
-    let points: [(&str, Typed, u64); 9] = [
+    let points: [(&str, Typed, u64); 12] = [
         ("cpu.sieve", &[("limit", "30000")], 10),
         ("cpu.sieve", &[("limit", "30000"), ("growth", "reserved")], 10),
+        ("cpu.dhrystone", &[], 10_000),
+        ("cpu.whetstone", &[], 4),
+        ("cpu.linpack", &[], 4),
         ("memory.copy", &[("size", "1MiB")], 4),
         ("memory.copy", &[("size", "1MiB"), ("method", "loop")], 4),
         ("memory.copy", &[("size", "1MiB"), ("method", "block")], 4),
@@ -162,6 +173,7 @@ fn larger_work_takes_longer() {
     let time = |id, name, value| least_ns(&mut started(id, &[(name, value)]), 3) as f64;
     let ratio = |id, name, large, small| time(id, name, large) / time(id, name, small);
     assert_ratio("twice the limit", 1.5..3.0, || ratio("cpu.sieve", "limit", "200000", "100000"));
+    assert_ratio("twice the equations", 5.0..12.0, || ratio("cpu.linpack", "order", "200", "100"));
     assert_ratio("four times the text", 3.2..4.8, || {
         ratio("crypto.aead", "bytes", "256KiB", "64KiB")
     });
@@ -219,9 +231,11 @@ fn huge_pages_are_there_or_the_reader_learns_why_not() {
 
 #[test]
 fn what_cannot_be_run_says_why_and_what_to_set() {
-    let cases: [(&str, Typed, &str); 8] = [
+    let cases: [(&str, Typed, &str); 10] = [
         ("cpu.sieve", &[("limit", "10")], "`limit` between"),
         ("cpu.sieve", &[("limit", "1000000000")], "smaller `limit`"),
+        ("cpu.linpack", &[("order", "9")], "`order` between"),
+        ("cpu.linpack", &[("order", "8000")], "smaller `order`"),
         ("memory.copy", &[("size", "1GiB")], "`size` below"),
         ("memory.copy", &[("size", "100")], "multiple of 64"),
         ("memory.latency", &[("size", "1GiB")], "`size` below"),
@@ -259,6 +273,24 @@ fn threads_share_nothing_but_the_clock() {
     let mut two = started("cpu.sieve", &[("limit", "20000"), ("threads", "2")]);
     assert_eq!(two.ready.work["rate"], 2.0);
     assert!(values(&mut two, &metric, &[5, 5, 5]).iter().all(|rate| *rate > 100.0));
+}
+
+#[test]
+fn the_legacy_benchmarks_count_in_the_units_of_old() {
+    for (id, unit, works) in [
+        ("cpu.dhrystone", "dhrystones/s", &[("rate", 3.0), ("dmips", 3.0 / 1757.0)][..]),
+        ("cpu.whetstone", "WIPS", &[("rate", 3e6)]),
+        ("cpu.linpack", "FLOP/s", &[("rate", 3.0 * (2e6 / 3.0 + 2e4))]),
+    ] {
+        let metric = workload(id).describe().metrics[0].clone();
+        assert_eq!(metric.unit, unit);
+        let mut three = started(id, &[("threads", "3")]);
+        for &(name, work) in works {
+            assert!((three.ready.work[name] / work - 1.0).abs() < 1e-12, "{id}: {name}");
+        }
+        assert_eq!(three.ready.flags[0].why, "3 threads share 2 CPUs");
+        assert!(values(&mut three, &metric, &[5, 5, 5]).iter().all(|rate| *rate > 1e4), "{id}");
+    }
 }
 
 #[test]
