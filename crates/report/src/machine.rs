@@ -1,7 +1,7 @@
 //! A machine and its environment by themes, or what differs between two: for people, and as a document.
 
 use plumb_analysis::{Difference, target_differences};
-use plumb_model::{FACTS, FOR_ROOT, FactKind, Grade, Target, Theme};
+use plumb_model::{FACTS, FOR_ROOT, FactKind, Grade, Target};
 use serde::Serialize;
 
 use crate::comparison::{DifferencePart, difference};
@@ -80,25 +80,23 @@ fn line(style: Style, text: &str, terminal: &Terminal) -> String {
     hanging(0, &Line::default(), &Line::new(style, text), terminal.width, terminal.colour)
 }
 
-/// `machine fp1:… · environment env1:… · run …`.
+/// `run 01a… · fp1:… · env1:…`.
 fn title(portrait: &Portrait) -> String {
     let target = &portrait.target;
     let (machine, environment) = (&target.machine.fingerprint, &target.environment.fingerprint);
     let when = portrait.run.as_ref().map_or_else(|| "now".into(), |run| format!("run {run}"));
-    format!("{when} · machine {machine} · environment {environment}")
+    format!("{when} · {machine} · {environment}")
 }
 
 fn facts(portrait: &Portrait, terminal: &Terminal) -> String {
     let mut out = line(Style::Title, &title(portrait), terminal);
-    let value = |fact: &FactKind| {
-        let target = &portrait.target;
-        target.machine.facts.get(fact.name).or_else(|| target.environment.facts.get(fact.name))
-    };
+    let (stable, changing) = (&portrait.target.machine.facts, &portrait.target.environment.facts);
     let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]).indented(2);
     let mut theme = None;
-    for fact in FACTS.iter().filter(|fact| fact.theme != Theme::Run) {
+    for fact in FACTS {
         let unread = FOR_ROOT.contains(&fact.name).then_some("not read (root alone can)");
-        let Some(value) = value(fact).map(String::as_str).or(unread) else { continue };
+        let value = stable.get(fact.name).or_else(|| changing.get(fact.name));
+        let Some(value) = value.map(String::as_str).or(unread) else { continue };
         if theme.replace(fact.theme) != Some(fact.theme) {
             table.heading(Line::new(Style::Heading, fact.theme.word()));
         }
@@ -119,6 +117,7 @@ fn shown(name: &str) -> String {
 fn difference_card(portraits: &[Portrait], terminal: &Terminal) -> String {
     let titles = portraits.iter().map(|it| line(Style::Title, &title(it), terminal));
     let mut out: String = titles.collect();
+    out.push('\n');
     let differences = differences(portraits);
     if differences.is_empty() {
         out.push_str(&line(Style::Good, "nothing differs that both have read", terminal));
@@ -189,7 +188,7 @@ mod tests {
         let card =
             machine_card(&[portrait(None, "6.1", "mds: on; spectre: on")], &Terminal::plain(60));
         assert_snapshot!(card, @"
-        now · machine fp1:a · environment env1:b
+        now · fp1:a · env1:b
 
         cpu
           cpu             Xeon
@@ -218,8 +217,9 @@ mod tests {
         // What one of them did not read is no difference.
         two[0].target.environment.facts.insert("caches".into(), "L1d 32 KiB".into());
         assert_snapshot!(machine_card(&two, &Terminal::plain(70)), @"
-        run 01a · machine fp1:a · environment env1:b
-        run 01b · machine fp1:a · environment env1:b
+        run 01a · fp1:a · env1:b
+        run 01b · fp1:a · env1:b
+
           relevant  kernel       every system call
                                  6.1
                                  6.12
@@ -233,8 +233,9 @@ mod tests {
         assert_eq!(document.targets[1].run.as_deref(), Some("01b"));
         two[1] = two[0].clone();
         assert_snapshot!(machine_card(&two, &Terminal::plain(70)), @"
-        run 01a · machine fp1:a · environment env1:b
-        run 01a · machine fp1:a · environment env1:b
+        run 01a · fp1:a · env1:b
+        run 01a · fp1:a · env1:b
+
         nothing differs that both have read
         ");
     }
