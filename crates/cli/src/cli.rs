@@ -407,6 +407,12 @@ pub struct CheckArgs {
     /// Label the fresh runs
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
+    /// Prepare the machine by a preset [default: as the baseline's newest run did]
+    #[arg(long, value_name = "PRESET", value_parser = ["none", "gentle", "lab"])]
+    pub prepare: Option<String>,
+    /// Set a knob, as `plumb run` does
+    #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
+    pub set: Vec<String>,
     /// What to do with invocations that something else disturbed
     #[arg(long, value_name = "WHAT", value_parser = ["keep", "retry"], default_value = "keep")]
     pub on_interference: String,

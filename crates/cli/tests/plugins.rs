@@ -392,6 +392,36 @@ fn a_preparation_is_applied_before_and_undone_after_whatever_happens() {
 }
 
 #[test]
+fn a_preparation_holds_for_its_slot() {
+    let place = Place::new();
+    let tunes = "
+        MORE = dict(roles=['preparation'])
+        def prepare(request):
+            note('prepare')
+            say(request, type='ready')
+        def clean(request):
+            note('clean')
+            say(request, type='done')
+        def stop(request):
+            say(request, type='done')
+            sys.exit(0)
+    ";
+    place.plugin("tunes", tunes);
+    let good = place.plugin("good", "");
+    let twice = ["--min-invocations", "2", "--no-lock", "-q", "--set", "test.tunes@round"];
+    place.plumb(&[&["run", &good], &twice[..]].concat()).ends(0, &[]);
+    assert_eq!(place.notes("tunes"), ["prepare", "clean", "prepare", "clean"]);
+    place
+        .run(&[&good, "--set", "test.good"])
+        .ends(2, &["needs the role load, monitor or preparation"]);
+    let stuck = "MORE = dict(roles=['preparation'])\ndef prepare(request): say(request, type='failed', why='no room')";
+    let stuck = place.plugin("stuck", stuck);
+    let at_each = format!("{stuck}@invocation");
+    place.run(&[&good, "--set", &at_each]).ends(4, &["test.stuck", "no room"]);
+    place.assert_tidy();
+}
+
+#[test]
 fn an_interrupt_ends_a_plug_in_that_hangs() {
     let place = Place::new();
     let hangs = "
@@ -607,6 +637,14 @@ fn the_examples_work() {
     let (ran, document) = place.document(&[gzip.to_str().unwrap(), "-p", "size=64KiB"]);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(document.to_string().contains("\"overhead\""), "{ran}");
+    let ballast = examples.join("memory-ballast");
+    let set = format!("{}@invocation", ballast.display());
+    let (ran, document) = place.document(&["cpu.sieve", "--set", &set, "--prepare", "none"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let made = &document["preparations"][0];
+    assert_eq!(made["setting"], "preparation.ballast", "{made}");
+    assert_eq!(made["became"], "16777216 bytes held", "{made}");
+    assert!(made["restored_ns"].as_u64() > made["at_ns"].as_u64(), "{made}");
     place.assert_tidy();
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_analysis::{CheckFinding, CheckState, Checker, Doubts, Verdict, canary_shift};
-use plumb_model::{Goal, Grade, Plan, RecordSource, RunRecord, SampleIs, Value};
+use plumb_model::{Goal, Grade, Plan, Preparation, RecordSource, RunRecord, SampleIs, Value};
 use plumb_report::export::check_junit;
 use plumb_report::text::counted;
 use plumb_report::{check_card, check_json, check_markdown};
@@ -11,8 +11,9 @@ use plumb_stats::gate::CONFIRM_RUNS;
 use plumb_store::{Backend, Baseline, Store};
 
 use super::measure::{Bench, Job, Measured, Place, carry_out};
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, PrepareArgs};
 use crate::error::{CommandError, Exit, Result};
+use crate::prepare::{self, Prepare};
 use crate::quantity::margin;
 use crate::ui::Ui;
 use crate::{catalogue, locate, plan};
@@ -41,6 +42,7 @@ pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let again = Again { args, store, ui };
     let plan = records.last().map(|newest| newest.plan.clone());
     let plan = plan.ok_or_else(|| CommandError::nothing("the baseline has no run"))?;
+    let plan = prepared(plan, args)?;
     let canaries = again.canaries(&plan)?;
     let points = counted(plan.points.len(), "point", "points");
     let screen = again.measure(&plan, &format!("screening {points}"))?;
@@ -65,6 +67,25 @@ pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     refuse_fatal(&finding, args.force)?;
     write(&finding, args, ui)?;
     Ok(exit(&finding, args.strict))
+}
+
+/// The plan as the user wants it prepared; else as it was for the baseline.
+fn prepared(plan: Plan, args: &CheckArgs) -> Result<Plan> {
+    if args.prepare.is_none() && args.set.is_empty() {
+        return Ok(plan);
+    }
+    let mut bench = Bench::set_up()?;
+    let all = bench.all_threads();
+    let none = || Some("none".to_owned());
+    let typed = PrepareArgs { prepare: args.prepare.clone().or_else(none), set: args.set.clone() };
+    let Prepare { mut knobs, plugins } = prepare::wanted(&mut bench.keeper, &typed, None, all)?;
+    if args.prepare.is_none() {
+        let named = |old: &&Preparation| knobs.iter().any(|new| new.knob == old.knob);
+        let kept: Vec<_> = plan.preparation.iter().filter(|old| !named(old)).cloned().collect();
+        knobs.extend(kept);
+    }
+    let companions = plan.companions.iter().cloned().chain(plugins).collect();
+    Ok(Plan { preparation: knobs, companions, ..plan })
 }
 
 /// The baseline that is named, or the one that was changed last.
