@@ -141,17 +141,19 @@ impl<'r> Seen<'r> {
 
     /// Bytes that plumb's own processes moved from and to devices.
     fn own_bytes(&self) -> u64 {
-        self.amount("tree.read") + self.amount("tree.written")
+        self.amount("tree.read").saturating_add(self.amount("tree.written"))
     }
 
     /// Bytes that the machine moved from and to block devices.
     fn all_bytes(&self) -> u64 {
-        (self.amount("vmstat.pgpgin") + self.amount("vmstat.pgpgout")).saturating_mul(1024)
+        let kb = self.amount("vmstat.pgpgin").saturating_add(self.amount("vmstat.pgpgout"));
+        kb.saturating_mul(1024)
     }
 
     fn steal(&self) -> Option<String> {
         let times = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
-        let all: u64 = times.iter().map(|name| self.amount(&format!("stat.{name}"))).sum();
+        let ticks = times.iter().map(|name| self.amount(&format!("stat.{name}")));
+        let all = ticks.fold(0, u64::saturating_add);
         let stolen = self.amount("stat.steal");
         let share = ratio(stolen, all);
         (share > STEAL && stolen >= FEWEST_TICKS)
@@ -192,10 +194,11 @@ impl<'r> Seen<'r> {
     }
 
     fn foreign_cpu(&self) -> Option<String> {
-        let user = self.amount("stat.user") + self.amount("stat.nice");
+        let user = self.amount("stat.user").saturating_add(self.amount("stat.nice"));
         let mut ticks = user.saturating_sub(self.amount("tree.user"));
         if self.own_bytes() < OWN_BYTES {
-            ticks += self.amount("stat.system").saturating_sub(self.amount("tree.system"));
+            let system = self.amount("stat.system");
+            ticks = ticks.saturating_add(system.saturating_sub(self.amount("tree.system")));
         }
         let share = ratio(ticks, 1) / (self.seconds() * TICKS_PER_S);
         (self.knows_own() && share > FOREIGN_CPU && ticks >= FOREIGN_TICKS)

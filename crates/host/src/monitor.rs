@@ -114,6 +114,30 @@ pub fn find(name: &str) -> Option<&'static Monitor> {
     ALL.iter().find(|monitor| monitor.name == name).copied()
 }
 
+/// Gives a text to every parser, whatever it is: for tests that want none of them to stumble.
+pub fn parse_all(text: &str, put: &mut Put<'_>) {
+    let parsers: [files::Parse; 13] = [
+        cgroup::parse,
+        diskstats::parse,
+        interrupts::parse,
+        meminfo::parse,
+        mountstats::parse,
+        net::parse,
+        psi::parse,
+        schedstat::parse,
+        snmp::parse,
+        softirqs::parse,
+        softnet::parse,
+        stat::parse,
+        vmstat::parse,
+    ];
+    parsers.iter().for_each(|parse| parse("io", text, put));
+    for parse in [worker::stat, worker::schedstat, worker::status, worker::io, worker::sched] {
+        parse(text, put);
+    }
+    let _ = kmsg::parse(text);
+}
+
 /// A monitor with the rate at which it is to be read.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {

@@ -70,8 +70,8 @@ impl Tree {
         times(&String::from_utf8_lossy(&text), sums);
         if let Some(text) = read("io") {
             worker::io(&String::from_utf8_lossy(&text), &mut |field, value| match field.name {
-                "read" => sums.read += value,
-                _ => sums.written += value,
+                "read" => sums.read = sums.read.saturating_add(value),
+                _ => sums.written = sums.written.saturating_add(value),
             });
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// Lays a tree out: after each line `== PATH` stands that file's text.
-fn lay_out(text: &str, below: &Path) {
+pub fn lay_out(text: &str, below: &Path) {
     for part in text.split("== ").skip(1) {
         let (path, text) = part.split_once('\n').unwrap();
         let path = below.join(path.trim_start_matches('/'));
