@@ -18,6 +18,7 @@ mod finding;
 mod histogram;
 mod history;
 mod moved;
+mod rates;
 mod rules;
 mod scaling;
 mod series;
@@ -47,6 +48,7 @@ pub use history::{
     Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history, since,
 };
 pub use moved::{Counters, Moved, Movement, explain, explain_check, explain_points};
+pub use rates::{CounterRate, PointRates, rates_by_point};
 pub use summarise::{point_facts, summarise};
 pub use times::{ProcessTimes, process_times};
 

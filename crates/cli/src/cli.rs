@@ -439,6 +439,12 @@ pub struct DoctorArgs {
     /// Compare programs with themselves, and keep what that shows
     #[arg(long)]
     pub audit: bool,
+    /// What the monitors cost: their CPU time, and what they do to a workload; about two minutes
+    #[arg(long, conflicts_with = "audit")]
+    pub monitors: bool,
+    /// How long the monitors read by themselves, twice; the comparison takes six times as long at most
+    #[arg(long = "for", value_name = "TIME", requires = "monitors", default_value = "10s")]
+    pub length: String,
     /// Comparisons of each kind of work
     #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
     pub comparisons: usize,
@@ -511,7 +517,7 @@ pub enum FailOn {
 
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The workload or suite
+    /// The workload, suite or monitor (`monitor.stat`)
     pub name: String,
 }
 
@@ -531,6 +537,9 @@ pub struct ShowArgs {
     /// The machine and its environment instead of results
     #[arg(long, conflicts_with_all = ["in_words", "all", "runs", "format"])]
     pub machine: bool,
+    /// What monitors counted a second beside it instead of results; --all shows every counter
+    #[arg(long, conflicts_with_all = ["in_words", "runs", "format", "machine"])]
+    pub monitors: bool,
     /// In sentences
     #[arg(long, conflicts_with = "format")]
     pub in_words: bool,

@@ -92,7 +92,7 @@ impl Runner<'_> {
         began_ns: u64,
     ) -> Result<(), EngineError> {
         let planned = &self.plan.points[point];
-        self.watch.begin(session.pid());
+        self.watch.begin(point, session.pid());
         let sampled = self.sample(session.as_mut(), point, invocation, ready.clock.as_ref());
         let readings = self.watch.end();
         let sampled = match sampled? {

@@ -10,15 +10,15 @@ use crate::run::{EngineError, Runner};
 
 /// Reads counters beside invocations: monitors on this machine, made-up ones in tests.
 pub trait Watch {
-    /// A process is ready to be measured; its number where it is known.
-    fn begin(&mut self, worker: Option<u32>);
+    /// A process is ready to be measured at a point of the plan; its number where it is known.
+    fn begin(&mut self, point: usize, worker: Option<u32>);
 
     /// Its samples are taken: what was read meanwhile.
     fn end(&mut self) -> Readings;
 }
 
 impl Watch for Recorder {
-    fn begin(&mut self, worker: Option<u32>) {
+    fn begin(&mut self, _: usize, worker: Option<u32>) {
         Recorder::begin(self, worker);
     }
 
@@ -98,7 +98,7 @@ mod tests {
         let wanted = wanted(&["none".into(), "stat".into()]).unwrap();
         let mut recorder = Recorder::start(&Root::default(), &wanted);
         let watch: &mut dyn Watch = &mut recorder;
-        watch.begin(None);
+        watch.begin(0, None);
         assert!(watch.end().trace("stat.procs_running").is_some());
     }
 }

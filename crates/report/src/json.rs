@@ -650,6 +650,8 @@ mod tests {
         is_committed::<CheckDocument>("plumb.check-1.json");
         is_committed::<AuditDocument>("plumb.audit-1.json");
         is_committed::<HistoryDocument>("plumb.history-1.json");
+        is_committed::<crate::CountersDocument>("plumb.counters-1.json");
+        is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");
         is_committed::<DoctorDocument>("plumb.doctor-1.json");
         is_committed::<MachineDocument>("plumb.machine-1.json");
     }

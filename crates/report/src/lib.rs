@@ -18,6 +18,7 @@ mod interference;
 pub mod json;
 mod machine;
 mod markdown;
+mod monitors;
 mod moved;
 mod names;
 pub mod progress;
@@ -50,6 +51,10 @@ pub use history::{
 pub use json::{RunDocument, document, json};
 pub use machine::{MACHINE_SCHEMA, MachineDocument, Portrait, machine_card, machine_document};
 pub use markdown::markdown;
+pub use monitors::{
+    COUNTERS_SCHEMA, CountersDocument, EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument,
+    counters_card, counters_document, monitors_card,
+};
 pub use scorecard::{Closing, scorecard};
 pub use style::{Colour, Line, Style};
 pub use terminal::Terminal;

@@ -42,6 +42,9 @@ const INJECTED: [(f64, &str); 3] = [
 
 /// Audits the machine, or says what is wrong with it.
 pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if args.monitors {
+        return super::monitors::costs(&args.length, args.no_lock, store, ui);
+    }
     if !args.audit {
         return diagnose(args.dir.as_deref(), store, ui);
     }

@@ -1,12 +1,17 @@
 //! `plumb explain`: the manual of a workload.
 
+use plumb_host::monitor;
+
 use crate::catalogue;
 use crate::cli::ExplainArgs;
 use crate::error::{CommandError, Exit, Result};
 use crate::suite;
 use crate::ui::Ui;
 
-/// Prints the manual of a built-in workload, or the text of a suite.
+/// What names of monitors begin with here.
+const MONITOR: &str = "monitor.";
+
+/// Prints the manual of a built-in workload or a monitor, or the text of a suite.
 pub fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
     let id = args.name.split(':').next().unwrap_or(&args.name);
     if let Some(workload) = plumb_workloads::find(id) {
@@ -17,12 +22,19 @@ pub fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
         }
         return Ok(Exit::Fine);
     }
+    if let Some(found) = id.strip_prefix(MONITOR).and_then(monitor::find) {
+        ui.out(found.manual);
+        return Ok(Exit::Fine);
+    }
     if let Some(text) = suite::builtin(id) {
         ui.out(text);
         return Ok(Exit::Fine);
     }
-    let error = CommandError::usage(format!("no built-in workload or suite is called `{id}`"));
-    Err(match catalogue::nearest(id, &catalogue::builtin_names()) {
+    let error =
+        CommandError::usage(format!("no built-in workload, suite or monitor is called `{id}`"));
+    let mut known = catalogue::builtin_names();
+    known.extend(monitor::ALL.iter().map(|it| format!("{MONITOR}{}", it.name)));
+    Err(match catalogue::nearest(id, &known) {
         Some(near) => error.hint(format!("plumb explain {near}")),
         None => {
             error.hint("`plumb list` shows them all; a plug-in explains itself in its own pages")

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use plumb_engine::{
     Done, Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, Means, Refusal,
-    SystemClock,
+    SystemClock, Watch,
 };
 use plumb_host::monitor::{self, Recorder};
 use plumb_host::{Keeper, LockError, MeasuringLock};
 use plumb_model::{
-    Event, EventSink, Facts, Goal, Id, Plan, RecordSource, RunRecord, RunStatus, SinkError,
-    Stamped, Target,
+    Event, EventSink, Facts, Goal, Id, Plan, Readings, RecordSource, RunRecord, RunStatus,
+    SinkError, Stamped, Target,
 };
 use plumb_report::{View, json, scorecard};
 use plumb_store::{Backend, Store, short};
@@ -76,13 +76,15 @@ pub struct Job<'j> {
     pub copy: bool,
     /// What verdicts mean for the exit code.
     pub gate: Gate,
+    /// The only point beside which monitors read; None: all.
+    pub watched: Option<usize>,
 }
 
 impl<'j> Job<'j> {
     /// A new run of what the user named.
     pub fn new(plan: Plan, place: Place<'j>, store: Option<&'j Path>) -> Self {
-        let (before, copy, gate) = (None, false, Gate::default());
-        Self { plan, before, place, store, lock: true, explicit: true, copy, gate }
+        let (before, copy, gate, watched) = (None, false, Gate::default(), None);
+        Self { plan, before, place, store, lock: true, explicit: true, copy, gate, watched }
     }
 }
 
@@ -125,6 +127,7 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     let mut listeners =
         Listeners { store: store.writer()?, progress: Progress::new(&job.plan, ui), full: None };
     let mut recorder = recorder(&job.plan)?;
+    recorder.only = job.watched;
     let (clock, interrupted) = (&SystemClock, &interrupt::is_interrupted);
     let means = Means { clock, watch: &mut recorder, interrupted };
     let ended = plumb_engine::run(
@@ -148,9 +151,29 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
 }
 
 /// The monitors of a plan, opened.
-fn recorder(plan: &Plan) -> Result<Recorder> {
+fn recorder(plan: &Plan) -> Result<Watching> {
     let wanted = monitor::wanted(&plan.monitors).map_err(CommandError::usage)?;
-    Ok(Recorder::start(&locate::root(), &wanted))
+    Ok(Watching { recorder: Recorder::start(&locate::root(), &wanted), only: None, reads: false })
+}
+
+/// Monitors that read beside all points, or beside one.
+struct Watching {
+    recorder: Recorder,
+    only: Option<usize>,
+    reads: bool,
+}
+
+impl Watch for Watching {
+    fn begin(&mut self, point: usize, worker: Option<u32>) {
+        self.reads = self.only.is_none_or(|only| only == point);
+        if self.reads {
+            self.recorder.begin(worker);
+        }
+    }
+
+    fn end(&mut self) -> Readings {
+        if self.reads { self.recorder.end() } else { Readings::default() }
+    }
 }
 
 /// The record of a run that can be completed.

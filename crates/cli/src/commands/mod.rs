@@ -15,6 +15,7 @@ mod import;
 mod list;
 mod machine;
 mod measure;
+mod monitors;
 mod plugin;
 mod run;
 mod schedule;

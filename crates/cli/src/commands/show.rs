@@ -32,6 +32,10 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let run = store.resolve(args.run.first().map_or("last", String::as_str))?;
     let record = store.record(run)?;
+    if args.monitors {
+        super::monitors::counted(&record, &store, args.all, ui)?;
+        return Ok(Exit::Fine);
+    }
     let finding = explained(&store, &record)?;
     let view = View::new(&finding);
     let format = if ui.wants_json() { ShowFormat::Json } else { args.format };

@@ -18,6 +18,7 @@ mod history;
 mod imports;
 mod interrupt;
 mod kill;
+mod monitors;
 mod names;
 mod prepare;
 mod proc;

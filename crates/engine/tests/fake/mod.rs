@@ -202,7 +202,7 @@ struct FakeWatch {
 }
 
 impl Watch for FakeWatch {
-    fn begin(&mut self, _: Option<u32>) {
+    fn begin(&mut self, _: usize, _: Option<u32>) {
         self.began_ns = self.clock.0.get();
     }
 

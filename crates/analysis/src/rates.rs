@@ -1,0 +1,104 @@
+//! What monitors counted a second, by point.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{Counter, RunRecord};
+use plumb_stats::describe::median;
+
+use crate::PointFacts;
+use crate::moved::Counters;
+use crate::summarise::point_facts;
+
+/// What monitors counted beside the invocations of a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PointRates {
+    /// The point.
+    pub point: PointFacts,
+    /// Invocations beside which monitors read.
+    pub invocations: usize,
+    /// A rate for every counter that moved beside any of them, by name.
+    pub rates: Vec<CounterRate>,
+}
+
+/// What a counter came to a second; of a gauge its level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CounterRate {
+    /// The counter.
+    pub counter: Counter,
+    /// The median over invocations.
+    pub median: f64,
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+/// The rates of all counters beside the measured invocations of every point that count. A counter that
+/// is not there did not move, which is a rate of 0.
+#[must_use]
+pub fn rates_by_point(record: &RunRecord, counters: &Counters) -> Vec<PointRates> {
+    let points = record.plan.points.iter().enumerate();
+    let of_point = |(index, planned)| {
+        let seen = record.good_invocations(index).filter_map(|it| counters.get(&it.invocation));
+        let seen: Vec<_> = seen.collect();
+        let mut values: BTreeMap<&Counter, Vec<f64>> = BTreeMap::new();
+        for amount in seen.iter().copied().flatten() {
+            values.entry(&amount.counter).or_default().extend(amount.rate());
+        }
+        let rates = values.into_iter().filter_map(|(counter, mut rates)| {
+            rates.resize(seen.len().max(rates.len()), 0.0);
+            let fold = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick);
+            let (low, high) = (fold(f64::min)?, fold(f64::max)?);
+            Some(CounterRate { counter: counter.clone(), median: median(&rates)?, low, high })
+        });
+        let (rates, point) = (rates.collect(), point_facts(index, planned));
+        PointRates { point, invocations: seen.len(), rates }
+    };
+    points.map(of_point).filter(|it| it.invocations > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rates_by_point;
+    use crate::Counters;
+    use crate::testing::{Builder, Spec};
+    use plumb_model::{Counter, CounterAmount, CounterKind};
+
+    #[test]
+    fn a_counter_that_did_not_move_has_a_rate_of_zero() {
+        let spec = Spec {
+            id: "memory.copy",
+            metric: "bandwidth",
+            unit: "B/s",
+            parameters: &[],
+            value: 1e10,
+            within: 0.01,
+            between: 0.005,
+            processes: 5,
+            samples: 10,
+            cpu: (90, 5, 1),
+            memory_mib: 8,
+        };
+        let record = Builder::new(None).measured(&spec).build();
+        let amount = |name: &str, amount| CounterAmount {
+            counter: Counter { name: name.into(), unit: String::new(), kind: CounterKind::Counter },
+            amount,
+            duration_ns: 500_000_000,
+        };
+        let mut counters = Counters::new();
+        for (index, invocation) in record.invocations.iter().enumerate() {
+            let mut amounts = vec![amount("stat.ctxt", 50)];
+            amounts.extend((index == 0).then(|| amount("vmstat.pswpin", 8)));
+            counters.insert(invocation.invocation, amounts);
+        }
+        let found = rates_by_point(&record, &counters);
+        assert_eq!((found.len(), found[0].invocations), (1, record.invocations.len()));
+        let rates: Vec<_> = found[0]
+            .rates
+            .iter()
+            .map(|it| (it.counter.name.as_str(), it.median, it.high))
+            .collect();
+        assert_eq!(rates, [("stat.ctxt", 100.0, 100.0), ("vmstat.pswpin", 0.0, 16.0)]);
+        assert!(rates_by_point(&record, &Counters::new()).is_empty());
+    }
+}

@@ -1,0 +1,172 @@
+//! `plumb show --monitors` and `plumb doctor --monitors`: what monitors counted, and what they cost.
+
+use std::path::Path;
+use std::time::Duration;
+
+use plumb_analysis::{rates_by_point, summarise};
+use plumb_host::monitor::{self, Monitor, MonitorCost, Recorder, Wanted};
+use plumb_model::{Goal, MARGIN, OnInterference, Plan, RunRecord};
+use plumb_report::{
+    EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, Terminal, counters_card,
+    counters_document, monitors_card,
+};
+use plumb_store::Store;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::list::json_text;
+use super::measure::{Bench, Job, Place, carry_out};
+use super::show;
+use crate::cli::{PrepareArgs, WayArgs};
+use crate::error::{CommandError, Exit, Result};
+use crate::prepare::Prepare;
+use crate::quantity::time_ns;
+use crate::ui::Ui;
+use crate::{interrupt, locate, plan};
+
+/// What is measured with monitors and without: short samples, so that a reading is a large part of one.
+const WORKLOAD: &str = "cpu.sieve:limit=100000";
+/// The comparison takes at most so many times as long as the monitors read by themselves.
+const COMPARISON: u64 = 6;
+/// Pieces in which that is waited for, so that Ctrl-C is heard.
+const PIECE: Duration = Duration::from_millis(200);
+
+/// Shows what monitors counted a second beside a run.
+pub fn counted(record: &RunRecord, store: &Store, all: bool, ui: &Ui) -> Result<()> {
+    let points = rates_by_point(record, &show::counters(store, [record])?);
+    if points.is_empty() {
+        return Err(CommandError::nothing("no monitor read beside this run")
+            .hint("plumb run …      the default monitors read unless --monitor none is given"));
+    }
+    if ui.wants_json() {
+        ui.out(&json_text(&counters_document(&record.run.to_string(), &points))?);
+    } else {
+        ui.out(&counters_card(&points, &Terminal { every_metric: all, ..ui.terminal() }));
+    }
+    Ok(())
+}
+
+/// Measures what every monitor costs, and what all default ones do to a workload.
+pub fn costs(length: &str, no_lock: bool, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let length_ns = time_ns(length)?;
+    let length = Duration::from_nanos(length_ns);
+    ui.say(&format!("reading all monitors for {} s", length.as_secs()));
+    let asked =
+        |monitor: &&'static Monitor| Wanted { monitor, hz: monitor.default_hz.unwrap_or(1.0) };
+    let every: Vec<Wanted> = monitor::ALL.iter().map(asked).collect();
+    let (costs, gaps, ..) = alone(&every, length)?;
+    let default: Vec<Wanted> =
+        every.into_iter().filter(|it| it.monitor.default_hz.is_some()).collect();
+    ui.say(&format!("reading the default ones for {} s", length.as_secs()));
+    let (_, _, cpu_ns, seconds) = alone(&default, length)?;
+    let part = |monitor: &&'static Monitor| {
+        let cost = costs.iter().find(|it| it.monitor == monitor.name);
+        let why = gaps.iter().find(|it| it.monitor == monitor.name).map(|it| it.why.clone());
+        part(monitor, cost, why, seconds)
+    };
+    let monitors = monitor::ALL.iter().map(part).collect();
+    let effect = effect(length_ns * COMPARISON, no_lock, store, ui)?;
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of some seconds")]
+    let cpu_share = cpu_ns as f64 * 1e-9 / seconds;
+    let document =
+        MonitorsDocument { schema: MONITORS_SCHEMA, monitors, cpu_share, seconds, effect };
+    let text = if ui.wants_json() {
+        json_text(&document)?
+    } else {
+        monitors_card(&document, &ui.terminal())
+    };
+    ui.out(&text);
+    Ok(Exit::Fine)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of some seconds")]
+fn part(
+    monitor: &Monitor,
+    cost: Option<&MonitorCost>,
+    unsupported: Option<String>,
+    seconds: f64,
+) -> MonitorPart {
+    let cost = cost.filter(|it| it.reads > 0 && unsupported.is_none());
+    MonitorPart {
+        name: monitor.name,
+        summary: monitor.summary,
+        default_hz: monitor.default_hz,
+        hz: monitor.default_hz.unwrap_or(1.0),
+        read_us: cost.map(|it| it.cpu_ns as f64 * 1e-3 / it.reads as f64),
+        cpu_share: cost.map(|it| it.cpu_ns as f64 * 1e-9 / seconds),
+        unsupported,
+    }
+}
+
+/// What these monitors cost beside nothing: by monitor; what is not here; CPU time of all of plumb, in
+/// nanoseconds; and the time, in seconds.
+fn alone(
+    wanted: &[Wanted],
+    length: Duration,
+) -> Result<(Vec<MonitorCost>, Vec<plumb_model::Gap>, u64, f64)> {
+    let mut recorder = Recorder::start(&locate::root(), wanted);
+    let mut gaps = recorder.unsupported().to_vec();
+    let (began, cpu_began_ns) = (std::time::Instant::now(), process_cpu_ns());
+    recorder.begin(Some(std::process::id()));
+    while began.elapsed() < length {
+        if interrupt::is_interrupted() {
+            return Err(CommandError::interrupted("interrupted"));
+        }
+        std::thread::sleep(PIECE);
+    }
+    gaps.extend(recorder.end().gaps);
+    let cpu_ns = process_cpu_ns().saturating_sub(cpu_began_ns);
+    let seconds = began.elapsed().as_secs_f64();
+    Ok((recorder.finish(), gaps, cpu_ns, seconds))
+}
+
+fn process_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// Compares a workload without monitors with itself with them, as `ab` does.
+fn effect(
+    budget_ns: u64,
+    no_lock: bool,
+    store: Option<&Path>,
+    ui: &Ui,
+) -> Result<Option<EffectPart>> {
+    ui.say(&format!("{WORKLOAD} without monitors and with them"));
+    let mut bench = Bench::set_up()?;
+    let all = bench.all_threads();
+    let point = plan::resolve(&mut bench.keeper, &[WORKLOAD.to_owned()], &[], all, ui)?.points;
+    let Some(point) = point.into_iter().next() else { return Ok(None) };
+    let metric = point.description.primary().map(|it| it.name.clone()).unwrap_or_default();
+    let goal =
+        Goal::Verdict { margin: MARGIN, metric, quad: false, max_pairs: 200, noise_floor: None };
+    let way = WayArgs {
+        budget: None,
+        labels: vec!["doctor=monitors".to_owned()],
+        seed: None,
+        no_lock,
+        monitors: Vec::new(),
+        on_interference: None,
+        prepare: PrepareArgs::default(),
+    };
+    let plan = plan::plan_of(vec![point.clone(), point], goal, &way, Prepare::default())?;
+    // Only one side is read beside, so that only one could be excluded.
+    let budget_ns = Some(budget_ns);
+    let plan = Plan { on_interference: OnInterference::Keep, budget_ns, ..plan };
+    let job = Job { lock: !no_lock, watched: Some(1), ..Job::new(plan, Place::Scratch, store) };
+    let measured = carry_out(bench, job, &ui.without_progress())?;
+    if measured.ended.interrupted {
+        return Err(CommandError::interrupted("interrupted"));
+    }
+    let found = summarise(&measured.record).against_first.into_iter().next();
+    Ok(found.and_then(|it| {
+        let ratio = it.ratio?;
+        let (low, high) = (ratio.low(), ratio.high());
+        Some(EffectPart {
+            workload: WORKLOAD.into(),
+            ratio: ratio.value,
+            low,
+            high,
+            pairs: it.pairs,
+        })
+    }))
+}
