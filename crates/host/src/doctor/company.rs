@@ -145,8 +145,16 @@ pub fn check(root: &Root, watched: &Watch) -> Vec<Seen> {
     let load = if busy.is_some() { None } else { load(root) };
     let virtualised =
         virtualisation(root).map(|kind| Seen::new("virtualised", Effect::Minor, kind));
-    let found =
-        [virtualised, steal(root), busy, load, services(root), timers(root), balancer(root)];
+    let names = names(root);
+    let found = [
+        virtualised,
+        steal(root),
+        busy,
+        load,
+        services(root, &names),
+        timers(root),
+        balancer(&names),
+    ];
     found.into_iter().flatten().collect()
 }
 
@@ -185,8 +193,7 @@ fn systemd(root: &Root) -> bool {
     root.path("/run/systemd/system").exists()
 }
 
-fn services(root: &Root) -> Option<Seen> {
-    let names = names(root);
+fn services(root: &Root, names: &[String]) -> Option<Seen> {
     let found: Vec<_> =
         SERVICES.iter().filter(|(name, _)| names.iter().any(|it| it == name)).collect();
     let programs: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
@@ -207,16 +214,35 @@ fn timers(root: &Root) -> Option<Seen> {
     (systemd(root) && !timers.is_empty()).then(|| Seen::new("timers", Effect::Note, evidence))
 }
 
-fn balancer(root: &Root) -> Option<Seen> {
-    let runs = names(root).iter().any(|name| name == "irqbalance");
+fn balancer(names: &[String]) -> Option<Seen> {
+    let runs = names.iter().any(|name| name == "irqbalance");
     runs.then(|| Seen::new("irqbalance", Effect::Minor, "irqbalance is running"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, Moment, Watch, busy};
+    use super::super::{SYMPTOMS, percent};
+    use super::{BUSY, Effect, Moment, STEAL, Watch, busy};
     use crate::Root;
     use crate::root::plant;
+
+    #[test]
+    fn the_documentation_has_the_limits_of_the_code() {
+        let documented = |name: &str| {
+            SYMPTOMS.iter().find(|kind| kind.name == name).map(|kind| kind.effects.to_owned())
+        };
+        let told = |limits: &[(f64, Effect)]| {
+            let told = |(from, effect): &(f64, Effect)| (effect.word(), percent(*from));
+            limits.iter().rev().map(told).collect::<Vec<_>>()
+        };
+        let steal: Vec<String> =
+            told(&STEAL).iter().map(|(word, from)| format!("{word} from {from}")).collect();
+        // `5.0 %` is `5 %` for people.
+        assert_eq!(documented("steal"), Some(steal.join(", ").replace(".0 %", " %")));
+        let [(minor, a), (major, b)] = &told(&BUSY)[..] else { panic!("two limits") };
+        let busy = format!("{minor} from {a} of a CPU, {major} from {b}").replace(".0 %", " %");
+        assert!(documented("busy").is_some_and(|it| it.starts_with(&busy)), "{busy}");
+    }
 
     #[test]
     fn who_takes_the_cpu_is_named() {

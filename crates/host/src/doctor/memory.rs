@@ -61,3 +61,19 @@ fn quota(root: &Root) -> Option<Seen> {
     let evidence = format!("{cpus:.2} CPUs for plumb's control group{stopped}");
     Some(Seen::new("cpu-quota", effect, evidence))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LOW, binary};
+    use crate::doctor::SYMPTOMS;
+
+    #[test]
+    fn the_documentation_has_the_limits_of_the_code() {
+        let told = |(kib, part, effect): &(u64, u64, plumb_model::Effect)| {
+            format!("{} under {} % or {}", effect.word(), 100 / part, binary(kib * 1024))
+        };
+        let all: Vec<String> = LOW.iter().rev().map(told).collect();
+        let documented = SYMPTOMS.iter().find(|kind| kind.name == "low-memory").unwrap();
+        assert_eq!(documented.effects, all.join(", "));
+    }
+}
