@@ -143,3 +143,19 @@ fn the_facts_are_those_of_the_code() {
     }
     is_committed("machine.md", &text);
 }
+
+#[test]
+fn the_page_of_the_monitors_names_them_all() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/monitors.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for monitor in plumb_host::monitor::ALL {
+        assert!(
+            page.contains(&format!("| `{}` | {}", monitor.name, monitor.summary)),
+            "{}",
+            monitor.name
+        );
+    }
+    for rule in plumb_host::interference::RULES {
+        assert!(page.contains(&format!("`{rule}`")), "no {rule} in docs/monitors.md");
+    }
+}

@@ -51,6 +51,25 @@ const CLOCK_STEP_US: u64 = 1_000;
 /// The longest piece of a line of the kernel that is shown, in characters.
 const LINE: usize = 100;
 
+/// The names of all rules.
+pub const RULES: [&str; 15] = [
+    "steal",
+    "throttled",
+    "heat",
+    "frequency",
+    "swap-in",
+    "foreign-cpu",
+    "waited",
+    "foreign-faults",
+    "foreign-io",
+    "memory-pressure",
+    "io-pressure",
+    "interrupts",
+    "kernel-log",
+    "clock-step",
+    "suspended",
+];
+
 /// Something else that ran, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {

@@ -57,6 +57,7 @@ fn each_rule_has_its_threshold() {
     for (rule, below, above) in cases {
         assert_eq!(rules(&second(below)), [] as [&str; 0], "{rule} below");
         assert_eq!(rules(&second(above)), [rule], "{rule} above");
+        assert!(super::RULES.contains(&rule));
     }
 }
 

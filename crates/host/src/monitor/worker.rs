@@ -1,8 +1,6 @@
 //! /proc/PID: what the measured process itself did.
 
-use std::fmt::Write as _;
-
-use super::files::{numbers, why};
+use super::files::{Kept, numbers};
 use super::{Field, Monitor, OFTEN_HZ, Put, Sheet, Source};
 use crate::Root;
 
@@ -13,39 +11,42 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("worker.md"),
     default_hz: Some(OFTEN_HZ),
     slow: false,
-    open: |root| Ok(Box::new(Worker { root: root.clone(), pid: None, path: String::new() })),
+    open: |root| Ok(Box::new(Worker { root: root.clone(), files: Vec::new(), buffer: Vec::new() })),
 };
-
-struct Worker {
-    root: Root,
-    pid: Option<u32>,
-    path: String,
-}
 
 type Parse = fn(&str, &mut Put<'_>);
 
-/// The files, with what reads them.
+/// The files of the measured process, opened once.
+struct Worker {
+    root: Root,
+    files: Vec<(Kept, Parse)>,
+    buffer: Vec<u8>,
+}
+
+/// The files, with what reads them. The kernel may lack all but the first.
 const FILES: [(&str, Parse); 5] =
     [("stat", stat), ("schedstat", schedstat), ("status", status), ("io", io), ("sched", sched)];
 
 impl Source for Worker {
     fn attach(&mut self, worker: Option<u32>) -> Result<(), String> {
-        self.pid = worker;
+        self.files.clear();
+        let Some(pid) = worker else { return Ok(()) };
+        for (file, parse) in FILES {
+            match Kept::open(&self.root, &format!("/proc/{pid}/{file}")) {
+                Ok(kept) => self.files.push((kept, parse)),
+                Err(why) if self.files.is_empty() => return Err(why),
+                Err(_) => {}
+            }
+        }
         Ok(())
     }
 
     fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
-        let Some(pid) = self.pid else { return Ok(()) };
-        for (file, parse) in FILES {
-            self.path.clear();
-            let _ = write!(self.path, "/proc/{pid}/{file}");
-            match std::fs::read(self.root.path(&self.path)) {
-                Ok(bytes) => {
-                    let text = String::from_utf8_lossy(&bytes);
-                    parse(&text, &mut |field, value| sheet.put(field, value));
-                }
-                // The kernel may lack all but the first.
-                Err(error) if file == "stat" => return Err(why(&self.path, &error)),
+        for (index, (file, parse)) in self.files.iter().enumerate() {
+            match file.text(&mut self.buffer) {
+                Ok(text) => parse(&text, &mut |field, value| sheet.put(field, value)),
+                Err(why) if index == 0 => return Err(why),
+                // What a process may not see of another (io) shows only when it is read.
                 Err(_) => {}
             }
         }
