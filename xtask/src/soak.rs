@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use common::TestEnvironment;
 use common::kill::{CLEAN_WITHIN, Killed, Moment, kill_once};
+use common::knobs::{self, RESTORED_WITHIN, Restored, kill_prepared};
 
 #[expect(dead_code, reason = "the tests of the command line use the rest")]
 #[path = "../../crates/cli/tests/common/mod.rs"]
@@ -28,6 +29,8 @@ struct Outcome {
     /// Runs that had ended before the kill; they are repeated at another moment.
     late: usize,
     failures: Vec<String>,
+    /// Kills of runs that change settings of the machine, and what was killed.
+    restored: Vec<(knobs::Moment, Restored)>,
 }
 
 /// Runs the chore with what was typed after its name.
@@ -35,7 +38,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
     let plumb = build()?;
     let begun = Instant::now();
-    let outcome = kill_all(&options, &plumb);
+    let mut outcome = kill_all(&options, &plumb);
+    kill_all_prepared(&options, &plumb, &mut outcome);
     let page = page(&options, &outcome, begun.elapsed());
     print!("{page}");
     std::fs::write(&options.write, &page)
@@ -98,8 +102,27 @@ fn kill_all(options: &Options, plumb: &str) -> Outcome {
     outcome
 }
 
+/// As many kills again, of plumb, of its keeper and of both, while settings are changed.
+fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
+    for number in (options.from..).take(2 * options.kills) {
+        if outcome.restored.len() == options.kills {
+            return;
+        }
+        let moment = knobs::Moment::of(number);
+        let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
+        match place.and_then(|place| kill_prepared(&place, moment)) {
+            Ok(Some(restored)) => outcome.restored.push((moment, restored)),
+            Ok(None) => {}
+            Err(why) => outcome.failures.push(format!("knobs {number} ({moment:?}): {why}")),
+        }
+        eprintln!("{} of {} kills of knobs", outcome.restored.len(), options.kills);
+    }
+    let (made, wanted) = (outcome.restored.len(), options.kills);
+    outcome.failures.push(format!("knobs: only {made} of {wanted} runs lived until their kill"));
+}
+
 fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
-    let Outcome { killed, late, failures } = outcome;
+    let Outcome { killed, late, failures, restored } = outcome;
     let verdict = match failures.len() {
         0 => "Every promise held after every kill.".to_owned(),
         failures => format!("**{failures} kills broke a promise.**"),
@@ -115,6 +138,10 @@ fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
     );
     page.push_str(PROMISES);
     for (name, value) in rows(killed, *late) {
+        _ = writeln!(page, "| {name} | {value} |");
+    }
+    page.push_str(SETTINGS);
+    for (name, value) in rows_of_knobs(restored) {
         _ = writeln!(page, "| {name} | {value} |");
     }
     for failure in failures {
@@ -150,6 +177,38 @@ fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
         (
             "until nothing was left, at most",
             format!("{} ms of {} ms allowed", slowest.as_millis(), CLEAN_WITHIN.as_millis()),
+        ),
+    ]
+}
+
+const SETTINGS: &str = "
+## Settings of the machine
+
+A run that sets huge pages and swappiness for its length, swappiness again for each round and the ICMP limit for each \
+invocation (in a tree of files the governor of two CPUs and turbo, too) is killed up to 0.7 s after it began: plumb, its \
+keeper, or both in the same instant, after which another plumb is started. Then every file must have its exact old \
+value within 2 s, and no journal may be left. Every second kill is on this machine's own settings, where it is root's.\n\n\
+| | |\n|---|---|\n";
+
+fn rows_of_knobs(restored: &[(knobs::Moment, Restored)]) -> Vec<(&'static str, String)> {
+    let count = |is: &dyn Fn(&(knobs::Moment, Restored)) -> bool| {
+        restored.iter().filter(|kill| is(kill)).count().to_string()
+    };
+    let of = |victim| count(&|(moment, _)| moment.victim == victim);
+    let slowest = restored.iter().map(|(_, it)| it.after).max().unwrap_or_default();
+    let allowed = RESTORED_WITHIN.as_millis();
+    vec![
+        ("kills of plumb", of(knobs::Victim::Plumb)),
+        ("kills of the keeper", of(knobs::Victim::Keeper)),
+        ("kills of both", of(knobs::Victim::Both)),
+        (
+            "of all on this machine's own settings",
+            count(&|(moment, _)| moment.machine == knobs::Machine::Real),
+        ),
+        ("with settings changed at that moment", count(&|(_, it)| it.changed > 0)),
+        (
+            "until all was as it was, at most",
+            format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
         ),
     ]
 }

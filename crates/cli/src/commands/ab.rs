@@ -22,6 +22,7 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             .hint("more than two are compared in Latin squares, without --quad"));
     }
     let mut bench = Bench::set_up()?;
+    bench.keep_to(&args.way.prepare);
     let all = bench.all_threads();
     let (of_knob, sets) = knob_sides(args)?;
     let of_all = PrepareArgs { set: sets, ..args.way.prepare.clone() };

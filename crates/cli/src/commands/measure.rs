@@ -8,9 +8,10 @@ use plumb_engine::{
     SystemClock, Watch,
 };
 use plumb_host::monitor::{self, Recorder};
+use plumb_host::preparation::{Part, Step, parse, resolve};
 use plumb_host::{Keeper, LockError, MeasuringLock};
 use plumb_model::{
-    Event, EventSink, Facts, Goal, Id, Plan, Readings, RecordSource, RunRecord, RunStatus,
+    Event, EventSink, Facts, Goal, Id, Plan, Readings, RecordSource, Role, RunRecord, RunStatus,
     SinkError, Stamped, Target,
 };
 use plumb_report::{View, json, scorecard};
@@ -18,7 +19,7 @@ use plumb_store::{Backend, Store, short};
 
 use super::gate::Gate;
 use super::side_by_side::copy_side_by_side;
-use crate::cli::ShowFormat;
+use crate::cli::{PrepareArgs, ShowFormat};
 use crate::error::{CommandError, Exit, Result};
 use crate::progress::Progress;
 use crate::ui::Ui;
@@ -42,6 +43,18 @@ impl Bench {
         let keeper = Keeper::start(&locate::plumb()?)?;
         let facts = plumb_host::facts(&locate::root(), &locate::plumb_for_others());
         Ok(Self { keeper, facts })
+    }
+
+    /// Keeps workloads to the CPUs that they are to be pinned to, so that `threads=all` means these.
+    pub fn keep_to(&mut self, args: &PrepareArgs) {
+        let root = locate::root();
+        for preparation in args.set.iter().filter_map(|text| parse(text).ok()) {
+            if let Ok(Step::Manner(Some(Role::Workload), Part::Pin(cpus) | Part::Cpuset(cpus))) =
+                resolve(&root, &preparation)
+            {
+                self.facts.cpus.retain(|cpu| cpus.contains(cpu));
+            }
+        }
     }
 
     /// Number of CPUs that plumb may use.

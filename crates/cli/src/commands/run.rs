@@ -19,6 +19,7 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(name) = &args.resume {
         return resume(bench, args, name, store, ui);
     }
+    bench.keep_to(&args.goal.way.prepare);
     let all = bench.all_threads();
     let mut named = plan::resolve(&mut bench.keeper, &args.names, &args.params, all, ui)?;
     if args.ceilings {

@@ -262,12 +262,13 @@ fn change(
     Ok(done)
 }
 
-/// The different values, blanks single.
+/// The values in order, blanks single; one where all are the same.
 fn values(values: Vec<String>) -> String {
     let flat = |value: String| value.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut values: Vec<String> = values.into_iter().map(flat).collect();
-    values.sort();
-    values.dedup();
+    if values.iter().all(|value| *value == values[0]) {
+        values.truncate(1);
+    }
     values.join(", ")
 }
 

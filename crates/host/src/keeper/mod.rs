@@ -2,7 +2,8 @@
 //!
 //! It is started before anything large is touched, does every spawn and every `wait4` of workers and
 //! fixtures, is their subreaper, and holds a socket to plumb. When that socket ends (exit, panic,
-//! kill -9) it kills every descendant and removes the temporary folders that plumb told it of. When
+//! kill -9) it restores the settings of the machine that its journal holds, kills every descendant and
+//! removes the temporary folders that plumb told it of. When
 //! the keeper itself is killed, plumb inherits its descendants, and does that; when both are killed at
 //! once, each worker ends what it started (`orphaned.rs`).
 

@@ -132,7 +132,8 @@ CREATE TABLE log (
 ) STRICT;
 CREATE INDEX log_run ON log (run);
 
--- A change to the machine before measuring, and when it was undone. Not written yet.
+-- A preparation that was made; a later row of the same setting, with a time and no values, says that
+-- it was undone.
 CREATE TABLE preparation (
   run INTEGER NOT NULL REFERENCES run,
   segment INTEGER NOT NULL,
