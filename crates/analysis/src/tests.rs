@@ -489,6 +489,19 @@ mod comparisons {
     }
 
     #[test]
+    fn what_one_run_did_not_read_is_no_difference_but_what_it_is_not_is_one() {
+        let mut other = run(1.0, 2, ("k", "b"));
+        let target = &mut other.targets[0];
+        target.environment.facts.insert("caches".into(), "L1d 32 KiB".into());
+        target.machine.facts.insert("product".into(), "m5.large".into());
+        let finding = compare(&[run(1.0, 1, ("k", "a")), other], &[], &settings());
+        let fields =
+            finding.differences.iter().map(|it| (it.field.as_str(), it.values[0].as_str()));
+        let fields: Vec<_> = fields.filter(|(field, _)| *field != "labels").collect();
+        assert_eq!(fields, [("product", "none")]);
+    }
+
+    #[test]
     fn what_is_no_price_is_none() {
         for (price, is) in
             [("19.95", true), ("0", false), ("-1", false), ("inf", false), ("abc", false)]
