@@ -128,6 +128,7 @@ fn a_container() {
         "libc",
         "openssl",
         "network_devices",
+        "security",
     ];
     insta::assert_snapshot!(shown(&facts("container"), &names), @"
     container: docker
@@ -139,6 +140,7 @@ fn a_container() {
     libc: 1.2.5-r10
     openssl: 3.5.1-r0
     network_devices: -
+    security: apparmor; AppArmor profile docker-default (enforce)
     ");
 }
 

@@ -73,13 +73,18 @@ fn timer_frequency(config: Option<&str>) -> Option<String> {
     Some(format!("{hz} Hz"))
 }
 
-/// The security modules, and whether SELinux enforces.
+/// The security modules, whether SELinux enforces, and the profile of AppArmor that plumb runs under.
 fn security(root: &Root) -> Option<String> {
     let modules = root.text("/sys/kernel/security/lsm").map(|all| all.replace(',', ", "));
+    // Inside a container the list is not mounted.
+    let armed = root.text("/sys/module/apparmor/parameters/enabled").filter(|it| it == "Y");
+    let modules = modules.or(armed.map(|_| "apparmor".to_owned()));
+    let profile = root.text("/proc/self/attr/apparmor/current");
+    let profile = profile.map(|profile| format!("AppArmor profile {profile}"));
     let enforces = root.number("/sys/fs/selinux/enforce").map(|number| {
         if number == 0 { "SELinux permissive".into() } else { "SELinux enforcing".into() }
     });
-    let parts: Vec<String> = [modules, enforces].into_iter().flatten().collect();
+    let parts: Vec<String> = [modules, enforces, profile].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
