@@ -56,7 +56,7 @@ pub(crate) fn of_result(evidence: &Evidence, finding: &Finding) -> Vec<Flag> {
 
 /// Reasons to distrust the whole run.
 pub(crate) fn of_run(record: &RunRecord) -> Vec<Flag> {
-    [suspended(record), with_load(record), environment_changed(record)]
+    [suspended(record), excluded(record), with_load(record), environment_changed(record)]
         .into_iter()
         .flatten()
         .collect()
@@ -247,6 +247,16 @@ fn resumed(evidence: &Evidence) -> Option<Flag> {
     (segments.len() > 1).then(|| {
         let why = format!("measured in {} stretches with interruptions between", segments.len());
         Flag::new(FlagKind::Resumed, why)
+    })
+}
+
+/// What was disturbed and replaced, which the results do not show any more.
+fn excluded(record: &RunRecord) -> Option<Flag> {
+    let excluded = record.invocations.iter().filter(|it| it.excluded_by.is_some()).count();
+    let measured = record.invocations.iter().filter(|it| it.role == Role::Workload).count();
+    (excluded > 0).then(|| {
+        let why = format!("{excluded} of {measured} invocations were disturbed and do not count");
+        Flag::new(FlagKind::Interference, why)
     })
 }
 

@@ -256,8 +256,9 @@ fn what_else_ran_is_a_flag_with_its_share_and_what_is_excluded_does_not_count() 
         why(&finding, &FlagKind::Interference).unwrap(),
         format!(
             "the hypervisor took 3 % of the CPU time (1 of {0} invocations); 9 pages were swapped in \
-             (1 of {0} invocations)",
-            all - 1
+             (1 of {0} invocations); 1 of {1} invocations were disturbed and do not count",
+            all - 1,
+            all
         )
     );
     let counts = summarise(&record).interference;

@@ -110,7 +110,9 @@ impl Progress {
             Some("max-pairs" | "hopeless") => {
                 self.set(decision.point, ProgressState::Inconclusive);
             }
-            Some("budget" | "max-time") => self.set(decision.point, ProgressState::Ended),
+            Some("budget" | "max-time" | "interference") => {
+                self.set(decision.point, ProgressState::Ended)
+            }
             Some("failed") => self.set(decision.point, ProgressState::Failed),
             Some("unsupported") => self.set(decision.point, ProgressState::Unsupported),
             Some(_) => self.set(decision.point, ProgressState::Done),

@@ -212,13 +212,15 @@ impl<'r> Seen<'r> {
         (pages > 0).then(|| format!("{pages} pages were swapped in"))
     }
 
+    /// Of user and system time of a process only the sum is exact: the kernel guesses the parts of one
+    /// that is shorter than a tick.
     fn foreign_cpu(&self) -> Option<String> {
-        let user = self.amount("stat.user").saturating_add(self.amount("stat.nice"));
-        let mut ticks = user.saturating_sub(self.amount("tree.user"));
-        if self.own_bytes() < OWN_BYTES {
-            let system = self.amount("stat.system");
-            ticks = ticks.saturating_add(system.saturating_sub(self.amount("tree.system")));
-        }
+        let sum = |names: &[&str]| {
+            names.iter().map(|name| self.amount(name)).fold(0, u64::saturating_add)
+        };
+        let system = if self.own_bytes() < OWN_BYTES { "stat.system" } else { "" };
+        let all = sum(&["stat.user", "stat.nice", system]);
+        let ticks = all.saturating_sub(sum(&["tree.user", "tree.system"]));
         let share = ratio(ticks, 1) / (self.seconds() * TICKS_PER_S);
         (self.knows_own() && share > FOREIGN_CPU && ticks >= FOREIGN_TICKS)
             .then(|| format!("others used {} of one CPU", percent(share)))

@@ -71,6 +71,13 @@ fn a_workload_that_uses_disks_is_not_blamed_for_what_works_for_it() {
 }
 
 #[test]
+fn time_that_the_kernel_guesses_to_be_user_or_system_is_still_ours() {
+    // Short processes: the machine's ticks say system, the processes' own times say user.
+    let forks = [("stat.user", 10), ("stat.system", 80)];
+    assert_eq!(rules(&second(&forks)), [] as [&str; 0]);
+}
+
+#[test]
 fn threads_that_make_themselves_wait_are_no_evidence() {
     let mut readings = second(&[("worker.wait", 500_000_000)]);
     for trace in readings.traces.iter_mut().filter(|it| it.counter.name == "worker.threads") {
