@@ -41,8 +41,8 @@ impl Workload for SevenZip {
             roles: vec![Role::Workload],
             parameters: vec![
                 threads("threads of 7-Zip (-mmt)"),
-                integer("dictionary", "", 22, "size of the dictionary: 2^this bytes (-md)"),
-                integer("test_time", "seconds", 1, "how long 7-Zip makes each test last (-mtime)"),
+                integer("dictionary", "", 18, "size of the dictionary: 2^this bytes (-md)"),
+                integer("test_time", "seconds", 0, "how long 7-Zip makes each test last (-mtime)"),
             ],
             metrics: all,
             requirements: vec![Requirement {
