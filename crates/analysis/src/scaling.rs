@@ -4,12 +4,13 @@ use plumb_model::{Better, ParameterType, Settings};
 
 use crate::{Ends, Estimate, Finding, Scaling};
 
-/// Every point with several threads beside the one with a single thread, where both gave a rate.
+/// Every point with several threads beside the one with a single thread, where both gave a rate and every
+/// thread could have a CPU of its own: more threads than CPUs have no efficiency.
 pub(crate) fn scaling(results: &[Finding]) -> Vec<Scaling> {
     let rates = results.iter().enumerate().filter(|(_, finding)| is_rate(finding));
     let several = rates.filter_map(|(index, finding)| {
         let (name, threads) = threads(finding)?;
-        (threads > 1).then_some((index, finding, name, threads))
+        (threads > 1 && !is_oversubscribed(finding)).then_some((index, finding, name, threads))
     });
     several
         .filter_map(|(index, finding, name, threads)| {
@@ -21,6 +22,10 @@ pub(crate) fn scaling(results: &[Finding]) -> Vec<Scaling> {
 
 fn is_rate(finding: &Finding) -> bool {
     finding.primary && finding.better == Better::Higher && finding.estimate.value > 0.0
+}
+
+fn is_oversubscribed(finding: &Finding) -> bool {
+    finding.flags.iter().any(|flag| flag.flag.word() == "oversubscribed")
 }
 
 /// The parameter that sets the number of threads, and the number.

@@ -296,6 +296,13 @@ fn threads_are_compared_with_one_allowing_for_both_intervals() {
     let (one, two) = (&finding.results[0].estimate, &finding.results[1].estimate);
     assert_eq!(scaling.speedup.low(), Some(two.low().unwrap() / one.high().unwrap()));
     assert_eq!(scaling.speedup.high(), Some(two.high().unwrap() / one.low().unwrap()));
+    let shared = Flag::new(FlagKind::Other("oversubscribed".into()), "2 threads share 1 CPUs");
+    let record = Builder::new(None)
+        .measured(&ONE)
+        .measured(&TWO)
+        .invocations(|_, it| flag(it, shared.clone()))
+        .build();
+    assert_eq!(summarise(&record).scaling, []);
 }
 
 #[test]
