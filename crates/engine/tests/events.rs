@@ -7,7 +7,7 @@ mod fake;
 use std::collections::BTreeMap;
 
 use fake::{Fake, Kind, plan, precision};
-use plumb_model::{Event, Goal, Outcome, Plan, Role, SampleIs};
+use plumb_model::{Event, Goal, Outcome, Plan, Preparation, Role, SampleIs, Slot};
 
 fn stop_reasons(fake: &Fake) -> BTreeMap<usize, String> {
     let decisions = fake.events().filter_map(|event| match event {
@@ -447,4 +447,38 @@ fn what_was_excluded_before_an_interruption_stays_excluded() {
     fake.disturbs = |_| false;
     fake.resume(&plan, &before).unwrap();
     assert_eq!(fake.record(&plan).good_invocations(0).count(), 20);
+}
+
+#[test]
+fn a_points_own_knob_is_set_around_its_invocations_and_stands_in_their_environment() {
+    let mut two =
+        plan(2, Goal::Fixed { min_invocations: 2, min_time_ns: 0, max_time_ns: u64::MAX });
+    for (index, value) in ["always", "never"].into_iter().enumerate() {
+        two.points[index].preparation = vec![Preparation {
+            knob: "thp".into(),
+            value: value.into(),
+            slot: Slot::Invocation,
+            optional: false,
+        }];
+    }
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 2]);
+    fake.run(&two).unwrap();
+    // What holds, and what the environment says, whenever a process starts.
+    let (mut held, mut told, mut starts) = (Vec::new(), String::new(), 0);
+    for event in fake.events() {
+        match event {
+            Event::Prepared(prepared) => held.push(prepared.setting.clone()),
+            Event::Restored { setting } => assert_eq!(held.pop().as_ref(), Some(setting)),
+            Event::TargetReady { description, .. } => {
+                told = description.environment.facts.get("prepared").cloned().unwrap_or_default();
+            }
+            Event::InvocationStarted { point, role: Role::Workload, .. } => {
+                let own = ["thp=always@invocation", "thp=never@invocation"][*point];
+                assert_eq!((held.as_slice(), told.as_str()), (&[own.to_owned()][..], own));
+                starts += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((starts, held.len()), (4, 0));
 }

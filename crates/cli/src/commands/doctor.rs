@@ -13,7 +13,7 @@ use super::diagnose::diagnose;
 use super::measure::{Bench, Job, Place, carry_out};
 use crate::cli::{DoctorArgs, PrepareArgs, WayArgs};
 use crate::error::{CommandError, Exit, Result};
-use crate::prepare::Prepare;
+use crate::prepare;
 use crate::ui::Ui;
 use crate::{locate, plan};
 
@@ -122,7 +122,9 @@ impl Auditor<'_> {
             on_interference: None,
             prepare: PrepareArgs::default(),
         };
-        let plan = plan::plan_of(points, goal, &way, Prepare::default())?;
+        // As `ab` measures, whose margin this is to bound.
+        let prepare = prepare::wanted(&mut bench.keeper, &way.prepare, None, all)?;
+        let plan = plan::plan_of(points, goal, &way, prepare)?;
         let lock = !self.args.no_lock;
         let quiet = self.ui.without_progress();
         let job = Job { lock, ..Job::new(plan, Place::Scratch, self.store) };

@@ -216,6 +216,28 @@ fn processes_are_started_as_they_should_be() {
 }
 
 #[test]
+fn a_group_of_cpus_holds_the_command_and_is_gone_after() {
+    let place = place();
+    let mut plumb = place.plumb("exec -n 1 --no-lock -q --set cpuset=0 --shell");
+    let script = "grep Cpus_allowed_list /proc/self/status > cpus; cat /proc/self/cgroup > groups";
+    let done = ran(plumb.arg(script)).unwrap();
+    if done.code == Some(3) {
+        // Without root, or without such groups here.
+        done.says(&["--set cpuset=0 is unsupported"]);
+        return;
+    }
+    done.exits(0);
+    let said = |name: &str| fs::read_to_string(place.cwd().join(name)).unwrap();
+    assert!(said("cpus").trim().ends_with("\t0"), "{}", said("cpus"));
+    let groups = said("groups");
+    let group = groups.lines().find_map(|line| Some(line.split_once("/plumb-")?.1.to_owned()));
+    let group = format!("plumb-{}", group.unwrap());
+    for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpuset"] {
+        assert!(!PathBuf::from(folder).join(&group).exists(), "{folder}/{group}");
+    }
+}
+
+#[test]
 fn the_environment_is_longer_by_chance_and_the_same_again_with_the_seed() {
     let place = place();
     let lengths = |seed: u32| {
