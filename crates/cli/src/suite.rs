@@ -251,6 +251,17 @@ mod tests {
     }
 
     #[test]
+    fn first_look_knows_every_family_but_the_slow_one() {
+        use std::collections::BTreeSet;
+        let suite = parse(super::builtin("first-look").unwrap()).unwrap();
+        let family = |id: &str| id.split('.').next().unwrap().to_owned();
+        let looked: BTreeSet<_> = suite.points.iter().map(|p| family(&p.workload)).collect();
+        let all = plumb_workloads::builtin().into_iter().map(|w| family(&w.describe().id));
+        let missing: Vec<_> = all.filter(|family| !looked.contains(family)).collect();
+        assert_eq!(missing, ["compression"]);
+    }
+
+    #[test]
     fn sets_of_values_are_multiplied() {
         let suite = parse(
             "name = 'x'\n[[point]]\nworkload = 'a.b'\nset = { n = [1, 2], m = ['u', 'v'], k = true }",
