@@ -1,7 +1,7 @@
 //! From `--prepare` and `--set` to what a plan prepares.
 
 use plumb_host::Keeper;
-use plumb_host::preparation::{KNOBS, PRESETS, Unusable, parse, preset, resolve};
+use plumb_host::preparation::{KNOBS, PRESETS, Unusable, parse, preset, resolve, slotted};
 use plumb_model::{Companion, Preparation, Role, Slot};
 
 use crate::cli::PrepareArgs;
@@ -99,9 +99,7 @@ fn is_plugin(text: &str) -> bool {
 
 /// A plug-in that prepares: `ID[:NAME=VALUE,…][@SLOT]`.
 fn plugin(keeper: &mut Keeper, text: &str, all_threads: u64) -> Result<Companion> {
-    let slots = [("@run", Slot::Run), ("@round", Slot::Round), ("@invocation", Slot::Invocation)];
-    let slotted = slots.iter().find_map(|(end, slot)| Some((text.strip_suffix(end)?, *slot)));
-    let (name, slot) = slotted.unwrap_or((text, Slot::Run));
+    let (name, slot) = slotted(text).unwrap_or((text, Slot::Run));
     let found = plan::companions(keeper, &[name.to_owned()], all_threads)?;
     match found.into_iter().next() {
         Some(companion) if companion.point.description.can_be(Role::Preparation) => {

@@ -300,13 +300,19 @@ impl Knob {
     }
 }
 
+/// What stands before the slot, and the slot; None without one.
+#[must_use]
+pub fn slotted(text: &str) -> Option<(&str, Slot)> {
+    let slots = [("@run", Slot::Run), ("@round", Slot::Round), ("@invocation", Slot::Invocation)];
+    slots.iter().find_map(|(end, slot)| Some((text.strip_suffix(end)?, *slot)))
+}
+
 /// Takes `KNOB[=VALUE][@SLOT]` apart.
 ///
 /// # Errors
 /// What is wrong with it, for people.
 pub fn parse(text: &str) -> Result<Preparation, String> {
-    let slots = [("@run", Slot::Run), ("@round", Slot::Round), ("@invocation", Slot::Invocation)];
-    let slotted = slots.iter().find_map(|(end, slot)| Some((text.strip_suffix(end)?, *slot)));
+    let slotted = slotted(text);
     let (setting, slot) = slotted.unwrap_or((text, Slot::Run));
     let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
     let Some((knob, _)) = Knob::named(name) else {

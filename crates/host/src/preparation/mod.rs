@@ -12,7 +12,7 @@ mod preset;
 mod setting;
 
 pub use action::Action;
-pub use knob::{KNOBS, Knob, Lasts, Part, Step, Unusable, Wanted, check, parse, resolve};
+pub use knob::{KNOBS, Knob, Lasts, Part, Step, Unusable, Wanted, check, parse, resolve, slotted};
 pub use machine::cpuset;
 pub use manner::{Class, Manner, PADDING, PADDING_LENGTH};
 pub use preset::{PRESETS, preset};
