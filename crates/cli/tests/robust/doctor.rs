@@ -15,9 +15,14 @@ fn an_audit_is_kept_and_quoted() {
     assert_eq!(document["schema"], "plumb.audit/1");
     assert_eq!(document["classes"][0]["class"], "process");
     assert_eq!(document["classes"][0]["comparisons"], 1);
-    for field in ["sample_sd", "process_sd", "tau", "preemptions_per_s", "faults_per_s"] {
+    for field in ["preemptions_per_s", "faults_per_s"] {
         let value = document["classes"][0][field].as_f64();
         assert!(value.is_some_and(|value| value >= 0.0), "{field}: {document}");
+    }
+    // Where the machine is so busy that a process gives one sample, nothing is told of samples.
+    for field in ["sample_sd", "process_sd", "tau"] {
+        let value = &document["classes"][0][field];
+        assert!(value.is_null() || value.as_f64() >= Some(0.0), "{field}: {document}");
     }
     let (step, read) = (&document["clock"]["resolution_ns"], &document["clock"]["overhead_ns"]);
     assert!(step.as_f64() >= Some(1.0) && read.as_f64() > Some(0.0), "{document}");
