@@ -374,13 +374,14 @@ pub struct CheckArgs {
 #[command(after_help = "Examples:
   plumb doctor                           a mark from A to F, what is wrong, and what mends it
   plumb doctor --dir /srv                with a target directory for workloads that use files
-  plumb doctor --audit                   a new one: about ten minutes on a machine that does nothing else
+  plumb doctor --audit                   how small a change it can show: ten minutes, nothing else running
   plumb doctor --audit --comparisons 5   a rough one
+  plumb doctor --monitors                what the monitors cost here
 
-Without --audit plumb looks at the machine for a second and changes nothing: docs/doctor.md explains all
-that it may find, and the mark. An audit compares programs with themselves, by the same pairs and looks as `plumb ab`, so that every \
-difference that it finds is noise; then it slows one down by 1, 2 and 5 % and looks whether that is found.
-`ab` takes no margin below what its last audit saw on this machine, and says so.")]
+Without --audit plumb looks at the machine for a second and changes nothing: docs/doctor.md explains all \
+that it may find, and the mark. An audit compares programs with themselves, by the same pairs and looks as \
+`plumb ab`, so that every difference that it finds is noise; then it slows one down by 1, 2 and 5 % and \
+looks whether that is found. `ab` takes no margin below what its last audit saw on this machine, and says so.")]
 pub struct DoctorArgs {
     /// Target directory of the runs to come [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -388,7 +389,7 @@ pub struct DoctorArgs {
     /// Compare programs with themselves, and keep what that shows
     #[arg(long)]
     pub audit: bool,
-    /// What the monitors cost: their CPU time, and what they do to a workload; about two minutes
+    /// What the monitors cost: their CPU time, and what they do to a workload; two minutes at most
     #[arg(long, conflicts_with = "audit")]
     pub monitors: bool,
     /// How long the monitors read by themselves, twice; the comparison takes six times as long at most

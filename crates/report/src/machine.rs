@@ -94,7 +94,9 @@ fn facts(portrait: &Portrait, terminal: &Terminal) -> String {
     let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]).indented(2);
     let mut theme = None;
     for fact in FACTS {
-        let unread = FOR_ROOT.contains(&fact.name).then_some("not read (root alone can)");
+        let unread = FOR_ROOT
+            .contains(&fact.name)
+            .then_some("not read (takes root, and firmware that tells)");
         let value = stable.get(fact.name).or_else(|| changing.get(fact.name));
         let Some(value) = value.map(String::as_str).or(unread) else { continue };
         if theme.replace(fact.theme) != Some(fact.theme) {
@@ -198,7 +200,7 @@ mod tests {
 
         memory
           memory          8 GiB
-          memory modules  not read (root alone can)
+          memory modules  not read (takes root, and firmware that tells)
 
         target directory
           device          /dev/sda

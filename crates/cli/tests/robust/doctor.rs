@@ -78,7 +78,7 @@ fn a_plain_user_gets_a_mark_and_sees_the_machine() {
         ran(command.arg(place.binary()).args(arguments.split(' '))).unwrap()
     };
     as_user("doctor").exits(0).shows(&["for measuring", "not-root"]);
-    as_user("show --machine").exits(0).shows(&["kernel", "root alone can"]);
+    as_user("show --machine").exits(0).shows(&["kernel", "takes root"]);
 }
 
 #[test]
