@@ -94,9 +94,7 @@ fn facts(portrait: &Portrait, terminal: &Terminal) -> String {
     let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]).indented(2);
     let mut theme = None;
     for fact in FACTS {
-        let unread = FOR_ROOT
-            .contains(&fact.name)
-            .then_some("not read (takes root, and firmware that tells)");
+        let unread = FOR_ROOT.contains(&fact.name).then_some("not read (takes root and DMI)");
         let value = stable.get(fact.name).or_else(|| changing.get(fact.name));
         let Some(value) = value.map(String::as_str).or(unread) else { continue };
         if theme.replace(fact.theme) != Some(fact.theme) {
@@ -200,7 +198,7 @@ mod tests {
 
         memory
           memory          8 GiB
-          memory modules  not read (takes root, and firmware that tells)
+          memory modules  not read (takes root and DMI)
 
         target directory
           device          /dev/sda
