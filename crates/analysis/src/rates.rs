@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Counter, RunRecord};
+use plumb_model::{Counter, CounterKind, RunRecord};
 use plumb_stats::describe::median;
 
 use crate::PointFacts;
@@ -34,7 +34,7 @@ pub struct CounterRate {
 }
 
 /// The rates of all counters beside the measured invocations of every point that count. A counter that
-/// is not there did not move, which is a rate of 0.
+/// is not there did not move, which is a rate of 0; a gauge that is not there was not read.
 #[must_use]
 pub fn rates_by_point(record: &RunRecord, counters: &Counters) -> Vec<PointRates> {
     let points = record.plan.points.iter().enumerate();
@@ -46,7 +46,9 @@ pub fn rates_by_point(record: &RunRecord, counters: &Counters) -> Vec<PointRates
             values.entry(&amount.counter).or_default().extend(amount.rate());
         }
         let rates = values.into_iter().filter_map(|(counter, mut rates)| {
-            rates.resize(seen.len().max(rates.len()), 0.0);
+            if counter.kind == CounterKind::Counter {
+                rates.resize(seen.len().max(rates.len()), 0.0);
+            }
             let fold = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick);
             let (low, high) = (fold(f64::min)?, fold(f64::max)?);
             Some(CounterRate { counter: counter.clone(), median: median(&rates)?, low, high })
@@ -89,6 +91,9 @@ mod tests {
         for (index, invocation) in record.invocations.iter().enumerate() {
             let mut amounts = vec![amount("stat.ctxt", 50)];
             amounts.extend((index == 0).then(|| amount("vmstat.pswpin", 8)));
+            let mut gauge = amount("meminfo.MemFree", 1000);
+            gauge.counter.kind = CounterKind::Gauge;
+            amounts.extend((index == 0).then_some(gauge));
             counters.insert(invocation.invocation, amounts);
         }
         let found = rates_by_point(&record, &counters);
@@ -98,7 +103,8 @@ mod tests {
             .iter()
             .map(|it| (it.counter.name.as_str(), it.median, it.high))
             .collect();
-        assert_eq!(rates, [("stat.ctxt", 100.0, 100.0), ("vmstat.pswpin", 0.0, 16.0)]);
+        let read_once = ("meminfo.MemFree", 1000.0, 1000.0);
+        assert_eq!(rates, [read_once, ("stat.ctxt", 100.0, 100.0), ("vmstat.pswpin", 0.0, 16.0)]);
         assert!(rates_by_point(&record, &Counters::new()).is_empty());
     }
 }

@@ -1,0 +1,117 @@
+//! A comparison with the first point, as a part of `plumb.run/1`.
+
+use plumb_analysis::{Comparison, Estimate, LookFinding};
+use serde::Serialize;
+
+use crate::moved::{MovedPart, moved_part};
+
+/// A comparison with the first point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ComparisonPart {
+    /// What people call the first point.
+    pub first: String,
+    /// Cost over the first's cost: over 1 is slower.
+    pub ratio: Option<f64>,
+    /// Lower end of the ratio's interval.
+    pub low: Option<f64>,
+    /// Upper end of the ratio's interval.
+    pub high: Option<f64>,
+    /// Level of the interval.
+    pub confidence: f64,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// `faster`, `slower`, `equivalent`, `inconclusive`; null without a verdict.
+    #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive", null])))]
+    pub verdict: Option<&'static str>,
+    /// Why there is no verdict.
+    pub no_verdict: Option<String>,
+    /// Remarks on the verdict.
+    pub flags: Vec<String>,
+    /// Rounds in which both were measured.
+    pub pairs: usize,
+    /// Looks at the data; 1 for a fixed number of pairs.
+    pub looks: usize,
+    /// What each look saw; empty for a fixed number of pairs.
+    pub path: Vec<LookPart>,
+    /// Whether the stored looks follow from the stored samples to the last bit; null without looks.
+    pub rederived: Option<bool>,
+    /// Pairs that would settle an inconclusive comparison.
+    pub pairs_needed: Option<usize>,
+    /// Run-to-run deviation at which this could be chance; null for pairs.
+    pub break_even: Option<f64>,
+    /// What else changed, where the interval excludes equality, the farthest apart first.
+    pub moved: Vec<MovedPart>,
+    /// How far results scatter from process to process, over how far the first's do; null where that
+    /// can't be told.
+    pub spread_between: Option<SpreadPart>,
+    /// The same from sample to sample inside processes.
+    pub spread_within: Option<SpreadPart>,
+}
+
+/// A ratio of spreads: over 1 is less repeatable.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SpreadPart {
+    /// The ratio.
+    pub ratio: f64,
+    /// Lower end of its interval, at 95 %.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+}
+
+/// What a look at a comparison saw.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LookPart {
+    /// Pairs.
+    pub pairs: usize,
+    /// Cost over the first's cost.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// The verdict; null where there was none yet.
+    pub verdict: Option<&'static str>,
+}
+
+fn look(look: &LookFinding) -> LookPart {
+    LookPart {
+        pairs: look.pairs,
+        ratio: look.ratio.value,
+        low: look.ratio.low(),
+        high: look.ratio.high(),
+        verdict: look.verdict.map(plumb_analysis::Verdict::word),
+    }
+}
+
+/// The part of a document.
+pub(super) fn comparison(comparison: &Comparison) -> ComparisonPart {
+    let ratio = comparison.ratio.as_ref();
+    ComparisonPart {
+        first: comparison.first.name.clone(),
+        ratio: ratio.map(|ratio| ratio.value),
+        low: ratio.and_then(Estimate::low),
+        high: ratio.and_then(Estimate::high),
+        confidence: comparison.confidence,
+        margin: comparison.margin,
+        verdict: comparison.verdict.as_ref().ok().map(|verdict| verdict.word()),
+        no_verdict: comparison.verdict.clone().err(),
+        flags: comparison.tags.clone(),
+        pairs: comparison.pairs,
+        looks: comparison.looks.len().max(1),
+        path: comparison.looks.iter().map(look).collect(),
+        rederived: comparison.rederived,
+        pairs_needed: comparison.pairs_needed,
+        break_even: None,
+        moved: comparison.moved.iter().map(moved_part).collect(),
+        spread_between: comparison.spread.between.as_ref().map(spread),
+        spread_within: comparison.spread.within.as_ref().map(spread),
+    }
+}
+
+fn spread(ratio: &Estimate) -> SpreadPart {
+    SpreadPart { ratio: ratio.value, low: ratio.low(), high: ratio.high() }
+}
