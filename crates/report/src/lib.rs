@@ -6,6 +6,7 @@
 //! it is shown, see [`text`].
 
 mod audit;
+pub mod chart;
 mod check;
 mod comparison;
 pub mod csv;
