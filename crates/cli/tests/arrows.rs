@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine", &["host", "protocol", "stats"]),
     ("analysis", &["stats"]),
     ("report", &["analysis"]),
+    ("serve", &["analysis", "report", "store"]),
 ];
 
 fn used(manifest: &Path) -> BTreeSet<String> {
