@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::common::knobs::{Machine, Moment, RESTORED_WITHIN, kill_both, kill_prepared};
+use crate::common::knobs::{Machine, Moment, RESTORED_WITHIN, is_root, kill_both, kill_prepared};
 use crate::common::processes::{children, wait_for};
 use crate::common::{Ran, TestEnvironment, ran};
 use crate::{PATIENCE, last, parsed, place};
@@ -307,6 +307,106 @@ fn a_suite_prepares_and_the_user_wins() {
     assert!(settings().contains("thp=always"), "{}", settings());
     place.write("y.toml", &text.replace("thp=never", "thq=never")).unwrap();
     tree.run("run y.toml --no-lock").exits(2).says(&["no knob is called `thq`"]);
+}
+
+/// A service manager on a tree: each unit that is a file runs.
+struct Units<'p> {
+    tree: Tree<'p>,
+    bin: PathBuf,
+}
+
+impl<'p> Units<'p> {
+    const SYSTEMCTL: &'static str = r#"#!/bin/sh
+unit="$(dirname "$0")/units/$4"
+case "$2" in
+  is-active) test -e "$unit" ;;
+  start) : > "$unit" ;;
+  stop) test "$4" != stuck.service && rm "$unit" ;;
+  *) exit 64 ;;
+esac
+"#;
+
+    fn new(place: &'p TestEnvironment, units: &[&str]) -> Self {
+        let (tree, bin) = (Tree::new(place), place.root().join("bin"));
+        fs::create_dir_all(bin.join("units")).unwrap();
+        let systemctl = bin.join("systemctl");
+        fs::write(&systemctl, Self::SYSTEMCTL).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(systemctl, executable).unwrap();
+        units.iter().for_each(|unit| fs::write(bin.join("units").join(unit), "").unwrap());
+        fs::create_dir_all(tree.root.join("run/systemd/system")).unwrap();
+        Self { tree, bin }
+    }
+
+    fn plumb(&self, arguments: &str) -> std::process::Command {
+        let mut plumb = self.tree.plumb(arguments);
+        let path = std::env::var("PATH").unwrap_or_default();
+        plumb.env("PATH", format!("{}:{path}", self.bin.display()));
+        plumb
+    }
+
+    /// Those that run.
+    fn running(&self) -> Vec<String> {
+        let units = fs::read_dir(self.bin.join("units")).unwrap().flatten();
+        let mut names: Vec<_> = units.map(|it| it.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn units_that_ran_are_stopped_and_run_again_after() {
+    let place = place();
+    let all = ["apt-daily.timer", "fstrim.timer", "noisy.service", "stuck.service"];
+    let units = Units::new(&place, &all);
+    let run = "exec -n 1 --no-lock -q --set timers=off --set stop-service=noisy.service --shell";
+    let script = format!("ls {} > during", units.bin.join("units").display());
+    let done = ran(units.plumb(run).arg(script)).unwrap();
+    if !is_root() {
+        done.exits(3).says(&["--set timers=off is unsupported", "root"]);
+        return;
+    }
+    done.exits(0).shows(&["timers apt-daily.timer on, fstrim.timer on → off", "noisy.service on"]);
+    assert_eq!(fs::read_to_string(place.cwd().join("during")).unwrap(), "stuck.service\n");
+    assert_eq!(units.running(), all);
+
+    // Killed, the keeper starts them again; what did not run is not started.
+    let mut killed = units.plumb(&run.replace("noisy", "absent"));
+    killed.args([crate::WAIT]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut killed = killed.spawn().unwrap();
+    wait_for(PATIENCE, || (units.running().len() == 2).then_some(())).unwrap();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    wait_for(RESTORED_WITHIN, || (units.running() == all).then_some(())).unwrap();
+
+    let stuck = units.plumb("run cpu.sieve --no-lock -q --set stop-service=stuck.service").output();
+    let said = String::from_utf8(stuck.unwrap().stderr).unwrap();
+    assert!(said.contains("systemctl stop stuck.service failed"), "{said}");
+}
+
+#[test]
+fn swap_is_reset_and_has_its_priority_again() {
+    let place = place();
+    let area = place.root().join("swap");
+    let run = "run cpu.sieve --min-invocations 1 --no-lock -q --set swap-reset";
+    let swaps = || fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let make = "dd if=/dev/zero of=\"$0\" bs=1M count=8 && chmod 600 \"$0\" && \
+                mkswap \"$0\" && swapon -p 7 \"$0\"";
+    let made = place.program("sh").args(["-c", make]).arg(&area).output().unwrap();
+    if !made.status.success() {
+        // Not root, or nothing here that may swap: it is said, and nothing is measured.
+        place.run(run).unwrap().exits(3).says(&["--set swap-reset is unsupported"]);
+        return;
+    }
+    let before = swaps();
+    let reset = place.run(run);
+    let after = swaps();
+    place.program("swapoff").arg(&area).status().unwrap();
+    reset.unwrap().exits(0).shows(&["prepared: ", "areas off and on again"]);
+    let line = |of: &str| of.lines().find(|line| line.contains("/swap ")).unwrap().to_owned();
+    let (before, after) = (line(&before), line(&after));
+    let priority = |of: &str| of.split_whitespace().last().unwrap().to_owned();
+    assert_eq!((priority(&before), priority(&after)), ("7".into(), "7".into()), "{after}");
 }
 
 #[test]

@@ -238,7 +238,8 @@ fn change(
     for one in wanted {
         match keeper.change(&one.setting, &one.to).map_err(lost)? {
             Ok(change) => {
-                was.push(change.was);
+                let changed = change.was != change.became;
+                was.push(if changed { named(&one.setting, change.was) } else { change.was });
                 became.push(change.became);
             }
             Err(unchanged) if one.may_refuse => refused.push(unchanged.why),
@@ -253,13 +254,27 @@ fn change(
         let why = refused.pop().unwrap_or_else(|| "it has no settings here".into());
         return Err(Unchanged::new(why).into());
     }
-    let mut done = only(preparation, values(was), values(became));
+    let mut done = only(preparation, values(unlike(&was, &became)), values(unlike(&became, &was)));
     done.to_undo.extend(changed.then(|| preparation.knob.clone()));
     if !refused.is_empty() {
         let (of, all) = (refused.len(), wanted.len());
         done.notes.push(format!("{}: {of} of {all} settings refused it", preparation.name()));
     }
     Ok(done)
+}
+
+/// A value as people read it: of a unit, which one's it is.
+fn named(setting: &Setting, value: String) -> String {
+    match setting {
+        Setting::Unit(name) => format!("{name} {value}"),
+        _ => value,
+    }
+}
+
+/// Those that are not the same on the other side; all where all are.
+fn unlike(these: &[String], others: &[String]) -> Vec<String> {
+    let pairs = these.iter().zip(others).filter(|(this, other)| these == others || this != other);
+    pairs.map(|(this, _)| this.clone()).collect()
 }
 
 /// The values in order, blanks single; one where all are the same.
