@@ -12,7 +12,7 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# The long tests: 100 kills, and 50 minutes more of plumb against other tools; the results are docs/soak.md
+# The long tests: 100 kills, runs with and without a neighbour, and 50 minutes more of plumb against other tools; the results are docs/soak.md
 # and docs/head-to-head.md.
 soak:
 	bash scripts/install-test-needs

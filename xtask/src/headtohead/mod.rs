@@ -14,7 +14,7 @@ use self::results::{Comparison, Line, Part, Results};
 use self::schedule::{Cell, Planned};
 use self::tools::{Sides, Tools};
 
-mod neighbour;
+pub mod neighbour;
 mod page;
 mod programs;
 mod results;

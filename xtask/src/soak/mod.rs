@@ -10,8 +10,9 @@ use common::kill::{CLEAN_WITHIN, Killed, Moment, kill_once};
 use common::knobs::{self, RESTORED_WITHIN, Restored, kill_prepared};
 
 #[expect(dead_code, reason = "the tests of the command line use the rest")]
-#[path = "../../crates/cli/tests/common/mod.rs"]
+#[path = "../../../crates/cli/tests/common/mod.rs"]
 mod common;
+mod quiet;
 
 /// Where the outcome is written unless somebody names another file.
 const PAGE: &str = "docs/soak.md";
@@ -38,15 +39,17 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
     let plumb = build()?;
     let begun = Instant::now();
+    let stretches = quiet::stretches(&plumb)?;
     let mut outcome = kill_all(&options, &plumb);
     kill_all_prepared(&options, &plumb, &mut outcome);
-    let page = page(&options, &outcome, begun.elapsed());
+    outcome.failures.extend(quiet::failures(&stretches));
+    let page = page(&options, &outcome, begun.elapsed()) + &quiet::chapter(&stretches);
     print!("{page}");
     std::fs::write(&options.write, &page)
         .map_err(|error| format!("cannot write {}: {error}", options.write))?;
     match outcome.failures.len() {
         0 => Ok(()),
-        failures => Err(format!("{failures} kills left something to wish")),
+        failures => Err(format!("{failures} promises were broken")),
     }
 }
 
@@ -124,8 +127,8 @@ fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
 fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
     let Outcome { killed, late, failures, restored } = outcome;
     let verdict = match failures.len() {
-        0 => "Every promise held after every kill.".to_owned(),
-        failures => format!("**{failures} kills broke a promise.**"),
+        0 => "Every promise held.".to_owned(),
+        failures => format!("**{failures} promises were broken.**"),
     };
     let mut page = format!(
         "# Soak: kill -9 at any moment\n\n\
