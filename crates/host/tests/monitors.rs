@@ -114,8 +114,9 @@ fn an_old_kernel_with_version_1_of_everything() {
 #[test]
 fn a_new_kernel_with_columns_that_nobody_knows() {
     let (readings, _) = between(pair!("new-7.0"));
-    let names = ["stat.softirqs", "schedstat.run", "diskstats.vda.flushes", "psi.cpu.some"];
-    assert_eq!(amounts(&readings, &names), [50, 20, 3, 20]);
+    let names =
+        ["stat.softirqs", "schedstat.run", "diskstats.vda.flushes", "psi.cpu.some", "psi.irq.full"];
+    assert_eq!(amounts(&readings, &names), [50, 20, 3, 20, 7]);
 }
 
 /// The text of a file in a tree.

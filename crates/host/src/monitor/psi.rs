@@ -7,13 +7,13 @@ use crate::cgroup::groups;
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "psi",
-    summary: "time in which tasks waited for CPU, memory or I/O",
+    summary: "time in which tasks waited for CPU, memory or I/O, or interrupts held them up",
     manual: include_str!("psi.md"),
     default_hz: Some(OFTEN_HZ),
     slow: false,
     open: |root| {
         let mut files = Vec::new();
-        for of in ["cpu", "memory", "io"] {
+        for of in ["cpu", "memory", "io", "irq"] {
             let system = Kept::open(root, &format!("/proc/pressure/{of}"));
             files.extend(system.ok().map(|file| (of.to_owned(), file)));
             let groups =
