@@ -131,11 +131,35 @@ fn moved(of: impl Fn(&str) -> u64, (before, after): (&str, &str)) -> Option<u64>
     Some(of(after) - of(before)).filter(|difference| *difference > 0)
 }
 
+/// The two moments of every machine that was captured.
+const CAPTURED: [(&str, &str); 3] =
+    [pair!("captured-6.1"), pair!("captured-6.18"), pair!("captured-7.3")];
+
 #[test]
-fn the_captured_machine_reads_as_the_procfs_crate_reads_it() {
-    let pair = pair!("6.18");
-    let (readings, _) = between(pair);
-    let ours = |name: &str| readings.trace(name).map(plumb_model::Trace::amount);
+fn captured_machines_read_as_the_procfs_crate_reads_them() {
+    for pair in CAPTURED {
+        let (readings, _) = between(pair);
+        let ours = |name: &str| readings.trace(name).map(plumb_model::Trace::amount);
+        for (name, theirs) in of_procfs(pair) {
+            assert_eq!(ours(&name), theirs, "{name} of {}", file(pair.0, "/proc/version"));
+        }
+        for (name, of) in [
+            ("meminfo.MemFree", (|it| it.mem_free) as fn(&procfs_core::Meminfo) -> u64),
+            ("meminfo.Cached", |it| it.cached),
+            ("meminfo.Dirty", |it| it.dirty),
+        ] {
+            let memory = |tree: &str| {
+                procfs_core::Meminfo::from_buf_read(file(tree, "/proc/meminfo").as_bytes()).unwrap()
+            };
+            let mean = [pair.0, pair.1].iter().map(|it| of(&memory(it)) / 1024).sum::<u64>() / 2;
+            assert_eq!(ours(name), Some(mean), "{name}");
+            assert_eq!(readings.trace(name).unwrap().counter.kind, CounterKind::Gauge);
+        }
+    }
+}
+
+/// What the procfs crate says that each counter moved by.
+fn of_procfs(pair: (&str, &str)) -> Vec<(String, Option<u64>)> {
     let info = ExplicitSystemInfo {
         boot_time_secs: 0,
         ticks_per_second: 100,
@@ -145,57 +169,57 @@ fn the_captured_machine_reads_as_the_procfs_crate_reads_it() {
     let stat = |tree: &str| {
         procfs_core::KernelStats::from_buf_read(file(tree, "/proc/stat").as_bytes(), &info).unwrap()
     };
-    assert_eq!(ours("stat.user"), moved(|tree| stat(tree).total.user, pair));
-    assert_eq!(ours("stat.system"), moved(|tree| stat(tree).total.system, pair));
-    assert_eq!(ours("stat.idle"), moved(|tree| stat(tree).total.idle, pair));
-    assert_eq!(ours("stat.ctxt"), moved(|tree| stat(tree).ctxt, pair));
-    assert_eq!(ours("stat.processes"), moved(|tree| stat(tree).processes, pair));
-    let disk = |tree: &str| {
-        let disks = DiskStats::from_buf_read(file(tree, "/proc/diskstats").as_bytes()).unwrap();
-        disks.0.into_iter().find(|disk| disk.name == "vda").unwrap()
-    };
-    assert_eq!(ours("diskstats.vda.writes"), moved(|tree| disk(tree).writes, pair));
-    assert_eq!(
-        ours("diskstats.vda.queue"),
-        moved(|tree| disk(tree).weighted_time_in_progress, pair)
-    );
-    let memory = |tree: &str| {
-        procfs_core::Meminfo::from_buf_read(file(tree, "/proc/meminfo").as_bytes()).unwrap()
-    };
-    let both = [memory(pair.0), memory(pair.1)];
-    for (name, of) in [
-        ("meminfo.MemFree", (|it| it.mem_free) as fn(&procfs_core::Meminfo) -> u64),
-        ("meminfo.Cached", |it| it.cached),
-        ("meminfo.Dirty", |it| it.dirty),
-    ] {
-        let mean = both.iter().map(|it| of(it) / 1024).sum::<u64>() / 2;
-        assert_eq!(ours(name), Some(mean), "{name}");
-        assert_eq!(readings.trace(name).unwrap().counter.kind, CounterKind::Gauge);
-    }
     let traffic = |tree: &str| {
         let text = file(tree, "/proc/net/dev");
         procfs_core::net::InterfaceDeviceStatus::from_buf_read(text.as_bytes()).unwrap().0["lo"]
             .clone()
     };
-    assert_eq!(ours("net.lo.rx_bytes"), moved(|tree| traffic(tree).recv_bytes, pair));
-    assert_eq!(ours("net.lo.tx_packets"), moved(|tree| traffic(tree).sent_packets, pair));
     let pressure = |tree: &str| {
         let text = file(tree, "/proc/pressure/cpu");
         procfs_core::CpuPressure::from_read(text.as_bytes()).unwrap().some.total
     };
-    assert_eq!(ours("psi.cpu.some"), moved(pressure, pair));
     let faults = |tree: &str| {
         let text = file(tree, "/proc/vmstat");
         let line = text.lines().find_map(|line| line.strip_prefix("pgfault "));
         line.unwrap().parse().unwrap()
     };
-    assert_eq!(ours("vmstat.pgfault"), moved(faults, pair));
+    let mut all = vec![
+        ("stat.user".to_owned(), moved(|tree| stat(tree).total.user, pair)),
+        ("stat.system".to_owned(), moved(|tree| stat(tree).total.system, pair)),
+        ("stat.idle".to_owned(), moved(|tree| stat(tree).total.idle, pair)),
+        ("stat.ctxt".to_owned(), moved(|tree| stat(tree).ctxt, pair)),
+        ("stat.processes".to_owned(), moved(|tree| stat(tree).processes, pair)),
+        ("net.lo.rx_bytes".to_owned(), moved(|tree| traffic(tree).recv_bytes, pair)),
+        ("net.lo.tx_packets".to_owned(), moved(|tree| traffic(tree).sent_packets, pair)),
+        ("psi.cpu.some".to_owned(), moved(pressure, pair)),
+        ("vmstat.pgfault".to_owned(), moved(faults, pair)),
+    ];
+    let disks =
+        |tree: &str| DiskStats::from_buf_read(file(tree, "/proc/diskstats").as_bytes()).unwrap().0;
+    for disk in disks(pair.0) {
+        let now = |tree: &str| disks(tree).into_iter().find(|it| it.name == disk.name).unwrap();
+        let name = |field: &str| format!("diskstats.{}.{field}", disk.name);
+        all.push((name("writes"), moved(|tree| now(tree).writes, pair)));
+        all.push((name("queue"), moved(|tree| now(tree).weighted_time_in_progress, pair)));
+    }
+    all
+}
+
+#[test]
+fn captured_guests_were_held_up_by_their_quota() {
+    for pair in [pair!("captured-6.1"), pair!("captured-7.3")] {
+        let (readings, unsupported) = between(pair);
+        assert!(rules(&readings).contains(&"throttled"), "{:?}", rules(&readings));
+        assert!(!unsupported.contains_key("schedstat"), "{unsupported:?}");
+        let [run, cpu] = amounts(&readings, &["schedstat.run", "stat.user"])[..] else { panic!() };
+        assert!(run > 0 && cpu > 0, "{run} {cpu}");
+    }
 }
 
 #[test]
 fn no_parser_stumbles_over_the_text_of_another() {
-    let trees = [pair!("6.18"), pair!("server-6.1"), pair!("old-4.19"), pair!("guest-5.10")];
-    for (before, after) in trees {
+    let trees = [pair!("server-6.1"), pair!("old-4.19"), pair!("guest-5.10")];
+    for (before, after) in trees.into_iter().chain(CAPTURED) {
         for part in before.split("== ").chain(after.split("== ")) {
             for cut in [0, part.len() / 3, part.len() / 2, part.len()] {
                 let cut = (0..=cut).rev().find(|&at| part.is_char_boundary(at)).unwrap();
