@@ -20,6 +20,7 @@ mod history;
 mod moved;
 mod rates;
 mod rules;
+mod samples;
 mod scaling;
 mod series;
 mod summarise;
@@ -48,7 +49,9 @@ pub use history::{
     Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history, since,
 };
 pub use moved::{Counters, Moved, Movement, explain, explain_check, explain_points};
+pub use plumb_stats::describe::BoxPlot;
 pub use rates::{CounterRate, PointRates, rates_by_point};
+pub use samples::{InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples};
 pub use summarise::{point_facts, summarise};
 pub use times::{ProcessTimes, process_times};
 

@@ -4,6 +4,20 @@
 //! is drawn; no drawer computes, rounds or leaves out anything. What was thinned is said in its notes.
 //! All text is plain text, never markup.
 
+mod comparison;
+mod draft;
+mod history;
+mod scorecard;
+mod spread;
+mod thin;
+mod warmup;
+mod workload;
+
+pub use comparison::of_comparison;
+pub use history::of_history;
+pub use scorecard::of_run;
+pub use workload::of_workload;
+
 use serde::Serialize;
 
 /// Name of the form of a chart.
@@ -42,13 +56,15 @@ pub struct Chart {
 pub struct Axis {
     /// What is laid off on it; empty where the categories speak for themselves.
     pub label: String,
-    /// The unit that people read: `GB/s`; empty for a ratio or a count.
+    /// The unit that people read: `GB/s`; empty for a ratio or a count. On a logarithmic axis over more
+    /// than three decades it is the base unit, and ticks take prefixes of their own.
     pub unit: String,
     /// What one such unit is in the SI base units of the data: 1e9.
     pub per: f64,
     /// How values become places.
     pub scale: Scale,
-    /// The names of a band's places, in order; a place is an index into them. Empty for other scales.
+    /// The names of a band's places, in order, from the left or from the top; a place is an index into
+    /// them, and may lie between two (0.3: a little after the first). Empty for other scales.
     pub categories: Vec<String>,
     /// Least value that is drawn.
     pub low: f64,

@@ -18,9 +18,9 @@ use crate::time::date;
 use crate::units::{figure, percent};
 
 /// What an event between two runs says, and how it is drawn.
-struct Between {
-    text: String,
-    style: Style,
+pub(crate) struct Between {
+    pub(crate) text: String,
+    pub(crate) style: Style,
 }
 
 /// The history as Markdown; `label` is the key of the label that names runs.
@@ -52,7 +52,7 @@ pub fn history_markdown(finding: &HistoryFinding, label: Option<&str>) -> String
 }
 
 /// `memory.copy:method=libc/bandwidth, 37 runs on fp1:0123456789abcdef`.
-fn title(finding: &HistoryFinding) -> String {
+pub(crate) fn title(finding: &HistoryFinding) -> String {
     let title = finding.title.as_ref().map(|title| format!("{title}: "));
     let runs = counted(finding.runs.len(), "run", "runs");
     let machines = match finding.machines.as_slice() {
@@ -63,7 +63,7 @@ fn title(finding: &HistoryFinding) -> String {
 }
 
 /// The keys of the labels that name runs: the one that is wanted, else those whose values differ.
-fn label_keys<'a>(finding: &'a HistoryFinding, wanted: Option<&'a str>) -> Vec<&'a str> {
+pub(crate) fn label_keys<'a>(finding: &'a HistoryFinding, wanted: Option<&'a str>) -> Vec<&'a str> {
     if let Some(wanted) = wanted {
         return vec![wanted];
     }
@@ -75,7 +75,7 @@ fn label_keys<'a>(finding: &'a HistoryFinding, wanted: Option<&'a str>) -> Vec<&
 }
 
 /// The value of one key, or `key=value` of several.
-fn label_of(run: &HistoryRun, keys: &[&str]) -> String {
+pub(crate) fn label_of(run: &HistoryRun, keys: &[&str]) -> String {
     let found = keys.iter().filter_map(|key| Some((key, run.labels.get(*key)?)));
     match keys {
         [_] => found.map(|(_, value)| value.clone()).collect(),
@@ -83,12 +83,12 @@ fn label_of(run: &HistoryRun, keys: &[&str]) -> String {
     }
 }
 
-fn short(run: &HistoryRun) -> String {
+pub(crate) fn short(run: &HistoryRun) -> String {
     run.run.simple().to_string().chars().take(12).collect()
 }
 
 /// What stands before the run of this index.
-fn between(finding: &HistoryFinding, index: usize) -> Vec<Between> {
+pub(crate) fn between(finding: &HistoryFinding, index: usize) -> Vec<Between> {
     let splits = finding.splits.iter().filter(|split| split.at == index).map(split);
     let steps = finding.steps.iter().flatten().filter(|step| step.at == index);
     splits.chain(steps.map(|it| step(it, finding.better))).collect()
@@ -134,7 +134,7 @@ fn step(step: &HistoryStep, better: Better) -> Between {
 }
 
 /// What stands below the runs.
-fn closing(finding: &HistoryFinding) -> Vec<String> {
+pub(crate) fn closing(finding: &HistoryFinding) -> Vec<String> {
     let mut lines = vec![match &finding.steps {
         Err(why) => format!("steps can't be told: {why}"),
         Ok(steps) if steps.is_empty() => "no step".to_owned(),

@@ -76,6 +76,16 @@ pub fn quantity(value: f64, unit: &str) -> String {
     join(&numbers.value, &unit)
 }
 
+/// The unit that people read for numbers of this size, and what one of it is in the base unit:
+/// `GB/s` and 1e9.
+#[must_use]
+pub fn scale_of(size: f64, unit: &str) -> (String, f64) {
+    let prefixes = prefixes(unit);
+    let fits = prefixes.iter().rposition(|prefix| size.abs() >= prefix.factor);
+    let prefix = &prefixes[fits.unwrap_or(0)];
+    (prefix.unit.clone(), prefix.factor)
+}
+
 /// A share as a percentage with two significant digits unless it is a whole number: `99 %`,
 /// `2.4 %`, `3 %`.
 #[must_use]

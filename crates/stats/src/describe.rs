@@ -33,6 +33,37 @@ pub fn mad(values: &[f64]) -> Option<f64> {
     median(values).map(|centre| mad_around(values, centre))
 }
 
+/// A box and its whiskers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoxPlot {
+    /// The least value within 1.5 times the box's length below it.
+    pub low: f64,
+    /// First quartile.
+    pub q1: f64,
+    /// Median.
+    pub median: f64,
+    /// Third quartile.
+    pub q3: f64,
+    /// The greatest value within 1.5 times the box's length above it.
+    pub high: f64,
+}
+
+/// How far whiskers reach at most, in lengths of the box (Tukey, *Exploratory Data Analysis*, 1977).
+const WHISKER: f64 = 1.5;
+
+/// The box plot of Tukey, with quartiles as by [`quantile`].
+pub fn box_plot(values: &[f64]) -> Option<BoxPlot> {
+    let (q1, q3) = (quantile(values, 0.25)?, quantile(values, 0.75)?);
+    let reach = WHISKER * (q3 - q1);
+    let inside = |value: &&f64| (q1 - reach..=q3 + reach).contains(*value);
+    let ends = |worst: f64, pick: fn(f64, f64) -> f64| {
+        values.iter().filter(inside).copied().fold(worst, pick)
+    };
+    // Quartiles lie between values, so that a whisker could end inside the box.
+    let (low, high) = (ends(q1, f64::min), ends(q3, f64::max));
+    Some(BoxPlot { low, q1, median: median(values)?, q3, high })
+}
+
 /// Whether no value is NaN or infinite.
 pub fn all_finite(values: &[f64]) -> bool {
     values.iter().all(|value| value.is_finite())
@@ -105,7 +136,9 @@ pub fn lag_one(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAD_TO_SD, lag_one, logs, mad, mean, median, quantile, variance};
+    use super::{
+        BoxPlot, MAD_TO_SD, box_plot, lag_one, logs, mad, mean, median, quantile, variance,
+    };
     use crate::NoInterval;
     use crate::distribution::normal_quantile;
 
@@ -118,6 +151,19 @@ mod tests {
         assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
         assert_eq!(variance(&[1.0, 2.0, 6.0]), Some(7.0));
         assert_eq!(mad(&[1.0, 2.0, 3.0, 4.0, 100.0]), Some(1.0));
+    }
+
+    #[test]
+    fn whiskers_end_at_values_and_leave_out_what_is_far() {
+        let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 20.0];
+        let (low, q1, median, q3, high) = (1.0, 3.0, 5.0, 7.0, 8.0);
+        assert_eq!(box_plot(&values), Some(BoxPlot { low, q1, median, q3, high }));
+        let flat = box_plot(&[2.0; 3]).unwrap();
+        assert_eq!((flat.low, flat.high), (2.0, 2.0));
+        assert_eq!(box_plot(&[]), None);
+        // No value lies within the whisker's reach above the box.
+        let gap = box_plot(&[0.0, 0.0, 0.0, 1.0]).unwrap();
+        assert_eq!((gap.q3, gap.high), (0.25, 0.25));
     }
 
     #[test]

@@ -1,0 +1,220 @@
+//! Charts: that they hold what was measured, whole and in order.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use plumb_analysis::testing::{Builder, Spec, exec, first_look};
+use plumb_analysis::{CompareSettings, compare, summarise};
+use plumb_model::{ParameterType, RunRecord};
+use plumb_report::View;
+use plumb_report::chart::{Along, Axis, Chart, Mark, Scale, Tone};
+use plumb_report::chart::{of_comparison, of_run, of_workload};
+use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
+
+/// The charts of a run and of all its workloads.
+fn charts(record: &RunRecord) -> Vec<Chart> {
+    let finding = summarise(record);
+    let view = View::new(&finding);
+    let mut workloads: Vec<&str> = Vec::new();
+    for planned in &record.plan.points {
+        if !workloads.contains(&planned.point.workload.as_str()) {
+            workloads.push(&planned.point.workload);
+        }
+    }
+    let mut all = of_run(&view);
+    all.extend(workloads.iter().flat_map(|it| of_workload(&view, record, it)));
+    all
+}
+
+/// Lengths of every column of numbers and words.
+fn lengths(mark: &Mark) -> Vec<usize> {
+    let document = serde_json::to_value(mark).unwrap();
+    let columns = document.as_object().unwrap().values();
+    columns.filter_map(|column| Some(column.as_array()?.len())).collect()
+}
+
+fn covers(axis: &Axis, places: &[f64]) -> bool {
+    axis.low < axis.high && places.iter().all(|it| (axis.low..=axis.high).contains(it))
+}
+
+/// What every drawer relies on.
+fn check(chart: &Chart) {
+    let id = &chart.id;
+    assert!(chart.layers.iter().all(|it| !it.mark.is_empty()), "{id}: an empty layer");
+    for layer in &chart.layers {
+        let lengths = lengths(&layer.mark);
+        assert!(lengths.iter().all(|it| *it == layer.mark.len()), "{id}: {lengths:?}");
+        assert!(layer.group.is_none_or(|group| group < chart.groups.len()), "{id}");
+        for (axis, along) in [(&chart.x, Along::X), (&chart.y, Along::Y)] {
+            let places = layer.mark.places(along);
+            assert!(places.iter().all(|it| it.is_finite()), "{id}: {places:?}");
+            assert!(covers(axis, &places), "{id}: {places:?} on {axis:?}");
+        }
+    }
+    for axis in [&chart.x, &chart.y] {
+        assert!(axis.per > 0.0 && axis.low.is_finite() && axis.high.is_finite(), "{id}: {axis:?}");
+        assert_eq!(axis.scale == Scale::Band, !axis.categories.is_empty(), "{id}");
+        assert!(axis.scale != Scale::Log || axis.low > 0.0, "{id}: {axis:?}");
+    }
+    assert!(!chart.title.is_empty() && !chart.says.is_empty(), "{id}");
+}
+
+fn of<'c>(charts: &'c [Chart], id: &str) -> &'c Chart {
+    let found = charts.iter().find(|it| it.id == id);
+    found.unwrap_or_else(|| panic!("no {id} in {:?}", ids(charts)))
+}
+
+fn ids(charts: &[Chart]) -> Vec<&str> {
+    charts.iter().map(|it| it.id.as_str()).collect()
+}
+
+#[test]
+fn a_first_look_has_charts_of_every_family_and_workload() {
+    let charts = charts(&first_look());
+    charts.iter().for_each(check);
+    let mut ids = ids(&charts);
+    for id in ["memory/bandwidth", "run/precision", "memory.copy/boxes", "memory.copy/ecdf"] {
+        assert!(ids.contains(&id), "no {id} in {ids:?}");
+    }
+    ids.sort_unstable();
+    let all = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "two charts of one name");
+    let boxes = of(&charts, "memory.copy/boxes");
+    assert_eq!(boxes.x.unit, "GB/s");
+    assert_eq!(boxes.y.categories, ["copy libc", "copy loop", "copy block", "copy nt"]);
+}
+
+#[test]
+fn a_chart_and_the_scorecard_show_the_same_numbers() {
+    let record = first_look();
+    let finding = summarise(&record);
+    let charts = charts(&record);
+    let boxes = of(&charts, "memory.copy/boxes");
+    let Some(Mark::Intervals { estimate, low, tips, .. }) =
+        boxes.layers.iter().map(|it| &it.mark).find(|it| matches!(it, Mark::Intervals { .. }))
+    else {
+        panic!("{boxes:?}")
+    };
+    let view = View::new(&finding);
+    let rows: Vec<_> =
+        view.rows.iter().filter(|it| it.finding.point.workload == "memory.copy").collect();
+    assert_eq!(rows.len(), estimate.len());
+    for (row, ((estimate, low), tip)) in rows.iter().zip(estimate.iter().zip(low).zip(tips)) {
+        assert_eq!((row.finding.estimate.value, row.finding.estimate.low()), (*estimate, *low));
+        assert_eq!(row.figure.to_string(), *tip);
+    }
+}
+
+const COPY: Spec = Spec {
+    id: "memory.copy",
+    metric: "bandwidth",
+    unit: "B/s",
+    parameters: &[("method", ParameterType::Choice, "libc", "")],
+    value: 11.4e9,
+    within: 0.02,
+    between: 0.01,
+    processes: 12,
+    samples: 20,
+    cpu: (99, 1, 0),
+    memory_mib: 132,
+};
+
+#[test]
+fn many_samples_are_thinned_and_that_is_said() {
+    let record = Builder::new(None).measured(&Spec { samples: 1_000, ..COPY }).build();
+    let charts = charts(&record);
+    for id in ["memory.copy/boxes", "memory.copy/warmup"] {
+        let chart = of(&charts, id);
+        check(chart);
+        let dots = |it: &Mark| if let Mark::Dots { x, .. } = it { x.len() } else { 0 };
+        let shown: usize = chart.layers.iter().map(|it| dots(&it.mark)).sum();
+        assert!((1_000..=2_050).contains(&shown), "{id}: {shown}");
+        assert!(chart.notes.iter().any(|it| it.contains("samples are drawn")), "{:?}", chart.notes);
+    }
+    // The least and the greatest of all are among them.
+    let finding = summarise(&record);
+    let all = plumb_analysis::samples(&record, "memory.copy")[0].steady();
+    let most = all.iter().copied().fold(f64::MIN, f64::max);
+    let drawn = of(&charts, "memory.copy/boxes").layers[1].mark.places(Along::X);
+    assert!(drawn.contains(&most) && finding.results[0].samples == 12_000);
+}
+
+#[test]
+fn excluded_and_warm_samples_have_groups_of_their_own() {
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .invocations(|i, it| it.excluded_by = (i == 2).then(|| "steal".to_owned()))
+        .build();
+    let charts = charts(&record);
+    let warmup = of(&charts, "memory.copy/warmup");
+    let tones: Vec<Tone> = warmup.groups.iter().map(|it| it.tone).collect();
+    assert_eq!(tones, [Tone::Excluded, Tone::Warmup, Tone::Steady, Tone::Baseline]);
+    let counts: Vec<usize> = warmup.layers.iter().map(|it| it.mark.len()).collect();
+    assert_eq!(counts, [22, 11 * 2, 11 * 20, 22]);
+    let boxes = of(&charts, "memory.copy/invocations");
+    let counts: Vec<usize> = boxes.layers.iter().map(|it| it.mark.len()).collect();
+    assert_eq!(counts, [11, 1]);
+}
+
+#[test]
+fn commands_are_compared_with_the_first_around_the_margin() {
+    let charts = charts(&exec());
+    charts.iter().for_each(check);
+    let ratios = of(&charts, "run/against-first");
+    assert!(matches!(ratios.layers[0].mark, Mark::Spans { .. }));
+    assert!(ratios.x.low < 1.0 && ratios.x.high > 1.0 && ratios.x.scale == Scale::Log);
+}
+
+#[test]
+fn runs_are_compared_in_one_chart_a_family() {
+    let settings =
+        CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".to_owned() };
+    let mut slower = first_look();
+    slower.run = plumb_model::Id::from_u128(7);
+    for invocation in &mut slower.invocations {
+        invocation.samples.elapsed_ns.iter_mut().for_each(|it| *it = *it * 11 / 10);
+    }
+    let finding = compare(&[first_look(), slower], &[], &settings);
+    let charts = of_comparison(&finding);
+    charts.iter().for_each(check);
+    let all = of(&charts, "comparison/ratios");
+    let memory = of(&charts, "comparison/ratios/memory");
+    assert!(memory.y.categories.len() > 2 && all.y.categories.len() > memory.y.categories.len());
+    let places = memory.layers.last().unwrap().mark.places(Along::X);
+    assert!(places.iter().any(|it| (it - 1.1).abs() < 0.05), "{places:?}");
+}
+
+/// Names as a plug-in could choose them.
+fn names() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        Just("<script>alert(1)</script>".to_owned()),
+        Just("\u{1b}[31m\u{202e}]]>&amp;\"'".to_owned()),
+        Just(String::new()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_names_and_numbers_give_sound_charts(
+        names in prop::collection::vec(names(), 1..5),
+        value in prop_oneof![1e-12..1e15_f64, Just(1.0)],
+        within in prop_oneof![Just(0.0), 0.0..3.0_f64],
+        processes in 1_usize..6,
+        samples in 1_usize..30,
+    ) {
+        let spec = Spec { value, within, processes, samples, ..COPY };
+        let titled = |builder: Builder, name: &String| {
+            builder.measured(&spec).last_point(|it| it.title = Some(name.clone()))
+        };
+        let record = names.iter().fold(Builder::new(None), titled).build();
+        let charts = charts(&record);
+        charts.iter().for_each(check);
+        let boxes = of(&charts, "memory.copy/boxes");
+        assert_eq!(boxes.y.categories, names);
+        let mut ids = ids(&charts);
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), all);
+    }
+}
