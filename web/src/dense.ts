@@ -1,0 +1,94 @@
+// Layers of very many dots or lines, on a canvas under the drawing: 100,000 samples follow a drag. Every
+// sample is drawn; those that fall on one pixel are one dot, and of the part of a line that falls into one
+// column of pixels the lowest and highest are kept, which no eye can tell from all of them.
+import { type Dots, type Layer, type Line, size } from "./chart";
+import { type Frame, whole } from "./frame";
+import type { Look } from "./groups";
+
+const DENSE = 2_000;
+
+export function isDense(layer: Layer): layer is (Dots | Line) & { group: number | null } {
+  return (layer.mark === "dots" || layer.mark === "line") && size(layer) > DENSE;
+}
+
+/** Draws dense layers; `colour` resolves what a look says. */
+export function drawDense(canvas: HTMLCanvasElement, layers: [Layer, Look][], frame: Frame, colour: (of: string) => string): void {
+  const ratio = Math.min(2, devicePixelRatio || 1);
+  canvas.width = Math.round(frame.width * ratio);
+  canvas.height = Math.round(frame.height * ratio);
+  canvas.style.width = `${frame.width}px`;
+  canvas.style.height = `${frame.height}px`;
+  const pen = canvas.getContext("2d");
+  if (!pen) return;
+  pen.scale(ratio, ratio);
+  pen.beginPath();
+  pen.rect(frame.left, frame.top, frame.width - frame.left - frame.right, frame.height - frame.top - frame.bottom);
+  pen.clip();
+  for (const [layer, look] of layers) {
+    pen.fillStyle = pen.strokeStyle = colour(look.colour);
+    if (layer.mark === "dots") drawDots(pen, layer, frame, look);
+    if (layer.mark === "line") drawLine(pen, layer, frame, look);
+  }
+}
+
+/** A value's pixel, by sums alone: a scale's own function costs ten times as much. */
+export function quick(placed: Frame["x"]): (value: number) => number {
+  const { axis } = placed;
+  const way = axis.scale === "log" ? Math.log : (value: number) => value;
+  const { low, high } = whole(axis);
+  const [from, to] = [placed.pixel(low), placed.pixel(high)];
+  const slope = (to - from) / (way(high) - way(low));
+  return (value) => from + (way(value) - way(low)) * slope;
+}
+
+function drawDots(pen: CanvasRenderingContext2D, layer: Dots, frame: Frame, look: Look): void {
+  const [px, py] = [quick(frame.x), quick(frame.y)];
+  const columns = Math.ceil(frame.width);
+  const drawn = new Uint8Array(columns * Math.ceil(frame.height));
+  const [side, hollow] = [2, look.hollow];
+  for (let index = 0; index < layer.x.length; index += 1) {
+    const x = px(layer.x[index] ?? NaN) | 0;
+    const y = py(layer.y[index] ?? NaN) | 0;
+    if (x < frame.left - side || x > frame.width || y < 0 || y > frame.height) continue;
+    const place = y * columns + x;
+    if (drawn[place]) continue;
+    drawn[place] = 1;
+    if (hollow) pen.strokeRect(x - 0.5, y - 0.5, side, side);
+    else pen.fillRect(x - 1, y - 1, side, side);
+  }
+}
+
+function drawLine(pen: CanvasRenderingContext2D, layer: Line, frame: Frame, look: Look): void {
+  const [px, py] = [quick(frame.x), quick(frame.y)];
+  pen.lineWidth = 1.2;
+  pen.setLineDash(look.dash ? look.dash.split(" ").map(Number) : []);
+  pen.beginPath();
+  let [column, low, high, last, open] = [NaN, 0, 0, 0, false];
+  const flush = () => {
+    if (high !== low) { pen.lineTo(column, low); pen.lineTo(column, high); }
+    pen.lineTo(column, last);
+  };
+  for (let index = 0; index < layer.x.length; index += 1) {
+    const value = layer.y[index] ?? null;
+    const x = Math.round(px(layer.x[index] ?? NaN));
+    if (value === null) {
+      if (open) flush();
+      open = false;
+      continue;
+    }
+    if (x < frame.left - 2 || x > frame.width + 2) { if (open) flush(); open = false; continue; }
+    const y = py(value);
+    if (!open) {
+      pen.moveTo(x, y);
+      [column, low, high, last, open] = [x, y, y, y, true];
+    } else if (x === column) {
+      [low, high, last] = [Math.min(low, y), Math.max(high, y), y];
+    } else {
+      flush();
+      if (layer.steps) pen.lineTo(x, last);
+      [column, low, high, last] = [x, y, y, y];
+    }
+  }
+  if (open) flush();
+  pen.stroke();
+}

@@ -1,0 +1,90 @@
+// A chart drawn by Observable Plot. Layers with very many marks go to a canvas under it (dense.ts).
+import * as Plot from "@observablehq/plot";
+import { type Chart, type Layer, size } from "./chart";
+import { isDense } from "./dense";
+import { type Frame, frame, type Placed, type View } from "./frame";
+import { type Look, looks, lookOf, pattern } from "./groups";
+import { marksOf } from "./marks";
+import { shape } from "./dom";
+import { heading } from "./units";
+
+export interface Drawing {
+  svg: SVGSVGElement;
+  frame: Frame;
+  looks: Look[];
+  /** Layers that are seen. */
+  layers: Layer[];
+  /** Those of them that the canvas draws. */
+  dense: Layer[];
+}
+
+/** Draws what is seen of a chart; `key` keeps the ids of its patterns apart from other charts'. */
+export function draw(chart: Chart, width: number, view: View, key: string): Drawing {
+  const placed = frame(chart, width, view);
+  const all = looks(chart);
+  const layers = chart.layers.filter((layer) => size(layer) > 0 && !(layer.group !== null && view.hidden.has(layer.group)));
+  const dense = layers.filter(isDense);
+  const marks = layers
+    .filter((layer) => !isDense(layer))
+    .flatMap((layer) => {
+      const fill = `url(#${key}-${layer.group ?? "none"}-${layer.mark === "spans" ? "soft" : "full"})`;
+      return marksOf(layer, { frame: placed, look: lookOf(all, layer.group), fill, colour: chart.colour });
+    });
+  const svg = Plot.plot({
+    width,
+    height: placed.height,
+    marginLeft: placed.left,
+    marginRight: placed.right,
+    marginTop: placed.top,
+    marginBottom: placed.bottom,
+    className: "marks",
+    x: { ...placed.x.scale, axis: null },
+    y: { ...placed.y.scale, axis: null },
+    ariaLabel: chart.title,
+    ariaDescription: chart.says,
+    marks: [() => patterns(chart, all, key), ...axesOf(placed), ...marks],
+  }) as SVGSVGElement;
+  svg.setAttribute("role", "img");
+  return { svg, frame: placed, looks: all, layers, dense };
+}
+
+function patterns(chart: Chart, all: Look[], key: string): SVGElement {
+  const groups: (number | null)[] = [...chart.groups.keys(), null];
+  return shape(
+    "defs",
+    {},
+    ...groups.flatMap((group) => [
+      pattern(`${key}-${group ?? "none"}-full`, lookOf(all, group), 0.85),
+      pattern(`${key}-${group ?? "none"}-soft`, lookOf(all, group), 0.5),
+    ]),
+  );
+}
+
+function axesOf(placed: Frame): Plot.Markish[] {
+  const { x, y } = placed;
+  const date = x.axis.scale === "date";
+  const grid = { stroke: "var(--grid)", strokeOpacity: 1 };
+  const label = { color: "var(--ink-soft)", fontSize: 11 };
+  const axisX = { ...label, anchor: "bottom" as const, label: heading(x.axis) || null, labelArrow: "none" as const, labelAnchor: "center" as const };
+  return [
+    ...(x.axis.scale === "band" ? [] : [Plot.gridX(date ? grid : { ...grid, ticks: x.ticks.at })]),
+    ...(y.axis.scale === "band" ? [] : [Plot.gridY({ ...grid, ticks: y.ticks.at })]),
+    Plot.axisX(date ? { ...axisX, ticks: (placed.width - placed.left) / 90 } : { ...axisX, ...labels(x), ...(x.turned ? { tickRotate: -40 } : {}) }),
+    Plot.axisY({
+      ...label, ...labels(y), anchor: "left", tickSize: y.axis.scale === "band" ? 0 : 4,
+      label: heading(y.axis) || null, labelArrow: "none", labelAnchor: "top", labelOffset: placed.left,
+    }),
+    Plot.frame({ stroke: "var(--line)" }),
+  ];
+}
+
+function labels(placed: Placed): { ticks: number[]; tickFormat: (value: number) => string } {
+  const room = placed.turned ? 20 : 40;
+  return {
+    ticks: placed.ticks.at,
+    tickFormat: (value) => {
+      const text = placed.ticks.text(value);
+      return text.length > room ? `${text.slice(0, room - 1)}…` : text;
+    },
+  };
+}

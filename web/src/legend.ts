@@ -1,0 +1,51 @@
+// The legend: a swatch with colour, symbol and dash, and a button that hides the group.
+import type { Chart, Layer } from "./chart";
+import { element, shape } from "./dom";
+import { type Look, pattern } from "./groups";
+import * as Plot from "@observablehq/plot";
+
+type Kind = Layer["mark"];
+
+/** The legend's list; null where nothing needs one. */
+export function legend(chart: Chart, looks: Look[], key: string, hidden: Set<number>, toggle: (group: number) => void): HTMLElement | null {
+  const used = chart.groups.map((_, index) => chart.layers.filter((layer) => layer.group === index).map((layer) => layer.mark));
+  const items = chart.groups.flatMap((group, index) => {
+    const look = looks[index];
+    const kinds = used[index] ?? [];
+    if (!look || kinds.length === 0) return [];
+    const button = element(
+      "button",
+      { type: "button", "data-group": String(index), "aria-pressed": String(!hidden.has(index)), title: "Show or hide", onclick: () => toggle(index) },
+      swatch(look, kinds, `${key}-swatch-${index}`),
+      group.name,
+    );
+    return [element("li", {}, button)];
+  });
+  return items.length > 0 ? element("ul", { class: "legend", "aria-label": "Legend" }, ...items) : null;
+}
+
+function swatch(look: Look, kinds: Kind[], id: string): SVGElement {
+  const parts: SVGElement[] = [];
+  if (kinds.some((kind) => kind === "bars" || kind === "spans" || kind === "boxes" || kind === "band")) {
+    parts.push(pattern(id, look, kinds.includes("bars") ? 0.85 : 0.4));
+    parts.push(shape("rect", { x: 1, y: 2, width: 22, height: 12, fill: `url(#${id})`, stroke: look.colour }));
+  }
+  if (kinds.some((kind) => kind === "line" || kind === "rules" || kind === "intervals")) {
+    parts.push(shape("path", { d: "M0 8H24", stroke: look.colour, "stroke-width": 2, "stroke-dasharray": look.dash || "none", fill: "none" }));
+  }
+  if (kinds.some((kind) => kind === "dots" || kind === "intervals")) parts.push(symbol(look));
+  return shape("svg", { width: 24, height: 16, viewBox: "0 0 24 16", "aria-hidden": "true" }, ...parts);
+}
+
+/** The group's symbol, as Plot draws it. */
+function symbol(look: Look): SVGElement {
+  const stroked = look.hollow || look.symbol === "plus" || look.symbol === "times";
+  const drawn = Plot.plot({
+    width: 24, height: 16, margin: 0, className: "marks", axis: null,
+    x: { domain: [0, 24], range: [0, 24] }, y: { domain: [0, 16], range: [0, 16] },
+    marks: [Plot.dot([[12, 8]], {
+      r: 4, symbol: look.symbol, ...(stroked ? { stroke: look.colour, strokeWidth: 1.6, fill: "var(--paper)" } : { fill: look.colour }),
+    })],
+  });
+  return shape("g", {}, ...drawn.childNodes);
+}

@@ -1,0 +1,71 @@
+// The figures of a page: their data are loaded when one comes near the window.
+import type { Chart } from "./chart";
+import { all, element } from "./dom";
+import { figure } from "./figure";
+import { load } from "./load";
+import { onChosen, wanted } from "./state";
+
+const NEAR = "600px";
+let charts: Map<string, Chart> | null = null;
+let asked = false;
+const near = new Set<HTMLElement>();
+
+function page(): string {
+  return document.documentElement.dataset["page"] ?? "";
+}
+
+/** What `data/PAGE.js` calls. */
+export function takeCharts(of: string, given: Chart[]): void {
+  if (of !== page()) return;
+  charts = new Map(given.map((chart) => [chart.id, chart]));
+  near.forEach(drawOnce);
+}
+
+function ask(): void {
+  if (asked) return;
+  asked = true;
+  load(`data/${encodeURIComponent(page())}.js`, () => {
+    for (const place of all<HTMLElement>("figure.chart .plot")) {
+      place.replaceChildren(element("p", { class: "missing" }, `data/${page()}.js could not be read: the table has the numbers.`));
+    }
+  });
+}
+
+function drawOnce(place: HTMLElement): void {
+  const chart = charts?.get(place.dataset["chart"] ?? "");
+  const box = place.querySelector<HTMLElement>(".plot");
+  if (!chart || !box || place.dataset["drawn"]) return;
+  place.dataset["drawn"] = "yes";
+  figure(box, chart, nameOf(place));
+}
+
+function nameOf(place: HTMLElement): string {
+  return place.id.replace(/^chart-/, "");
+}
+
+/** Watches the page's figures, and goes to the one that a link names. */
+export function startFigures(): void {
+  const figures = all<HTMLElement>("figure.chart[data-chart]");
+  if (figures.length === 0) return;
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting || !(target instanceof HTMLElement)) continue;
+        observer.unobserve(target);
+        near.add(target);
+        if (charts) drawOnce(target);
+        else ask();
+      }
+    },
+    { rootMargin: NEAR },
+  );
+  figures.forEach((place) => observer.observe(place));
+  addEventListener("beforeprint", () => figures.forEach(drawOnce));
+  onChosen(go);
+  go();
+}
+
+function go(): void {
+  const name = wanted();
+  if (name) document.getElementById(`chart-${name}`)?.scrollIntoView();
+}
