@@ -9,6 +9,7 @@ mod event;
 mod fact;
 mod flag;
 mod machine;
+mod news;
 mod plan;
 mod point;
 mod preparation;
@@ -27,6 +28,7 @@ pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
 pub use fact::{FACTS, FOR_ROOT, FactKind, Grade, IDENTITY, Theme};
 pub use flag::{Flag, FlagKind};
 pub use machine::{Environment, Facts, Machine, Owner, Target};
+pub use news::{EndedNews, News};
 pub use plan::{
     CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint,
     Program,

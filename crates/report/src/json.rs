@@ -546,5 +546,6 @@ mod tests {
         is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");
         is_committed::<DoctorDocument>("plumb.doctor-1.json");
         is_committed::<MachineDocument>("plumb.machine-1.json");
+        is_committed::<crate::live::LiveDocument>("plumb.live-1.json");
     }
 }

@@ -17,6 +17,7 @@ mod header;
 mod history;
 mod interference;
 pub mod json;
+pub mod live;
 mod machine;
 mod markdown;
 mod monitors;

@@ -1,8 +1,11 @@
 //! What a run is doing, in one line or in a few, from a state that the caller keeps.
 //!
-//! Nothing is predicted here: time left is the caller's, and where there is none it says so.
+//! Nothing is predicted here: time left is what the strategy predicts for the points that are open, and
+//! where it predicts none it says so.
 
 use std::time::Duration;
+
+use plumb_model::{Decision, Goal, Plan, PlannedPoint};
 
 use crate::style::{Line, Style};
 use crate::table::{Column, Table};
@@ -48,6 +51,87 @@ pub struct ProgressPoint {
     pub compared: Option<ProgressRatio>,
     /// Where it stands.
     pub state: ProgressState,
+    /// Time that it is expected to need still, in nanoseconds, where a prediction is sound.
+    pub remaining_ns: Option<u64>,
+}
+
+impl ProgressView {
+    /// A plan before its first invocation.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let wanted = match plan.goal {
+            Goal::Precision { relative } => Some(relative),
+            Goal::Fixed { .. } | Goal::Soak | Goal::Verdict { .. } => None,
+        };
+        let point = |planned: &PlannedPoint| ProgressPoint {
+            name: planned.name(),
+            wanted,
+            ..ProgressPoint::default()
+        };
+        let mut points: Vec<_> = plan.points.iter().map(point).collect();
+        if let (Goal::Verdict { .. }, Some(first)) = (&plan.goal, points.first_mut()) {
+            // It takes part as long as another point is open; their predictions count it.
+            first.remaining_ns = Some(0);
+        }
+        Self { points, budget: plan.budget_ns.map(Duration::from_nanos), ..Self::default() }
+    }
+
+    /// So much time after the start.
+    pub fn at(&mut self, elapsed: Duration) {
+        self.elapsed = elapsed;
+        self.remaining = self.predicted();
+    }
+
+    /// A point can't be measured.
+    pub fn unsupported(&mut self, point: usize) {
+        if let Some(point) = self.points.get_mut(point) {
+            point.state = ProgressState::Unsupported;
+        }
+    }
+
+    /// The strategy decided.
+    pub fn decided(&mut self, decision: &Decision) {
+        if let Some(point) = self.points.get_mut(decision.point) {
+            point.decided(decision);
+        }
+        self.remaining = self.predicted();
+    }
+
+    /// The sum over open points where each has a prediction; never more than the budget leaves.
+    fn predicted(&self) -> Option<Duration> {
+        let open = self.points.iter().filter(|point| point.state == ProgressState::Open);
+        let sum = open.map(|point| point.remaining_ns).sum::<Option<u64>>();
+        let left = self.budget.map(|budget| budget.saturating_sub(self.elapsed));
+        match (sum.map(Duration::from_nanos), left) {
+            (Some(sum), Some(left)) => Some(sum.min(left)),
+            (sum, None) => sum,
+            (None, Some(_)) => None,
+        }
+    }
+}
+
+impl ProgressPoint {
+    fn decided(&mut self, decision: &Decision) {
+        self.rounds = decision.invocations;
+        self.remaining_ns = decision.remaining_ns;
+        match (&decision.compared, decision.look, decision.wanted) {
+            (Some(compared), Some(look), Some(margin)) => {
+                let (pairs, ratio) = (compared.pairs, look.estimate);
+                let ends = look.low.zip(look.high);
+                self.compared = Some(ProgressRatio { pairs, ratio, ends, margin });
+            }
+            (_, Some(look), _) => self.reached = look.relative_half_width().or(self.reached),
+            _ => {}
+        }
+        self.state = match decision.stop.as_deref() {
+            None => self.state,
+            Some("max-pairs" | "hopeless") => ProgressState::Inconclusive,
+            Some("budget" | "max-time" | "interference") => ProgressState::Ended,
+            Some("failed") => ProgressState::Failed,
+            Some("unsupported") => ProgressState::Unsupported,
+            Some(_) => ProgressState::Done,
+        };
+    }
 }
 
 /// A comparison with the first point under way.
@@ -66,7 +150,9 @@ pub struct ProgressRatio {
 impl ProgressRatio {
     /// `1.012 [0.994, 1.031]`.
     fn text(&self) -> String {
-        let ends = self.ends.map_or(String::new(), |(low, high)| format!(" [{low:.3}, {high:.3}]"));
+        let end = |end: f64| if end.is_finite() { format!("{end:.3}") } else { "∞".to_owned() };
+        let ends = |(low, high)| format!(" [{}, {}]", end(low), end(high));
+        let ends = self.ends.map_or(String::new(), ends);
         format!("{:.3}{ends}", self.ratio)
     }
 
@@ -125,6 +211,11 @@ impl ProgressState {
             Self::Failed => "failed",
             Self::Unsupported => "not supported here",
         }
+    }
+
+    /// The word for it in a table.
+    pub(crate) fn name(self) -> &'static str {
+        if self == Self::Open { "open" } else { self.word() }
     }
 
     fn style(self) -> Style {
@@ -255,7 +346,8 @@ fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<Line> {
     ]
 }
 
-fn standing(point: &ProgressPoint) -> String {
+/// Precision or ratio, and where the point stands.
+pub(crate) fn standing(point: &ProgressPoint) -> String {
     let precision = match (point.reached, point.wanted) {
         _ if point.compared.is_some() => point.compared.map_or(String::new(), |it| it.text()),
         (Some(reached), Some(wanted)) => format!("±{} of ±{}", percent(reached), percent(wanted)),
@@ -305,6 +397,7 @@ mod tests {
             wanted: Some(0.03),
             compared: None,
             state,
+            remaining_ns: None,
         }
     }
 

@@ -18,4 +18,4 @@ mod sqlite;
 pub use backend::{Backend, RunSummary};
 pub use error::{Error, ErrorKind};
 pub use names::short;
-pub use sqlite::{AuditFact, Baseline, MergeReport, Store, StoreInfo, Writer, info};
+pub use sqlite::{AuditFact, Baseline, Follow, MergeReport, Store, StoreInfo, Writer, info};

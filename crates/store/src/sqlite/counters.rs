@@ -31,6 +31,17 @@ pub(super) fn amounts(db: &Connection, run: Id) -> Result<Vec<(Id, Vec<CounterAm
     Ok(grouped)
 }
 
+/// What the counters of an invocation came to, by its key.
+pub(super) fn of(db: &Connection, invocation: i64) -> Result<Vec<CounterAmount>, Fault> {
+    let sql = "SELECT counter.name, counter.unit, counter.kind, amount, duration_ns \
+               FROM counter_amount JOIN counter ON counter.id = counter_amount.counter \
+               WHERE invocation = ? ORDER BY name, unit";
+    all(db, sql, &[&invocation], |row| {
+        let (amount, duration_ns) = (unsigned(row.get(3)?), unsigned(row.get(4)?));
+        Ok(CounterAmount { counter: counter(row)?, amount, duration_ns })
+    })
+}
+
 /// The readings beside an invocation.
 pub(super) fn traces(db: &Connection, invocation: Id) -> Result<Vec<Trace>, Fault> {
     let sql = "SELECT counter.name, counter.unit, counter.kind, start_ns, data \

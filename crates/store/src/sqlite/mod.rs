@@ -6,6 +6,7 @@ mod content;
 mod counters;
 mod info;
 mod merge;
+mod news;
 mod open;
 mod read;
 mod series;
@@ -15,7 +16,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use plumb_model::{
-    CounterAmount, Id, RecordSource, RunRecord, SeriesName, SeriesRecord, Stamped, Trace,
+    CounterAmount, Id, News, RecordSource, RunRecord, SeriesName, SeriesRecord, Stamped, Trace,
 };
 use rusqlite::Connection;
 
@@ -27,6 +28,7 @@ pub(crate) use open::KNOWN;
 pub use baseline::{AuditFact, Baseline};
 pub use info::{StoreInfo, info};
 pub use merge::MergeReport;
+pub use news::Follow;
 pub use write::Writer;
 
 /// A store, opened.
@@ -124,6 +126,31 @@ impl Store {
     /// When they cannot be read.
     pub fn traces(&self, invocation: Id) -> Result<Vec<Trace>, Error> {
         self.read(|db| counters::traces(db, invocation))
+    }
+
+    /// Begins to follow a run: the first [`Store::news`] are all that is stored of it.
+    ///
+    /// # Errors
+    /// When the run is unknown or cannot be read.
+    pub fn follow(&self, run: Id) -> Result<Follow, Error> {
+        self.read(|db| news::follow(db, run))
+    }
+
+    /// What was stored of a run since the last time. It costs what is new, however long the run is.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn news(&self, follow: &mut Follow) -> Result<News, Error> {
+        self.read(|db| news::news(db, follow))
+    }
+
+    /// A number that is another one once somebody has changed the store; of this connection only.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn version(&self) -> Result<i64, Error> {
+        let read = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
+        at(&self.path, read.map_err(Fault::from))
     }
 
     /// How it is: sizes, counts, integrity.

@@ -92,7 +92,8 @@ pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, Fault> {
     })
 }
 
-fn no_such_run(db: &Connection, uuid: Id) -> Result<Fault, Fault> {
+/// That no run has this id.
+pub(super) fn no_such_run(db: &Connection, uuid: Id) -> Result<Fault, Fault> {
     let nearest = runs(db)?.last().map(|run| names::short(*run));
     Ok(Error::NoSuchRun { wanted: uuid.to_string(), nearest }.into())
 }
@@ -115,7 +116,7 @@ pub(super) fn all<T>(
 
 /// When a run ended, and whether it is over: only its last segment counts, because a run that was
 /// interrupted may have been resumed.
-fn end(db: &Connection, run: i64) -> Result<(Option<i64>, RunStatus), Fault> {
+pub(super) fn end(db: &Connection, run: i64) -> Result<(Option<i64>, RunStatus), Fault> {
     let segments = segments(db, run)?;
     let Some(last) = segments.last() else { return Ok((None, RunStatus::Interrupted)) };
     let found: Option<(i64, bool)> = db
@@ -134,7 +135,8 @@ fn end(db: &Connection, run: i64) -> Result<(Option<i64>, RunStatus), Fault> {
     })
 }
 
-fn segments(db: &Connection, run: i64) -> Result<Vec<Segment>, Fault> {
+/// The stretches of a run.
+pub(super) fn segments(db: &Connection, run: i64) -> Result<Vec<Segment>, Fault> {
     let sql = "SELECT segment, started_unix_ns, monotonic_ns, pid, start_ticks, boot_id \
                FROM segment WHERE run = ? \
                ORDER BY segment, started_unix_ns, monotonic_ns, pid, start_ticks, boot_id";
@@ -190,28 +192,36 @@ fn targets(db: &Connection, run: i64) -> Result<Vec<Target>, Fault> {
     Ok(rows.into_iter().collect::<BTreeMap<_, _>>().into_values().collect())
 }
 
+/// The columns of a decision.
+pub(super) const DECISION: &str = "point, invocations, samples, estimate, low, high, level, stop, \
+     wanted, remaining_ns, pairs, verdict, pairs_needed";
+
 fn decisions(db: &Connection, run: i64) -> Result<Vec<Decision>, Fault> {
-    let sql = "SELECT point, invocations, samples, estimate, low, high, level, stop, wanted, \
-               remaining_ns, pairs, verdict, pairs_needed FROM decision WHERE run = ? ORDER BY segment, ordinal, at_ns, point";
-    all(db, sql, &[&run], |row| {
-        let level: Option<f64> = row.get(6)?;
-        let estimate: Option<f64> = row.get(3)?;
-        let (low, high) = (row.get(4)?, row.get(5)?);
-        // SQLite keeps NaN as null.
-        let look = |level| Look { estimate: estimate.unwrap_or(f64::NAN), low, high, level };
-        let number = |column| row.get::<_, Option<i64>>(column)?.map(counted).transpose();
-        let (verdict, pairs_needed) = (row.get(11)?, number(12)?);
-        let compared = number(10)?.map(|pairs| Compared { pairs, verdict, pairs_needed });
-        Ok(Decision {
-            point: counted(row.get(0)?)?,
-            invocations: counted(row.get(1)?)?,
-            samples: counted(row.get(2)?)?,
-            look: level.map(look),
-            stop: row.get(7)?,
-            wanted: row.get(8)?,
-            remaining_ns: row.get::<_, Option<i64>>(9)?.map(unsigned),
-            compared,
-        })
+    let sql = format!(
+        "SELECT {DECISION} FROM decision WHERE run = ? ORDER BY segment, ordinal, at_ns, point"
+    );
+    all(db, &sql, &[&run], decision)
+}
+
+/// A decision from the columns [`DECISION`].
+pub(super) fn decision(row: &Row<'_>) -> Result<Decision, Fault> {
+    let level: Option<f64> = row.get(6)?;
+    let estimate: Option<f64> = row.get(3)?;
+    let (low, high) = (row.get(4)?, row.get(5)?);
+    // SQLite keeps NaN as null.
+    let look = |level| Look { estimate: estimate.unwrap_or(f64::NAN), low, high, level };
+    let number = |column| row.get::<_, Option<i64>>(column)?.map(counted).transpose();
+    let (verdict, pairs_needed) = (row.get(11)?, number(12)?);
+    let compared = number(10)?.map(|pairs| Compared { pairs, verdict, pairs_needed });
+    Ok(Decision {
+        point: counted(row.get(0)?)?,
+        invocations: counted(row.get(1)?)?,
+        samples: counted(row.get(2)?)?,
+        look: level.map(look),
+        stop: row.get(7)?,
+        wanted: row.get(8)?,
+        remaining_ns: row.get::<_, Option<i64>>(9)?.map(unsigned),
+        compared,
     })
 }
 
@@ -278,7 +288,7 @@ fn invocations(
 }
 
 /// The flags known before the first sample, and those of the batches.
-fn flags(db: &Connection, invocation: i64) -> Result<(Vec<Flag>, Vec<Flag>), Fault> {
+pub(super) fn flags(db: &Connection, invocation: i64) -> Result<(Vec<Flag>, Vec<Flag>), Fault> {
     let sql = "SELECT batch IS NULL, flag, why FROM flag WHERE invocation = ? ORDER BY ordinal";
     let rows = all(db, sql, &[&invocation], |row| {
         let flag: FlagKind = from_word(row.get(1)?)?;
@@ -290,7 +300,7 @@ fn flags(db: &Connection, invocation: i64) -> Result<(Vec<Flag>, Vec<Flag>), Fau
 }
 
 /// What else ran beside an invocation.
-fn interference(db: &Connection, invocation: i64) -> Result<Vec<Interference>, Fault> {
+pub(super) fn interference(db: &Connection, invocation: i64) -> Result<Vec<Interference>, Fault> {
     let sql = "SELECT rule, first, last, evidence FROM interference WHERE invocation = ? \
                ORDER BY ordinal";
     all(db, sql, &[&invocation], |row| {

@@ -1,0 +1,41 @@
+//! News of a run: what was stored of it since it was last looked at, without its samples.
+
+use crate::{CounterAmount, Decision, Flag, Interference, Missing, RunStatus};
+
+/// What was stored of a run since it was last looked at. Times are since the run began, in nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct News {
+    /// Whether it is complete, running or interrupted.
+    pub status: RunStatus,
+    /// The point of the latest measured invocation, while that goes on.
+    pub current: Option<usize>,
+    /// When the latest of these facts was stored; 0 when there are none.
+    pub at_ns: u64,
+    /// What the strategy decided, in order.
+    pub decisions: Vec<(u64, Decision)>,
+    /// Measured invocations that ended.
+    pub ended: Vec<EndedNews>,
+    /// Points of which an invocation was excluded, once for each.
+    pub excluded: Vec<usize>,
+    /// Points that can't be measured here.
+    pub unsupported: Vec<Missing>,
+    /// Lines of the log.
+    pub log: Vec<(u64, String)>,
+}
+
+/// A measured invocation that ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EndedNews {
+    /// When it began.
+    pub began_ns: u64,
+    /// When it ended.
+    pub at_ns: u64,
+    /// Its point.
+    pub point: usize,
+    /// Reasons to distrust it.
+    pub flags: Vec<Flag>,
+    /// What else ran beside it.
+    pub interference: Vec<Interference>,
+    /// What was counted beside it.
+    pub amounts: Vec<CounterAmount>,
+}

@@ -1,0 +1,205 @@
+//! A run under way, as a page shows it: from news to documents `plumb.live/1`.
+//!
+//! [`Live`] keeps what is known of a run. Each piece remembers the message in which it last changed, so
+//! that a reader who fell behind gets, in one message, all that changed since the one they have seen:
+//! nothing is queued for anybody, and nothing is lost.
+
+mod charts;
+mod document;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use plumb_model::{Decision, EndedNews, Flag, Id, News, Plan, PlannedPoint, RunStatus};
+
+use crate::chart::Chart;
+use crate::progress::{ProgressState, ProgressView};
+use charts::{Beside, Narrowing};
+
+pub use document::{LIVE_SCHEMA, LiveCompared, LiveDocument, LiveFlag, LiveLine, LivePoint};
+
+/// Lines of the log that are kept.
+const MOST_LINES: usize = 100;
+/// Different flags of one point that are kept.
+const MOST_FLAGS: usize = 12;
+
+/// A run under way.
+#[derive(Debug, Clone)]
+pub struct Live {
+    run: Id,
+    started_unix_ns: i64,
+    status: RunStatus,
+    progress: ProgressView,
+    points: Vec<Changed<Known>>,
+    charts: Vec<Changed<Chart>>,
+    log: VecDeque<Changed<(u64, String)>>,
+    narrowing: Narrowing,
+    beside: Beside,
+    number: u64,
+}
+
+/// Something, and the message in which it last changed.
+#[derive(Debug, Clone)]
+struct Changed<T> {
+    number: u64,
+    it: T,
+}
+
+/// What is known of a point, besides its progress.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    workload: String,
+    unit: String,
+    estimate: Option<f64>,
+    ends: Option<(f64, f64)>,
+    invocations: usize,
+    samples: usize,
+    excluded: usize,
+    verdict: Option<String>,
+    stop: Option<String>,
+    flags: Vec<Flag>,
+}
+
+impl Known {
+    fn of(planned: &PlannedPoint) -> Self {
+        let metric = planned.description.primary();
+        Self {
+            workload: planned.point.workload.clone(),
+            unit: metric.map_or_else(String::new, |metric| metric.unit.clone()),
+            ..Self::default()
+        }
+    }
+
+    fn decided(&mut self, decision: &Decision) {
+        (self.invocations, self.samples) = (decision.invocations, decision.samples);
+        self.stop.clone_from(&decision.stop);
+        match &decision.compared {
+            Some(compared) => self.verdict.clone_from(&compared.verdict),
+            None => {
+                let look = decision.look.filter(|look| look.estimate.is_finite());
+                self.estimate = look.map(|look| look.estimate).or(self.estimate);
+                self.ends = look.and_then(|look| look.low.zip(look.high)).or(self.ends);
+            }
+        }
+    }
+
+    fn flag(&mut self, flag: &Flag) {
+        let known = self.flags.iter().any(|it| it.flag == flag.flag);
+        if !known && self.flags.len() < MOST_FLAGS {
+            self.flags.push(flag.clone());
+        }
+    }
+}
+
+impl Live {
+    /// A run of which nothing is known but what it is going to do.
+    #[must_use]
+    pub fn new(run: Id, started_unix_ns: i64, plan: &Plan) -> Self {
+        let first = |it| Changed { number: 1, it };
+        Self {
+            run,
+            started_unix_ns,
+            status: RunStatus::Running,
+            progress: ProgressView::of(plan),
+            points: plan.points.iter().map(Known::of).map(first).collect(),
+            charts: Vec::new(),
+            log: VecDeque::new(),
+            narrowing: Narrowing::of(plan),
+            beside: Beside::default(),
+            number: 1,
+        }
+    }
+
+    /// Takes what is new, `elapsed` after the run's start. True when somebody should hear of it.
+    pub fn take(&mut self, news: &News, elapsed: Duration) -> bool {
+        let nothing = news.decisions.is_empty()
+            && news.ended.is_empty()
+            && news.excluded.is_empty()
+            && news.unsupported.is_empty()
+            && news.log.is_empty();
+        if nothing && news.status == self.status && news.current == self.progress.current {
+            self.progress.at(elapsed);
+            return false;
+        }
+        self.number += 1;
+        self.status = news.status;
+        self.set_current(news.current);
+        news.decisions.iter().for_each(|(at_ns, decision)| self.decided(*at_ns, decision));
+        news.ended.iter().for_each(|ended| self.ended(ended));
+        for &point in &news.excluded {
+            self.change(point, |known| known.excluded += 1);
+        }
+        for missing in &news.unsupported {
+            self.progress.unsupported(missing.point);
+            self.change(missing.point, |known| known.stop = Some(missing.why.clone()));
+        }
+        self.log(&news.log);
+        self.progress.at(elapsed);
+        self.draw();
+        true
+    }
+
+    /// The number of the newest message.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether it is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.status != RunStatus::Running
+    }
+
+    fn set_current(&mut self, current: Option<usize>) {
+        self.progress.current = current.filter(|_| self.status == RunStatus::Running);
+    }
+
+    /// Changes what is known of a point; a number that is no point's changes nothing.
+    fn change(&mut self, point: usize, how: impl FnOnce(&mut Known)) {
+        if let Some(point) = self.points.get_mut(point) {
+            how(&mut point.it);
+            point.number = self.number;
+        }
+    }
+
+    fn decided(&mut self, at_ns: u64, decision: &Decision) {
+        self.progress.decided(decision);
+        self.narrowing.take(at_ns, decision);
+        self.change(decision.point, |known| known.decided(decision));
+    }
+
+    fn ended(&mut self, ended: &EndedNews) {
+        self.beside.take(ended);
+        self.change(ended.point, |known| ended.flags.iter().for_each(|flag| known.flag(flag)));
+    }
+
+    fn log(&mut self, lines: &[(u64, String)]) {
+        let number = self.number;
+        self.log.extend(lines.iter().map(|line| Changed { number, it: line.clone() }));
+        let surplus = self.log.len().saturating_sub(MOST_LINES);
+        self.log.drain(..surplus);
+    }
+
+    /// Draws the charts anew; those that come out the same have not changed.
+    fn draw(&mut self) {
+        let drawn = [charts::precision(&self.progress), self.narrowing.chart(&self.progress)];
+        let drawn = drawn.into_iter().flatten().chain(self.beside.charts());
+        for chart in drawn.collect::<Vec<_>>() {
+            let number = self.number;
+            match self.charts.iter_mut().find(|it| it.it.id == chart.id) {
+                Some(before) if before.it == chart => {}
+                Some(before) => *before = Changed { number, it: chart },
+                None => self.charts.push(Changed { number, it: chart }),
+            }
+        }
+    }
+
+    /// How many points still need data.
+    fn open(&self) -> usize {
+        self.progress.points.iter().filter(|point| point.state == ProgressState::Open).count()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,378 @@
+//! The charts of a run under way: how well its points are known, how that came about, and what ran
+//! beside it.
+
+use std::collections::VecDeque;
+
+use plumb_model::{CounterKind, Decision, EndedNews, Goal, Interference, Plan};
+
+use crate::chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, Tone};
+use crate::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
+use crate::text::{clean, counted};
+
+/// Points that one chart has room for.
+const MOST_POINTS: usize = 40;
+/// Lines that one chart has room for.
+const MOST_GROUPS: usize = 8;
+/// Looks of a point that are kept; of more every other one goes.
+const MOST_LOOKS: usize = 64;
+/// Invocations beside which readings are kept.
+const MOST_READINGS: usize = 240;
+/// Stretches of interference that are kept.
+const MOST_SPANS: usize = 100;
+
+/// Nothing wider is drawn.
+const WIDEST: f64 = 1.0;
+
+/// A chart without marks.
+fn chart(id: &str, title: &str, says: &str, x: Axis, y: Axis) -> Chart {
+    Chart {
+        schema: CHART_SCHEMA,
+        id: format!("live/{id}"),
+        title: title.into(),
+        says: says.into(),
+        x,
+        y,
+        colour: None,
+        groups: Vec::new(),
+        layers: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn axis(label: &str, unit: &str, per: f64, (low, high): (f64, f64)) -> Axis {
+    let (label, unit, categories) = (label.into(), unit.into(), Vec::new());
+    Axis { label, unit, per, scale: Scale::Linear, categories, low, high }
+}
+
+fn group(name: &str, tone: Tone) -> Group {
+    Group { name: clean(name), tone }
+}
+
+/// How well every point is known: its interval around its estimate, or around equality where sides are
+/// compared, beside what is wanted. None before the first look.
+pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
+    let compared = view.points.iter().any(|point| point.compared.is_some());
+    let rows: Vec<Row> = shown(view).filter_map(|point| Row::of(point, compared)).collect();
+    let widest = rows.iter().map(Row::reach).fold(0.0, f64::max);
+    if rows.is_empty() || widest <= 0.0 {
+        return None;
+    }
+    let wanted = rows.iter().filter_map(|row| row.wanted).reduce(f64::max);
+    let reach = (widest * 1.1).max(wanted.unwrap_or(0.0) * 2.0).min(WIDEST);
+    let (title, label, says) = if compared { COMPARED } else { KNOWN };
+    let categories: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
+    #[expect(clippy::cast_precision_loss, reason = "a few points")]
+    let high = categories.len() as f64 - 0.5;
+    let y = Axis { scale: Scale::Band, categories, ..axis("", "", 1.0, (-0.5, high)) };
+    let mut chart = chart("precision", title, says, axis(label, "%", 0.01, (-reach, reach)), y);
+    chart.groups = vec![group("interval", Tone::Plain), group("wanted", Tone::Equivalent)];
+    let wanted = wanted.map(|wanted| Mark::Spans {
+        along: Along::X,
+        from: vec![-wanted],
+        to: vec![wanted],
+        tips: vec![format!("±{}", crate::units::percent(wanted))],
+    });
+    chart.layers.extend(wanted.map(|mark| Layer { group: Some(1), mark }));
+    chart.layers.push(Layer { group: Some(0), mark: intervals(&rows) });
+    let left_out = view.points.len().saturating_sub(MOST_POINTS);
+    if left_out > 0 {
+        chart.notes.push(format!("{} not drawn", counted(left_out, "point is", "points are")));
+    }
+    Some(chart)
+}
+
+/// Title, label of the axis and what it says.
+const KNOWN: (&str, &str, &str) = (
+    "How well each point is known",
+    "distance from the estimate",
+    "The interval of every point around its estimate. Once it lies within the shaded stretch, the \
+     precision that was wanted is reached.",
+);
+const COMPARED: (&str, &str, &str) = (
+    "How each side compares with the first",
+    "more or less cost than the first",
+    "The interval of every side's cost relative to the first: right of 0 is slower. An interval within \
+     the shaded stretch is equivalent, one that lies beside 0 is a difference.",
+);
+
+/// The points in the plan's order; where there are too many, open ones first.
+fn shown(view: &ProgressView) -> impl Iterator<Item = &ProgressPoint> {
+    let mut order: Vec<usize> = (0..view.points.len()).collect();
+    order.sort_by_key(|&index| (view.points[index].state != ProgressState::Open, index));
+    order.truncate(MOST_POINTS);
+    order.sort_unstable();
+    order.into_iter().map(|index| &view.points[index])
+}
+
+/// The interval of a point relative to what it is measured against.
+struct Row {
+    name: String,
+    centre: f64,
+    ends: Option<(f64, f64)>,
+    wanted: Option<f64>,
+    tip: String,
+}
+
+impl Row {
+    fn of(point: &ProgressPoint, compared: bool) -> Option<Self> {
+        let name = clean(&point.name);
+        let tip = format!("{name}: {}", crate::progress::standing(point));
+        if compared {
+            let ProgressRatio { ratio, ends, margin, .. } = point.compared?;
+            let ends = ends.map(|(low, high)| (low - 1.0, high - 1.0));
+            let ends = ends.filter(|(low, high)| low.is_finite() && high.is_finite());
+            let centre = Some(ratio - 1.0).filter(|it| it.is_finite())?;
+            return Some(Self { name, centre, ends, wanted: Some(margin), tip });
+        }
+        let reached = point.reached.filter(|it| it.is_finite());
+        let ends = reached.map(|reached| (-reached, reached));
+        Some(Self { name, centre: 0.0, ends, wanted: point.wanted, tip })
+    }
+
+    /// How far it reaches.
+    fn reach(&self) -> f64 {
+        let (low, high) = self.ends.unwrap_or_default();
+        self.centre.abs().max(low.abs()).max(high.abs())
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few points")]
+fn intervals(rows: &[Row]) -> Mark {
+    Mark::Intervals {
+        along: Along::X,
+        at: (0..rows.len()).map(|index| index as f64).collect(),
+        low: rows.iter().map(|row| row.ends.map(|ends| ends.0)).collect(),
+        estimate: rows.iter().map(|row| row.centre).collect(),
+        high: rows.iter().map(|row| row.ends.map(|ends| ends.1)).collect(),
+        tips: rows.iter().map(|row| row.tip.clone()).collect(),
+    }
+}
+
+/// How the intervals narrowed.
+#[derive(Debug, Clone)]
+pub(super) struct Narrowing {
+    /// Of every point: seconds since the start, and relative half-width.
+    points: Vec<Vec<(f64, f64)>>,
+    wanted: Option<f64>,
+}
+
+impl Narrowing {
+    pub(super) fn of(plan: &Plan) -> Self {
+        let wanted = match plan.goal {
+            Goal::Precision { relative } => Some(relative),
+            _ => None,
+        };
+        Self { points: vec![Vec::new(); plan.points.len()], wanted }
+    }
+
+    pub(super) fn take(&mut self, at_ns: u64, decision: &Decision) {
+        let reached = decision.look.and_then(|look| look.relative_half_width());
+        let reached = reached.filter(|it| it.is_finite() && *it > 0.0);
+        let (Some(looks), Some(reached)) = (self.points.get_mut(decision.point), reached) else {
+            return;
+        };
+        looks.push((seconds(at_ns), reached));
+        if looks.len() > MOST_LOOKS {
+            let mut keep = false;
+            looks.retain(|_| {
+                keep = !keep;
+                keep
+            });
+        }
+    }
+
+    /// A line a point, of those that are widest now. None before there is one.
+    pub(super) fn chart(&self, view: &ProgressView) -> Option<Chart> {
+        let looked = (0..self.points.len()).filter(|&index| self.points[index].len() > 1);
+        let mut drawn: Vec<usize> = looked.collect();
+        let last = |index: &usize| self.points[*index].last().map_or(0.0, |look| look.1);
+        drawn.sort_by(|a, b| last(b).total_cmp(&last(a)));
+        let left_out = drawn.len().saturating_sub(MOST_GROUPS);
+        drawn.truncate(MOST_GROUPS);
+        drawn.sort_unstable();
+        let all = || drawn.iter().flat_map(|&index| &self.points[index]);
+        let low = all().map(|look| look.1).chain(self.wanted).reduce(f64::min)?;
+        let high = all().map(|look| look.1).chain(self.wanted).reduce(f64::max)?;
+        let time = (0.0, all().map(|look| look.0).fold(1.0, f64::max));
+        let y = axis("half-width of the interval", "%", 0.01, (low * 0.8, high * 1.25));
+        let x = axis("since the start", "s", 1.0, time);
+        let says = "The relative half-width of each point's interval at every look. It falls with the root \
+                    of the number of invocations; the rule is what was wanted.";
+        let y = Axis { scale: Scale::Log, ..y };
+        let mut chart = chart("narrowing", "How the intervals narrow", says, x, y);
+        for &index in &drawn {
+            chart.groups.push(group(&view.points.get(index)?.name, Tone::Plain));
+            let (x, y) = self.points[index].iter().map(|&(x, y)| (x, Some(y))).unzip();
+            let mark = Mark::Line { x, y, steps: false };
+            chart.layers.push(Layer { group: Some(chart.groups.len() - 1), mark });
+        }
+        chart.layers.extend(self.wanted.map(wanted_rule));
+        if drawn.is_empty() {
+            return None;
+        }
+        if left_out > 0 {
+            let left_out = counted(left_out, "point is", "points are");
+            chart.notes.push(format!("{left_out} known better than these and not drawn"));
+        }
+        Some(chart)
+    }
+}
+
+fn wanted_rule(wanted: f64) -> Layer {
+    let tips = vec![format!("wanted: ±{}", crate::units::percent(wanted))];
+    Layer { group: None, mark: Mark::Rules { along: Along::Y, at: vec![wanted], tips } }
+}
+
+/// What monitors read beside the run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Beside {
+    readings: VecDeque<Reading>,
+    left_out: usize,
+    spans: VecDeque<(f64, f64, String)>,
+}
+
+/// What was read beside one invocation.
+#[derive(Debug, Clone)]
+struct Reading {
+    from: f64,
+    to: f64,
+    /// Of each panel's lines, in order; None where the counter was not read.
+    values: Vec<Vec<Option<f64>>>,
+}
+
+/// Counters that share a chart.
+struct Panel {
+    id: &'static str,
+    title: &'static str,
+    says: &'static str,
+    unit: &'static str,
+    /// What one such unit is of what the counters count a second.
+    per: f64,
+    /// Counters and what they are called in the legend.
+    lines: &'static [(&'static str, &'static str)],
+}
+
+const PANELS: [Panel; 3] = [
+    Panel {
+        id: "cpu",
+        title: "What the CPUs did",
+        says: "CPUs busy in programs, in the kernel, waiting for devices, and taken away by the host, \
+               beside every invocation.",
+        unit: "CPUs",
+        // Ticks of USER_HZ, which is 100 on every Linux.
+        per: 100.0,
+        lines: &[
+            ("stat.user", "programs"),
+            ("stat.system", "kernel"),
+            ("stat.iowait", "waiting for devices"),
+            ("stat.steal", "taken by the host"),
+        ],
+    },
+    Panel {
+        id: "pressure",
+        title: "How long work had to wait",
+        says: "Share of the time in which some task waited for a CPU, for memory or for a device.",
+        unit: "%",
+        // Microseconds a second.
+        per: 1e4,
+        lines: &[
+            ("psi.cpu.some", "for a CPU"),
+            ("psi.memory.some", "for memory"),
+            ("psi.io.some", "for devices"),
+        ],
+    },
+    Panel {
+        id: "switches",
+        title: "Context switches and interrupts",
+        says: "How often the CPUs turned to another task, or were interrupted, a second.",
+        unit: "1/s",
+        per: 1.0,
+        lines: &[("stat.ctxt", "context switches"), ("stat.intr", "interrupts")],
+    },
+];
+
+impl Beside {
+    pub(super) fn take(&mut self, ended: &EndedNews) {
+        let (from, to) = (seconds(ended.began_ns), seconds(ended.at_ns));
+        for Interference { rule, evidence, .. } in &ended.interference {
+            self.spans.push_back((from, to, clean(&format!("{rule}: {evidence}"))));
+        }
+        if !ended.amounts.is_empty() {
+            let values = PANELS.iter().map(|panel| values(panel, ended)).collect();
+            self.readings.push_back(Reading { from, to, values });
+        }
+        let surplus = self.readings.len().saturating_sub(MOST_READINGS);
+        self.readings.drain(..surplus);
+        self.left_out += surplus;
+        let surplus = self.spans.len().saturating_sub(MOST_SPANS);
+        self.spans.drain(..surplus);
+    }
+
+    pub(super) fn charts(&self) -> impl Iterator<Item = Chart> {
+        PANELS.iter().enumerate().filter_map(|(index, panel)| self.chart(index, panel))
+    }
+
+    /// A line a counter that was ever read. None without any.
+    fn chart(&self, index: usize, panel: &Panel) -> Option<Chart> {
+        let (first, last) = (self.readings.front()?, self.readings.back()?);
+        let all = self.readings.iter().flat_map(|it| it.values[index].iter().flatten());
+        let high = all.copied().reduce(f64::max)?.max(panel.per * 0.01);
+        let x = axis("since the start", "s", 1.0, (first.from, last.to.max(first.from + 1.0)));
+        let y = axis("", panel.unit, panel.per, (0.0, high * 1.05));
+        let mut chart = chart(panel.id, panel.title, panel.says, x, y);
+        self.shade(first.from, &mut chart);
+        for (line, (_, name)) in panel.lines.iter().enumerate() {
+            let value = |it: &Reading| it.values[index][line];
+            if self.readings.iter().all(|it| value(it).is_none_or(|value| value == 0.0)) {
+                continue;
+            }
+            chart.groups.push(group(name, Tone::Plain));
+            let x = self.readings.iter().map(|it| it.from.midpoint(it.to)).collect();
+            let y = self.readings.iter().map(value).collect();
+            let mark = Mark::Line { x, y, steps: false };
+            chart.layers.push(Layer { group: Some(chart.groups.len() - 1), mark });
+        }
+        if self.left_out > 0 {
+            let before = counted(self.left_out, "invocation", "invocations");
+            chart.notes.push(format!("{before} before these not drawn"));
+        }
+        Some(chart)
+    }
+
+    /// Marks where something else ran.
+    fn shade(&self, since: f64, chart: &mut Chart) {
+        let spans: Vec<_> = self.spans.iter().filter(|(_, to, _)| *to >= since).collect();
+        if spans.is_empty() {
+            return;
+        }
+        chart.groups.push(group("interference", Tone::Interference));
+        let mark = Mark::Spans {
+            along: Along::X,
+            from: spans.iter().map(|it| it.0.max(since)).collect(),
+            to: spans.iter().map(|it| it.1).collect(),
+            tips: spans.iter().map(|it| it.2.clone()).collect(),
+        };
+        chart.layers.push(Layer { group: Some(0), mark });
+    }
+}
+
+/// What the counters of a panel came to a second. A counter that did not move is not stored: 0, where
+/// another of its monitor was read.
+fn values(panel: &Panel, ended: &EndedNews) -> Vec<Option<f64>> {
+    let monitor = |name: &str| name.split('.').next().map(str::to_owned);
+    let rate = |(name, _): &(&str, &str)| {
+        let found = ended.amounts.iter().find(|it| it.counter.name == *name);
+        let read = || ended.amounts.iter().any(|it| monitor(&it.counter.name) == monitor(name));
+        match found {
+            Some(amount) if amount.counter.kind == CounterKind::Counter => amount.rate(),
+            Some(_) => None,
+            None => read().then_some(0.0),
+        }
+    };
+    panel.lines.iter().map(rate).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53")]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}

@@ -1,0 +1,209 @@
+//! Follows a run: what was stored of it since it was last looked at.
+//!
+//! Rows are only ever added, and those of one run in the order of their keys, so that the last key of
+//! each table is all that is remembered. What is told once an invocation has ended is looked up by its
+//! key, for those that had not ended before. Samples are not read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plumb_model::{EndedNews, Id, Missing, News, Plan};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::content::{self, counted, unsigned};
+use super::counters;
+use super::read::{self, all};
+use crate::error::Fault;
+
+/// Of more invocations at once only the counters of the newest are read.
+const MOST_COUNTED: usize = 256;
+
+/// A run that is followed, and how far.
+#[derive(Debug, Clone)]
+pub struct Follow {
+    /// The run.
+    pub run: Id,
+    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// What it is going to do.
+    pub plan: Plan,
+    key: i64,
+    /// Last keys that were seen.
+    decision: i64,
+    invocation: i64,
+    exclusion: i64,
+    requirement: i64,
+    log: i64,
+    /// Measured invocations that have begun and not ended; some were cut off.
+    open: BTreeSet<i64>,
+    /// The latest measured invocation.
+    latest: i64,
+}
+
+/// Begins to follow a run: the first news are all that is stored of it.
+pub(super) fn follow(db: &Connection, run: Id) -> Result<Follow, Fault> {
+    let sql = "SELECT id, started_unix_ns, plan FROM run WHERE uuid = ?";
+    let found = db
+        .prepare_cached(sql)?
+        .query_row([run.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((key, started_unix_ns, plan)) = found else {
+        return Err(read::no_such_run(db, run)?);
+    };
+    let plan = content::plan(db, plan)?;
+    Ok(Follow {
+        run,
+        started_unix_ns,
+        plan,
+        key,
+        decision: 0,
+        invocation: 0,
+        exclusion: 0,
+        requirement: 0,
+        log: 0,
+        open: BTreeSet::new(),
+        latest: 0,
+    })
+}
+
+/// What was stored since the last time.
+pub(super) fn news(db: &Connection, follow: &mut Follow) -> Result<News, Fault> {
+    let since = Since::of(db, follow)?;
+    begun(db, follow)?;
+    let ended = ended(db, follow, &since)?;
+    let decisions = decisions(db, follow, &since)?;
+    let log = log(db, follow, &since)?;
+    let current = follow.open.last().filter(|key| **key == follow.latest);
+    let current = current.map(|key| point(db, *key)).transpose()?;
+    let times = ended.iter().map(|it| it.at_ns);
+    let times = times.chain(decisions.iter().map(|(at_ns, _)| *at_ns));
+    let at_ns = times.chain(log.iter().map(|(at_ns, _)| *at_ns)).max().unwrap_or(0);
+    Ok(News {
+        status: read::end(db, follow.key)?.1,
+        current,
+        at_ns,
+        decisions,
+        ended,
+        excluded: excluded(db, follow)?,
+        unsupported: unsupported(db, follow)?,
+        log,
+    })
+}
+
+/// How long after the run's start its segments began, in nanoseconds.
+struct Since(BTreeMap<u32, i64>);
+
+impl Since {
+    fn of(db: &Connection, follow: &Follow) -> Result<Self, Fault> {
+        let segments = read::segments(db, follow.key)?;
+        let begins = segments
+            .iter()
+            .map(|it| (it.segment, it.started_unix_ns.saturating_sub(follow.started_unix_ns)));
+        Ok(Self(begins.collect()))
+    }
+
+    /// Time since the run's start, of a row that holds a segment and a time since its start.
+    fn at(&self, row: &Row<'_>, segment: usize, at_ns: usize) -> Result<u64, Fault> {
+        let begins = self.0.get(&row.get::<_, u32>(segment)?).copied().unwrap_or(0);
+        let at_ns = begins.saturating_add(row.get::<_, i64>(at_ns)?.max(0));
+        Ok(unsigned(at_ns.max(0)))
+    }
+}
+
+/// Finds the measured invocations that have begun.
+fn begun(db: &Connection, follow: &mut Follow) -> Result<(), Fault> {
+    let sql = "SELECT id, role = 'workload' FROM invocation WHERE run = ? AND id > ? ORDER BY id";
+    let rows = all(db, sql, &[&follow.key, &follow.invocation], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?))
+    })?;
+    follow.invocation = rows.last().map_or(follow.invocation, |(key, _)| *key);
+    let measured = rows.iter().filter(|(_, measured)| *measured).map(|(key, _)| *key);
+    follow.open.extend(measured);
+    follow.latest = follow.latest.max(follow.open.last().copied().unwrap_or(0));
+    Ok(())
+}
+
+fn point(db: &Connection, invocation: i64) -> Result<usize, Fault> {
+    let sql = "SELECT point FROM invocation WHERE id = ?";
+    counted(db.prepare_cached(sql)?.query_row([invocation], |row| row.get(0))?)
+}
+
+/// The invocations that have ended since.
+fn ended(db: &Connection, follow: &mut Follow, since: &Since) -> Result<Vec<EndedNews>, Fault> {
+    let sql = "SELECT invocation.segment, invocation.at_ns, invocation_end.at_ns, point \
+               FROM invocation_end JOIN invocation ON invocation.id = invocation_end.invocation \
+               WHERE invocation_end.invocation = ?";
+    let (mut found, mut over) = (Vec::new(), Vec::new());
+    for key in &follow.open {
+        let rows = all(db, sql, &[key], |row| {
+            let (began_ns, at_ns) = (since.at(row, 0, 1)?, since.at(row, 0, 2)?);
+            Ok((began_ns, at_ns, counted(row.get(3)?)?))
+        })?;
+        over.extend(rows.into_iter().map(|times| (*key, times)));
+    }
+    let counted_from = over.len().saturating_sub(MOST_COUNTED);
+    for (n, (key, (began_ns, at_ns, point))) in over.into_iter().enumerate() {
+        let (mut flags, later) = read::flags(db, key)?;
+        flags.extend(later);
+        let counted = n >= counted_from;
+        let amounts = if counted { counters::of(db, key)? } else { Vec::new() };
+        let interference = read::interference(db, key)?;
+        found.push(EndedNews { began_ns, at_ns, point, flags, interference, amounts });
+        follow.open.remove(&key);
+    }
+    Ok(found)
+}
+
+fn decisions(
+    db: &Connection,
+    follow: &mut Follow,
+    since: &Since,
+) -> Result<Vec<(u64, plumb_model::Decision)>, Fault> {
+    let sql = format!(
+        "SELECT {}, segment, at_ns, rowid FROM decision WHERE run = ? AND rowid > ? ORDER BY rowid",
+        read::DECISION
+    );
+    let mut last = follow.decision;
+    let found = all(db, &sql, &[&follow.key, &follow.decision], |row| {
+        last = row.get("rowid")?;
+        Ok((since.at(row, 13, 14)?, read::decision(row)?))
+    })?;
+    follow.decision = last;
+    Ok(found)
+}
+
+fn excluded(db: &Connection, follow: &mut Follow) -> Result<Vec<usize>, Fault> {
+    let sql = "SELECT invocation.id, point FROM exclusion \
+               JOIN invocation ON invocation.id = exclusion.invocation \
+               WHERE exclusion.invocation > ? AND run = ? ORDER BY exclusion.invocation";
+    let mut last = follow.exclusion;
+    let found = all(db, sql, &[&follow.exclusion, &follow.key], |row| {
+        last = row.get(0)?;
+        counted(row.get(1)?)
+    })?;
+    follow.exclusion = last;
+    Ok(found)
+}
+
+fn unsupported(db: &Connection, follow: &mut Follow) -> Result<Vec<Missing>, Fault> {
+    let sql = "SELECT rowid, point, why, fix FROM requirement \
+               WHERE run = ? AND rowid > ? AND NOT satisfied ORDER BY rowid";
+    let mut last = follow.requirement;
+    let found = all(db, sql, &[&follow.key, &follow.requirement], |row| {
+        last = row.get(0)?;
+        Ok(Missing { point: counted(row.get(1)?)?, why: row.get(2)?, fix: row.get(3)? })
+    })?;
+    follow.requirement = last;
+    Ok(found)
+}
+
+fn log(db: &Connection, follow: &mut Follow, since: &Since) -> Result<Vec<(u64, String)>, Fault> {
+    let sql =
+        "SELECT rowid, segment, at_ns, text FROM log WHERE run = ? AND rowid > ? ORDER BY rowid";
+    let mut last = follow.log;
+    let found = all(db, sql, &[&follow.key, &follow.log], |row| {
+        last = row.get(0)?;
+        Ok((since.at(row, 1, 2)?, row.get(3)?))
+    })?;
+    follow.log = last;
+    Ok(found)
+}

@@ -1,0 +1,95 @@
+//! Who follows a run hears of everything once, whenever they look.
+
+use crate::events::{Script, eventful, id, work};
+use plumb_model::{Event, News, Role, RunStatus, Stamped};
+use plumb_store::{Backend as _, Follow, Store};
+
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("plumb.db")).unwrap();
+    (folder, store)
+}
+
+/// Looks after every event.
+fn watched(store: &Store, events: &[Stamped]) -> Vec<News> {
+    let mut writer = store.writer().unwrap();
+    let mut follow: Option<Follow> = None;
+    let mut news = Vec::new();
+    for event in events {
+        writer.write(event).unwrap();
+        let follow = follow.get_or_insert_with(|| store.follow(id(1)).unwrap());
+        news.push(store.news(follow).unwrap());
+    }
+    news
+}
+
+/// The facts of several news in one.
+fn joined(news: Vec<News>) -> News {
+    let join = |mut all: News, next: News| {
+        all.decisions.extend(next.decisions);
+        all.ended.extend(next.ended);
+        all.excluded.extend(next.excluded);
+        all.unsupported.extend(next.unsupported);
+        all.log.extend(next.log);
+        let at_ns = all.at_ns.max(next.at_ns);
+        News { status: next.status, current: next.current, at_ns, ..all }
+    };
+    news.into_iter().reduce(join).unwrap()
+}
+
+#[test]
+fn what_is_heard_bit_by_bit_is_what_is_heard_at_once() {
+    let (_folder, store) = store();
+    let mut events = eventful(id(1), id(2));
+    let last = events.len() - 2;
+    let excluded = Event::Excluded { invocation: id(2), by: "steal".into() };
+    events.insert(last, Stamped { at_ns: 99, event: excluded });
+    let bits = watched(&store, &events);
+    let current: Vec<bool> = bits.iter().map(|news| news.current == Some(1)).collect();
+    assert_eq!(
+        current.iter().filter(|it| **it).count(),
+        4,
+        "from its start to its end: {current:?}"
+    );
+    let joined = joined(bits);
+    let mut follow = store.follow(id(1)).unwrap();
+    let at_once = store.news(&mut follow).unwrap();
+    assert_eq!(joined, at_once);
+    assert_eq!((at_once.decisions.len(), at_once.excluded.as_slice()), (1, [1].as_slice()));
+    assert_eq!((at_once.log.len(), at_once.unsupported.len()), (1, 1));
+    let ended = &at_once.ended[0];
+    assert_eq!((ended.point, ended.flags.len(), ended.interference.len()), (1, 2, 1));
+    assert_eq!(ended.amounts.len(), 2);
+    assert_eq!(at_once.status, RunStatus::Complete);
+    let nothing = store.news(&mut follow).unwrap();
+    assert!(nothing.ended.is_empty() && nothing.decisions.is_empty() && nothing.at_ns == 0);
+}
+
+#[test]
+fn what_was_cut_off_is_not_current_for_ever() {
+    let (_folder, store) = store();
+    let mut script = Script::new(id(1), 5, &[]);
+    script.start(id(2), 0, Role::Workload, work("bandwidth", 1.0));
+    let mut script = script.segment(1, 9, "epyc").copy(id(3), 10);
+    script.start(id(4), 0, Role::Workload, work("bandwidth", 1.0));
+    let news = watched(&store, &script.events);
+    let current: Vec<_> = news.iter().rev().take(3).map(|it| it.current).collect();
+    assert_eq!(current, [Some(0), None, Some(0)]);
+}
+
+#[test]
+fn another_run_is_not_heard_and_an_unknown_one_is_an_error() {
+    let (_folder, store) = store();
+    watched(&store, &eventful(id(1), id(2)));
+    let mut follow = store.follow(id(1)).unwrap();
+    store.news(&mut follow).unwrap();
+    let before = store.version().unwrap();
+    let mut writer = store.writer().unwrap();
+    for event in eventful(id(5), id(6)) {
+        writer.write(&event).unwrap();
+    }
+    assert_ne!(store.version().unwrap(), before);
+    let news = store.news(&mut follow).unwrap();
+    assert!(news.ended.is_empty() && news.decisions.is_empty() && news.log.is_empty());
+    assert!(store.follow(id(7)).is_err());
+}
