@@ -348,16 +348,6 @@ struct Gathered {
     price: Option<f64>,
 }
 
-impl Gathered {
-    fn logs(&self) -> Vec<f64> {
-        self.runs.concat()
-    }
-
-    fn medians(&self) -> Vec<f64> {
-        self.runs.iter().filter_map(|run| median(run)).collect()
-    }
-}
-
 fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathered> {
     let mut found: BTreeMap<String, Gathered> = BTreeMap::new();
     for record in &group.runs {
@@ -404,10 +394,10 @@ fn one_series(
 ) -> SeriesComparison {
     let arms: Vec<Option<&Gathered>> = gathered.iter().map(|arm| arm.get(series)).collect();
     let facts = arms.iter().flatten().next();
-    let earlier = noise.medians(series);
+    let earlier = noise.logs(series);
     let of = |other: usize, this: usize| {
         let (other, this) = (arms[other]?, arms[this]?);
-        Some(against_runs(other, this, &earlier, margin))
+        Some(against_runs((&other.runs, &this.runs), other.metric.better, earlier, margin))
     };
     let previous = if arms.len() > 2 { 1..arms.len() } else { 0..0 };
     SeriesComparison {
@@ -437,21 +427,30 @@ fn arm(processes: &[Vec<f64>], runs: usize, price: Option<(f64, Better)>) -> Opt
     Some(Arm { runs, processes: slices.len(), for_price, estimate })
 }
 
-/// Two arms of stored runs.
-fn against_runs(first: &Gathered, later: &Gathered, earlier: &[f64], margin: f64) -> Against {
-    let enough = first.runs.len().min(later.runs.len()) >= RUNS_AS_UNITS;
+/// Two arms of stored runs, each the log costs of its processes, a list a run.
+pub(crate) fn against_runs(
+    (first, later): (&[Vec<f64>], &[Vec<f64>]),
+    better: Better,
+    earlier: &[f64],
+    margin: f64,
+) -> Against {
+    let medians =
+        |runs: &[Vec<f64>]| -> Vec<f64> { runs.iter().filter_map(|run| median(run)).collect() };
+    let (firsts, laters) = (first.concat(), later.concat());
+    let enough = first.len().min(later.len()) >= RUNS_AS_UNITS;
     let found = if enough {
-        let interval = rank_sum_interval(&first.medians(), &later.medians(), CONFIDENCE);
-        let runs = first.runs.len() + later.runs.len();
-        let run_noise = RunNoise::Calibrated { runs, sd: f64::NAN };
+        let interval = rank_sum_interval(&medians(first), &medians(later), CONFIDENCE);
+        let run_noise = RunNoise::Calibrated { runs: first.len() + later.len(), sd: f64::NAN };
         interval.map(|interval| RunsCompared { interval, exact: false, run_noise })
     } else {
-        compare_runs(&first.logs(), &later.logs(), earlier, CONFIDENCE)
+        compare_runs(&firsts, &laters, earlier, CONFIDENCE)
     };
     match found {
-        Ok(found) => directed(told(&found, margin), first.metric.better),
+        Ok(found) => directed(told(&found, margin), better),
         Err(reason) => Against {
-            ratio: shift(first, later).map(|log| estimate(log.exp(), Err(reason))),
+            ratio: median(&laters)
+                .zip(median(&firsts))
+                .map(|(later, first)| estimate((later - first).exp(), Err(reason))),
             verdict: Err(no_verdict(reason)),
             flags: Vec::new(),
             pairs: None,
@@ -462,10 +461,6 @@ fn against_runs(first: &Gathered, later: &Gathered, earlier: &[f64], margin: f64
             moved: Vec::new(),
         },
     }
-}
-
-fn shift(first: &Gathered, later: &Gathered) -> Option<f64> {
-    Some(median(&later.logs())? - median(&first.logs())?)
 }
 
 /// Where no direction is better, a difference is neither faster nor slower.
@@ -507,19 +502,31 @@ fn told(found: &RunsCompared, margin: f64) -> Against {
 
 /// What earlier runs of the same series tell of the noise between runs: those on the first run's machine
 /// and, of these, the environment with the most of them.
-struct RunsNoise {
+#[derive(Debug, Default)]
+pub(crate) struct RunsNoise {
     by_series: BTreeMap<String, Vec<f64>>,
 }
 
 impl RunsNoise {
     fn of(records: &[RunRecord], earlier: &[RunRecord]) -> Self {
-        let mut by_series: BTreeMap<String, BTreeMap<_, Vec<f64>>> = BTreeMap::new();
         let here = records.first().map(machine);
-        for record in earlier.iter().filter(|record| Some(machine(record)) == here) {
-            for found in series_of(record, true) {
-                let Some(log) = found.log() else { continue };
-                let series = by_series.entry(found.name).or_default();
-                series.entry(environment(record)).or_default().push(log);
+        let here = earlier.iter().filter(|record| Some(machine(record)) == here);
+        Self::gathered(here.map(|record| {
+            let series = series_of(record, true);
+            let logs = series.into_iter().filter_map(|it| Some((it.log()?, it.name)));
+            (environment(record), logs.map(|(log, name)| (name, log)).collect())
+        }))
+    }
+
+    /// Of runs on one machine: the environment of each, and its series with their log costs.
+    pub(crate) fn gathered<E: Ord + Clone>(
+        runs: impl Iterator<Item = (E, Vec<(String, f64)>)>,
+    ) -> Self {
+        let mut by_series: BTreeMap<String, BTreeMap<E, Vec<f64>>> = BTreeMap::new();
+        for (environment, series) in runs {
+            for (name, log) in series {
+                let of_series = by_series.entry(name).or_default();
+                of_series.entry(environment.clone()).or_default().push(log);
             }
         }
         let most = |(series, by): (String, BTreeMap<_, Vec<f64>>)| {
@@ -528,7 +535,7 @@ impl RunsNoise {
         Self { by_series: by_series.into_iter().filter_map(most).collect() }
     }
 
-    fn medians(&self, series: &str) -> Vec<f64> {
-        self.by_series.get(series).cloned().unwrap_or_default()
+    pub(crate) fn logs(&self, series: &str) -> &[f64] {
+        self.by_series.get(series).map_or(&[], Vec::as_slice)
     }
 }

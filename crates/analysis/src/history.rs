@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{Better, Grade, Id, SeriesRecord};
+use plumb_model::{Better, Environment, Grade, Id, Machine, SeriesRecord};
 use plumb_stats::describe::median;
 use plumb_stats::history;
 use plumb_stats::unpaired::rank_sum_interval;
@@ -158,34 +158,58 @@ pub struct CycleFinding {
     pub others: usize,
 }
 
+/// What a history is made of: a run of the series, without its samples.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// None where one value is no number.
+    pub(crate) run: Option<HistoryRun>,
+    pub(crate) log_cost: f64,
+    pub(crate) machine: String,
+    /// What may well move numbers.
+    pub(crate) facts: BTreeMap<String, String>,
+    pub(crate) unit: String,
+    pub(crate) better: Better,
+    pub(crate) title: Option<String>,
+}
+
 /// What the runs of a series say, oldest first. None without runs.
 #[must_use]
 pub fn history(series: &str, records: &[SeriesRecord], margin: f64) -> Option<HistoryFinding> {
-    let newest = records.last()?;
-    let alike = |it: &&SeriesRecord| it.unit == newest.unit && it.better == newest.better;
-    let shown = records.iter().filter(alike).filter_map(|record| Some((record, run(record)?)));
-    let all = records.len();
-    let (records, runs): (Vec<&SeriesRecord>, Vec<HistoryRun>) = shown.unzip();
-    let logs: Vec<f64> = records.iter().map(|record| log_cost(record)).collect();
-    let splits = splits(&records);
+    history_of(series, records.iter().map(entry).collect(), margin)
+}
+
+/// The same from what is left of the runs when their samples are gone.
+pub(crate) fn history_of(
+    series: &str,
+    mut entries: Vec<Entry>,
+    margin: f64,
+) -> Option<HistoryFinding> {
+    let all = entries.len();
+    let newest = entries.last()?;
+    let (unit, better, title) = (newest.unit.clone(), newest.better, newest.title.clone());
+    entries.retain(|it| it.unit == unit && it.better == better && it.run.is_some());
+    let logs: Vec<f64> = entries.iter().map(|it| it.log_cost).collect();
+    let splits = splits(&entries);
     let borders: Vec<usize> = splits.iter().map(|split| split.at).collect();
     let found = steps(&logs, &borders, margin);
     let mut cuts = borders;
     cuts.extend(found.iter().flatten().map(|step| step.at));
     let rest = residuals(&logs, cuts);
-    let starts: Vec<i64> = records.iter().map(|record| record.started_unix_ns).collect();
+    let machines = machines(&entries);
+    let runs: Vec<HistoryRun> = entries.into_iter().filter_map(|it| it.run).collect();
+    let starts: Vec<i64> = runs.iter().map(|run| run.started_unix_ns).collect();
     let cycles = [Cycle::Day, Cycle::Week];
     Some(HistoryFinding {
         method: METHOD_VERSION,
         series: series.to_owned(),
-        title: newest.title.clone(),
-        unit: newest.unit.clone(),
-        better: newest.better,
-        machines: machines(&records),
+        title,
+        unit,
+        better,
+        machines,
         margin,
         steps: found,
         cycles: cycles.iter().filter_map(|cycle| of_cycle(*cycle, &starts, &rest)).collect(),
-        other_units: all - records.len(),
+        other_units: all - runs.len(),
         splits,
         runs,
     })
@@ -205,14 +229,26 @@ pub fn since(records: &[SeriesRecord], margin: f64) -> Option<&SeriesRecord> {
     records.get(step.at).copied()
 }
 
-fn machines(records: &[&SeriesRecord]) -> Vec<String> {
+fn machines(entries: &[Entry]) -> Vec<String> {
     let mut machines: Vec<String> = Vec::new();
-    for record in records {
-        if !machines.contains(&record.machine.fingerprint) {
-            machines.push(record.machine.fingerprint.clone());
+    for Entry { machine, .. } in entries {
+        if !machines.contains(machine) {
+            machines.push(machine.clone());
         }
     }
     machines
+}
+
+fn entry(record: &SeriesRecord) -> Entry {
+    Entry {
+        run: run(record),
+        log_cost: log_cost(record),
+        machine: record.machine.fingerprint.clone(),
+        facts: facts(record),
+        unit: record.unit.clone(),
+        better: record.better,
+        title: record.title.clone(),
+    }
 }
 
 /// None where one value is no number.
@@ -251,13 +287,12 @@ fn steps(logs: &[f64], borders: &[usize], margin: f64) -> Result<Vec<HistoryStep
     Ok(found.iter().map(step).collect())
 }
 
-fn splits(records: &[&SeriesRecord]) -> Vec<Split> {
-    let facts: Vec<BTreeMap<String, String>> = records.iter().map(|it| facts(it)).collect();
-    let split = |(index, two): (usize, &[BTreeMap<String, String>])| {
-        let changes = changes(&two[0], &two[1]);
+fn splits(entries: &[Entry]) -> Vec<Split> {
+    let split = |(index, two): (usize, &[Entry])| {
+        let changes = changes(&two[0].facts, &two[1].facts);
         (!changes.is_empty()).then_some(Split { at: index + 1, changes })
     };
-    facts.windows(2).enumerate().filter_map(split).collect()
+    entries.windows(2).enumerate().filter_map(split).collect()
 }
 
 fn changes(
@@ -276,19 +311,37 @@ fn changes(
 
 /// What may well move numbers, with plumb's own version.
 fn facts(record: &SeriesRecord) -> BTreeMap<String, String> {
-    let of_place = record.machine.facts.iter().chain(&record.environment.facts);
-    let of_place = of_place.filter(|(field, _)| Grade::of(field) > Grade::Harmless);
+    let mut facts = facts_of_place(&record.machine, &record.environment);
+    let series = [
+        ("clock", record.clock.clone()),
+        ("plumb", record.plumb.clone()),
+        ("workload version", record.version.to_string()),
+    ];
+    facts.extend(facts_of_work(&record.versions, &record.loads, series));
+    facts
+}
+
+/// What may well move numbers of machine and environment.
+pub(crate) fn facts_of_place(
+    machine: &Machine,
+    environment: &Environment,
+) -> BTreeMap<String, String> {
+    let all = machine.facts.iter().chain(&environment.facts);
+    let all = all.filter(|(field, _)| Grade::of(field) > Grade::Harmless);
+    all.map(|(field, value)| (field.clone(), value.clone())).collect()
+}
+
+/// What may well move numbers of the work itself.
+pub(crate) fn facts_of_work(
+    versions: &BTreeMap<String, String>,
+    loads: &[String],
+    series: [(&str, String); 3],
+) -> BTreeMap<String, String> {
     let mut facts: BTreeMap<String, String> =
-        of_place.map(|(field, value)| (field.clone(), value.clone())).collect();
-    let versions = record.versions.iter();
-    facts.extend(versions.map(|(of, version)| (format!("{of} version"), version.clone())));
-    facts.extend([
-        ("clock".to_owned(), record.clock.clone()),
-        ("plumb".to_owned(), record.plumb.clone()),
-        ("workload version".to_owned(), record.version.to_string()),
-    ]);
-    if !record.loads.is_empty() {
-        facts.insert("load".to_owned(), record.loads.join(" / "));
+        versions.iter().map(|(of, version)| (format!("{of} version"), version.clone())).collect();
+    facts.extend(series.map(|(field, value)| (field.to_owned(), value)));
+    if !loads.is_empty() {
+        facts.insert("load".to_owned(), loads.join(" / "));
     }
     facts
 }

@@ -11,6 +11,7 @@ mod baselines;
 mod check;
 mod comparison;
 mod differences;
+mod digest;
 mod estimate;
 mod evidence;
 mod faults;
@@ -40,6 +41,7 @@ pub use comparison::{
     without,
 };
 pub use differences::{Difference, target_differences};
+pub use digest::{RunDigest, SeriesDigest, history_of_digests};
 pub use finding::{
     BaselineSource, Comparison, CpuShares, Disturbances, Ends, Estimate, Failure, Finding,
     LookFinding, OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, SpreadRatio,
@@ -52,6 +54,7 @@ pub use moved::{Counters, Moved, Movement, explain, explain_check, explain_point
 pub use plumb_stats::describe::BoxPlot;
 pub use rates::{CounterRate, PointRates, rates_by_point};
 pub use samples::{InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples};
+pub(crate) use summarise::run_facts;
 pub use summarise::{point_facts, summarise};
 pub use times::{ProcessTimes, process_times};
 

@@ -8,7 +8,7 @@ use crate::evidence::Evidence;
 use crate::summarise::point_facts;
 
 /// The clock that series are timed by unless they say otherwise.
-const MONOTONIC: &str = "monotonic";
+pub(crate) const MONOTONIC: &str = "monotonic";
 
 /// One series in one run.
 pub(crate) struct Series {
@@ -78,13 +78,15 @@ fn of_evidence(evidence: &Evidence, most: usize) -> Vec<Series> {
 
 fn name(evidence: &Evidence, metric: &str) -> String {
     let planned = evidence.planned;
-    let clock = evidence.clock().map(|clock| clock.id).filter(|id| id != MONOTONIC);
-    let clock = clock.map_or_else(String::new, |id| format!(" by {id}"));
-    let version = match planned.description.version {
-        1 => String::new(),
-        version => format!(" v{version}"),
-    };
-    format!("{}{version}{clock}", planned.point.series(metric))
+    let clock = evidence.clock().map_or_else(|| MONOTONIC.to_owned(), |clock| clock.id);
+    comparable(&planned.point.series(metric), planned.description.version, &clock)
+}
+
+/// The name of a series among those that may be compared.
+pub(crate) fn comparable(series: &str, version: u32, clock: &str) -> String {
+    let clock = if clock == MONOTONIC { String::new() } else { format!(" by {clock}") };
+    let version = if version == 1 { String::new() } else { format!(" v{version}") };
+    format!("{series}{version}{clock}")
 }
 
 /// What is no number stays one, for the intervals to refuse.

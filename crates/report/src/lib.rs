@@ -25,6 +25,7 @@ mod moved;
 mod names;
 pub mod progress;
 mod scorecard;
+pub mod site;
 mod sketch;
 mod style;
 pub mod table;

@@ -1,0 +1,314 @@
+//! What is left of a run when its samples are gone: enough for the history of its series, and to say how it
+//! compares with the run before.
+//!
+//! A store of a thousand runs is read once, a run at a time; what is kept of each is small. The figures are
+//! those that [`crate::history()`] and [`crate::compare`] find from the samples, because both rest on the
+//! medians of processes alone.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{Better, Id, RunRecord, RunStatus, Target};
+use plumb_stats::describe::median;
+
+use crate::comparison::{RunsNoise, against_runs};
+use crate::estimate::median_of_processes;
+use crate::history::{Entry, facts_of_place, facts_of_work, history_of};
+use crate::series::{MONOTONIC, comparable, environment, series_of};
+use crate::{Against, Estimate, Finding, HistoryFinding, HistoryRun, RunFinding, run_facts};
+
+/// A run without its samples.
+#[derive(Debug, Clone)]
+pub struct RunDigest {
+    /// The run.
+    pub run: Id,
+    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// Whether it is complete, running or interrupted.
+    pub status: RunStatus,
+    /// The suite's name, when it came from one.
+    pub suite: Option<String>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Where it was measured, when that is known.
+    pub target: Option<Target>,
+    /// Its series that histories are made of.
+    pub series: Vec<SeriesDigest>,
+    plumb: String,
+    loads: Vec<String>,
+    /// Of the environments, what may move numbers.
+    environments: Vec<BTreeMap<String, String>>,
+    /// Of the environment that it began in, what may move numbers.
+    began_in: BTreeMap<String, String>,
+}
+
+/// A series in one run, without its samples.
+#[derive(Debug, Clone)]
+pub struct SeriesDigest {
+    /// Its name in the store: `memory.copy:method=libc/bandwidth`.
+    pub name: String,
+    /// The workload's id.
+    pub workload: String,
+    /// A name that a person gave the point.
+    pub title: Option<String>,
+    /// Its unit.
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// Whether it is of the workload's first metric.
+    pub primary: bool,
+    /// The estimate with its interval.
+    pub estimate: Estimate,
+    /// Processes that it rests on.
+    pub processes: usize,
+    /// Steady samples that it rests on.
+    pub samples: usize,
+    /// Its name among series that may be compared.
+    comparable: String,
+    /// The finding's results that it is made of.
+    results: Vec<usize>,
+    /// The log cost of every process.
+    logs: Vec<f64>,
+    /// Whether values of a knob are compared, whose sides are no part of a history.
+    of_knob: bool,
+    version: u32,
+    clock: String,
+    versions: BTreeMap<String, String>,
+    environment: usize,
+}
+
+impl RunDigest {
+    /// What is kept of a run and of what was found in it.
+    #[must_use]
+    pub fn of(record: &RunRecord, finding: &RunFinding) -> Self {
+        let target = record.targets.first();
+        let facts = run_facts(record);
+        let environments = record.environments.iter();
+        Self {
+            run: record.run,
+            started_unix_ns: record.started_unix_ns,
+            status: record.status,
+            suite: record.plan.suite.clone(),
+            command: record.command.clone(),
+            labels: record.plan.labels.clone(),
+            target: target.cloned(),
+            series: series(record, finding),
+            plumb: record.plumb.clone(),
+            loads: facts.loads,
+            environments: target.map_or_else(Vec::new, |target| {
+                environments.map(|it| facts_of_place(&target.machine, it)).collect()
+            }),
+            began_in: environment(record).into_iter().map(|(a, b)| (a.into(), b.into())).collect(),
+        }
+    }
+
+    /// The fingerprint of its first machine.
+    #[must_use]
+    pub fn machine(&self) -> &str {
+        self.target.as_ref().map_or("", |target| target.machine.fingerprint.as_str())
+    }
+
+    /// Whether another run may tell how this one's numbers changed: the same suite, or the same command line
+    /// without one, on the same machine, with something in common.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let same = match (&self.suite, &other.suite) {
+            (None, None) => self.command.get(1..) == other.command.get(1..),
+            (one, two) => one == two,
+        };
+        let has = |it: &SeriesDigest| other.series.iter().any(|of| of.comparable == it.comparable);
+        same && self.machine() == other.machine() && self.series.iter().any(has)
+    }
+
+    /// This run against an earlier one: a place for every result of its finding, None where the earlier one
+    /// lacks the series. `others` tell how much runs differ by themselves.
+    #[must_use]
+    pub fn since<'r>(
+        &self,
+        before: &Self,
+        others: impl IntoIterator<Item = &'r Self>,
+        margin: f64,
+    ) -> Vec<Option<Against>> {
+        let here = others.into_iter().filter(|other| other.machine() == before.machine());
+        let noise = RunsNoise::gathered(here.map(|other| (&other.began_in, other.log_costs())));
+        let places = self.series.iter().flat_map(|it| &it.results).max().map_or(0, |last| last + 1);
+        let mut found = vec![None; places];
+        for this in &self.series {
+            let same = |it: &&SeriesDigest| it.comparable == this.comparable;
+            let Some(first) = before.series.iter().find(same) else { continue };
+            let runs = (&[first.logs.clone()][..], &[this.logs.clone()][..]);
+            let against = against_runs(runs, this.better, noise.logs(&this.comparable), margin);
+            for &result in &this.results {
+                found[result] = Some(against.clone());
+            }
+        }
+        found
+    }
+
+    /// Every series with the run's log cost.
+    fn log_costs(&self) -> Vec<(String, f64)> {
+        let log = |it: &SeriesDigest| Some((it.comparable.clone(), median(&it.logs)?));
+        self.series.iter().filter_map(log).collect()
+    }
+
+    fn entry(&self, series: &SeriesDigest) -> Entry {
+        let run = HistoryRun {
+            run: self.run,
+            started_unix_ns: self.started_unix_ns,
+            labels: self.labels.clone(),
+            estimate: series.estimate.clone(),
+            processes: series.processes,
+            samples: series.samples,
+        };
+        let mut facts = self.environments.get(series.environment).cloned().unwrap_or_default();
+        let of_series = [
+            ("clock", series.clock.clone()),
+            ("plumb", self.plumb.clone()),
+            ("workload version", series.version.to_string()),
+        ];
+        facts.extend(facts_of_work(&series.versions, &self.loads, of_series));
+        Entry {
+            run: Some(run),
+            log_cost: median(&series.logs).unwrap_or(f64::NAN),
+            machine: self.machine().to_owned(),
+            facts,
+            unit: series.unit.clone(),
+            better: series.better,
+            title: series.title.clone(),
+        }
+    }
+}
+
+/// What these runs say of a series, oldest first; None where none of them has it.
+#[must_use]
+pub fn history_of_digests<'r>(
+    series: &str,
+    runs: impl IntoIterator<Item = &'r RunDigest>,
+    margin: f64,
+) -> Option<HistoryFinding> {
+    let of_run = |run: &'r RunDigest| {
+        let has = run.series.iter().filter(|it| it.name == series && !it.of_knob);
+        has.map(|it| run.entry(it)).collect::<Vec<_>>()
+    };
+    history_of(series, runs.into_iter().flat_map(of_run).collect(), margin)
+}
+
+/// The series of a run: every metric but distributions. Results of one series, as where a program was
+/// compared with itself, are one: what they have in common is the run.
+fn series(record: &RunRecord, finding: &RunFinding) -> Vec<SeriesDigest> {
+    let mut all: Vec<SeriesDigest> = Vec::new();
+    for (index, result) in finding.results.iter().enumerate() {
+        let Some(made) = one(record, result, index) else { continue };
+        match all.iter_mut().find(|it| it.comparable == made.comparable) {
+            Some(known) => {
+                known.results.push(index);
+                known.logs.extend(made.logs);
+            }
+            None => all.push(made),
+        }
+    }
+    all.retain(|it| !it.logs.is_empty());
+    if all.iter().any(|it| it.results.len() > 1) || record.status != RunStatus::Complete {
+        from_samples(record, &mut all);
+    }
+    all
+}
+
+fn one(record: &RunRecord, result: &Finding, index: usize) -> Option<SeriesDigest> {
+    let planned = record.plan.points.get(result.point.index)?;
+    let metric = planned.description.metric(&result.metric)?;
+    let first = record.good_invocations(result.point.index).next()?;
+    let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
+    let clock = result.clock.as_ref().map_or(MONOTONIC, |clock| clock.id.as_str());
+    Some(SeriesDigest {
+        comparable: comparable(&result.series, result.point.version, clock),
+        name: result.series.clone(),
+        workload: result.point.workload.clone(),
+        title: planned.title.clone(),
+        unit: result.unit.clone(),
+        better: result.better,
+        primary: result.primary,
+        estimate: result.estimate.clone(),
+        processes: result.invocations,
+        samples: result.samples,
+        results: vec![index],
+        logs: result.process_medians.iter().map(|value| sign * value.ln()).collect(),
+        of_knob: !planned.preparation.is_empty(),
+        version: result.point.version,
+        clock: clock.to_owned(),
+        versions: first.ready.versions.clone(),
+        environment: first.environment,
+    })
+}
+
+/// The estimates where a finding's are not those of the whole series, or are made to hold at any time.
+fn from_samples(record: &RunRecord, all: &mut [SeriesDigest]) {
+    for found in series_of(record, true) {
+        let Some(digest) = all.iter_mut().find(|it| it.comparable == found.name) else { continue };
+        let slices: Vec<&[f64]> = found.processes.iter().map(Vec::as_slice).collect();
+        if let Some(estimated) = median_of_processes(&slices) {
+            digest.estimate = estimated.estimate;
+        }
+        digest.processes = slices.len();
+        digest.samples = slices.iter().map(|values| values.len()).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::{Id, RunRecord};
+
+    use super::RunDigest;
+    use crate::testing::first_look;
+    use crate::{CompareSettings, compare, summarise};
+
+    /// A first look whose work took longer by so much.
+    fn slower(number: u128, by: u64) -> RunRecord {
+        let mut record = first_look();
+        record.run = Id::from_u128(number);
+        for samples in record.invocations.iter_mut().map(|it| &mut it.samples) {
+            samples.elapsed_ns.iter_mut().for_each(|ns| *ns += *ns * by / 1000);
+        }
+        record
+    }
+
+    fn digest(record: &RunRecord) -> RunDigest {
+        RunDigest::of(record, &summarise(record))
+    }
+
+    #[test]
+    fn a_run_since_another_is_what_a_comparison_finds() {
+        let (before, now) = (slower(1, 0), slower(2, 50));
+        let others: Vec<RunRecord> =
+            (3..10).map(|n| slower(n, u64::try_from(n).unwrap())).collect();
+        let settings =
+            CompareSettings { by: None, margin: 0.01, every_metric: true, price: "price".into() };
+        for others in [&others[..], &others[..2]] {
+            let compared = compare(&[before.clone(), now.clone()], others, &settings);
+            let digests: Vec<RunDigest> = others.iter().map(digest).collect();
+            let found = digest(&now).since(&digest(&before), &digests, 0.01);
+            let finding = summarise(&now);
+            assert!(compared.results.len() > 20, "{}", compared.results.len());
+            for result in &compared.results {
+                let of = |it: &crate::Finding| {
+                    it.point.index == result.point.index && it.metric == result.metric
+                };
+                let place = finding.results.iter().position(of).unwrap();
+                assert_eq!(found[place], result.against_first[0], "{}", result.series);
+            }
+        }
+    }
+
+    #[test]
+    fn runs_are_alike_by_suite_and_machine() {
+        let one = digest(&slower(1, 0));
+        let mut other = slower(2, 0);
+        assert!(one.is_like(&digest(&other)));
+        other.targets[0].machine.fingerprint = "fp1:other".into();
+        assert!(!one.is_like(&digest(&other)));
+        other = slower(2, 0);
+        other.plan.suite = None;
+        assert!(!one.is_like(&digest(&other)));
+    }
+}

@@ -1,0 +1,196 @@
+//! What stands first on a page: is it slow, and may one believe it?
+
+use std::cmp::Ordering;
+
+use plumb_analysis::{Against, BaselineSource, Verdict};
+use plumb_model::{Goal, Id, RunStatus};
+
+use super::html::{Html, link, tag, wrap};
+use super::names;
+use super::parts::{command, flag, list, paragraph, some, verdict};
+use crate::text::counted;
+use crate::time::date;
+use crate::units::figure;
+use crate::view::{FlagNote, Row, View, baseline_text, comparison_text};
+
+/// Series that are named in a sentence.
+const MOST_NAMED: usize = 3;
+/// Findings that are listed before the tables are pointed at.
+const MOST_LISTED: usize = 5;
+
+/// How a run compares with the newest comparable one before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lately {
+    /// That run.
+    pub run: Id,
+    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// This run against that one, a place for every result of the finding; None where that one lacks the
+    /// series.
+    pub against: Vec<Option<Against>>,
+}
+
+/// The section that answers.
+pub(crate) fn answer(view: &View, lately: Option<&Lately>) -> Html {
+    let mut out = unfinished(view);
+    let sides = sides(view);
+    let (expected, ceilings) = (shares(view, true), shares(view, false));
+    let since = lately.map_or_else(Html::default, |it| since(view, it));
+    let alone = sides.is_empty() && expected.is_empty() && since.is_empty();
+    for part in [sides, expected, since] {
+        out.push(part);
+    }
+    if alone {
+        out.push(nothing_to_compare(view));
+    }
+    out.push(ceilings);
+    out.push(distrust(&view.flags));
+    wrap("section", out).class("answer").into()
+}
+
+fn unfinished(view: &View) -> Html {
+    match view.finding.run.status {
+        RunStatus::Complete => Html::default(),
+        RunStatus::Running => {
+            paragraph("This run is still going on; this is what it has measured so far.")
+        }
+        RunStatus::Interrupted => {
+            let text = "This run was interrupted; to complete it: ";
+            paragraph(Html::all([
+                Html::text(text),
+                command(&format!("plumb run --resume {}", view.header.run)),
+            ]))
+        }
+    }
+}
+
+/// What the sides of a comparison came to.
+fn sides(view: &View) -> Html {
+    let line = |it: &plumb_analysis::Comparison| {
+        let names = format!(" {} against {}: ", it.point.name, it.first.name);
+        Html::all([verdict(&it.verdict), names.into(), comparison_text(it).into()])
+    };
+    list(view.comparisons().iter().map(line))
+}
+
+/// Results beside what they should be, the worst first: what people expect, or what the machine gives.
+fn shares(view: &View, expected: bool) -> Html {
+    let source = |row: &&Row| {
+        let of = row.finding.of_baseline.as_ref();
+        of.is_some_and(|of| matches!(of.source, BaselineSource::Expectation) == expected)
+    };
+    let mut rows: Vec<&Row> =
+        view.rows.iter().filter(|row| row.finding.primary).filter(source).collect();
+    let share = |row: &&Row| row.finding.of_baseline.as_ref().map_or(1.0, |of| of.share.value);
+    rows.sort_by(|one, other| share(one).total_cmp(&share(other)));
+    let line = |row: &&Row| {
+        let text = baseline_text(row.finding).unwrap_or_default();
+        let name = link(&format!("#{}", super::run::place(row)), row.finding.point.name.as_str());
+        wrap("span", Html::all([name.into(), Html::text(" gives "), text.into()]))
+    };
+    let most = if expected { MOST_LISTED } else { 1 };
+    list(rows.iter().take(most).map(line))
+}
+
+/// What changed since the last comparable run.
+fn since(view: &View, lately: &Lately) -> Html {
+    let rows = || view.rows.iter().zip(&lately.against).filter(|(row, _)| row.finding.primary);
+    let judged: Vec<(&Row, &Against)> =
+        rows().filter_map(|(row, against)| Some((row, against.as_ref()?))).collect();
+    if judged.is_empty() {
+        return Html::default();
+    }
+    let of = |wanted: &dyn Fn(&Against) -> bool| judged.iter().filter(|(_, it)| wanted(it)).count();
+    let is = |verdict: Verdict| move |it: &Against| it.verdict == Ok(verdict);
+    let counts = [
+        (of(&is(Verdict::Slower)), "slower"),
+        (of(&is(Verdict::Faster)), "faster"),
+        (of(&is(Verdict::Equivalent)), "equivalent"),
+        (of(&is(Verdict::Inconclusive)), "inconclusive"),
+        (of(&|it: &Against| it.verdict.is_err()), "without a verdict"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+    let before =
+        link(&format!("{}.html", names::run_page(lately.run)), date(lately.started_unix_ns));
+    let head = [Html::text("Against the last comparable run, "), before.into(), ": ".into()];
+    let compare = names::compare_page(&[lately.run, view.finding.run.id]);
+    let more = link(&format!("{compare}.html"), "what differs and what moved with it");
+    let told = wrap("strong", counts.join(", "));
+    let line = Html::all(head)
+        .and(told)
+        .and(" of ")
+        .and(counted(judged.len(), "point", "points"))
+        .and("; ")
+        .and(more)
+        .and(".");
+    let mut out = paragraph(line);
+    out.push(worst(judged));
+    out
+}
+
+/// The changes that matter, slower ones first, the largest first.
+fn worst(mut judged: Vec<(&Row, &Against)>) -> Html {
+    judged.retain(|(_, it)| matches!(it.verdict, Ok(Verdict::Slower | Verdict::Faster)));
+    let rank = |it: &Against| it.ratio.as_ref().map_or(1.0, |ratio| ratio.value);
+    judged.sort_by(|(_, one), (_, other)| {
+        rank(other).partial_cmp(&rank(one)).unwrap_or(Ordering::Equal)
+    });
+    let line = |(row, it): &(&Row, &Against)| {
+        let name = link(&format!("#{}", super::run::place(row)), row.finding.point.name.as_str());
+        let ratio = it.ratio.as_ref().map(|ratio| figure(ratio, ""));
+        let ratio = ratio.map_or_else(String::new, |it| {
+            format!(": {}× {} the cost", it.estimate, it.brackets())
+        });
+        verdict(&it.verdict).and(" ").and(name).and(ratio)
+    };
+    let mut lines: Vec<Html> = judged.iter().take(MOST_LISTED).map(line).collect();
+    let more = judged.len().saturating_sub(MOST_LISTED);
+    if more > 0 {
+        lines.push(format!("and {more} more in the table below").into());
+    }
+    list(lines)
+}
+
+/// What to type where a run stands alone.
+fn nothing_to_compare(view: &View) -> Html {
+    if view.rows.is_empty() {
+        return paragraph("Nothing was measured.");
+    }
+    if matches!(view.finding.run.goal, Goal::Verdict { .. }) {
+        return Html::default();
+    }
+    let again = match &view.finding.run.suite {
+        Some(suite) => format!("plumb run {suite}"),
+        None => "plumb run".to_owned(),
+    };
+    let run = &view.header.run;
+    paragraph(
+        Html::text(
+            "There is no comparable run before this one, so nothing says whether it is slow. ",
+        )
+        .and(command(&again))
+        .and(" once more shows what changes by itself; ")
+        .and(command(&format!("plumb baseline set NAME {run}")))
+        .and(" makes this run what later ones are checked against."),
+    )
+}
+
+/// The reasons to distrust, in a sentence.
+fn distrust(flags: &[FlagNote]) -> Html {
+    if flags.is_empty() {
+        return paragraph("No reason to distrust these numbers was found.");
+    }
+    let one = |note: &FlagNote| {
+        let mut names: Vec<String> = note.evidence.iter().map(|(point, _)| point.clone()).collect();
+        names.dedup();
+        let on = if note.everywhere { "everywhere".to_owned() } else { some(&names, MOST_NAMED) };
+        flag(&note.flag).and(format!(" {on}"))
+    };
+    let head = link("#distrust", "Reasons to distrust").into();
+    let mut line = Html::all([head, Html::text(": ")]);
+    for (index, note) in flags.iter().enumerate() {
+        line = line.and(if index > 0 { "; " } else { "" }).and(one(note));
+    }
+    tag("p").class("distrust").add(line).add(".").into()
+}

@@ -1,0 +1,179 @@
+//! What every page has around its content.
+
+use serde::Serialize;
+
+use super::figure::figure;
+use super::html::{Html, link, tag, wrap};
+use super::names::{HISTORY, INDEX, METHOD};
+use crate::chart::Chart;
+
+/// Nothing comes from elsewhere, and no script or style stands in a page. Charts are drawn into data and
+/// blob URLs when they are saved as files.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+                      img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'";
+
+/// What a page is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// All runs.
+    Index,
+    /// A run.
+    Run,
+    /// A workload in a run.
+    Workload,
+    /// What monitors saw beside a run.
+    Monitors,
+    /// Runs side by side.
+    Compare,
+    /// Series over their runs.
+    History,
+    /// A machine.
+    Machine,
+    /// What words mean.
+    Method,
+}
+
+impl Kind {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Index => "index",
+            Self::Run => "run",
+            Self::Workload => "workload",
+            Self::Monitors => "monitors",
+            Self::Compare => "compare",
+            Self::History => "history",
+            Self::Machine => "machine",
+            Self::Method => "method",
+        }
+    }
+}
+
+/// A page, before it is written.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// What it is called, without an ending.
+    pub name: String,
+    /// What it is about.
+    pub kind: Kind,
+    /// What it is called by people.
+    pub title: String,
+    pub(crate) here: Vec<(String, String)>,
+    pub(crate) content: Html,
+    /// Its charts.
+    pub charts: Vec<Chart>,
+}
+
+/// A page as files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// `NAME.html`.
+    pub html: String,
+    /// `data/NAME.js`: the charts, handed to the page's script.
+    pub charts: String,
+}
+
+impl Page {
+    pub(crate) fn new(name: String, kind: Kind, title: impl Into<String>) -> Self {
+        let (here, content) = (Vec::new(), Html::default());
+        Self { name, kind, title: title.into(), here, content, charts: Vec::new() }
+    }
+
+    /// With a link between `Runs` and `History`: a page and what it is called.
+    pub(crate) fn near(mut self, page: &str, text: &str) -> Self {
+        self.here.push((page.to_owned(), text.to_owned()));
+        self
+    }
+
+    pub(crate) fn add(&mut self, piece: impl Into<Html>) {
+        self.content.push(piece);
+    }
+
+    /// With a place for every chart.
+    pub(crate) fn draw(&mut self, charts: Vec<Chart>) {
+        charts.iter().for_each(|chart| self.add(figure(chart)));
+        self.charts.extend(charts);
+    }
+
+    /// The page as files.
+    #[must_use]
+    pub fn render(self) -> Rendered {
+        Rendered { charts: call("charts", &self.name, &self.charts), html: self.document() }
+    }
+
+    fn document(self) -> String {
+        let title = if self.kind == Kind::Index {
+            "plumb".to_owned()
+        } else {
+            format!("{} · plumb", self.title)
+        };
+        let head = tag("head")
+            .add(tag("meta").with("charset", "utf-8"))
+            .add(meta("viewport", "width=device-width, initial-scale=1"))
+            .add(tag("meta").with("http-equiv", "Content-Security-Policy").with("content", POLICY))
+            .add(meta("referrer", "no-referrer"))
+            .add(wrap("title", title))
+            .add(tag("link").with("rel", "stylesheet").with("href", "plumb.css"))
+            .add(tag("script").set("defer").with("src", "plumb.js"));
+        let body = tag("body")
+            .add(link("#main", "Skip to content").class("skip"))
+            .add(self.top())
+            .add(wrap("main", self.content).with("id", "main"))
+            .add(wrap("footer", foot()));
+        let root = tag("html")
+            .with("lang", "en")
+            .with("data-page", &self.name)
+            .with("data-kind", self.kind.word());
+        Html::from(root.add(head).add(body)).document()
+    }
+
+    fn top(&self) -> Html {
+        let item = |page: &str, text: &str| {
+            let to = link(&format!("{page}.html"), text);
+            if page == self.name { to.with("aria-current", "page") } else { to }
+        };
+        let near = self.here.iter().map(|(page, text)| item(page, text));
+        let nav = tag("nav").with("aria-label", "Pages").add(item(INDEX, "Runs")).add_all(near);
+        let nav = nav.add(item(HISTORY, "History")).add(item(METHOD, "Method"));
+        let brand = link("index.html", "plumb").class("brand");
+        let tools = tag("div").class("tools").set("hidden");
+        wrap("header", brand).class("top").add(nav).add(tools).into()
+    }
+}
+
+fn meta(name: &str, content: &str) -> Html {
+    tag("meta").with("name", name).with("content", content).into()
+}
+
+fn foot() -> Html {
+    let plumb = concat!("Written by plumb ", env!("CARGO_PKG_VERSION"), ". ");
+    let every = "Every number stands with its interval, or with the reason why it has none: ";
+    Html::all([
+        Html::text(plumb),
+        every.into(),
+        link("method.html", "how to read them").into(),
+        ".".into(),
+    ])
+}
+
+/// `plumb.NAME("PAGE",VALUE);`: a call that a classic script makes, so that it also works from a file. No
+/// text in it ends the script or a line.
+pub(crate) fn call(function: &str, page: &str, value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_owned());
+    format!("plumb.{function}({},{});\n", in_script(&format!("{page:?}")), in_script(&json))
+}
+
+/// JSON as it may stand in a script: what ends an element or a line is written as its number.
+pub(crate) fn in_script(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)))
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,101 @@
+//! What pages are called: the same on disk and over HTTP, flat in one folder, safe for any filesystem.
+
+use plumb_model::Id;
+
+/// The page of all runs.
+pub const INDEX: &str = "index";
+/// The page of all series.
+pub const HISTORY: &str = "history";
+/// The page that explains every word.
+pub const METHOD: &str = "method";
+
+/// Characters of a name from elsewhere that are kept.
+const LONGEST: usize = 80;
+
+/// The page of a run.
+#[must_use]
+pub fn run_page(run: Id) -> String {
+    format!("run-{run}")
+}
+
+/// The page of a workload in a run.
+#[must_use]
+pub fn workload_page(run: Id, workload: &str) -> String {
+    format!("run-{run}-{}", slug(workload))
+}
+
+/// The page of what monitors saw beside a run.
+#[must_use]
+pub fn monitors_page(run: Id) -> String {
+    format!("run-{run}-monitors")
+}
+
+/// The page on which runs are compared with the first of them.
+#[must_use]
+pub fn compare_page(runs: &[Id]) -> String {
+    runs.iter().fold("compare".to_owned(), |name, run| format!("{name}-{run}"))
+}
+
+/// The page of a series on a machine.
+#[must_use]
+pub fn history_page(series: &str, machine: &str) -> String {
+    // The machine is in the hash alone: people tell it by the page's title.
+    let hash = hash(&format!("{series}\n{machine}"));
+    format!("history-{}-{hash}", kept(series))
+}
+
+/// The page of a machine.
+#[must_use]
+pub fn machine_page(fingerprint: &str) -> String {
+    format!("machine-{}", slug(fingerprint))
+}
+
+/// A name from elsewhere as a part of a file's name; two names never have the same, save by a collision
+/// of the hash that stands for whatever was replaced.
+fn slug(name: &str) -> String {
+    let kept = kept(name);
+    // A workload without a dot could take another page's name.
+    let own = kept == name && name.contains('.');
+    if own { kept } else { format!("{kept}-{}", hash(name)) }
+}
+
+fn kept(name: &str) -> String {
+    let safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+    let kept: String = name.chars().take(LONGEST).map(|c| if safe(c) { c } else { '_' }).collect();
+    kept.trim_start_matches('.').to_owned()
+}
+
+/// FNV-1a over 64 bits, of which 48 are shown.
+fn hash(text: &str) -> String {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    format!("{:012x}", hash >> 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use proptest::prelude::{any, proptest};
+
+    use super::{history_page, slug};
+
+    #[test]
+    fn names_stay_readable_where_they_may() {
+        assert_snapshot!(slug("memory.copy"), @"memory.copy");
+        assert_snapshot!(slug("monitors"), @"monitors-79973aab255b");
+        assert_snapshot!(slug("../../etc/passwd"), @"_.._etc_passwd-2bef2c0bbbde");
+        assert_snapshot!(slug("Memory.Copy"), @"_emory._opy-386c51b5629f");
+        assert_snapshot!(history_page("memory.copy:method=nt/bandwidth", "fp1:a"), @"history-memory.copy_method_nt_bandwidth-7f1f25d38943");
+        assert_ne!(slug("a b"), slug("a_b"));
+        assert_ne!(history_page("a.b/c", "fp1:a"), history_page("a.b/c", "fp1:b"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_is_safe(name in any::<String>()) {
+            let slug = slug(&name);
+            assert!(!slug.starts_with('.') && !slug.is_empty() && slug.len() < 100, "{slug}");
+            assert!(slug.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c)));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What pages are made of: tables, numbers, verdicts, flags, words that are explained.
+
+use std::ops::Range;
+
+use plumb_analysis::{Estimate, Verdict};
+use plumb_model::FlagKind;
+
+use super::html::{Html, Tag, link, tag, wrap};
+use crate::units::{Figure, figure, quantity};
+
+/// A table that can be sorted and filtered where scripts run.
+pub(crate) struct DataTable {
+    head: Vec<Html>,
+    rows: Vec<Html>,
+}
+
+impl DataTable {
+    /// A table with these titles of its columns.
+    pub(crate) fn new<T: Into<Html>>(titles: impl IntoIterator<Item = T>) -> Self {
+        let cell = |title: T| Html::from(wrap("th", title).with("scope", "col"));
+        Self { head: titles.into_iter().map(cell).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row of cells, each made by [`name`], [`cell`] or [`number`].
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Tag>) {
+        self.rows.push(tag("tr").add_all(cells).into());
+    }
+
+    /// Adds a row that has an address.
+    pub(crate) fn row_at(&mut self, id: &str, cells: impl IntoIterator<Item = Tag>) {
+        self.rows.push(tag("tr").with("id", id).add_all(cells).into());
+    }
+
+    /// The table, with what it is about.
+    pub(crate) fn titled(self, caption: impl Into<Html>) -> Html {
+        let head = wrap("thead", tag("tr").add_all(self.head));
+        let caption = caption.into();
+        let table = tag("table").class("data").set("data-filter").set("data-sort");
+        let table = if caption.is_empty() { table } else { table.add(wrap("caption", caption)) };
+        let table = table.add(head).add(tag("tbody").add_all(self.rows));
+        // A table that is wider than the page scrolls, also by keyboard.
+        wrap("div", table).class("scroll").with("tabindex", "0").into()
+    }
+
+    /// The table.
+    pub(crate) fn build(self) -> Html {
+        self.titled("")
+    }
+}
+
+/// The cell that names its row.
+pub(crate) fn name(text: impl Into<Html>) -> Tag {
+    wrap("th", text).with("scope", "row")
+}
+
+/// A cell of words.
+pub(crate) fn cell(text: impl Into<Html>) -> Tag {
+    wrap("td", text)
+}
+
+/// A cell with a number as people read it; the exact value is what is sorted by and shown on hover.
+pub(crate) fn number(exact: f64, unit: &str, text: &str) -> Tag {
+    if !exact.is_finite() {
+        return wrap("td", text).class("num");
+    }
+    let title = format!("{exact} {unit}");
+    wrap("td", text)
+        .class("num")
+        .with("data-value", &exact.to_string())
+        .with("title", title.trim_end())
+}
+
+/// A cell with a number of things.
+#[expect(clippy::cast_precision_loss, reason = "counts to be sorted by")]
+pub(crate) fn count(count: usize) -> Tag {
+    number(count as f64, "", &count.to_string())
+}
+
+/// A cell with a quantity in an SI base unit.
+pub(crate) fn amount(value: f64, unit: &str) -> Tag {
+    number(value, unit, &quantity(value, unit))
+}
+
+/// Two cells: an estimate with its unit, and its interval or the reason why it has none.
+pub(crate) fn estimated(estimate: &Estimate, unit: &str) -> [Tag; 2] {
+    let shown = figure(estimate, unit);
+    [number(estimate.value, unit, &shown.quantity()), interval(&shown)]
+}
+
+/// A cell with an interval.
+pub(crate) fn interval(shown: &Figure) -> Tag {
+    match &shown.interval {
+        Ok(_) => wrap("td", shown.brackets()).class("interval"),
+        Err(why) => wrap("td", format!("none: {why}")).class("interval none"),
+    }
+}
+
+/// An empty cell.
+pub(crate) fn nothing() -> Tag {
+    tag("td")
+}
+
+/// A verdict by sign and word.
+pub(crate) fn verdict(verdict: &Result<Verdict, String>) -> Html {
+    let (class, sign, word) = match verdict {
+        Ok(Verdict::Faster) => ("verdict faster", "▲", "faster"),
+        Ok(Verdict::Slower) => ("verdict slower", "▼", "slower"),
+        Ok(Verdict::Equivalent) => ("verdict equivalent", "=", "equivalent"),
+        Ok(Verdict::Inconclusive) => ("verdict inconclusive", "?", "inconclusive"),
+        Err(_) => ("verdict none", "·", "no verdict"),
+    };
+    let made = wrap("span", format!("{sign} {word}")).class(class);
+    match verdict {
+        Err(why) => made.with("title", why).into(),
+        Ok(_) => made.into(),
+    }
+}
+
+/// A flag with its meaning.
+pub(crate) fn flag(flag: &FlagKind) -> Html {
+    let word = flag.word();
+    let meaning = crate::flags::meaning(flag);
+    if meaning.is_empty() {
+        return wrap("span", word).class("flag").into();
+    }
+    let made = link(&format!("method.html#{word}"), word);
+    made.class("flag").with("title", meaning).into()
+}
+
+/// Flags one after another.
+pub(crate) fn flags<'f>(all: impl IntoIterator<Item = &'f FlagKind>) -> Html {
+    let mut out = Html::default();
+    for it in all {
+        if !out.is_empty() {
+            out.push(" ");
+        }
+        out.push(flag(it));
+    }
+    out
+}
+
+/// A word that the page of words explains.
+pub(crate) fn term(text: &str, word: &'static str) -> Html {
+    link(&format!("method.html#{word}"), text).class("term").into()
+}
+
+/// Something to type.
+pub(crate) fn command(text: &str) -> Html {
+    wrap("code", text).into()
+}
+
+/// A paragraph.
+pub(crate) fn paragraph(text: impl Into<Html>) -> Html {
+    wrap("p", text).into()
+}
+
+/// A heading with an address of its own.
+pub(crate) fn heading(id: &str, text: impl Into<Html>) -> Html {
+    wrap("h2", text).with("id", id).into()
+}
+
+/// A list of items; nothing where there are none.
+pub(crate) fn list<T: Into<Html>>(items: impl IntoIterator<Item = T>) -> Html {
+    let items: Vec<Tag> = items.into_iter().map(|item| wrap("li", item)).collect();
+    if items.is_empty() { Html::default() } else { tag("ul").add_all(items).into() }
+}
+
+/// Pairs of what and how much, as a list of definitions.
+pub(crate) fn facts<T: Into<Html>>(pairs: impl IntoIterator<Item = (T, Html)>) -> Html {
+    let pair =
+        |(what, value): (T, Html)| wrap("div", Html::all([wrap("dt", what), wrap("dd", value)]));
+    tag("dl").class("facts").add_all(pairs.into_iter().map(pair)).into()
+}
+
+/// Up to so many names in a sentence: `a, b and 3 more`.
+pub(crate) fn some(names: &[String], most: usize) -> String {
+    let shown: Range<usize> = 0..names.len().min(most);
+    let rest = names.len() - shown.len();
+    let list = names[shown].join(", ");
+    if rest > 0 { format!("{list} and {rest} more") } else { list }
+}

@@ -1,0 +1,271 @@
+//! The page of a workload in a run: every metric of every point, and what was out of the ordinary.
+
+use plumb_analysis::PointFacts;
+use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
+
+use super::answer::Lately;
+use super::frame::{Kind, Page};
+use super::html::{Html, Tag, link, wrap};
+use super::names;
+use super::parts::{
+    DataTable, cell, command, count, estimated, facts, heading, name, nothing, number, paragraph,
+    term,
+};
+use super::run::{change, memory, own_flags, place, point_place, reached, since};
+use crate::chart;
+use crate::text::counted;
+use crate::units::whole_percent;
+use crate::view::{Row, View};
+
+/// Invocations out of the ordinary that are listed.
+const MOST_ODD: usize = 100;
+
+/// The page of a workload in a run; None where the run has no result of it.
+#[must_use]
+pub fn workload_page(
+    view: &View,
+    record: &RunRecord,
+    workload: &str,
+    lately: Option<&Lately>,
+) -> Option<Page> {
+    let rows: Vec<&Row> =
+        view.rows.iter().filter(|row| row.finding.point.workload == workload).collect();
+    rows.first()?;
+    let run = view.finding.run.id;
+    let when = crate::time::date(view.finding.run.started_unix_ns);
+    let mut page = Page::new(
+        names::workload_page(run, workload),
+        Kind::Workload,
+        format!("{workload}, {when}"),
+    )
+    .near(&names::run_page(run), "This run");
+    for other in workloads(view) {
+        page = page.near(&names::workload_page(run, other), other);
+    }
+    page.add(wrap("h1", workload));
+    page.add(answer(view, &rows, lately));
+    page.add(results(view, &rows, lately));
+    page.draw(chart::of_workload(view, record, workload));
+    for point in points(&rows) {
+        page.add(about_point(view, point, &rows));
+    }
+    page.add(odd(record, &rows));
+    page.add(closing(view, workload));
+    Some(page)
+}
+
+/// The workloads that a run has results of, each once.
+#[must_use]
+pub fn workloads<'v>(view: &'v View) -> Vec<&'v str> {
+    let mut all: Vec<&'v str> = Vec::new();
+    for row in &view.rows {
+        let workload = row.finding.point.workload.as_str();
+        if !all.contains(&workload) {
+            all.push(workload);
+        }
+    }
+    all
+}
+
+fn points<'r>(rows: &[&'r Row]) -> Vec<&'r PointFacts> {
+    let mut all: Vec<&PointFacts> = Vec::new();
+    for row in rows {
+        if !all.iter().any(|point| point.index == row.finding.point.index) {
+            all.push(&row.finding.point);
+        }
+    }
+    all
+}
+
+/// What each point gave, in sentences.
+fn answer(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
+    let line = |row: &&&Row| {
+        let name = link(&format!("#{}", place(row)), row.label.as_str());
+        let change = since(view, row, lately);
+        let verdict = change.map(|it| {
+            Html::text("; ")
+                .and(super::parts::verdict(&it.verdict))
+                .and(" since the last comparable run")
+        });
+        let flags = own_flags(row);
+        let flags = if flags.is_empty() { flags } else { Html::text("; ").and(flags) };
+        Html::from(name)
+            .and(": ")
+            .and(row.figure.to_string())
+            .and(verdict.unwrap_or_default())
+            .and(flags)
+    };
+    let primary: Vec<&&Row> = rows.iter().filter(|row| row.finding.primary).collect();
+    wrap("section", super::parts::list(primary.iter().map(line))).class("answer").into()
+}
+
+fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
+    let mut titles: Vec<Html> = vec![
+        term("Point", "point"),
+        term("Metric", "metric"),
+        "Estimate".into(),
+        term("Interval", "interval"),
+        "±".into(),
+        term("Invocations", "invocation"),
+        term("Samples", "sample"),
+        term("Left out", "steady"),
+        "User".into(),
+        "System".into(),
+        "I/O wait".into(),
+        "Memory".into(),
+        "Until".into(),
+        "History".into(),
+        term("Flags", "flag"),
+    ];
+    if lately.is_some() {
+        titles.insert(5, term("Since the last run", "verdict"));
+    }
+    let mut table = DataTable::new(titles);
+    for row in rows {
+        let finding = row.finding;
+        let to = format!("#{}", point_place(finding.point.index));
+        let metric = wrap("span", finding.metric.as_str()).with("title", &finding.summary);
+        let mut cells = vec![
+            name(Html::from(link(&to, row.label.as_str())).and(row.on_target())),
+            cell(metric),
+        ];
+        cells.extend(estimated(&finding.estimate, &finding.unit));
+        cells.push(reached(row));
+        if lately.is_some() {
+            cells.push(change(since(view, row, lately)));
+        }
+        cells.extend([count(finding.invocations), count(finding.samples), left_out(row)]);
+        let share = |of: fn(&plumb_analysis::CpuShares) -> f64| {
+            finding
+                .cpu
+                .as_ref()
+                .map(of)
+                .map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
+        };
+        cells.extend([
+            share(|cpu| cpu.user),
+            share(|cpu| cpu.system),
+            share(|cpu| cpu.iowait),
+            memory(row),
+        ]);
+        cells.push(cell(finding.stop.as_deref().unwrap_or_default()));
+        cells.push(cell(history(view, row)));
+        cells.push(cell(own_flags(row)));
+        table.row_at(&place(row), cells);
+    }
+    heading("results", "Results").and(table.build())
+}
+
+fn left_out(row: &Row) -> Tag {
+    let (discarded, class) = (row.finding.discarded, &row.finding.warmup);
+    let text =
+        if class.is_empty() { discarded.to_string() } else { format!("{discarded} ({class})") };
+    #[expect(clippy::cast_precision_loss, reason = "a count to be sorted by")]
+    number(discarded as f64, "", &text)
+}
+
+/// Where a metric's series is shown over its runs; quantiles of distributions have none.
+fn history(view: &View, row: &Row) -> Html {
+    let target = view.finding.targets.get(row.finding.target);
+    let (Some(target), false) = (target, row.finding.metric.contains(' ')) else {
+        return Html::default();
+    };
+    let page = names::history_page(&row.finding.series, &target.machine.fingerprint);
+    link(&format!("{page}.html"), "over all runs").into()
+}
+
+fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
+    let of_point = rows.iter().find(|row| row.finding.point.index == point.index);
+    let settings = point.parameters.iter().map(|it| {
+        let by_default = if it.default { " (default)" } else { "" };
+        (Html::text(&it.name), Html::text(&format!("{}{by_default}", it.value)))
+    });
+    let mut pairs: Vec<(Html, Html)> = settings.collect();
+    pairs.push((term("Series", "series"), command(of_point.map_or("", |row| &row.finding.series))));
+    if let Some(row) = of_point {
+        let versions =
+            row.finding.versions.iter().map(|(name, version)| format!("{name} {version}"));
+        let remarks: Vec<String> = row.finding.notes.iter().cloned().chain(versions).collect();
+        if !remarks.is_empty() {
+            pairs.push(("Remarks".into(), remarks.join(" · ").into()));
+        }
+        pairs.extend(row.scaling.iter().map(|text| ("Threads".into(), text.as_str().into())));
+        let baseline = crate::view::baseline_text(row.finding);
+        pairs.extend(
+            baseline.map(|text| (term("Of what it should be", "expectation"), text.into())),
+        );
+    }
+    let all = view.finding.results.iter().filter(|it| it.point.index == point.index);
+    let flags: Vec<String> = all
+        .flat_map(|it| &it.flags)
+        .map(|flag| format!("{}: {}", flag.flag.word(), flag.why))
+        .collect();
+    let mut flags = flags;
+    flags.sort();
+    flags.dedup();
+    heading(&point_place(point.index), point.name.as_str())
+        .and(facts(pairs))
+        .and(super::parts::list(flags))
+}
+
+/// The invocations that failed, do not count, or had something else run beside.
+fn odd(record: &RunRecord, rows: &[&Row]) -> Html {
+    let points = points(rows);
+    let of = |it: &&InvocationRecord| {
+        it.role == Role::Workload && points.iter().any(|point| point.index == it.point)
+    };
+    let all: Vec<&InvocationRecord> = record.invocations.iter().filter(of).collect();
+    let what: Vec<(usize, &InvocationRecord, String)> = all
+        .iter()
+        .enumerate()
+        .filter_map(|(n, it)| Some((n, *it, out_of_the_ordinary(it)?)))
+        .collect();
+    let of_all = counted(all.len(), "invocation", "invocations");
+    let head = heading("invocations", "Invocations out of the ordinary");
+    if what.is_empty() {
+        return head.and(paragraph(format!(
+            "None of {of_all}: all ended well, and nothing was seen to disturb them."
+        )));
+    }
+    let mut table = DataTable::new(["Invocation", "Point", "Round", "Samples", "What happened"]);
+    for (n, it, why) in what.iter().take(MOST_ODD) {
+        let point = record
+            .plan
+            .points
+            .get(it.point)
+            .map(plumb_model::PlannedPoint::name)
+            .unwrap_or_default();
+        #[expect(clippy::cast_precision_loss, reason = "a count to be sorted by")]
+        let number = name((n + 1).to_string()).with("data-value", &(*n as f64).to_string());
+        table.row([
+            number,
+            cell(point),
+            count(it.round as usize),
+            count(it.samples.len()),
+            cell(why.as_str()),
+        ]);
+    }
+    let rest = what.len().saturating_sub(MOST_ODD);
+    let rest = if rest > 0 { format!(" The first {MOST_ODD} are listed.") } else { String::new() };
+    head.and(paragraph(format!("{} of {of_all}.{rest}", what.len()))).and(table.build())
+}
+
+fn out_of_the_ordinary(it: &InvocationRecord) -> Option<String> {
+    let ended = match it.end.as_ref().map(|end| &end.outcome) {
+        Some(Outcome::Done) => None,
+        Some(Outcome::Failed(why)) => Some(format!("failed: {why}")),
+        Some(Outcome::Unsupported { why, .. }) => Some(format!("unsupported: {why}")),
+        None => Some("cut off".to_owned()),
+    };
+    let excluded = it.excluded_by.as_ref().map(|rule| format!("does not count: {rule}"));
+    let beside = it.interference.iter().map(|found| format!("{}: {}", found.rule, found.evidence));
+    let all: Vec<String> = ended.into_iter().chain(excluded).chain(beside).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn closing(view: &View, workload: &str) -> Html {
+    let line = command(&format!("plumb explain {workload}"))
+        .and(" says how it measures and how it can mislead.");
+    let back = link(&format!("{}.html", names::run_page(view.finding.run.id)), "The whole run");
+    paragraph(line).and(paragraph(back))
+}
