@@ -6,8 +6,10 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use plumb_classics::Format;
 
+mod report;
 mod way;
 
+pub use report::{ExportArgs, ExportFormat, ReportArgs};
 pub use way::{GoalArgs, PrepareArgs, WayArgs};
 
 /// How fast should this machine be, how fast is it, and did a change make it slower?
@@ -70,6 +72,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// The scorecard of a run
     Show(ShowArgs),
+    /// A chart of runs as a file
+    Report(ReportArgs),
     /// Write runs for other programs
     Export(ExportArgs),
     /// Take over the runs of other stores, and the results of other tools
@@ -513,48 +517,6 @@ pub enum ShowFormat {
     Markdown,
     /// The document for machines
     Json,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  plumb export last --format samples-csv -o samples.csv       every sample
-  plumb export A --format go-bench > a.txt                    then benchstat a.txt b.txt
-  plumb export A B --format go-bench > ab.txt                 then benchstat -col run ab.txt
-  plumb export A B C D --format otava -o runs.csv             then otava analyze, with these columns")]
-pub struct ExportArgs {
-    /// The runs [default: the last one]
-    pub runs: Vec<String>,
-    /// What to write
-    #[arg(long, value_enum, default_value = "json")]
-    pub format: ExportFormat,
-    /// Where to write it [default: stdout]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
-/// What `export` writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum ExportFormat {
-    /// The document plumb.run/1, a line a run
-    Json,
-    /// A row a result
-    Csv,
-    /// A row a sample
-    SamplesCsv,
-    /// Go's benchmark format: a line a process, for benchstat
-    GoBench,
-    /// The JSON of `hyperfine --export-json`
-    Hyperfine,
-    /// Bencher Metric Format, one run
-    Bmf,
-    /// A table for Apache Otava: a row a run, a column a series
-    Otava,
-    /// JUnit XML: a test case a series
-    Junit,
-    /// OpenMetrics text, for Prometheus
-    Openmetrics,
-    /// A workbook with results and samples
-    Xlsx,
 }
 
 #[derive(Debug, Args)]

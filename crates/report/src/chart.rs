@@ -5,6 +5,7 @@
 //! All text is plain text, never markup.
 
 mod comparison;
+mod csv;
 mod draft;
 mod history;
 mod scorecard;

@@ -77,7 +77,11 @@ fn open(against: &Against) -> bool {
     !matches!(against.verdict, Ok(Verdict::Faster | Verdict::Slower | Verdict::Equivalent))
 }
 
-fn refuse_twice(runs: &[Id], names: &[String]) -> Result<()> {
+/// Refuses a run that is named twice.
+///
+/// # Errors
+/// When one is.
+pub fn refuse_twice(runs: &[Id], names: &[String]) -> Result<()> {
     for (index, run) in runs.iter().enumerate() {
         if let Some(other) = runs[..index].iter().position(|before| before == run) {
             let (one, two) = (&names[other], &names[index]);
@@ -104,7 +108,10 @@ fn refuse_fatal(finding: &ComparisonFinding, force: bool) -> Result<()> {
 }
 
 /// The newest complete runs besides these.
-fn earlier(store: &Store, runs: &[Id]) -> Result<Vec<RunRecord>> {
+///
+/// # Errors
+/// When the store can't be read.
+pub fn earlier(store: &Store, runs: &[Id]) -> Result<Vec<RunRecord>> {
     let summaries = store.summaries()?;
     // Runs of the same suites, so that audits and controls do not crowd them out.
     let of_these: Vec<_> =

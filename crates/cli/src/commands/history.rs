@@ -42,7 +42,10 @@ pub fn history(args: &HistoryArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit
 
 /// The one series that is meant: by its own name, or by that of its point or workload, of which it is
 /// the first metric.
-fn meant(known: &[SeriesName], name: &str) -> Result<String> {
+///
+/// # Errors
+/// When none is, or several are.
+pub fn meant(known: &[SeriesName], name: &str) -> Result<String> {
     if known.iter().any(|it| it.name == name) {
         return Ok(name.to_owned());
     }
@@ -86,7 +89,14 @@ fn unknown(known: &[SeriesName], name: &str) -> CommandError {
     }
 }
 
-fn on_machine(mut records: Vec<SeriesRecord>, wanted: Option<&str>) -> Result<Vec<SeriesRecord>> {
+/// The runs on one machine: that of the newest run when none is named.
+///
+/// # Errors
+/// When no machine or several could be meant.
+pub fn on_machine(
+    mut records: Vec<SeriesRecord>,
+    wanted: Option<&str>,
+) -> Result<Vec<SeriesRecord>> {
     let newest = records.last().map(|it| it.machine.fingerprint.clone());
     let wanted = match wanted {
         Some(ALL) => return Ok(records),

@@ -17,6 +17,7 @@ mod machine;
 mod measure;
 mod monitors;
 mod plugin;
+mod report;
 mod run;
 mod schedule;
 mod show;
@@ -52,6 +53,7 @@ pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
         Some(Command::List) => list::list(ui),
         Some(Command::Explain(args)) => explain::explain(&args, ui),
         Some(Command::Show(args)) => show::show(&args, store, ui),
+        Some(Command::Report(args)) => report::report(&args, store, ui),
         Some(Command::Export(args)) => export::export(&args, store, ui),
         Some(Command::Import(args)) => import::import(&args, store, ui),
         Some(Command::Plugin(PluginCommand::Check { path })) => plugin::check(&path, ui),

@@ -22,6 +22,7 @@ mod monitors;
 mod names;
 mod prepare;
 mod proc;
+mod report;
 mod schedule;
 mod store;
 mod suites;

@@ -1,0 +1,68 @@
+//! What `plumb report` and `plumb export` understand.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb report --chart memory.copy/boxes -o copy.svg     one chart of the last run, for a blog or a ticket
+  plumb report A B --chart comparison/ratios -o ab.png   of two runs, compared
+  plumb report --chart memory.copy/bandwidth/history -o history.svg
+  plumb report --chart memory.copy/boxes -o copy.csv     its numbers
+
+The ending of the file's name says how it is written: .svg, .png, .csv or .json. docs/charts.md tells what \
+each chart shows and how to read it; a name that is none lists those that there are.")]
+pub struct ReportArgs {
+    /// The runs [default: the last one]; several are compared
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// One chart, by its name
+    #[arg(long, value_name = "ID", required = true)]
+    pub chart: Option<String>,
+    /// Where to write it
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb export last --format samples-csv -o samples.csv       every sample
+  plumb export A --format go-bench > a.txt                    then benchstat a.txt b.txt
+  plumb export A B --format go-bench > ab.txt                 then benchstat -col run ab.txt
+  plumb export A B C D --format otava -o runs.csv             then otava analyze, with these columns")]
+pub struct ExportArgs {
+    /// The runs [default: the last one]
+    pub runs: Vec<String>,
+    /// What to write
+    #[arg(long, value_enum, default_value = "json")]
+    pub format: ExportFormat,
+    /// Where to write it [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// What `export` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExportFormat {
+    /// The document plumb.run/1, a line a run
+    Json,
+    /// A row a result
+    Csv,
+    /// A row a sample
+    SamplesCsv,
+    /// Go's benchmark format: a line a process, for benchstat
+    GoBench,
+    /// The JSON of `hyperfine --export-json`
+    Hyperfine,
+    /// Bencher Metric Format, one run
+    Bmf,
+    /// A table for Apache Otava: a row a run, a column a series
+    Otava,
+    /// JUnit XML: a test case a series
+    Junit,
+    /// OpenMetrics text, for Prometheus
+    Openmetrics,
+    /// A workbook with results and samples
+    Xlsx,
+}

@@ -1,0 +1,61 @@
+//! `plumb report`: one chart as a file.
+
+use std::fs;
+
+use crate::{measured, parsed, place};
+
+#[test]
+fn a_chart_is_written_as_its_file_is_called() {
+    let place = measured();
+    let chart = "process.command/boxes";
+    place.run(&format!("report --chart {chart} -o c.csv")).unwrap().exits(0).says(&["c.csv"]);
+    let table = fs::read_to_string(place.cwd().join("c.csv")).unwrap();
+    assert!(table.starts_with("group,mark,name,x,y,low,"), "{table}");
+    assert!(table.contains(",boxes,true,") && table.contains("sleep 0.01"), "{table}");
+    place.run(&format!("report last --chart {chart} -o c.json")).unwrap().exits(0);
+    let mut ran = place.run("show").unwrap();
+    ran.stdout = fs::read_to_string(place.cwd().join("c.json")).unwrap();
+    let document = parsed(&ran);
+    assert_eq!((&document["schema"], &document["id"]), (&"plumb.chart/1".into(), &chart.into()));
+    place
+        .run(&format!("report --chart {chart} -o c.bmp"))
+        .unwrap()
+        .exits(2)
+        .says(&["`c.bmp`", ".csv"]);
+    place.run(&format!("report --chart {chart} -o /nowhere/c.csv")).unwrap().exits(6);
+    place.run("report -o c.csv").unwrap().exits(2).says(&["--chart"]);
+}
+
+#[test]
+fn a_chart_that_is_none_lists_those_that_there_are() {
+    let place = measured();
+    let ran = place.run("report --chart process.comand/boxs -o c.csv").unwrap().exits(2);
+    ran.says(&[
+        "`process.comand/boxs`",
+        "did you mean `process.command/boxes`",
+        "process.command/ecdf",
+    ]);
+    let ran = place.run("report --chart process.comand/wall/history -o c.csv").unwrap();
+    ran.exits(2).says(&["process.comand"]);
+    assert!(!place.cwd().join("c.csv").exists());
+}
+
+#[test]
+fn histories_and_comparisons_have_charts() {
+    let place = measured();
+    let series = "true/history";
+    place.run(&format!("report --chart {series} -o h.json")).unwrap().exits(0);
+    let written = fs::read_to_string(place.cwd().join("h.json")).unwrap();
+    assert!(written.contains("/history\"") && written.contains("intervals"), "{written}");
+    crate::exec(&place, "-n 2 -q", &["true", "sleep 0.01"]).exits(0);
+    place.run("report last~1 last --chart comparison/ratios -o r.csv").unwrap().exits(0);
+    let table = fs::read_to_string(place.cwd().join("r.csv")).unwrap();
+    assert!(table.contains("margin,spans,") && table.contains(",intervals,true/"), "{table}");
+    place.run("report last last --chart comparison/ratios -o r.csv").unwrap().exits(2);
+}
+
+#[test]
+fn without_a_store_there_is_a_command_to_type() {
+    let place = place();
+    place.run("report --chart a/boxes -o a.csv").unwrap().exits(2).says(&["plumb run"]);
+}
