@@ -2,3 +2,5 @@
 //!
 //! `plumb-report` turns findings into pages and knows no store; this crate reads what a page needs, and
 //! has it made. Nothing here writes to a store.
+
+pub mod findings;

@@ -3,17 +3,15 @@
 use std::path::Path;
 
 use plumb_analysis::{Against, CompareSettings, ComparisonFinding, Verdict};
-use plumb_model::{Grade, Id, RecordSource, RunRecord, RunStatus};
+use plumb_model::{Grade, Id, RecordSource};
 use plumb_report::{comparison_card, comparison_json, comparison_markdown};
-use plumb_store::{Backend, Store};
+use plumb_serve::findings;
+use plumb_store::Backend;
 
 use crate::cli::{CompareArgs, ShowFormat};
 use crate::error::{CommandError, Exit, Result};
 use crate::quantity::margin;
 use crate::ui::Ui;
-
-/// Earlier runs that are read to learn how much runs differ by themselves.
-const MOST_EARLIER: usize = 20;
 
 /// Compares the named runs.
 pub fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
@@ -26,16 +24,13 @@ pub fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit
     refuse_twice(&runs, &args.runs)?;
     let records =
         runs.iter().map(|run| store.record(*run)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let earlier = earlier(&store, &runs)?;
     let settings = CompareSettings {
         by: args.by.clone(),
         margin: margin(&args.margin)?,
         every_metric: args.all,
         price: args.price.clone(),
     };
-    let mut finding = plumb_analysis::compare(&records, &earlier, &settings);
-    let counters = super::show::counters(&store, &records)?;
-    plumb_analysis::explain(&mut finding, &records, &settings, &counters);
+    let finding = findings::of_runs(&store, &records, &settings)?;
     refuse_fatal(&finding, args.force)?;
     if finding.arms.len() < 2 {
         let by = args.by.as_deref().unwrap_or_default();
@@ -105,21 +100,4 @@ fn refuse_fatal(finding: &ComparisonFinding, force: bool) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// The newest complete runs besides these.
-///
-/// # Errors
-/// When the store can't be read.
-pub fn earlier(store: &Store, runs: &[Id]) -> Result<Vec<RunRecord>> {
-    let summaries = store.summaries()?;
-    // Runs of the same suites, so that audits and controls do not crowd them out.
-    let of_these: Vec<_> =
-        summaries.iter().filter(|it| runs.contains(&it.run)).map(|it| it.suite.clone()).collect();
-    let others = summaries.iter().rev().filter(|it| {
-        let complete = it.status == RunStatus::Complete && !runs.contains(&it.run);
-        complete && of_these.contains(&it.suite)
-    });
-    let records = others.take(MOST_EARLIER).map(|it| store.record(it.run));
-    Ok(records.collect::<std::result::Result<Vec<_>, _>>()?)
 }

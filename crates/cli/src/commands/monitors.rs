@@ -15,7 +15,6 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::list::json_text;
 use super::measure::{Bench, Job, Place, carry_out};
-use super::show;
 use crate::cli::{PrepareArgs, WayArgs};
 use crate::error::{CommandError, Exit, Result};
 use crate::prepare::Prepare;
@@ -32,7 +31,7 @@ const PIECE: Duration = Duration::from_millis(200);
 
 /// Shows what monitors counted a second beside a run.
 pub fn counted(record: &RunRecord, store: &Store, all: bool, ui: &Ui) -> Result<()> {
-    let points = rates_by_point(record, &show::counters(store, [record])?);
+    let points = rates_by_point(record, &plumb_serve::findings::counters(store, [record])?);
     if points.is_empty() {
         return Err(CommandError::nothing("no monitor read beside this run")
             .hint("plumb run …      the default monitors read unless --monitor none is given"));

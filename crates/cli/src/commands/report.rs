@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use plumb_analysis::{CompareSettings, compare, summarise};
+use plumb_analysis::CompareSettings;
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord};
-use plumb_report::View;
-use plumb_report::chart::{Chart, of_comparison, of_history, of_run, of_workload};
+use plumb_report::chart::{Chart, of_comparison, of_history};
+use plumb_serve::findings;
 use plumb_store::{Backend, Store};
 
 use super::export::write_file;
@@ -92,35 +92,20 @@ fn of_runs(store: &Store, names: &[String]) -> Result<Vec<Chart>> {
     let records: Vec<RunRecord> =
         runs.iter().map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?;
     match records.as_slice() {
-        [record] => Ok(of_one(record)),
+        [record] => Ok(findings::charts_of_run(&findings::of_run(store, record)?, record)),
         several => {
             super::compare::refuse_twice(&runs, names)?;
-            compared(store, several, &runs)
+            compared(store, several)
         }
     }
 }
 
-fn of_one(record: &RunRecord) -> Vec<Chart> {
-    let finding = summarise(record);
-    let view = View::new(&finding);
-    let mut charts = of_run(&view);
-    let mut workloads: Vec<&str> = Vec::new();
-    for planned in &record.plan.points {
-        if !workloads.contains(&planned.point.workload.as_str()) {
-            workloads.push(&planned.point.workload);
-        }
-    }
-    charts.extend(workloads.iter().flat_map(|workload| of_workload(&view, record, workload)));
-    charts
-}
-
-fn compared(store: &Store, records: &[RunRecord], runs: &[Id]) -> Result<Vec<Chart>> {
+fn compared(store: &Store, records: &[RunRecord]) -> Result<Vec<Chart>> {
     let settings = CompareSettings {
         by: None,
         margin: MARGIN,
         every_metric: false,
         price: "price".to_owned(),
     };
-    let earlier = super::compare::earlier(store, runs)?;
-    Ok(of_comparison(&compare(records, &earlier, &settings)))
+    Ok(of_comparison(&findings::of_runs(store, records, &settings)?))
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use plumb_analysis::{Counters, RunFinding, explain_points, summarise};
 use plumb_model::{RecordSource, RunRecord, RunStatus};
 use plumb_report::table::{Column, Table};
 use plumb_report::{
     Closing, Line, Style, Terminal, View, in_words, json, markdown, scorecard, time,
 };
+use plumb_serve::findings;
 use plumb_store::{Backend, RunSummary, Store, short};
 
 use crate::cli::{ShowArgs, ShowFormat};
@@ -36,7 +36,7 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         super::monitors::counted(&record, &store, args.all, ui)?;
         return Ok(Exit::Fine);
     }
-    let finding = explained(&store, &record)?;
+    let finding = findings::of_run(&store, &record)?;
     let view = View::new(&finding);
     let format = if ui.wants_json() { ShowFormat::Json } else { args.format };
     let text = match format {
@@ -50,33 +50,6 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     };
     ui.out(&text);
     Ok(Exit::Fine)
-}
-
-/// What a run shows, with what moved where sides of it differ.
-///
-/// # Errors
-/// When the store can't be read.
-pub fn explained(store: &Store, record: &RunRecord) -> Result<RunFinding> {
-    let mut finding = summarise(record);
-    if !finding.against_first.is_empty() {
-        explain_points(&mut finding, record, &counters(store, [record])?);
-    }
-    Ok(finding)
-}
-
-/// What monitors counted beside the invocations of these runs.
-///
-/// # Errors
-/// When the store can't be read.
-pub fn counters<'r>(
-    store: &Store,
-    records: impl IntoIterator<Item = &'r RunRecord>,
-) -> Result<Counters> {
-    let mut all = Counters::new();
-    for record in records {
-        all.extend(store.counters(record.run)?);
-    }
-    Ok(all)
 }
 
 /// The store, for reading; without one there is a next command to type.

@@ -1,0 +1,82 @@
+//! What is found in the runs of a store: what the command line shows, and pages and documents are made of.
+
+use plumb_analysis::{
+    CompareSettings, ComparisonFinding, Counters, RunFinding, compare, explain, explain_points,
+    summarise,
+};
+use plumb_model::{Id, RecordSource, RunRecord, RunStatus};
+use plumb_report::View;
+use plumb_report::chart::{self, Chart};
+use plumb_store::{Backend, Error, Store};
+
+/// Earlier runs that are read to learn how much runs differ by themselves.
+const MOST_EARLIER: usize = 20;
+
+/// What a run shows, with what moved where sides of it differ.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn of_run(store: &Store, record: &RunRecord) -> Result<RunFinding, Error> {
+    let mut finding = summarise(record);
+    if !finding.against_first.is_empty() {
+        explain_points(&mut finding, record, &counters(store, [record])?);
+    }
+    Ok(finding)
+}
+
+/// What monitors counted beside the invocations of these runs.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn counters<'r>(
+    store: &Store,
+    records: impl IntoIterator<Item = &'r RunRecord>,
+) -> Result<Counters, Error> {
+    let mut all = Counters::new();
+    for record in records {
+        all.extend(store.counters(record.run)?);
+    }
+    Ok(all)
+}
+
+/// How these runs compare with the first of them, and what moved with that.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn of_runs(
+    store: &Store,
+    records: &[RunRecord],
+    settings: &CompareSettings,
+) -> Result<ComparisonFinding, Error> {
+    let mut finding = compare(records, &earlier(store, records)?, settings);
+    explain(&mut finding, records, settings, &counters(store, records)?);
+    Ok(finding)
+}
+
+/// The newest complete runs besides these.
+fn earlier(store: &Store, records: &[RunRecord]) -> Result<Vec<RunRecord>, Error> {
+    let summaries = store.summaries()?;
+    let runs: Vec<Id> = records.iter().map(|record| record.run).collect();
+    // Runs of the same suites, so that audits and controls do not crowd them out.
+    let of_these: Vec<_> =
+        summaries.iter().filter(|it| runs.contains(&it.run)).map(|it| &it.suite).collect();
+    let others = summaries.iter().rev().filter(|it| {
+        let complete = it.status == RunStatus::Complete && !runs.contains(&it.run);
+        complete && of_these.contains(&&it.suite)
+    });
+    others.take(MOST_EARLIER).map(|it| store.record(it.run)).collect()
+}
+
+/// All charts of a run: of the whole, and of each workload.
+#[must_use]
+pub fn charts_of_run(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
+    let view = View::new(finding);
+    let mut workloads: Vec<&str> = Vec::new();
+    for planned in &record.plan.points {
+        if !workloads.contains(&planned.point.workload.as_str()) {
+            workloads.push(&planned.point.workload);
+        }
+    }
+    let own = chart::of_run(&view).into_iter();
+    own.chain(workloads.iter().flat_map(|it| chart::of_workload(&view, record, it))).collect()
+}
