@@ -6,6 +6,7 @@
 test:
 	bash scripts/install-test-needs
 	cargo test --workspace
+	bash web/test/run
 
 # Formatting and lints, as in CI.
 lint:

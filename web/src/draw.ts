@@ -65,26 +65,30 @@ function axesOf(placed: Frame): Plot.Markish[] {
   const date = x.axis.scale === "date";
   const grid = { stroke: "var(--grid)", strokeOpacity: 1 };
   const label = { color: "var(--ink-soft)", fontSize: 11 };
-  const axisX = { ...label, anchor: "bottom" as const, label: heading(x.axis) || null, labelArrow: "none" as const, labelAnchor: "center" as const };
+  const axisX = { ...label, anchor: "bottom" as const, label: named(x) || null, labelArrow: "none" as const, labelAnchor: "center" as const };
   return [
     ...(x.axis.scale === "band" ? [] : [Plot.gridX(date ? grid : { ...grid, ticks: x.ticks.at })]),
     ...(y.axis.scale === "band" ? [] : [Plot.gridY({ ...grid, ticks: y.ticks.at })]),
     Plot.axisX(date ? { ...axisX, ticks: (placed.width - placed.left) / 90 } : { ...axisX, ...labels(x), ...(x.turned ? { tickRotate: -40 } : {}) }),
     Plot.axisY({
       ...label, ...labels(y), anchor: "left", tickSize: y.axis.scale === "band" ? 0 : 4,
-      label: heading(y.axis) || null, labelArrow: "none", labelAnchor: "top", labelOffset: placed.left,
+      label: named(y) || null, labelArrow: "none", labelAnchor: "top", labelOffset: placed.left,
     }),
     Plot.frame({ stroke: "var(--line)" }),
   ];
 }
 
-function labels(placed: Placed): { ticks: number[]; tickFormat: (value: number) => string } {
-  const room = placed.turned ? 20 : 40;
-  return {
-    ticks: placed.ticks.at,
-    tickFormat: (value) => {
-      const text = placed.ticks.text(value);
-      return text.length > room ? `${text.slice(0, room - 1)}…` : text;
-    },
-  };
+/** The axis's name; units that ticks say themselves are not said again. */
+function named({ axis, ticks }: Placed): string {
+  return ticks.units ? axis.label : heading(axis);
+}
+
+/** Plot would write labels of its own at the ticks of a logarithm, were these its `tickFormat`. */
+function labels(placed: Placed): { ticks: number[]; text: (value: number) => string } {
+  const { at, text } = placed.ticks;
+  return { ticks: at, text: (value) => shortened(text(value), placed.letters) };
+}
+
+function shortened(text: string, letters: number): string {
+  return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
 }

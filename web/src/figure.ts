@@ -1,6 +1,6 @@
 // A figure of a page: its drawing, legend, tips, zoom and exports.
 import { type Chart, size } from "./chart";
-import { drawDense } from "./dense";
+import { DENSE, drawDense } from "./dense";
 import { announce, element, resolved } from "./dom";
 import { draw, type Drawing } from "./draw";
 import { csvText, fileName, png, save, svgText } from "./export";
@@ -97,8 +97,9 @@ function zoomOf(text: string | null): Range | null {
 /** Says under a chart that its many marks share pixels. */
 function note(box: HTMLElement, chart: Chart): void {
   const most = Math.max(0, ...chart.layers.map(size));
-  const notes = box.closest("figure")?.querySelector("ul.notes");
-  if (most <= 2_000 || !notes || notes.querySelector(".dense")) return;
+  if (most <= DENSE) return;
+  let notes = box.parentElement?.querySelector("ul.notes");
+  if (!notes) box.after((notes = element("ul", { class: "notes" })));
   const text = `${most.toLocaleString("en")} marks: those that fall on the same pixel are drawn as one; zoom in to part them.`;
   notes.append(element("li", { class: "dense" }, text));
 }

@@ -1,6 +1,6 @@
 // Where a chart is drawn: its size, the part of the axes that is seen, and where a value falls.
 import * as Plot from "@observablehq/plot";
-import type { Axis, Chart } from "./chart";
+import type { Axis, Chart, Layer } from "./chart";
 import { type Ticks, ticks } from "./ticks";
 import { heading } from "./units";
 
@@ -34,6 +34,8 @@ export interface Placed {
   ticks: Ticks;
   /** Turns labels, where they would run into each other. */
   turned: boolean;
+  /** So many letters of a label have room. */
+  letters: number;
   scale: Plot.ScaleOptions;
   /** The pixel of a value in base units. */
   pixel: (value: number) => number;
@@ -42,7 +44,9 @@ export interface Placed {
 }
 
 const LETTER = 6.4;
+/** Height of a category: one with dots or boxes needs more. */
 const LINE = 26;
+const TALL_LINE = 46;
 
 /** Values as the scale wants them: dates, or units that people read. */
 export function scaled(axis: Axis, value: number | null): number | Date {
@@ -73,6 +77,7 @@ function place(axis: Axis, seen: Range, from: number, to: number, vertical: bool
     axis,
     ticks: marks,
     turned: false,
+    letters: 60,
     scale,
     pixel: (value) => apply(scaled(axis, value)) as number,
     value: (pixel) => {
@@ -92,8 +97,12 @@ function ticksOf(axis: Axis, seen: Range, count: number): Ticks {
   return ticks(axis, Number(scaled(axis, seen.low)), Number(scaled(axis, seen.high)), count);
 }
 
+function isTall(layer: Layer): boolean {
+  return layer.mark === "boxes" || layer.mark === "dots";
+}
+
 function heightOf(chart: Chart, width: number): number {
-  if (chart.y.scale === "band") return Math.max(60, chart.y.categories.length * LINE);
+  if (chart.y.scale === "band") return Math.max(60, chart.y.categories.length * (chart.layers.some(isTall) ? TALL_LINE : LINE));
   return Math.max(170, Math.min(340, width * 0.42));
 }
 
@@ -111,7 +120,7 @@ export function frame(chart: Chart, width: number, view: View): Frame {
   const below = turned ? Math.min(110, longest(xTicks) * LETTER * 0.75 + 14) : 22;
   const bottom = below + (heading(chart.x) ? 20 : 4);
   const height = top + inner + bottom;
-  const x = { ...place(chart.x, seen, left, width - right, false, xTicks), turned };
-  const y = place(chart.y, whole(chart.y), height - bottom, top, true, yTicks);
+  const x = { ...place(chart.x, seen, left, width - right, false, xTicks), turned, letters: turned ? 20 : 60 };
+  const y = { ...place(chart.y, whole(chart.y), height - bottom, top, true, yTicks), letters: Math.floor((left - 12) / LETTER) };
   return { width, height, left, right, top, bottom, x, y };
 }

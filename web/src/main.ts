@@ -27,5 +27,6 @@ function start(): void {
 }
 
 startTheme();
+document.documentElement.classList.add("enhanced");
 if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
 else start();

@@ -49,7 +49,7 @@ function data(column: unknown[]): { length: number } {
 }
 
 /** How far something at a place reaches to either side of it. */
-export function reach(axis: Axis, at: number[], share = 0.32): [number[], number[]] {
+export function reach(axis: Axis, at: number[], share = 0.28): [number[], number[]] {
   if (axis.scale === "log") {
     const ratio = gap(at.map(Math.log), Math.log(axis.high / axis.low)) * share;
     return [at.map((place) => place * Math.exp(-ratio)), at.map((place) => place * Math.exp(ratio))];

@@ -3,14 +3,17 @@ import { all, announce, element } from "./dom";
 import { choose, chosen, onChosen } from "./state";
 
 const collator = new Intl.Collator("en", { numeric: true });
+/** Below so many rows a filter would be in the way. */
+const FEW = 8;
 type Way = "ascending" | "descending";
 
 /** Makes the page's tables work. */
 export function startTables(): void {
   all<HTMLTableElement>("table[data-sort], table[data-filter]").forEach((table, index) => {
-    const name = table.id || `t${index + 1}`;
-    if (table.hasAttribute("data-sort")) sortable(table, name);
-    if (table.hasAttribute("data-filter")) filterable(table, name);
+    const name = table.id || slugged(table.caption?.textContent ?? "") || `table-${index + 1}`;
+    const rows = [...table.tBodies].reduce((sum, body) => sum + body.rows.length, 0);
+    if (table.hasAttribute("data-sort") && rows > 1) sortable(table, name);
+    if (table.hasAttribute("data-filter") && (rows >= FEW || chosen("filter", name) !== null)) filterable(table, name);
   });
 }
 
@@ -18,10 +21,13 @@ function headings(table: HTMLTableElement): HTMLTableCellElement[] {
   return [...(table.tHead?.rows[table.tHead.rows.length - 1]?.cells ?? [])];
 }
 
-/** A column's name in a link. */
+/** A text as a name in a link. */
+function slugged(text: string): string {
+  return text.trim().toLowerCase().replace(/[^\p{L}\p{N}±×%]+/gu, "-");
+}
+
 function slug(heading: HTMLTableCellElement): string {
-  const text = (heading.dataset["name"] ?? heading.textContent ?? "").trim().toLowerCase();
-  return text.replace(/[^\p{L}\p{N}±×%]+/gu, "-") || `column-${heading.cellIndex + 1}`;
+  return slugged(heading.textContent ?? "") || `column-${heading.cellIndex + 1}`;
 }
 
 function sortable(table: HTMLTableElement, name: string): void {

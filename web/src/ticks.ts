@@ -5,12 +5,17 @@ import { plain } from "./units";
 export interface Ticks {
   at: number[];
   text: (value: number) => string;
+  /** Whether the texts have units of their own. */
+  units?: boolean;
 }
+
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /** About `count` ticks between two values in units that people read. */
 export function ticks(axis: Axis, low: number, high: number, count: number): Ticks {
   if (axis.scale === "band") return bandTicks(axis, low, high);
-  if (axis.scale === "log") return logTicks(low, high, count, axis.unit.endsWith("iB") || axis.unit === "B" ? 2 : 10);
+  if (axis.scale === "log" && BINARY.includes(axis.unit)) return binaryTicks(axis, low, high, count);
+  if (axis.scale === "log") return logTicks(low, high, count, 10);
   return linearTicks(low, high, count);
 }
 
@@ -28,6 +33,17 @@ function linearTicks(low: number, high: number, count: number): Ticks {
   const at = [];
   for (let index = Math.ceil(low / step - 1e-9); index * step <= high + step * 1e-9; index += 1) at.push(index * step);
   return { at, text: (value) => plain(Math.abs(value) < step / 2 ? 0 : value, step) };
+}
+
+/** Powers of two of bytes, each in the unit that suits it: 4 KiB, 1 MiB. */
+function binaryTicks(axis: Axis, low: number, high: number, count: number): Ticks {
+  const { at } = logTicks(low, high, count, 2);
+  const text = (value: number) => {
+    const bytes = value * axis.per;
+    const power = Math.max(0, Math.min(BINARY.length - 1, Math.floor(Math.log2(bytes) / 10 + 1e-9)));
+    return `${plain(bytes / 1024 ** power)} ${BINARY[power] ?? ""}`;
+  };
+  return { at, text, units: true };
 }
 
 /** Powers of the base; between them 2 and 5 where there is room; evenly where less than a power is seen. */

@@ -18,7 +18,7 @@ export function tip(stage: HTMLElement, current: () => Hit[]): Tip {
 
   const show = (index: number, aloud: boolean) => {
     at = index;
-    const hit = all()[index];
+    const hit = index < 0 ? undefined : all()[index];
     bubble.hidden = ring.hidden = !hit;
     if (!hit) return;
     const lines = hit.say();
@@ -32,6 +32,8 @@ export function tip(stage: HTMLElement, current: () => Hit[]): Tip {
   };
 
   stage.addEventListener("pointermove", (event) => {
+    // What moves is not pointed at; to look for it would slow the drag.
+    if (stage.classList.contains("dragging")) return;
     const place = stage.getBoundingClientRect();
     show(nearest(all(), event.clientX - place.left, event.clientY - place.top), false);
   });

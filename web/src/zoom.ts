@@ -71,10 +71,16 @@ function dragging(stage: HTMLElement, drag: (pixels: number, from: Range | null)
   stage.addEventListener("pointerdown", (event) => {
     if (event.button !== 0 || !seen()) return;
     start = { x: event.clientX, from: seen() };
+    stage.classList.add("dragging");
     stage.setPointerCapture(event.pointerId);
   });
   stage.addEventListener("pointermove", (event) => {
     if (start) drag(event.clientX - start.x, start.from);
   });
-  for (const name of ["pointerup", "pointercancel"]) stage.addEventListener(name, () => (start = null));
+  for (const name of ["pointerup", "pointercancel"]) {
+    stage.addEventListener(name, () => {
+      start = null;
+      stage.classList.remove("dragging");
+    });
+  }
 }
