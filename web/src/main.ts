@@ -10,6 +10,7 @@ import "./style/print.css";
 import { startFigures, takeCharts } from "./page";
 import { helpButton, startKeys } from "./keys";
 import { searchBox, takeIndex } from "./search";
+import { startLive } from "./live";
 import { startTables } from "./tables";
 import { startTheme, themeButton } from "./theme";
 
@@ -24,6 +25,7 @@ function start(): void {
   startKeys();
   startTables();
   startFigures();
+  startLive();
 }
 
 startTheme();

@@ -45,6 +45,8 @@ function nameOf(place: HTMLElement): string {
 
 /** Watches the page's figures, and goes to the one that a link names. */
 export function startFigures(): void {
+  // The charts of a run under way come with its messages.
+  if (document.querySelector("main[data-live]")) return;
   const figures = all<HTMLElement>("figure.chart[data-chart]");
   if (figures.length === 0) return;
   const observer = new IntersectionObserver(
