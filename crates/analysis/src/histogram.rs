@@ -1,13 +1,14 @@
 //! Distributions that workloads report themselves, from their encodings to quantiles.
 
-use plumb_model::{Histogram, Metric};
+use plumb_model::{Histogram, Kind, Metric, RunRecord};
 use plumb_stats::NoInterval;
 use plumb_stats::histogram::{Counts, pooled_quantile, quantile};
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
-use crate::Estimate;
 use crate::estimate::estimate;
 use crate::evidence::Evidence;
+use crate::summarise::point_facts;
+use crate::{Estimate, PointFacts};
 
 /// What is shown of a distribution.
 const QUANTILES: [(&str, f64); 5] =
@@ -17,6 +18,62 @@ const COOKIE: u32 = 0x1c84_9313;
 const HEADER: usize = 40;
 /// More digits than HdrHistogram has.
 const MOST_DIGITS: u32 = 5;
+
+/// The tail of a distribution that a point's workload reported, all processes together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PointTail {
+    /// The point.
+    pub point: PointFacts,
+    /// The metric.
+    pub metric: Metric,
+    /// One in so many values is greater (1 / (1 - quantile)), and that value, in the metric's unit.
+    pub exceeded: Vec<(f64, f64)>,
+    /// Values in all.
+    pub values: u64,
+}
+
+/// Knots of a tail in a tenfold of rarity.
+const KNOTS: f64 = 10.0;
+
+/// The tails of the distributions that a workload's points reported, as far as there are values for them.
+#[must_use]
+pub fn tails(record: &RunRecord, workload: &str) -> Vec<PointTail> {
+    let mut all = Vec::new();
+    for evidence in Evidence::of(record).iter().filter(|it| it.planned.point.workload == workload) {
+        let metrics = evidence.planned.description.metrics.iter();
+        for metric in metrics.filter(|it| it.kind == Kind::Histogram) {
+            let pool = pooled(&processes(evidence, metric));
+            let values = pool.values().sum();
+            let point = point_facts(evidence.index, evidence.planned);
+            let exceeded = tail(&pool, scale(&metric.unit), values);
+            all.push(PointTail { point, metric: metric.clone(), exceeded, values });
+        }
+    }
+    all.retain(|it| !it.exceeded.is_empty());
+    all
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a value for people")]
+fn tail(pool: &Counts, scale: f64, values: u64) -> Vec<(f64, f64)> {
+    let rarities = (0..).map(|knot| 10_f64.powf(f64::from(knot) / KNOTS));
+    let rarities = rarities.take_while(|it| *it <= values as f64);
+    let at = |one_in: f64| Some((one_in, quantile(pool, 1.0 - 1.0 / one_in)? as f64 * scale));
+    rarities.filter_map(at).collect()
+}
+
+/// Times are counted in nanoseconds.
+fn scale(unit: &str) -> f64 {
+    if unit == "s" { 1e-9 } else { 1.0 }
+}
+
+/// The counts of all processes together.
+fn pooled(processes: &[Counts]) -> Counts {
+    let mut pool = Counts::new();
+    for (&value, &count) in processes.iter().flatten() {
+        *pool.entry(value).or_default() += count;
+    }
+    pool
+}
 
 /// A quantile of a reported distribution.
 pub(crate) struct QuantileFound {
@@ -41,11 +98,7 @@ pub(crate) fn processes(evidence: &Evidence, metric: &Metric) -> Vec<Counts> {
 
 /// The quantiles of all processes together, in the metric's unit.
 pub(crate) fn quantiles(processes: &[Counts], unit: &str) -> Vec<QuantileFound> {
-    let scale = if unit == "s" { 1e-9 } else { 1.0 };
-    let mut pool = Counts::new();
-    for (&value, &count) in processes.iter().flatten() {
-        *pool.entry(value).or_default() += count;
-    }
+    let (scale, pool) = (scale(unit), pooled(processes));
     let found = QUANTILES.iter().filter_map(|&(name, q)| {
         #[expect(clippy::cast_precision_loss, reason = "a value for people")]
         let value = quantile(&pool, q)? as f64 * scale;
@@ -151,7 +204,7 @@ mod tests {
     use plumb_model::Histogram;
     use plumb_stats::histogram::Counts;
 
-    use super::{decode, quantiles};
+    use super::{decode, quantiles, tail};
 
     /// Written by HdrHistogram's Python library (V2, 3 digits, 1 to 3,600,000,000): 1, 2000 twice, 5000,
     /// 123456 three times.
@@ -165,6 +218,16 @@ mod tests {
         for ((value, _), wanted) in found.iter().zip([1_u64, 2000, 5000, 123_456]) {
             assert!(value.abs_diff(wanted) * 1000 <= wanted, "{value} {wanted}");
         }
+    }
+
+    #[test]
+    fn a_tail_ends_where_there_are_no_values_for_it() {
+        let pool = (1..=1000).map(|value| (value, 1)).collect::<Counts>();
+        let found = tail(&pool, 1e-9, 1000);
+        assert_eq!((found.len(), found[0].0), (31, 1.0));
+        let at = |one_in: f64| found.iter().find(|it| (it.0 - one_in).abs() < 1e-6).unwrap().1;
+        assert!((at(10.0) - 900e-9).abs() < 2e-9 && (at(1000.0) - 999e-9).abs() < 2e-9);
+        assert!(tail(&Counts::new(), 1.0, 0).is_empty());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod audit;
 mod baselines;
 mod check;
 mod comparison;
+mod courses;
 mod differences;
 mod digest;
 mod estimate;
@@ -40,6 +41,7 @@ pub use comparison::{
     Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_sides,
     without,
 };
+pub use courses::{Course, Disturbed, PointCourses, Traces, courses};
 pub use differences::{Difference, target_differences};
 pub use digest::{RunDigest, SeriesDigest, history_of_digests};
 pub use finding::{
@@ -47,6 +49,7 @@ pub use finding::{
     LookFinding, OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, SpreadRatio,
     Unsupported, Verdict,
 };
+pub use histogram::{PointTail, tails};
 pub use history::{
     Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history, since,
 };

@@ -8,6 +8,8 @@ mod comparison;
 mod csv;
 mod draft;
 mod history;
+mod monitors;
+mod parameters;
 mod scorecard;
 mod spread;
 mod thin;
@@ -16,6 +18,7 @@ mod workload;
 
 pub use comparison::of_comparison;
 pub use history::of_history;
+pub use monitors::{Monitored, of_monitors};
 pub use scorecard::of_run;
 pub use workload::of_workload;
 

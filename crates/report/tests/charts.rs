@@ -2,11 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use plumb_analysis::testing::{Builder, Spec, exec, first_look};
-use plumb_analysis::{CompareSettings, compare, summarise};
-use plumb_model::{ParameterType, RunRecord};
+use plumb_analysis::{CompareSettings, Traces, compare, courses, summarise};
+use plumb_model::{Counter, CounterKind, ParameterType, Reading, RunRecord, Trace};
 use plumb_report::View;
 use plumb_report::chart::{Along, Axis, Chart, Mark, Scale, Tone};
-use plumb_report::chart::{of_comparison, of_run, of_workload};
+use plumb_report::chart::{Monitored, of_comparison, of_monitors, of_run, of_workload};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 /// The charts of a run and of all its workloads.
@@ -181,6 +181,72 @@ fn runs_are_compared_in_one_chart_a_family() {
     assert!(memory.y.categories.len() > 2 && all.y.categories.len() > memory.y.categories.len());
     let places = memory.layers.last().unwrap().mark.places(Along::X);
     assert!(places.iter().any(|it| (it - 1.1).abs() < 0.05), "{places:?}");
+}
+
+const SIZES: [&[(&str, ParameterType, &str, &str)]; 4] = [
+    &[("size", ParameterType::Bytes, "64KiB", ""), ("threads", ParameterType::Threads, "1", "")],
+    &[
+        ("size", ParameterType::Bytes, "64KiB", "8MiB"),
+        ("threads", ParameterType::Threads, "1", ""),
+    ],
+    &[("size", ParameterType::Bytes, "64KiB", ""), ("threads", ParameterType::Threads, "1", "2")],
+    &[
+        ("size", ParameterType::Bytes, "64KiB", "8MiB"),
+        ("threads", ParameterType::Threads, "1", "2"),
+    ],
+];
+
+#[test]
+fn numbers_give_curves_and_a_map() {
+    let measured = |builder: Builder, parameters| builder.measured(&Spec { parameters, ..COPY });
+    let record = SIZES.into_iter().fold(Builder::new(None), measured).build();
+    let charts = charts(&record);
+    charts.iter().for_each(check);
+    let curve = of(&charts, "memory.copy/by-size");
+    let groups: Vec<&str> = curve.groups.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!((curve.x.scale, groups), (Scale::Log, vec!["threads=1", "threads=2"]));
+    let map = of(&charts, "memory.copy/by-size-and-threads");
+    assert_eq!(map.layers[0].mark.len(), 4);
+    assert_eq!(map.colour.as_ref().unwrap().unit, "GB/s");
+    assert_eq!(map.x.categories, ["size=64KiB", "size=8MiB"]);
+}
+
+/// Readings of two counters every 20 ms beside every invocation.
+fn traces(record: &RunRecord) -> Traces {
+    let of = |invocation: &plumb_model::InvocationRecord| {
+        let from = invocation.samples.start_ns[0] - 50_000_000;
+        let trace = |name: &str, unit: &str, kind, each: u64| {
+            let counter = Counter { name: name.into(), unit: unit.into(), kind };
+            let reading = |i| Reading { at_ns: from + i * 20_000_000, value: 1_000 + each * i };
+            Trace { counter, readings: (0..=12).map(reading).collect() }
+        };
+        let context_switches = trace("stat.ctxt", "", CounterKind::Counter, 7);
+        let cached = trace("meminfo.Cached", "kB", CounterKind::Gauge, 64);
+        (invocation.invocation, vec![context_switches, cached])
+    };
+    record.invocations.iter().map(of).collect()
+}
+
+#[test]
+fn monitors_are_drawn_over_the_time_of_the_samples() {
+    let record = Builder::new(None).measured(&COPY).build();
+    let monitored = |run: &str| {
+        let courses = courses(&record, &traces(&record), "memory.copy");
+        Monitored { run: run.to_owned(), courses }
+    };
+    let charts = of_monitors("memory.copy", &[monitored("6.1"), monitored("6.12")], false);
+    charts.iter().for_each(check);
+    let ids =
+        ["samples", "stat.ctxt", "meminfo.Cached"].map(|it| format!("memory.copy/monitor/{it}"));
+    assert_eq!(self::ids(&charts), ids);
+    assert!(charts.iter().all(|it| it.x == charts[0].x));
+    let switches = of(&charts, &ids[1]);
+    let groups: Vec<&str> = switches.groups.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!((switches.y.unit.as_str(), groups), ("/s", vec!["6.1", "6.12"]));
+    let rates = switches.layers[2].mark.places(Along::Y);
+    assert!(rates.iter().all(|it| (it - 350.0).abs() < 1e-6), "{rates:?}");
+    let cached = of(&charts, &ids[2]);
+    assert_eq!((cached.y.unit.as_str(), cached.y.low), ("MiB", 0.0));
 }
 
 /// Names as a plug-in could choose them.

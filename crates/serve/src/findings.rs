@@ -1,13 +1,13 @@
 //! What is found in the runs of a store: what the command line shows, and pages and documents are made of.
 
 use plumb_analysis::{
-    CompareSettings, ComparisonFinding, Counters, RunFinding, compare, explain, explain_points,
-    summarise,
+    CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, compare, courses, explain,
+    explain_points, summarise,
 };
-use plumb_model::{Id, RecordSource, RunRecord, RunStatus};
+use plumb_model::{Id, InvocationRecord, RecordSource, RunRecord, RunStatus};
 use plumb_report::View;
-use plumb_report::chart::{self, Chart};
-use plumb_store::{Backend, Error, Store};
+use plumb_report::chart::{self, Chart, Monitored};
+use plumb_store::{Backend, Error, Store, short};
 
 /// Earlier runs that are read to learn how much runs differ by themselves.
 const MOST_EARLIER: usize = 20;
@@ -71,12 +71,52 @@ fn earlier(store: &Store, records: &[RunRecord]) -> Result<Vec<RunRecord>, Error
 #[must_use]
 pub fn charts_of_run(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
     let view = View::new(finding);
+    let own = chart::of_run(&view).into_iter();
+    let of = |workload| chart::of_workload(&view, record, workload);
+    own.chain(workloads(record).into_iter().flat_map(of)).collect()
+}
+
+/// What monitors read beside every workload of the first run, the runs on top of each other: the counters
+/// that matter, or every one.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn charts_of_monitors(
+    store: &Store,
+    records: &[RunRecord],
+    every: bool,
+) -> Result<Vec<Chart>, Error> {
+    let mut traces: Vec<Traces> = Vec::new();
+    for record in records {
+        let read = |it: &InvocationRecord| Ok((it.invocation, store.traces(it.invocation)?));
+        traces.push(record.invocations.iter().map(read).collect::<Result<_, Error>>()?);
+    }
+    let of_workload = |workload: &str| {
+        let run = |(record, traces): (&RunRecord, &Traces)| Monitored {
+            run: run_name(record),
+            courses: courses(record, traces, workload),
+        };
+        let runs: Vec<Monitored> = records.iter().zip(&traces).map(run).collect();
+        chart::of_monitors(workload, &runs, every)
+    };
+    let workloads = records.first().map_or_else(Vec::new, workloads);
+    Ok(workloads.into_iter().flat_map(of_workload).collect())
+}
+
+/// The workloads of a run, each once, in the plan's order.
+fn workloads(record: &RunRecord) -> Vec<&str> {
     let mut workloads: Vec<&str> = Vec::new();
     for planned in &record.plan.points {
         if !workloads.contains(&planned.point.workload.as_str()) {
             workloads.push(&planned.point.workload);
         }
     }
-    let own = chart::of_run(&view).into_iter();
-    own.chain(workloads.iter().flat_map(|it| chart::of_workload(&view, record, it))).collect()
+    workloads
+}
+
+/// Its labels, or the beginning of its id.
+fn run_name(record: &RunRecord) -> String {
+    let labels: Vec<String> =
+        record.plan.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if labels.is_empty() { short(record.run) } else { labels.join(" ") }
 }

@@ -9,6 +9,7 @@ use clap::Args;
   plumb report --chart memory.copy/boxes -o copy.svg     one chart of the last run, for a blog or a ticket
   plumb report A B --chart comparison/ratios -o ab.png   of two runs, compared
   plumb report --chart memory.copy/bandwidth/history -o history.svg
+  plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    what a monitor read beside it
   plumb report --chart memory.copy/boxes -o copy.csv     its numbers
 
 The ending of the file's name says how it is written: .svg, .png, .csv or .json. docs/charts.md tells what \

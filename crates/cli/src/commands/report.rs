@@ -16,6 +16,8 @@ use crate::ui::Ui;
 
 /// The end of the names of charts of a series over its runs.
 const HISTORY: &str = "/history";
+/// What stands in the names of charts of what monitors read.
+const MONITOR: &str = "/monitor/";
 
 /// Writes one chart.
 pub fn report(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
@@ -24,7 +26,7 @@ pub fn report(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
     let store = super::show::open(store)?;
     let chart = match wanted.strip_suffix(HISTORY) {
         Some(series) => history(&store, series)?,
-        None => find(of_runs(&store, &args.runs)?, wanted)?,
+        None => find(of_runs(&store, &args.runs, wanted.contains(MONITOR))?, wanted)?,
     };
     write_file(&args.output, &form.write(&chart)?)?;
     ui.say(&format!("{}: {}", args.output.display(), chart.title));
@@ -83,20 +85,21 @@ fn history(store: &Store, series: &str) -> Result<Chart> {
     chart.ok_or_else(|| CommandError::nothing(format!("no run of {series} has a date and a value")))
 }
 
-/// The charts of one run, or of several that are compared.
-fn of_runs(store: &Store, names: &[String]) -> Result<Vec<Chart>> {
+/// The charts of one run, or of several that are compared: of what monitors read, or of all else.
+fn of_runs(store: &Store, names: &[String], monitors: bool) -> Result<Vec<Chart>> {
     let last = ["last".to_owned()];
     let names = if names.is_empty() { &last[..] } else { names };
     let runs: Vec<Id> =
         names.iter().map(|name| store.resolve(name)).collect::<std::result::Result<_, _>>()?;
+    super::compare::refuse_twice(&runs, names)?;
     let records: Vec<RunRecord> =
         runs.iter().map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?;
+    if monitors {
+        return Ok(findings::charts_of_monitors(store, &records, true)?);
+    }
     match records.as_slice() {
         [record] => Ok(findings::charts_of_run(&findings::of_run(store, record)?, record)),
-        several => {
-            super::compare::refuse_twice(&runs, names)?;
-            compared(store, several)
-        }
+        several => compared(store, several),
     }
 }
 

@@ -55,6 +55,17 @@ fn histories_and_comparisons_have_charts() {
 }
 
 #[test]
+fn what_monitors_read_has_charts_over_time() {
+    let place = place();
+    crate::exec(&place, "-n 2 -q", &["sleep 0.4"]).exits(0);
+    place.run("report --chart process.command/monitor/stat.ctxt -o m.csv").unwrap().exits(0);
+    let table = fs::read_to_string(place.cwd().join("m.csv")).unwrap();
+    assert!(table.contains(",line,") && table.lines().count() > 2, "{table}");
+    let ran = place.run("report --chart process.command/monitor/stat.ctx -o m.csv").unwrap();
+    ran.exits(2).says(&["did you mean `process.command/monitor/stat.ctxt`"]);
+}
+
+#[test]
 fn without_a_store_there_is_a_command_to_type() {
     let place = place();
     place.run("report --chart a/boxes -o a.csv").unwrap().exits(2).says(&["plumb run"]);

@@ -74,6 +74,11 @@ impl Draft {
         self.groups.len() - 1
     }
 
+    /// Marks below all others.
+    pub(super) fn layer_below(&mut self, group: Option<usize>, mark: Mark) {
+        self.layers.insert(0, Layer { group, mark });
+    }
+
     /// More marks, on top of the others; none is not a layer.
     pub(super) fn layer(&mut self, group: Option<usize>, mark: Mark) {
         self.layers.push(Layer { group, mark });

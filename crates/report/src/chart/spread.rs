@@ -1,7 +1,7 @@
 //! Charts of distributions: box plots, cumulative distributions, quantiles against the first point.
 
-use plumb_analysis::{BoxPlot, quantile_ratios};
-use plumb_model::SampleIs;
+use plumb_analysis::{BoxPlot, PointTail, quantile_ratios, tails};
+use plumb_model::{RunRecord, SampleIs};
 
 use super::draft::{Draft, Fit, Wish, place};
 use super::thin::{MOST_DOTS, MOST_KNOTS, grouped, ranks};
@@ -184,6 +184,40 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
         if let Some(Err(why)) = found.first().map(|it| &it.ratio.interval) {
             draft.note(format!("{} has no band: {why}", point.label));
         }
+    }
+    draft.finish()
+}
+
+/// The tails of the distributions that a workload reports, a chart a metric, a line a point.
+pub(super) fn reported(record: &RunRecord, workload: &str) -> Vec<Chart> {
+    let all = tails(record, workload);
+    let mut metrics: Vec<&str> = Vec::new();
+    for it in &all {
+        if !metrics.contains(&it.metric.name.as_str()) {
+            metrics.push(&it.metric.name);
+        }
+    }
+    let of = |metric: &&str| tail(workload, all.iter().filter(|it| it.metric.name == *metric));
+    metrics.iter().filter_map(of).collect()
+}
+
+fn tail<'t>(workload: &str, all: impl Iterator<Item = &'t PointTail> + Clone) -> Option<Chart> {
+    let metric = &all.clone().next()?.metric;
+    let words = metric.name.replace('_', " ");
+    let mut draft = Draft::new(
+        format!("{workload}/tail/{}", metric.name),
+        format!("{workload}: the tail of {words}"),
+        "The value that one in so many exceeds: at 100 stands the 99th percentile, at 1000 that of 99.9 %. \
+         All processes together."
+            .to_owned(),
+        Wish::values("one in so many is greater", "", Fit::Log),
+        Wish::values(&words, &metric.unit, Fit::Free),
+    );
+    for it in all {
+        let group = draft.group(&it.point.name, Tone::Plain);
+        let x = it.exceeded.iter().map(|(one_in, _)| *one_in).collect();
+        let y = it.exceeded.iter().map(|(_, value)| Some(*value)).collect();
+        draft.layer(Some(group), Mark::Line { x, y, steps: false });
     }
     draft.finish()
 }

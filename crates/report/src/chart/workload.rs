@@ -5,7 +5,7 @@ use plumb_model::{Better, RunRecord};
 
 use super::draft::{Draft, Fit, Wish, place};
 use super::scorecard::{intervals, name};
-use super::{Along, Chart, Mark, Tone, spread, warmup};
+use super::{Along, Chart, Mark, Tone, parameters, spread, warmup};
 use crate::units::whole_percent;
 use crate::view::{Row, View};
 
@@ -26,6 +26,7 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
         let of = Subject { workload, metric, primary: index == 0, points: &points };
         charts.extend(spread::boxes(&of));
         charts.extend(bars(&of));
+        charts.extend(parameters::of(&of));
         charts.extend(spread::cumulative(&of));
         charts.extend(spread::quantiles(&of));
         if of.primary {
@@ -34,6 +35,7 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
             charts.extend(points.iter().filter_map(warmup::series));
         }
     }
+    charts.extend(spread::reported(record, workload));
     distinct(&mut charts);
     charts
 }
