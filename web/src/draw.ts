@@ -45,6 +45,11 @@ export function draw(chart: Chart, width: number, view: View, key: string): Draw
     marks: [() => patterns(chart, all, key), ...axesOf(placed), ...marks],
   }) as SVGSVGElement;
   svg.setAttribute("role", "img");
+  // A picture has one name; those that Plot gives its parts are for those who style and test.
+  for (const part of svg.querySelectorAll("[aria-label]")) {
+    part.setAttribute("data-part", part.getAttribute("aria-label") ?? "");
+    part.removeAttribute("aria-label");
+  }
   return { svg, frame: placed, looks: all, layers, dense };
 }
 

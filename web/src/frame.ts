@@ -101,6 +101,11 @@ function isTall(layer: Layer): boolean {
   return layer.mark === "boxes" || layer.mark === "dots";
 }
 
+/** Whether its name stands above the chart. */
+function isLabelled(layer: Layer): boolean {
+  return layer.mark === "rules" && layer.along === "x";
+}
+
 function heightOf(chart: Chart, width: number): number {
   if (chart.y.scale === "band") return Math.max(60, chart.y.categories.length * (chart.layers.some(isTall) ? TALL_LINE : LINE));
   return Math.max(170, Math.min(340, width * 0.42));
@@ -116,7 +121,7 @@ export function frame(chart: Chart, width: number, view: View): Frame {
   const across = width - left - right;
   const xTicks = ticksOf(chart.x, seen, Math.max(2, across / 80));
   const turned = longest(xTicks) * LETTER > (across / Math.max(1, xTicks.at.length)) * 0.95;
-  const top = 26;
+  const top = heading(chart.y) || chart.layers.some(isLabelled) ? 26 : 8;
   const below = turned ? Math.min(110, longest(xTicks) * LETTER * 0.75 + 14) : 22;
   const bottom = below + (heading(chart.x) ? 20 : 4);
   const height = top + inner + bottom;

@@ -9,7 +9,7 @@ const MOST = 12;
 let index: Entry[] | null = null;
 let asked = false;
 let field: HTMLInputElement | null = null;
-let list: HTMLUListElement | null = null;
+let list: HTMLElement | null = null;
 let at = -1;
 
 /** What `data/search.js` calls. */
@@ -45,9 +45,9 @@ function show(): void {
   const none = typed && index !== null && entries.length === 0;
   list.replaceChildren(
     ...entries.map(([title, page, kind], place) =>
-      element("li", { role: "option", id: `found-${place}`, "aria-selected": "false" }, element("a", { href: page, tabindex: "-1" }, title, element("small", {}, kind))),
+      element("a", { role: "option", id: `found-${place}`, "aria-selected": "false", href: page, tabindex: "-1" }, title, " ", element("small", {}, kind)),
     ),
-    ...(none ? [element("li", { role: "option", "aria-disabled": "true", "aria-selected": "false", class: "none" }, "nothing found")] : []),
+    ...(none ? [element("span", { role: "option", "aria-disabled": "true", "aria-selected": "false" }, "nothing found")] : []),
   );
   open(typed && index !== null);
 }
@@ -60,7 +60,7 @@ function open(wide: boolean): void {
 }
 
 function select(step: number): void {
-  const options = [...(list?.children ?? [])].filter((option) => option.querySelector("a"));
+  const options = [...(list?.querySelectorAll("a") ?? [])];
   if (options.length === 0) return;
   options[at]?.setAttribute("aria-selected", "false");
   at = (at + step + options.length) % options.length;
@@ -93,7 +93,7 @@ export function searchBox(): HTMLElement {
     spellcheck: "false", "aria-expanded": "false", "aria-controls": "found", "aria-autocomplete": "list", onfocus: ask, oninput: show,
   });
   field.addEventListener("keydown", onKey);
-  list = element("ul", { id: "found", role: "listbox", "aria-label": "Found", hidden: true });
+  list = element("div", { id: "found", role: "listbox", "aria-label": "Found", hidden: true });
   const box = element("div", { class: "search" }, field, list);
   box.addEventListener("focusout", (event) => {
     if (!box.contains(event.relatedTarget as Node | null)) open(false);

@@ -1,6 +1,7 @@
 // Charts by mouse, keyboard and as files, on the gallery.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { accessibleInBothThemes } from "./access.mjs";
 import { charts, DENSE, HOSTILE, writeGallery } from "./gallery.mjs";
 import { downloaded, drawAll, onDisk, visit } from "./harness.mjs";
 
@@ -30,6 +31,20 @@ test("every mark is drawn, and hostile names are text", () =>
     assert.match(await page.locator("#chart-boxes .legend").innerText(), /<img src=x/);
   }));
 
+test("charts, tips, search and help are accessible in both themes", () =>
+  open(async (page) => {
+    await drawAll(page);
+    await stage(page, "intervals").focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("/");
+    await page.keyboard.type("memory");
+    await page.locator("#found a").first().waitFor();
+    await accessibleInBothThemes(page);
+    await page.locator("h1").click();
+    await page.keyboard.press("?");
+    await accessibleInBothThemes(page);
+  }));
+
 test("data are loaded when a figure comes near", () =>
   visit(gallery, { height: 300, width: 400 }, async (page) => {
     await page.waitForTimeout(200);
@@ -40,7 +55,7 @@ test("data are loaded when a figure comes near", () =>
 test("pointing at a mark says its exact value", () =>
   open(async (page) => {
     await near(page, "bars");
-    await stage(page, "bars").hover({ position: { x: 400, y: 40 } });
+    await stage(page, "bars").hover({ position: { x: 400, y: 24 } });
     const tip = await page.locator("#chart-bars .tip").innerText();
     assert.match(tip, /user/);
     assert.match(tip, /aes128-gcm@openssh\.com/);
@@ -77,7 +92,7 @@ test("a group hides, and the link keeps that", async () => {
 
 test("zoom and pan by buttons, keys and drag, kept in the link", async () => {
   let link;
-  const ticks = (page) => page.locator("#chart-monitor [aria-label='x-axis tick label'] text").allInnerTexts();
+  const ticks = (page) => page.locator("#chart-monitor [data-part='x-axis tick label'] text").allInnerTexts();
   await open(async (page) => {
     await near(page, "monitor");
     const whole = await ticks(page);

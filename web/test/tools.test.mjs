@@ -51,7 +51,7 @@ test("search loads its index at first use and is led by the keyboard", () =>
     assert.equal(await page.locator("script[src*='search.js']").count(), 0);
     await page.keyboard.press("/");
     await page.keyboard.type("memory libc");
-    await page.locator("#found li").first().waitFor();
+    await page.locator("#found a").first().waitFor();
     await page.keyboard.press("ArrowDown");
     assert.equal(await page.locator("#found [aria-selected=true]").count(), 1);
     await page.keyboard.press("Enter");
