@@ -16,6 +16,7 @@ use plumb_stats::verdict::judge;
 
 use crate::against::no_verdict;
 use crate::differences::{Difference, differences};
+use crate::digest::RunDigest;
 use crate::estimate::{estimate, median_of_processes};
 use crate::moved::Moved;
 use crate::series::{environment, machine, series_of};
@@ -206,9 +207,27 @@ pub fn compare(
     earlier: &[RunRecord],
     settings: &CompareSettings,
 ) -> ComparisonFinding {
+    compare_given(records, &RunsNoise::of(records, earlier), settings)
+}
+
+/// The same with further runs whose samples are gone.
+#[must_use]
+pub fn compare_beside<'r>(
+    records: &[RunRecord],
+    earlier: impl IntoIterator<Item = &'r RunDigest>,
+    settings: &CompareSettings,
+) -> ComparisonFinding {
+    let here = records.first().map_or("", machine);
+    compare_given(records, &RunDigest::noise(here, earlier), settings)
+}
+
+fn compare_given(
+    records: &[RunRecord],
+    noise: &RunsNoise,
+    settings: &CompareSettings,
+) -> ComparisonFinding {
     let groups = groups(records, settings.by.as_deref());
     let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
-    let noise = RunsNoise::of(records, earlier);
     let gathered: Vec<BTreeMap<String, Gathered>> =
         groups.iter().map(|group| gather(group, settings)).collect();
     let order = series_in_order(&gathered);
@@ -217,7 +236,7 @@ pub fn compare(
         gathered.first().is_some_and(|arm| arm.contains_key(*series)) && with > 1
     };
     let results = order.iter().filter(common);
-    let results = results.map(|series| one_series(series, &gathered, &noise, settings.margin));
+    let results = results.map(|series| one_series(series, &gathered, noise, settings.margin));
     let results: Vec<SeriesComparison> = results.collect();
     let lacking = |series: &String| {
         let with = |(arm, name): (&BTreeMap<String, Gathered>, &String)| {

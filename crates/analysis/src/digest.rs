@@ -27,8 +27,6 @@ pub struct RunDigest {
     pub status: RunStatus,
     /// The suite's name, when it came from one.
     pub suite: Option<String>,
-    /// The command line.
-    pub command: Vec<String>,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// Where it was measured, when that is known.
@@ -78,6 +76,14 @@ pub struct SeriesDigest {
     environment: usize,
 }
 
+impl SeriesDigest {
+    /// The first of the finding's results that it is made of.
+    #[must_use]
+    pub fn first_result(&self) -> usize {
+        self.results.first().copied().unwrap_or(0)
+    }
+}
+
 impl RunDigest {
     /// What is kept of a run and of what was found in it.
     #[must_use]
@@ -90,7 +96,6 @@ impl RunDigest {
             started_unix_ns: record.started_unix_ns,
             status: record.status,
             suite: record.plan.suite.clone(),
-            command: record.command.clone(),
             labels: record.plan.labels.clone(),
             target: target.cloned(),
             series: series(record, finding),
@@ -109,16 +114,17 @@ impl RunDigest {
         self.target.as_ref().map_or("", |target| target.machine.fingerprint.as_str())
     }
 
-    /// Whether another run may tell how this one's numbers changed: the same suite, or the same command line
-    /// without one, on the same machine, with something in common.
+    /// Whether another run may tell how this one's numbers changed: of the same suite with something in
+    /// common, or without one with all in common, on the same machine.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
-        let same = match (&self.suite, &other.suite) {
-            (None, None) => self.command.get(1..) == other.command.get(1..),
-            (one, two) => one == two,
-        };
         let has = |it: &SeriesDigest| other.series.iter().any(|of| of.comparable == it.comparable);
-        same && self.machine() == other.machine() && self.series.iter().any(has)
+        let here = self.suite == other.suite && self.machine() == other.machine();
+        let alike = match &self.suite {
+            Some(_) => self.series.iter().any(has),
+            None => !self.series.is_empty() && self.series.iter().all(has),
+        };
+        here && alike
     }
 
     /// This run against an earlier one: a place for every result of its finding, None where the earlier one
@@ -130,8 +136,7 @@ impl RunDigest {
         others: impl IntoIterator<Item = &'r Self>,
         margin: f64,
     ) -> Vec<Option<Against>> {
-        let here = others.into_iter().filter(|other| other.machine() == before.machine());
-        let noise = RunsNoise::gathered(here.map(|other| (&other.began_in, other.log_costs())));
+        let noise = Self::noise(before.machine(), others);
         let places = self.series.iter().flat_map(|it| &it.results).max().map_or(0, |last| last + 1);
         let mut found = vec![None; places];
         for this in &self.series {
@@ -144,6 +149,12 @@ impl RunDigest {
             }
         }
         found
+    }
+
+    /// What runs on this machine tell of the noise between runs.
+    pub(crate) fn noise<'r>(machine: &str, runs: impl IntoIterator<Item = &'r Self>) -> RunsNoise {
+        let here = runs.into_iter().filter(|run| run.machine() == machine);
+        RunsNoise::gathered(here.map(|run| (&run.began_in, run.log_costs())))
     }
 
     /// Every series with the run's log cost.

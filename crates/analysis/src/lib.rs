@@ -38,8 +38,8 @@ pub use check::{
     CheckFinding, CheckState, CheckedSeries, Checker, Doubts, NotMeasured, canary_shift,
 };
 pub use comparison::{
-    Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_sides,
-    without,
+    Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_beside,
+    compare_sides, without,
 };
 pub use courses::{Course, Disturbed, PointCourses, Traces, courses};
 pub use differences::{Difference, target_differences};

@@ -72,7 +72,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// The scorecard of a run
     Show(ShowArgs),
-    /// A chart of runs as a file
+    /// Pages to look at, or one chart, as files
     Report(ReportArgs),
     /// Write runs for other programs
     Export(ExportArgs),

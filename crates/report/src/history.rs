@@ -119,7 +119,7 @@ fn differing(before: &str, after: &str) -> (String, String) {
     (part(&one), part(&other))
 }
 
-fn step(step: &HistoryStep, better: Better) -> Between {
+pub(crate) fn step(step: &HistoryStep, better: Better) -> Between {
     let dearer = step.ratio.value > 1.0;
     let (word, style) = match (better, dearer) {
         (Better::Neither, true) => ("more", Style::Flag),

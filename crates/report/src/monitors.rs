@@ -124,13 +124,7 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
         let mut shown: Vec<&CounterRate> = shown.collect();
         shown.sort_by_key(|it| place(it));
         for it in shown {
-            let unit = it.counter.unit.as_str();
-            let unit = match (it.counter.kind, unit) {
-                (CounterKind::Gauge, unit) => unit.to_owned(),
-                (CounterKind::Counter, "") => "/s".to_owned(),
-                (CounterKind::Counter, unit) => format!("{unit}/s"),
-            };
-            let cells = [short(it.median), short(it.low), short(it.high), unit];
+            let cells = [short(it.median), short(it.low), short(it.high), unit(it)];
             let name = Line::new(Style::Plain, &clean(&it.counter.name));
             let cells = cells.iter().map(|text| Line::new(Style::Plain, text));
             table.row(std::iter::once(name).chain(cells).collect());
@@ -139,14 +133,22 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
     table.render(terminal.width, terminal.colour)
 }
 
+/// The unit of its figures: of a counter a second's worth, of a gauge its level.
+pub(crate) fn unit(rate: &CounterRate) -> String {
+    match (rate.counter.kind, rate.counter.unit.as_str()) {
+        (CounterKind::Gauge, unit) => unit.to_owned(),
+        (CounterKind::Counter, unit) => format!("{unit}/s"),
+    }
+}
+
 /// Where a counter stands among those that are shown first.
-fn place(rate: &CounterRate) -> usize {
+pub(crate) fn place(rate: &CounterRate) -> usize {
     let name = &rate.counter.name;
     FIRST.iter().position(|first| name.starts_with(first)).unwrap_or(FIRST.len())
 }
 
 /// Three digits at least, without an exponent.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         size if size < 1.0 => format!("{value:.3}"),

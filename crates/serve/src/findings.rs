@@ -7,7 +7,7 @@ use plumb_analysis::{
 use plumb_model::{Id, InvocationRecord, RecordSource, RunRecord, RunStatus};
 use plumb_report::View;
 use plumb_report::chart::{self, Chart, Monitored};
-use plumb_store::{Backend, Error, Store, short};
+use plumb_store::{Backend, Error, RunSummary, Store, short};
 
 /// Earlier runs that are read to learn how much runs differ by themselves.
 const MOST_EARLIER: usize = 20;
@@ -53,10 +53,13 @@ pub fn of_runs(
     Ok(finding)
 }
 
-/// The newest complete runs besides these.
 fn earlier(store: &Store, records: &[RunRecord]) -> Result<Vec<RunRecord>, Error> {
-    let summaries = store.summaries()?;
     let runs: Vec<Id> = records.iter().map(|record| record.run).collect();
+    others(&store.summaries()?, &runs).into_iter().map(|run| store.record(run)).collect()
+}
+
+/// The newest complete runs besides these, which tell how much runs differ by themselves.
+pub(crate) fn others(summaries: &[RunSummary], runs: &[Id]) -> Vec<Id> {
     // Runs of the same suites, so that audits and controls do not crowd them out.
     let of_these: Vec<_> =
         summaries.iter().filter(|it| runs.contains(&it.run)).map(|it| &it.suite).collect();
@@ -64,7 +67,7 @@ fn earlier(store: &Store, records: &[RunRecord]) -> Result<Vec<RunRecord>, Error
         let complete = it.status == RunStatus::Complete && !runs.contains(&it.run);
         complete && of_these.contains(&&it.suite)
     });
-    others.take(MOST_EARLIER).map(|it| store.record(it.run)).collect()
+    others.take(MOST_EARLIER).map(|it| it.run).collect()
 }
 
 /// All charts of a run: of the whole, and of each workload.

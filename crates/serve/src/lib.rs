@@ -4,3 +4,7 @@
 //! has it made. Nothing here writes to a store.
 
 pub mod findings;
+pub mod folder;
+mod pages;
+
+pub use pages::{Pages, Reader};

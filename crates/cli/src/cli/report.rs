@@ -6,24 +6,30 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  plumb report -o report                                 every run of the store; then open report/index.html
+  plumb report last label=new -o report                  these runs, and how they compare
   plumb report --chart memory.copy/boxes -o copy.svg     one chart of the last run, for a blog or a ticket
   plumb report A B --chart comparison/ratios -o ab.png   of two runs, compared
   plumb report --chart memory.copy/bandwidth/history -o history.svg
   plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    what a monitor read beside it
   plumb report --chart memory.copy/boxes -o copy.csv     its numbers
 
-The ending of the file's name says how it is written: .svg, .png, .csv or .json. docs/charts.md tells what \
+A folder opens from disk, without a server or the network: docs/report.md tells what stands in it.
+The ending of a chart's file says how it is written: .svg, .png, .csv or .json. docs/charts.md tells what \
 each chart shows and how to read it; a name that is none lists those that there are.")]
 pub struct ReportArgs {
-    /// The runs [default: the last one]; several are compared
+    /// The runs [default: all, of a chart the last one]; several are compared
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
-    /// One chart, by its name
-    #[arg(long, value_name = "ID", required = true)]
+    /// One chart instead of the whole, by its name
+    #[arg(long, value_name = "ID")]
     pub chart: Option<String>,
-    /// Where to write it
-    #[arg(short, long, value_name = "FILE")]
+    /// Where to write it: a folder, or the chart's file
+    #[arg(short, long, value_name = "DIR|FILE")]
     pub output: PathBuf,
+    /// Write into a folder that holds something else
+    #[arg(long, conflicts_with = "chart")]
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -22,6 +22,7 @@ mod run;
 mod schedule;
 mod show;
 mod side_by_side;
+mod site;
 mod start;
 mod store;
 mod tune;

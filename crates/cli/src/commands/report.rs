@@ -1,4 +1,4 @@
-//! `plumb report`: charts as files.
+//! `plumb report`: pages, or one chart, as files.
 
 use std::path::Path;
 
@@ -19,9 +19,9 @@ const HISTORY: &str = "/history";
 /// What stands in the names of charts of what monitors read.
 const MONITOR: &str = "/monitor/";
 
-/// Writes one chart.
+/// Writes the pages, or one chart.
 pub fn report(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let wanted = args.chart.as_deref().unwrap_or_default();
+    let Some(wanted) = args.chart.as_deref() else { return super::site::site(args, store, ui) };
     let form = Form::of(&args.output)?;
     let store = super::show::open(store)?;
     let chart = match wanted.strip_suffix(HISTORY) {

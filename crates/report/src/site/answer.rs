@@ -6,7 +6,7 @@ use plumb_analysis::{Against, BaselineSource, Verdict};
 use plumb_model::{Goal, Id, RunStatus};
 
 use super::html::{Html, link, tag, wrap};
-use super::names;
+use super::names::{self, Links};
 use super::parts::{command, flag, list, paragraph, some, verdict};
 use crate::text::counted;
 use crate::time::date;
@@ -31,11 +31,11 @@ pub struct Lately {
 }
 
 /// The section that answers.
-pub(crate) fn answer(view: &View, lately: Option<&Lately>) -> Html {
+pub(crate) fn answer(view: &View, lately: Option<&Lately>, links: &Links) -> Html {
     let mut out = unfinished(view);
     let sides = sides(view);
     let (expected, ceilings) = (shares(view, true), shares(view, false));
-    let since = lately.map_or_else(Html::default, |it| since(view, it));
+    let since = lately.map_or_else(Html::default, |it| since(view, it, links));
     let alone = sides.is_empty() && expected.is_empty() && since.is_empty();
     for part in [sides, expected, since] {
         out.push(part);
@@ -93,7 +93,7 @@ fn shares(view: &View, expected: bool) -> Html {
 }
 
 /// What changed since the last comparable run.
-fn since(view: &View, lately: &Lately) -> Html {
+fn since(view: &View, lately: &Lately, links: &Links) -> Html {
     let rows = || view.rows.iter().zip(&lately.against).filter(|(row, _)| row.finding.primary);
     let judged: Vec<(&Row, &Against)> =
         rows().filter_map(|(row, against)| Some((row, against.as_ref()?))).collect();
@@ -111,19 +111,19 @@ fn since(view: &View, lately: &Lately) -> Html {
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
-    let before =
-        link(&format!("{}.html", names::run_page(lately.run)), date(lately.started_unix_ns));
-    let head = [Html::text("Against the last comparable run, "), before.into(), ": ".into()];
-    let compare = names::compare_page(&[lately.run, view.finding.run.id]);
-    let more = link(&format!("{compare}.html"), "what differs and what moved with it");
+    let when = date(lately.started_unix_ns);
+    let before = match links.run(lately.run) {
+        true => link(&format!("{}.html", names::run_page(lately.run)), when).into(),
+        false => Html::text(&when),
+    };
+    let pair = [lately.run, view.finding.run.id];
+    let compare = format!("{}.html", names::compare_page(&pair));
+    let more = Html::text("; ").and(link(&compare, "what differs and what moved with it"));
+    let more = if links.comparison(&pair) { more } else { Html::default() };
     let told = wrap("strong", counts.join(", "));
-    let line = Html::all(head)
-        .and(told)
-        .and(" of ")
-        .and(counted(judged.len(), "point", "points"))
-        .and("; ")
-        .and(more)
-        .and(".");
+    let line = Html::text("Against the last comparable run, ").and(before).and(": ").and(told);
+    let of_all = counted(judged.len(), "point", "points");
+    let line = line.and(" of ").and(of_all).and(more).and(".");
     let mut out = paragraph(line);
     out.push(worst(judged));
     out

@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::figure::figure;
 use super::html::{Html, link, tag, wrap};
-use super::names::{HISTORY, INDEX, METHOD};
+use super::names::{self, HISTORY, INDEX, METHOD};
 use crate::chart::Chart;
+use crate::view::View;
 
 /// Nothing comes from elsewhere, and no script or style stands in a page. Charts are drawn into data and
 /// blob URLs when they are saved as files.
@@ -80,6 +81,19 @@ impl Page {
         Self { name, kind, title: title.into(), here, content, charts: Vec::new() }
     }
 
+    /// With links to a run and the parts of it.
+    pub(crate) fn at_run(mut self, view: &View) -> Self {
+        let run = view.finding.run.id;
+        self = self.near(&names::run_page(run), "This run");
+        for workload in workloads(view) {
+            self = self.near(&names::workload_page(run, workload), workload);
+        }
+        match view.finding.targets.first() {
+            Some(target) => self.near(&names::machine_page(&target.machine.fingerprint), "Machine"),
+            None => self,
+        }
+    }
+
     /// With a link between `Runs` and `History`: a page and what it is called.
     pub(crate) fn near(mut self, page: &str, text: &str) -> Self {
         self.here.push((page.to_owned(), text.to_owned()));
@@ -99,7 +113,10 @@ impl Page {
     /// The page as files.
     #[must_use]
     pub fn render(self) -> Rendered {
-        Rendered { charts: call("charts", &self.name, &self.charts), html: self.document() }
+        Rendered {
+            charts: call("charts", &[&in_script(&self.name), &in_script(&self.charts)]),
+            html: self.document(),
+        }
     }
 
     fn document(self) -> String {
@@ -142,6 +159,19 @@ impl Page {
     }
 }
 
+/// The workloads that a run has results of, each once.
+#[must_use]
+pub fn workloads<'v>(view: &'v View) -> Vec<&'v str> {
+    let mut all: Vec<&'v str> = Vec::new();
+    for row in &view.rows {
+        let workload = row.finding.point.workload.as_str();
+        if !all.contains(&workload) {
+            all.push(workload);
+        }
+    }
+    all
+}
+
 fn meta(name: &str, content: &str) -> Html {
     tag("meta").with("name", name).with("content", content).into()
 }
@@ -157,20 +187,24 @@ fn foot() -> Html {
     ])
 }
 
-/// `plumb.NAME("PAGE",VALUE);`: a call that a classic script makes, so that it also works from a file. No
-/// text in it ends the script or a line.
-pub(crate) fn call(function: &str, page: &str, value: &impl Serialize) -> String {
-    let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_owned());
-    format!("plumb.{function}({},{});\n", in_script(&format!("{page:?}")), in_script(&json))
+/// `plumb.NAME(VALUE,VALUE);`: a call that a classic script makes, so that it also works from a file.
+pub(crate) fn call(function: &str, values: &[&str]) -> String {
+    format!("plumb.{function}({});\n", values.join(","))
 }
 
-/// JSON as it may stand in a script: what ends an element or a line is written as its number.
-pub(crate) fn in_script(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
+/// A value as it may stand in a script: what ends an element or a line is written as its number, so that no
+/// text in it ends the script.
+pub(crate) fn in_script(value: &(impl Serialize + ?Sized)) -> String {
+    // Only keys that are no text can fail, and no page has any.
+    let json = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+    if !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         match c {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(c)))
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
             }
             c => out.push(c),
         }

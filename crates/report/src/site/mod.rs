@@ -5,15 +5,30 @@
 
 mod answer;
 pub mod assets;
+mod compare;
 mod figure;
 mod frame;
+mod history;
 mod html;
+mod index;
+mod machine;
+mod method;
+mod monitors;
 pub mod names;
 mod parts;
 mod run;
+mod search;
 mod workload;
 
 pub use answer::Lately;
-pub use frame::{Kind, Page, Rendered};
+pub use compare::compare_page;
+pub use frame::{Kind, Page, Rendered, workloads};
+pub use history::{histories_page, history_page};
+pub use index::{RunLine, index_page};
+pub use machine::{Found, machine_page};
+pub use method::method_page;
+pub use monitors::monitors_page;
+pub use names::Links;
 pub use run::run_page;
-pub use workload::{workload_page, workloads};
+pub use search::Search;
+pub use workload::workload_page;

@@ -1,5 +1,7 @@
 //! What pages are called: the same on disk and over HTTP, flat in one folder, safe for any filesystem.
 
+use std::collections::BTreeSet;
+
 use plumb_model::Id;
 
 /// The page of all runs.
@@ -48,6 +50,41 @@ pub fn history_page(series: &str, machine: &str) -> String {
 #[must_use]
 pub fn machine_page(fingerprint: &str) -> String {
     format!("machine-{}", slug(fingerprint))
+}
+
+/// Which pages there are to link to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Links {
+    /// All that can be made.
+    #[default]
+    All,
+    /// Those of these runs, and these comparisons; everything else that these runs have a part in.
+    Of {
+        /// The runs.
+        runs: BTreeSet<Id>,
+        /// Names of the pages of comparisons.
+        comparisons: BTreeSet<String>,
+    },
+}
+
+impl Links {
+    /// Whether a run has its pages.
+    #[must_use]
+    pub fn run(&self, run: Id) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of { runs, .. } => runs.contains(&run),
+        }
+    }
+
+    /// Whether these runs have a page on which they are compared.
+    #[must_use]
+    pub fn comparison(&self, runs: &[Id]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of { comparisons, .. } => comparisons.contains(&compare_page(runs)),
+        }
+    }
 }
 
 /// A name from elsewhere as a part of a file's name; two names never have the same, save by a collision

@@ -8,6 +8,9 @@ use plumb_model::FlagKind;
 use super::html::{Html, Tag, link, tag, wrap};
 use crate::units::{Figure, figure, quantity};
 
+/// A table of no more rows is searched by eye.
+const FEWEST_FILTERED: usize = 12;
+
 /// A table that can be sorted and filtered where scripts run.
 pub(crate) struct DataTable {
     head: Vec<Html>,
@@ -31,11 +34,19 @@ impl DataTable {
         self.rows.push(tag("tr").with("id", id).add_all(cells).into());
     }
 
+    /// Adds a row across all columns: what holds from here on.
+    pub(crate) fn across(&mut self, text: impl Into<Html>) {
+        let cell = wrap("td", text).with("colspan", &self.head.len().to_string());
+        self.rows.push(tag("tr").class("more across").add(cell).into());
+    }
+
     /// The table, with what it is about.
     pub(crate) fn titled(self, caption: impl Into<Html>) -> Html {
         let head = wrap("thead", tag("tr").add_all(self.head));
         let caption = caption.into();
-        let table = tag("table").class("data").set("data-filter").set("data-sort");
+        let table = tag("table").class("data").set("data-sort");
+        let many = self.rows.len() > FEWEST_FILTERED;
+        let table = if many { table.set("data-filter") } else { table };
         let table = if caption.is_empty() { table } else { table.add(wrap("caption", caption)) };
         let table = table.add(head).add(tag("tbody").add_all(self.rows));
         // A table that is wider than the page scrolls, also by keyboard.
@@ -123,7 +134,7 @@ pub(crate) fn flag(flag: &FlagKind) -> Html {
     if meaning.is_empty() {
         return wrap("span", word).class("flag").into();
     }
-    let made = link(&format!("method.html#{word}"), word);
+    let made = link(&format!("method.html#flag-{word}"), word);
     made.class("flag").with("title", meaning).into()
 }
 
@@ -142,6 +153,11 @@ pub(crate) fn flags<'f>(all: impl IntoIterator<Item = &'f FlagKind>) -> Html {
 /// A word that the page of words explains.
 pub(crate) fn term(text: &str, word: &'static str) -> Html {
     link(&format!("method.html#{word}"), text).class("term").into()
+}
+
+/// A link to a place in the same page.
+pub(crate) fn link_to(id: &str, text: &str) -> Html {
+    link(&format!("#{id}"), text).into()
 }
 
 /// Something to type.

@@ -6,7 +6,7 @@ use plumb_model::FlagKind;
 use super::answer::{Lately, answer};
 use super::frame::{Kind, Page};
 use super::html::{Html, Tag, link, tag, wrap};
-use super::names;
+use super::names::{self, Links};
 use super::parts::{
     DataTable, amount, cell, command, estimated, facts, flags, heading, list, name, nothing,
     number, paragraph, term, verdict,
@@ -24,34 +24,22 @@ const MOST_EVIDENCE: usize = 12;
 
 /// The page of a run; `lately` is how it compares with the one before.
 #[must_use]
-pub fn run_page(view: &View, lately: Option<&Lately>) -> Page {
+pub fn run_page(view: &View, lately: Option<&Lately>, links: &Links) -> Page {
     let run = view.finding.run.id;
     let title =
         format!("{}, {}", view.header.title, crate::time::date(view.finding.run.started_unix_ns));
-    let mut page =
-        Page::new(names::run_page(run), Kind::Run, title).near(&names::run_page(run), "This run");
-    if let Some(target) = view.finding.targets.first() {
-        page = page.near(&names::machine_page(&target.machine.fingerprint), "Machine");
-    }
+    let mut page = Page::new(names::run_page(run), Kind::Run, title).at_run(view);
     page.add(wrap("h1", view.header.title.as_str()).add(" ").add(status(view)));
-    page.add(scorecard(view, lately));
+    page.add(answer(view, lately, links));
+    page.add(about(view));
+    page.add(results(view, lately));
     page.draw(chart::of_run(view));
+    for part in [comparisons(view), distrust(&view.flags), unsupported(view), failed(view)] {
+        page.add(part);
+    }
+    page.add(not_reached(view));
     page.add(next(view));
     page
-}
-
-/// Everything of a run's page below its title.
-pub(super) fn scorecard(view: &View, lately: Option<&Lately>) -> Html {
-    Html::all([
-        answer(view, lately),
-        about(view),
-        results(view, lately),
-        comparisons(view),
-        distrust(&view.flags),
-        unsupported(view),
-        failed(view),
-        not_reached(view),
-    ])
 }
 
 fn status(view: &View) -> Html {
@@ -122,7 +110,8 @@ pub(super) fn change(against: Option<&plumb_analysis::Against>) -> Tag {
     }
 }
 
-fn results(view: &View, lately: Option<&Lately>) -> Html {
+/// The results by family.
+pub(super) fn results(view: &View, lately: Option<&Lately>) -> Html {
     let mut out = heading("results", "Results");
     if view.rows.is_empty() {
         return out.and(paragraph("Nothing was measured."));

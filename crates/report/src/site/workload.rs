@@ -33,15 +33,9 @@ pub fn workload_page(
     rows.first()?;
     let run = view.finding.run.id;
     let when = crate::time::date(view.finding.run.started_unix_ns);
-    let mut page = Page::new(
-        names::workload_page(run, workload),
-        Kind::Workload,
-        format!("{workload}, {when}"),
-    )
-    .near(&names::run_page(run), "This run");
-    for other in workloads(view) {
-        page = page.near(&names::workload_page(run, other), other);
-    }
+    let title = format!("{workload}, {when}");
+    let mut page =
+        Page::new(names::workload_page(run, workload), Kind::Workload, title).at_run(view);
     page.add(wrap("h1", workload));
     page.add(answer(view, &rows, lately));
     page.add(results(view, &rows, lately));
@@ -52,19 +46,6 @@ pub fn workload_page(
     page.add(odd(record, &rows));
     page.add(closing(view, workload));
     Some(page)
-}
-
-/// The workloads that a run has results of, each once.
-#[must_use]
-pub fn workloads<'v>(view: &'v View) -> Vec<&'v str> {
-    let mut all: Vec<&'v str> = Vec::new();
-    for row in &view.rows {
-        let workload = row.finding.point.workload.as_str();
-        if !all.contains(&workload) {
-            all.push(workload);
-        }
-    }
-    all
 }
 
 fn points<'r>(rows: &[&'r Row]) -> Vec<&'r PointFacts> {

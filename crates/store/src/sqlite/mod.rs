@@ -16,7 +16,8 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use plumb_model::{
-    CounterAmount, Id, News, RecordSource, RunRecord, SeriesName, SeriesRecord, Stamped, Trace,
+    CounterAmount, Id, News, RecordSource, RunRecord, SeriesName, SeriesRecord, Stamped, Target,
+    Trace,
 };
 use rusqlite::Connection;
 
@@ -151,6 +152,14 @@ impl Store {
     pub fn version(&self) -> Result<i64, Error> {
         let read = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
         at(&self.path, read.map_err(Fault::from))
+    }
+
+    /// Where a run was measured, without its samples.
+    ///
+    /// # Errors
+    /// When the run is unknown or cannot be read.
+    pub fn targets(&self, run: Id) -> Result<Vec<Target>, Error> {
+        self.read(|db| read::targets_of(db, run))
     }
 
     /// How it is: sizes, counts, integrity.

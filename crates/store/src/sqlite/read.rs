@@ -177,6 +177,16 @@ fn preparations(db: &Connection, run: i64) -> Result<Vec<PreparationRecord>, Fau
     Ok(found)
 }
 
+/// Where a run was measured.
+pub(super) fn targets_of(db: &Connection, uuid: Id) -> Result<Vec<Target>, Fault> {
+    let mut select = db.prepare_cached("SELECT id FROM run WHERE uuid = ?")?;
+    let key = select.query_row([uuid.as_bytes()], |row| row.get(0)).optional()?;
+    match key {
+        Some(key) => targets(db, key),
+        None => Err(no_such_run(db, uuid)?),
+    }
+}
+
 /// What the targets have become: of each the last row.
 fn targets(db: &Connection, run: i64) -> Result<Vec<Target>, Fault> {
     let sql = "SELECT target, name, machine, environment FROM target WHERE run = ? \

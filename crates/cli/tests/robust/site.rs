@@ -1,0 +1,114 @@
+//! `plumb report -o DIR`: pages as a folder.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::ran;
+use crate::{exec, in_namespace, measured, place};
+
+/// The names of the files of a folder, and of its data.
+fn files(folder: &Path) -> Vec<String> {
+    let names = |folder: &Path, lead: &str| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|it| format!("{lead}{}", it.file_name().to_string_lossy())).collect()
+    };
+    let mut all = names(folder, "");
+    all.extend(names(&folder.join("data"), "data/"));
+    all.sort();
+    all
+}
+
+/// Every relative link of every page leads to a file of the folder.
+fn links_lead_somewhere(folder: &Path) -> usize {
+    let all = files(folder);
+    let mut count = 0;
+    for name in all.iter().filter(|name| name.ends_with(".html")) {
+        let page = fs::read_to_string(folder.join(name)).unwrap();
+        for attribute in [" href=\"", " src=\""] {
+            for rest in page.split(attribute).skip(1) {
+                let to = rest.split('"').next().unwrap();
+                let file = to.split('#').next().unwrap();
+                assert!(file.is_empty() || all.iter().any(|it| it == file), "{name}: {to}");
+                count += 1;
+            }
+        }
+        let charts = format!("data/{}.js", name.trim_end_matches(".html"));
+        assert_eq!(page.contains("<figure"), all.contains(&charts), "{name}");
+    }
+    count
+}
+
+#[test]
+fn a_store_becomes_a_folder_of_pages() {
+    let place = measured();
+    exec(&place, "-n 2 -q --label round=2", &["true", "sleep 0.01"]).exits(0);
+    let report = place.run("report -o out/pages").unwrap().exits(0);
+    report.says(&["out/pages: ", " pages of 2 runs, ", "xdg-open out/pages/index.html"]);
+    let folder = place.cwd().join("out/pages");
+    assert!(links_lead_somewhere(&folder) > 50);
+    let index = fs::read_to_string(folder.join("index.html")).unwrap();
+    assert!(index.contains("round=1") && index.contains("round=2"), "{index}");
+    let named = |start: &str| files(&folder).iter().filter(|name| name.starts_with(start)).count();
+    let histories = named("history-");
+    assert!(named("compare-") == 1 && named("machine-") == 1 && histories >= 2);
+    // Once more over it, and of one run alone: nothing else is left.
+    place.run("report round=1 -o out/pages").unwrap().exits(0).says(&["of 1 run,"]);
+    assert_eq!(named("compare-"), 0);
+    links_lead_somewhere(&folder);
+    let both = place.run("report round=1 round=2 -o both --quiet").unwrap().exits(0);
+    assert_eq!(both.stderr, "");
+    links_lead_somewhere(&place.cwd().join("both"));
+}
+
+#[test]
+fn a_folder_of_something_else_is_left_alone() {
+    let place = measured();
+    place.write("letter.txt", "mine").unwrap();
+    let refused = place.run("report -o .").unwrap().exits(2);
+    refused.says(&[". is not empty and not a report of plumb", "--force"]);
+    assert_eq!(files(&place.cwd()), ["letter.txt"]);
+    place.run("report -o . --force").unwrap().exits(0);
+    assert!(place.cwd().join("letter.txt").exists() && place.cwd().join("index.html").exists());
+    place.run("report -o .").unwrap().exits(0);
+    assert_eq!(fs::read_to_string(place.cwd().join("letter.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn what_can_not_be_reported_is_told() {
+    let place = place();
+    place.run("report -o pages").unwrap().exits(2).says(&["there is no store"]);
+    assert!(!place.cwd().join("pages").exists());
+    let place = measured();
+    place.run("report nosuch -o pages").unwrap().exits(2).says(&["nosuch"]);
+    place.run("report last last -o pages").unwrap().exits(2).says(&["are the same run"]);
+    assert!(!place.cwd().join("pages").exists());
+    place.write("file", "").unwrap();
+    place.run("report -o file/pages").unwrap().exits(6).says(&["can't be written"]);
+    place.run("report -o /proc/pages").unwrap().exits(6).says(&["/proc/pages can't be written"]);
+    place.run("report").unwrap().exits(2).says(&["--output"]);
+}
+
+#[test]
+fn a_full_disk_leaves_no_first_page() {
+    let place = measured();
+    let script = "mkdir pages && mount -t tmpfs -o size=200k tmpfs pages
+                  $PLUMB report -o pages; echo exit $?; ls pages/index.html || echo none";
+    let ran = in_namespace(&place, "--mount", script);
+    ran.exits(0)
+        .says(&["can't be written: No space left", "missing index.html"])
+        .shows(&["exit 6", "none"]);
+}
+
+#[test]
+fn an_interrupted_report_leaves_no_first_page() {
+    let place = measured();
+    place.run("report -o pages").unwrap().exits(0);
+    assert!(place.cwd().join("pages/index.html").exists());
+    // The style is a pipe that nobody reads: writing waits until the signal has come.
+    let script = "cd pages && rm plumb.css && mkfifo plumb.css && cd ..
+                  $PLUMB report -o pages & sleep 0.5; kill -INT $!; sleep 0.2; cat pages/plumb.css > /dev/null
+                  wait $!; echo exit $?; ls pages/index.html || echo none";
+    let mut shell = place.program("bash");
+    shell.args(["-c", script]).env("PLUMB", place.binary());
+    ran(&mut shell).unwrap().exits(0).says(&["interrupted"]).shows(&["exit 130", "none"]);
+}

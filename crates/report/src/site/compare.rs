@@ -1,0 +1,206 @@
+//! The page on which runs are compared with the first of them.
+
+use plumb_analysis::{Against, ComparisonFinding, SeriesComparison, Verdict};
+use plumb_model::FactKind;
+
+use super::frame::{Kind, Page};
+use super::html::{Html, Tag, link, tag, wrap};
+use super::names::{self, Links};
+use super::parts::{
+    DataTable, cell, command, count, estimated, heading, list, name, nothing, paragraph, term,
+    verdict,
+};
+use crate::chart;
+use crate::comparison::{closing, for_price, heading as lines, remarks, series};
+use crate::moved::moved_text;
+use crate::text::counted;
+use crate::time::date;
+use crate::units::figure;
+
+/// Changes that are listed before the table is pointed at.
+const MOST_LISTED: usize = 8;
+
+/// The page of a comparison.
+#[must_use]
+pub fn compare_page(finding: &ComparisonFinding, links: &Links) -> Page {
+    let runs: Vec<_> = finding.runs.iter().map(|run| run.id).collect();
+    let title = format!("{} compared", finding.arms.join(", "));
+    let mut page = Page::new(names::compare_page(&runs), Kind::Compare, title)
+        .near(&names::compare_page(&runs), "Comparison");
+    let (first, later) =
+        finding.arms.split_first().map_or(("", &[][..]), |(first, later)| (first.as_str(), later));
+    page.add(wrap("h1", format!("{} against {first}", later.join(", "))));
+    page.add(answer(finding));
+    page.add(arms(finding, links));
+    page.draw(chart::of_comparison(finding));
+    page.add(results(finding));
+    page.add(differences(finding));
+    page.add(lacking(finding));
+    let ids: Vec<String> =
+        runs.iter().map(|run| run.simple().to_string().chars().take(12).collect()).collect();
+    let typed = command(&format!("plumb compare {}", ids.join(" ")));
+    page.add(
+        heading("next", "On a terminal")
+            .and(paragraph(typed.and(" shows the same; --json as a document"))),
+    );
+    page
+}
+
+/// Of every later arm how many series changed, and the largest changes.
+fn answer(finding: &ComparisonFinding) -> Html {
+    let mut out = Html::default();
+    if finding.results.is_empty() {
+        out.push(paragraph("These runs have no series in common."));
+    }
+    for (index, arm) in finding.arms.iter().skip(1).enumerate() {
+        out.push(of_arm(finding, index, arm));
+    }
+    out.push(list(closing(finding)));
+    let mut remarks = lines(finding);
+    remarks.truncate(3);
+    out.push(paragraph(remarks.join(" · ")));
+    wrap("section", out).class("answer").into()
+}
+
+fn of_arm(finding: &ComparisonFinding, arm: usize, name: &str) -> Html {
+    let all =
+        finding.results.iter().filter_map(|it| Some((it, it.against_first.get(arm)?.as_ref()?)));
+    let all: Vec<(&SeriesComparison, &Against)> = all.collect();
+    if all.is_empty() {
+        return Html::default();
+    }
+    let of = |wanted: Verdict| all.iter().filter(|(_, it)| it.verdict == Ok(wanted)).count();
+    let open = all.iter().filter(|(_, it)| it.verdict.is_err()).count();
+    let counts = [
+        (of(Verdict::Slower), "slower"),
+        (of(Verdict::Faster), "faster"),
+        (of(Verdict::Equivalent), "equivalent"),
+        (of(Verdict::Inconclusive), "inconclusive"),
+        (open, "without a verdict"),
+    ];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|it| it.0 > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let of_all = format!(" of {}.", counted(all.len(), "series", "series"));
+    let line = Html::text(name).and(": ").and(wrap("strong", counts.join(", "))).and(of_all);
+    paragraph(line).and(largest(&all))
+}
+
+/// The changes that matter, the largest first.
+fn largest(all: &[(&SeriesComparison, &Against)]) -> Html {
+    let size = |it: &Against| it.ratio.as_ref().map_or(0.0, |ratio| ratio.value.ln().abs());
+    let changed =
+        all.iter().filter(|(_, it)| matches!(it.verdict, Ok(Verdict::Slower | Verdict::Faster)));
+    let mut changed: Vec<_> = changed.collect();
+    changed.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
+    let line = |(result, it): &&(&SeriesComparison, &Against)| {
+        let ratio = it.ratio.as_ref().map(|ratio| figure(ratio, ""));
+        let ratio = ratio
+            .map_or_else(String::new, |it| format!(" {}× {} the cost", it.estimate, it.brackets()));
+        verdict(&it.verdict).and(" ").and(series(result)).and(ratio)
+    };
+    let more = changed.len().saturating_sub(MOST_LISTED);
+    let more = (more > 0).then(|| Html::text(&format!("and {more} more in the table below")));
+    list(changed.iter().take(MOST_LISTED).map(line).chain(more))
+}
+
+/// The runs.
+fn arms(finding: &ComparisonFinding, links: &Links) -> Html {
+    let mut table = DataTable::new(["Run", "Started", "Suite or command", "Labels", "plumb"]);
+    for run in &finding.runs {
+        let id: String = run.id.simple().to_string().chars().take(12).collect();
+        let to = format!("{}.html", names::run_page(run.id));
+        let run_name = if links.run(run.id) { link(&to, id).into() } else { Html::text(&id) };
+        let labels =
+            run.labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>();
+        let what = run.suite.clone().unwrap_or_else(|| run.command.join(" "));
+        table.row([
+            name(run_name),
+            cell(date(run.started_unix_ns)),
+            cell(what),
+            cell(labels.join(" ")),
+            cell(run.plumb.as_str()),
+        ]);
+    }
+    heading("runs", "What is compared").and(table.build())
+}
+
+fn results(finding: &ComparisonFinding) -> Html {
+    let titles: [Html; 9] = [
+        term("Series", "series"),
+        term("Arm", "arm"),
+        "Median".into(),
+        term("Interval", "interval"),
+        term("Processes", "invocation"),
+        term("× the cost", "ratio"),
+        term("Verdict", "verdict"),
+        "Remarks".into(),
+        term("What moved with it", "effect"),
+    ];
+    let mut table = DataTable::new(titles);
+    for result in &finding.results {
+        for (index, label) in finding.arms.iter().enumerate() {
+            table.row(arm_row(result, index, label));
+        }
+    }
+    heading("results", "Every series").and(table.build())
+}
+
+fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
+    let shown = name(series(result)).with("title", &result.series);
+    let mut cells = vec![shown, cell(label)];
+    let Some(arm) = result.arms.get(index).and_then(Option::as_ref) else {
+        cells.push(cell("not measured"));
+        cells.extend((0..6).map(|_| nothing()));
+        return cells;
+    };
+    cells.extend(estimated(&arm.estimate, &result.unit));
+    cells.push(count(arm.processes));
+    let against = index.checked_sub(1).and_then(|at| result.against_first.get(at)?.as_ref());
+    cells.push(ratio(against));
+    cells.push(against.map_or_else(nothing, |it| cell(verdict(&it.verdict))));
+    let mut notes: Vec<String> =
+        against.map(remarks).into_iter().filter(|it| !it.is_empty()).collect();
+    notes.extend(arm.for_price.map(|value| for_price(result, value)));
+    cells.push(cell(notes.join(", ")));
+    cells.push(cell(against.and_then(|it| moved_text(&it.moved)).unwrap_or_default()));
+    cells
+}
+
+fn ratio(against: Option<&Against>) -> Tag {
+    let Some(ratio) = against.and_then(|it| it.ratio.as_ref()) else { return nothing() };
+    let shown = figure(ratio, "");
+    super::parts::number(ratio.value, "", &format!("{} {}", shown.estimate, shown.brackets()))
+}
+
+/// What differs besides what is compared, the worst first.
+fn differences(finding: &ComparisonFinding) -> Html {
+    let head = heading("differences", "What differs besides");
+    if finding.differences.is_empty() {
+        return head.and(paragraph(
+            "Nothing that was read differs between their machines, environments and plans.",
+        ));
+    }
+    let titles = ["Field".to_owned(), "Grade".to_owned(), "What it may move".to_owned()];
+    let mut table = DataTable::new(titles.into_iter().chain(finding.arms.iter().cloned()));
+    for it in &finding.differences {
+        let why = FactKind::named(&it.field).map_or("", |fact| fact.why);
+        let grade = tag("span").class(&format!("grade {}", it.grade.word())).add(it.grade.word());
+        let values = it.values.iter().map(|value| cell(value.as_str()));
+        table.row([name(it.field.as_str()), cell(grade), cell(why)].into_iter().chain(values));
+    }
+    head.and(table.build())
+}
+
+fn lacking(finding: &ComparisonFinding) -> Html {
+    if finding.not_in_all.is_empty() {
+        return Html::default();
+    }
+    let mut table = DataTable::new(["Series", "Only in"]);
+    for (series, arms) in &finding.not_in_all {
+        table.row([name(series.as_str()), cell(arms.join(", "))]);
+    }
+    heading("lacking", "Not in all").and(table.build())
+}

@@ -1,0 +1,146 @@
+//! The pages of series over their runs.
+
+use plumb_analysis::{HistoryFinding, HistoryStep};
+
+use super::frame::{Kind, Page};
+use super::html::{Html, link, wrap};
+use super::names::{self, HISTORY, Links};
+use super::parts::{
+    DataTable, cell, command, count, estimated, heading, list, name, paragraph, term,
+};
+use crate::chart;
+use crate::history::{between, closing, label_keys, label_of, short};
+use crate::text::counted;
+use crate::time::date;
+
+/// The page of a series on one machine.
+#[must_use]
+pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
+    let machine = finding.machines.first().map_or("", String::as_str);
+    let shown = finding.title.as_deref().unwrap_or(&finding.series);
+    let title = format!("{shown} over its runs");
+    let own = names::history_page(&finding.series, machine);
+    let mut page = Page::new(own.clone(), Kind::History, title.as_str()).near(&own, "This series");
+    page = page.near(&names::machine_page(machine), "Machine");
+    page.add(wrap("h1", title));
+    page.add(answer(finding));
+    page.draw(chart::of_history(finding, None));
+    page.add(runs(finding, links));
+    let typed = command(&format!("plumb history '{}'", finding.series));
+    page.add(
+        heading("next", "On a terminal")
+            .and(paragraph(typed.and(" shows the same; --json as a document"))),
+    );
+    page
+}
+
+fn answer(finding: &HistoryFinding) -> Html {
+    let newest = finding.runs.last().map(|run| {
+        let shown = crate::units::figure(&run.estimate, &finding.unit);
+        format!("The newest of {}: {shown}.", counted(finding.runs.len(), "run", "runs"))
+    });
+    let last = finding.steps.iter().flatten().next_back().map(|step| {
+        let when = finding.runs.get(step.at).map_or(0, |run| run.started_unix_ns);
+        let told = crate::history::step(step, finding.better).text;
+        format!("Last step, {}: {told}.", date(when))
+    });
+    let out = list(newest.into_iter().chain(last).chain(closing(finding)));
+    wrap("section", out).class("answer").into()
+}
+
+/// The runs, newest first, with what changed between them.
+fn runs(finding: &HistoryFinding, links: &Links) -> Html {
+    let keys = label_keys(finding, None);
+    let titles: [Html; 7] = [
+        term("Run", "run"),
+        "Started".into(),
+        "Labels".into(),
+        "Median".into(),
+        term("Interval", "interval"),
+        term("Processes", "invocation"),
+        term("Samples", "sample"),
+    ];
+    let mut table = DataTable::new(titles);
+    for (index, run) in finding.runs.iter().enumerate().rev() {
+        let to = format!("{}.html", names::run_page(run.run));
+        let id = short(run);
+        let cells = [
+            name(if links.run(run.run) { link(&to, id).into() } else { Html::text(&id) }),
+            cell(date(run.started_unix_ns)).with("data-value", &run.started_unix_ns.to_string()),
+            cell(label_of(run, &keys)),
+        ];
+        let [median, interval] = estimated(&run.estimate, &finding.unit);
+        table.row(cells.into_iter().chain([
+            median,
+            interval,
+            count(run.processes),
+            count(run.samples),
+        ]));
+        for event in between(finding, index) {
+            table.across(event.text);
+        }
+    }
+    heading("runs", "Runs, newest first").and(table.build())
+}
+
+/// The page of all series: what each came to last, and its last step.
+#[must_use]
+pub fn histories_page(findings: &[HistoryFinding], note: Option<&str>) -> Page {
+    let mut page = Page::new(HISTORY.to_owned(), Kind::History, "All series over their runs");
+    page.add(wrap("h1", "All series over their runs"));
+    page.add(summary(findings, note));
+    let titles: [Html; 7] = [
+        term("Series", "series"),
+        "Runs".into(),
+        "Newest".into(),
+        term("Interval", "interval"),
+        "Measured last".into(),
+        "Last step".into(),
+        term("Machine", "machine"),
+    ];
+    let mut table = DataTable::new(titles);
+    for finding in findings {
+        table.row(line(finding));
+    }
+    page.add(table.build());
+    page
+}
+
+fn summary(findings: &[HistoryFinding], note: Option<&str>) -> Html {
+    let steps = |it: &&HistoryFinding| certain(it).is_some();
+    let changed = findings.iter().filter(steps).count();
+    let of_all = counted(findings.len(), "series", "series");
+    let told = if findings.is_empty() {
+        "No run has measured anything yet; plumb run measures this machine.".to_owned()
+    } else {
+        format!("{changed} of {of_all} have a step that is certain.")
+    };
+    let told = paragraph(told).and(note.map_or_else(Html::default, paragraph));
+    wrap("section", told).class("answer").into()
+}
+
+/// The last step that is certain.
+fn certain(finding: &HistoryFinding) -> Option<&HistoryStep> {
+    finding.steps.iter().flatten().rfind(|step| step.certain)
+}
+
+fn line(finding: &HistoryFinding) -> Vec<super::html::Tag> {
+    let machine = finding.machines.first().map_or("", String::as_str);
+    let page = names::history_page(&finding.series, machine);
+    let shown = finding.title.as_deref().unwrap_or(&finding.series);
+    let mut cells = vec![name(link(&format!("{page}.html"), shown)), count(finding.runs.len())];
+    match finding.runs.last() {
+        Some(run) => {
+            cells.extend(estimated(&run.estimate, &finding.unit));
+            cells.push(cell(date(run.started_unix_ns)));
+        }
+        None => cells.extend([cell(""), cell(""), cell("")]),
+    }
+    let step = certain(finding).map(|step| {
+        let when = finding.runs.get(step.at).map_or(0, |run| run.started_unix_ns);
+        format!("{}: {}", date(when), crate::history::step(step, finding.better).text)
+    });
+    cells.push(cell(step.unwrap_or_default()));
+    cells.push(cell(link(&format!("{}.html", names::machine_page(machine)), machine)));
+    cells
+}

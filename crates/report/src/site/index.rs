@@ -1,0 +1,117 @@
+//! The page of all runs: the newest with its answer, then each in a row.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{Id, RunStatus};
+
+use super::answer::{Lately, answer};
+use super::frame::{Kind, Page};
+use super::html::{Html, link, wrap};
+use super::names::{self, INDEX, Links};
+use super::parts::{DataTable, cell, command, count, heading, name, paragraph, term};
+use super::run::results;
+use crate::time::{between, date, length};
+use crate::view::View;
+
+/// A run in the list of runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunLine {
+    /// The run.
+    pub run: Id,
+    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// Its wall-clock end, when it has one.
+    pub ended_unix_ns: Option<i64>,
+    /// Whether it is complete, running or interrupted.
+    pub status: RunStatus,
+    /// The suite's name, or the command line.
+    pub what: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Number of planned points.
+    pub points: usize,
+    /// Number of stored samples, warm-up included.
+    pub samples: u64,
+    /// How many points are slower and faster than in the last comparable run; None where that is not known.
+    pub changed: Option<(usize, usize)>,
+}
+
+/// The page of all runs, which stand in `lines` newest first; `newest` is the newest of them.
+#[must_use]
+pub fn index_page(
+    newest: Option<(&View, Option<&Lately>)>,
+    lines: &[RunLine],
+    links: &Links,
+) -> Page {
+    let mut page = Page::new(INDEX.to_owned(), Kind::Index, "Runs");
+    match newest {
+        Some((view, lately)) => {
+            let when = date(view.finding.run.started_unix_ns);
+            let title = format!("{}, {when}", view.header.title);
+            page.add(wrap("h1", title));
+            page.add(answer(view, lately, links));
+            let run =
+                link(&format!("{}.html", names::run_page(view.finding.run.id)), "The newest run");
+            let places: Vec<String> = view
+                .header
+                .places
+                .iter()
+                .flat_map(|place| place.lines().map(str::to_owned))
+                .collect();
+            page.add(paragraph(Html::from(run).and(" · ").and(places.join(" · "))));
+            page.add(results(view, lately));
+        }
+        None => {
+            page.add(wrap("h1", "Runs"));
+            let text = Html::text("There is no run yet. ")
+                .and(command("plumb run"))
+                .and(" measures this machine.");
+            page.add(wrap("section", paragraph(text)).class("answer"));
+        }
+    }
+    page.add(heading("runs", "All runs, newest first"));
+    page.add(table(lines));
+    page
+}
+
+fn table(lines: &[RunLine]) -> Html {
+    let titles: [Html; 9] = [
+        term("Run", "run"),
+        "Started".into(),
+        "Took".into(),
+        "Status".into(),
+        term("Suite", "suite"),
+        term("Labels", "run"),
+        term("Points", "point"),
+        term("Samples", "sample"),
+        "Since the last comparable run".into(),
+    ];
+    let mut table = DataTable::new(titles);
+    for line in lines {
+        let page = format!("{}.html", names::run_page(line.run));
+        let id: String = line.run.simple().to_string().chars().take(12).collect();
+        let labels: Vec<String> =
+            line.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let took = between(line.started_unix_ns, line.ended_unix_ns);
+        let changed = line.changed.map(|(slower, faster)| match (slower, faster) {
+            (0, 0) => "= nothing".to_owned(),
+            (slower, 0) => format!("▼ {slower} slower"),
+            (0, faster) => format!("▲ {faster} faster"),
+            (slower, faster) => format!("▼ {slower} slower, ▲ {faster} faster"),
+        });
+        table.row([
+            name(link(&page, id)),
+            cell(date(line.started_unix_ns)).with("data-value", &line.started_unix_ns.to_string()),
+            took.map_or_else(super::parts::nothing, |took| {
+                super::parts::number(took, "s", &length(took))
+            }),
+            cell(crate::header::status(line.status)),
+            cell(line.what.as_str()),
+            cell(labels.join(" ")),
+            count(line.points),
+            count(usize::try_from(line.samples).unwrap_or(usize::MAX)),
+            cell(changed.unwrap_or_default()),
+        ]);
+    }
+    table.build()
+}

@@ -1,0 +1,129 @@
+//! The page of a machine: its facts by themes with the grade of a difference, and what changed on it.
+
+use plumb_analysis::target_differences;
+use plumb_model::{FACTS, FOR_ROOT, FactKind, Id, Target};
+
+use super::frame::{Kind, Page};
+use super::html::{Html, link, tag, wrap};
+use super::names::{self, Links};
+use super::parts::{DataTable, cell, facts, heading, name, paragraph, term};
+use crate::machine::shown;
+use crate::text::counted;
+use crate::time::date;
+
+/// A machine as a run found it.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The run.
+    pub run: Id,
+    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// The machine and its environment.
+    pub target: Target,
+}
+
+/// Changes that are listed.
+const MOST_CHANGES: usize = 50;
+
+/// The page of a machine; `found` are its runs in the order of time, one for each time that its environment
+/// changed. None without any.
+#[must_use]
+pub fn machine_page(found: &[Found], links: &Links) -> Option<Page> {
+    let newest = found.last()?;
+    let machine = &newest.target.machine;
+    let own = names::machine_page(&machine.fingerprint);
+    let cpu = machine.facts.get("cpu").map_or("Machine", String::as_str);
+    let mut page = Page::new(own.clone(), Kind::Machine, cpu).near(&own, "Machine");
+    page.add(wrap("h1", cpu));
+    page.add(about(newest, found.len()));
+    for theme in themes(newest) {
+        page.add(theme);
+    }
+    page.add(changes(found, links));
+    Some(page)
+}
+
+fn about(newest: &Found, environments: usize) -> Html {
+    let target = &newest.target;
+    let pairs = [
+        (term("Machine", "machine"), Html::text(&target.machine.fingerprint)),
+        (term("Environment", "environment"), Html::text(&target.environment.fingerprint)),
+        ("As found".into(), Html::text(&date(newest.started_unix_ns))),
+        ("Environments seen".into(), Html::text(&environments.to_string())),
+    ];
+    facts(pairs)
+}
+
+/// A table for each theme.
+fn themes(newest: &Found) -> Vec<Html> {
+    let (stable, changing) = (&newest.target.machine.facts, &newest.target.environment.facts);
+    let mut tables: Vec<(&str, DataTable)> = Vec::new();
+    for fact in FACTS {
+        let unread = FOR_ROOT.contains(&fact.name).then_some("not read (takes root and DMI)");
+        let value = stable.get(fact.name).or_else(|| changing.get(fact.name)).map(String::as_str);
+        let Some(value) = value.or(unread) else { continue };
+        let theme = fact.theme.word();
+        if tables.last().is_none_or(|(last, _)| *last != theme) {
+            let titles = [
+                Html::text("Fact"),
+                "Value".into(),
+                term("A difference is", "grade"),
+                "It may move".into(),
+            ];
+            tables.push((theme, DataTable::new(titles)));
+        }
+        let Some((_, table)) = tables.last_mut() else { continue };
+        let parts = value.split("; ").map(|part| wrap("div", part));
+        table.row([
+            name(shown(fact.name)),
+            cell(Html::all(parts)),
+            cell(grade(fact)),
+            cell(fact.why),
+        ]);
+    }
+    let place = |theme: &str| theme.replace(' ', "-");
+    tables
+        .into_iter()
+        .map(|(theme, table)| heading(&place(theme), theme).and(table.build()))
+        .collect()
+}
+
+fn grade(fact: &FactKind) -> Html {
+    let word = plumb_model::Grade::of(fact.name).word();
+    tag("span").class(&format!("grade {word}")).add(word).into()
+}
+
+/// What changed from one environment to the next, newest first.
+fn changes(found: &[Found], links: &Links) -> Html {
+    let head = heading("changes", "What changed on it");
+    if found.len() < 2 {
+        return head.and(paragraph("All runs found it in the same environment."));
+    }
+    let titles = ["Run", "Started", "Fact", "Grade", "Before", "After"];
+    let mut table = DataTable::new(titles);
+    for two in found.windows(2).rev().take(MOST_CHANGES) {
+        let [before, after] = two else { continue };
+        let id: String = after.run.simple().to_string().chars().take(12).collect();
+        let to = format!("{}.html", names::run_page(after.run));
+        let run = if links.run(after.run) { link(&to, id).into() } else { Html::text(&id) };
+        for it in target_differences(&[&before.target, &after.target]) {
+            let grade =
+                tag("span").class(&format!("grade {}", it.grade.word())).add(it.grade.word());
+            let values = it.values.iter().map(|value| cell(value.as_str()));
+            let lead = [
+                name(run.clone()),
+                cell(date(after.started_unix_ns)),
+                cell(shown(&it.field)),
+                cell(grade),
+            ];
+            table.row(lead.into_iter().chain(values));
+        }
+    }
+    let rest = found.len().saturating_sub(MOST_CHANGES + 1);
+    let rest = if rest > 0 {
+        format!("; {} before are left out", counted(rest, "change", "changes"))
+    } else {
+        String::new()
+    };
+    head.and(paragraph(format!("Newest first{rest}."))).and(table.build())
+}

@@ -1,0 +1,21 @@
+//! What the search box finds: pages by their titles.
+
+use super::frame::{call, in_script};
+use crate::text::clean;
+
+/// The index of a site's pages, for its script.
+#[derive(Debug, Clone, Default)]
+pub struct Search(Vec<[String; 3]>);
+
+impl Search {
+    /// Adds a page by its title and what it is about.
+    pub fn add(&mut self, title: &str, page: &str, kind: &str) {
+        self.0.push([clean(title), format!("{page}.html"), kind.to_owned()]);
+    }
+
+    /// `data/search.js`.
+    #[must_use]
+    pub fn render(&self) -> String {
+        call("search", &[&in_script(&self.0)])
+    }
+}

@@ -1,0 +1,292 @@
+//! The pages of a store as a folder that opens from disk: `plumb report -o DIR`.
+//!
+//! Runs are read once each, by as many readers as there are CPUs to spare, and written as they come; what the
+//! pages of all runs need of one is small ([`crate::Pages`]). The first page is written last, so that a
+//! folder without one was interrupted.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use plumb_model::Id;
+use plumb_report::View;
+use plumb_report::site::{self, Links, Page, assets, names};
+use plumb_store::{Backend, RunSummary, Store};
+use thiserror::Error;
+
+use crate::pages::{Pages, Reader};
+
+/// The file that says that a folder is ours.
+const MARK: &str = "plumb-report.txt";
+/// What stands in it.
+const MARKED: &str =
+    "This folder was written by `plumb report`; a later one may replace what is in it.\n";
+/// Readers at once.
+const MOST_READERS: usize = 8;
+/// Where data lie.
+const DATA: &str = "data";
+
+/// Trouble with a folder of pages.
+#[derive(Debug, Error)]
+pub enum FolderError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] plumb_store::Error),
+    /// A file of the folder.
+    #[error("{} can't be written: {why}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
+    /// The folder holds something else.
+    #[error("{} is not empty and not a report of plumb", path.display())]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Somebody wants it to end.
+    #[error("interrupted: the report in {} has no first page", path.display())]
+    Interrupted {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Runs.
+    pub runs: usize,
+    /// Pages.
+    pub pages: usize,
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+/// What is told meanwhile, and asked.
+#[derive(Clone, Copy)]
+pub struct Watch<'w> {
+    /// Runs that are done, of how many.
+    pub progress: &'w (dyn Fn(usize, usize) + Sync),
+    /// Whether to end.
+    pub stop: &'w (dyn Fn() -> bool + Sync),
+}
+
+/// Writes the pages of these runs of the store in this file, of all runs where none is named. `force` replaces
+/// what a folder of something else holds by the same names.
+///
+/// # Errors
+/// When the store can't be read, the folder can't be written or is something else's, or `stop` said so.
+pub fn write(
+    store: &Path,
+    runs: Option<&[Id]>,
+    folder: &Path,
+    force: bool,
+    watch: Watch,
+) -> Result<Written, FolderError> {
+    let reading = Store::open_read_only(store)?;
+    let all: Arc<[RunSummary]> = reading.summaries()?.into();
+    let mut named: Vec<Id> =
+        runs.map_or_else(|| all.iter().map(|it| it.run).collect(), <[Id]>::to_vec);
+    named.sort_by_key(|run| all.iter().position(|it| it.run == *run));
+    let folder = Folder::begin(folder, force)?;
+    let pages = Pages::default();
+    let compared = compared(&pages, &reading, &all, runs)?;
+    let links = Links::Of {
+        runs: named.iter().copied().collect(),
+        comparisons: compared.iter().map(|runs| names::compare_page(runs)).collect(),
+    };
+    let work = Work {
+        folder: &folder,
+        runs: &named,
+        next: AtomicUsize::new(0),
+        done: AtomicUsize::new(0),
+        failed: AtomicBool::new(false),
+        watch,
+    };
+    let reader = pages.reader(&reading, Arc::clone(&all), links.clone());
+    let readers = thread::available_parallelism().map_or(1, usize::from).min(MOST_READERS);
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..readers)
+            .map(|_| {
+                scope.spawn(|| {
+                    let own = Store::open_read_only(store)?;
+                    work.carry_out(&pages.reader(&own, Arc::clone(&all), links.clone()))
+                })
+            })
+            .collect();
+        let mut outcome = work.carry_out(&reader);
+        for other in others {
+            let result = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            outcome = outcome.and(result);
+        }
+        outcome
+    })?;
+    for runs in &compared {
+        folder.page(reader.compare(runs)?)?;
+    }
+    folder.rest(&reader)?;
+    Ok(Written { runs: named.len(), ..folder.end(reader.index()?)? })
+}
+
+/// The runs that have a page of comparison: the ones that are named, else the newest with the one before.
+fn compared(
+    pages: &Pages,
+    store: &Store,
+    all: &Arc<[RunSummary]>,
+    runs: Option<&[Id]>,
+) -> Result<Vec<Vec<Id>>, FolderError> {
+    if let Some(runs) = runs {
+        let distinct: BTreeSet<&Id> = runs.iter().collect();
+        let fits = (2..=crate::pages::MOST_COMPARED).contains(&distinct.len());
+        return Ok(if fits && distinct.len() == runs.len() {
+            vec![runs.to_vec()]
+        } else {
+            Vec::new()
+        });
+    }
+    let Some(newest) = all.last() else { return Ok(Vec::new()) };
+    let reader = pages.reader(store, Arc::clone(all), Links::All);
+    let lately = reader.shown(newest.run)?.lately;
+    Ok(lately.map(|it| vec![it.run, newest.run]).into_iter().collect())
+}
+
+/// Runs to be read and written, by whoever is free.
+struct Work<'w> {
+    folder: &'w Folder,
+    runs: &'w [Id],
+    next: AtomicUsize,
+    done: AtomicUsize,
+    failed: AtomicBool,
+    watch: Watch<'w>,
+}
+
+impl Work<'_> {
+    fn carry_out(&self, reader: &Reader) -> Result<(), FolderError> {
+        // A run is compared with an earlier one: the oldest go first.
+        while let Some(run) = self.runs.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+            if (self.watch.stop)() {
+                return Err(FolderError::Interrupted { path: self.folder.path.clone() });
+            }
+            if self.failed.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let written = self.folder.run(reader, *run);
+            if written.is_err() {
+                self.failed.store(true, Ordering::Relaxed);
+            }
+            written?;
+            (self.watch.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1, self.runs.len());
+        }
+        Ok(())
+    }
+}
+
+/// A folder that is being written.
+struct Folder {
+    path: PathBuf,
+    pages: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Folder {
+    /// Makes the folder, or clears one of ours.
+    fn begin(path: &Path, force: bool) -> Result<Self, FolderError> {
+        let trouble = |why| FolderError::Unwritable { path: path.to_owned(), why };
+        let ours = path.join(MARK).exists();
+        fs::create_dir_all(path).map_err(trouble)?;
+        let mut holds = fs::read_dir(path).map_err(trouble)?;
+        if !ours && !force && holds.next().is_some() {
+            return Err(FolderError::NotOurs { path: path.to_owned() });
+        }
+        fs::create_dir_all(path.join(DATA)).map_err(trouble)?;
+        if ours {
+            clear(path, "html").and_then(|()| clear(&path.join(DATA), "js")).map_err(trouble)?;
+        }
+        let folder = Self { path: path.to_owned(), pages: 0.into(), bytes: 0.into() };
+        folder.file(MARK, MARKED.as_bytes())?;
+        folder.file("plumb.js", assets::SCRIPT)?;
+        folder.file("plumb.css", assets::STYLE)?;
+        Ok(folder)
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> Result<(), FolderError> {
+        let path = self.path.join(name);
+        let written = File::create(&path).and_then(|mut file| file.write_all(content));
+        self.bytes.fetch_add(content.len(), Ordering::Relaxed);
+        written.map_err(|why| FolderError::Unwritable { path, why })
+    }
+
+    fn page(&self, page: Page) -> Result<(), FolderError> {
+        let (name, draws) = (page.name.clone(), !page.charts.is_empty());
+        let made = page.render();
+        if draws {
+            self.file(&format!("{DATA}/{name}.js"), made.charts.as_bytes())?;
+        }
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        self.file(&format!("{name}.html"), made.html.as_bytes())
+    }
+
+    /// All pages of a run.
+    fn run(&self, reader: &Reader, run: Id) -> Result<(), FolderError> {
+        let shown = reader.shown(run)?;
+        let view = View::new(&shown.finding);
+        self.page(reader.run(&shown, &view))?;
+        for workload in site::workloads(&view) {
+            if let Some(page) = reader.workload(&shown, &view, workload) {
+                self.page(page)?;
+            }
+        }
+        self.page(reader.monitors(&shown, &view)?)
+    }
+
+    /// The pages that are of no run, but the first.
+    fn rest(&self, reader: &Reader) -> Result<(), FolderError> {
+        let histories = reader.histories_found();
+        for page in histories.iter().map(|it| reader.history(it)) {
+            self.page(page)?;
+        }
+        self.page(site::histories_page(&histories, None))?;
+        for page in reader.machines() {
+            self.page(page)?;
+        }
+        self.page(site::method_page())?;
+        self.file(&format!("{DATA}/search.js"), reader.search().render().as_bytes())
+    }
+
+    /// Writes the first page, whole or not at all.
+    fn end(self, index: Page) -> Result<Written, FolderError> {
+        let part = "index.html.part";
+        let (charts, made) = (!index.charts.is_empty(), index.render());
+        if charts {
+            self.file(&format!("{DATA}/{}.js", names::INDEX), made.charts.as_bytes())?;
+        }
+        self.file(part, made.html.as_bytes())?;
+        let path = self.path.join("index.html");
+        fs::rename(self.path.join(part), &path)
+            .map_err(|why| FolderError::Unwritable { path, why })?;
+        let bytes = self.bytes.into_inner() as u64;
+        Ok(Written { runs: 0, pages: self.pages.into_inner() + 1, bytes })
+    }
+}
+
+/// Removes the files of this ending, the first page before the others.
+fn clear(folder: &Path, ending: &str) -> io::Result<()> {
+    let index = folder.join("index.html");
+    if index.exists() {
+        fs::remove_file(index)?;
+    }
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == ending) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}

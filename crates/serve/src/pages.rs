@@ -1,0 +1,448 @@
+//! The pages of a store, each by its name.
+//!
+//! A page is made of what it needs and no more: a run's record and, for how it compares with the one before,
+//! what is left of some others when their samples are gone. That is kept, because it is small and does not
+//! change once a run is complete; so [`Pages`] is shared by all who make pages of one store.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use plumb_analysis::{
+    Against, CompareSettings, HistoryFinding, RunDigest, RunFinding, Verdict, compare_beside,
+    explain, history, history_of_digests, rates_by_point,
+};
+use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
+use plumb_report::View;
+use plumb_report::site::{self, Found, Lately, Links, Page, Rendered, RunLine, Search, names};
+use plumb_store::{Backend, Error, RunSummary, Store};
+
+use crate::findings;
+
+/// Runs that are compared on one page.
+pub(crate) const MOST_COMPARED: usize = 8;
+/// Earlier runs that are looked at in search of a comparable one.
+const MOST_TRIED: usize = 10;
+
+/// What is known of the runs of a store, whoever reads it.
+#[derive(Debug, Default)]
+pub struct Pages {
+    digests: Mutex<BTreeMap<Id, Arc<Slot>>>,
+    changed: Mutex<BTreeMap<Id, (usize, usize)>>,
+}
+
+/// What is left of a run; whoever comes second waits for the first.
+type Slot = Mutex<Option<Arc<RunDigest>>>;
+
+/// A run as its pages show it.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) record: RunRecord,
+    pub(crate) finding: RunFinding,
+    pub(crate) lately: Option<Lately>,
+}
+
+/// The pages of a store as it is now.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    pages: &'a Pages,
+    store: &'a Store,
+    /// Oldest first.
+    runs: Arc<[RunSummary]>,
+    links: Links,
+}
+
+impl Pages {
+    /// The pages of a store as it is now.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn of<'a>(&'a self, store: &'a Store) -> Result<Reader<'a>, Error> {
+        Ok(self.reader(store, store.summaries()?.into(), Links::All))
+    }
+
+    pub(crate) fn reader<'a>(
+        &'a self,
+        store: &'a Store,
+        runs: Arc<[RunSummary]>,
+        links: Links,
+    ) -> Reader<'a> {
+        Reader { pages: self, store, runs, links }
+    }
+
+    fn slot(&self, run: Id) -> Arc<Slot> {
+        Arc::clone(locked(&self.digests).entry(run).or_default())
+    }
+
+    fn known(&self, run: Id) -> Option<Arc<RunDigest>> {
+        let slot = locked(&self.digests).get(&run).cloned()?;
+        locked(&slot).clone()
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a page's name asks for.
+enum Wanted<'n> {
+    Index,
+    History,
+    Method,
+    Run(Id),
+    Monitors(Id),
+    Workload(Id),
+    Compare(Vec<Id>),
+    Series(&'n str),
+    Machine(&'n str),
+}
+
+/// The characters of an id.
+const ID: usize = 36;
+
+fn wanted(name: &str) -> Option<Wanted<'_>> {
+    match name {
+        names::INDEX => return Some(Wanted::Index),
+        names::HISTORY => return Some(Wanted::History),
+        names::METHOD => return Some(Wanted::Method),
+        _ => {}
+    }
+    let (kind, rest) = name.split_once('-')?;
+    match kind {
+        "run" => {
+            let run = Id::try_parse(rest.get(..ID)?).ok()?;
+            Some(match rest.get(ID..)? {
+                "" => Wanted::Run(run),
+                "-monitors" => Wanted::Monitors(run),
+                _ => Wanted::Workload(run),
+            })
+        }
+        "compare" => {
+            let ids =
+                (0..=rest.len() / (ID + 1)).map(|n| rest.get(n * (ID + 1)..n * (ID + 1) + ID));
+            let runs: Option<Vec<Id>> = ids.map(|id| Id::try_parse(id?).ok()).collect();
+            runs.filter(|runs| (2..=MOST_COMPARED).contains(&runs.len())).map(Wanted::Compare)
+        }
+        "history" => Some(Wanted::Series(name)),
+        "machine" => Some(Wanted::Machine(name)),
+        _ => None,
+    }
+}
+
+impl Reader<'_> {
+    /// The page of this name; None where there is none.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn page(&self, name: &str) -> Result<Option<Rendered>, Error> {
+        let Some(wanted) = wanted(name) else { return Ok(None) };
+        let page = match wanted {
+            Wanted::Index => Some(self.index()?),
+            Wanted::History => Some(self.histories()),
+            Wanted::Method => Some(site::method_page()),
+            Wanted::Compare(runs) if runs.iter().all(|run| self.has(*run)) => {
+                Some(self.compare(&runs)?)
+            }
+            Wanted::Run(run) | Wanted::Monitors(run) | Wanted::Workload(run) if self.has(run) => {
+                self.of_run(run, &wanted, name)?
+            }
+            Wanted::Series(name) => self.series(name)?,
+            Wanted::Machine(name) => self.machine(name)?,
+            _ => None,
+        };
+        // Whatever else a name may hold, a page has its own name alone.
+        Ok(page.filter(|page| page.name == name).map(Page::render))
+    }
+
+    fn has(&self, run: Id) -> bool {
+        self.runs.iter().any(|it| it.run == run)
+    }
+
+    fn of_run(&self, run: Id, wanted: &Wanted, name: &str) -> Result<Option<Page>, Error> {
+        let shown = self.shown(run)?;
+        let view = View::new(&shown.finding);
+        Ok(match wanted {
+            Wanted::Monitors(_) => Some(self.monitors(&shown, &view)?),
+            Wanted::Workload(_) => {
+                let workloads = site::workloads(&view);
+                let found = workloads.into_iter().find(|it| names::workload_page(run, it) == name);
+                found.and_then(|workload| self.workload(&shown, &view, workload))
+            }
+            _ => Some(self.run(&shown, &view)),
+        })
+    }
+
+    pub(crate) fn run(&self, shown: &Shown, view: &View) -> Page {
+        site::run_page(view, shown.lately.as_ref(), &self.links)
+    }
+
+    pub(crate) fn workload(&self, shown: &Shown, view: &View, workload: &str) -> Option<Page> {
+        site::workload_page(view, &shown.record, workload, shown.lately.as_ref())
+    }
+
+    pub(crate) fn monitors(&self, shown: &Shown, view: &View) -> Result<Page, Error> {
+        let counters = findings::counters(self.store, [&shown.record])?;
+        Ok(site::monitors_page(view, &rates_by_point(&shown.record, &counters)))
+    }
+
+    /// A run with what was found in it, and how it compares with the one before.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(crate) fn shown(&self, run: Id) -> Result<Shown, Error> {
+        let slot = self.pages.slot(run);
+        let mut kept = locked(&slot);
+        let record = self.store.record(run)?;
+        let finding = findings::of_run(self.store, &record)?;
+        let digest = Arc::new(RunDigest::of(&record, &finding));
+        // What goes on may change.
+        *kept = (record.status == RunStatus::Complete).then(|| Arc::clone(&digest));
+        drop(kept);
+        let lately = self.lately(&digest)?;
+        Ok(Shown { record, finding, lately })
+    }
+
+    /// What is left of a run.
+    fn digest(&self, run: Id) -> Result<Arc<RunDigest>, Error> {
+        let slot = self.pages.slot(run);
+        let mut kept = locked(&slot);
+        if let Some(digest) = &*kept {
+            return Ok(Arc::clone(digest));
+        }
+        let record = self.store.record(run)?;
+        let digest = Arc::new(RunDigest::of(&record, &plumb_analysis::summarise(&record)));
+        *kept = (record.status == RunStatus::Complete).then(|| Arc::clone(&digest));
+        Ok(digest)
+    }
+
+    /// How a run compares with the newest comparable one before it.
+    fn lately(&self, digest: &RunDigest) -> Result<Option<Lately>, Error> {
+        let Some(before) = self.before(digest)? else { return Ok(None) };
+        let others = findings::others(&self.runs, &[before.run, digest.run]);
+        let others: Vec<_> =
+            others.into_iter().map(|run| self.digest(run)).collect::<Result<_, _>>()?;
+        let against = digest.since(&before, others.iter().map(Arc::as_ref), MARGIN);
+        if digest.status == RunStatus::Complete {
+            locked(&self.pages.changed).insert(digest.run, changes(digest, &against));
+        }
+        let (run, started_unix_ns) = (before.run, before.started_unix_ns);
+        Ok(Some(Lately { run, started_unix_ns, against }))
+    }
+
+    fn before(&self, digest: &RunDigest) -> Result<Option<Arc<RunDigest>>, Error> {
+        let place = self.runs.iter().position(|it| it.run == digest.run).unwrap_or(0);
+        let may_be_like =
+            |it: &&RunSummary| it.status == RunStatus::Complete && it.suite == digest.suite;
+        for run in self.runs[..place].iter().rev().filter(may_be_like).take(MOST_TRIED) {
+            let other = self.digest(run.run)?;
+            if digest.is_like(&other) {
+                return Ok(Some(other));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The page of all runs.
+    pub(crate) fn index(&self) -> Result<Page, Error> {
+        let newest = match self.shown_runs().next() {
+            Some(newest) => Some(self.shown(newest.run)?),
+            None => None,
+        };
+        let changed = locked(&self.pages.changed);
+        let lines: Vec<RunLine> =
+            self.shown_runs().map(|run| line(run, changed.get(&run.run).copied())).collect();
+        drop(changed);
+        let Some(shown) = newest else { return Ok(site::index_page(None, &lines, &self.links)) };
+        let view = View::new(&shown.finding);
+        let newest = Some((&view, shown.lately.as_ref()));
+        Ok(site::index_page(newest, &lines, &self.links))
+    }
+
+    /// The runs that have pages, newest first.
+    fn shown_runs(&self) -> impl Iterator<Item = &RunSummary> {
+        self.runs.iter().rev().filter(|run| self.links.run(run.run))
+    }
+
+    pub(crate) fn compare(&self, runs: &[Id]) -> Result<Page, Error> {
+        let records: Vec<RunRecord> =
+            runs.iter().map(|run| self.store.record(*run)).collect::<Result<_, _>>()?;
+        let others = findings::others(&self.runs, runs);
+        let others: Vec<_> =
+            others.into_iter().map(|run| self.digest(run)).collect::<Result<_, _>>()?;
+        let settings = CompareSettings {
+            by: None,
+            margin: MARGIN,
+            every_metric: false,
+            price: "price".to_owned(),
+        };
+        let mut finding = compare_beside(&records, others.iter().map(Arc::as_ref), &settings);
+        let counters = findings::counters(self.store, &records)?;
+        explain(&mut finding, &records, &settings, &counters);
+        Ok(site::compare_page(&finding, &self.links))
+    }
+
+    /// What is left of the runs that have pages, oldest first, of those that were read.
+    fn digests(&self) -> Vec<Arc<RunDigest>> {
+        let shown = self.runs.iter().filter(|run| self.links.run(run.run));
+        shown.filter_map(|run| self.pages.known(run.run)).collect()
+    }
+
+    /// The history of every series on every machine, of the runs that were read.
+    pub(crate) fn histories_found(&self) -> Vec<HistoryFinding> {
+        let digests = self.digests();
+        let mut of: BTreeMap<(&str, &str), Vec<&RunDigest>> = BTreeMap::new();
+        for digest in &digests {
+            for series in &digest.series {
+                let runs = of.entry((series.name.as_str(), digest.machine())).or_default();
+                if runs.last().is_none_or(|last| last.run != digest.run) {
+                    runs.push(digest);
+                }
+            }
+        }
+        let found = of.into_iter().map(|((name, _), runs)| history_of_digests(name, runs, MARGIN));
+        found.flatten().collect()
+    }
+
+    pub(crate) fn history(&self, finding: &HistoryFinding) -> Page {
+        site::history_page(finding, &self.links)
+    }
+
+    fn histories(&self) -> Page {
+        let complete = || self.shown_runs().filter(|run| run.status == RunStatus::Complete);
+        let read = complete().filter(|run| self.pages.known(run.run).is_some()).count();
+        let note = format!(
+            "{read} of {} runs have been read so far; load this page again.",
+            complete().count()
+        );
+        let all = read == complete().count();
+        site::histories_page(&self.histories_found(), (!all).then_some(note.as_str()))
+    }
+
+    /// The page of a series; it is read from the store, unless all runs were read.
+    fn series(&self, page: &str) -> Result<Option<Page>, Error> {
+        let kept = |series: &str| {
+            let any = names::history_page(series, "");
+            let stem = any.rsplit_once('-').map_or(any.as_str(), |(stem, _)| stem);
+            page.rsplit_once('-').is_some_and(|(own, _)| own == stem)
+        };
+        for name in self.store.series_names()?.into_iter().filter(|it| kept(&it.name)) {
+            let mut records = self.store.series(&name.name)?;
+            let is = |it: &plumb_model::SeriesRecord| {
+                names::history_page(&name.name, &it.machine.fingerprint) == page
+            };
+            records.retain(is);
+            if let Some(found) = history(&name.name, &records, MARGIN) {
+                return Ok(Some(self.history(&found)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn machine(&self, page: &str) -> Result<Option<Page>, Error> {
+        let mut found: Vec<Found> = Vec::new();
+        for run in self.runs.iter() {
+            let target = match self.pages.known(run.run) {
+                Some(digest) => digest.target.clone(),
+                None => self.store.targets(run.run)?.into_iter().next(),
+            };
+            let Some(target) = target else { continue };
+            if names::machine_page(&target.machine.fingerprint) == page {
+                add(&mut found, run, target);
+            }
+        }
+        Ok(site::machine_page(&found, &self.links))
+    }
+
+    /// The pages of all machines of the runs that were read.
+    pub(crate) fn machines(&self) -> Vec<Page> {
+        let mut machines: BTreeMap<String, Vec<Found>> = BTreeMap::new();
+        for (digest, run) in
+            self.digests().iter().filter_map(|it| Some((it, self.summary(it.run)?)))
+        {
+            let Some(target) = &digest.target else { continue };
+            let found = machines.entry(target.machine.fingerprint.clone()).or_default();
+            add(found, run, target.clone());
+        }
+        machines.values().filter_map(|found| site::machine_page(found, &self.links)).collect()
+    }
+
+    fn summary(&self, run: Id) -> Option<&RunSummary> {
+        self.runs.iter().find(|it| it.run == run)
+    }
+
+    /// What the search box finds: runs, series of the runs that were read, words.
+    #[must_use]
+    pub fn search(&self) -> Search {
+        let mut search = Search::default();
+        for run in self.shown_runs() {
+            let line = line(run, None);
+            let labels: Vec<String> = line.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
+            let title = format!(
+                "{} {} {}",
+                line.what,
+                plumb_report::time::date(line.started_unix_ns),
+                labels.join(" ")
+            );
+            search.add(title.trim_end(), &names::run_page(run.run), "run");
+        }
+        let mut series: BTreeMap<String, String> = BTreeMap::new();
+        for digest in self.digests() {
+            for it in &digest.series {
+                let title = it.title.clone().unwrap_or_else(|| it.name.clone());
+                series.insert(names::history_page(&it.name, digest.machine()), title);
+            }
+        }
+        series.iter().for_each(|(page, title)| search.add(title, page, "series"));
+        search.add("How to read these numbers", names::METHOD, "method");
+        search
+    }
+
+    /// Reads every run that was not read, the newest first, until `stop` says so.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn warm(&self, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        for run in self.runs.iter().rev().filter(|run| run.status == RunStatus::Complete) {
+            if stop() {
+                break;
+            }
+            let digest = self.digest(run.run)?;
+            self.lately(&digest)?;
+        }
+        Ok(())
+    }
+}
+
+/// Slower and faster points by their first metrics.
+fn changes(digest: &RunDigest, against: &[Option<Against>]) -> (usize, usize) {
+    let of = |wanted: Verdict| {
+        let primary = digest.series.iter().filter(|it| it.primary);
+        let judged = primary.filter_map(|it| against.get(it.first_result())?.as_ref());
+        judged.filter(|it| it.verdict == Ok(wanted)).count()
+    };
+    (of(Verdict::Slower), of(Verdict::Faster))
+}
+
+fn line(run: &RunSummary, changed: Option<(usize, usize)>) -> RunLine {
+    RunLine {
+        run: run.run,
+        started_unix_ns: run.started_unix_ns,
+        ended_unix_ns: run.ended_unix_ns,
+        status: run.status,
+        what: run
+            .suite
+            .clone()
+            .unwrap_or_else(|| run.command.get(1..).unwrap_or_default().join(" ")),
+        labels: run.labels.clone(),
+        points: run.points,
+        samples: run.samples,
+        changed,
+    }
+}
+
+/// Adds a run where its environment is another than the last one's.
+fn add(found: &mut Vec<Found>, run: &RunSummary, target: plumb_model::Target) {
+    let is_last = |it: &Found| it.target.environment.fingerprint == target.environment.fingerprint;
+    if !found.last().is_some_and(is_last) {
+        found.push(Found { run: run.run, started_unix_ns: run.started_unix_ns, target });
+    }
+}
