@@ -7,12 +7,19 @@
 mod comparison;
 mod csv;
 mod draft;
+mod draw;
+mod font;
 mod history;
+mod look;
 mod monitors;
 mod parameters;
+mod picture;
+mod png;
 mod scorecard;
 mod spread;
+mod svg;
 mod thin;
+mod ticks;
 mod warmup;
 mod workload;
 

@@ -546,6 +546,7 @@ mod tests {
         is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");
         is_committed::<DoctorDocument>("plumb.doctor-1.json");
         is_committed::<MachineDocument>("plumb.machine-1.json");
+        is_committed::<crate::chart::Chart>("plumb.chart-1.json");
         is_committed::<crate::live::LiveDocument>("plumb.live-1.json");
     }
 }

@@ -242,11 +242,31 @@ fn monitors_are_drawn_over_the_time_of_the_samples() {
     assert!(charts.iter().all(|it| it.x == charts[0].x));
     let switches = of(&charts, &ids[1]);
     let groups: Vec<&str> = switches.groups.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!((switches.y.unit.as_str(), groups), ("/s", vec!["6.1", "6.12"]));
+    assert_eq!((switches.y.unit.as_str(), groups), ("events/s", vec!["6.1", "6.12"]));
     let rates = switches.layers[2].mark.places(Along::Y);
     assert!(rates.iter().all(|it| (it - 350.0).abs() < 1e-6), "{rates:?}");
     let cached = of(&charts, &ids[2]);
     assert_eq!((cached.y.unit.as_str(), cached.y.low), ("MiB", 0.0));
+}
+
+#[test]
+fn pictures_are_whole_and_light() {
+    for chart in charts(&first_look()) {
+        let svg = chart.svg();
+        assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"), "{svg}");
+        assert!(svg.contains("role=\"img\"") && svg.contains("<title id=\"title\">"));
+        assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{}", chart.id);
+        assert!(svg.len() < 400_000, "{} is {} bytes", chart.id, svg.len());
+        for group in &chart.groups {
+            assert!(svg.contains(&group.name), "{} lacks {}", chart.id, group.name);
+        }
+    }
+    let charts = charts(&first_look());
+    let boxes = of(&charts, "memory.copy/boxes");
+    let png = boxes.png().unwrap();
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 20_000);
+    assert_eq!(png, boxes.png().unwrap());
+    assert_eq!(boxes.csv().lines().filter(|it| it.contains(",boxes,")).count(), 4);
 }
 
 /// Names as a plug-in could choose them.
@@ -277,6 +297,8 @@ proptest! {
         charts.iter().for_each(check);
         let boxes = of(&charts, "memory.copy/boxes");
         assert_eq!(boxes.y.categories, names);
+        let svg = boxes.svg();
+        assert!(!svg.contains("<script") && !svg.chars().any(|it| it.is_control() && it != '\n'));
         let mut ids = ids(&charts);
         let all = ids.len();
         ids.sort_unstable();

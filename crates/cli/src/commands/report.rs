@@ -36,6 +36,8 @@ pub fn report(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
 /// How a chart is written.
 #[derive(Debug, Clone, Copy)]
 enum Form {
+    Svg,
+    Png,
     Csv,
     Json,
 }
@@ -44,18 +46,25 @@ impl Form {
     /// By the ending of the file's name.
     fn of(path: &Path) -> Result<Self> {
         match path.extension().and_then(|it| it.to_str()) {
+            Some("svg") => Ok(Self::Svg),
+            Some("png") => Ok(Self::Png),
             Some("csv") => Ok(Self::Csv),
             Some("json") => Ok(Self::Json),
             _ => Err(CommandError::usage(format!(
                 "how the chart is to be written can't be told from `{}`",
                 path.display()
             ))
-            .hint("name a file that ends in .csv or .json")),
+            .hint("name a file that ends in .svg, .png, .csv or .json")),
         }
     }
 
     fn write(self, chart: &Chart) -> Result<Vec<u8>> {
         match self {
+            Self::Svg => Ok(chart.svg().into_bytes()),
+            Self::Png => chart.png().ok_or_else(|| {
+                CommandError::usage("the chart is too tall for a picture of pixels")
+                    .hint("name a file that ends in .svg")
+            }),
             Self::Csv => Ok(chart.csv().into_bytes()),
             Self::Json => super::pretty(chart).map(|text| (text + "\n").into_bytes()),
         }

@@ -17,11 +17,16 @@ fn a_chart_is_written_as_its_file_is_called() {
     ran.stdout = fs::read_to_string(place.cwd().join("c.json")).unwrap();
     let document = parsed(&ran);
     assert_eq!((&document["schema"], &document["id"]), (&"plumb.chart/1".into(), &chart.into()));
+    place.run(&format!("report --chart {chart} -o c.svg")).unwrap().exits(0);
+    let svg = fs::read_to_string(place.cwd().join("c.svg")).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.contains(">sleep 0.01</text>"), "{svg}");
+    place.run(&format!("report --chart {chart} -o c.png")).unwrap().exits(0);
+    assert!(fs::read(place.cwd().join("c.png")).unwrap().starts_with(b"\x89PNG"));
     place
         .run(&format!("report --chart {chart} -o c.bmp"))
         .unwrap()
         .exits(2)
-        .says(&["`c.bmp`", ".csv"]);
+        .says(&["`c.bmp`", ".svg, .png, .csv"]);
     place.run(&format!("report --chart {chart} -o /nowhere/c.csv")).unwrap().exits(6);
     place.run("report -o c.csv").unwrap().exits(2).says(&["--chart"]);
 }

@@ -114,7 +114,12 @@ impl Draft {
         let (x, y) = (axis(self.x, Along::X), axis(self.y, Along::Y));
         let colour = self.colour.map(|(label, unit)| {
             let values = self.layers.iter().flat_map(|layer| layer.mark.colours());
-            Wish::Values { label, unit, fit: Fit::Free }.axis(Extent::of(values))
+            let extent = Extent::of(values);
+            let mut axis = Wish::Values { label, unit, fit: Fit::Free }.axis(extent);
+            if extent.low < extent.high {
+                (axis.low, axis.high) = (extent.low, extent.high);
+            }
+            axis
         });
         Some(Chart {
             schema: CHART_SCHEMA,

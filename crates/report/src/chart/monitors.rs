@@ -78,9 +78,18 @@ fn points(runs: &[Monitored]) -> impl Iterator<Item = (&Monitored, &PointCourses
 fn name(runs: &[Monitored], run: &Monitored, point: &PointCourses) -> String {
     let several_points = runs.iter().any(|run| run.courses.len() > 1);
     match (runs.len() > 1, several_points) {
-        (true, true) => format!("{} · {}", run.run, point.point.name),
+        (true, true) => format!("{} · {}", run.run, short(point)),
         (true, false) => run.run.clone(),
-        _ => point.point.name.clone(),
+        _ => short(point),
+    }
+}
+
+/// The point where its workload is known.
+fn short(point: &PointCourses) -> String {
+    match point.point.key.as_str() {
+        _ if point.point.titled => point.point.name.clone(),
+        "" => "as by default".to_owned(),
+        key => key.to_owned(),
     }
 }
 
@@ -138,6 +147,7 @@ fn unit(counter: &Counter) -> (f64, String) {
         "ns" => (1e-9, "s"),
         "kB" => (1024.0, "B"),
         "sector" => (512.0, "B"),
+        "" if counter.kind == CounterKind::Counter => (1.0, "events"),
         other => (1.0, other),
     };
     match (counter.kind, unit) {
@@ -148,15 +158,22 @@ fn unit(counter: &Counter) -> (f64, String) {
 }
 
 fn lines(draft: &mut Draft, all: &[(String, &Course)], factor: f64) {
+    // One stretch is no course.
+    let is_line = |it: &&(String, &Course)| it.1.at.len() > 1;
+    let seldom = all.len() - all.iter().filter(is_line).count();
+    if seldom > 0 {
+        draft.note(format!("{seldom} of {} were read too seldom for a line", all.len()));
+    }
+    let all: Vec<&(String, &Course)> = all.iter().filter(is_line).collect();
     let times = |values: &[f64]| values.iter().map(|value| value * factor).collect::<Vec<f64>>();
-    for (name, course) in all {
+    for (name, course) in &all {
         let group = draft.group(name, Tone::Plain);
         if all.len() <= MOST_BANDS {
             let (x, low, high) = (course.at.clone(), times(&course.low), times(&course.high));
             draft.layer(Some(group), Mark::Band { x, low, high });
         }
     }
-    for (name, course) in all {
+    for (name, course) in &all {
         let group = draft.group(name, Tone::Plain);
         let y = times(&course.median).into_iter().map(Some).collect();
         draft.layer(Some(group), Mark::Line { x: course.at.clone(), y, steps: false });
@@ -166,23 +183,31 @@ fn lines(draft: &mut Draft, all: &[(String, &Course)], factor: f64) {
     }
 }
 
-/// When something else ran beside any of the invocations.
+/// When something else ran beside any of the invocations; what overlaps is one.
 fn interference(draft: &mut Draft, runs: &[Monitored]) {
-    let all: Vec<(&PointCourses, &Disturbed)> = points(runs)
-        .flat_map(|(_, point)| point.disturbed.iter().map(move |it| (point, it)))
+    let mut all: Vec<(String, &Disturbed)> = points(runs)
+        .flat_map(|(run, point)| point.disturbed.iter().map(move |it| (name(runs, run, point), it)))
         .collect();
-    let group = draft.group("interference", Tone::Interference);
-    let tip = |(point, it): &(&PointCourses, &Disturbed)| {
+    all.sort_by(|a, b| a.1.from.total_cmp(&b.1.from));
+    let (mut from, mut to, mut tips) = (Vec::new(), Vec::new(), Vec::<String>::new());
+    for (name, it) in all {
         let beside = counted(it.invocations, "invocation", "invocations");
-        format!("{} beside {beside} of {}: {}", it.rule, point.point.name, it.evidence)
-    };
-    let mark = Mark::Spans {
-        along: Along::X,
-        from: all.iter().map(|(_, it)| it.from).collect(),
-        to: all.iter().map(|(_, it)| it.to).collect(),
-        tips: all.iter().map(tip).collect(),
-    };
-    draft.layer_below(Some(group), mark);
+        let tip = format!("{} beside {beside} of {name}: {}", it.rule, it.evidence);
+        match (to.last_mut(), tips.last_mut()) {
+            (Some(end), Some(tips)) if it.from <= *end => {
+                *end = it.to.max(*end);
+                tips.push_str("; ");
+                tips.push_str(&tip);
+            }
+            _ => {
+                from.push(it.from);
+                to.push(it.to);
+                tips.push(tip);
+            }
+        }
+    }
+    let group = draft.group("interference", Tone::Interference);
+    draft.layer_below(Some(group), Mark::Spans { along: Along::X, from, to, tips });
 }
 
 /// One time axis for all, so that what happens at one time stands at one place.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use plumb_analysis::Estimate;
 use plumb_model::{ParameterType, Value};
 
 use super::draft::{Draft, Fit, Wish, place};
@@ -114,14 +115,16 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
 }
 
 fn line_with_band(draft: &mut Draft, group: usize, curve: &[(u64, &Row)]) {
-    let ends = curve.iter().filter_map(|(value, row)| {
-        let estimate = &row.finding.estimate;
-        Some((laid(*value), estimate.low()?, estimate.high()?))
-    });
-    let ends: Vec<_> = ends.collect();
-    let x = ends.iter().map(|it| it.0).collect();
-    let (low, high) = (ends.iter().map(|it| it.1).collect(), ends.iter().map(|it| it.2).collect());
-    draft.layer(Some(group), Mark::Band { x, low, high });
+    // Nothing is known between an interval and a point that has none.
+    for stretch in curve.split(|(_, row)| row.finding.estimate.interval.is_err()) {
+        let estimates = || stretch.iter().map(|(_, row)| &row.finding.estimate);
+        let mark = Mark::Band {
+            x: stretch.iter().map(|(value, _)| laid(*value)).collect(),
+            low: estimates().filter_map(Estimate::low).collect(),
+            high: estimates().filter_map(Estimate::high).collect(),
+        };
+        draft.layer(Some(group), mark);
+    }
     let x: Vec<f64> = curve.iter().map(|(value, _)| laid(*value)).collect();
     let y = curve.iter().map(|(_, row)| Some(row.finding.estimate.value)).collect();
     draft.layer(Some(group), Mark::Line { x: x.clone(), y, steps: false });

@@ -4,6 +4,7 @@ use plumb_analysis::{BoxPlot, PointTail, quantile_ratios, tails};
 use plumb_model::{RunRecord, SampleIs};
 
 use super::draft::{Draft, Fit, Wish, place};
+use super::scorecard::name;
 use super::thin::{MOST_DOTS, MOST_KNOTS, grouped, ranks};
 use super::workload::{Point, Subject, estimates};
 use super::{Along, Chart, Mark, Tone};
@@ -14,6 +15,8 @@ const SCATTER: f64 = 0.2;
 const BESIDE: f64 = 0.36;
 /// The golden section: multiples of it fill a stretch evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
+/// More bands than this hide each other.
+const MOST_BANDS: usize = 6;
 /// More boxes than this in one chart are a blur.
 const MOST_BOXES: usize = 150;
 
@@ -65,6 +68,11 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
     draft.layer(Some(samples), Mark::Dots { x, y, tips: vec![String::new(); shown] });
     let estimate = draft.group("median over processes, 95 % interval", Tone::Plain);
     draft.layer(Some(estimate), estimates(&of.rows(), BESIDE));
+    for (_, row) in of.rows() {
+        if let Err(why) = &row.figure.interval {
+            draft.note(format!("{} has no interval: {why}", name(row)));
+        }
+    }
     if shown < all {
         draft.note(format!(
             "{} of {} samples are drawn: evenly spaced ranks of each point, the least and the greatest \
@@ -174,16 +182,19 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
             found.iter().filter_map(|it| Some((it.quantile, it.ratio.low()?, it.ratio.high()?)));
         let ends: Vec<_> = ends.collect();
         let column = |value: fn(&(f64, f64, f64)) -> f64| ends.iter().map(value).collect();
-        draft.layer(
-            Some(group),
-            Mark::Band { x: column(|it| it.0), low: column(|it| it.1), high: column(|it| it.2) },
-        );
+        if later.len() <= MOST_BANDS {
+            let (x, low, high) = (column(|it| it.0), column(|it| it.1), column(|it| it.2));
+            draft.layer(Some(group), Mark::Band { x, low, high });
+        }
         let x = found.iter().map(|it| it.quantile).collect();
         let y = found.iter().map(|it| Some(it.ratio.value)).collect();
         draft.layer(Some(group), Mark::Line { x, y, steps: false });
         if let Some(Err(why)) = found.first().map(|it| &it.ratio.interval) {
             draft.note(format!("{} has no band: {why}", point.label));
         }
+    }
+    if later.len() > MOST_BANDS {
+        draft.note(format!("bands are not drawn: {} would hide each other", later.len()));
     }
     draft.finish()
 }

@@ -27,9 +27,9 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
         charts.extend(spread::boxes(&of));
         charts.extend(bars(&of));
         charts.extend(parameters::of(&of));
-        charts.extend(spread::cumulative(&of));
-        charts.extend(spread::quantiles(&of));
         if of.primary {
+            charts.extend(spread::cumulative(&of));
+            charts.extend(spread::quantiles(&of));
             charts.extend(shares(&of));
             charts.extend(points.iter().filter_map(spread::invocations));
             charts.extend(points.iter().filter_map(warmup::series));

@@ -20,3 +20,5 @@ pub use junit::{check_junit, junit};
 pub use openmetrics::openmetrics;
 pub use otava::otava;
 pub use xlsx::{XlsxError, xlsx};
+pub(crate) use xml::xml;
+pub(crate) use zip::crc32;

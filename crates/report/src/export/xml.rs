@@ -4,7 +4,7 @@ use crate::text::clean;
 
 /// The text as XML 1.0 may hold it, in content and in attributes: nothing in it is markup, and
 /// characters that XML has no form for are written out.
-pub(super) fn xml(text: &str) -> String {
+pub(crate) fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
         match c {
