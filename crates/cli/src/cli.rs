@@ -479,6 +479,7 @@ pub struct ExplainArgs {
 #[command(after_help = "Examples:
   plumb show                          the scorecard of the last run
   plumb show last~1 --in-words        the one before it, in sentences
+  plumb show --plots                  its points as box plots, side by side
   plumb show --machine                this machine as it is now: what is in it, and how it is set
   plumb show --machine last           the machine as the last run found it
   plumb show --machine last~1 last    what changed on it between two runs, and how bad that is
@@ -494,6 +495,9 @@ pub struct ShowArgs {
     /// What monitors counted a second beside it instead of results; --all shows every counter
     #[arg(long, conflicts_with_all = ["in_words", "runs", "format", "machine"])]
     pub monitors: bool,
+    /// Box plots of every point instead of results; `plumb report --chart` draws all other charts
+    #[arg(long, conflicts_with_all = ["in_words", "runs", "format", "machine", "monitors"])]
+    pub plots: bool,
     /// In sentences
     #[arg(long, conflicts_with = "format")]
     pub in_words: bool,

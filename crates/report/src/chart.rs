@@ -18,15 +18,18 @@ mod png;
 mod scorecard;
 mod spread;
 mod svg;
+mod terminal;
 mod thin;
 mod ticks;
 mod warmup;
 mod workload;
 
 pub use comparison::of_comparison;
+pub(crate) use comparison::ratios_of;
 pub use history::of_history;
 pub use monitors::{Monitored, of_monitors};
 pub use scorecard::of_run;
+pub use terminal::drawing;
 pub use workload::of_workload;
 
 use serde::Serialize;

@@ -26,6 +26,44 @@ fn sketch(sorted: &[f64], bins: usize, unicode: bool) -> String {
     counts.iter().map(|&count| marks[(count * steps).div_ceil(most)]).collect()
 }
 
+/// Values in their order, low ones low; of many the middle of every stretch. Before the places that are
+/// named stands a border. Empty where there are fewer than three.
+#[must_use]
+pub fn course(values: &[f64], borders: &[usize], columns: usize, unicode: bool) -> String {
+    let marks = if unicode { BLOCKS } else { LETTERS };
+    if values.len() < 3 || columns < 3 || values.iter().any(|value| !value.is_finite()) {
+        return String::new();
+    }
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let stretches = values.len().min(columns);
+    let mut out = String::new();
+    for stretch in 0..stretches {
+        let (from, to) =
+            (stretch * values.len() / stretches, (stretch + 1) * values.len() / stretches);
+        if borders.iter().any(|border| *border > 0 && (from..to).contains(border)) {
+            out.push('│');
+        }
+        let mut part = values[from..to].to_vec();
+        part.sort_by(f64::total_cmp);
+        let middle = part[part.len() / 2];
+        out.push(marks[level(middle, low, high, marks.len())]);
+    }
+    out
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "one of a few levels, clamped"
+)]
+fn level(value: f64, low: f64, high: f64, levels: usize) -> usize {
+    let last = (levels - 1) as f64;
+    let place = if high > low { (value - low) / (high - low) * last } else { last / 2.0 };
+    place.round().clamp(0.0, last) as usize
+}
+
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -49,7 +87,7 @@ fn counts(sorted: &[f64], bins: usize) -> Vec<usize> {
 mod tests {
     use proptest::prelude::{any, prop, proptest};
 
-    use super::sketch;
+    use super::{course, sketch};
 
     #[test]
     fn shapes_are_recognisable() {
@@ -60,6 +98,17 @@ mod tests {
         assert_eq!(sketch(&two, 6, true), "▇▁▁▁▁▇");
         assert_eq!(sketch(&[2.0; 9], 5, true), "▁▁▇▁▁");
         assert_eq!(sketch(&[1.0, 2.0], 5, true), "");
+    }
+
+    #[test]
+    fn a_course_goes_up_and_down_with_borders() {
+        let values = [1.0, 1.0, 1.5, 4.0, 4.0, 3.5];
+        assert_eq!(course(&values, &[3], 20, true), "▁▁▂│▇▇▆");
+        assert_eq!(course(&values, &[0], 20, false), "__.##+");
+        assert_eq!(course(&values, &[3], 3, true), "▁│▇▇");
+        assert_eq!(course(&[2.0; 4], &[], 9, true), "▄▄▄▄");
+        assert_eq!(course(&values[..2], &[], 9, true), "");
+        assert_eq!(course(&[1.0, f64::NAN, 2.0], &[], 9, true), "");
     }
 
     proptest! {

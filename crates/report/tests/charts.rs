@@ -2,11 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use plumb_analysis::testing::{Builder, Spec, exec, first_look};
-use plumb_analysis::{CompareSettings, Traces, compare, courses, summarise};
+use plumb_analysis::{CompareSettings, ComparisonFinding, Traces, compare, courses, summarise};
 use plumb_model::{Counter, CounterKind, ParameterType, Reading, RunRecord, Trace};
-use plumb_report::View;
 use plumb_report::chart::{Along, Axis, Chart, Mark, Scale, Tone};
-use plumb_report::chart::{Monitored, of_comparison, of_monitors, of_run, of_workload};
+use plumb_report::chart::{Monitored, drawing, of_comparison, of_monitors, of_run, of_workload};
+use plumb_report::{
+    Closing, Terminal, View, comparison_card, comparison_document, comparison_markdown, document,
+    markdown, scorecard,
+};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 /// The charts of a run and of all its workloads.
@@ -83,25 +86,118 @@ fn a_first_look_has_charts_of_every_family_and_workload() {
     assert_eq!(boxes.y.categories, ["copy libc", "copy loop", "copy block", "copy nt"]);
 }
 
+/// The intervals of a chart: estimate, ends, and the words.
+fn intervals(chart: &Chart) -> Vec<(f64, Option<f64>, Option<f64>, String)> {
+    let mut all: Vec<_> = Vec::new();
+    for layer in &chart.layers {
+        let Mark::Intervals { estimate, low, high, tips, .. } = &layer.mark else { continue };
+        for row in 0..tips.len() {
+            all.push((estimate[row], low[row], high[row], tips[row].clone()));
+        }
+    }
+    all
+}
+
+/// The words without what breaks lines and without what Markdown escapes.
+fn flat(text: &str) -> String {
+    text.replace('\\', "").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
-fn a_chart_and_the_scorecard_show_the_same_numbers() {
+fn terminal_document_markdown_and_chart_show_the_same_numbers_of_a_run() {
     let record = first_look();
     let finding = summarise(&record);
-    let charts = charts(&record);
-    let boxes = of(&charts, "memory.copy/boxes");
-    let Some(Mark::Intervals { estimate, low, tips, .. }) =
-        boxes.layers.iter().map(|it| &it.mark).find(|it| matches!(it, Mark::Intervals { .. }))
-    else {
-        panic!("{boxes:?}")
-    };
     let view = View::new(&finding);
-    let rows: Vec<_> =
-        view.rows.iter().filter(|it| it.finding.point.workload == "memory.copy").collect();
-    assert_eq!(rows.len(), estimate.len());
-    for (row, ((estimate, low), tip)) in rows.iter().zip(estimate.iter().zip(low).zip(tips)) {
-        assert_eq!((row.finding.estimate.value, row.finding.estimate.low()), (*estimate, *low));
-        assert_eq!(row.figure.to_string(), *tip);
+    let wide = Terminal { every_metric: true, ..Terminal::plain(200) };
+    let card = flat(&scorecard(&view, &wide, &Closing::default()));
+    let markdown = flat(&markdown(&view));
+    let document = serde_json::to_value(document(&view)).unwrap();
+    let charts = charts(&record);
+    let mut seen = 0;
+    for workload in ["memory.copy", "storage.sequential", "process.command", "cpu.sieve"] {
+        let boxes = of(&charts, &format!("{workload}/boxes"));
+        let results = document["results"].as_array().unwrap().iter();
+        let results = results.filter(|it| it["workload"] == workload && it["primary"] == true);
+        let drawn = intervals(boxes);
+        let csv = boxes.csv();
+        for (result, (estimate, low, high, words)) in results.zip(&drawn) {
+            assert_eq!(result["estimate"].as_f64(), Some(*estimate), "{words}");
+            assert_eq!((result["low"].as_f64(), result["high"].as_f64()), (*low, *high), "{words}");
+            let (figure, unit) = words.split_once(" (").unwrap_or(words.rsplit_once(' ').unwrap());
+            assert!(card.contains(figure), "no {figure} {unit} in {card}");
+            let number = figure.split(' ').next().unwrap();
+            assert!(markdown.contains(number), "no {number} in {markdown}");
+            assert!(csv.contains(&estimate.to_string()) || *estimate < 1e-5, "{csv}");
+            seen += 1;
+        }
     }
+    assert_eq!(seen, 8);
+}
+
+#[test]
+fn terminal_document_markdown_and_chart_show_the_same_ratios() {
+    let finding = compared();
+    let chart = &of_comparison(&finding)[0];
+    let card = flat(&comparison_card(&finding, &Terminal::plain(200)));
+    let markdown = flat(&comparison_markdown(&finding));
+    let document = serde_json::to_value(comparison_document(&finding)).unwrap();
+    let against = document["results"].as_array().unwrap().iter();
+    let mut told: Vec<f64> =
+        against.filter_map(|it| it["against_first"][0]["ratio"].as_f64()).collect();
+    let mut drawn: Vec<f64> = intervals(chart).iter().map(|it| it.0).collect();
+    told.sort_by(f64::total_cmp);
+    drawn.sort_by(f64::total_cmp);
+    assert!(drawn.len() > 5 && told == drawn, "{told:?} {drawn:?}");
+    for (.., words) in intervals(chart) {
+        let (ratio, verdict) = words.split_once("× the cost").unwrap();
+        let number = ratio.split(' ').next().unwrap();
+        assert!(card.contains(number) && markdown.contains(number), "{words}");
+        assert!(card.contains(verdict.trim_start_matches(": ")), "{words}");
+    }
+}
+
+#[test]
+fn charts_fit_an_ordinary_terminal() {
+    let mut all = charts(&first_look());
+    all.extend(of_comparison(&compared()));
+    for terminal in [Terminal::plain(80), Terminal { unicode: false, ..Terminal::plain(80) }] {
+        for chart in &all {
+            let drawn = drawing(chart, &terminal);
+            for line in drawn.lines() {
+                assert!(plumb_report::text::width(line) <= 80, "{}:\n{drawn}", chart.id);
+            }
+            assert!(terminal.unicode || drawn.is_ascii(), "{}:\n{drawn}", chart.id);
+        }
+    }
+    let copy = of(&all, "memory.copy/boxes");
+    insta::assert_snapshot!(drawing(copy, &Terminal::plain(80)), @"
+    memory.copy: steady samples of every point · bandwidth (GB/s)
+      copy libc                         • ├────▒▒┃▒▒───┤  ••
+                                                ├●┤
+      copy loop     •••├───▒▒┃▒────┤
+                            ├●┤
+      copy block          ••├───▒▒┃▒▒────┤•
+                                 ├●┤
+      copy nt                                                 ├─────▒▒▒┃▒──────┤••
+                                                                     ├─●┤
+                  ───┴──────────┴───────────┴───────────┴───────────┴───────────┴───
+                     9         10          11          12          13          14
+      • steady samples   ● median over processes, 95 % interval
+    ");
+    let memory = of(&all, "comparison/ratios/memory");
+    insta::assert_snapshot!(drawing(memory, &Terminal::plain(80)), @"
+    memory: cost compared with 019aa82151c0 · × the cost of the first
+      memory.copy/bandwidth                  ░░│░░░                  ├─○─┤
+      memory.copy:method=loop/bandwid…       ░░│░░░                   ├○┤
+      memory.copy:method=block/bandwi…       ░░│░░░                  ├─○─┤
+      memory.copy:method=nt/bandwidth        ░░│░░░                  ├─○─┤
+      memory.latency:size=16KiB/laten…       ░░│░░░                   ├○┤
+      memory.latency/latency                 ░░│░░░             ├──────○──────┤
+                                        ───────┴────────────┴──────────┴──────────┴─
+                                             1.00         1.05       1.10       1.15
+      ░ margin   │ equal   ○ inconclusive, or no verdict
+      no verdict: fewer than 6 earlier runs tell how much runs differ by themselves
+    ");
 }
 
 const COPY: Spec = Spec {
@@ -164,8 +260,8 @@ fn commands_are_compared_with_the_first_around_the_margin() {
     assert!(ratios.x.low < 1.0 && ratios.x.high > 1.0 && ratios.x.scale == Scale::Log);
 }
 
-#[test]
-fn runs_are_compared_in_one_chart_a_family() {
+/// A run and a tenth slower one.
+fn compared() -> ComparisonFinding {
     let settings =
         CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".to_owned() };
     let mut slower = first_look();
@@ -173,7 +269,12 @@ fn runs_are_compared_in_one_chart_a_family() {
     for invocation in &mut slower.invocations {
         invocation.samples.elapsed_ns.iter_mut().for_each(|it| *it = *it * 11 / 10);
     }
-    let finding = compare(&[first_look(), slower], &[], &settings);
+    compare(&[first_look(), slower], &[], &settings)
+}
+
+#[test]
+fn runs_are_compared_in_one_chart_a_family() {
+    let finding = compared();
     let charts = of_comparison(&finding);
     charts.iter().for_each(check);
     let all = of(&charts, "comparison/ratios");

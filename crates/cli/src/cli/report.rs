@@ -8,7 +8,8 @@ use clap::Args;
 #[command(after_help = "Examples:
   plumb report -o report                                 every run of the store; then open report/index.html
   plumb report last label=new -o report                  these runs, and how they compare
-  plumb report --chart memory.copy/boxes -o copy.svg     one chart of the last run, for a blog or a ticket
+  plumb report --chart memory.copy/boxes                 one chart of the last run, on the terminal
+  plumb report --chart memory.copy/boxes -o copy.svg     as a picture, for a blog or a ticket
   plumb report A B --chart comparison/ratios -o ab.png   of two runs, compared
   plumb report --chart memory.copy/bandwidth/history -o history.svg
   plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    what a monitor read beside it
@@ -24,9 +25,9 @@ pub struct ReportArgs {
     /// One chart instead of the whole, by its name
     #[arg(long, value_name = "ID")]
     pub chart: Option<String>,
-    /// Where to write it: a folder, or the chart's file
-    #[arg(short, long, value_name = "DIR|FILE")]
-    pub output: PathBuf,
+    /// Where to write it: a folder, or the chart's file [default: of a chart, drawn on the terminal]
+    #[arg(short, long, value_name = "DIR|FILE", required_unless_present = "chart")]
+    pub output: Option<PathBuf>,
     /// Write into a folder that holds something else
     #[arg(long, conflicts_with = "chart")]
     pub force: bool,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plumb_analysis::CompareSettings;
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord};
-use plumb_report::chart::{Chart, of_comparison, of_history};
+use plumb_report::chart::{Chart, drawing, of_comparison, of_history};
 use plumb_serve::findings;
 use plumb_store::{Backend, Store};
 
@@ -19,18 +19,36 @@ const HISTORY: &str = "/history";
 /// What stands in the names of charts of what monitors read.
 const MONITOR: &str = "/monitor/";
 
-/// Writes the pages, or one chart.
+/// Writes the pages, or one chart; draws the chart where no file is named.
 pub fn report(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let Some(wanted) = args.chart.as_deref() else { return super::site::site(args, store, ui) };
-    let form = Form::of(&args.output)?;
-    let store = super::show::open(store)?;
-    let chart = match wanted.strip_suffix(HISTORY) {
-        Some(series) => history(&store, series)?,
-        None => find(of_runs(&store, &args.runs, wanted.contains(MONITOR))?, wanted)?,
-    };
-    write_file(&args.output, &form.write(&chart)?)?;
-    ui.say(&format!("{}: {}", args.output.display(), chart.title));
+    let output = args.output.as_deref();
+    match (args.chart.as_deref(), output) {
+        (Some(wanted), Some(path)) => {
+            let form = Form::of(path)?;
+            let chart = chart(wanted, args, store)?;
+            write_file(path, &form.write(&chart)?)?;
+            ui.say(&format!("{}: {}", path.display(), chart.title));
+        }
+        (Some(wanted), None) => {
+            let chart = chart(wanted, args, store)?;
+            ui.out(&match ui.wants_json() {
+                true => super::pretty(&chart)?,
+                false => drawing(&chart, &ui.terminal()),
+            });
+        }
+        (None, Some(folder)) => return super::site::site(args, folder, store, ui),
+        (None, None) => return Err(CommandError::usage("name a folder, or a chart")),
+    }
     Ok(Exit::Fine)
+}
+
+/// The chart that is wanted, of the runs that are named.
+fn chart(wanted: &str, args: &ReportArgs, store: Option<&Path>) -> Result<Chart> {
+    let store = super::show::open(store)?;
+    match wanted.strip_suffix(HISTORY) {
+        Some(series) => history(&store, series),
+        None => find(of_runs(&store, &args.runs, wanted.contains(MONITOR))?, wanted),
+    }
 }
 
 /// How a chart is written.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use plumb_model::{RecordSource, RunRecord, RunStatus};
+use plumb_report::chart::{Chart, drawing};
 use plumb_report::table::{Column, Table};
 use plumb_report::{
     Closing, Line, Style, Terminal, View, in_words, json, markdown, scorecard, time,
@@ -37,6 +38,10 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let finding = findings::of_run(&store, &record)?;
+    if args.plots {
+        ui.out(&plots(&findings::charts_of_run(&finding, &record), args.all, ui)?);
+        return Ok(Exit::Fine);
+    }
     let view = View::new(&finding);
     let format = if ui.wants_json() { ShowFormat::Json } else { args.format };
     let text = match format {
@@ -50,6 +55,24 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     };
     ui.out(&text);
     Ok(Exit::Fine)
+}
+
+/// What ends the names of charts of box plots; of metrics other than the first theirs follow.
+const BOXES: &str = "/boxes";
+
+/// The box plots of every workload.
+fn plots(charts: &[Chart], all: bool, ui: &Ui) -> Result<String> {
+    let is_wanted =
+        |it: &&Chart| it.id.ends_with(BOXES) || (all && it.id.contains(&format!("{BOXES}/")));
+    let wanted: Vec<&Chart> = charts.iter().filter(is_wanted).collect();
+    if wanted.is_empty() {
+        return Err(CommandError::nothing("nothing was measured that could be drawn"));
+    }
+    if ui.wants_json() {
+        return super::pretty(&wanted);
+    }
+    let drawn: Vec<String> = wanted.iter().map(|it| drawing(it, &ui.terminal())).collect();
+    Ok(drawn.join("\n"))
 }
 
 /// The store, for reading; without one there is a next command to type.

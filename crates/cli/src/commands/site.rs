@@ -22,8 +22,8 @@ const REDRAW: Duration = Duration::from_millis(100);
 const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// Writes the pages.
-pub fn site(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    refuse_file(&args.output)?;
+pub fn site(args: &ReportArgs, output: &Path, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    refuse_file(output)?;
     let store = super::show::open(store)?;
     let runs: Vec<Id> =
         args.runs.iter().map(|name| store.resolve(name)).collect::<std::result::Result<_, _>>()?;
@@ -38,7 +38,7 @@ pub fn site(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let named = (!runs.is_empty()).then_some(runs.as_slice());
     let watch =
         Watch { progress: &|done, of| progress.show(done, of), stop: &interrupt::is_interrupted };
-    let written = folder::write(store.path(), named, &args.output, args.force, watch);
+    let written = folder::write(store.path(), named, output, args.force, watch);
     progress.finish();
     let written = written.map_err(trouble)?;
     let took = length(progress.began.elapsed().as_secs_f64());
@@ -46,8 +46,8 @@ pub fn site(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         (counted(written.runs, "run", "runs"), counted(written.pages, "page", "pages"));
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let size = quantity(written.bytes as f64, "B");
-    let index = args.output.join("index.html");
-    ui.say(&format!("{}: {pages} of {runs}, {size}, in {took}", args.output.display()));
+    let index = output.join("index.html");
+    ui.say(&format!("{}: {pages} of {runs}, {size}, in {took}", output.display()));
     ui.say(&format!("xdg-open {}", index.display()));
     Ok(Exit::Fine)
 }

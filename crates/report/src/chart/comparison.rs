@@ -17,29 +17,32 @@ pub(super) struct Ratio {
 /// The charts of a comparison: all ratios, those of each family, and the arms of every series.
 #[must_use]
 pub fn of_comparison(finding: &ComparisonFinding) -> Vec<Chart> {
-    let first = finding.arms.first().map_or("", String::as_str);
-    let of = |wanted: &str| {
-        let results = finding.results.iter();
-        let wanted = results.filter(|it| wanted.is_empty() || family(&it.point.workload) == wanted);
-        wanted.flat_map(|result| of_series(result, finding)).collect::<Vec<Ratio>>()
-    };
     let mut families: Vec<&str> = Vec::new();
     for name in finding.results.iter().map(|it| family(&it.point.workload)) {
         if !families.contains(&name) {
             families.push(name);
         }
     }
-    let chart = |id: String, what: &str, all: &[Ratio]| {
-        ratios(id, format!("{what}: cost compared with {first}"), all, finding.margin).finish()
-    };
     let mut charts: Vec<Chart> = Vec::new();
-    charts.extend(chart("comparison/ratios".to_owned(), "All series", &of("")));
+    charts.extend(ratios_of(finding, None));
     if families.len() > 1 {
-        let all = families.iter().map(|it| chart(format!("comparison/ratios/{it}"), it, &of(it)));
-        charts.extend(all.flatten());
+        charts.extend(families.iter().filter_map(|it| ratios_of(finding, Some(it))));
     }
     charts.extend(finding.results.iter().filter_map(|result| arms(result, finding)));
     charts
+}
+
+/// The ratios of all series, or of those of one family.
+pub(crate) fn ratios_of(finding: &ComparisonFinding, of: Option<&str>) -> Option<Chart> {
+    let first = finding.arms.first().map_or("", String::as_str);
+    let results = finding.results.iter();
+    let wanted = results.filter(|it| of.is_none_or(|of| family(&it.point.workload) == of));
+    let all: Vec<Ratio> = wanted.flat_map(|result| of_series(result, finding)).collect();
+    let (id, what) = match of {
+        None => ("comparison/ratios".to_owned(), "All series"),
+        Some(family) => (format!("comparison/ratios/{family}"), family),
+    };
+    ratios(id, format!("{what}: cost compared with {first}"), &all, finding.margin).finish()
 }
 
 fn of_series(result: &SeriesComparison, finding: &ComparisonFinding) -> Vec<Ratio> {

@@ -43,7 +43,7 @@ impl Frame<'_> {
     /// A place on an axis.
     fn at(&self, along: Along, value: f64) -> f64 {
         let axis = self.axis(along);
-        let share = share(axis, value);
+        let share = axis.share(value);
         match along {
             Along::X => self.left + share * (self.right - self.left),
             // Categories go down, values go up.
@@ -63,14 +63,6 @@ impl Frame<'_> {
             Scale::Band => length / (axis.high - axis.low),
             _ => length / super::draft::place(marks.max(1)),
         }
-    }
-}
-
-/// How far along an axis a value lies, from 0 to 1.
-fn share(axis: &Axis, value: f64) -> f64 {
-    match axis.scale {
-        Scale::Log => (value / axis.low).ln() / (axis.high / axis.low).ln(),
-        _ => (value - axis.low) / (axis.high - axis.low),
     }
 }
 

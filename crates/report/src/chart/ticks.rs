@@ -34,6 +34,16 @@ const STEPS_OF_TIME: [f64; 14] = [
     1_461.0 * DAY,
 ];
 
+impl Axis {
+    /// How far along the axis a value lies, from 0 to 1.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+            _ => (value - self.low) / (self.high - self.low),
+        }
+    }
+}
+
 /// At most about so many ticks, at numbers that people like.
 pub(super) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
     match axis.scale {

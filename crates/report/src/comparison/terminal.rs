@@ -3,6 +3,7 @@
 use plumb_analysis::{Against, Arm, ComparisonFinding, SeriesComparison};
 
 use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
+use crate::chart::{Chart, drawing, ratios_of};
 use crate::moved::moved_text;
 use crate::style::{Line, Style};
 use crate::table::{Column, Table, hanging};
@@ -13,6 +14,7 @@ use crate::units::figure;
 #[must_use]
 pub fn comparison_card(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     let mut chapters = vec![differences(finding, terminal), results(finding, terminal)];
+    chapters.push(plot(finding, terminal));
     chapters.push(lacking(finding, terminal));
     chapters.retain(|chapter| !chapter.is_empty());
     terminal.signs(chapters.join("\n"))
@@ -103,6 +105,12 @@ fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Against>) -> Vec<Li
         Line::new(Style::Plain, &against.map_or_else(String::new, ratio)),
         Line::new(style, word),
     ]
+}
+
+/// The ratios on one scale. Why one has no verdict stands beside its figures.
+fn plot(finding: &ComparisonFinding, terminal: &Terminal) -> String {
+    let chart = ratios_of(finding, None).map(|chart| Chart { notes: Vec::new(), ..chart });
+    chart.map_or_else(String::new, |chart| drawing(&chart, terminal))
 }
 
 fn lacking(finding: &ComparisonFinding, terminal: &Terminal) -> String {

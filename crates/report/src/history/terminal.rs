@@ -3,6 +3,7 @@
 use plumb_analysis::{Estimate, HistoryFinding, HistoryRun};
 
 use super::{between, closing, label_keys, label_of, title};
+use crate::sketch::course;
 use crate::style::{Line, Style};
 use crate::table::{Column, Table, hanging};
 use crate::terminal::Terminal;
@@ -43,9 +44,25 @@ pub fn history_card(finding: &HistoryFinding, label: Option<&str>, terminal: &Te
         hanging(0, &Line::default(), &Line::new(style, text), terminal.width, terminal.colour)
     };
     let mut out = line(Style::Heading, &title(finding));
+    out.push_str(&line(Style::Sketch, &sparkline(finding, terminal)));
     out.push_str(&table.render(terminal.width, terminal.colour));
     closing(finding).iter().for_each(|text| out.push_str(&line(Style::Plain, text)));
     terminal.signs(out)
+}
+
+/// All runs in one line, from the oldest to the newest, between the least and the greatest estimate; what
+/// splits the history and where it steps are borders in it.
+fn sparkline(finding: &HistoryFinding, terminal: &Terminal) -> String {
+    let values: Vec<f64> = finding.runs.iter().map(|run| run.estimate.value).collect();
+    let steps = finding.steps.iter().flatten().map(|step| step.at);
+    let borders: Vec<usize> = steps.chain(finding.splits.iter().map(|split| split.at)).collect();
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (least, most) = (quantity(least, &finding.unit), quantity(most, &finding.unit));
+    let told = format!("lowest {least}, highest {most}");
+    let taken = width(&told) + 2 * BLANKS + borders.len();
+    let course = course(&values, &borders, terminal.width.saturating_sub(taken), terminal.unicode);
+    if course.is_empty() { course } else { format!("{:BLANKS$}{course}  {told}", "") }
 }
 
 const TITLES: [&str; 5] = ["UTC", "", "median", "95 % interval", "unit"];

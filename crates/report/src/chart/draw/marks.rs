@@ -5,7 +5,7 @@ use super::super::look::{Look, NONE, Symbol};
 use super::super::picture::{Anchor, Colour, INK, PAPER, Picture, Shape, Step, paint, stroke};
 use super::super::ticks::brief;
 use super::super::{Along, Layer, Mark, Scale};
-use super::{Frame, SMALL, TEXT, legend, share};
+use super::{Frame, SMALL, TEXT, legend};
 
 /// More lines across than this are numbered, and told below.
 const TOLD_BELOW: usize = 1;
@@ -300,7 +300,7 @@ fn cells(picture: &mut Picture, font: &Font, frame: &Frame, x: &[f64], y: &[f64]
     let half = [frame.slot(Along::X, 1) / 2.0 - 1.0, frame.slot(Along::Y, 1) / 2.0 - 1.0];
     for ((x, y), value) in x.iter().zip(y).zip(value) {
         let (x, y) = (frame.at(Along::X, *x), frame.at(Along::Y, *y));
-        let share = share(axis, *value);
+        let share = axis.share(*value);
         let area = [x - half[0], y - half[1], x + half[0], y + half[1]];
         picture.rectangle(area, paint(shade(share), 1.0), None, "");
         let text = font.clip(&brief(axis, *value), TEXT, 2.0 * half[0]);
