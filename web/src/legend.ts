@@ -1,7 +1,9 @@
 // The legend: a swatch with colour, symbol and dash, and a button that hides the group.
-import type { Chart, Layer } from "./chart";
+import type { Axis, Chart, Layer } from "./chart";
 import { element, shape } from "./dom";
 import { type Look, pattern } from "./groups";
+import { shade } from "./shades";
+import { heading, human } from "./units";
 import * as Plot from "@observablehq/plot";
 
 type Kind = Layer["mark"];
@@ -21,6 +23,7 @@ export function legend(chart: Chart, looks: Look[], key: string, hidden: Set<num
     );
     return [element("li", {}, button)];
   });
+  if (chart.colour) items.push(element("li", { class: "ramp" }, ...ramp(chart.colour)));
   return items.length > 0 ? element("ul", { class: "legend", "aria-label": "Legend" }, ...items) : null;
 }
 
@@ -48,4 +51,16 @@ function symbol(look: Look): SVGElement {
     })],
   });
   return shape("g", {}, ...drawn.childNodes);
+}
+
+/** What the colours of a heat map stand for. */
+function ramp(axis: Axis): (Node | string)[] {
+  const steps = Array.from({ length: 24 }, (_, index) => {
+    const share = index / 23;
+    const value = axis.scale === "log" ? axis.low * (axis.high / axis.low) ** share : axis.low + (axis.high - axis.low) * share;
+    return shape("rect", { x: index * 4, y: 2, width: 4.5, height: 12, fill: shade(axis, value) });
+  });
+  const bar = shape("svg", { width: 97, height: 16, viewBox: "0 0 97 16", "aria-hidden": "true" }, ...steps);
+  const [low, high] = [axis.low, axis.high].map((value) => human(value, { ...axis, unit: "" }));
+  return [`${heading(axis)}: ${low ?? ""} `, bar, ` ${high ?? ""}`];
 }
