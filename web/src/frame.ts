@@ -92,9 +92,16 @@ function longest(marks: Ticks): number {
   return Math.max(0, ...marks.at.map((value) => marks.text(value).length));
 }
 
-function ticksOf(axis: Axis, seen: Range, count: number): Ticks {
+/** Whether only whole numbers stand on the horizontal axis: invocations, say. */
+function isCounted({ x, layers }: Chart): boolean {
+  if (x.unit || x.per !== 1 || x.scale !== "linear") return false;
+  const places = layers.flatMap((layer) => ("x" in layer ? layer.x : "at" in layer && layer.along === "y" ? layer.at : []).slice(0, 500));
+  return places.length > 0 && places.every(Number.isInteger);
+}
+
+function ticksOf(axis: Axis, seen: Range, count: number, counted = false): Ticks {
   if (axis.scale === "date") return { at: [], text: String };
-  return ticks(axis, Number(scaled(axis, seen.low)), Number(scaled(axis, seen.high)), count);
+  return ticks(axis, Number(scaled(axis, seen.low)), Number(scaled(axis, seen.high)), count, counted);
 }
 
 function isTall(layer: Layer): boolean {
@@ -119,7 +126,7 @@ export function frame(chart: Chart, width: number, view: View): Frame {
   const left = Math.min(width * 0.42, Math.max(30, longest(yTicks) * LETTER + 14));
   const right = 16;
   const across = width - left - right;
-  const xTicks = ticksOf(chart.x, seen, Math.max(2, across / 80));
+  const xTicks = ticksOf(chart.x, seen, Math.max(2, across / 80), isCounted(chart));
   const turned = longest(xTicks) * LETTER > (across / Math.max(1, xTicks.at.length)) * 0.95;
   const top = heading(chart.y) || chart.layers.some(isLabelled) ? 26 : 8;
   const below = turned ? Math.min(110, longest(xTicks) * LETTER * 0.75 + 14) : 22;

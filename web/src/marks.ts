@@ -198,7 +198,7 @@ function rules(layer: Rules, { frame, look }: Setting): Plot.Markish[] {
   const y = channel(frame.y.axis, layer.at);
   return [
     Plot.ruleY(data(y), { y, ...drawn }),
-    Plot.text(data(text), { ...label, y, frameAnchor: "right", dy: -7, textAnchor: "end" }),
+    Plot.text(data(text), { ...label, y, frameAnchor: "right", dy: -7, dx: -4, textAnchor: "end" }),
   ];
 }
 

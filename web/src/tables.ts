@@ -36,13 +36,16 @@ function sortable(table: HTMLTableElement, name: string): void {
   const slugs = columns.map(slug);
   columns.forEach((heading, index) => {
     if (!heading.textContent?.trim()) return;
-    const button = element("button", { type: "button", class: "sort", title: "Sort" });
-    button.append(...heading.childNodes);
-    heading.append(button);
-    button.addEventListener("click", () => {
+    const title = heading.textContent.trim();
+    const sort = () => {
       choose("sort", name, next(heading.getAttribute("aria-sort"), slugs[index] ?? "", numeric(table, index)));
       restore();
-      announce(`sorted by ${heading.textContent}: ${heading.getAttribute("aria-sort") ?? "as it was"}`);
+      announce(`sorted by ${title}: ${heading.getAttribute("aria-sort") ?? "as it was"}`);
+    };
+    // A title may be a link to what it means: beside that stands the button, and the rest of the cell acts too.
+    heading.append(" ", element("button", { type: "button", class: "sort", "aria-label": `Sort by ${title}`, title: "Sort" }));
+    heading.addEventListener("click", (event) => {
+      if (!(event.target instanceof Element && event.target.closest("a"))) sort();
     });
   });
   const restore = () => {

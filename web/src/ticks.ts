@@ -11,12 +11,12 @@ export interface Ticks {
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-/** About `count` ticks between two values in units that people read. */
-export function ticks(axis: Axis, low: number, high: number, count: number): Ticks {
+/** About `count` ticks between two values in units that people read; of what is counted, none between two counts. */
+export function ticks(axis: Axis, low: number, high: number, count: number, counted = false): Ticks {
   if (axis.scale === "band") return bandTicks(axis, low, high);
   if (axis.scale === "log" && BINARY.includes(axis.unit)) return binaryTicks(axis, low, high, count);
   if (axis.scale === "log") return logTicks(low, high, count, 10);
-  return linearTicks(low, high, count);
+  return linearTicks(low, high, counted ? Math.min(count, high - low) : count);
 }
 
 function bandTicks(axis: Axis, low: number, high: number): Ticks {

@@ -38,7 +38,7 @@ function date(seconds: number): string {
 
 /** What an axis is called: `median (GB/s)`. */
 export function heading(axis: Axis): string {
-  if (axis.scale === "date") return axis.label ? `${axis.label} (UTC)` : "";
+  if (axis.scale === "date") return axis.label.includes("UTC") || !axis.label ? axis.label : `${axis.label} (UTC)`;
   if (!axis.unit) return axis.label;
   return axis.label ? `${axis.label} (${axis.unit})` : axis.unit;
 }

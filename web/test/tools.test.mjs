@@ -14,7 +14,7 @@ test("a table sorts by what its cells are worth, back and forth and back again",
   let link;
   await open(async (page) => {
     const original = await names(page);
-    const median = page.getByRole("button", { name: "Median" });
+    const median = page.getByRole("button", { name: "Sort by Median" });
     await median.click();
     const down = await names(page);
     assert.equal(down[0], "point 10", "12 GB/s and a little is the most");

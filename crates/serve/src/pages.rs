@@ -392,7 +392,7 @@ impl Reader<'_> {
             }
         }
         series.iter().for_each(|(page, title)| search.add(title, page, "series"));
-        search.add("How to read these numbers", names::METHOD, "method");
+        search.add_words();
         search
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn answer(view: &View, lately: Option<&Lately>, links: &Links) -> Htm
         out.push(nothing_to_compare(view));
     }
     out.push(ceilings);
-    out.push(distrust(&view.flags));
+    out.push(distrust(view));
     wrap("section", out).class("answer").into()
 }
 
@@ -177,7 +177,8 @@ fn nothing_to_compare(view: &View) -> Html {
 }
 
 /// The reasons to distrust, in a sentence.
-fn distrust(flags: &[FlagNote]) -> Html {
+fn distrust(view: &View) -> Html {
+    let flags = &view.flags;
     if flags.is_empty() {
         return paragraph("No reason to distrust these numbers was found.");
     }
@@ -187,7 +188,9 @@ fn distrust(flags: &[FlagNote]) -> Html {
         let on = if note.everywhere { "everywhere".to_owned() } else { some(&names, MOST_NAMED) };
         flag(&note.flag).and(format!(" {on}"))
     };
-    let head = link("#distrust", "Reasons to distrust").into();
+    // The first page has the answer of a run, too.
+    let to = format!("{}.html#distrust", names::run_page(view.finding.run.id));
+    let head = link(&to, "Reasons to distrust").into();
     let mut line = Html::all([head, Html::text(": ")]);
     for (index, note) in flags.iter().enumerate() {
         line = line.and(if index > 0 { "; " } else { "" }).and(one(note));

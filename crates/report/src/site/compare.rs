@@ -8,13 +8,12 @@ use super::html::{Html, Tag, link, tag, wrap};
 use super::names::{self, Links};
 use super::parts::{
     DataTable, cell, command, count, estimated, heading, list, name, nothing, paragraph, term,
-    verdict,
+    verdict, when,
 };
 use crate::chart;
 use crate::comparison::{closing, for_price, heading as lines, remarks, series};
 use crate::moved::moved_text;
 use crate::text::counted;
-use crate::time::date;
 use crate::units::figure;
 
 /// Changes that are listed before the table is pointed at.
@@ -118,7 +117,7 @@ fn arms(finding: &ComparisonFinding, links: &Links) -> Html {
         let what = run.suite.clone().unwrap_or_else(|| run.command.join(" "));
         table.row([
             name(run_name),
-            cell(date(run.started_unix_ns)),
+            when(run.started_unix_ns),
             cell(what),
             cell(labels.join(" ")),
             cell(run.plumb.as_str()),

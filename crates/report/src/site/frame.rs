@@ -13,6 +13,10 @@ use crate::view::View;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
+/// A plumb bob. Without one, browsers ask for a file that is not there.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E\
+                    %3Cpath d=%22M7.5 0h1v7h2.5l-3 9-3-9h2.5z%22 fill=%22%231f66b0%22/%3E%3C/svg%3E";
+
 /// What a page is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -106,7 +110,7 @@ impl Page {
 
     /// With a place for every chart.
     pub(crate) fn draw(&mut self, charts: Vec<Chart>) {
-        charts.iter().for_each(|chart| self.add(figure(chart)));
+        self.add(tag("div").class("charts").add_all(charts.iter().map(figure)));
         self.charts.extend(charts);
     }
 
@@ -131,6 +135,7 @@ impl Page {
             .add(tag("meta").with("http-equiv", "Content-Security-Policy").with("content", POLICY))
             .add(meta("referrer", "no-referrer"))
             .add(wrap("title", title))
+            .add(tag("link").with("rel", "icon").with("href", ICON))
             .add(tag("link").with("rel", "stylesheet").with("href", "plumb.css"))
             .add(tag("script").set("defer").with("src", "plumb.js"));
         let body = tag("body")

@@ -6,7 +6,7 @@ use super::frame::{Kind, Page};
 use super::html::{Html, link, wrap};
 use super::names::{self, HISTORY, Links};
 use super::parts::{
-    DataTable, cell, command, count, estimated, heading, list, name, paragraph, term,
+    DataTable, cell, command, count, estimated, heading, list, name, paragraph, term, when,
 };
 use crate::chart;
 use crate::history::{between, closing, label_keys, label_of, short};
@@ -17,7 +17,10 @@ use crate::time::date;
 #[must_use]
 pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
     let machine = finding.machines.first().map_or("", String::as_str);
-    let shown = finding.title.as_deref().unwrap_or(&finding.series);
+    // A person's name for a point is the same for all its metrics.
+    let metric = finding.series.rsplit('/').next().unwrap_or_default();
+    let shown = finding.title.as_ref().map(|title| format!("{title}, {metric}"));
+    let shown = shown.as_ref().unwrap_or(&finding.series).as_str();
     let title = format!("{shown} over its runs");
     let own = names::history_page(&finding.series, machine);
     let mut page = Page::new(own.clone(), Kind::History, title.as_str()).near(&own, "This series");
@@ -66,7 +69,7 @@ fn runs(finding: &HistoryFinding, links: &Links) -> Html {
         let id = short(run);
         let cells = [
             name(if links.run(run.run) { link(&to, id).into() } else { Html::text(&id) }),
-            cell(date(run.started_unix_ns)).with("data-value", &run.started_unix_ns.to_string()),
+            when(run.started_unix_ns),
             cell(label_of(run, &keys)),
         ];
         let [median, interval] = estimated(&run.estimate, &finding.unit);
@@ -127,12 +130,15 @@ fn certain(finding: &HistoryFinding) -> Option<&HistoryStep> {
 fn line(finding: &HistoryFinding) -> Vec<super::html::Tag> {
     let machine = finding.machines.first().map_or("", String::as_str);
     let page = names::history_page(&finding.series, machine);
-    let shown = finding.title.as_deref().unwrap_or(&finding.series);
+    // A person's name for a point is the same for all its metrics.
+    let metric = finding.series.rsplit('/').next().unwrap_or_default();
+    let shown = finding.title.as_ref().map(|title| format!("{title}, {metric}"));
+    let shown = shown.as_ref().unwrap_or(&finding.series).as_str();
     let mut cells = vec![name(link(&format!("{page}.html"), shown)), count(finding.runs.len())];
     match finding.runs.last() {
         Some(run) => {
             cells.extend(estimated(&run.estimate, &finding.unit));
-            cells.push(cell(date(run.started_unix_ns)));
+            cells.push(when(run.started_unix_ns));
         }
         None => cells.extend([cell(""), cell(""), cell("")]),
     }

@@ -8,7 +8,7 @@ use super::answer::{Lately, answer};
 use super::frame::{Kind, Page};
 use super::html::{Html, link, wrap};
 use super::names::{self, INDEX, Links};
-use super::parts::{DataTable, cell, command, count, heading, name, paragraph, term};
+use super::parts::{DataTable, cell, command, count, heading, name, paragraph, term, when};
 use super::run::results;
 use crate::time::{between, date, length};
 use crate::view::View;
@@ -101,7 +101,7 @@ fn table(lines: &[RunLine]) -> Html {
         });
         table.row([
             name(link(&page, id)),
-            cell(date(line.started_unix_ns)).with("data-value", &line.started_unix_ns.to_string()),
+            when(line.started_unix_ns),
             took.map_or_else(super::parts::nothing, |took| {
                 super::parts::number(took, "s", &length(took))
             }),

@@ -6,7 +6,7 @@ use plumb_model::{FACTS, FOR_ROOT, FactKind, Id, Target};
 use super::frame::{Kind, Page};
 use super::html::{Html, link, tag, wrap};
 use super::names::{self, Links};
-use super::parts::{DataTable, cell, facts, heading, name, paragraph, term};
+use super::parts::{DataTable, cell, facts, heading, name, paragraph, term, when};
 use crate::machine::shown;
 use crate::text::counted;
 use crate::time::date;
@@ -112,7 +112,7 @@ fn changes(found: &[Found], links: &Links) -> Html {
             let values = it.values.iter().map(|value| cell(value.as_str()));
             let lead = [
                 name(run.clone()),
-                cell(date(after.started_unix_ns)),
+                when(after.started_unix_ns),
                 cell(shown(&it.field)),
                 cell(grade),
             ];

@@ -146,6 +146,13 @@ fn words() -> Html {
     table.build()
 }
 
+/// What the page explains, each with its address in it and what it is.
+pub(super) fn places() -> Vec<(&'static str, String, &'static str)> {
+    let chapters = CHAPTERS.iter().map(|(id, title, _)| (*title, (*id).to_owned(), "method"));
+    let words = glossary().flat_map(|(words, _)| words.split(", "));
+    chapters.chain(words.map(|word| (word, word.to_owned(), "word"))).collect()
+}
+
 /// The rows of the glossary's table.
 fn glossary() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rows = GLOSSARY.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));

@@ -6,6 +6,7 @@ use plumb_analysis::{Estimate, Verdict};
 use plumb_model::FlagKind;
 
 use super::html::{Html, Tag, link, tag, wrap};
+use crate::time::date;
 use crate::units::{Figure, figure, quantity};
 
 /// A table of no more rows is searched by eye.
@@ -79,6 +80,11 @@ pub(crate) fn number(exact: f64, unit: &str, text: &str) -> Tag {
         .class("num")
         .with("data-value", &exact.to_string())
         .with("title", title.trim_end())
+}
+
+/// A cell with a moment, in nanoseconds since 1970 (UTC).
+pub(crate) fn when(unix_ns: i64) -> Tag {
+    cell(date(unix_ns)).class("when").with("data-value", &unix_ns.to_string())
 }
 
 /// A cell with a number of things.

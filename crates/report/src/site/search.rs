@@ -1,6 +1,8 @@
-//! What the search box finds: pages by their titles.
+//! What the search box finds: pages by their titles, and words.
 
 use super::frame::{call, in_script};
+use super::method::places;
+use super::names::METHOD;
 use crate::text::clean;
 
 /// The index of a site's pages, for its script.
@@ -11,6 +13,14 @@ impl Search {
     /// Adds a page by its title and what it is about.
     pub fn add(&mut self, title: &str, page: &str, kind: &str) {
         self.0.push([clean(title), format!("{page}.html"), kind.to_owned()]);
+    }
+
+    /// Adds the page that explains every word, and every word.
+    pub fn add_words(&mut self) {
+        self.add("How to read these numbers", METHOD, "method");
+        for (title, id, kind) in places() {
+            self.0.push([title.to_owned(), format!("{METHOD}.html#{id}"), kind.to_owned()]);
+        }
     }
 
     /// `data/search.js`.

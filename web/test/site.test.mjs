@@ -1,0 +1,130 @@
+// Every page that the real binary wrote, from disk: nothing goes wrong, everybody can read it.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { accessibleInBothThemes } from "./access.mjs";
+import { darkness } from "./looks.mjs";
+import { drawAll, onDisk, pages, runPage, visit } from "./harness.mjs";
+
+const everyKind = ["index", "run", "workload", "monitors", "compare", "history", "machine", "method"];
+
+/** The word that a page says of itself. */
+function kindOf(name) {
+  return /data-kind="(\w+)"/.exec(readFileSync(new URL(onDisk(name)), "utf8"))?.[1];
+}
+
+const byKind = everyKind.map((kind) => pages().filter((name) => kindOf(name) === kind));
+/** The first and the last of each kind; what the others show differs in numbers alone. */
+const thorough = new Set(byKind.flatMap((names) => [names.at(0), names.at(-1)]).filter(Boolean));
+
+for (const name of thorough) {
+  test(`${name}: drawn, accessible in both themes, nowhere wider than a phone`, () =>
+    visit(onDisk(name), {}, async (page) => {
+      const figures = await drawAll(page);
+      assert.equal(await page.locator("h1").count(), 1);
+      for (let index = 0; index < figures; index += 1) {
+        const { width, height } = await page.locator("figure.chart .stage").nth(index).boundingBox();
+        assert.ok(width > 300 && height > 60 && height < 4000, `chart ${index}: ${width} × ${height}`);
+        assert.ok((await page.locator("figure.chart").nth(index).locator("svg.marks path, svg.marks rect, svg.marks line, svg.marks circle").count()) > 2);
+      }
+      await notBlank(page);
+      await accessibleInBothThemes(page);
+      for (const width of [360, 820]) {
+        await page.setViewportSize({ width, height: 740 });
+        await page.waitForTimeout(60);
+        assert.ok(await narrow(page), `wider than a window of ${width}`);
+      }
+    }));
+}
+
+test("there is a page of every kind", () => {
+  assert.deepEqual(everyKind.filter((_, index) => byKind[index].length === 0), []);
+});
+
+test("every other page opens without a complaint, on a phone", async () => {
+  for (const name of pages().filter((other) => !thorough.has(other))) {
+    await visit(onDisk(name), { width: 360, height: 740 }, async (page) => {
+      await drawAll(page);
+      assert.ok(await narrow(page), name);
+    });
+  }
+});
+
+function narrow(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+}
+
+async function notBlank(page) {
+  const look = await darkness(page, await page.screenshot());
+  const inked = look.filter((dark) => dark > 8).length / look.length;
+  assert.ok(inked > 0.05 && inked < 0.98, `${inked} of the page is inked`);
+}
+
+test("the first page is there within a second, from disk", async () => {
+  const times = [];
+  for (let round = 0; round < 3; round += 1) {
+    times.push(await visit(onDisk("index.html"), {}, (page) =>
+      page.evaluate(() => performance.getEntriesByType("paint").find((entry) => entry.name === "first-contentful-paint")?.startTime ?? performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart)));
+  }
+  console.log(`first page: ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
+  assert.ok(Math.min(...times) < 1000, `${times}`);
+});
+
+test("without JavaScript the tables are there, and nothing that needs it", () =>
+  visit(onDisk(runPage()), { javaScriptEnabled: false }, async (page) => {
+    assert.ok((await page.locator("main table tbody tr").count()) > 3);
+    assert.ok(await page.locator("header .tools").isHidden());
+    await page.locator("details.data summary").first().click();
+    assert.ok(await page.locator("details.data table").first().isVisible());
+    assert.ok((await page.locator("figure.chart .plot").first().boundingBox()).height < 5, "no empty room for a drawing");
+  }));
+
+test("on paper: no controls, black on white, drawings kept", () =>
+  visit(onDisk(runPage()), { colorScheme: "dark" }, async (page) => {
+    await drawAll(page);
+    await page.emulateMedia({ media: "print" });
+    for (const control of [".tools", ".chart-tools", "nav"]) assert.ok(await page.locator(control).first().isHidden(), control);
+    assert.ok(await page.locator("svg.marks").first().isVisible());
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+    assert.ok((await page.pdf({ format: "A4" })).length > 10_000);
+  }));
+
+test("hostile labels and commands are text on every page", async () => {
+  const hostile = pages().filter((name) => readFileSync(new URL(onDisk(name)), "utf8").includes("&lt;img src=x"));
+  assert.ok(hostile.length >= 2, `${hostile}`);
+  for (const name of hostile) {
+    await visit(onDisk(name), {}, async (page) => {
+      await drawAll(page);
+      assert.equal(await page.locator("img, [onerror], svg[onload], main script").count(), 0);
+      assert.doesNotMatch(await page.title(), /^\d$/);
+    });
+  }
+});
+
+test("every link leads to a page that is there, and to a place in it", async () => {
+  const ids = new Map(pages().map((name) => [name, new Set([...readFileSync(new URL(onDisk(name)), "utf8").matchAll(/ id="([^"]*)"/g)].map((it) => it[1]))]));
+  const dead = new Set();
+  for (const name of pages()) {
+    for (const [, link] of readFileSync(new URL(onDisk(name)), "utf8").matchAll(/<a [^>]*href="([^"]*)"/g)) {
+      const [to, place] = link.split("#");
+      if (!ids.has(to || name)) dead.add(`${name}: ${link}`);
+      else if (place && !ids.get(to || name).has(decodeURIComponent(place))) dead.add(`${name}: ${link}`);
+    }
+  }
+  assert.deepEqual([...dead], []);
+});
+
+test("search finds runs, workloads and words, and every page it names is there", () =>
+  visit(onDisk("index.html"), {}, async (page) => {
+    const all = new Set(pages());
+    await page.keyboard.press("/");
+    for (const word of ["memory.copy", "verdict"]) {
+      await page.getByRole("combobox").fill(word);
+      await page.locator("#found a").first().waitFor();
+      for (const to of await page.locator("#found a").evaluateAll((links) => links.map((link) => link.getAttribute("href")))) {
+        assert.ok(all.has(to.split("#")[0]), to);
+      }
+    }
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/method\.html/);
+  }));
