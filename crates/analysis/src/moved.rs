@@ -251,7 +251,7 @@ impl Arm {
         let counter = &amount.counter;
         let is_level = counter.kind == CounterKind::Gauge;
         let rates = self.rates.entry(counter.name.clone()).or_insert_with(|| Rates {
-            unit: if is_level { counter.unit.clone() } else { format!("{}/s", counter.unit) },
+            unit: counter.rate_unit(),
             is_count: !is_level && counter.unit.is_empty(),
             is_level,
             ..Rates::default()
@@ -375,7 +375,7 @@ mod tests {
         let interrupts = moved.iter().find(|it| it.what == "stat.interrupts").unwrap();
         assert!((interrupts.effect - 1.0).abs() < 1e-12);
         let Movement::Rate { from, to, unit } = &interrupts.how else { panic!("{interrupts:?}") };
-        assert!(*from < 1100.0 && *to > 1900.0 && unit == "/s", "{interrupts:?}");
+        assert!(*from < 1100.0 && *to > 1900.0 && unit == "events/s", "{interrupts:?}");
     }
 
     #[test]

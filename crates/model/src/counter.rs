@@ -23,6 +23,41 @@ pub struct Counter {
     pub kind: CounterKind,
 }
 
+impl Counter {
+    /// What one of its unit is in SI base units, and which: a `tick` is 0.01 s. Units that have none, such as
+    /// `page`, stay.
+    #[must_use]
+    pub fn base(&self) -> (f64, &str) {
+        match self.unit.as_str() {
+            "tick" => (0.01, "s"),
+            "ms" => (1e-3, "s"),
+            "us" => (1e-6, "s"),
+            "ns" => (1e-9, "s"),
+            "kB" => (1024.0, "B"),
+            "sector" => (512.0, "B"),
+            "kHz" => (1e3, "Hz"),
+            "uJ" => (1e-6, "J"),
+            "uW" => (1e-6, "W"),
+            "mV" => (1e-3, "V"),
+            "mA" => (1e-3, "A"),
+            "m°C" => (1e-3, "°C"),
+            other => (1.0, other),
+        }
+    }
+
+    /// The unit of [`CounterAmount::rate`]: of a gauge that of its level, of a counter that of a second's
+    /// worth: `B/s`, `events/s`, `s/s` where it counts time, `W` where it counts energy.
+    #[must_use]
+    pub fn rate_unit(&self) -> String {
+        match (self.kind, self.base().1) {
+            (CounterKind::Gauge, unit) => unit.to_owned(),
+            (CounterKind::Counter, "") => "events/s".to_owned(),
+            (CounterKind::Counter, "J") => "W".to_owned(),
+            (CounterKind::Counter, unit) => format!("{unit}/s"),
+        }
+    }
+}
+
 /// A value at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
@@ -78,14 +113,16 @@ pub struct CounterAmount {
 }
 
 impl CounterAmount {
-    /// A counter's amount per second, a gauge's mean; None of a counter that was read once.
+    /// A counter's amount per second, a gauge's mean, in SI base units ([`Counter::rate_unit`]); None of a
+    /// counter that was read once.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub fn rate(&self) -> Option<f64> {
+        let amount = self.amount as f64 * self.counter.base().0;
         match self.counter.kind {
-            CounterKind::Gauge => Some(self.amount as f64),
+            CounterKind::Gauge => Some(amount),
             CounterKind::Counter if self.duration_ns == 0 => None,
-            CounterKind::Counter => Some(self.amount as f64 / (self.duration_ns as f64 * 1e-9)),
+            CounterKind::Counter => Some(amount / (self.duration_ns as f64 * 1e-9)),
         }
     }
 }
@@ -207,8 +244,20 @@ mod tests {
             let counter = trace(kind, &[1]).counter;
             CounterAmount { counter, amount: 30, duration_ns }.rate()
         };
-        assert_eq!(of(CounterKind::Counter, 500_000_000), Some(60.0));
+        assert_eq!(of(CounterKind::Counter, 500_000_000), Some(0.6), "of a CPU: 60 ticks of 10 ms");
         assert_eq!(of(CounterKind::Counter, 0), None);
-        assert_eq!(of(CounterKind::Gauge, 0), Some(30.0));
+        assert_eq!(of(CounterKind::Gauge, 0), Some(0.3));
+    }
+
+    #[test]
+    fn rates_have_the_units_that_people_know() {
+        let unit =
+            |unit: &str, kind| Counter { name: "x.y".into(), unit: unit.into(), kind }.rate_unit();
+        assert_eq!(unit("tick", CounterKind::Counter), "s/s");
+        assert_eq!(unit("", CounterKind::Counter), "events/s");
+        assert_eq!(unit("sector", CounterKind::Counter), "B/s");
+        assert_eq!(unit("uJ", CounterKind::Counter), "W");
+        assert_eq!(unit("kB", CounterKind::Gauge), "B");
+        assert_eq!(unit("page", CounterKind::Counter), "page/s");
     }
 }

@@ -8,6 +8,7 @@ use crate::style::{Line, Style};
 use crate::table::{Column, Table};
 use crate::terminal::Terminal;
 use crate::text::{clean, counted};
+use crate::units::quantity;
 
 /// Name of the form of a run's counters.
 pub const COUNTERS_SCHEMA: &str = "plumb.counters/1";
@@ -64,7 +65,7 @@ pub struct CountersPart {
 pub struct CounterPart {
     /// `monitor.name`.
     pub counter: String,
-    /// Unit of what is counted; empty where it is events.
+    /// Unit of the figures, in SI base units: `s/s`, `events/s`, `B`.
     pub unit: String,
     /// `counter`: figures are a second; `gauge`: figures are levels.
     #[cfg_attr(test, schemars(extend("enum" = ["counter", "gauge"])))]
@@ -82,7 +83,7 @@ pub struct CounterPart {
 pub fn counters_document(run: &str, points: &[PointRates]) -> CountersDocument {
     let part = |it: &CounterRate| CounterPart {
         counter: it.counter.name.clone(),
-        unit: it.counter.unit.clone(),
+        unit: it.counter.rate_unit(),
         kind: kind(it.counter.kind),
         median: it.median,
         low: it.low,
@@ -113,7 +114,6 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
         Column::right("median").gap(2),
         Column::right("least").gap(2),
         Column::right("most").gap(2),
-        Column::left("").gap(2),
     ])
     .indented(2);
     for point in points {
@@ -124,7 +124,8 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
         let mut shown: Vec<&CounterRate> = shown.collect();
         shown.sort_by_key(|it| place(it));
         for it in shown {
-            let cells = [short(it.median), short(it.low), short(it.high), unit(it)];
+            let unit = it.counter.rate_unit();
+            let cells = [it.median, it.low, it.high].map(|value| quantity(value, &unit));
             let name = Line::new(Style::Plain, &clean(&it.counter.name));
             let cells = cells.iter().map(|text| Line::new(Style::Plain, text));
             table.row(std::iter::once(name).chain(cells).collect());
@@ -133,28 +134,10 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
     table.render(terminal.width, terminal.colour)
 }
 
-/// The unit of its figures: of a counter a second's worth, of a gauge its level.
-pub(crate) fn unit(rate: &CounterRate) -> String {
-    match (rate.counter.kind, rate.counter.unit.as_str()) {
-        (CounterKind::Gauge, unit) => unit.to_owned(),
-        (CounterKind::Counter, unit) => format!("{unit}/s"),
-    }
-}
-
 /// Where a counter stands among those that are shown first.
 pub(crate) fn place(rate: &CounterRate) -> usize {
     let name = &rate.counter.name;
     FIRST.iter().position(|first| name.starts_with(first)).unwrap_or(FIRST.len())
-}
-
-/// Three digits at least, without an exponent.
-pub(crate) fn short(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        size if size < 1.0 => format!("{value:.3}"),
-        size if size < 100.0 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    }
 }
 
 /// What the monitors cost.
@@ -287,17 +270,17 @@ mod tests {
         };
         let rates = vec![
             rate("softirqs.RCU", "", CounterKind::Counter, 300.0),
-            rate("stat.user", "tick", CounterKind::Counter, 99.5),
+            rate("stat.user", "tick", CounterKind::Counter, 0.995),
             rate("worker.threads", "", CounterKind::Gauge, 1.0),
         ];
         let points = [PointRates { point, invocations: 8, rates }];
         let plain = Terminal::plain(80);
         insta::assert_snapshot!(counters_card(&points, &plain), @"
-          counter         median  least  most
+          counter         median  least   most
 
         cpu.sieve · 8 invocations
-          worker.threads     1.0      0   2.0
-          stat.user         99.5      0   199  tick/s
+          worker.threads    1.00      0   2.00
+          stat.user       99.5 %    0 %  199 %
         ");
         let all = counters_card(&points, &Terminal { every_metric: true, ..plain });
         assert!(all.contains("softirqs.RCU"));

@@ -21,15 +21,10 @@ fn one(moved: &Moved) -> String {
     match &moved.how {
         Movement::Fact { from, to, .. } => format!("{what} {from} → {to}"),
         Movement::Rate { from, to, unit } => {
-            let shown = |value: f64| quantity(value, unit_of(unit));
+            let shown = |value: f64| quantity(value, unit);
             format!("{what} {} → {} ({:+.2})", shown(*from), shown(*to), moved.effect)
         }
     }
-}
-
-/// What counts events has them as its unit.
-fn unit_of(unit: &str) -> &str {
-    if unit == "/s" { "events/s" } else { unit }
 }
 
 /// Something that changed with a difference.
@@ -70,7 +65,7 @@ pub(crate) fn moved_part(moved: &Moved) -> MovedPart {
             what,
             from: MovedValue::Rate(*from),
             to: MovedValue::Rate(*to),
-            unit: Some(unit_of(unit).to_owned()),
+            unit: Some(unit.clone()),
             grade: None,
             effect,
         },

@@ -166,7 +166,9 @@ fn prefixes(unit: &str) -> Vec<Prefix> {
         "B/s" | "bit/s" => decimal(&[(0, ""), (3, "k"), (6, "M"), (9, "G"), (12, "T")], ""),
         "J" | "W" => decimal(&[(-6, "µ"), (-3, "m"), (0, ""), (3, "k"), (6, "M")], ""),
         "Hz" => decimal(&[(0, ""), (3, "k"), (6, "M"), (9, "G")], ""),
-        "" => decimal(&[(0, "")], ""),
+        "" | "°C" => decimal(&[(0, "")], ""),
+        // Time that went by beside time: a share.
+        "s/s" => vec![Prefix { factor: 0.01, unit: "%".to_owned() }],
         _ => decimal(&[(0, ""), (3, "k"), (6, "M"), (9, "G")], " "),
     }
 }

@@ -116,7 +116,11 @@ fn samples(workload: &str, runs: &[Monitored]) -> Option<Chart> {
 }
 
 fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<Chart> {
-    let (factor, unit) = unit(counter);
+    let factor = counter.base().0;
+    let unit = match counter.rate_unit().as_str() {
+        "s/s" => "%".to_owned(),
+        unit => unit.to_owned(),
+    };
     let what = match (counter.kind, unit.as_str()) {
         (CounterKind::Gauge, _) => "Its level.",
         (CounterKind::Counter, "%") => "Time that it counted, as a share of the time that went by.",
@@ -136,25 +140,6 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
     lines(&mut draft, &all.collect::<Vec<_>>(), factor);
     interference(&mut draft, runs);
     draft.finish()
-}
-
-/// What a counter's unit is in base units, and which: a counter's a second.
-fn unit(counter: &Counter) -> (f64, String) {
-    let (factor, unit) = match counter.unit.as_str() {
-        "tick" => (0.01, "s"),
-        "ms" => (1e-3, "s"),
-        "us" => (1e-6, "s"),
-        "ns" => (1e-9, "s"),
-        "kB" => (1024.0, "B"),
-        "sector" => (512.0, "B"),
-        "" if counter.kind == CounterKind::Counter => (1.0, "events"),
-        other => (1.0, other),
-    };
-    match (counter.kind, unit) {
-        (CounterKind::Gauge, unit) => (factor, unit.to_owned()),
-        (CounterKind::Counter, "s") => (factor, "%".to_owned()),
-        (CounterKind::Counter, unit) => (factor, format!("{unit}/s")),
-    }
 }
 
 fn lines(draft: &mut Draft, all: &[(String, &Course)], factor: f64) {

@@ -246,7 +246,7 @@ struct Panel {
     title: &'static str,
     says: &'static str,
     unit: &'static str,
-    /// What one such unit is of what the counters count a second.
+    /// What one such unit is of the counters' rates.
     per: f64,
     /// Counters and what they are called in the legend.
     lines: &'static [(&'static str, &'static str)],
@@ -259,8 +259,7 @@ const PANELS: [Panel; 3] = [
         says: "CPUs busy in programs, in the kernel, waiting for devices, and taken away by the host, \
                beside every invocation.",
         unit: "CPUs",
-        // Ticks of USER_HZ, which is 100 on every Linux.
-        per: 100.0,
+        per: 1.0,
         lines: &[
             ("stat.user", "programs"),
             ("stat.system", "kernel"),
@@ -273,8 +272,7 @@ const PANELS: [Panel; 3] = [
         title: "How long work had to wait",
         says: "Share of the time in which some task waited for a CPU, for memory or for a device.",
         unit: "%",
-        // Microseconds a second.
-        per: 1e4,
+        per: 0.01,
         lines: &[
             ("psi.cpu.some", "for a CPU"),
             ("psi.memory.some", "for memory"),

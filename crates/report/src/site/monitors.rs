@@ -1,15 +1,16 @@
 //! The page of what monitors counted beside a run, and of what disturbed it.
 
 use plumb_analysis::{CounterRate, PointRates};
-use plumb_model::{CounterKind, OnInterference};
+use plumb_model::OnInterference;
 
 use super::frame::{Kind, Page};
 use super::html::{Html, Tag, link, wrap};
 use super::names;
-use super::parts::{DataTable, cell, command, count, heading, name, number, paragraph, term};
-use crate::monitors::{place, short, unit};
+use super::parts::{DataTable, command, count, heading, name, number, paragraph, term};
+use crate::monitors::place;
 use crate::text::counted;
 use crate::units::percent;
+use crate::units::quantity;
 use crate::view::View;
 
 /// The page of a run's monitors.
@@ -76,8 +77,8 @@ fn of_point(view: &View, point: &PointRates) -> Html {
     };
     let mut shown: Vec<&CounterRate> = point.rates.iter().collect();
     shown.sort_by_key(|it| place(it));
-    let titles: [Html; 5] =
-        [term("Counter", "counter"), "Median".into(), "Least".into(), "Most".into(), "Unit".into()];
+    let titles: [Html; 4] =
+        [term("Counter", "counter"), "Median".into(), "Least".into(), "Most".into()];
     let mut table = DataTable::new(titles);
     for it in shown {
         table.row(row(it));
@@ -86,18 +87,8 @@ fn of_point(view: &View, point: &PointRates) -> Html {
         .and(table.build())
 }
 
-fn row(rate: &CounterRate) -> [Tag; 5] {
-    let unit = unit(rate);
-    let value = |value: f64| number(value, &unit, &short(value));
-    let kind = match rate.counter.kind {
-        CounterKind::Gauge => "a level",
-        CounterKind::Counter => "a second",
-    };
-    [
-        name(rate.counter.name.as_str()),
-        value(rate.median),
-        value(rate.low),
-        value(rate.high),
-        cell(unit.as_str()).with("title", kind),
-    ]
+fn row(rate: &CounterRate) -> [Tag; 4] {
+    let unit = rate.counter.rate_unit();
+    let value = |value: f64| number(value, &unit, &quantity(value, &unit));
+    [name(rate.counter.name.as_str()), value(rate.median), value(rate.low), value(rate.high)]
 }
