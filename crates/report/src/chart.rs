@@ -4,6 +4,7 @@
 //! is drawn; no drawer computes, rounds or leaves out anything. What was thinned is said in its notes.
 //! All text is plain text, never markup.
 
+mod clean;
 mod comparison;
 mod csv;
 mod draft;

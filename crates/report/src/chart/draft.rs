@@ -121,7 +121,7 @@ impl Draft {
             }
             axis
         });
-        Some(Chart {
+        let chart = Chart {
             schema: CHART_SCHEMA,
             id: self.id,
             title: self.title,
@@ -132,7 +132,8 @@ impl Draft {
             groups: self.groups,
             layers: self.layers,
             notes: self.notes,
-        })
+        };
+        Some(chart.cleaned())
     }
 
     fn drop_unused_groups(&mut self) {
