@@ -7,9 +7,11 @@ use clap::{Args, Parser, Subcommand};
 use plumb_classics::Format;
 
 mod report;
+mod serve;
 mod way;
 
 pub use report::{ExportArgs, ExportFormat, ReportArgs};
+pub use serve::{LiveArgs, ServeArgs};
 pub use way::{GoalArgs, PrepareArgs, WayArgs};
 
 /// How fast should this machine be, how fast is it, and did a change make it slower?
@@ -74,6 +76,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Pages to look at, or one chart, as files
     Report(ReportArgs),
+    /// All runs in a browser: pages, and runs while they go on
+    Serve(ServeArgs),
     /// Write runs for other programs
     Export(ExportArgs),
     /// Take over the runs of other stores, and the results of other tools
@@ -123,6 +127,7 @@ impl Command {
   plumb run network.tcp --expect network.tcp=9Gbit/s   beside what it should give
   plumb run storage.sequential --ceilings          and what the same calls give on a file in memory
   plumb run cpu.sieve --for 4h                     a soak: four hours, whatever the precision
+  plumb run --live                                 beside it a page that shows how far it is
   plumb run --every 6h                             files for a timer that does so, and a cron line
   plumb run --resume                               go on with the run that was interrupted last")]
 pub struct RunArgs {
@@ -153,6 +158,8 @@ pub struct RunArgs {
     /// Print what would measure this at fixed times, for systemd and for cron; it measures and installs nothing
     #[arg(long, value_name = "TIME", conflicts_with_all = ["resume", "dry_run"])]
     pub every: Option<String>,
+    #[command(flatten)]
+    pub live: LiveArgs,
     /// Go on with an interrupted run [default: the last one]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "last")]
     pub resume: Option<String>,
@@ -187,6 +194,8 @@ pub struct ExecArgs {
     /// Measure although a command ends with another status than 0
     #[arg(short, long)]
     pub ignore_failure: bool,
+    #[command(flatten)]
+    pub live: LiveArgs,
     #[command(flatten)]
     pub goal: GoalArgs,
 }
@@ -240,6 +249,8 @@ pub struct AbArgs {
     /// Target directory for workloads that use files [default: a fresh folder under the current one]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub live: LiveArgs,
     #[command(flatten)]
     pub way: WayArgs,
 }

@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "signal handlers have no safe form in std")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -52,6 +53,13 @@ fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
         action.sa_sigaction = handler as usize;
         libc::sigaction(signal, &raw const action, std::ptr::null_mut());
     }
+}
+
+/// Sleeps so long, or until a signal comes.
+pub fn sleep(time: Duration) {
+    let time = rustix::thread::Timespec::try_from(time);
+    // How much of it is left does not matter.
+    let _ = time.map(|time| rustix::thread::nanosleep(&time));
 }
 
 /// Whether a signal came. Who hears of it stops by itself: cleaning up is not interrupted.

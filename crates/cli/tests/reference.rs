@@ -22,6 +22,7 @@ const COMMANDS: &[&[&str]] = &[
     &["list"],
     &["explain"],
     &["show"],
+    &["serve"],
     &["export"],
     &["import"],
     &["plugin", "check"],

@@ -112,6 +112,7 @@ impl Live {
 
     /// Takes what is new, `elapsed` after the run's start. True when somebody should hear of it.
     pub fn take(&mut self, news: &News, elapsed: Duration) -> bool {
+        let elapsed = elapsed.max(self.progress.elapsed);
         let nothing = news.decisions.is_empty()
             && news.ended.is_empty()
             && news.excluded.is_empty()

@@ -3,8 +3,18 @@
 //! `plumb-report` turns findings into pages and knows no store; this crate reads what a page needs, and
 //! has it made. Nothing here writes to a store.
 
+#[cfg(test)]
+#[path = "../../store/tests/store/events.rs"]
+#[expect(dead_code, reason = "the store's tests use the rest")]
+mod events;
 pub mod findings;
 pub mod folder;
+mod follow;
+mod http;
 mod pages;
+mod refusal;
+mod stock;
 
+pub use http::{Limits, Server, Settings, Token};
 pub use pages::{Pages, Reader};
+pub use refusal::Refusal;

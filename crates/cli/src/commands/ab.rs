@@ -50,7 +50,8 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let lock = !args.way.no_lock;
     // Values of a knob are compared on one and the same file.
     let copy = !args.no_copy && of_knob.is_empty();
-    measure(bench, Job { lock, copy, gate, ..Job::new(plan, place, store) }, ui)
+    let live = args.live.live;
+    measure(bench, Job { lock, copy, gate, live, ..Job::new(plan, place, store) }, ui)
 }
 
 /// The values of a knob that are compared, and what else is set: where one side is named, the sets of the

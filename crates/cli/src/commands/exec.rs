@@ -37,7 +37,7 @@ pub fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             args.goal.way.budget.as_deref().map(crate::quantity::time_ns).transpose()?;
     }
     let lock = !args.goal.way.no_lock;
-    measure(bench, Job { lock, ..Job::new(plan, Place::Scratch, store) }, ui)
+    measure(bench, Job { lock, live: args.live.live, ..Job::new(plan, Place::Scratch, store) }, ui)
 }
 
 /// A command: what people typed, and its words (one word for a shell).

@@ -18,6 +18,7 @@ use plumb_report::{View, json, scorecard};
 use plumb_store::{Backend, Store, short};
 
 use super::gate::Gate;
+use super::serve::LivePage;
 use super::side_by_side::copy_side_by_side;
 use crate::cli::{PrepareArgs, ShowFormat};
 use crate::error::{CommandError, Exit, Result};
@@ -91,13 +92,16 @@ pub struct Job<'j> {
     pub gate: Gate,
     /// The only point beside which monitors read; None: all.
     pub watched: Option<usize>,
+    /// Whether a page shows it while it goes on.
+    pub live: bool,
 }
 
 impl<'j> Job<'j> {
     /// A new run of what the user named.
     pub fn new(plan: Plan, place: Place<'j>, store: Option<&'j Path>) -> Self {
         let (before, copy, gate, watched) = (None, false, Gate::default(), None);
-        Self { plan, before, place, store, lock: true, explicit: true, copy, gate, watched }
+        let (lock, explicit, live) = (true, true, false);
+        Self { plan, before, place, store, lock, explicit, copy, gate, watched, live }
     }
 }
 
@@ -137,8 +141,13 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     let done = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
     done.notes.iter().for_each(|note| ui.say(note));
     let identity = identity(&job, &dir, done);
-    let mut listeners =
-        Listeners { store: store.writer()?, progress: Progress::new(&job.plan, ui), full: None };
+    let live = job.live.then(|| LivePage::of(identity.run, store.path())).transpose()?;
+    let mut listeners = Listeners {
+        store: store.writer()?,
+        progress: Progress::new(&job.plan, ui),
+        full: None,
+        live: live.as_ref().map(|page| (page.url().to_owned(), ui.clone())),
+    };
     let mut recorder = recorder(&job.plan)?;
     recorder.only = job.watched;
     let (clock, interrupted) = (&SystemClock, &interrupt::is_interrupted);
@@ -155,6 +164,9 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     plumb_host::stand_in(&[&scratch, &dir]);
     drop(lock);
     listeners.progress.finish();
+    if let Some(page) = live {
+        page.finish();
+    }
     let ended = ended.map_err(ended_early)?;
     if let Some(why) = &ended.unclean {
         ui.warn(&format!("could not clean up: {why}"));
@@ -227,6 +239,8 @@ struct Listeners<W> {
     store: W,
     progress: Progress,
     full: Option<String>,
+    /// The address of the run's page, which is told as soon as there is something on it.
+    live: Option<(String, Ui)>,
 }
 
 impl<W: EventSink> EventSink for Listeners<W> {
@@ -238,9 +252,13 @@ impl<W: EventSink> EventSink for Listeners<W> {
             self.full = Some(error.0.clone());
             return Err(error);
         }
-        if !matches!(event.event, Event::RunStarted { .. }) {
-            self.progress.take(event);
+        if matches!(event.event, Event::RunStarted { .. }) {
+            return Ok(());
         }
+        if let Some((url, ui)) = self.live.take() {
+            ui.say(&format!("live at {url}"));
+        }
+        self.progress.take(event);
         Ok(())
     }
 }

@@ -20,6 +20,7 @@ mod plugin;
 mod report;
 mod run;
 mod schedule;
+mod serve;
 mod show;
 mod side_by_side;
 mod site;
@@ -55,6 +56,7 @@ pub fn dispatch(arguments: Arguments, ui: &Ui) -> Result<Exit> {
         Some(Command::Explain(args)) => explain::explain(&args, ui),
         Some(Command::Show(args)) => show::show(&args, store, ui),
         Some(Command::Report(args)) => report::report(&args, store, ui),
+        Some(Command::Serve(args)) => serve::serve(&args, store, ui),
         Some(Command::Export(args)) => export::export(&args, store, ui),
         Some(Command::Import(args)) => import::import(&args, store, ui),
         Some(Command::Plugin(PluginCommand::Check { path })) => plugin::check(&path, ui),

@@ -42,7 +42,8 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let place = Place::Under(args.dir.as_deref());
     let lock = !args.goal.way.no_lock;
-    measure(bench, Job { lock, explicit, ..Job::new(plan, place, store) }, ui)
+    let live = args.live.live;
+    measure(bench, Job { lock, explicit, live, ..Job::new(plan, place, store) }, ui)
 }
 
 fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
@@ -56,7 +57,8 @@ fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &U
     let lock = !args.goal.way.no_lock;
     let copy = plan.points.iter().any(super::side_by_side::is_copied);
     let before = Some(record);
-    let job = Job { before, lock, explicit: false, copy, ..Job::new(plan, place, store) };
+    let live = args.live.live;
+    let job = Job { before, lock, explicit: false, copy, live, ..Job::new(plan, place, store) };
     measure(bench, job, ui)
 }
 

@@ -24,6 +24,7 @@ mod prepare;
 mod proc;
 mod report;
 mod schedule;
+mod serve;
 mod site;
 mod store;
 mod suites;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::figure::figure;
-use super::html::{Html, link, tag, wrap};
+use super::html::{Html, Tag, link, tag, wrap};
 use super::names::{self, HISTORY, INDEX, METHOD};
 use crate::chart::Chart;
 use crate::view::View;
@@ -36,6 +36,10 @@ pub enum Kind {
     Machine,
     /// What words mean.
     Method,
+    /// A run under way.
+    Live,
+    /// Something that is said, an error for one.
+    Message,
 }
 
 impl Kind {
@@ -51,6 +55,8 @@ impl Kind {
             Self::History => "history",
             Self::Machine => "machine",
             Self::Method => "method",
+            Self::Live => "live",
+            Self::Message => "message",
         }
     }
 }
@@ -68,6 +74,12 @@ pub struct Page {
     pub(crate) content: Html,
     /// Its charts.
     pub charts: Vec<Chart>,
+    /// Where messages about it come from.
+    pub(crate) live: Option<String>,
+    /// Seconds after which a browser without scripts asks anew.
+    pub(crate) anew: Option<&'static str>,
+    /// The page that it leads to at once.
+    pub(crate) leads_to: Option<String>,
 }
 
 /// A page as files.
@@ -82,7 +94,8 @@ pub struct Rendered {
 impl Page {
     pub(crate) fn new(name: String, kind: Kind, title: impl Into<String>) -> Self {
         let (here, content) = (Vec::new(), Html::default());
-        Self { name, kind, title: title.into(), here, content, charts: Vec::new() }
+        let (live, anew, leads_to, title) = (None, None, None, title.into());
+        Self { name, kind, title, here, content, charts: Vec::new(), live, anew, leads_to }
     }
 
     /// With links to a run and the parts of it.
@@ -114,6 +127,12 @@ impl Page {
         self.charts.extend(charts);
     }
 
+    /// The same, together in an element that scripts find by this id.
+    pub(crate) fn draw_in(&mut self, id: &str, charts: Vec<Chart>) {
+        self.add(tag("div").with("id", id).add_all(charts.iter().map(figure)));
+        self.charts.extend(charts);
+    }
+
     /// The page as files.
     #[must_use]
     pub fn render(self) -> Rendered {
@@ -137,11 +156,18 @@ impl Page {
             .add(wrap("title", title))
             .add(tag("link").with("rel", "icon").with("href", ICON))
             .add(tag("link").with("rel", "stylesheet").with("href", "plumb.css"))
-            .add(tag("script").set("defer").with("src", "plumb.js"));
+            .add(tag("script").set("defer").with("src", "plumb.js"))
+            .add_all(self.anew.map(|after| wrap("noscript", refresh(after))))
+            .add_all(self.leads_to.as_ref().map(|to| refresh(&format!("0;url={to}"))));
+        let main = wrap("main", self.content.clone()).with("id", "main");
+        let main = match &self.live {
+            Some(events) => main.with("data-live", events),
+            None => main,
+        };
         let body = tag("body")
             .add(link("#main", "Skip to content").class("skip"))
             .add(self.top())
-            .add(wrap("main", self.content).with("id", "main"))
+            .add(main)
             .add(wrap("footer", foot()));
         let root = tag("html")
             .with("lang", "en")
@@ -175,6 +201,11 @@ pub fn workloads<'v>(view: &'v View) -> Vec<&'v str> {
         }
     }
     all
+}
+
+/// What makes a browser ask for a page.
+fn refresh(content: &str) -> Tag {
+    tag("meta").with("http-equiv", "refresh").with("content", content)
 }
 
 fn meta(name: &str, content: &str) -> Html {

@@ -32,6 +32,12 @@ pub fn monitors_page(run: Id) -> String {
     format!("run-{run}-monitors")
 }
 
+/// The page of a run under way.
+#[must_use]
+pub fn live_page(run: Id) -> String {
+    format!("live-{run}")
+}
+
 /// The page on which runs are compared with the first of them.
 #[must_use]
 pub fn compare_page(runs: &[Id]) -> String {

@@ -41,6 +41,11 @@ impl DataTable {
         self.rows.push(tag("tr").class("more across").add(cell).into());
     }
 
+    /// Adds the row of a point, by its index.
+    pub(crate) fn row_of(&mut self, point: &str, cells: impl IntoIterator<Item = Tag>) {
+        self.rows.push(tag("tr").with("data-point", point).add_all(cells).into());
+    }
+
     /// The table, with what it is about.
     pub(crate) fn titled(self, caption: impl Into<Html>) -> Html {
         let head = wrap("thead", tag("tr").add_all(self.head));

@@ -76,9 +76,12 @@ pub(super) fn news(db: &Connection, follow: &mut Follow) -> Result<News, Fault> 
     let current = current.map(|key| point(db, *key)).transpose()?;
     let times = ended.iter().map(|it| it.at_ns);
     let times = times.chain(decisions.iter().map(|(at_ns, _)| *at_ns));
-    let at_ns = times.chain(log.iter().map(|(at_ns, _)| *at_ns)).max().unwrap_or(0);
+    let times = times.chain(log.iter().map(|(at_ns, _)| *at_ns));
+    let (ended_unix_ns, status) = read::end(db, follow.key)?;
+    let length = ended_unix_ns.map(|end| end.saturating_sub(follow.started_unix_ns).max(0));
+    let at_ns = times.chain(length.map(unsigned)).max().unwrap_or(0);
     Ok(News {
-        status: read::end(db, follow.key)?.1,
+        status,
         current,
         at_ns,
         decisions,

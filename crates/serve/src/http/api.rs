@@ -1,0 +1,151 @@
+//! What is read from the store for an answer: pages, and documents for programs.
+
+use std::sync::Arc;
+
+use plumb_analysis::CompareSettings;
+use plumb_model::{Id, MARGIN, RecordSource, RunRecord};
+use plumb_report::site::{Rendered, live_page};
+use plumb_report::{View, comparison_json, history_json, json};
+use plumb_store::{Backend, Store};
+use serde::Serialize;
+
+use super::Shared;
+use super::request::Request;
+use crate::Refusal;
+use crate::findings;
+use crate::follow::so_far;
+
+/// Runs that are compared in one document.
+const MOST_RUNS: usize = 16;
+
+/// A page of the contract, or the page of a run under way.
+pub(super) fn page(shared: &Shared, name: &str) -> Result<Arc<Rendered>, Refusal> {
+    let stock = &shared.stock;
+    match name.strip_prefix("live-").and_then(|run| Id::parse_str(run).ok()) {
+        // What goes on changes every second.
+        Some(run) => stock.read(|store| {
+            let (_, live) = so_far(store, run)?;
+            Ok(Arc::new(live_page(&live.since(0)).render()))
+        }),
+        None => stock.page(name),
+    }
+}
+
+/// A document, by its path below `api/`.
+pub(super) fn document(shared: &Shared, path: &str, request: &Request) -> Result<String, Refusal> {
+    let steps: Vec<&str> = path.split('/').collect();
+    shared.stock.read(|store| match steps.as_slice() {
+        ["runs"] => written(&Runs::of(store)?),
+        ["runs", run] => run_document(&store.record(known(store, run)?)?, store),
+        ["runs", run, "charts"] => {
+            let record = store.record(known(store, run)?)?;
+            let finding = findings::of_run(store, &record)?;
+            written(&findings::charts_of_run(&finding, &record))
+        }
+        ["compare"] => compared(store, request.asked("runs").unwrap_or_default()),
+        ["history"] => history(store, request.asked("series").unwrap_or_default()),
+        _ => Err(Refusal::unknown(format!("nothing is called api/{path}"))
+            .hint("api/runs, api/runs/ID, api/runs/ID/charts, api/compare?runs=ID,ID, api/history?series=NAME")),
+    })
+}
+
+/// The run that a name means, as on the command line.
+fn known(store: &Store, name: &str) -> Result<Id, Refusal> {
+    match Id::parse_str(name) {
+        // Without a search through all runs.
+        Ok(run) => Ok(run),
+        Err(_) => Ok(store.resolve(name)?),
+    }
+}
+
+fn run_document(record: &RunRecord, store: &Store) -> Result<String, Refusal> {
+    let finding = findings::of_run(store, record)?;
+    json(&View::new(&finding)).map_err(unwritten)
+}
+
+fn compared(store: &Store, names: &str) -> Result<String, Refusal> {
+    let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
+    if !(2..=MOST_RUNS).contains(&names.len()) {
+        let what = format!("2 to {MOST_RUNS} runs can be compared, and not {}", names.len());
+        return Err(Refusal::unknown(what).hint("api/compare?runs=ID,ID"));
+    }
+    let mut runs: Vec<Id> = Vec::new();
+    for name in names {
+        let run = known(store, name)?;
+        if runs.contains(&run) {
+            return Err(Refusal::unknown(format!("{name} is there twice")));
+        }
+        runs.push(run);
+    }
+    let records: Vec<RunRecord> =
+        runs.iter().map(|run| store.record(*run)).collect::<Result<_, _>>()?;
+    let settings = CompareSettings {
+        by: None,
+        margin: MARGIN,
+        every_metric: false,
+        price: "price".to_owned(),
+    };
+    comparison_json(&findings::of_runs(store, &records, &settings)?).map_err(unwritten)
+}
+
+/// The history of a series on the machine that measured it last.
+fn history(store: &Store, series: &str) -> Result<String, Refusal> {
+    let mut records = store.series(series)?;
+    let newest = records.last().map(|record| record.machine.fingerprint.clone());
+    records.retain(|record| Some(&record.machine.fingerprint) == newest.as_ref());
+    let finding = plumb_analysis::history(series, &records, MARGIN);
+    let none = || Refusal::unknown(format!("no run has measured a series called {series}"));
+    history_json(&finding.ok_or_else(none)?).map_err(unwritten)
+}
+
+/// The runs of a store.
+#[derive(Debug, Serialize)]
+struct Runs {
+    /// `plumb.runs/1`.
+    schema: &'static str,
+    /// All runs, newest first.
+    runs: Vec<Run>,
+}
+
+/// A run without its results.
+#[derive(Debug, Serialize)]
+struct Run {
+    id: String,
+    started: String,
+    ended: Option<String>,
+    status: plumb_model::RunStatus,
+    suite: Option<String>,
+    labels: std::collections::BTreeMap<String, String>,
+    command: Vec<String>,
+    points: usize,
+    samples: u64,
+}
+
+impl Runs {
+    fn of(store: &Store) -> Result<Self, Refusal> {
+        let rfc3339 = plumb_report::time::rfc3339;
+        let run = |it: plumb_store::RunSummary| Run {
+            id: it.run.to_string(),
+            started: rfc3339(it.started_unix_ns),
+            ended: it.ended_unix_ns.map(rfc3339),
+            status: it.status,
+            suite: it.suite,
+            labels: it.labels,
+            command: it.command,
+            points: it.points,
+            samples: it.samples,
+        };
+        Ok(Self {
+            schema: "plumb.runs/1",
+            runs: store.summaries()?.into_iter().rev().map(run).collect(),
+        })
+    }
+}
+
+fn written(document: &impl Serialize) -> Result<String, Refusal> {
+    serde_json::to_string(document).map_err(unwritten)
+}
+
+fn unwritten(error: serde_json::Error) -> Refusal {
+    Refusal::Bug(error.to_string())
+}

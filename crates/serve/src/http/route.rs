@@ -1,0 +1,225 @@
+//! What an address means.
+
+use std::sync::Arc;
+
+use plumb_model::Id;
+use plumb_report::site::{assets, entrance_page, message_page};
+
+use super::guard::{Shown, admit, cookie_name};
+use super::request::Request;
+use super::response::{Body, Content, Response, Status};
+use super::{Shared, api};
+use crate::Refusal;
+
+/// An answer, or the begin of one that goes on.
+pub(super) enum Answer {
+    /// All of it.
+    Whole(Response),
+    /// Messages about a run; whether the reader had some before.
+    Follow(Id, bool),
+}
+
+/// What is asked for.
+enum Wanted<'r> {
+    Page(&'r str),
+    Charts(&'r str),
+    Search,
+    Script,
+    Style,
+    Icon,
+    Events,
+    Document(&'r str),
+}
+
+impl<'r> Wanted<'r> {
+    /// What a path means. Paths are looked up as they came: what is encoded or climbs is none of them.
+    fn of(path: &'r str) -> Option<Self> {
+        Some(match path {
+            "/" => Self::Page("index"),
+            "/plumb.js" => Self::Script,
+            "/plumb.css" => Self::Style,
+            "/favicon.ico" => Self::Icon,
+            "/events" => Self::Events,
+            "/data/search.js" => Self::Search,
+            _ => {
+                let path = path.strip_prefix('/')?;
+                if let Some(document) = path.strip_prefix("api/") {
+                    return Some(Self::Document(document));
+                }
+                match path.strip_prefix("data/") {
+                    Some(script) => Self::Charts(page_name(script.strip_suffix(".js")?)?),
+                    None => Self::Page(page_name(path.strip_suffix(".html")?)?),
+                }
+            }
+        })
+    }
+}
+
+/// A name that a page could have.
+fn page_name(name: &str) -> Option<&str> {
+    let fits = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c);
+    (!name.is_empty() && !name.starts_with('.') && name.bytes().all(fits)).then_some(name)
+}
+
+/// Answers a request.
+pub(super) fn answer(request: &Request, shared: &Arc<Shared>) -> Answer {
+    let shown = match admit(request, shared.address, shared.token.as_ref()) {
+        Ok(shown) => shown,
+        Err((status, why)) => {
+            return Answer::Whole(said(request, status, "You may not read this", why, None));
+        }
+    };
+    match wanted(request, shared, shown) {
+        Ok(Answer::Whole(response)) if shown == Shown::InAddress => {
+            Answer::Whole(with_cookie(response, shared))
+        }
+        Ok(answer) => answer,
+        Err(refusal) => Answer::Whole(failed(request, &refusal)),
+    }
+}
+
+fn wanted(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answer, Refusal> {
+    let nothing = || Refusal::unknown(format!("nothing is called {}", request.path));
+    let wanted = Wanted::of(&request.path).ok_or_else(nothing)?;
+    let page = |name| api::page(shared, name);
+    Ok(Answer::Whole(match wanted {
+        // The token does not stay where people could copy it from.
+        Wanted::Page(name) if shown == Shown::InAddress => {
+            html(Status::Fine, entrance_page(&format!("{name}.html")).render().html)
+        }
+        Wanted::Page(name) => html(Status::Fine, page(name)?.html.as_str()),
+        Wanted::Charts(name) => {
+            Response::made(Status::Fine, Content::Script, page(name)?.charts.as_str())
+        }
+        Wanted::Search => Response::made(Status::Fine, Content::Script, shared.stock.search()?),
+        Wanted::Script => asset(request, Content::Script, assets::SCRIPT),
+        Wanted::Style => asset(request, Content::Style, assets::STYLE),
+        // Browsers ask for it unasked.
+        Wanted::Icon => Response::new(Status::Nothing, Content::Text, Body::Fixed(b"")),
+        Wanted::Document(path) => {
+            Response::made(Status::Fine, Content::Json, api::document(shared, path, request)?)
+        }
+        Wanted::Events => return events(request),
+    }))
+}
+
+/// Messages about a run. A browser asks again when the connection has ended, and tells the last message.
+fn events(request: &Request) -> Result<Answer, Refusal> {
+    let run = request.asked("run").and_then(|run| Id::parse_str(run).ok());
+    let run = run.ok_or_else(|| {
+        Refusal::unknown("which run is to be followed is not said").hint("/events?run=ID")
+    })?;
+    if request.head_only {
+        let head = Response::new(Status::Fine, Content::Events, Body::Fixed(b""));
+        return Ok(Answer::Whole(head));
+    }
+    Ok(Answer::Follow(run, request.field("last-event-id").is_some()))
+}
+
+fn html(status: Status, page: impl Into<Arc<str>>) -> Response {
+    Response::made(status, Content::Html, page)
+}
+
+/// A part of the program; a browser that has it already is told so.
+fn asset(request: &Request, content: Content, bytes: &'static [u8]) -> Response {
+    let tag = format!("\"{:016x}\"", fingerprint(bytes));
+    let has_it = request.field("if-none-match").is_some_and(|tags| tags.contains(&tag));
+    let (status, body) = if has_it { (Status::Same, &b""[..]) } else { (Status::Fine, bytes) };
+    let response = Response::new(status, content, Body::Fixed(body));
+    response.with("ETag", tag).with("Cache-Control", "no-cache")
+}
+
+/// FNV-1a: another one when another plumb has another script.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// With the token as a cookie that no script sees and no other site's page sends.
+fn with_cookie(response: Response, shared: &Shared) -> Response {
+    let Some(token) = &shared.token else { return response };
+    let name = cookie_name(shared.address);
+    let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", token.text());
+    response.with("Set-Cookie", cookie)
+}
+
+/// A refusal in the form of what was asked for.
+pub(super) fn failed(request: &Request, refusal: &Refusal) -> Response {
+    let (status, title) = kind(refusal);
+    let hint = match refusal {
+        Refusal::Unknown { hint, .. } => hint.as_deref(),
+        _ => None,
+    };
+    said(request, status, title, &refusal.to_string(), hint)
+}
+
+/// A refusal as a text.
+pub(super) fn refused(refusal: &Refusal) -> Response {
+    Response::made(kind(refusal).0, Content::Text, format!("{refusal}\n"))
+}
+
+fn kind(refusal: &Refusal) -> (Status, &'static str) {
+    use plumb_store::ErrorKind;
+    match refusal {
+        Refusal::Unknown { .. } => (Status::Unknown, "There is no such page"),
+        Refusal::Busy => (Status::Busy, "Too much at once"),
+        Refusal::Store(error) if error.kind() == ErrorKind::Name => {
+            (Status::Unknown, "There is no such run")
+        }
+        Refusal::Store(_) => (Status::Failed, "The store can't be read"),
+        Refusal::Bug(_) => (Status::Failed, "plumb made a mistake"),
+    }
+}
+
+fn said(
+    request: &Request,
+    status: Status,
+    title: &str,
+    says: &str,
+    hint: Option<&str>,
+) -> Response {
+    if request.path.starts_with("/api/") {
+        let document = serde_json::json!({ "error": says, "try": hint });
+        return Response::made(status, Content::Json, document.to_string());
+    }
+    if request.path.starts_with("/data/") || request.path == "/events" {
+        return Response::made(status, Content::Text, format!("{says}\n"));
+    }
+    html(status, message_page(title, says, hint).render().html)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Wanted;
+
+    #[test]
+    fn paths_are_names_and_lead_nowhere() {
+        for known in ["/", "/index.html", "/run-a.b-c.html", "/data/index.js", "/api/runs"] {
+            assert!(Wanted::of(known).is_some(), "{known}");
+        }
+        for unknown in [
+            "",
+            "//",
+            "/..",
+            "/../etc/passwd",
+            "/../index.html",
+            "/..%2findex.html",
+            "/%2e%2e/a.html",
+            "/a%00.html",
+            "/.html",
+            "/data/../index.html",
+            "/data/%2e.js",
+            "/data//a.js",
+            "/a/b.html",
+            "/A.html",
+            "/index.HTML",
+            "/index.html/",
+            "/data/",
+            "/plumb.js/",
+            "/~a.html",
+            "/a\u{e4}.html",
+        ] {
+            assert!(Wanted::of(unknown).is_none(), "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Why something that was asked for is not given.
+
+/// Why something that was asked for is not given.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// What was asked for is not there, or can't be understood.
+    #[error("{what}")]
+    Unknown {
+        /// What was asked for.
+        what: String,
+        /// What to try.
+        hint: Option<String>,
+    },
+    /// Too much is asked for at once.
+    #[error("too much is asked for at once; try again in a moment")]
+    Busy,
+    /// The store can't be read.
+    #[error(transparent)]
+    Store(#[from] plumb_store::Error),
+    /// A bug.
+    #[error("{0}; this is a bug in plumb, please report it")]
+    Bug(String),
+}
+
+impl Refusal {
+    /// Something is not there.
+    pub(crate) fn unknown(what: impl Into<String>) -> Self {
+        Self::Unknown { what: what.into(), hint: None }
+    }
+
+    /// With what to try.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        match self {
+            Self::Unknown { what, .. } => Self::Unknown { what, hint: Some(hint.into()) },
+            other => other,
+        }
+    }
+}
