@@ -182,7 +182,7 @@ fn charts_fit_an_ordinary_terminal() {
                                                                      ├─●┤
                   ───┴──────────┴───────────┴───────────┴───────────┴───────────┴───
                      9         10          11          12          13          14
-      • steady samples   ● median over processes, 95 % interval
+      • steady samples · ● median over processes, 95 % interval
     ");
     let memory = of(&all, "comparison/ratios/memory");
     insta::assert_snapshot!(drawing(memory, &Terminal::plain(80)), @"
@@ -195,7 +195,7 @@ fn charts_fit_an_ordinary_terminal() {
       memory.latency/latency                 ░░│░░░             ├──────○──────┤
                                         ───────┴────────────┴──────────┴──────────┴─
                                              1.00         1.05       1.10       1.15
-      ░ margin   │ equal   ○ inconclusive, or no verdict
+      ░ margin · │ equal · ○ inconclusive, or no verdict
       no verdict: fewer than 6 earlier runs tell how much runs differ by themselves
     ");
 }
@@ -368,6 +368,35 @@ fn pictures_are_whole_and_light() {
     assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 20_000);
     assert_eq!(png, boxes.png().unwrap());
     assert_eq!(boxes.csv().lines().filter(|it| it.contains(",boxes,")).count(), 4);
+}
+
+#[test]
+fn every_kind_of_chart_is_documented() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/charts.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let record = first_look();
+    let mut all = charts(&record);
+    let sizes = SIZES.into_iter().fold(Builder::new(None), |builder, parameters| {
+        builder.measured(&Spec { parameters, ..COPY })
+    });
+    all.extend(charts(&sizes.build()));
+    all.extend(of_comparison(&compared()));
+    let families = ["cpu", "memory", "storage", "crypto", "language", "ssh", "network", "process"];
+    for id in ids(&all) {
+        let (of, kind) = id.rsplit_once('/').unwrap();
+        let (of, kind) = match of.rsplit_once('/') {
+            Some((before, middle)) if kind != "arms" => (before, middle),
+            _ => (of, kind),
+        };
+        let documented = match (of, kind) {
+            ("run" | "comparison", _) => page.contains(&format!("`{of}/{kind}")),
+            (family, _) if families.contains(&family) => page.contains("`FAMILY/METRIC`"),
+            (_, kind) if kind.contains("-and-") => page.contains("/by-PARAMETER-and-PARAMETER`"),
+            (_, kind) if kind.starts_with("by-") => page.contains("/by-PARAMETER`"),
+            (_, kind) => page.contains(&format!("/{kind}`")) || page.contains(&format!("/{kind}/")),
+        };
+        assert!(documented, "docs/charts.md lacks {id}");
+    }
 }
 
 /// Names as a plug-in could choose them.

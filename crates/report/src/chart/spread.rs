@@ -1,5 +1,7 @@
 //! Charts of distributions: box plots, cumulative distributions, quantiles against the first point.
 
+use std::collections::BTreeMap;
+
 use plumb_analysis::{BoxPlot, PointTail, quantile_ratios, tails};
 use plumb_model::{RunRecord, SampleIs};
 
@@ -68,10 +70,8 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
     draft.layer(Some(samples), Mark::Dots { x, y, tips: vec![String::new(); shown] });
     let estimate = draft.group("median over processes, 95 % interval", Tone::Plain);
     draft.layer(Some(estimate), estimates(&of.rows(), BESIDE));
-    for (_, row) in of.rows() {
-        if let Err(why) = &row.figure.interval {
-            draft.note(format!("{} has no interval: {why}", name(row)));
-        }
+    for (why, names) in without_interval(of) {
+        draft.note(format!("no interval of {}: {why}", names.join(", ")));
     }
     if shown < all {
         draft.note(format!(
@@ -82,6 +82,17 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
         ));
     }
     draft.finish()
+}
+
+/// Why points have no interval, each reason with its points.
+fn without_interval(of: &Subject) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (_, row) in of.rows() {
+        if let Err(why) = &row.figure.interval {
+            all.entry(why.clone()).or_default().push(name(row));
+        }
+    }
+    all
 }
 
 /// Every invocation of a point as a box plot, in the order in which they ran.

@@ -115,7 +115,7 @@ fn legend(chart: &Chart) -> String {
         };
         format!("{sign} {}", clean(&group.name))
     };
-    chart.groups.iter().enumerate().map(name).collect::<Vec<_>>().join("   ")
+    chart.groups.iter().enumerate().map(name).collect::<Vec<_>>().join(" · ")
 }
 
 /// How far along an axis of so many columns a value lies, from 0.

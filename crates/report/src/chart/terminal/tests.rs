@@ -46,7 +46,7 @@ fn boxes_stand_below_each_other_on_one_scale() {
                                               ●
                  ────────┴───────────┴───────────┴───────────┴──
                         10          12          14          16
-      • samples   ● median, 95 % interval
+      • samples · ● median, 95 % interval
     ");
     insta::assert_snapshot!(drawing(&boxes(), &Terminal { unicode: false, ..plain }), @"
     memory.copy | bandwidth (GB/s)
@@ -56,7 +56,7 @@ fn boxes_stand_below_each_other_on_one_scale() {
                                               o
                  --------+-----------+-----------+-----------+--
                         10          12          14          16
-      * samples   o median, 95 % interval
+      * samples | o median, 95 % interval
     ");
 }
 
@@ -84,8 +84,8 @@ fn lines_are_drawn_on_a_grid() {
           │        ●●●
           │    ●●●●
         0 ┤  ●●
-           ──┴───────────────────┴────────────────────
-             0                  10
+           ──┴─────────┴─────────┴─────────┴──────────
+             0         5        10        15
       ● 6.12
     ");
 }
