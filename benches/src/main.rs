@@ -1,4 +1,5 @@
-//! plumb measured: `plumb-benches PLUMB OUTPUT` runs every bench and writes one page.
+//! plumb measured: `plumb-benches PLUMB OUTPUT` runs every bench and writes one page;
+//! `plumb-benches make-store FILE RUNS` makes the store that one of them reads.
 //!
 //! Each bench is a comparison within one run: its two sides alternate, so that drift hits both.
 #![expect(clippy::print_stderr, reason = "a bench says what it is doing")]
@@ -7,6 +8,7 @@ mod blocked;
 mod commands;
 mod memory;
 mod page;
+mod pages;
 mod shares;
 mod start;
 mod store;
@@ -22,11 +24,19 @@ type Bench = fn(&Path) -> Outcome<String>;
 
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let [plumb, output] = arguments.as_slice() else {
-        eprintln!("usage: plumb-benches PLUMB OUTPUT");
-        return ExitCode::from(2);
+    let outcome = match arguments.as_slice() {
+        [plumb, output] => measure(plumb, output),
+        [make, file, runs] if make.as_os_str() == "make-store" => runs
+            .to_string_lossy()
+            .parse()
+            .map_err(Into::into)
+            .and_then(|runs| pages::make(file, runs)),
+        _ => {
+            eprintln!("usage: plumb-benches PLUMB OUTPUT, or plumb-benches make-store FILE RUNS");
+            return ExitCode::from(2);
+        }
     };
-    match measure(plumb, output) {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -37,13 +47,14 @@ fn main() -> ExitCode {
 
 fn measure(plumb: &Path, output: &Path) -> Outcome<()> {
     let plumb = std::fs::canonicalize(plumb)?;
-    let benches: [(&str, Bench); 6] = [
+    let benches: [(&str, Bench); 7] = [
         ("What a worker measures when it blocks between samples", blocked::bench),
         ("What the engine and the keeper use while a worker measures", shares::bench),
         ("Start-up", start::bench),
         ("Commands, against hyperfine", commands::bench),
         ("Peak memory of a small command", memory::bench),
         ("The store", store::bench),
+        ("The pages of a large store", pages::bench),
     ];
     let mut page = page::head();
     for (title, bench) in benches {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plumb_model::{Flag, FlagKind, InvocationRecord, Role, RunRecord};
-use plumb_stats::describe::{lag_one, median, quantile};
+use plumb_stats::describe::{lag_one, median, quantile_of_sorted};
 use plumb_stats::modes::bimodal;
 
 use crate::Finding;
@@ -348,7 +348,7 @@ pub(crate) fn thin(values: &[f64], most: usize) -> Vec<f64> {
         return sorted;
     }
     #[expect(clippy::cast_precision_loss, reason = "a few hundred quantiles")]
-    let at = |i: usize| quantile(&sorted, i as f64 / (most - 1) as f64);
+    let at = |i: usize| quantile_of_sorted(&sorted, i as f64 / (most - 1) as f64);
     (0..most).filter_map(at).collect()
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Numbers come from a seeded generator: the same record on every machine.
 
+mod events;
 mod first_look;
+mod years;
 
 use std::collections::BTreeMap;
 
@@ -14,7 +16,9 @@ use plumb_model::{
 };
 use plumb_stats::rng::Rng;
 
+pub use events::events;
 pub use first_look::{exec, first_look};
+pub use years::run_of_years;
 
 /// A point to be measured, and what it gives.
 #[derive(Debug, Clone, Copy)]

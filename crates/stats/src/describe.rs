@@ -16,6 +16,18 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     describable.then(|| quantile_in(&mut values.to_vec(), q))
 }
 
+/// The same of values in the order of [`f64::total_cmp`]: for many quantiles of the same values.
+pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
+    let (&least, &greatest) = (sorted.first()?, sorted.last()?);
+    let describable = all_finite(&[least, greatest]) && (0.0..=1.0).contains(&q);
+    describable.then(|| {
+        let position = (sorted.len() - 1) as f64 * q;
+        let (below, share) = (position.floor() as usize, position.fract());
+        let low = sorted[below];
+        if share == 0.0 { low } else { low + share * (sorted[below + 1] - low) }
+    })
+}
+
 /// The arithmetic mean.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let describable = !values.is_empty() && all_finite(values);
@@ -137,10 +149,24 @@ pub fn lag_one(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{
-        BoxPlot, MAD_TO_SD, box_plot, lag_one, logs, mad, mean, median, quantile, variance,
+        BoxPlot, MAD_TO_SD, box_plot, lag_one, logs, mad, mean, median, quantile,
+        quantile_of_sorted, variance,
     };
     use crate::NoInterval;
     use crate::distribution::normal_quantile;
+
+    #[test]
+    fn quantiles_of_sorted_values_are_the_same() {
+        let mut values: Vec<f64> =
+            (0..97_u32).map(|i| f64::from(i * 7919 % 101) * 0.37 - 9.0).collect();
+        let quantiles: Vec<f64> = (0..=200).map(|i| f64::from(i) / 200.0).collect();
+        let found: Vec<_> = quantiles.iter().map(|&q| quantile(&values, q)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let sorted: Vec<_> = quantiles.iter().map(|&q| quantile_of_sorted(&values, q)).collect();
+        assert_eq!(found, sorted);
+        assert_eq!(quantile_of_sorted(&[1.0, f64::NAN], 0.5), None);
+        assert_eq!(quantile_of_sorted(&[], 0.5), None);
+    }
 
     #[test]
     fn small_samples_by_hand() {

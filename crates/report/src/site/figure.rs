@@ -1,13 +1,13 @@
 //! A chart's place in a page: title, what it says, room for the drawing, and its numbers as tables.
 
 use super::html::{Html, Tag, tag, wrap};
-use super::parts::{DataTable, cell, count, name, number};
+use super::parts::{DataTable, bare, cell, count, name};
 use crate::chart::{Along, Axis, Chart, Layer, Mark, Scale};
 use crate::time::date;
 use crate::units::plain;
 
 /// Marks of one layer that stand in the table one by one; of more the ends and the middle stand there.
-const MOST_ROWS: usize = 40;
+const MOST_ROWS: usize = 24;
 
 /// The place of a chart.
 pub(crate) fn figure(chart: &Chart) -> Html {
@@ -48,7 +48,7 @@ fn tables(chart: &Chart) -> Vec<Html> {
             tables[index].1.row([name(group)].into_iter().chain(row));
         }
     }
-    tables.into_iter().map(|(_, table)| table.build()).collect()
+    tables.into_iter().map(|(_, table)| table.plain()).collect()
 }
 
 /// What a layer says in a table: the titles, `what` first, and the cells after the group's.
@@ -67,7 +67,7 @@ fn shown(axis: &Axis, value: f64) -> Tag {
     match axis.scale {
         Scale::Band => cell(axis.categories.get(value.round() as usize).map_or("", String::as_str)),
         Scale::Date => cell(date((value * 1e9) as i64)),
-        Scale::Linear | Scale::Log => number(value, "", &plain(value / axis.per)),
+        Scale::Linear | Scale::Log => bare(&plain(value / axis.per)),
     }
 }
 

@@ -59,6 +59,13 @@ impl DataTable {
         wrap("div", table).class("scroll").with("tabindex", "0").into()
     }
 
+    /// The table as it is: not to be sorted.
+    pub(crate) fn plain(self) -> Html {
+        let head = wrap("thead", tag("tr").add_all(self.head));
+        let table = tag("table").class("data").add(head).add(tag("tbody").add_all(self.rows));
+        wrap("div", table).class("scroll").with("tabindex", "0").into()
+    }
+
     /// The table.
     pub(crate) fn build(self) -> Html {
         self.titled("")
@@ -80,11 +87,21 @@ pub(crate) fn number(exact: f64, unit: &str, text: &str) -> Tag {
     if !exact.is_finite() {
         return wrap("td", text).class("num");
     }
+    let exact = exactly(exact);
     let title = format!("{exact} {unit}");
-    wrap("td", text)
-        .class("num")
-        .with("data-value", &exact.to_string())
-        .with("title", title.trim_end())
+    wrap("td", text).class("num").with("data-value", &exact).with("title", title.trim_end())
+}
+
+/// A cell with a number of a table that is not sorted and has its unit above.
+pub(crate) fn bare(text: &str) -> Tag {
+    wrap("td", text).class("num")
+}
+
+/// All digits of a number.
+pub(crate) fn exactly(value: f64) -> String {
+    let size = value.abs();
+    let ordinary = size == 0.0 || (1e-4..1e15).contains(&size);
+    if ordinary { value.to_string() } else { format!("{value:e}") }
 }
 
 /// A cell with a moment, in nanoseconds since 1970 (UTC).
@@ -93,9 +110,9 @@ pub(crate) fn when(unix_ns: i64) -> Tag {
 }
 
 /// A cell with a number of things.
-#[expect(clippy::cast_precision_loss, reason = "counts to be sorted by")]
 pub(crate) fn count(count: usize) -> Tag {
-    number(count as f64, "", &count.to_string())
+    let text = count.to_string();
+    wrap("td", text.as_str()).class("num").with("data-value", &text)
 }
 
 /// A cell with a quantity in an SI base unit.
