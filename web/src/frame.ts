@@ -126,7 +126,7 @@ export function frame(chart: Chart, width: number, view: View): Frame {
   const left = Math.min(width * 0.42, Math.max(30, longest(yTicks) * LETTER + 14));
   const right = 16;
   const across = width - left - right;
-  const xTicks = ticksOf(chart.x, seen, Math.max(2, across / 80), isCounted(chart));
+  const xTicks = ticksOf(chart.x, seen, Math.max(4, across / 80), isCounted(chart));
   const turned = longest(xTicks) * LETTER > (across / Math.max(1, xTicks.at.length)) * 0.95;
   const top = heading(chart.y) || chart.layers.some(isLabelled) ? 26 : 8;
   const below = turned ? Math.min(110, longest(xTicks) * LETTER * 0.75 + 14) : 22;
