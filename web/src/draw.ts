@@ -6,6 +6,7 @@ import { type Frame, frame, type Placed, type View } from "./frame";
 import { type Look, looks, lookOf, pattern } from "./groups";
 import { marksOf } from "./marks";
 import { shape } from "./dom";
+import { dateText } from "./ticks";
 import { heading } from "./units";
 
 export interface Drawing {
@@ -74,7 +75,7 @@ function axesOf(placed: Frame): Plot.Markish[] {
   return [
     ...(x.axis.scale === "band" ? [] : [Plot.gridX(date ? grid : { ...grid, ticks: x.ticks.at })]),
     ...(y.axis.scale === "band" ? [] : [Plot.gridY({ ...grid, ticks: y.ticks.at })]),
-    Plot.axisX(date ? { ...axisX, ticks: (placed.width - placed.left) / 90 } : { ...axisX, ...labels(x), ...(x.turned ? { tickRotate: -40 } : {}) }),
+    Plot.axisX(date ? { ...axisX, ticks: (placed.width - placed.left) / 90, text: { transform: (dates: Date[]) => Array.from(dates, (at, index) => dateText(at, index, dates)) }, lineAnchor: "top" } : { ...axisX, ...labels(x), ...(x.turned ? { tickRotate: -40 } : {}) }),
     Plot.axisY({
       ...label, ...labels(y), anchor: "left", tickSize: y.axis.scale === "band" ? 0 : 4,
       label: named(y) || null, labelArrow: "none", labelAnchor: "top", labelOffset: placed.left,

@@ -19,6 +19,25 @@ export function ticks(axis: Axis, low: number, high: number, count: number, coun
   return linearTicks(low, high, counted ? Math.min(count, high - low) : count);
 }
 
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** What is written at a date: as much as tells it from its neighbours, and below it what changed since the one before. */
+export function dateText(at: Date, index: number, all: Date[]): string {
+  const span = (all.at(-1)?.getTime() ?? 0) - (all[0]?.getTime() ?? 0);
+  const iso = at.toISOString();
+  const month = at.toLocaleString("en", { month: "short", timeZone: "UTC" });
+  const day = `${at.getUTCDate()} ${month}`;
+  const [fine, coarse] =
+    span < 3 * MINUTE ? [iso.slice(11, 19), day]
+    : span < 2 * DAY ? [iso.slice(11, 16), day]
+    : span < 400 * DAY ? [day, iso.slice(0, 4)]
+    : [month, iso.slice(0, 4)];
+  const before = all[index - 1]?.toISOString();
+  const same = before?.slice(0, span < 2 * DAY ? 10 : 4) === iso.slice(0, span < 2 * DAY ? 10 : 4);
+  return same ? fine : `${fine}\n${coarse}`;
+}
+
 function bandTicks(axis: Axis, low: number, high: number): Ticks {
   const [from, to] = [Math.min(low, high), Math.max(low, high)];
   const at = axis.categories.map((_, index) => index).filter((index) => index >= from && index <= to);

@@ -1,6 +1,6 @@
 // What the tests share: the site that make-site wrote, and a Chromium in which nothing may go wrong.
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { after, before } from "node:test";
@@ -34,9 +34,14 @@ export function pages(kind = "") {
   return all.sort();
 }
 
-/** The page of the newest run of a suite with several workloads, and of such a workload. */
+/** The word that a page says of itself. */
+export function kindOf(name) {
+  return /data-kind="(\w+)"/.exec(readFileSync(new URL(onDisk(name)), "utf8"))?.[1];
+}
+
+/** The page of the newest run. */
 export function runPage() {
-  return pages("run-").filter((name) => /^run-[0-9a-f-]{36}\.html$/.test(name)).at(-2) ?? fail("no page of a run");
+  return pages("run-").filter((name) => /^run-[0-9a-f-]{36}\.html$/.test(name)).at(-1) ?? fail("no page of a run");
 }
 
 /** Opens a page, does something with it, and sees to it that nothing went wrong meanwhile. */

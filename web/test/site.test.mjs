@@ -4,14 +4,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { accessibleInBothThemes } from "./access.mjs";
 import { darkness } from "./looks.mjs";
-import { drawAll, onDisk, pages, runPage, visit } from "./harness.mjs";
+import { drawAll, kindOf, onDisk, pages, runPage, visit } from "./harness.mjs";
 
 const everyKind = ["index", "run", "workload", "monitors", "compare", "history", "machine", "method"];
-
-/** The word that a page says of itself. */
-function kindOf(name) {
-  return /data-kind="(\w+)"/.exec(readFileSync(new URL(onDisk(name)), "utf8"))?.[1];
-}
 
 const byKind = everyKind.map((kind) => pages().filter((name) => kindOf(name) === kind));
 /** The first and the last of each kind; what the others show differs in numbers alone. */
