@@ -206,5 +206,5 @@ function spans(layer: Spans, { frame, fill, look }: Setting): Plot.Markish[] {
   const axis = layer.along === "x" ? frame.x.axis : frame.y.axis;
   const [from, to] = [channel(axis, layer.from), channel(axis, layer.to)];
   const place = layer.along === "x" ? { x1: from, x2: to } : { y1: from, y2: to };
-  return [Plot.rect(data(from), { ...place, fill, fillOpacity: 0.28, stroke: look.colour, strokeOpacity: 0.35, clip })];
+  return [Plot.rect(data(from), { ...place, fill, fillOpacity: 0.2, stroke: look.colour, strokeOpacity: 0.25, clip })];
 }

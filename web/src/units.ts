@@ -5,7 +5,7 @@ import type { Axis } from "./chart";
 export function plain(value: number, step = 0): string {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e6 || size < 1e-4)) return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
+  if (size !== 0 && (size >= 1e9 || size < 1e-4)) return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
   const digits = step > 0 ? Math.max(0, Math.min(8, -Math.floor(Math.log10(step) + 1e-9))) : size >= 100 ? 0 : 3;
   const text = value.toLocaleString("en", {
     minimumFractionDigits: step > 0 ? digits : 0,
