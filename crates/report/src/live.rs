@@ -96,7 +96,7 @@ impl Live {
     #[must_use]
     pub fn new(run: Id, started_unix_ns: i64, plan: &Plan) -> Self {
         let first = |it| Changed { number: 1, it };
-        Self {
+        let mut live = Self {
             run,
             started_unix_ns,
             status: RunStatus::Running,
@@ -107,7 +107,9 @@ impl Live {
             narrowing: Narrowing::of(plan),
             beside: Beside::default(),
             number: 1,
-        }
+        };
+        live.draw();
+        live
     }
 
     /// Takes what is new, `elapsed` after the run's start. True when somebody should hear of it.

@@ -43,7 +43,7 @@ pub fn serve(args: &ServeArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let given = token.clone();
     interrupt::listen();
     let limits = Limits::default();
-    let settings = Settings { store: path.clone(), token, limits, warm: true };
+    let settings = Settings { store: path.clone(), token, limits, stays: true };
     let server = Server::start(listener, settings).map_err(unheard)?;
     let url = server.url("");
     let document = ServeDocument {
@@ -137,7 +137,7 @@ impl LivePage {
             store: store.to_owned(),
             token: None,
             limits: Limits::default(),
-            warm: false,
+            stays: false,
         };
         let server = Server::start(listener, settings).map_err(unheard)?;
         let url = server.url(&format!("{}.html", names::live_page(run)));

@@ -49,12 +49,12 @@ fn group(name: &str, tone: Tone) -> Group {
 }
 
 /// How well every point is known: its interval around its estimate, or around equality where sides are
-/// compared, beside what is wanted. None before the first look.
+/// compared, beside what is wanted. None where nothing is wanted, before the first look.
 pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
     let compared = view.points.iter().any(|point| point.compared.is_some());
     let rows: Vec<Row> = shown(view).filter_map(|point| Row::of(point, compared)).collect();
     let widest = rows.iter().map(Row::reach).fold(0.0, f64::max);
-    if rows.is_empty() || widest <= 0.0 {
+    if rows.is_empty() || (widest <= 0.0 && rows.iter().all(|row| row.wanted.is_none())) {
         return None;
     }
     let wanted = rows.iter().filter_map(|row| row.wanted).reduce(f64::max);
@@ -136,15 +136,17 @@ impl Row {
     }
 }
 
+/// The intervals of those that have one.
 #[expect(clippy::cast_precision_loss, reason = "a few points")]
 fn intervals(rows: &[Row]) -> Mark {
+    let known = || rows.iter().enumerate().filter(|(_, row)| row.ends.is_some());
     Mark::Intervals {
         along: Along::X,
-        at: (0..rows.len()).map(|index| index as f64).collect(),
-        low: rows.iter().map(|row| row.ends.map(|ends| ends.0)).collect(),
-        estimate: rows.iter().map(|row| row.centre).collect(),
-        high: rows.iter().map(|row| row.ends.map(|ends| ends.1)).collect(),
-        tips: rows.iter().map(|row| row.tip.clone()).collect(),
+        at: known().map(|(index, _)| index as f64).collect(),
+        low: known().map(|(_, row)| row.ends.map(|ends| ends.0)).collect(),
+        estimate: known().map(|(_, row)| row.centre).collect(),
+        high: known().map(|(_, row)| row.ends.map(|ends| ends.1)).collect(),
+        tips: known().map(|(_, row)| row.tip.clone()).collect(),
     }
 }
 

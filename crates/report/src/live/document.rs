@@ -215,9 +215,10 @@ fn point(index: usize, known: &Known, progress: &ProgressPoint) -> LivePoint {
 }
 
 fn written(value: f64, known: &Known) -> String {
-    let why = || "too few invocations yet".to_owned();
-    let interval = known.ends.map(|(low, high)| Ends { low, high }).ok_or_else(why);
-    clean(&figure(&Estimate { value, interval }, &known.unit).to_string())
+    let interval = known.ends.map(|(low, high)| Ends { low, high }).ok_or_else(String::new);
+    let shown = figure(&Estimate { value, interval }, &known.unit);
+    let alone = || format!("{} (no interval yet)", shown.quantity());
+    clean(&known.ends.map_or_else(alone, |_| shown.to_string()))
 }
 
 fn compared(it: &ProgressRatio, known: &Known) -> LiveCompared {

@@ -115,10 +115,13 @@ fn tell(stream: &mut TcpStream, shared: &Shared, mut watcher: Watcher) {
             Heard::Nothing if has_gone(stream) => return,
             Heard::Nothing if !looks.is_multiple_of(HEARTBEAT) => continue,
             Heard::Nothing => (":\n\n".to_owned(), false),
-            Heard::Message(message, over) => match serde_json::to_string(&message) {
-                Ok(json) => (format!("id: {}\ndata: {json}\n\n", message.number), over),
-                Err(_) => return,
-            },
+            Heard::Message(mut message, over) => {
+                if over && !shared.stays {
+                    message.says.push_str("; `plumb serve` shows its pages");
+                }
+                let Ok(json) = serde_json::to_string(&message) else { return };
+                (format!("id: {}\ndata: {json}\n\n", message.number), over)
+            }
         };
         let sent = write_within(stream, text.as_bytes(), shared.limits.message_time);
         if over || sent.is_err() {

@@ -74,9 +74,9 @@ pub struct Settings {
     pub token: Option<Token>,
     /// How much is taken on.
     pub limits: Limits,
-    /// Whether all runs are read at the start, at the lowest priority, so that pages about many of them
-    /// need not.
-    pub warm: bool,
+    /// Whether it stays when a run is over. Then all runs are read at the start, at the lowest priority, so
+    /// that pages about many of them need not.
+    pub stays: bool,
 }
 
 /// A server that answers until it is dropped.
@@ -97,6 +97,7 @@ struct Shared {
     stock: Stock,
     watches: Arc<Watches>,
     followers: AtomicUsize,
+    stays: bool,
     stops: AtomicBool,
     open: Mutex<Open>,
     closed: Condvar,
@@ -125,6 +126,7 @@ impl Server {
             watches: Arc::new(Watches::of(settings.store.clone())),
             stock: Stock::of(settings.store),
             followers: AtomicUsize::new(0),
+            stays: settings.stays,
             stops: AtomicBool::new(false),
             open: Mutex::default(),
             closed: Condvar::new(),
@@ -132,7 +134,7 @@ impl Server {
         let with = Arc::clone(&shared);
         let named = thread::Builder::new().name("serve".into());
         let acceptor = Some(named.spawn(move || accept(&listener, &woken, &with))?);
-        if settings.warm {
+        if settings.stays {
             let shared = Arc::clone(&shared);
             // Without it pages are the same, and slower the first time.
             let _ = thread::Builder::new().name("warm".into()).spawn(move || warm(&shared));

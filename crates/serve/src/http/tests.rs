@@ -68,7 +68,7 @@ impl Served {
 
 fn server(store: &Path, limits: Limits, token: Option<Token>) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    Server::start(listener, Settings { store: store.to_owned(), token, limits, warm: false })
+    Server::start(listener, Settings { store: store.to_owned(), token, limits, stays: false })
         .unwrap()
 }
 
