@@ -243,7 +243,7 @@ fn excluded_and_warm_samples_have_groups_of_their_own() {
     let charts = charts(&record);
     let warmup = of(&charts, "memory.copy/warmup");
     let tones: Vec<Tone> = warmup.groups.iter().map(|it| it.tone).collect();
-    assert_eq!(tones, [Tone::Excluded, Tone::Warmup, Tone::Steady, Tone::Baseline]);
+    assert_eq!(tones, [Tone::Excluded, Tone::Warmup, Tone::Steady]);
     let counts: Vec<usize> = warmup.layers.iter().map(|it| it.mark.len()).collect();
     assert_eq!(counts, [22, 11 * 2, 11 * 20, 22]);
     let boxes = of(&charts, "memory.copy/invocations");

@@ -100,7 +100,12 @@ fn find(charts: Vec<Chart>, wanted: &str) -> Result<Chart> {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error,
     };
-    Err(ids.into_iter().fold(error, |error, id| error.hint(format!("--chart '{id}'"))))
+    // Those of the same run, family, workload or point, where something is called so.
+    let of = |id: &str| id.split_once('/').map_or_else(String::new, |(of, _)| of.to_owned());
+    let is_near = |id: &&String| of(id) == of(wanted);
+    let near: Vec<&String> = ids.iter().filter(is_near).collect();
+    let listed = if near.is_empty() { ids.iter().collect() } else { near };
+    Err(listed.into_iter().fold(error, |error, id| error.hint(format!("--chart '{id}'"))))
 }
 
 /// The chart of a series over its runs.

@@ -40,6 +40,8 @@ fn a_chart_that_is_none_lists_those_that_there_are() {
         "did you mean `process.command/boxes`",
         "process.command/ecdf",
     ]);
+    let ran = place.run("report --chart run/boxes -o c.csv").unwrap().exits(2);
+    assert!(!ran.stderr.contains("process.command/"), "{}", ran.stderr);
     let ran = place.run("report --chart process.comand/wall/history -o c.csv").unwrap();
     ran.exits(2).says(&["process.comand"]);
     assert!(!place.cwd().join("c.csv").exists());

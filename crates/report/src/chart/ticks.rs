@@ -17,7 +17,11 @@ const DECADE: f64 = 8.0;
 const DOUBLES: f64 = 64.0;
 const HOUR: f64 = 3_600.0;
 const DAY: f64 = 24.0 * HOUR;
-const STEPS_OF_TIME: [f64; 14] = [
+const STEPS_OF_TIME: [f64; 18] = [
+    60.0,
+    300.0,
+    900.0,
+    1_800.0,
     HOUR,
     3.0 * HOUR,
     6.0 * HOUR,

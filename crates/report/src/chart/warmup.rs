@@ -40,11 +40,10 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
     }
     let medians = samples.medians_by_number();
     if samples.invocations.len() > 1 {
-        let group = draft.group("median of the invocations", Tone::Baseline);
         let kept = ranks(medians.len(), MOST_KNOTS);
         let x = kept.iter().map(|&number| place(number + 1)).collect();
         let y = kept.iter().map(|&number| Some(medians[number])).collect();
-        draft.layer(Some(group), Mark::Line { x, y, steps: false });
+        draft.layer(None, Mark::Line { x, y, steps: false });
     }
     if shown < all {
         draft.note(format!(

@@ -160,8 +160,7 @@ fn bars(of: &Subject) -> Option<Chart> {
         to: rows.iter().map(|(_, row)| row.finding.estimate.value).collect(),
     };
     draft.layer(Some(bar), bars);
-    let interval = draft.group("95 % interval", Tone::Baseline);
-    draft.layer(Some(interval), estimates(&rows, 0.0));
+    draft.layer(None, estimates(&rows, 0.0));
     draft.finish()
 }
 
