@@ -23,8 +23,7 @@ async function shoot(name, page, { from = "body", width = 1280, height = 800, co
   await tab.close();
 }
 
-const run = String.raw`^run-[0-9a-f-]{36}`;
-await shoot("report", "index.html");
-await shoot("report-dark", first(new RegExp(`${run}-memory\\.copy`)), { from: "figure.chart", colorScheme: "dark" });
-await shoot("report-compare", first(/^compare-/));
+await shoot("report", "index.html", { height: 860 });
+await shoot("report-workload", first(/^run-[0-9a-f-]{36}-memory\.copy\.html$/), { from: ".charts", colorScheme: "dark", height: 900 });
+await shoot("report-compare", first(/^compare-/), { from: ".charts", width: 1100, height: 860 });
 await browser.close();

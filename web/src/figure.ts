@@ -13,6 +13,8 @@ import { tip } from "./tip";
 import type { Range, View } from "./frame";
 import { zoomed, zooming } from "./zoom";
 
+/** A chart with more rows takes the whole width. */
+const MANY = 12;
 let count = 0;
 
 /** A drawn figure. */
@@ -75,6 +77,7 @@ export function figure(box: HTMLElement, first: Chart, name: string): Figure {
   zooming(stage, chart.x, () => drawing?.frame ?? null, () => view.zoom, see);
   box.replaceChildren(legendBox, stage, tools(() => chart, stage, name, (factor) => see(factor === 0 ? null : zoomed(chart.x, view.zoom, factor))));
   note(box, chart);
+  box.closest("figure")?.classList.toggle("wide", chart.y.categories.length > MANY);
   new ResizeObserver(soon).observe(stage);
   onTheme(soon);
   onChosen(restore);
