@@ -30,17 +30,22 @@ export function svgText(chart: Chart, stage: HTMLElement): string {
     `<title>${escaped(chart.title)}</title><desc>${escaped(chart.says)}</desc>`,
     `<rect width="100%" height="100%" fill="${resolved("var(--paper)")}"/>`,
     text(head, MARGIN + 12, true),
-    ...rows.map(({ item, x, y }) => `<g transform="translate(${x},${y - 12})">${serialized(item.querySelector("svg"))}</g>${label(item.textContent ?? "", x + 30, y, false)}`),
+    ...rows.map(({ item, x, y }) => `<g transform="translate(${x},${y - 12})">${serialized(item.querySelector("svg"))}</g>${label(item.textContent ?? "", x + swatch(item) + 6, y, false)}`),
     `<g transform="translate(${MARGIN},${below})">${canvasImage(stage, width, height)}${serialized(drawn)}</g>`,
     text(foot, below + height + 14, false),
     "</svg>",
   ].join("\n");
 }
 
+/** How wide the sign of a legend's item is. */
+function swatch(item: HTMLElement): number {
+  return Number(item.querySelector("svg")?.getAttribute("width") ?? 0);
+}
+
 function legendRows(items: HTMLElement[], width: number, from: number): { item: HTMLElement; x: number; y: number }[] {
   let [x, y] = [MARGIN, from];
   return items.map((item) => {
-    const needed = 46 + (item.textContent ?? "").length * 6.6;
+    const needed = swatch(item) + 22 + (item.textContent ?? "").length * 6.6;
     if (x > MARGIN && x + needed > width) [x, y] = [MARGIN, y + LINE];
     const place = { item, x, y };
     x += needed;

@@ -62,5 +62,5 @@ function ramp(axis: Axis): (Node | string)[] {
   });
   const bar = shape("svg", { width: 97, height: 16, viewBox: "0 0 97 16", "aria-hidden": "true" }, ...steps);
   const [low, high] = [axis.low, axis.high].map((value) => human(value, { ...axis, unit: "" }));
-  return [`${heading(axis)}: ${low ?? ""} `, bar, ` ${high ?? ""}`];
+  return [bar, `${heading(axis)}: ${low ?? ""} to ${high ?? ""}`];
 }

@@ -32,5 +32,5 @@ export function shade(axis: Axis, value: number): string {
 /** What is written on it. */
 export function ink(axis: Axis, value: number): string {
   const [red, green, blue] = mixed(position(axis, value));
-  return red * 0.299 + green * 0.587 + blue * 0.114 > 130 ? "#111" : "#fff";
+  return red * 0.299 + green * 0.587 + blue * 0.114 > 105 ? "#111" : "#fff";
 }
