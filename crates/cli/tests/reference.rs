@@ -22,6 +22,7 @@ const COMMANDS: &[&[&str]] = &[
     &["list"],
     &["explain"],
     &["show"],
+    &["report"],
     &["serve"],
     &["export"],
     &["import"],

@@ -197,7 +197,8 @@ fn unit_of(unit: &str, scale: Scale, Extent { low, high }: Extent) -> (String, f
 
 impl Fit {
     fn scale(self, Extent { low, high }: Extent) -> Scale {
-        let by_log = low > 0.0 && (self == Self::Log || high / low > FAR_APART);
+        let possible = low >= LARGEST.recip() && high / low <= LARGEST;
+        let by_log = possible && (self == Self::Log || high / low > FAR_APART);
         match self {
             Self::Date => Scale::Date,
             Self::Free | Self::Log if by_log => Scale::Log,
@@ -213,7 +214,7 @@ impl Fit {
         let (low, high) =
             if self == Self::FromZero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
         let alone = match self {
-            Self::Date => DAY,
+            Self::Date => DAY.max(low.abs() * f64::EPSILON * 4.0),
             _ if low == 0.0 => 1.0,
             _ => low.abs() * MARGIN,
         };
@@ -374,4 +375,78 @@ impl Mark {
 #[expect(clippy::cast_precision_loss, reason = "counts of points, samples and invocations")]
 pub(super) fn place(index: usize) -> f64 {
     index as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop, proptest};
+
+    use super::{Draft, Fit, Wish};
+    use crate::chart::{Along, Mark, Scale, Tone};
+
+    fn draft(fit: Fit) -> Draft {
+        let wish = |fit| Wish::values("what", "s", fit);
+        Draft::new("a/b".into(), "title".into(), "says".into(), wish(Fit::Even), wish(fit))
+    }
+
+    fn dots(y: Vec<f64>) -> Mark {
+        let x = (0..y.len()).map(super::place).collect();
+        Mark::Dots { x, tips: vec![String::new(); y.len()], y }
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_out_and_that_is_said() {
+        let mut draft = draft(Fit::Free);
+        let (unused, used) = (draft.group("unused", Tone::Plain), draft.group("used", Tone::Plain));
+        draft.layer(Some(unused), dots(vec![f64::NAN, f64::INFINITY, 1e305]));
+        draft.layer(Some(used), dots(vec![2.0, f64::NAN, 3.0]));
+        let chart = draft.finish().unwrap();
+        assert_eq!(chart.notes, ["4 marks are no finite numbers and are not drawn"]);
+        assert_eq!((chart.layers.len(), chart.layers[0].group), (1, Some(0)));
+        assert_eq!(chart.groups[0].name, "used");
+        assert_eq!(chart.layers[0].mark.places(Along::X), [0.0, 2.0]);
+        assert_eq!(draft_of_rules().finish(), None);
+    }
+
+    /// Lines across, and nothing to compare with them.
+    fn draft_of_rules() -> Draft {
+        let mut draft = draft(Fit::Free);
+        let (along, at, tips) = (Along::Y, vec![1.0], vec!["equal".to_owned()]);
+        draft.layer(None, Mark::Rules { along, at, tips });
+        draft
+    }
+
+    #[test]
+    fn scales_follow_the_values() {
+        let scale = |fit, y: &[f64]| {
+            let mut draft = draft(fit);
+            draft.layer(None, dots(y.to_vec()));
+            let axis = draft.finish().unwrap().y;
+            (axis.scale, axis.unit, axis.low <= 0.0)
+        };
+        assert_eq!(scale(Fit::Free, &[0.002, 0.003]), (Scale::Linear, "ms".into(), false));
+        assert_eq!(scale(Fit::Free, &[1e-6, 1e-4]), (Scale::Log, "µs".into(), false));
+        assert_eq!(scale(Fit::Free, &[1e-9, 1.0]), (Scale::Log, "s".into(), false));
+        assert_eq!(scale(Fit::Free, &[0.0, 1.0]), (Scale::Linear, "s".into(), true));
+        assert_eq!(scale(Fit::FromZero, &[5.0, 6.0]), (Scale::Linear, "s".into(), true));
+        assert_eq!(scale(Fit::Log, &[0.9, 1.1]), (Scale::Log, "ms".into(), false));
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_have_axes_pictures_and_drawings(
+            y in prop::collection::vec(any::<f64>(), 1..20),
+            fit in prop::sample::select(vec![Fit::Free, Fit::Even, Fit::FromZero, Fit::Log, Fit::Date]),
+        ) {
+            let mut draft = draft(fit);
+            draft.layer(None, dots(y));
+            if let Some(chart) = draft.finish() {
+                let places = chart.layers[0].mark.places(Along::Y);
+                assert!(places.iter().all(|it| (chart.y.low..=chart.y.high).contains(it)), "{chart:?}");
+                let svg = chart.svg();
+                assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+                assert!(!crate::chart::drawing(&chart, &crate::Terminal::plain(80)).is_empty());
+            }
+        }
+    }
 }
