@@ -48,7 +48,7 @@ export function runPage() {
 export async function visit(url, options, act) {
   const { width = 1440, height = 900, ...rest } = options;
   const context = await browser.newContext({ viewport: { width, height }, reducedMotion: "reduce", ...rest });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(20_000);
   const wrong = [];
   const home = new URL(url).host;
   context.on("request", (request) => {
