@@ -33,9 +33,9 @@ pub(crate) struct Stock {
     path: PathBuf,
     readers: Mutex<Readers>,
     free: Condvar,
-    watcher: Mutex<Option<Connection>>,
+    watcher: Mutex<Watcher>,
     kept: Mutex<VecDeque<Kept>>,
-    pages: Mutex<Option<(File, Arc<Pages>)>>,
+    pages: Mutex<Option<(u64, Arc<Pages>)>>,
     runs: Mutex<Option<(Version, Arc<[RunSummary]>)>>,
 }
 
@@ -56,8 +56,16 @@ struct Connection {
 /// A file, whatever its name.
 type File = (u64, u64);
 
-/// What the store held: another value as soon as somebody has changed it.
-type Version = (File, i64);
+/// The connection that tells whether the store has changed, and which one it is: another file may get the
+/// number of one that is gone.
+#[derive(Debug, Default)]
+struct Watcher {
+    connection: Option<Connection>,
+    opened: u64,
+}
+
+/// What the store held: another value as soon as somebody has changed it, or put another in its place.
+type Version = (u64, i64);
 
 /// A page that was made.
 #[derive(Debug)]
@@ -115,6 +123,12 @@ impl Stock {
         Ok(page)
     }
 
+    /// All runs without their samples, oldest first.
+    pub(crate) fn all_runs(&self) -> Result<Arc<[RunSummary]>, Refusal> {
+        let version = self.version()?;
+        self.read(|store| self.runs(store, version))
+    }
+
     /// The index of all names.
     pub(crate) fn search(&self) -> Result<String, Refusal> {
         let version = self.version()?;
@@ -124,12 +138,13 @@ impl Stock {
     /// Reads all runs once, so that pages about many of them need not, unless a run goes on: that is not
     /// disturbed. `stop` is asked between runs.
     pub(crate) fn warm(&self, stop: &dyn Fn() -> bool) -> Result<(), Refusal> {
+        let (opened, _) = self.version()?;
         let connection = open(&self.path)?;
         let runs: Arc<[RunSummary]> = connection.store.summaries()?.into();
         if runs.iter().any(|run| run.status == RunStatus::Running) {
             return Ok(());
         }
-        let pages = self.pages(connection.file);
+        let pages = self.pages(opened);
         Ok(pages.reader(&connection.store, runs, Links::All).warm(stop)?)
     }
 
@@ -142,11 +157,11 @@ impl Stock {
         self.read(|store| read(pages.reader(store, self.runs(store, version)?, Links::All)))
     }
 
-    /// What is known of the runs of this file.
-    fn pages(&self, file: File) -> Arc<Pages> {
+    /// What is known of the runs of the file that was opened as this.
+    fn pages(&self, opened: u64) -> Arc<Pages> {
         let mut known = locked(&self.pages);
-        let of_file = known.take().filter(|(of, _)| *of == file);
-        let (_, pages) = known.insert(of_file.unwrap_or_else(|| (file, Arc::default())));
+        let of_file = known.take().filter(|(of, _)| *of == opened);
+        let (_, pages) = known.insert(of_file.unwrap_or_else(|| (opened, Arc::default())));
         Arc::clone(pages)
     }
 
@@ -167,12 +182,16 @@ impl Stock {
 
     fn version(&self) -> Result<Version, Refusal> {
         let mut watcher = locked(&self.watcher);
-        let connection = match watcher.take() {
+        let connection = match watcher.connection.take() {
             Some(it) if Some(it.file) == file(&self.path) => it,
-            _ => open(&self.path)?,
+            _ => {
+                watcher.opened += 1;
+                open(&self.path)?
+            }
         };
-        let connection = watcher.insert(connection);
-        Ok((connection.file, connection.store.version()?))
+        let version = connection.store.version();
+        watcher.connection = Some(connection);
+        Ok((watcher.opened, version?))
     }
 
     fn kept(&self, name: &str, version: Version) -> Option<Arc<Rendered>> {
