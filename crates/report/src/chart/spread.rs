@@ -176,8 +176,9 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
         format!(
             "Cost over the cost of {}, at every quantile of both: left the least costs, right the greatest. \
              Over 1 is slower, whatever the metric's direction. A level line means a shift of everything; a \
-             line that rises to the right means a longer tail. The band is the 95 % interval of each quantile \
-             by itself.",
+             line that rises to the right means a longer tail. Where a process gives many samples, each has \
+             quantiles of its own and the line says how processes typically compare: a few odd processes show in \
+             the cumulative distributions, not here. The band is the 95 % interval of each quantile by itself.",
             first.label
         ),
         Wish::values("quantile of the costs", "%", Fit::Even),
