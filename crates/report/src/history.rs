@@ -4,6 +4,7 @@ mod json;
 mod terminal;
 
 pub use json::{HISTORY_SCHEMA, HistoryDocument, history_document, history_json};
+pub(crate) use terminal::Scale;
 pub use terminal::history_card;
 
 use std::collections::BTreeSet;

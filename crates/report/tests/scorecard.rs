@@ -313,3 +313,17 @@ fn colours_change_nothing_but_colours() {
     }
     assert_eq!(stripped, plain);
 }
+
+#[test]
+fn where_there_is_room_intervals_are_drawn_beside_each_other() {
+    let finding = summarise(&testing::first_look());
+    let drawn = shown(&finding, &Terminal::plain(120));
+    let rows = drawn.lines().filter(|line| line.trim_start().starts_with("copy"));
+    let rows: Vec<&str> = rows.map(|line| line.split("GB/s").nth(1).unwrap()).collect();
+    let place = |row: &str| row.chars().position(|c| c == '●').unwrap();
+    // libc, loop, block and nt, of which the last is the fastest and the second the slowest.
+    let [libc, first, block, nt] = [0, 1, 2, 3].map(|row| place(rows[row]));
+    assert!(first < block && block < libc && libc < nt, "{drawn}");
+    assert!(!shown(&finding, &Terminal::plain(100)).contains('●'));
+    assert!(!shown(&finding, &Terminal::plain(160)).contains('●'));
+}

@@ -102,10 +102,10 @@ fn columns(finding: &HistoryFinding, rows: &[[String; 5]], scale: &Scale) -> Vec
 }
 
 /// From one value to another over so many columns.
-struct Scale {
-    low: f64,
-    high: f64,
-    room: usize,
+pub(crate) struct Scale {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) room: usize,
 }
 
 impl Scale {
@@ -137,7 +137,7 @@ impl Scale {
     }
 
     /// `──●───`, with `‹` or `›` where the interval goes on.
-    fn draw(&self, estimate: &Estimate) -> String {
+    pub(crate) fn draw(&self, estimate: &Estimate) -> String {
         let mut marks = vec![' '; self.room];
         if let (Some(low), Some(high)) = (estimate.low(), estimate.high()) {
             let (from, starts) = self.column(low);

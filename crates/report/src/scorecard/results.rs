@@ -4,6 +4,7 @@ use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Finding};
 use plumb_model::FlagKind;
 
 use super::text;
+use crate::history::Scale;
 use crate::sketch::histogram;
 use crate::style::{Line, Style};
 use crate::table::{Column, Table};
@@ -13,12 +14,18 @@ use crate::view::{Row, View, baseline_text};
 
 /// From this width on flags and half-widths have columns.
 const ROOMY: usize = 100;
+/// Between the first two widths, and from the third on, there is room to draw intervals beside each other,
+/// in so many columns.
+const DRAWN: [usize; 3] = [120, WIDE, 180];
+const STRIP: usize = 16;
 /// From this width on every figure has a column.
 const WIDE: usize = 150;
 /// A share of waiting for devices from which on it is said where it has no column.
 const WORTH_SAYING: f64 = 0.05;
 /// CPU time and waiting together may exceed the time by this share, for ticks that fall on a border.
 const TOLERATED: f64 = 0.1;
+/// The place of the first column after the unit, where the metric has none.
+const AFTER_UNIT: usize = 4;
 /// The place of the column that says what results are of what they should be: after the unit.
 const OF_BASELINE: usize = 4;
 /// Blanks before what stands below a row.
@@ -48,11 +55,24 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
         let column = Column::right("of baseline");
         fields.insert(fields.len().min(OF_BASELINE), field(column, |row, _| of_baseline(row)));
     }
-    let mut table = Table::new(fields.iter().map(|field| field.column.clone()).collect());
+    let mut columns: Vec<Column> = fields.iter().map(|field| field.column.clone()).collect();
+    let [from, until, again] = DRAWN;
+    let has_room = (from..until).contains(&terminal.width) || terminal.width >= again;
+    let strip = has_room.then_some(AFTER_UNIT + usize::from(terminal.width >= WIDE));
+    if let Some(place) = strip {
+        columns.insert(place, Column::left("side by side"));
+    }
+    let mut table = Table::new(columns);
     for family in &view.families {
         table.across(0, Line::default(), Line::new(Style::Heading, &family.name));
-        for row in view.shown(family, terminal.every_metric) {
-            table.row(fields.iter().map(|field| (field.cell)(row, terminal)).collect());
+        let rows = view.shown(family, terminal.every_metric);
+        for row in &rows {
+            let mut cells: Vec<Line> =
+                fields.iter().map(|field| (field.cell)(row, terminal)).collect();
+            if let Some(place) = strip {
+                cells.insert(place, Line::new(Style::Sketch, &side_by_side(row, &rows)));
+            }
+            table.row(cells);
             below(row, terminal, &mut table);
         }
     }
@@ -122,6 +142,18 @@ fn interval(row: &Row) -> Line {
 fn spread(row: &Row, terminal: &Terminal) -> Line {
     let bins = if terminal.width >= WIDE { 12 } else { 8 };
     Line::new(Style::Sketch, &histogram(row.finding, bins, terminal.unicode))
+}
+
+/// The interval on one scale with those that are shown in the same unit, of the same metric; empty where there is
+/// no other.
+fn side_by_side(row: &Row, rows: &[&Row]) -> String {
+    let kind = |row: &Row| (row.figure.unit.clone(), row.finding.metric.clone());
+    let alike = || rows.iter().filter(|it| kind(it) == kind(row)).map(|it| &it.finding.estimate);
+    let low = alike().map(|it| it.low().unwrap_or(it.value)).fold(f64::INFINITY, f64::min);
+    let high = alike().map(|it| it.high().unwrap_or(it.value)).fold(f64::NEG_INFINITY, f64::max);
+    let is_drawn = alike().count() > 1 && (high - low).is_finite();
+    let scale = Scale { low, high, room: STRIP };
+    if is_drawn { scale.draw(&row.finding.estimate) } else { String::new() }
 }
 
 fn share(row: &Row, of: fn(CpuShares) -> f64) -> Line {
