@@ -112,13 +112,32 @@ impl Stock {
 
     /// A page: as it was made before, if nothing was stored since.
     pub(crate) fn page(&self, name: &str) -> Result<Arc<Rendered>, Refusal> {
+        let none = || Refusal::unknown(format!("nothing is called {name}.html"));
+        self.once(name, |pages| pages.page(name)?.ok_or_else(none))
+    }
+
+    /// The index of all names, a script without a page.
+    pub(crate) fn search(&self) -> Result<Arc<Rendered>, Refusal> {
+        let script =
+            |pages: Reader<'_>| Rendered { html: String::new(), charts: pages.search().render() };
+        // No page is called so: its name would be no file's.
+        self.once("data/search", |pages| Ok(script(pages)))
+    }
+
+    /// What has this name, made unless nothing was stored since it was made before.
+    fn once(
+        &self,
+        name: &str,
+        make: impl FnOnce(Reader<'_>) -> Result<Rendered, Refusal>,
+    ) -> Result<Arc<Rendered>, Refusal> {
         let version = self.version()?;
         if let Some(page) = self.kept(name, version) {
             return Ok(page);
         }
-        let made = self.read_pages(version, |pages| Ok(pages.page(name)?))?;
-        let none = || Refusal::unknown(format!("nothing is called {name}.html"));
-        let page = Arc::new(made.ok_or_else(none)?);
+        let pages = self.pages(version.0);
+        let make =
+            |store: &Store| make(pages.reader(store, self.runs(store, version)?, Links::All));
+        let page = Arc::new(self.read(make)?);
         self.keep(Kept { name: name.into(), version, made: Instant::now(), page: page.clone() });
         Ok(page)
     }
@@ -127,12 +146,6 @@ impl Stock {
     pub(crate) fn all_runs(&self) -> Result<Arc<[RunSummary]>, Refusal> {
         let version = self.version()?;
         self.read(|store| self.runs(store, version))
-    }
-
-    /// The index of all names.
-    pub(crate) fn search(&self) -> Result<String, Refusal> {
-        let version = self.version()?;
-        self.read_pages(version, |pages| Ok(pages.search().render()))
     }
 
     /// Reads all runs once, so that pages about many of them need not, unless a run goes on: that is not
@@ -146,15 +159,6 @@ impl Stock {
         }
         let pages = self.pages(opened);
         Ok(pages.reader(&connection.store, runs, Links::All).warm(stop)?)
-    }
-
-    fn read_pages<T>(
-        &self,
-        version: Version,
-        read: impl FnOnce(Reader<'_>) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
-        let pages = self.pages(version.0);
-        self.read(|store| read(pages.reader(store, self.runs(store, version)?, Links::All)))
     }
 
     /// What is known of the runs of the file that was opened as this.

@@ -1,9 +1,10 @@
 //! What is read from the store for an answer: pages, and documents for programs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plumb_analysis::CompareSettings;
-use plumb_model::{Id, MARGIN, RecordSource, RunRecord};
+use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
 use plumb_report::site::{Rendered, live_page};
 use plumb_report::{View, comparison_json, history_json, json};
 use plumb_store::{Backend, RunSummary, Store};
@@ -102,8 +103,10 @@ fn history(store: &Store, series: &str) -> Result<String, Refusal> {
 
 /// The runs of a store.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.runs/1"))]
 struct Runs {
     /// `plumb.runs/1`.
+    #[cfg_attr(test, schemars(extend("const" = "plumb.runs/1")))]
     schema: &'static str,
     /// All runs, newest first.
     runs: Vec<Run>,
@@ -111,15 +114,27 @@ struct Runs {
 
 /// A run without its results.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Run {
+    /// UUIDv7.
     id: String,
+    /// Wall-clock start (RFC 3339).
     started: String,
+    /// Wall-clock end; null while there is none.
     ended: Option<String>,
-    status: plumb_model::RunStatus,
+    /// Whether it is over.
+    #[cfg_attr(test, schemars(with = "String",
+        extend("enum" = ["complete", "running", "interrupted"])))]
+    status: RunStatus,
+    /// The suite's name; null when it came from none.
     suite: Option<String>,
-    labels: std::collections::BTreeMap<String, String>,
+    /// Its labels.
+    labels: BTreeMap<String, String>,
+    /// The command line.
     command: Vec<String>,
+    /// Number of planned points.
     points: usize,
+    /// Number of stored samples, warm-up included.
     samples: u64,
 }
 
@@ -147,4 +162,29 @@ fn written(document: &impl Serialize) -> Result<String, Refusal> {
 
 fn unwritten(error: serde_json::Error) -> Refusal {
     Refusal::Bug(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use schemars::generate::SchemaSettings;
+    use serde_json::Value;
+
+    use super::Runs;
+
+    /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
+    #[test]
+    fn the_committed_schema_is_that_of_the_document() {
+        let file = "../../docs/schemas/plumb.runs-1.json";
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        let schema = settings.into_generator().into_root_schema_for::<Runs>().to_value();
+        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+            std::fs::write(&file, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
+        }
+        let committed: Value =
+            serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        assert!(committed == schema, "run this with UPDATE_SCHEMAS=1 and look at what changed");
+    }
 }

@@ -91,7 +91,9 @@ fn wanted(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answe
         Wanted::Charts(name) => {
             Response::made(Status::Fine, Content::Script, page(name)?.charts.as_str())
         }
-        Wanted::Search => Response::made(Status::Fine, Content::Script, shared.stock.search()?),
+        Wanted::Search => {
+            Response::made(Status::Fine, Content::Script, shared.stock.search()?.charts.as_str())
+        }
         Wanted::Script => asset(request, Content::Script, assets::SCRIPT),
         Wanted::Style => asset(request, Content::Style, assets::STYLE),
         // Browsers ask for it unasked.
