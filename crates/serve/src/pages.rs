@@ -13,7 +13,9 @@ use plumb_analysis::{
 };
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
 use plumb_report::View;
-use plumb_report::site::{self, Found, Lately, Links, Page, Rendered, RunLine, Search, names};
+use plumb_report::site::{
+    self, Changed, Found, Lately, Links, Page, Rendered, RunLine, Search, names,
+};
 use plumb_store::{Backend, Error, RunSummary, Store};
 
 use crate::findings;
@@ -27,7 +29,7 @@ const MOST_TRIED: usize = 10;
 #[derive(Debug, Default)]
 pub struct Pages {
     digests: Mutex<BTreeMap<Id, Arc<Slot>>>,
-    changed: Mutex<BTreeMap<Id, (usize, usize)>>,
+    changed: Mutex<BTreeMap<Id, Changed>>,
 }
 
 /// What is left of a run; whoever comes second waits for the first.
@@ -181,7 +183,13 @@ impl Reader<'_> {
 
     pub(crate) fn monitors(&self, shown: &Shown, view: &View) -> Result<Page, Error> {
         let counters = findings::counters(self.store, [&shown.record])?;
-        Ok(site::monitors_page(view, &rates_by_point(&shown.record, &counters)))
+        let rates = rates_by_point(&shown.record, &counters);
+        let charts = if rates.is_empty() {
+            Vec::new()
+        } else {
+            findings::charts_of_monitors(self.store, std::slice::from_ref(&shown.record), false)?
+        };
+        Ok(site::monitors_page(view, &rates, charts))
     }
 
     /// A run with what was found in it, and how it compares with the one before.
@@ -194,8 +202,7 @@ impl Reader<'_> {
         let record = self.store.record(run)?;
         let finding = findings::of_run(self.store, &record)?;
         let digest = Arc::new(RunDigest::of(&record, &finding));
-        // What goes on may change.
-        *kept = (record.status == RunStatus::Complete).then(|| Arc::clone(&digest));
+        *kept = Some(Arc::clone(&digest));
         drop(kept);
         let lately = self.lately(&digest)?;
         Ok(Shown { record, finding, lately })
@@ -205,12 +212,13 @@ impl Reader<'_> {
     fn digest(&self, run: Id) -> Result<Arc<RunDigest>, Error> {
         let slot = self.pages.slot(run);
         let mut kept = locked(&slot);
-        if let Some(digest) = &*kept {
+        // What is not complete may go on, or be resumed.
+        if let Some(digest) = kept.as_ref().filter(|it| it.status == RunStatus::Complete) {
             return Ok(Arc::clone(digest));
         }
         let record = self.store.record(run)?;
         let digest = Arc::new(RunDigest::of(&record, &plumb_analysis::summarise(&record)));
-        *kept = (record.status == RunStatus::Complete).then(|| Arc::clone(&digest));
+        *kept = Some(Arc::clone(&digest));
         Ok(digest)
     }
 
@@ -317,7 +325,7 @@ impl Reader<'_> {
         site::histories_page(&self.histories_found(), (!all).then_some(note.as_str()))
     }
 
-    /// The page of a series; it is read from the store, unless all runs were read.
+    /// The page of a series, whose samples of all runs are read.
     fn series(&self, page: &str) -> Result<Option<Page>, Error> {
         let kept = |series: &str| {
             let any = names::history_page(series, "");
@@ -401,7 +409,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the store can't be read.
     pub fn warm(&self, stop: &dyn Fn() -> bool) -> Result<(), Error> {
-        for run in self.runs.iter().rev().filter(|run| run.status == RunStatus::Complete) {
+        for run in self.runs.iter().rev().filter(|run| run.status != RunStatus::Running) {
             if stop() {
                 break;
             }
@@ -412,17 +420,22 @@ impl Reader<'_> {
     }
 }
 
-/// Slower and faster points by their first metrics.
-fn changes(digest: &RunDigest, against: &[Option<Against>]) -> (usize, usize) {
-    let of = |wanted: Verdict| {
-        let primary = digest.series.iter().filter(|it| it.primary);
-        let judged = primary.filter_map(|it| against.get(it.first_result())?.as_ref());
-        judged.filter(|it| it.verdict == Ok(wanted)).count()
-    };
-    (of(Verdict::Slower), of(Verdict::Faster))
+/// How points compare, by their first metrics.
+fn changes(digest: &RunDigest, against: &[Option<Against>]) -> Changed {
+    let mut changed = Changed::default();
+    for series in digest.series.iter().filter(|it| it.primary) {
+        let Some(Some(against)) = against.get(series.first_result()) else { continue };
+        *match against.verdict {
+            Ok(Verdict::Slower) => &mut changed.slower,
+            Ok(Verdict::Faster) => &mut changed.faster,
+            Ok(Verdict::Equivalent) => &mut changed.equivalent,
+            Ok(Verdict::Inconclusive) | Err(_) => &mut changed.open,
+        } += 1;
+    }
+    changed
 }
 
-fn line(run: &RunSummary, changed: Option<(usize, usize)>) -> RunLine {
+fn line(run: &RunSummary, changed: Option<Changed>) -> RunLine {
     RunLine {
         run: run.run,
         started_unix_ns: run.started_unix_ns,

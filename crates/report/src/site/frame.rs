@@ -102,13 +102,14 @@ impl Page {
         Self { name, kind, title, here, content, charts: Vec::new(), live, anew, leads_to }
     }
 
-    /// With links to a run and the parts of it.
-    pub(crate) fn at_run(mut self, view: &View) -> Self {
+    /// With links to a run, to its monitors and its machine, and to the part of it that this page is.
+    pub(crate) fn at_run(mut self, view: &View, part: Option<&str>) -> Self {
         let run = view.finding.run.id;
         self = self.near(&names::run_page(run), "This run");
-        for workload in workloads(view) {
+        if let Some(workload) = part {
             self = self.near(&names::workload_page(run, workload), workload);
         }
+        self = self.near(&names::monitors_page(run), "Monitors");
         match view.finding.targets.first() {
             Some(target) => self.near(&names::machine_page(&target.machine.fingerprint), "Machine"),
             None => self,

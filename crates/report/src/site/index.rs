@@ -32,8 +32,35 @@ pub struct RunLine {
     pub points: usize,
     /// Number of stored samples, warm-up included.
     pub samples: u64,
-    /// How many points are slower and faster than in the last comparable run; None where that is not known.
-    pub changed: Option<(usize, usize)>,
+    /// How its points compare with the last comparable run; None where that is not known.
+    pub changed: Option<Changed>,
+}
+
+/// How many points came to which verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Changed {
+    /// Slower.
+    pub slower: usize,
+    /// Faster.
+    pub faster: usize,
+    /// Equivalent.
+    pub equivalent: usize,
+    /// Inconclusive, or without a verdict.
+    pub open: usize,
+}
+
+impl Changed {
+    /// `▼ 2 slower, ▲ 1 faster`, else what else there is to say.
+    fn text(self) -> String {
+        let told = [(self.slower, "▼", "slower"), (self.faster, "▲", "faster")];
+        let rest = [(self.equivalent, "=", "equivalent"), (self.open, "?", "undecided")];
+        let some = |all: [(usize, &str, &str); 2]| {
+            let some = all.into_iter().filter(|(count, ..)| *count > 0);
+            some.map(|(count, sign, word)| format!("{sign} {count} {word}")).collect::<Vec<_>>()
+        };
+        let told = some(told);
+        if told.is_empty() { some(rest).join(", ") } else { told.join(", ") }
+    }
 }
 
 /// The page of all runs, which stand in `lines` newest first; `newest` is the newest of them.
@@ -93,12 +120,7 @@ fn table(lines: &[RunLine]) -> Html {
         let labels: Vec<String> =
             line.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let took = between(line.started_unix_ns, line.ended_unix_ns);
-        let changed = line.changed.map(|(slower, faster)| match (slower, faster) {
-            (0, 0) => "= nothing".to_owned(),
-            (slower, 0) => format!("▼ {slower} slower"),
-            (0, faster) => format!("▲ {faster} faster"),
-            (slower, faster) => format!("▼ {slower} slower, ▲ {faster} faster"),
-        });
+        let changed = line.changed.map(Changed::text);
         table.row([
             name(link(&page, id)),
             when(line.started_unix_ns),

@@ -25,7 +25,7 @@ pub use answer::Lately;
 pub use compare::compare_page;
 pub use frame::{Kind, Page, Rendered, workloads};
 pub use history::{histories_page, history_page};
-pub use index::{RunLine, index_page};
+pub use index::{Changed, RunLine, index_page};
 pub use live::{entrance_page, live_page, message_page};
 pub use machine::{Found, machine_page};
 pub use method::method_page;

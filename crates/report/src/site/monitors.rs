@@ -7,22 +7,24 @@ use super::frame::{Kind, Page};
 use super::html::{Html, Tag, link, wrap};
 use super::names;
 use super::parts::{DataTable, command, count, heading, name, number, paragraph, term};
+use crate::chart::Chart;
 use crate::monitors::place;
 use crate::text::counted;
 use crate::units::percent;
 use crate::units::quantity;
 use crate::view::View;
 
-/// The page of a run's monitors.
+/// The page of a run's monitors, with their charts.
 #[must_use]
-pub fn monitors_page(view: &View, rates: &[PointRates]) -> Page {
+pub fn monitors_page(view: &View, rates: &[PointRates], charts: Vec<Chart>) -> Page {
     let run = view.finding.run.id;
     let when = crate::time::date(view.finding.run.started_unix_ns);
     let title = format!("Monitors beside {}, {when}", view.header.title);
     let mut page =
-        Page::new(names::monitors_page(run), Kind::Monitors, title.as_str()).at_run(view);
+        Page::new(names::monitors_page(run), Kind::Monitors, title.as_str()).at_run(view, None);
     page.add(wrap("h1", format!("Monitors beside {}", view.header.title)));
     page.add(answer(view));
+    page.draw(charts);
     for point in rates {
         page.add(of_point(view, point));
     }

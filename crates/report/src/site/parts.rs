@@ -35,15 +35,22 @@ impl DataTable {
         self.rows.push(tag("tr").with("id", id).add_all(cells).into());
     }
 
+    /// Adds the row of a point, by its index.
+    pub(crate) fn row_of(&mut self, point: &str, cells: impl IntoIterator<Item = Tag>) {
+        self.rows.push(tag("tr").with("data-point", point).add_all(cells).into());
+    }
+
+    /// Adds a row that heads those below it.
+    pub(crate) fn group(&mut self, id: &str, text: &str) {
+        let cell = wrap("th", text).with("scope", "rowgroup");
+        let cell = cell.with("colspan", &self.head.len().to_string());
+        self.rows.push(tag("tr").class("group").with("id", id).add(cell).into());
+    }
+
     /// Adds a row across all columns: what holds from here on.
     pub(crate) fn across(&mut self, text: impl Into<Html>) {
         let cell = wrap("td", text).with("colspan", &self.head.len().to_string());
         self.rows.push(tag("tr").class("more across").add(cell).into());
-    }
-
-    /// Adds the row of a point, by its index.
-    pub(crate) fn row_of(&mut self, point: &str, cells: impl IntoIterator<Item = Tag>) {
-        self.rows.push(tag("tr").with("data-point", point).add_all(cells).into());
     }
 
     /// The table, with what it is about.

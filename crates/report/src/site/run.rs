@@ -15,7 +15,7 @@ use crate::chart;
 use crate::moved::moved_text;
 use crate::sketch::histogram;
 use crate::units::{figure, percent, whole_percent};
-use crate::view::{Family, FlagNote, Row, View, looks_text, spread_text};
+use crate::view::{FlagNote, Row, View, looks_text, spread_text};
 
 /// Bins of the sketch of a distribution.
 const BINS: usize = 10;
@@ -28,7 +28,7 @@ pub fn run_page(view: &View, lately: Option<&Lately>, links: &Links) -> Page {
     let run = view.finding.run.id;
     let title =
         format!("{}, {}", view.header.title, crate::time::date(view.finding.run.started_unix_ns));
-    let mut page = Page::new(names::run_page(run), Kind::Run, title).at_run(view);
+    let mut page = Page::new(names::run_page(run), Kind::Run, title).at_run(view, None);
     page.add(wrap("h1", view.header.title.as_str()).add(" ").add(status(view)));
     page.add(answer(view, lately, links));
     page.add(about(view));
@@ -117,11 +117,14 @@ pub(super) fn results(view: &View, lately: Option<&Lately>) -> Html {
         return out.and(paragraph("Nothing was measured."));
     }
     let expected = view.rows.iter().any(|row| row.finding.of_baseline.is_some());
+    let mut table = DataTable::new(titles(expected, lately.is_some()));
     for family in &view.families {
-        let id = format!("family-{}", family.name);
-        out.push(wrap("h3", family.name.as_str()).with("id", &id));
-        out.push(of_family(view, family, expected, lately));
+        table.group(&format!("family-{}", family.name), &family.name);
+        for row in view.shown(family, false) {
+            table.row_at(&place(row), cells(view, row, expected, lately));
+        }
     }
+    out.push(table.build());
     out.and(paragraph(legend()))
 }
 
@@ -131,41 +134,36 @@ fn legend() -> Html {
         .and(" of each. CPU: user and system time over wall time. Spread: low to high, from the 1st to the 99th percentile. Every figure is a median.")
 }
 
-fn of_family(view: &View, family: &Family, expected: bool, lately: Option<&Lately>) -> Html {
+fn titles(expected: bool, since: bool) -> Vec<Html> {
     let level = format!("{} interval", percent(CONFIDENCE));
-    let mut titles: Vec<Html> = vec![
-        term("Point", "point"),
-        "Median".into(),
-        term(&level, "interval"),
-        "±".into(),
-        "n".into(),
-        "CPU".into(),
-    ];
+    let mut titles = vec![term("Point", "point"), "Median".into(), term(&level, "interval")];
+    if since {
+        titles.push(term("Since the last run", "verdict"));
+    }
     if expected {
         titles.push(term("Of what it should be", "expectation"));
     }
+    titles.extend([term("Flags", "flag"), "Spread".into(), "±".into(), "n".into(), "CPU".into()]);
+    titles
+}
+
+fn cells(view: &View, row: &Row, expected: bool, lately: Option<&Lately>) -> Vec<Tag> {
+    let mut cells = vec![name(point_link(view, row))];
+    cells.extend(estimated(&row.finding.estimate, &row.finding.unit));
     if lately.is_some() {
-        titles.push(term("Since the last run", "verdict"));
+        cells.push(change(since(view, row, lately)));
     }
-    titles.extend(["Spread".into(), term("Flags", "flag")]);
-    let mut table = DataTable::new(titles);
-    for row in view.shown(family, false) {
-        let mut cells = vec![name(point_link(view, row))];
-        cells.extend(estimated(&row.finding.estimate, &row.finding.unit));
-        cells.push(reached(row));
-        cells.push(cell(row.counts.as_str()).class("num"));
-        cells.push(cpu(row));
-        if expected {
-            cells.push(of_baseline(row));
-        }
-        if lately.is_some() {
-            cells.push(change(since(view, row, lately)));
-        }
-        cells.push(cell(histogram(row.finding, BINS, true)).class("sketch"));
-        cells.push(cell(own_flags(row)));
-        table.row_at(&place(row), cells);
+    if expected {
+        cells.push(of_baseline(row));
     }
-    table.titled(format!("Results of {}", family.name))
+    cells.extend([
+        cell(own_flags(row)),
+        cell(histogram(row.finding, BINS, true)).class("sketch"),
+        reached(row),
+        cell(row.counts.as_str()).class("num"),
+        cpu(row),
+    ]);
+    cells
 }
 
 /// The label of a point, which leads to its workload's page.
@@ -176,7 +174,7 @@ fn point_link(view: &View, row: &Row) -> Html {
     let made = link(&to, row.label.as_str()).with("title", &point.name);
     let metric = crate::names::metric(row.finding);
     let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
-    let scaling = row.scaling.as_ref().map(|text| wrap("small", text.as_str()).class("note"));
+    let scaling = row.scaling.as_ref().map(|text| wrap("small", format!(" {text}")).class("note"));
     Html::from(made)
         .and(metric)
         .and(row.on_target())

@@ -4,12 +4,12 @@ use plumb_analysis::PointFacts;
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
 
 use super::answer::Lately;
-use super::frame::{Kind, Page};
+use super::frame::{Kind, Page, workloads};
 use super::html::{Html, Tag, link, wrap};
 use super::names;
 use super::parts::{
-    DataTable, cell, command, count, estimated, facts, heading, name, nothing, number, paragraph,
-    term,
+    DataTable, cell, command, count, estimated, facts, heading, list, name, nothing, number,
+    paragraph, term,
 };
 use super::run::{change, memory, own_flags, place, point_place, reached, since};
 use crate::chart;
@@ -34,8 +34,8 @@ pub fn workload_page(
     let run = view.finding.run.id;
     let when = crate::time::date(view.finding.run.started_unix_ns);
     let title = format!("{workload}, {when}");
-    let mut page =
-        Page::new(names::workload_page(run, workload), Kind::Workload, title).at_run(view);
+    let mut page = Page::new(names::workload_page(run, workload), Kind::Workload, title)
+        .at_run(view, Some(workload));
     page.add(wrap("h1", workload));
     page.add(answer(view, &rows, lately));
     page.add(results(view, &rows, lately));
@@ -77,7 +77,7 @@ fn answer(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
             .and(flags)
     };
     let primary: Vec<&&Row> = rows.iter().filter(|row| row.finding.primary).collect();
-    wrap("section", super::parts::list(primary.iter().map(line))).class("answer").into()
+    wrap("section", list(primary.iter().map(line))).class("answer").into()
 }
 
 fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
@@ -87,6 +87,7 @@ fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
         "Estimate".into(),
         term("Interval", "interval"),
         "±".into(),
+        term("Flags", "flag"),
         term("Invocations", "invocation"),
         term("Samples", "sample"),
         term("Left out", "steady"),
@@ -96,7 +97,6 @@ fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
         "Memory".into(),
         "Until".into(),
         "History".into(),
-        term("Flags", "flag"),
     ];
     if lately.is_some() {
         titles.insert(5, term("Since the last run", "verdict"));
@@ -115,6 +115,7 @@ fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
         if lately.is_some() {
             cells.push(change(since(view, row, lately)));
         }
+        cells.push(cell(own_flags(row)));
         cells.extend([count(finding.invocations), count(finding.samples), left_out(row)]);
         let share = |of: fn(&plumb_analysis::CpuShares) -> f64| {
             finding
@@ -131,7 +132,6 @@ fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
         ]);
         cells.push(cell(finding.stop.as_deref().unwrap_or_default()));
         cells.push(cell(history(view, row)));
-        cells.push(cell(own_flags(row)));
         table.row_at(&place(row), cells);
     }
     heading("results", "Results").and(table.build())
@@ -184,9 +184,7 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
     let mut flags = flags;
     flags.sort();
     flags.dedup();
-    heading(&point_place(point.index), point.name.as_str())
-        .and(facts(pairs))
-        .and(super::parts::list(flags))
+    heading(&point_place(point.index), point.name.as_str()).and(facts(pairs)).and(list(flags))
 }
 
 /// The invocations that failed, do not count, or had something else run beside.
@@ -245,8 +243,12 @@ fn out_of_the_ordinary(it: &InvocationRecord) -> Option<String> {
 }
 
 fn closing(view: &View, workload: &str) -> Html {
+    let run = view.finding.run.id;
     let line = command(&format!("plumb explain {workload}"))
         .and(" says how it measures and how it can mislead.");
-    let back = link(&format!("{}.html", names::run_page(view.finding.run.id)), "The whole run");
-    paragraph(line).and(paragraph(back))
+    let others = workloads(view).into_iter().filter(|other| *other != workload);
+    let other = |other: &str| link(&format!("{}.html", names::workload_page(run, other)), other);
+    let others = list(others.map(other));
+    let head = heading("others", "Other workloads of this run");
+    paragraph(line).and(if others.is_empty() { others } else { head.and(others) })
 }

@@ -72,6 +72,10 @@ impl Document {
         self.attribute("a", "href")
     }
 
+    pub fn ids(&self) -> Vec<String> {
+        self.elements.iter().filter_map(|it| it.attributes.get("id").cloned()).collect()
+    }
+
     pub fn attribute(&self, name: &str, attribute: &str) -> Vec<String> {
         let of = self.elements.iter().filter(|it| it.name == name);
         of.filter_map(|it| it.attributes.get(attribute).cloned()).collect()

@@ -4,10 +4,15 @@
 mod html;
 
 use insta::assert_snapshot;
-use plumb_analysis::{RunFinding, summarise, testing};
-use plumb_model::RunRecord;
+use plumb_analysis::{
+    CompareSettings, RunDigest, RunFinding, compare, history_of_digests, summarise, testing,
+};
+use plumb_model::{Flag, FlagKind, RunRecord};
 use plumb_report::View;
-use plumb_report::site::{Links, Page, Rendered, run_page, workload_page, workloads};
+use plumb_report::site::{
+    Found, Links, Page, Rendered, Search, compare_page, histories_page, history_page, index_page,
+    machine_page, method_page, monitors_page, run_page, workload_page, workloads,
+};
 
 use crate::html::Document;
 
@@ -51,4 +56,104 @@ fn every_page_is_well_formed_and_has_no_script_of_its_own() {
             assert!(document.inline_handlers().is_empty());
         }
     }
+}
+
+const HOSTILE: &str =
+    "</script><script>alert(1)</script>\"'&<img src=x onerror=y>\u{202e}\u{2028}\u{1b}[31m";
+
+/// A run in which everything that comes from elsewhere is hostile.
+fn hostile() -> RunRecord {
+    let mut record = testing::exec();
+    record.plan.labels.insert(HOSTILE.into(), HOSTILE.repeat(300));
+    record.plan.suite = Some(HOSTILE.into());
+    record.plan.dir = HOSTILE.into();
+    record.command.push(HOSTILE.into());
+    record.log.push(HOSTILE.into());
+    for point in &mut record.plan.points {
+        point.point.workload = HOSTILE.into();
+        point.point.key = format!("{HOSTILE}={}", point.point.key);
+        point.title = Some(format!("{HOSTILE}{}", point.point.key));
+        point.description.id = HOSTILE.into();
+        for metric in &mut point.description.metrics {
+            metric.summary = HOSTILE.into();
+            metric.unit = HOSTILE.into();
+        }
+    }
+    for facts in record.targets.iter_mut().map(|it| &mut it.environment.facts) {
+        facts.values_mut().for_each(|value| value.push_str(HOSTILE));
+    }
+    record.targets[0].machine.fingerprint = HOSTILE.into();
+    for invocation in &mut record.invocations {
+        invocation.ready.notes.push(HOSTILE.into());
+        invocation.ready.versions.insert(HOSTILE.into(), HOSTILE.into());
+        testing::flag(
+            invocation,
+            Flag { flag: FlagKind::Other(HOSTILE.into()), why: HOSTILE.into() },
+        );
+    }
+    testing::fail(&mut record.invocations[0], HOSTILE, HOSTILE);
+    record
+}
+
+#[test]
+fn nothing_from_elsewhere_is_markup_or_script() {
+    let record = hostile();
+    let finding = summarise(&record);
+    let digest = RunDigest::of(&record, &finding);
+    let series = digest.series[0].name.clone();
+    let mut all = pages(&record, &finding);
+    let history = history_of_digests(&series, [&digest, &digest], 0.01).unwrap();
+    all.push(history_page(&history, &Links::All));
+    all.push(histories_page(&[history], Some(HOSTILE)));
+    let found = Found { run: record.run, started_unix_ns: 0, target: record.targets[0].clone() };
+    all.push(machine_page(&[found], &Links::All).unwrap());
+    all.push(monitors_page(&View::new(&finding), &[], Vec::new()));
+    assert!(all.len() >= 6, "{}", all.len());
+    for page in all {
+        let name = page.name.clone();
+        let safe = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c);
+        assert!(name.bytes().all(safe) && name.len() < 200, "{name}");
+        let (made, document) = rendered(page);
+        assert_eq!(document.attribute("script", "src"), ["plumb.js"], "{name}");
+        assert_eq!((document.count("script"), document.count("img")), (1, 0), "{name}");
+        assert!(document.inline_handlers().is_empty(), "{name}");
+        assert!(!made.html.contains(['\u{202e}', '\u{2028}', '\u{1b}']), "{name}");
+        let call = made.charts.strip_prefix(&format!("plumb.charts(\"{name}\",")).unwrap();
+        let json = call.strip_suffix(");\n").unwrap();
+        assert!(!json.contains(['<', '>', '&', '\n', '\u{2028}']), "{name}");
+        assert!(serde_json::from_str::<serde_json::Value>(json).unwrap().is_array());
+    }
+    let mut search = Search::default();
+    search.add(HOSTILE, "index", "run");
+    assert!(!search.render().contains(['<', '\u{2028}']));
+}
+
+#[test]
+fn every_word_that_is_linked_is_explained() {
+    let (_, method) = rendered(method_page());
+    let ids = method.ids();
+    let (first, exec) = (testing::first_look(), testing::exec());
+    let (one, other) = (summarise(&first), summarise(&exec));
+    let mut all = pages(&first, &one);
+    all.extend(pages(&exec, &other));
+    all.push(index_page(None, &[], &Links::All));
+    all.push(histories_page(&[], None));
+    all.push(monitors_page(&View::new(&one), &[], Vec::new()));
+    let found = Found { run: first.run, started_unix_ns: 0, target: first.targets[0].clone() };
+    all.push(machine_page(&[found], &Links::All).unwrap());
+    let settings =
+        CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".into() };
+    let compared = compare(&[first.clone(), first], &[], &settings);
+    all.push(compare_page(&compared, &Links::All));
+    let mut words = 0;
+    for page in all {
+        let name = page.name.clone();
+        let (_, document) = rendered(page);
+        for to in document.links() {
+            let Some(word) = to.strip_prefix("method.html#") else { continue };
+            assert!(ids.iter().any(|id| id == word), "{name}: {word} is not explained");
+            words += 1;
+        }
+    }
+    assert!(words > 100, "{words}");
 }

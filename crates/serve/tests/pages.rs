@@ -1,0 +1,126 @@
+//! The pages of a store of many runs, as a folder and by name.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use plumb_analysis::testing::{events, run_of_years};
+use plumb_analysis::{RunDigest, history, history_of_digests, summarise};
+use plumb_model::RecordSource;
+use plumb_report::site::{Rendered, names};
+use plumb_serve::Pages;
+use plumb_serve::folder::{self, Watch, Written};
+use plumb_store::{Backend, Store};
+use tempfile::TempDir;
+
+/// Runs: both suites and commands, on both machines, before and after every change.
+const RUNS: u32 = 30;
+
+fn store(folder: &Path) -> Store {
+    let store = Store::open(folder.join("plumb.db")).unwrap();
+    let mut writer = store.writer().unwrap();
+    for number in 0..RUNS {
+        for event in events(&run_of_years(number, RUNS), number % 7 == 0) {
+            writer.write(&event).unwrap();
+        }
+    }
+    drop(writer);
+    store
+}
+
+fn written(store: &Store, folder: &Path) -> Written {
+    let watch = Watch { progress: &|_, _| (), stop: &|| false };
+    folder::write(store.path(), None, folder, false, watch).unwrap()
+}
+
+fn links(page: &str) -> BTreeSet<String> {
+    let hrefs = page.split(" href=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    hrefs
+        .map(|to| to.split('#').next().unwrap().to_owned())
+        .filter(|to| !to.is_empty() && !to.starts_with("data:"))
+        .collect()
+}
+
+#[test]
+fn a_folder_holds_the_pages_that_are_made_by_name() {
+    let place = TempDir::new().unwrap();
+    let store = store(place.path());
+    let folder = place.path().join("report");
+    let written = written(&store, &folder);
+    assert_eq!(written.runs, RUNS as usize);
+    let pages = Pages::default();
+    let reader = pages.of(&store).unwrap();
+    reader.warm(&|| false).unwrap();
+    let mut count = 0;
+    for entry in fs::read_dir(&folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(name) = name.strip_suffix(".html") else { continue };
+        let found = fs::read_to_string(folder.join(format!("{name}.html"))).unwrap();
+        for to in links(&found) {
+            assert!(folder.join(&to).exists(), "{name}: {to}");
+        }
+        let Rendered { html, charts } = reader.page(name).unwrap().unwrap();
+        // A folder has fewer comparisons to link to.
+        if !name.starts_with("run-") {
+            assert!(html == found, "{name}");
+        }
+        let data = fs::read_to_string(folder.join(format!("data/{name}.js")));
+        assert!(data.is_ok() == found.contains("<figure"), "{name}");
+        assert!(data.is_err() || data.unwrap() == charts, "{name}");
+        count += 1;
+    }
+    assert_eq!(count, written.pages);
+    let search = fs::read_to_string(folder.join("data/search.js")).unwrap();
+    assert_eq!(search, reader.search().render());
+}
+
+#[test]
+fn what_is_no_page_is_none() {
+    let place = TempDir::new().unwrap();
+    let store = store(place.path());
+    let pages = Pages::default();
+    let reader = pages.of(&store).unwrap();
+    let [first, other] = [store.runs().unwrap()[0], store.runs().unwrap()[1]];
+    assert!(reader.page(&names::compare_page(&[first, other])).unwrap().is_some());
+    let run = names::run_page(first);
+    let none = [
+        String::new(),
+        "run".into(),
+        "run-".into(),
+        format!("{run}-"),
+        format!("{run}-nosuch.workload"),
+        run.to_uppercase(),
+        format!("{run}/../index"),
+        names::run_page(plumb_model::Id::from_u128(7)),
+        names::compare_page(&[first]),
+        names::compare_page(&[first; 9]),
+        names::history_page("nosuch/series", "fp1:x"),
+        names::machine_page("fp1:x"),
+        "../plumb.db".into(),
+        "history-\u{202e}".into(),
+    ];
+    for name in none {
+        assert!(reader.page(&name).unwrap().is_none(), "{name}");
+    }
+}
+
+#[test]
+fn a_history_without_samples_is_that_with_them() {
+    let place = TempDir::new().unwrap();
+    let store = store(place.path());
+    let digest = |run| {
+        let record = store.record(run).unwrap();
+        RunDigest::of(&record, &summarise(&record))
+    };
+    let digests: Vec<RunDigest> = store.runs().unwrap().into_iter().map(digest).collect();
+    let names = store.series_names().unwrap();
+    assert!(names.len() > 20);
+    for name in names {
+        let records = store.series(&name.name).unwrap();
+        let with = history(&name.name, &records, 0.01).unwrap();
+        let without = history_of_digests(&name.name, &digests, 0.01).unwrap();
+        assert_eq!(with, without);
+        assert!(!with.splits.is_empty(), "{}", name.name);
+    }
+}
