@@ -37,12 +37,14 @@ export function looks(chart: Chart): Look[] {
   return chart.groups.map(({ tone }) => {
     if (tone !== "plain") return { colour: `var(--tone-${tone})`, ...TONES[tone] };
     const place = rank % COLOURS;
+    const turn = Math.floor(rank / COLOURS);
     rank += 1;
     return {
       colour: `var(--c${place + 1})`,
       symbol: SYMBOLS[place] ?? "circle",
-      hollow: rank > COLOURS,
-      dash: DASHES[place] ?? "",
+      hollow: turn > 0,
+      // The ninth has the colour of the first, not its dash.
+      dash: DASHES[(place + turn) % DASHES.length] ?? "",
       hatch: place,
     };
   });
