@@ -13,6 +13,10 @@ const LONGEST: usize = 4_000;
 /// `\u{1b}`. Line breaks and tabs become spaces.
 #[must_use]
 pub fn clean(text: &str) -> String {
+    // Most text is plain, and there is much of it.
+    if text.len() <= LONGEST && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for c in text.chars().take(LONGEST) {
         match c {

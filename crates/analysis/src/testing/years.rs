@@ -123,8 +123,8 @@ const WORKLOADS: [Workload; 12] = [
 pub fn run_of_years(number: u32, of: u32) -> RunRecord {
     let mut rng = Rng::new(u64::from(number) + 1);
     let (suite, wanted, processes, samples): (_, &[&str], _, _) = match number % 10 {
-        0..6 => (Some("first-look"), &[], 13, 28),
-        6..9 => (Some("memory"), &["memory.copy", "memory.latency"], 13, 110),
+        0..6 => (Some("first-look"), &[], 13, 31),
+        6..9 => (Some("memory"), &["memory.copy", "memory.latency"], 13, 120),
         _ => (None, &["process.fork"], 25, 40),
     };
     let mut builder = Builder { rng: rng.fork(), ..Builder::new(suite) };
