@@ -26,8 +26,8 @@ fn amounts_and_readings_come_back() {
     assert_eq!(
         amounts.iter().map(shown).collect::<Vec<_>>(),
         [
-            ("meminfo.free".into(), "kB".into(), 150, 150.0),
-            ("stat.user".into(), "tick".into(), 9, 4.5)
+            ("meminfo.free".into(), "kB".into(), 150, 153_600.0),
+            ("stat.user".into(), "tick".into(), 9, 0.045)
         ]
     );
     assert_eq!(amounts[0].counter.kind, CounterKind::Gauge);
