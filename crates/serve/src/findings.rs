@@ -79,8 +79,8 @@ pub fn charts_of_run(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
     own.chain(workloads(record).into_iter().flat_map(of)).collect()
 }
 
-/// What monitors read beside every workload of the first run, the runs on top of each other: the counters
-/// that matter, or every one.
+/// What monitors read beside every workload that all of these runs have, the runs on top of each other: the
+/// counters that matter, or every one.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -102,8 +102,9 @@ pub fn charts_of_monitors(
         let runs: Vec<Monitored> = records.iter().zip(&traces).map(run).collect();
         chart::of_monitors(workload, &runs, every)
     };
-    let workloads = records.first().map_or_else(Vec::new, workloads);
-    Ok(workloads.into_iter().flat_map(of_workload).collect())
+    let mut shared = records.first().map_or_else(Vec::new, workloads);
+    shared.retain(|workload| records.iter().all(|record| workloads(record).contains(workload)));
+    Ok(shared.into_iter().flat_map(of_workload).collect())
 }
 
 /// The workloads of a run, each once, in the plan's order.

@@ -285,7 +285,8 @@ impl Reader<'_> {
         let mut finding = compare_beside(&records, others.iter().map(Arc::as_ref), &settings);
         let counters = findings::counters(self.store, &records)?;
         explain(&mut finding, &records, &settings, &counters);
-        Ok(site::compare_page(&finding, &self.links))
+        let monitors = findings::charts_of_monitors(self.store, &records, false)?;
+        Ok(site::compare_page(&finding, monitors, &self.links))
     }
 
     /// What is left of the runs that have pages, oldest first, of those that were read.
@@ -325,7 +326,7 @@ impl Reader<'_> {
         site::histories_page(&self.histories_found(), (!all).then_some(note.as_str()))
     }
 
-    /// The page of a series, whose samples of all runs are read.
+    /// The page of a series, of whose runs it reads all samples.
     fn series(&self, page: &str) -> Result<Option<Page>, Error> {
         let kept = |series: &str| {
             let any = names::history_page(series, "");

@@ -10,7 +10,7 @@ use super::parts::{
     DataTable, cell, command, count, estimated, heading, list, name, nothing, paragraph, term,
     verdict, when,
 };
-use crate::chart;
+use crate::chart::{self, Chart};
 use crate::comparison::{closing, for_price, heading as lines, remarks, series};
 use crate::moved::moved_text;
 use crate::text::counted;
@@ -21,7 +21,7 @@ const MOST_LISTED: usize = 8;
 
 /// The page of a comparison.
 #[must_use]
-pub fn compare_page(finding: &ComparisonFinding, links: &Links) -> Page {
+pub fn compare_page(finding: &ComparisonFinding, monitors: Vec<Chart>, links: &Links) -> Page {
     let runs: Vec<_> = finding.runs.iter().map(|run| run.id).collect();
     let title = format!("{} compared", finding.arms.join(", "));
     let mut page = Page::new(names::compare_page(&runs), Kind::Compare, title)
@@ -35,6 +35,10 @@ pub fn compare_page(finding: &ComparisonFinding, links: &Links) -> Page {
     page.add(results(finding));
     page.add(differences(finding));
     page.add(lacking(finding));
+    if !monitors.is_empty() {
+        page.add(heading("monitors", "Monitors over time"));
+        page.draw(monitors);
+    }
     let ids: Vec<String> =
         runs.iter().map(|run| run.simple().to_string().chars().take(12).collect()).collect();
     let typed = command(&format!("plumb compare {}", ids.join(" ")));

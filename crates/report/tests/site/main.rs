@@ -144,7 +144,7 @@ fn every_word_that_is_linked_is_explained() {
     let settings =
         CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".into() };
     let compared = compare(&[first.clone(), first], &[], &settings);
-    all.push(compare_page(&compared, &Links::All));
+    all.push(compare_page(&compared, Vec::new(), &Links::All));
     let mut words = 0;
     for page in all {
         let name = page.name.clone();
