@@ -64,6 +64,21 @@ fn a_store_becomes_a_folder_of_pages() {
 }
 
 #[test]
+fn compared_runs_show_their_monitors_over_each_other() {
+    let place = place();
+    for kernel in ["a", "b"] {
+        exec(&place, &format!("-n 2 -q --label kernel={kernel}"), &["sleep 0.4"]).exits(0);
+    }
+    place.run("report kernel=a kernel=b -o out").unwrap().exits(0);
+    let out = place.cwd().join("out");
+    let charts = files(&out).into_iter().find(|name| name.starts_with("data/compare-")).unwrap();
+    let charts = fs::read_to_string(out.join(charts)).unwrap();
+    let (_, switches) = charts.split_once("\"process.command/monitor/stat.ctxt\"").unwrap();
+    assert!(switches.contains("\"name\":\"kernel=a\""), "{switches}");
+    assert!(switches.contains("\"name\":\"kernel=b\""), "{switches}");
+}
+
+#[test]
 fn a_folder_of_something_else_is_left_alone() {
     let place = measured();
     place.write("letter.txt", "mine").unwrap();
