@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,6 +29,9 @@ const MARKED: &str =
 const MOST_READERS: usize = 8;
 /// Where data lie.
 const DATA: &str = "data";
+/// How every page begins, and every file of data.
+const PAGES_BEGIN: &str = "<!doctype html>\n<html lang=\"en\" data-page=\"";
+const DATA_BEGINS: &str = "plumb.";
 
 /// Trouble with a folder of pages.
 #[derive(Debug, Error)]
@@ -48,6 +51,12 @@ pub enum FolderError {
     #[error("{} is not empty and not a report of plumb", path.display())]
     NotOurs {
         /// The folder.
+        path: PathBuf,
+    },
+    /// The name is that of a file.
+    #[error("{} is no folder", path.display())]
+    NoFolder {
+        /// The file.
         path: PathBuf,
     },
     /// Somebody wants it to end.
@@ -199,6 +208,9 @@ impl Folder {
     /// Makes the folder, or clears one of ours.
     fn begin(path: &Path, force: bool) -> Result<Self, FolderError> {
         let trouble = |why| FolderError::Unwritable { path: path.to_owned(), why };
+        if path.exists() && !path.is_dir() {
+            return Err(FolderError::NoFolder { path: path.to_owned() });
+        }
         let ours = path.join(MARK).exists();
         fs::create_dir_all(path).map_err(trouble)?;
         let mut holds = fs::read_dir(path).map_err(trouble)?;
@@ -207,7 +219,9 @@ impl Folder {
         }
         fs::create_dir_all(path.join(DATA)).map_err(trouble)?;
         if ours {
-            clear(path, "html").and_then(|()| clear(&path.join(DATA), "js")).map_err(trouble)?;
+            clear(path, "html", PAGES_BEGIN)
+                .and_then(|()| clear(&path.join(DATA), "js", DATA_BEGINS))
+                .map_err(trouble)?;
         }
         let folder = Self { path: path.to_owned(), pages: 0.into(), bytes: 0.into() };
         folder.file(MARK, MARKED.as_bytes())?;
@@ -276,17 +290,27 @@ impl Folder {
     }
 }
 
-/// Removes the files of this ending, the first page before the others.
-fn clear(folder: &Path, ending: &str) -> io::Result<()> {
+/// Removes the pages of a report, or their data, the first page before the others. What does not begin as plumb
+/// begins them is somebody else's and stays.
+fn clear(folder: &Path, ending: &str, beginning: &str) -> io::Result<()> {
     let index = folder.join("index.html");
     if index.exists() {
         fs::remove_file(index)?;
     }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|it| it == ending) {
+        if path.extension().is_some_and(|it| it == ending)
+            && path.is_file()
+            && begins(&path, beginning)?
+        {
             fs::remove_file(path)?;
         }
     }
     Ok(())
+}
+
+fn begins(path: &Path, beginning: &str) -> io::Result<bool> {
+    let mut head = Vec::new();
+    File::open(path)?.take(beginning.len() as u64).read_to_end(&mut head)?;
+    Ok(head == beginning.as_bytes())
 }

@@ -75,6 +75,9 @@ fn trouble(error: FolderError) -> CommandError {
         FolderError::NotOurs { .. } => CommandError::usage(said)
             .hint("-o another folder")
             .hint("--force writes into it, over files of the same names"),
+        FolderError::NoFolder { .. } => CommandError::usage(said)
+            .hint("-o another name")
+            .hint("plumb report --chart ID -o FILE writes one chart"),
         FolderError::Interrupted { .. } => CommandError::interrupted(said),
     }
 }

@@ -82,13 +82,23 @@ fn compared_runs_show_their_monitors_over_each_other() {
 fn a_folder_of_something_else_is_left_alone() {
     let place = measured();
     place.write("letter.txt", "mine").unwrap();
+    place.run("report -o letter.txt").unwrap().exits(2).says(&["letter.txt is no folder"]);
     let refused = place.run("report -o .").unwrap().exits(2);
     refused.says(&[". is not empty and not a report of plumb", "--force"]);
     assert_eq!(files(&place.cwd()), ["letter.txt"]);
     place.run("report -o . --force").unwrap().exits(0);
     assert!(place.cwd().join("letter.txt").exists() && place.cwd().join("index.html").exists());
+    // Now it is a report, in which the pages before are replaced and nothing else.
+    place.write("diary.html", "<!doctype html><p>mine").unwrap();
+    place.write("data/diary.js", "mine()").unwrap();
+    place
+        .write("run-gone.html", "<!doctype html>\n<html lang=\"en\" data-page=\"run-gone\"")
+        .unwrap();
     place.run("report -o .").unwrap().exits(0);
     assert_eq!(fs::read_to_string(place.cwd().join("letter.txt")).unwrap(), "mine");
+    let left = files(&place.cwd());
+    let is_left = |name: &str| left.iter().any(|it| it == name);
+    assert!(is_left("diary.html") && is_left("data/diary.js") && !is_left("run-gone.html"));
 }
 
 #[test]
