@@ -1,4 +1,4 @@
-// plumb.chart/1, as crates/report/src/chart.rs writes it: numbers in SI base units, in columns, and every
+// plumb.chart/1, as crates/show/report/src/chart.rs writes it: numbers in SI base units, in columns, and every
 // word that is drawn. Nothing here computes what is shown.
 
 export const CHART_SCHEMA = "plumb.chart/1";

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The sources that are copied, and where to.
-const SOURCE: &str = "crates/stats/src";
+const SOURCE: &str = "crates/base/stats/src";
 const COPY: &str = "target/mutations";
 
 /// Replications a cell.

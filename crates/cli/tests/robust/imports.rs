@@ -8,7 +8,7 @@ use crate::{last, measured, parsed, place};
 
 /// A committed result of a tool.
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../classics/tests/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../base/classics/tests/fixtures").join(name)
 }
 
 fn copy(place: &TestEnvironment, name: &str) {

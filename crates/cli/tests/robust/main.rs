@@ -4,7 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../../../host/tests/trees/mod.rs"]
+#[path = "../../../measure/host/tests/trees/mod.rs"]
 mod trees;
 
 mod ab;

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_version_of_ring_is_the_one_that_is_built_in() {
-        let lock = include_str!("../../../../Cargo.lock");
+        let lock = include_str!("../../../../../Cargo.lock");
         let entry = format!("name = \"ring\"\nversion = \"{RING}\"");
         assert!(lock.contains(&entry), "ring in Cargo.lock is not {RING}: change RING");
     }

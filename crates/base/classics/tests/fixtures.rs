@@ -514,7 +514,7 @@ fn the_documented_counting_rules_are_those_of_the_table() {
         format!("| `{}{rand}` | {} |\n", counting.imported, counting.sentence())
     });
     let table = format!("| import | rule |\n| --- | --- |\n{}", rows.collect::<String>());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/imports.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/imports.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let start = page.find("| import | rule |").unwrap();
     let end = page[start..].find("\n\n").unwrap() + start + 1;

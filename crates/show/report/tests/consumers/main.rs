@@ -24,7 +24,7 @@ const HOSTILE: &str = "=cmd|'/c calc'!A1\u{1b}[2J\"},{\n# EOF\r\n<!--]]>&amp;<x 
 
 /// A program that `scripts/install-test-needs` puts under `target/test-needs`.
 fn need(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-needs");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/test-needs");
     let path = root.join(name);
     assert!(path.exists(), "{} is missing: run scripts/install-test-needs", path.display());
     path

@@ -8,7 +8,7 @@ use super::names::METHOD;
 use super::parts::{DataTable, cell, command, heading, link_to, name, paragraph};
 
 /// The words, a row each; what people read of the code is what they read here.
-const GLOSSARY: &str = include_str!("../../../../GLOSSARY.md");
+const GLOSSARY: &str = include_str!("../../../../../GLOSSARY.md");
 
 /// What is to be known before a page is read: address, title, text.
 const CHAPTERS: [(&str, &str, &str); 9] = [

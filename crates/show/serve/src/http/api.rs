@@ -176,7 +176,7 @@ mod tests {
     /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
     #[test]
     fn the_committed_schema_is_that_of_the_document() {
-        let file = "../../docs/schemas/plumb.runs-1.json";
+        let file = "../../../docs/schemas/plumb.runs-1.json";
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let settings = SchemaSettings::draft2020_12().for_serialize();
         let schema = settings.into_generator().into_root_schema_for::<Runs>().to_value();

@@ -187,7 +187,7 @@ fn what_is_kept_is_bounded_and_points_that_are_not_there_change_nothing() {
 /// With `UPDATE_SCHEMAS` set, the example is written anew instead.
 #[test]
 fn the_committed_example_is_what_is_sent() {
-    let path = "../../docs/schemas/plumb.live-1.example.json";
+    let path = "../../../docs/schemas/plumb.live-1.example.json";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let mut whole = under_way().since(0);
     whole.points.truncate(3);

@@ -372,7 +372,7 @@ fn pictures_are_whole_and_light() {
 
 #[test]
 fn every_kind_of_chart_is_documented() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/charts.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/charts.md");
     let page = std::fs::read_to_string(page).unwrap();
     let record = first_look();
     let mut all = charts(&record);

@@ -522,7 +522,7 @@ mod tests {
 
     /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
     fn is_committed<T: schemars::JsonSchema>(name: &str) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/schemas");
         let file = folder.join(name);
         let settings = SchemaSettings::draft2020_12().for_serialize();
         let schema = settings.into_generator().into_root_schema_for::<T>().to_value();

@@ -111,7 +111,7 @@ fn the_whole_file_is_sound_for_the_older_program() {
 
 /// The manual of the store.
 fn manual() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/store.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/store.md");
     std::fs::read_to_string(path).unwrap()
 }
 

@@ -4,7 +4,7 @@
 //! has it made. Nothing here writes to a store.
 
 #[cfg(test)]
-#[path = "../../store/tests/store/events.rs"]
+#[path = "../../../record/store/tests/store/events.rs"]
 #[expect(dead_code, reason = "the store's tests use the rest")]
 mod events;
 pub mod findings;
