@@ -1,17 +1,13 @@
 //! The command line of plumb: one file a subcommand, one place that prints, documented exit codes.
 
-mod catalogue;
 mod cli;
 mod commands;
 mod error;
 mod interrupt;
 mod locate;
-mod plan;
-mod plugins;
-mod prepare;
-mod progress;
+mod measuring;
+mod planning;
 mod quantity;
-pub mod suite;
 mod ui;
 
 use std::process::ExitCode;
@@ -19,6 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::error::CommandError;
+pub use crate::planning::suite;
 
 /// Runs plumb with the arguments of this process.
 #[must_use]

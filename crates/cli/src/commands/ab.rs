@@ -5,15 +5,15 @@ use std::path::Path;
 use plumb_model::{CPU, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot};
 use plumb_report::units::percent;
 
-use super::doctor;
-use super::exec::{self, Typed};
-use super::gate::Gate;
-use super::measure::{Bench, Job, Place, measure};
 use crate::cli::{AbArgs, PrepareArgs};
+use crate::commands::doctor::audit as doctor;
+use crate::commands::exec::{self, Typed};
 use crate::error::{CommandError, Exit, Result};
+use crate::measuring::fail_on::Gate;
+use crate::measuring::measure::{Bench, Job, Place, measure};
+use crate::planning::{catalogue, plan, prepare};
 use crate::quantity::margin;
 use crate::ui::Ui;
-use crate::{catalogue, plan, prepare};
 
 /// Compares commands or points, pair by pair, until there is a verdict.
 pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {

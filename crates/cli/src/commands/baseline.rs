@@ -8,12 +8,13 @@ use plumb_report::table::{Column, Table};
 use plumb_report::{Line, Style, text, time};
 use plumb_store::{Backend, Baseline, Store, short};
 
-use super::measure::{Bench, Job, Place, carry_out};
 use crate::cli::{BaselineCommand, GoalArgs};
 use crate::error::{CommandError, Exit, Result};
+use crate::measuring::measure::{Bench, Job, Place, carry_out};
+use crate::planning::plan;
 use crate::quantity::time_ns;
 use crate::ui::Ui;
-use crate::{interrupt, locate, plan};
+use crate::{interrupt, locate};
 
 /// Runs that began within this time are too close together to tell how much runs differ, in nanoseconds.
 const HASTE_NS: i64 = 3_600_000_000_000;
@@ -23,9 +24,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Carries out what is asked of baselines.
 pub fn baseline(command: &BaselineCommand, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     match command {
-        BaselineCommand::List => list(&super::show::open(store)?, ui),
+        BaselineCommand::List => list(&crate::commands::show::command::open(store)?, ui),
         BaselineCommand::Remove { name } => {
-            super::show::open(store)?;
+            crate::commands::show::command::open(store)?;
             let store = Store::open(locate::store(store)?)?;
             known(&store, name)?;
             change(&store, name, &[])?;
@@ -39,7 +40,7 @@ pub fn baseline(command: &BaselineCommand, store: Option<&Path>, ui: &Ui) -> Res
                     Fresh { count: *fresh, every: every.as_deref(), of, dir: dir.as_deref() };
                 series.measure(goal, store, ui)?
             } else {
-                stored(runs, &super::show::open(store)?, ui)?
+                stored(runs, &crate::commands::show::command::open(store)?, ui)?
             };
             let store = Store::open(locate::store(store)?)?;
             change(&store, name, &members)?;

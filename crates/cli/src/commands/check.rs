@@ -10,13 +10,14 @@ use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::gate::CONFIRM_RUNS;
 use plumb_store::{Backend, Baseline, Store};
 
-use super::measure::{Bench, Job, Measured, Place, carry_out};
 use crate::cli::{CheckArgs, PrepareArgs};
 use crate::error::{CommandError, Exit, Result};
-use crate::prepare::{self, Prepare};
+use crate::locate;
+use crate::measuring::measure::{Bench, Job, Measured, Place, carry_out};
+use crate::planning::prepare::{self, Prepare};
+use crate::planning::{catalogue, plan};
 use crate::quantity::margin;
 use crate::ui::Ui;
-use crate::{catalogue, locate, plan};
 
 /// The longest time that the machine is compared with itself, in nanoseconds.
 const NULL_NS: u64 = 30_000_000_000;
@@ -31,7 +32,7 @@ const CANARY_RUNS: usize = 3;
 pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let margin = margin(&args.margin)?;
     let (baseline, records) = {
-        let store = super::show::open(store)?;
+        let store = crate::commands::show::command::open(store)?;
         let baseline = chosen(&store, args.baseline.as_deref())?;
         (baseline.name.clone(), read(&store, &baseline)?)
     };
@@ -92,7 +93,7 @@ fn prepared(plan: Plan, args: &CheckArgs) -> Result<Plan> {
 /// The baseline that is named, or the one that was changed last.
 fn chosen(store: &Store, name: Option<&str>) -> Result<Baseline> {
     if let Some(name) = name {
-        return super::baseline::known(store, name);
+        return crate::commands::baseline::known(store, name);
     }
     let newest = store.baselines()?.into_iter().max_by_key(|it| it.changed_unix_ns);
     newest.ok_or_else(|| {
@@ -223,10 +224,10 @@ fn write(finding: &CheckFinding, args: &CheckArgs, ui: &Ui) -> Result<()> {
         ui.out(&check_card(finding, &ui.terminal()));
     }
     if let Some(file) = &args.junit {
-        super::export::write_file(file, check_junit(finding).as_bytes())?;
+        crate::commands::export::write_file(file, check_junit(finding).as_bytes())?;
     }
     if let Some(file) = &args.markdown {
-        super::export::write_file(file, check_markdown(finding).as_bytes())?;
+        crate::commands::export::write_file(file, check_markdown(finding).as_bytes())?;
     }
     Ok(())
 }

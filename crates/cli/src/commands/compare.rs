@@ -15,7 +15,7 @@ use crate::ui::Ui;
 
 /// Compares the named runs.
 pub fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let store = super::show::open(store)?;
+    let store = crate::commands::show::command::open(store)?;
     let runs = args
         .runs
         .iter()

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use plumb_model::{Goal, PlannedPoint, Point, Settings, Value};
 
-use super::measure::{Bench, Job, Place, measure};
 use crate::cli::ExecArgs;
 use crate::error::{CommandError, Exit, Result};
+use crate::measuring::measure::{Bench, Job, Place, measure};
+use crate::planning::{catalogue, plan};
 use crate::ui::Ui;
-use crate::{catalogue, plan};
 
 /// The workload behind `exec`.
 pub const COMMAND: &str = "process.command";

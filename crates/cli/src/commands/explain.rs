@@ -2,10 +2,10 @@
 
 use plumb_host::monitor;
 
-use crate::catalogue;
 use crate::cli::ExplainArgs;
 use crate::error::{CommandError, Exit, Result};
-use crate::suite;
+use crate::planning::catalogue;
+use crate::planning::suite;
 use crate::ui::Ui;
 
 /// What names of monitors begin with here.
@@ -16,7 +16,7 @@ pub fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
     let id = args.name.split(':').next().unwrap_or(&args.name);
     if let Some(workload) = plumb_workloads::find(id) {
         if ui.wants_json() {
-            ui.out(&super::list::json_text(&workload.describe())?);
+            ui.out(&crate::commands::list::json_text(&workload.describe())?);
         } else {
             ui.out(workload.manual());
         }

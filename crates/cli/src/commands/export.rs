@@ -20,7 +20,7 @@ pub fn export(args: &ExportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
     let last = ["last".to_owned()];
     let names = if args.runs.is_empty() { &last[..] } else { &args.runs };
     check(args, names)?;
-    let store = super::show::open(store)?;
+    let store = crate::commands::show::command::open(store)?;
     let runs =
         names.iter().map(|name| store.resolve(name)).collect::<std::result::Result<Vec<_>, _>>()?;
     let records = runs

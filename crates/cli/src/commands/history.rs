@@ -6,9 +6,9 @@ use plumb_model::{SeriesName, SeriesRecord};
 use plumb_report::{history_card, history_json, history_markdown};
 use plumb_store::Backend;
 
-use crate::catalogue::nearest;
 use crate::cli::{HistoryArgs, ShowFormat};
 use crate::error::{CommandError, Exit, Result};
+use crate::planning::catalogue::nearest;
 use crate::quantity;
 use crate::quantity::margin;
 use crate::ui::Ui;
@@ -20,7 +20,7 @@ const ALL: &str = "all";
 
 /// Shows the history of a series.
 pub fn history(args: &HistoryArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let store = super::show::open(store)?;
+    let store = crate::commands::show::command::open(store)?;
     let series = meant(&store.series_names()?, &args.series)?;
     let records = on_machine(store.series(&series)?, args.machine.as_deref())?;
     let records = recent(records, args)?;

@@ -8,10 +8,10 @@ use plumb_classics::{Format, Import, events, read};
 use plumb_model::{Event, Id, Stamped};
 use plumb_store::{MergeReport, Store, short};
 
-use crate::catalogue;
 use crate::cli::ImportArgs;
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
+use crate::planning::catalogue;
 use crate::ui::Ui;
 
 /// How every SQLite file begins.

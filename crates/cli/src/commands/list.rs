@@ -6,10 +6,11 @@ use plumb_report::table::{Column, Table};
 use plumb_report::{Line, Style};
 use serde::Serialize;
 
-use crate::catalogue;
 use crate::error::{CommandError, Exit, Result};
+use crate::locate;
+use crate::planning::catalogue;
+use crate::planning::{plugins::manifest as plugins, suite};
 use crate::ui::Ui;
-use crate::{locate, plugins, suite};
 
 /// Lists suites, built-in workloads and plug-ins.
 pub fn list(ui: &Ui) -> Result<Exit> {

@@ -35,7 +35,7 @@ struct ServeDocument<'d> {
 
 /// Serves the store until somebody ends it.
 pub fn serve(args: &ServeArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let path = super::show::open(store)?.path().to_owned();
+    let path = crate::commands::show::command::open(store)?.path().to_owned();
     let listener = listener(args.listen.as_deref())?;
     let address = listener.local_addr().map_err(unheard)?;
     let open = !address.ip().is_loopback();
@@ -53,7 +53,7 @@ pub fn serve(args: &ServeArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         token: given.as_ref().map(Token::text),
         store: &path,
     };
-    ui.out(&if ui.wants_json() { super::pretty(&document)? } else { url.clone() });
+    ui.out(&if ui.wants_json() { crate::commands::pretty(&document)? } else { url.clone() });
     if open {
         ui.warn(
             "other machines can connect: who has this address, with its token, can read all runs, and \

@@ -6,8 +6,8 @@ use plumb_report::table::{Column, Table};
 use plumb_report::{Line, Style};
 use serde::Serialize;
 
-use super::list::json_text;
 use crate::cli::TuneArgs;
+use crate::commands::list::json_text;
 use crate::error::{Exit, Result};
 use crate::locate;
 use crate::ui::Ui;

@@ -99,7 +99,7 @@ impl Checklist {
     pub fn finish(&self, id: Option<&str>, next: &str) -> crate::error::Result<Exit> {
         if self.ui.wants_json() {
             let document = Document { schema: "plumb.plugin-check/1", id, checks: &self.checks };
-            self.ui.out(&super::super::list::json_text(&document)?);
+            self.ui.out(&crate::commands::list::json_text(&document)?);
         } else {
             self.ui.out(&self.last_line(id, next));
         }

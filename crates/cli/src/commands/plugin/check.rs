@@ -1,9 +1,5 @@
 //! `plumb plugin check`: talks to a plug-in as plumb would, and says what is wrong with it.
 
-mod checklist;
-mod roles;
-mod workload;
-
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,12 +9,12 @@ use plumb_host::preparation::Manner;
 use plumb_model::{Description, PlannedPoint, Point, Program, Role, Settings};
 use plumb_protocol::{PROTOCOL, Reply, Request};
 
-use super::measure::{Bench, Place, folders};
-use crate::catalogue::reason;
+use super::checklist::{Checklist, State};
 use crate::error::{CommandError, Exit, Result};
-use crate::plugins::{self, rules};
+use crate::measuring::measure::{Bench, Place, folders};
+use crate::planning::catalogue::reason;
+use crate::planning::plugins::{cache, manifest as plugins, rules};
 use crate::ui::Ui;
-use checklist::{Checklist, State};
 
 /// Seed of the check: any will do.
 const SEED: u64 = 1;
@@ -42,8 +38,8 @@ pub fn check(path: &Path, ui: &Ui) -> Result<Exit> {
         list.judge(rule.name, rule.verdict);
     }
     // What was kept may be older than what the plug-in reads besides itself.
-    if let Some(file) = plugins::cache::file(&program) {
-        plugins::cache::write(&file, &description);
+    if let Some(file) = cache::file(&program) {
+        cache::write(&file, &description);
     }
     match Point::new(&description, &Settings::new(), bench.all_threads()) {
         Ok(point) => try_out(bench, planned(point, &description, program), &mut list)?,
@@ -87,7 +83,7 @@ fn planned(point: Point, description: &Description, program: Program) -> Planned
 }
 
 /// What stays when failures of the plug-in are noted: signals and plumb's own trouble.
-fn note(list: &mut Checklist, name: &'static str, refusal: &Refusal) -> Result<()> {
+pub fn note(list: &mut Checklist, name: &'static str, refusal: &Refusal) -> Result<()> {
     let why = reason(refusal);
     match refusal {
         Refusal::Interrupted => Err(CommandError::interrupted(why)),
@@ -180,7 +176,7 @@ fn unknown_field(
 }
 
 /// How a process ended.
-fn ended(
+pub fn ended(
     list: &mut Checklist,
     name: &'static str,
     stopped: std::result::Result<Stopped, Refusal>,
@@ -219,17 +215,17 @@ fn try_out(mut bench: Bench, planned: PlannedPoint, list: &mut Checklist) -> Res
     let order = |role| Order { planned: &planned, role, seed: SEED };
     let is = |role| planned.description.can_be(role);
     let has_fixture = planned.description.fixture.is_some();
-    if has_fixture && !roles::fixture(&mut launcher, order(Role::Workload), list)? {
+    if has_fixture && !super::roles::fixture(&mut launcher, order(Role::Workload), list)? {
         return Ok(());
     }
     if is(Role::Workload) {
-        workload::check(&mut launcher, order(Role::Workload), list)?;
+        super::workload::check(&mut launcher, order(Role::Workload), list)?;
     }
     for role in [Role::Load, Role::Monitor].into_iter().filter(|role| is(*role)) {
-        roles::stream(&mut launcher, order(role), list)?;
+        super::roles::stream(&mut launcher, order(role), list)?;
     }
     if is(Role::Preparation) {
-        roles::preparation(&mut launcher, order(Role::Preparation), list)?;
+        super::roles::preparation(&mut launcher, order(Role::Preparation), list)?;
     }
-    if has_fixture || is(Role::Server) { roles::clean(&mut launcher, list) } else { Ok(()) }
+    if has_fixture || is(Role::Server) { super::roles::clean(&mut launcher, list) } else { Ok(()) }
 }

@@ -6,10 +6,10 @@ use plumb_model::{Goal, Plan};
 use plumb_report::time;
 use plumb_store::Backend;
 
-use super::measure::{Bench, Job, Place, interrupted, measure};
 use crate::cli::RunArgs;
 use crate::error::{Exit, Result};
-use crate::plan;
+use crate::measuring::measure::{Bench, Job, Place, interrupted, measure};
+use crate::planning::plan;
 use crate::quantity;
 use crate::ui::Ui;
 
@@ -34,7 +34,7 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let expectations = plan::expectations(&named, &args.expect)?;
     if let Some(every) = &args.every {
-        return super::schedule::print(every, &args.names, store, ui);
+        return crate::commands::run::schedule::print(every, &args.names, store, ui);
     }
     let mut plan = Plan { expectations, ..plan::plan(named, companions, &args.goal, prepare)? };
     if let Some(length) = &args.soak {
@@ -48,14 +48,14 @@ pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 
 fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let record = {
-        let store = super::show::open(store)?;
+        let store = crate::commands::show::command::open(store)?;
         interrupted(&store, store.resolve(name)?)?
     };
     // The budget was for the whole run; what is left of it is what it has not spent.
     let plan = Plan { dir: String::new(), ..record.plan.clone() };
     let place = Place::Under(args.dir.as_deref());
     let lock = !args.goal.way.no_lock;
-    let copy = plan.points.iter().any(super::side_by_side::is_copied);
+    let copy = plan.points.iter().any(crate::measuring::side_by_side::is_copied);
     let before = Some(record);
     let live = args.live.live;
     let job = Job { before, lock, explicit: false, copy, live, ..Job::new(plan, place, store) };

@@ -19,7 +19,7 @@ use crate::ui::Ui;
 /// Shows one run, or the list of runs.
 pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.machine {
-        return super::machine::machine(&args.run, store, ui);
+        return crate::commands::show::machine::machine(&args.run, store, ui);
     }
     if let [_, _, ..] = args.run.as_slice() {
         return Err(CommandError::usage("only one run can be shown at a time")
@@ -34,7 +34,7 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let run = store.resolve(args.run.first().map_or("last", String::as_str))?;
     let record = store.record(run)?;
     if args.monitors {
-        super::monitors::counted(&record, &store, args.all, ui)?;
+        crate::commands::doctor::monitors::counted(&record, &store, args.all, ui)?;
         return Ok(Exit::Fine);
     }
     let finding = findings::of_run(&store, &record)?;
@@ -69,7 +69,7 @@ fn plots(charts: &[Chart], all: bool, ui: &Ui) -> Result<String> {
         return Err(CommandError::nothing("nothing was measured that could be drawn"));
     }
     if ui.wants_json() {
-        return super::pretty(&wanted);
+        return crate::commands::pretty(&wanted);
     }
     let drawn: Vec<String> = wanted.iter().map(|it| drawing(it, &ui.terminal())).collect();
     Ok(drawn.join("\n"))

@@ -17,12 +17,12 @@ use plumb_model::{
 use plumb_report::{View, json, scorecard};
 use plumb_store::{Backend, Store, short};
 
-use super::gate::Gate;
-use super::serve::LivePage;
-use super::side_by_side::copy_side_by_side;
 use crate::cli::{PrepareArgs, ShowFormat};
+use crate::commands::serve::LivePage;
 use crate::error::{CommandError, Exit, Result};
-use crate::progress::Progress;
+use crate::measuring::fail_on::Gate;
+use crate::measuring::progress::Progress;
+use crate::measuring::side_by_side::copy_side_by_side;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
 
@@ -374,11 +374,15 @@ fn report(measured: &Measured, explicit: bool, gate: Gate, ui: &Ui) -> Result<Ex
     let view = View::new(&finding);
     if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict { .. }) {
         let finding = plumb_analysis::compare_sides(record, &finding);
-        ui.out(&super::compare::write(&finding, ShowFormat::Json, ui)?);
+        ui.out(&crate::commands::compare::write(&finding, ShowFormat::Json, ui)?);
     } else if ui.wants_json() {
         ui.out(&json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
-        ui.out(&scorecard(&view, &ui.terminal(), &super::show::closing(record, store)));
+        ui.out(&scorecard(
+            &view,
+            &ui.terminal(),
+            &crate::commands::show::command::closing(record, store),
+        ));
     }
     let verdicts = gate.exits(&finding.against_first);
     Ok(verdicts.into_iter().chain([exit(record, explicit, ended)]).min().unwrap_or(Exit::Fine))

@@ -11,12 +11,12 @@ use plumb_model::{
     Value,
 };
 
-use crate::catalogue::{self, Entry};
 use crate::cli::{GoalArgs, WayArgs};
 use crate::error::{CommandError, Result};
-use crate::prepare::{self, Prepare};
+use crate::planning::catalogue::{self, Entry};
+use crate::planning::prepare::{self, Prepare};
+use crate::planning::suite::{self, Suite};
 use crate::quantity::{figure, pair, share, time_ns};
-use crate::suite::{self, Suite};
 use crate::ui::Ui;
 
 /// Precision when neither the user nor a suite states one: METHOD's standard.
@@ -74,7 +74,7 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     }
     let path = Path::new(name);
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    if !is_toml || name.ends_with(crate::plugins::MANIFEST) {
+    if !is_toml || name.ends_with(crate::planning::plugins::manifest::MANIFEST) {
         return Ok(None);
     }
     let size = fs::metadata(path).map(|metadata| metadata.len()).unwrap_or(0);

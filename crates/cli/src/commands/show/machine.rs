@@ -15,11 +15,11 @@ pub fn machine(runs: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let portraits = if runs.is_empty() {
         vec![here()?]
     } else {
-        let store = super::show::open(store)?;
+        let store = crate::commands::show::command::open(store)?;
         runs.iter().map(|run| of_run(run, &store)).collect::<Result<Vec<_>>>()?
     };
     if ui.wants_json() {
-        ui.out(&super::pretty(&machine_document(&portraits))?);
+        ui.out(&crate::commands::pretty(&machine_document(&portraits))?);
     } else {
         ui.out(&machine_card(&portraits, &ui.terminal()));
     }
@@ -29,7 +29,7 @@ pub fn machine(runs: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 /// This machine now, with the current directory as its target.
 fn here() -> Result<Portrait> {
     let root = locate::root();
-    let dir = super::diagnose::directory(None)?;
+    let dir = crate::commands::doctor::diagnose::directory(None)?;
     let machine = plumb_host::machine(&root);
     let environment = plumb_host::environment(&root, &dir);
     Ok(Portrait { run: None, target: Target { name: "local".into(), machine, environment } })

@@ -3,9 +3,6 @@
 //! The path is `PLUMB_PLUGIN_PATH` (folders joined by `:`), else the user's and the system's folders;
 //! never the current directory. Each plug-in is a folder in one of them. See `docs/plugins.md`.
 
-pub mod cache;
-pub mod rules;
-
 use std::env;
 use std::fs::{self, File};
 use std::io::Read;

@@ -24,10 +24,10 @@ const NEXT_LINE: Duration = Duration::from_secs(5);
 /// Writes the pages.
 pub fn site(args: &ReportArgs, output: &Path, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     refuse_file(output)?;
-    let store = super::show::open(store)?;
+    let store = crate::commands::show::command::open(store)?;
     let runs: Vec<Id> =
         args.runs.iter().map(|name| store.resolve(name)).collect::<std::result::Result<_, _>>()?;
-    super::compare::refuse_twice(&runs, &args.runs)?;
+    crate::commands::compare::refuse_twice(&runs, &args.runs)?;
     if store.runs()?.is_empty() {
         let path = store.path().display();
         return Err(CommandError::nothing(format!("there is no run in {path} yet"))

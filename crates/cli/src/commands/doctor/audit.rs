@@ -9,13 +9,14 @@ use plumb_report::{AuditClock, audit_card, audit_document};
 use plumb_store::Store;
 use serde_json::Value;
 
-use super::diagnose::diagnose;
-use super::measure::{Bench, Job, Place, carry_out};
 use crate::cli::{DoctorArgs, PrepareArgs, WayArgs};
+use crate::commands::doctor::diagnose::diagnose;
 use crate::error::{CommandError, Exit, Result};
-use crate::prepare;
+use crate::locate;
+use crate::measuring::measure::{Bench, Job, Place, carry_out};
+use crate::planning::plan;
+use crate::planning::prepare;
 use crate::ui::Ui;
-use crate::{locate, plan};
 
 /// What is compared with itself: a cheap point of every kind of work.
 const CLASSES: [(&str, &str); 4] = [
@@ -43,7 +44,7 @@ const INJECTED: [(f64, &str); 3] = [
 /// Audits the machine, or says what is wrong with it.
 pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.monitors {
-        return super::monitors::costs(&args.length, args.no_lock, store, ui);
+        return crate::commands::doctor::monitors::costs(&args.length, args.no_lock, store, ui);
     }
     if !args.audit {
         return diagnose(args.dir.as_deref(), store, ui);

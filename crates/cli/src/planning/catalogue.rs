@@ -7,8 +7,9 @@ use plumb_host::Keeper;
 use plumb_model::{Description, Program};
 
 use crate::error::{CommandError, Result};
-use crate::plugins::{cache, rules};
-use crate::{locate, plugins, suite};
+use crate::locate;
+use crate::planning::plugins::{cache, rules};
+use crate::planning::{plugins::manifest as plugins, suite};
 
 /// A workload that can be started.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@ use plumb_report::chart::{Chart, drawing, of_comparison, of_history};
 use plumb_serve::findings;
 use plumb_store::{Backend, Store};
 
-use super::export::write_file;
-use crate::catalogue::nearest;
 use crate::cli::ReportArgs;
+use crate::commands::export::write_file;
 use crate::error::{CommandError, Exit, Result};
+use crate::planning::catalogue::nearest;
 use crate::ui::Ui;
 
 /// The end of the names of charts of a series over its runs.
@@ -32,11 +32,13 @@ pub fn report(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
         (Some(wanted), None) => {
             let chart = chart(wanted, args, store)?;
             ui.out(&match ui.wants_json() {
-                true => super::pretty(&chart)?,
+                true => crate::commands::pretty(&chart)?,
                 false => drawing(&chart, &ui.terminal()),
             });
         }
-        (None, Some(folder)) => return super::site::site(args, folder, store, ui),
+        (None, Some(folder)) => {
+            return crate::commands::report::pages::site(args, folder, store, ui);
+        }
         (None, None) => return Err(CommandError::usage("name a folder, or a chart")),
     }
     Ok(Exit::Fine)
@@ -44,7 +46,7 @@ pub fn report(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
 
 /// The chart that is wanted, of the runs that are named.
 fn chart(wanted: &str, args: &ReportArgs, store: Option<&Path>) -> Result<Chart> {
-    let store = super::show::open(store)?;
+    let store = crate::commands::show::command::open(store)?;
     match wanted.strip_suffix(HISTORY) {
         Some(series) => history(&store, series),
         None => find(of_runs(&store, &args.runs, wanted.contains(MONITOR))?, wanted),
@@ -84,7 +86,7 @@ impl Form {
                     .hint("name a file that ends in .svg")
             }),
             Self::Csv => Ok(chart.csv().into_bytes()),
-            Self::Json => super::pretty(chart).map(|text| (text + "\n").into_bytes()),
+            Self::Json => crate::commands::pretty(chart).map(|text| (text + "\n").into_bytes()),
         }
     }
 }
@@ -110,8 +112,8 @@ fn find(charts: Vec<Chart>, wanted: &str) -> Result<Chart> {
 
 /// The chart of a series over its runs.
 fn history(store: &Store, series: &str) -> Result<Chart> {
-    let series = super::history::meant(&store.series_names()?, series)?;
-    let records = super::history::on_machine(store.series(&series)?, None)?;
+    let series = crate::commands::history::meant(&store.series_names()?, series)?;
+    let records = crate::commands::history::on_machine(store.series(&series)?, None)?;
     let finding = plumb_analysis::history(&series, &records, MARGIN);
     let chart = finding.and_then(|it| of_history(&it, None).into_iter().next());
     chart.ok_or_else(|| CommandError::nothing(format!("no run of {series} has a date and a value")))
@@ -123,7 +125,7 @@ fn of_runs(store: &Store, names: &[String], monitors: bool) -> Result<Vec<Chart>
     let names = if names.is_empty() { &last[..] } else { names };
     let runs: Vec<Id> =
         names.iter().map(|name| store.resolve(name)).collect::<std::result::Result<_, _>>()?;
-    super::compare::refuse_twice(&runs, names)?;
+    crate::commands::compare::refuse_twice(&runs, names)?;
     let records: Vec<RunRecord> =
         runs.iter().map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?;
     if monitors {

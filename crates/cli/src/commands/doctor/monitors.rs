@@ -13,14 +13,15 @@ use plumb_report::{
 use plumb_store::Store;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::list::json_text;
-use super::measure::{Bench, Job, Place, carry_out};
 use crate::cli::{PrepareArgs, WayArgs};
+use crate::commands::list::json_text;
 use crate::error::{CommandError, Exit, Result};
-use crate::prepare::Prepare;
+use crate::measuring::measure::{Bench, Job, Place, carry_out};
+use crate::planning::plan;
+use crate::planning::prepare::Prepare;
 use crate::quantity::time_ns;
 use crate::ui::Ui;
-use crate::{interrupt, locate, plan};
+use crate::{interrupt, locate};
 
 /// What is measured with monitors and without: short samples, so that a reading is a large part of one.
 const WORKLOAD: &str = "cpu.sieve:limit=100000";

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 /// The suites that ship with plumb, by name.
 pub const BUILTIN: &[(&str, &str)] = &[
-    ("first-look", include_str!("../../../suites/first-look.toml")),
-    ("scheduler", include_str!("../../../suites/scheduler.toml")),
+    ("first-look", include_str!("../../../../suites/first-look.toml")),
+    ("scheduler", include_str!("../../../../suites/scheduler.toml")),
 ];
 
 /// The longest suite file, in bytes.
@@ -172,7 +172,7 @@ fn warning(path: &str) -> String {
     ];
     let last = path.rsplit('.').next().unwrap_or(path);
     let known = KNOWN.map(str::to_owned);
-    match crate::catalogue::nearest(last, &known) {
+    match crate::planning::catalogue::nearest(last, &known) {
         Some(near) => format!("unknown key `{path}`; did you mean `{near}`?"),
         None => format!("unknown key `{path}`"),
     }

@@ -7,7 +7,7 @@ use plumb_host::doctor::{Patient, Room, Watch, diagnose as host_diagnose};
 use plumb_report::{LastAudit, doctor_card, doctor_document};
 use plumb_store::Store;
 
-use super::doctor::floors;
+use crate::commands::doctor::audit::floors;
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::ui::Ui;
@@ -36,7 +36,7 @@ pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exi
     }
     let environment = plumb_host::environment(&root, &dir).fingerprint;
     let document = doctor_document(&machine, &environment, &diagnosis, audit.as_ref());
-    ui.out(&super::pretty(&document)?);
+    ui.out(&crate::commands::pretty(&document)?);
     Ok(Exit::Fine)
 }
 

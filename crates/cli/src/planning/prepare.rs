@@ -6,7 +6,8 @@ use plumb_model::{Companion, Preparation, Role, Slot};
 
 use crate::cli::PrepareArgs;
 use crate::error::{CommandError, Result};
-use crate::{catalogue, locate, plan};
+use crate::locate;
+use crate::planning::{catalogue, plan};
 
 /// The preset when nobody names one.
 const DEFAULT: &str = "gentle";

@@ -1,0 +1,4 @@
+//! `plumb show`: a run, its machine, or the list of runs.
+
+pub mod command;
+mod machine;
