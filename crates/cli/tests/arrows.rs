@@ -20,8 +20,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/engine", &["host", "protocol", "stats"]),
     ("record/store", &[]),
     ("judge/analysis", &["stats"]),
+    ("judge/query", &["analysis", "store"]),
     ("show/report", &["analysis"]),
-    ("show/serve", &["analysis", "report", "store"]),
+    ("show/serve", &["analysis", "query", "report", "store"]),
 ];
 
 fn used(manifest: &Path) -> BTreeSet<String> {

@@ -8,6 +8,7 @@ mod diagnosis;
 mod event;
 mod fact;
 mod flag;
+mod id;
 mod machine;
 mod news;
 mod plan;
@@ -27,6 +28,7 @@ pub use diagnosis::{Diagnosis, Effect, Symptom};
 pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
 pub use fact::{FACTS, FOR_ROOT, FactKind, Grade, IDENTITY, Theme};
 pub use flag::{Flag, FlagKind};
+pub use id::{Id, SHOWN_DIGITS, short_id};
 pub use machine::{Environment, Facts, Machine, Owner, Target};
 pub use news::{EndedNews, News};
 pub use plan::{
@@ -47,6 +49,3 @@ pub use workload::{
     Better, ClockKind, ClockSource, Description, Kind, Metric, MetricSource, Parameter,
     ParameterType, Requirement, Role, SampleIs,
 };
-
-/// Identity of a run, an invocation or a baseline fact: a UUIDv7, so that two stores can merge.
-pub type Id = uuid::Uuid;

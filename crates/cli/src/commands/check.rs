@@ -63,8 +63,7 @@ pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let mut finding = checker.finish(&screen.record, &confirming, doubts);
     date(&mut finding, &screen.store)?;
-    let counters =
-        plumb_serve::findings::counters(&screen.store, records.iter().chain(&confirming))?;
+    let counters = plumb_query::counters(&screen.store, records.iter().chain(&confirming))?;
     plumb_analysis::explain_check(&mut finding, &records, &confirming, &counters);
     refuse_fatal(&finding, args.force)?;
     write(&finding, args, ui)?;

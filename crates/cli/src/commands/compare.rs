@@ -5,7 +5,6 @@ use std::path::Path;
 use plumb_analysis::{Against, CompareSettings, ComparisonFinding, Verdict};
 use plumb_model::{Grade, Id, RecordSource};
 use plumb_report::{comparison_card, comparison_json, comparison_markdown};
-use plumb_serve::findings;
 use plumb_store::Backend;
 
 use crate::cli::{CompareArgs, ShowFormat};
@@ -30,7 +29,7 @@ pub fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit
         every_metric: args.all,
         price: args.price.clone(),
     };
-    let finding = findings::of_runs(&store, &records, &settings)?;
+    let finding = plumb_query::of_runs(&store, &records, &settings)?;
     refuse_fatal(&finding, args.force)?;
     if finding.arms.len() < 2 {
         let by = args.by.as_deref().unwrap_or_default();

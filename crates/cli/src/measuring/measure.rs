@@ -370,7 +370,7 @@ fn identity(job: &Job<'_>, dir: &Path, done: Done) -> Identity {
 
 fn report(measured: &Measured, explicit: bool, gate: Gate, ui: &Ui) -> Result<Exit> {
     let Measured { store, record, ended } = measured;
-    let finding = plumb_serve::findings::of_run(store, record)?;
+    let finding = plumb_query::of_run(store, record)?;
     let view = View::new(&finding);
     if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict { .. }) {
         let finding = plumb_analysis::compare_sides(record, &finding);

@@ -17,5 +17,5 @@ mod sqlite;
 
 pub use backend::{Backend, RunSummary};
 pub use error::{Error, ErrorKind};
-pub use names::short;
+pub use plumb_model::short_id as short;
 pub use sqlite::{AuditFact, Baseline, Follow, MergeReport, Store, StoreInfo, Writer, info};

@@ -1,19 +1,8 @@
 //! Names of runs: what a person types, and what is shown to be typed.
 
-use plumb_model::Id;
+use plumb_model::{Id, SHOWN_DIGITS, short_id};
 
 use crate::{Error, RunSummary};
-
-/// Digits of an id that are shown: the time in milliseconds, which two runs hardly share.
-const SHOWN: usize = 12;
-
-/// The beginning of an id that is shown and can be typed.
-#[must_use]
-pub fn short(run: Id) -> String {
-    let mut text = run.simple().to_string();
-    text.truncate(SHOWN);
-    text
-}
 
 /// The run that a person means; `runs` are in the order of their start.
 pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, Error> {
@@ -83,11 +72,11 @@ fn telling(run: Id, others: &[Id]) -> String {
         text.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
     };
     let most = others.iter().filter(|other| **other != run).map(shared).max().unwrap_or(0);
-    text[..text.len().min(SHOWN.max(most + 1))].to_owned()
+    text[..text.len().min(SHOWN_DIGITS.max(most + 1))].to_owned()
 }
 
 fn unknown(runs: &[RunSummary], name: &str) -> Error {
-    let mut names: Vec<_> = runs.iter().rev().map(|run| short(run.run)).collect();
+    let mut names: Vec<_> = runs.iter().rev().map(|run| short_id(run.run)).collect();
     names.extend(
         runs.iter().rev().flat_map(|run| run.labels.iter().map(|(k, v)| format!("{k}={v}"))),
     );
@@ -120,7 +109,7 @@ mod tests {
 
     use plumb_model::{Id, RunStatus};
 
-    use super::{distance, resolve, short};
+    use super::{distance, resolve, short_id};
     use crate::{ErrorKind, RunSummary};
 
     fn run(id: &str, label: Option<(&str, &str)>) -> RunSummary {
@@ -165,7 +154,7 @@ mod tests {
         ] {
             assert_eq!(resolve(&runs, name).unwrap(), runs[index].run, "{name}");
         }
-        assert_eq!(resolve(&runs, &short(runs[2].run)).unwrap(), runs[2].run);
+        assert_eq!(resolve(&runs, &short_id(runs[2].run)).unwrap(), runs[2].run);
     }
 
     #[test]

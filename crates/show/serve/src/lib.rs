@@ -7,7 +7,6 @@
 #[path = "../../../record/store/tests/store/events.rs"]
 #[expect(dead_code, reason = "the store's tests use the rest")]
 mod events;
-pub mod findings;
 pub mod folder;
 mod follow;
 mod http;

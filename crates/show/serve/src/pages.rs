@@ -13,12 +13,11 @@ use plumb_analysis::{
 };
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
 use plumb_report::View;
+use plumb_report::chart::charts_of_monitors;
 use plumb_report::site::{
     self, Changed, Found, Lately, Links, Page, Rendered, RunLine, Search, names,
 };
 use plumb_store::{Backend, Error, RunSummary, Store};
-
-use crate::findings;
 
 /// Runs that are compared on one page.
 pub(crate) const MOST_COMPARED: usize = 8;
@@ -182,12 +181,13 @@ impl Reader<'_> {
     }
 
     pub(crate) fn monitors(&self, shown: &Shown, view: &View) -> Result<Page, Error> {
-        let counters = findings::counters(self.store, [&shown.record])?;
+        let counters = plumb_query::counters(self.store, [&shown.record])?;
         let rates = rates_by_point(&shown.record, &counters);
         let charts = if rates.is_empty() {
             Vec::new()
         } else {
-            findings::charts_of_monitors(self.store, std::slice::from_ref(&shown.record), false)?
+            let records = std::slice::from_ref(&shown.record);
+            charts_of_monitors(records, &plumb_query::traces(self.store, records)?, false)
         };
         Ok(site::monitors_page(view, &rates, charts))
     }
@@ -200,7 +200,7 @@ impl Reader<'_> {
         let slot = self.pages.slot(run);
         let mut kept = locked(&slot);
         let record = self.store.record(run)?;
-        let finding = findings::of_run(self.store, &record)?;
+        let finding = plumb_query::of_run(self.store, &record)?;
         let digest = Arc::new(RunDigest::of(&record, &finding));
         *kept = Some(Arc::clone(&digest));
         drop(kept);
@@ -225,7 +225,7 @@ impl Reader<'_> {
     /// How a run compares with the newest comparable one before it.
     fn lately(&self, digest: &RunDigest) -> Result<Option<Lately>, Error> {
         let Some(before) = self.before(digest)? else { return Ok(None) };
-        let others = findings::others(&self.runs, &[before.run, digest.run]);
+        let others = plumb_query::others(&self.runs, &[before.run, digest.run]);
         let others: Vec<_> =
             others.into_iter().map(|run| self.digest(run)).collect::<Result<_, _>>()?;
         let against = digest.since(&before, others.iter().map(Arc::as_ref), MARGIN);
@@ -273,7 +273,7 @@ impl Reader<'_> {
     pub(crate) fn compare(&self, runs: &[Id]) -> Result<Page, Error> {
         let records: Vec<RunRecord> =
             runs.iter().map(|run| self.store.record(*run)).collect::<Result<_, _>>()?;
-        let others = findings::others(&self.runs, runs);
+        let others = plumb_query::others(&self.runs, runs);
         let others: Vec<_> =
             others.into_iter().map(|run| self.digest(run)).collect::<Result<_, _>>()?;
         let settings = CompareSettings {
@@ -283,9 +283,10 @@ impl Reader<'_> {
             price: "price".to_owned(),
         };
         let mut finding = compare_beside(&records, others.iter().map(Arc::as_ref), &settings);
-        let counters = findings::counters(self.store, &records)?;
+        let counters = plumb_query::counters(self.store, &records)?;
         explain(&mut finding, &records, &settings, &counters);
-        let monitors = findings::charts_of_monitors(self.store, &records, false)?;
+        let monitors =
+            charts_of_monitors(&records, &plumb_query::traces(self.store, &records)?, false);
         Ok(site::compare_page(&finding, monitors, &self.links))
     }
 

@@ -32,7 +32,7 @@ const PIECE: Duration = Duration::from_millis(200);
 
 /// Shows what monitors counted a second beside a run.
 pub fn counted(record: &RunRecord, store: &Store, all: bool, ui: &Ui) -> Result<()> {
-    let points = rates_by_point(record, &plumb_serve::findings::counters(store, [record])?);
+    let points = rates_by_point(record, &plumb_query::counters(store, [record])?);
     if points.is_empty() {
         return Err(CommandError::nothing("no monitor read beside this run")
             .hint("plumb run …      the default monitors read unless --monitor none is given"));

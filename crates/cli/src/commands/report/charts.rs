@@ -4,8 +4,9 @@ use std::path::Path;
 
 use plumb_analysis::CompareSettings;
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord};
-use plumb_report::chart::{Chart, drawing, of_comparison, of_history};
-use plumb_serve::findings;
+use plumb_report::chart::{
+    Chart, charts_of_monitors, charts_of_run, drawing, of_comparison, of_history,
+};
 use plumb_store::{Backend, Store};
 
 use crate::cli::ReportArgs;
@@ -129,10 +130,10 @@ fn of_runs(store: &Store, names: &[String], monitors: bool) -> Result<Vec<Chart>
     let records: Vec<RunRecord> =
         runs.iter().map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?;
     if monitors {
-        return Ok(findings::charts_of_monitors(store, &records, true)?);
+        return Ok(charts_of_monitors(&records, &plumb_query::traces(store, &records)?, true));
     }
     match records.as_slice() {
-        [record] => Ok(findings::charts_of_run(&findings::of_run(store, record)?, record)),
+        [record] => Ok(charts_of_run(&plumb_query::of_run(store, record)?, record)),
         several => compared(store, several),
     }
 }
@@ -144,5 +145,5 @@ fn compared(store: &Store, records: &[RunRecord]) -> Result<Vec<Chart>> {
         every_metric: false,
         price: "price".to_owned(),
     };
-    Ok(of_comparison(&findings::of_runs(store, records, &settings)?))
+    Ok(of_comparison(&plumb_query::of_runs(store, records, &settings)?))
 }

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use plumb_model::{RecordSource, RunRecord, RunStatus};
-use plumb_report::chart::{Chart, drawing};
+use plumb_report::chart::{Chart, charts_of_run, drawing};
 use plumb_report::table::{Column, Table};
 use plumb_report::{
     Closing, Line, Style, Terminal, View, in_words, json, markdown, scorecard, time,
 };
-use plumb_serve::findings;
 use plumb_store::{Backend, RunSummary, Store, short};
 
 use crate::cli::{ShowArgs, ShowFormat};
@@ -37,9 +36,9 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         crate::commands::doctor::monitors::counted(&record, &store, args.all, ui)?;
         return Ok(Exit::Fine);
     }
-    let finding = findings::of_run(&store, &record)?;
+    let finding = plumb_query::of_run(&store, &record)?;
     if args.plots {
-        ui.out(&plots(&findings::charts_of_run(&finding, &record), args.all, ui)?);
+        ui.out(&plots(&charts_of_run(&finding, &record), args.all, ui)?);
         return Ok(Exit::Fine);
     }
     let view = View::new(&finding);

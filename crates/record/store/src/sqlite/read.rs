@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use plumb_model::{
     Compared, Decision, FixtureRecord, Flag, FlagKind, Id, Interference, InvocationEnd,
     InvocationRecord, Look, Missing, Outcome, Owner, PreparationRecord, Prepared, Ready, RunRecord,
-    RunStatus, Samples, Segment, Target, Usage,
+    RunStatus, Samples, Segment, Target, Usage, short_id,
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use super::content::{self, ContentId, counted, from_word, identity, unsigned};
 use crate::error::Fault;
-use crate::{Error, RunSummary, names, owner};
+use crate::{Error, RunSummary, owner};
 
 /// All runs, oldest first.
 pub(super) fn runs(db: &Connection) -> Result<Vec<Id>, Fault> {
@@ -94,7 +94,7 @@ pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, Fault> {
 
 /// That no run has this id.
 pub(super) fn no_such_run(db: &Connection, uuid: Id) -> Result<Fault, Fault> {
-    let nearest = runs(db)?.last().map(|run| names::short(*run));
+    let nearest = runs(db)?.last().map(|run| short_id(*run));
     Ok(Error::NoSuchRun { wanted: uuid.to_string(), nearest }.into())
 }
 

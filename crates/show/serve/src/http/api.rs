@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use plumb_analysis::CompareSettings;
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
+use plumb_report::chart::charts_of_run;
 use plumb_report::site::{Rendered, live_page};
 use plumb_report::{View, comparison_json, history_json, json};
 use plumb_store::{Backend, RunSummary, Store};
@@ -13,7 +14,6 @@ use serde::Serialize;
 use super::Shared;
 use super::request::Request;
 use crate::Refusal;
-use crate::findings;
 use crate::follow::so_far;
 
 /// Runs that are compared in one document.
@@ -42,8 +42,8 @@ pub(super) fn document(shared: &Shared, path: &str, request: &Request) -> Result
         ["runs", run] => run_document(&store.record(known(store, run)?)?, store),
         ["runs", run, "charts"] => {
             let record = store.record(known(store, run)?)?;
-            let finding = findings::of_run(store, &record)?;
-            written(&findings::charts_of_run(&finding, &record))
+            let finding = plumb_query::of_run(store, &record)?;
+            written(&charts_of_run(&finding, &record))
         }
         ["compare"] => compared(store, request.asked("runs").unwrap_or_default()),
         ["history"] => history(store, request.asked("series").unwrap_or_default()),
@@ -62,7 +62,7 @@ fn known(store: &Store, name: &str) -> Result<Id, Refusal> {
 }
 
 fn run_document(record: &RunRecord, store: &Store) -> Result<String, Refusal> {
-    let finding = findings::of_run(store, record)?;
+    let finding = plumb_query::of_run(store, record)?;
     json(&View::new(&finding)).map_err(unwritten)
 }
 
@@ -88,7 +88,7 @@ fn compared(store: &Store, names: &str) -> Result<String, Refusal> {
         every_metric: false,
         price: "price".to_owned(),
     };
-    comparison_json(&findings::of_runs(store, &records, &settings)?).map_err(unwritten)
+    comparison_json(&plumb_query::of_runs(store, &records, &settings)?).map_err(unwritten)
 }
 
 /// The history of a series on the machine that measured it last.

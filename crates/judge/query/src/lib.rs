@@ -1,0 +1,83 @@
+//! What is found in the runs of a store: what the command line shows, and pages and documents are made of.
+//!
+//! Each question reads what its answer needs, and no more: the record of a run, its counters, and the
+//! earlier runs that tell how much runs differ by themselves. Judging is `analysis`; nothing here draws.
+
+use plumb_analysis::{
+    CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, compare, explain,
+    explain_points, summarise,
+};
+use plumb_model::{Id, InvocationRecord, RecordSource, RunRecord, RunStatus};
+use plumb_store::{Backend, Error, RunSummary, Store};
+
+/// Earlier runs that are read to learn how much runs differ by themselves.
+const MOST_EARLIER: usize = 20;
+
+/// What a run shows, with what moved where sides of it differ.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn of_run(store: &Store, record: &RunRecord) -> Result<RunFinding, Error> {
+    let mut finding = summarise(record);
+    if !finding.against_first.is_empty() {
+        explain_points(&mut finding, record, &counters(store, [record])?);
+    }
+    Ok(finding)
+}
+
+/// What monitors counted beside the invocations of these runs.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn counters<'r>(
+    store: &Store,
+    records: impl IntoIterator<Item = &'r RunRecord>,
+) -> Result<Counters, Error> {
+    let mut all = Counters::new();
+    for record in records {
+        all.extend(store.counters(record.run)?);
+    }
+    Ok(all)
+}
+
+/// How these runs compare with the first of them, and what moved with that.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn of_runs(
+    store: &Store,
+    records: &[RunRecord],
+    settings: &CompareSettings,
+) -> Result<ComparisonFinding, Error> {
+    let mut finding = compare(records, &earlier(store, records)?, settings);
+    explain(&mut finding, records, settings, &counters(store, records)?);
+    Ok(finding)
+}
+
+fn earlier(store: &Store, records: &[RunRecord]) -> Result<Vec<RunRecord>, Error> {
+    let runs: Vec<Id> = records.iter().map(|record| record.run).collect();
+    others(&store.summaries()?, &runs).into_iter().map(|run| store.record(run)).collect()
+}
+
+/// The newest complete runs besides these, which tell how much runs differ by themselves.
+#[must_use]
+pub fn others(summaries: &[RunSummary], runs: &[Id]) -> Vec<Id> {
+    // Runs of the same suites, so that audits and controls do not crowd them out.
+    let of_these: Vec<_> =
+        summaries.iter().filter(|it| runs.contains(&it.run)).map(|it| &it.suite).collect();
+    let others = summaries.iter().rev().filter(|it| {
+        let complete = it.status == RunStatus::Complete && !runs.contains(&it.run);
+        complete && of_these.contains(&&it.suite)
+    });
+    others.take(MOST_EARLIER).map(|it| it.run).collect()
+}
+
+/// What monitors read beside the invocations of each of these runs.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn traces(store: &Store, records: &[RunRecord]) -> Result<Vec<Traces>, Error> {
+    let read = |it: &InvocationRecord| Ok((it.invocation, store.traces(it.invocation)?));
+    let of_run = |record: &RunRecord| record.invocations.iter().map(read).collect();
+    records.iter().map(of_run).collect()
+}
