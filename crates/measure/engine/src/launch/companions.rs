@@ -6,7 +6,7 @@ use plumb_protocol::{Reply, Request, SampleReply};
 
 use super::Refusal;
 use super::conversation::{Conversation, MOST_HEARTBEATS, unexpected};
-use super::sound::Shape;
+use super::validate::Shape;
 
 /// A load and a monitor report once in this time, in nanoseconds.
 const INTERVAL_NS: u64 = 1_000_000_000;

@@ -12,7 +12,7 @@ use plumb_protocol::{
 use serde::Serialize;
 
 use super::log::Log;
-use super::{Refusal, Stopped, sound};
+use super::{Refusal, Stopped, validate};
 
 /// One message may take this long when the workload states nothing.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -204,7 +204,7 @@ impl Conversation {
     pub fn ask_ready(&mut self, request: Request) -> Result<Ready, Refusal> {
         let word = word(&request);
         match self.ask(request, self.timeout)? {
-            Reply::Ready(ready) => sound::ready(&ready).map(|()| ready),
+            Reply::Ready(ready) => validate::ready(&ready).map(|()| ready),
             Reply::Unsupported { why, fix } => Err(Refusal::Unsupported { why, fix }),
             other => Err(unexpected(word, &other)),
         }

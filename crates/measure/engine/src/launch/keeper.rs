@@ -15,7 +15,7 @@ use plumb_protocol::{Reply, Request, SampleReply, Start};
 use super::companions::Running;
 use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
 use super::preparing::{Preparations, flag_of};
-use super::sound::{self, Shape};
+use super::validate::{self, Shape};
 use super::{Done, Endpoints, Launcher, Order, Refusal, Session, Stopped};
 
 /// A sample may take this many times as long as it should before it counts as hung.
@@ -387,7 +387,7 @@ impl Session for Invocation<'_> {
     fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal> {
         match self.ask(Request::Calibrate { target_ns }, self.timeout)? {
             Reply::Calibrated { iterations, elapsed_ns } => {
-                sound::calibrated(iterations, elapsed_ns)
+                validate::calibrated(iterations, elapsed_ns)
             }
             other => Err(unexpected("calibrate", &other)),
         }

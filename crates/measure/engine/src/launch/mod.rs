@@ -5,7 +5,7 @@ mod conversation;
 mod keeper;
 mod log;
 mod preparing;
-mod sound;
+mod validate;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use plumb_protocol::SampleReply;
 pub use conversation::{Conversation, DEFAULT_TIMEOUT};
 pub use keeper::{KeeperLauncher, LauncherSettings, describe};
 pub use preparing::Done;
-pub use sound::Shape;
+pub use validate::Shape;
 
 /// What is to be started.
 #[derive(Debug, Clone, Copy)]
