@@ -207,7 +207,7 @@ impl OnInterference {
 /// With so many invocations excluded, and more than this share of all, something else runs all the time.
 const MOST_EXCLUDED: (usize, f64) = (5, 0.2);
 
-/// Whether so many of a point's invocations are excluded that the rest says nothing (METHOD §1.7).
+/// Whether so many of a point's invocations are excluded that the rest says nothing (docs/method.md, *Order*).
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 pub fn too_disturbed(excluded: usize, counted: usize) -> bool {

@@ -82,7 +82,7 @@ pub enum Goal {
     },
     /// When the time for the whole run is over, and not before.
     Soak,
-    /// When every comparison of a later point with the first is settled (METHOD §1.6).
+    /// When every comparison of a later point with the first is settled (docs/method.md, *Pairs*).
     Verdict {
         /// Smallest relative change that matters (0.01 for 1 %).
         margin: f64,
@@ -112,7 +112,7 @@ pub struct PlannedPoint {
     pub description: Description,
     /// How it is started.
     pub program: Program,
-    /// Wanted length of one sample, in nanoseconds; None leaves it to the method (METHOD §1.1).
+    /// Wanted length of one sample, in nanoseconds; None leaves it to the method (docs/method.md, *Samples*).
     #[serde(default)]
     pub sample_ns: Option<u64>,
     /// A name for people instead of the point's (`exec --name`).

@@ -1,4 +1,4 @@
-//! What a machine can tell, from comparing programs with themselves on it: METHOD section 1.10.
+//! What a machine can tell, from comparing programs with themselves on it: docs/method.md, *Audit*.
 
 use crate::describe::finite;
 use crate::distribution::{binomial_cdf, normal_quantile, two_sided_t, two_sided_z};

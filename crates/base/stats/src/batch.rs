@@ -1,4 +1,4 @@
-//! How many calls make one sample: long enough that the clock's resolution and cost vanish, METHOD section 1.1.
+//! How many calls make one sample: long enough that the clock's resolution and cost vanish, docs/method.md, *Samples*.
 
 use crate::rng::Rng;
 

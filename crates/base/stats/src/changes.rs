@@ -1,4 +1,4 @@
-//! Change points by a robust maximal CUSUM ("Huber-max"), METHOD section 1.9.
+//! Change points by a robust maximal CUSUM ("Huber-max"), docs/method.md, *History*.
 //!
 //! Values are scored by how many robust standard deviations they lie from the centre, clipped at 3 so that outliers
 //! cannot make a change; the split with the largest weighted difference of mean scores is the candidate. Its statistic

@@ -1,7 +1,7 @@
 //! Where the noise comes from, samples or processes, and how many samples a process should therefore give.
 //!
 //! Kalibera & Jones, "Rigorous benchmarking in reasonable time" (2013, corrected edition), with the long-run variance
-//! in place of the plain one within a process: METHOD section 1.11.
+//! in place of the plain one within a process: docs/method.md, *Variance components*.
 
 use crate::NoInterval;
 use crate::describe::{finite, mean_of, variance_of};

@@ -1,5 +1,5 @@
-//! Does a machine still give what it gave? A new run against a baseline of earlier ones: METHOD, "Settled after
-//! review".
+//! Does a machine still give what it gave? A new run against a baseline of earlier ones: docs/method.md,
+//! *Regression gate*.
 //!
 //! The unit is the run. A series (one metric of one point) is its log estimate in every run; a new run differs from the
 //! baseline's mean by the noise between runs, which six or more earlier runs show but badly. So the variances of all

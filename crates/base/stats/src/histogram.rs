@@ -1,4 +1,4 @@
-//! Quantiles of distributions that come as counts, a process each: METHOD sections 1.3 and 1.4.
+//! Quantiles of distributions that come as counts, a process each: docs/method.md, *Precision* and *Dependence*.
 //!
 //! The interval of a pooled quantile is that of [`crate::precision::clustered_quantile`], whose ranks follow from how
 //! much processes differ in their share below it; counts stand in for the samples.

@@ -1,4 +1,4 @@
-//! Steps in the history of a series: METHOD section 1.9.
+//! Steps in the history of a series: docs/method.md, *History*.
 //!
 //! A history is the log estimate of one series in run after run, on one machine with one toolchain: where one of them
 //! changed, the caller splits it, and nothing is compared across. What all series of a run have in common

@@ -18,7 +18,7 @@ pub struct Modes {
     pub share_high: f64,
 }
 
-/// The two groups that the largest gap between process medians divides, where there are two (METHOD 1.13).
+/// The two groups that the largest gap between process medians divides, where there are two (docs/method.md, *Edge cases*).
 ///
 /// `None` for one group, fewer than five processes, or a value that is not finite.
 pub fn bimodal(process_medians: &[f64]) -> Option<Modes> {

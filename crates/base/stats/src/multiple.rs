@@ -1,4 +1,4 @@
-//! Many comparisons at once: METHOD section 1.8.
+//! Many comparisons at once: docs/method.md, *Many comparisons*.
 //!
 //! Of 100 benchmarks that did not change, five look changed at 5 %. [`holm`] bounds the chance of any false one,
 //! [`benjamini_hochberg`] the share of false ones. A suite is screened cheaply and the flagged ones are measured again:
@@ -112,7 +112,7 @@ pub fn common_mode(log_ratios: &[f64]) -> Option<CommonMode> {
 /// How likely crashes would be shared out so unevenly between two versions by chance: Fisher's exact test, two-sided.
 ///
 /// `a` and `b` are crashes and processes of a version, crashes among them (more are taken for as many). Where versions
-/// crash differently no verdict on their times is given (METHOD 1.13).
+/// crash differently no verdict on their times is given (docs/method.md, *Edge cases*).
 pub fn crashes_differ(a: (u64, u64), b: (u64, u64)) -> f64 {
     let (observed, crashes) = (a.0.min(a.1), a.0.min(a.1) + b.0.min(b.1));
     let (fewest, most) = (crashes.saturating_sub(b.1), crashes.min(a.1));

@@ -1,4 +1,4 @@
-//! In which order versions take their turns: METHOD section 1.7.
+//! In which order versions take their turns: docs/method.md, *Order*.
 //!
 //! The order is what makes a comparison fair. A coin of its own for every pair makes the log ratio of equal programs
 //! symmetric about 0 whatever the machine does meanwhile, and with it the signed-rank law exact (Fisher's randomisation;

@@ -1,4 +1,4 @@
-//! Paired comparison: the Hodges-Lehmann estimate and the exact signed-rank interval, METHOD section 1.6.
+//! Paired comparison: the Hodges-Lehmann estimate and the exact signed-rank interval, docs/method.md, *Pairs*.
 //!
 //! A pair is one process of A and one of B, run back to back in an order that a fair coin chose; its value is
 //! ln(statistic of B / statistic of A). The coin makes that value symmetric about 0 when A and B are the same, and on
@@ -17,7 +17,7 @@ const EXACT_UP_TO: usize = 200;
 /// The log ratios of cost of the units in which both sides are complete, in order: ln(later / first), or the mean of two
 /// such where a unit holds each side twice (ABBA, `a_unit` = 2).
 ///
-/// Each side lists (unit, cost), units rising; incomplete units are dropped (METHOD section 1.13). A cost that is not
+/// Each side lists (unit, cost), units rising; incomplete units are dropped (docs/method.md, *Edge cases*). A cost that is not
 /// positive gives a value that is not finite, which every interval refuses.
 pub fn log_ratios(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> Vec<f64> {
     let of = |side: &[(u32, f64)], unit: u32| -> Vec<f64> {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn ranks_at_the_looks_of_the_verdict() {
-        // The published schedules: looks, level of a look, ranks (METHOD section 1.6).
+        // The published schedules: looks, level of a look, ranks (docs/method.md, *Pairs*).
         let schedules: [(&[usize], f64, &[usize]); 3] = [
             (&[8, 12, 18, 27, 40], 0.015, &[1, 9, 31, 89, 231]),
             (&[8, 12, 18, 27, 40, 60, 90], 0.012, &[1, 8, 29, 86, 225, 577, 1427]),

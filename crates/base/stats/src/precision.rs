@@ -1,4 +1,4 @@
-//! When to stop measuring, and the interval to print: METHOD sections 1.3 and 1.4.
+//! When to stop measuring, and the interval to print: docs/method.md, *Precision* and *Dependence*.
 //!
 //! Mode P, the default ([`clustered_quantile`]): samples come in clusters, one per fresh process, and only processes
 //! are independent. Mode S ([`serial_quantile`]): one long series from a single process, whose dependence is measured.

@@ -1,4 +1,4 @@
-//! An interval that may be looked at after every pair, for sampling without a planned end: METHOD section 1.6.
+//! An interval that may be looked at after every pair, for sampling without a planned end: docs/method.md, *Pairs*.
 //!
 //! A confidence sequence covers at all times at once, so that nobody need plan looks; the price is a wider interval at
 //! each of them. This one is the asymptotic sequence of Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas ("Time-uniform

@@ -1,4 +1,4 @@
-//! Two stored runs compared: METHOD section 1.6, last paragraph.
+//! Two stored runs compared: docs/method.md, *Stored runs*.
 //!
 //! Within the two runs, the shift is the median of all differences between a process of B and one of A (Hodges &
 //! Lehmann 1963), and its interval inverts the exact rank-sum law (Mann & Whitney 1947). That knows nothing of what

@@ -1,4 +1,4 @@
-//! What an interval of a ratio says about two versions, and when to look at it: METHOD sections 1.6 and 1.13.
+//! What an interval of a ratio says about two versions, and when to look at it: docs/method.md, *Pairs* and *Edge cases*.
 //!
 //! The interval decides alone. Wholly inside the margin it says *equivalent*, wholly on one side of 0 *faster* or
 //! *slower*, otherwise *inconclusive*: "no difference found" is never the same as "no difference". Equivalence from a

@@ -1,4 +1,4 @@
-//! Where steady state begins inside a process, if it ever does: METHOD section 1.2.
+//! Where steady state begins inside a process, if it ever does: docs/method.md, *Warm-up*.
 //!
 //! Segments are found by Huber-max and joined from the end backwards while they differ by less than half a percent or
 //! their own noise; a trend guard and MSER-5 (White 1997) catch the slow changes that make no step. A caller also

@@ -19,7 +19,7 @@ use crate::planning::suite::{self, Suite};
 use crate::quantity::{figure, pair, share, time_ns};
 use crate::ui::Ui;
 
-/// Precision when neither the user nor a suite states one: METHOD's standard.
+/// Precision when neither the user nor a suite states one: the standard.
 const STANDARD: f64 = 0.01;
 /// Time for each point when neither the user nor a suite states a budget, in nanoseconds.
 const POINT_BUDGET_NS: u64 = 60_000_000_000;

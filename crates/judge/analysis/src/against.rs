@@ -1,4 +1,4 @@
-//! Later points against the first, paired by round (METHOD 1.6).
+//! Later points against the first, paired by round (docs/method.md, *Pairs*).
 //!
 //! Every round holds one unit of the comparison, so that what disturbs one side of a round disturbs the
 //! other too; the ratio is taken inside the round. Where the strategy looked on the way, its looks are
@@ -134,7 +134,7 @@ fn tags(judged: &Judgement) -> Vec<String> {
     tags.iter().filter(|(is, _)| *is).map(|(_, tag)| (*tag).to_owned()).collect()
 }
 
-/// METHOD 1.7: what is left where other work disturbed too much says nothing.
+/// docs/method.md, *Order*: what is left where other work disturbed too much says nothing.
 fn disturbed(record: &RunRecord, point: usize) -> Option<String> {
     let excluded = record.excluded(0).max(record.excluded(point));
     let counted = record.good_invocations(point).count();
@@ -147,7 +147,7 @@ fn disturbed(record: &RunRecord, point: usize) -> Option<String> {
     })
 }
 
-/// METHOD 1.13: times say nothing of a program that fails on some of its ways.
+/// docs/method.md, *Edge cases*: times say nothing of a program that fails on some of its ways.
 fn failures(record: &RunRecord, point: usize) -> Option<String> {
     let count = |point: usize| {
         let all = || {

@@ -1,4 +1,4 @@
-//! What comparisons of a program with itself say about a machine: METHOD 1.10.
+//! What comparisons of a program with itself say about a machine: docs/method.md, *Audit*.
 
 use plumb_model::{RunRecord, Usage};
 use plumb_stats::audit::{detectable, noise_floor, share_interval};
@@ -41,7 +41,7 @@ pub struct ClassAudit {
     pub drift: Option<f64>,
 }
 
-/// Relative deviations at every level of repetition: METHOD section 1.11.
+/// Relative deviations at every level of repetition: docs/method.md, *Variance components*.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Levels {
     /// Of samples within a process.

@@ -1,4 +1,4 @@
-//! A fresh run against a baseline of earlier ones: METHOD's gate ("settled after review" and 1.8).
+//! A fresh run against a baseline of earlier ones: docs/method.md, *Regression gate*.
 //!
 //! One run screens every series; those that differ are measured in three further runs, and these alone
 //! decide, with Holm's correction over all series of the check. What runs differ by themselves is learnt

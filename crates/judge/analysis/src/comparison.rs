@@ -1,6 +1,6 @@
 //! Several arms side by side: the sides of one paired run, or stored runs.
 //!
-//! Sides of one run are compared by their pairs (METHOD 1.6). Stored runs were measured at other times,
+//! Sides of one run are compared by their pairs (docs/method.md, *Pairs*). Stored runs were measured at other times,
 //! so the noise between runs counts too: it is estimated from earlier runs of the same series on the same
 //! machine in the same environment, and where there are too few of them there is no verdict, but the
 //! noise that would explain the difference away.

@@ -17,7 +17,7 @@ pub(crate) struct Estimated {
 
 /// The median over processes. None without samples, or with one that is no number.
 ///
-/// One process with many samples gets the interval of a single series (METHOD 1.3, mode S); more
+/// One process with many samples gets the interval of a single series (docs/method.md, *Precision*); more
 /// processes get the interval over processes (mode P). A lone sample a process is never a series.
 pub(crate) fn median_of_processes(processes: &[&[f64]]) -> Option<Estimated> {
     let value = match processes {

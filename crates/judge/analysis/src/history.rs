@@ -1,4 +1,4 @@
-//! One series over all its runs: METHOD section 1.9.
+//! One series over all its runs: docs/method.md, *History*.
 //!
 //! What is recorded to have changed (machine, environment, versions) splits the history, and nothing is
 //! compared across a split. Between splits steps are looked for. What is left, each run against the
@@ -538,7 +538,7 @@ mod tests {
         assert_eq!((found.runs.len(), found.other_units), (19, 1));
     }
 
-    /// METHOD 1.9's figures of false alarms are of the search; here the questions about the calendar.
+    /// docs/method.md's figures of false alarms are of the search; here the questions about the calendar.
     #[test]
     fn quiet_histories_have_no_worse_hours() {
         let mut rng = Rng::new(11);

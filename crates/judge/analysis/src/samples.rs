@@ -143,7 +143,7 @@ pub struct QuantileRatio {
 /// The costs of a point over those of the first, quantile by quantile.
 ///
 /// Where samples are stretches of a process, every process gives its own quantile, and the ratio with
-/// its interval is that of Hodges and Lehmann over processes (METHOD 1.6's, unpaired). Where a sample is a
+/// its interval is that of Hodges and Lehmann over processes (docs/method.md, *Stored runs*). Where a sample is a
 /// process, the pools are compared, without an interval. Empty where a cost is not positive.
 #[must_use]
 pub fn quantile_ratios(first: &PointSamples, later: &PointSamples) -> Vec<QuantileRatio> {

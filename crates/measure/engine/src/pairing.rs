@@ -37,7 +37,7 @@ impl Runner<'_> {
         Rng::new(self.plan.seed.wrapping_add(u64::from(self.round) << 32))
     }
 
-    /// Gives all sides the same number of iterations a sample (METHOD §1.1): a fixed cost that one side
+    /// Gives all sides the same number of iterations a sample (docs/method.md, *Samples*): a fixed cost that one side
     /// spreads over more of them would look like a difference. Different workloads share nothing.
     pub(crate) fn share_iterations(
         &mut self,

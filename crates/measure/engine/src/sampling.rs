@@ -1,7 +1,7 @@
 //! How many samples an invocation takes, and where its steady state begins.
 //!
-//! METHOD §1.1 (length of a sample), §1.2 (warm-up) and §1.11 (samples a process), with the pilot of its
-//! "settled after review": three processes of 40 samples, down to 5 where samples are long.
+//! docs/method.md, *Samples*, *Warm-up* and *Variance components*. The pilot is three processes of 40 samples,
+//! down to 5 where samples are long.
 
 use plumb_model::{ClockSource, Goal, Plan, PlannedPoint, SampleIs, Samples};
 use plumb_stats::batch::{self, batch_floor_ns};

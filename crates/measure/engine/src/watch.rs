@@ -67,7 +67,7 @@ impl Runner<'_> {
 
 /// The rules by which each invocation of a round does not count. Where sides are compared, a neighbour
 /// that disturbs all of a round is no reason to repeat it: one that was there for some of it could be
-/// taken for a difference between the sides, and then the whole round goes (METHOD §1.7).
+/// taken for a difference between the sides, and then the whole round goes (docs/method.md, *Order*).
 fn exclusions(plan: &Plan, round: &[InvocationRecord]) -> Vec<Option<String>> {
     let rules = |record: &InvocationRecord| {
         let rules: Vec<&str> = record.interference.iter().map(|it| it.rule.as_str()).collect();

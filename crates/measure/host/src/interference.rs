@@ -12,7 +12,7 @@ use plumb_model::{Interference, Reading, Readings, Samples, Trace};
 
 /// Ticks of /proc in a second: USER_HZ, 100 on every machine that this runs on.
 const TICKS_PER_S: f64 = 100.0;
-/// Share of all CPU time that the hypervisor may give to others (METHOD §1.13).
+/// Share of all CPU time that the hypervisor may give to others (docs/method.md, *Edge cases*).
 const STEAL: f64 = 0.01;
 /// Fewer ticks than this are chance, whatever share they are.
 const FEWEST_TICKS: u64 = 3;

@@ -22,7 +22,7 @@ pub fn current_cpu() -> i32 {
 }
 
 /// What this clock can resolve, and what reading it costs: the smallest non-zero difference and the
-/// median difference of 10,000 back-to-back readings (METHOD §1.1).
+/// median difference of 10,000 back-to-back readings (docs/method.md, *Samples*).
 #[must_use]
 pub fn source() -> ClockSource {
     let mut differences = vec![0_u64; 10_000];

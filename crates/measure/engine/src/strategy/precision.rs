@@ -1,4 +1,4 @@
-//! Until the interval is tight enough: METHOD §1.3, mode P.
+//! Until the interval is tight enough: docs/method.md, *Precision*.
 //!
 //! Looks at preset numbers of processes, each at a level of .97, so that the interval at which it stops
 //! covers at least 95 %. All open points take part in every round, so that drift hits them alike.

@@ -1,4 +1,4 @@
-//! Until the time is over, and never because of what was seen: METHOD §1.6, open-ended sampling.
+//! Until the time is over, and never because of what was seen: docs/method.md, *Pairs*, open-ended sampling.
 //!
 //! A run of hours is looked at while it goes on, and often ended by hand once it looks right. So what it
 //! tells meanwhile is an interval that covers at all times at once, of the processes' log medians.

@@ -1,4 +1,4 @@
-//! Until every comparison with the first point is settled: METHOD §1.6 and §1.7.
+//! Until every comparison with the first point is settled: docs/method.md, *Pairs* and *Order*.
 //!
 //! Each round is one unit of the comparison: a pair in an order that a fair coin chose, ABBA or BAAB, or
 //! with more points a row of a Latin square. Looks come at preset numbers of units, each at a level that
