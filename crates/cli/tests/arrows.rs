@@ -22,7 +22,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("judge/analysis", &["stats"]),
     ("judge/query", &["analysis", "store"]),
     ("show/report", &["analysis"]),
-    ("show/serve", &["analysis", "query", "report", "store"]),
+    ("show/site", &["analysis", "report"]),
+    ("show/serve", &["analysis", "query", "report", "site", "store"]),
 ];
 
 fn used(manifest: &Path) -> BTreeSet<String> {

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use plumb_model::Id;
-use plumb_report::site::names;
 use plumb_serve::{Limits, Server, Settings, Token};
+use plumb_site::names;
 use serde::Serialize;
 
 use crate::cli::ServeArgs;

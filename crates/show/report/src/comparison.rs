@@ -18,19 +18,19 @@ use crate::text::counted;
 use crate::units::{figure, percent};
 
 /// The verdict's word.
-pub(crate) fn verdict(against: &Against) -> &'static str {
+pub fn verdict(against: &Against) -> &'static str {
     against.verdict.as_ref().map_or("no verdict", |verdict| verdict.word())
 }
 
 /// `1.021 [0.994, 1.048]`.
-pub(crate) fn ratio(against: &Against) -> String {
+pub fn ratio(against: &Against) -> String {
     let Some(ratio) = &against.ratio else { return "no ratio".to_owned() };
     let figure = figure(ratio, "");
     format!("{} {}", figure.estimate, figure.brackets()).trim_end().to_owned()
 }
 
 /// Everything that belongs beside a verdict, in one line.
-pub(crate) fn remarks(against: &Against) -> String {
+pub fn remarks(against: &Against) -> String {
     let ratio = against.ratio.as_ref().map(|ratio| ratio.value);
     let pairs = against.pairs.map(|pairs| counted(pairs, "pair", "pairs"));
     let needed = against.pairs_needed.map(|pairs| format!("about {pairs} pairs would settle it"));
@@ -57,7 +57,7 @@ fn break_even(sd: f64, ratio: f64) -> String {
 }
 
 /// What stands above the results.
-pub(crate) fn heading(finding: &ComparisonFinding) -> Vec<String> {
+pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
     let first = finding.arms.first().map_or("", String::as_str);
     let margin = percent(finding.margin);
     let mut lines = vec![format!("Compared with {first}, margin {margin}")];
@@ -77,7 +77,7 @@ pub(crate) fn heading(finding: &ComparisonFinding) -> Vec<String> {
 }
 
 /// What all series together say, an arm a line.
-pub(crate) fn closing(finding: &ComparisonFinding) -> Vec<String> {
+pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
     let later = finding.arms.iter().skip(1).zip(&finding.overall);
     later
         .filter_map(|(arm, overall)| {
@@ -108,7 +108,7 @@ fn told(finding: &ComparisonFinding) -> (Vec<(String, String)>, String) {
 }
 
 /// `memory.copy:method=nt/bandwidth`, or what a person called it.
-pub(crate) fn series(result: &SeriesComparison) -> String {
+pub fn series(result: &SeriesComparison) -> String {
     if result.point.titled {
         return format!("{}/{}", result.point.name, result.metric);
     }
@@ -116,7 +116,7 @@ pub(crate) fn series(result: &SeriesComparison) -> String {
 }
 
 /// What an arm gives for its price.
-pub(crate) fn for_price(result: &SeriesComparison, value: f64) -> String {
+pub fn for_price(result: &SeriesComparison, value: f64) -> String {
     use plumb_model::Better;
     let unit = match result.better {
         Better::Higher => format!("{} per price", result.unit),

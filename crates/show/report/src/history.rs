@@ -19,9 +19,11 @@ use crate::time::date;
 use crate::units::{figure, percent};
 
 /// What an event between two runs says, and how it is drawn.
-pub(crate) struct Between {
-    pub(crate) text: String,
-    pub(crate) style: Style,
+pub struct Between {
+    /// What it says.
+    pub text: String,
+    /// How it is drawn.
+    pub style: Style,
 }
 
 /// The history as Markdown; `label` is the key of the label that names runs.
@@ -64,7 +66,7 @@ pub(crate) fn title(finding: &HistoryFinding) -> String {
 }
 
 /// The keys of the labels that name runs: the one that is wanted, else those whose values differ.
-pub(crate) fn label_keys<'a>(finding: &'a HistoryFinding, wanted: Option<&'a str>) -> Vec<&'a str> {
+pub fn label_keys<'a>(finding: &'a HistoryFinding, wanted: Option<&'a str>) -> Vec<&'a str> {
     if let Some(wanted) = wanted {
         return vec![wanted];
     }
@@ -76,7 +78,7 @@ pub(crate) fn label_keys<'a>(finding: &'a HistoryFinding, wanted: Option<&'a str
 }
 
 /// The value of one key, or `key=value` of several.
-pub(crate) fn label_of(run: &HistoryRun, keys: &[&str]) -> String {
+pub fn label_of(run: &HistoryRun, keys: &[&str]) -> String {
     let found = keys.iter().filter_map(|key| Some((key, run.labels.get(*key)?)));
     match keys {
         [_] => found.map(|(_, value)| value.clone()).collect(),
@@ -84,12 +86,13 @@ pub(crate) fn label_of(run: &HistoryRun, keys: &[&str]) -> String {
     }
 }
 
-pub(crate) fn short(run: &HistoryRun) -> String {
+/// The first digits of the run's identity.
+pub fn short(run: &HistoryRun) -> String {
     run.run.simple().to_string().chars().take(12).collect()
 }
 
 /// What stands before the run of this index.
-pub(crate) fn between(finding: &HistoryFinding, index: usize) -> Vec<Between> {
+pub fn between(finding: &HistoryFinding, index: usize) -> Vec<Between> {
     let splits = finding.splits.iter().filter(|split| split.at == index).map(split);
     let steps = finding.steps.iter().flatten().filter(|step| step.at == index);
     splits.chain(steps.map(|it| step(it, finding.better))).collect()
@@ -120,7 +123,8 @@ fn differing(before: &str, after: &str) -> (String, String) {
     (part(&one), part(&other))
 }
 
-pub(crate) fn step(step: &HistoryStep, better: Better) -> Between {
+/// What a step says, and how it is drawn.
+pub fn step(step: &HistoryStep, better: Better) -> Between {
     let dearer = step.ratio.value > 1.0;
     let (word, style) = match (better, dearer) {
         (Better::Neither, true) => ("more", Style::Flag),
@@ -135,7 +139,7 @@ pub(crate) fn step(step: &HistoryStep, better: Better) -> Between {
 }
 
 /// What stands below the runs.
-pub(crate) fn closing(finding: &HistoryFinding) -> Vec<String> {
+pub fn closing(finding: &HistoryFinding) -> Vec<String> {
     let mut lines = vec![match &finding.steps {
         Err(why) => format!("steps can't be told: {why}"),
         Ok(steps) if steps.is_empty() => "no step".to_owned(),

@@ -110,7 +110,7 @@ fn facts(portrait: &Portrait, terminal: &Terminal) -> String {
 }
 
 /// The name of a fact for people; a sysctl keeps its own.
-pub(crate) fn shown(name: &str) -> String {
+pub fn shown(name: &str) -> String {
     if name.contains('.') { name.to_owned() } else { name.replace('_', " ") }
 }
 

@@ -135,7 +135,7 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
 }
 
 /// Where a counter stands among those that are shown first.
-pub(crate) fn place(rate: &CounterRate) -> usize {
+pub fn place(rate: &CounterRate) -> usize {
     let name = &rate.counter.name;
     FIRST.iter().position(|first| name.starts_with(first)).unwrap_or(FIRST.len())
 }

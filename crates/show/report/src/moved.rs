@@ -9,7 +9,7 @@ use crate::units::quantity;
 const MOST: usize = 4;
 
 /// `moved with it: own system time 0.02 → 0.18 CPU (+1.00), …`; None when nothing did.
-pub(crate) fn moved_text(moved: &[Moved]) -> Option<String> {
+pub fn moved_text(moved: &[Moved]) -> Option<String> {
     let told: Vec<String> = moved.iter().take(MOST).map(one).collect();
     let more = moved.len().saturating_sub(told.len());
     let more = if more > 0 { format!(" · {more} more in --json") } else { String::new() };

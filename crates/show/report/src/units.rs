@@ -88,7 +88,7 @@ pub fn scale_of(size: f64, unit: &str) -> (String, f64) {
 
 /// A bare number with four significant digits, for tables in one unit.
 #[must_use]
-pub(crate) fn plain(value: f64) -> String {
+pub fn plain(value: f64) -> String {
     match value.abs() {
         size if !size.is_finite() => "?".to_owned(),
         size if size >= 1e7 || (size > 0.0 && size < 1e-4) => format!("{value:.3e}"),

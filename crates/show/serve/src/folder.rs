@@ -14,7 +14,7 @@ use std::thread;
 
 use plumb_model::Id;
 use plumb_report::View;
-use plumb_report::site::{self, Links, Page, assets, names};
+use plumb_site::{Links, Page, assets, names};
 use plumb_store::{Backend, RunSummary, Store};
 use thiserror::Error;
 
@@ -252,7 +252,7 @@ impl Folder {
         let shown = reader.shown(run)?;
         let view = View::new(&shown.finding);
         self.page(reader.run(&shown, &view))?;
-        for workload in site::workloads(&view) {
+        for workload in plumb_site::workloads(&view) {
             if let Some(page) = reader.workload(&shown, &view, workload) {
                 self.page(page)?;
             }
@@ -266,11 +266,11 @@ impl Folder {
         for page in histories.iter().map(|it| reader.history(it)) {
             self.page(page)?;
         }
-        self.page(site::histories_page(&histories, None))?;
+        self.page(plumb_site::histories_page(&histories, None))?;
         for page in reader.machines() {
             self.page(page)?;
         }
-        self.page(site::method_page())?;
+        self.page(plumb_site::method_page())?;
         self.file(&format!("{DATA}/search.js"), reader.search().render().as_bytes())
     }
 

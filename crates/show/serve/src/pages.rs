@@ -14,9 +14,7 @@ use plumb_analysis::{
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
 use plumb_report::View;
 use plumb_report::chart::charts_of_monitors;
-use plumb_report::site::{
-    self, Changed, Found, Lately, Links, Page, Rendered, RunLine, Search, names,
-};
+use plumb_site::{Changed, Found, Lately, Links, Page, Rendered, RunLine, Search, names};
 use plumb_store::{Backend, Error, RunSummary, Store};
 
 /// Runs that are compared on one page.
@@ -139,7 +137,7 @@ impl Reader<'_> {
         let page = match wanted {
             Wanted::Index => Some(self.index()?),
             Wanted::History => Some(self.histories()),
-            Wanted::Method => Some(site::method_page()),
+            Wanted::Method => Some(plumb_site::method_page()),
             Wanted::Compare(runs) if runs.iter().all(|run| self.has(*run)) => {
                 Some(self.compare(&runs)?)
             }
@@ -164,7 +162,7 @@ impl Reader<'_> {
         Ok(match wanted {
             Wanted::Monitors(_) => Some(self.monitors(&shown, &view)?),
             Wanted::Workload(_) => {
-                let workloads = site::workloads(&view);
+                let workloads = plumb_site::workloads(&view);
                 let found = workloads.into_iter().find(|it| names::workload_page(run, it) == name);
                 found.and_then(|workload| self.workload(&shown, &view, workload))
             }
@@ -173,11 +171,11 @@ impl Reader<'_> {
     }
 
     pub(crate) fn run(&self, shown: &Shown, view: &View) -> Page {
-        site::run_page(view, shown.lately.as_ref(), &self.links)
+        plumb_site::run_page(view, shown.lately.as_ref(), &self.links)
     }
 
     pub(crate) fn workload(&self, shown: &Shown, view: &View, workload: &str) -> Option<Page> {
-        site::workload_page(view, &shown.record, workload, shown.lately.as_ref())
+        plumb_site::workload_page(view, &shown.record, workload, shown.lately.as_ref())
     }
 
     pub(crate) fn monitors(&self, shown: &Shown, view: &View) -> Result<Page, Error> {
@@ -189,7 +187,7 @@ impl Reader<'_> {
             let records = std::slice::from_ref(&shown.record);
             charts_of_monitors(records, &plumb_query::traces(self.store, records)?, false)
         };
-        Ok(site::monitors_page(view, &rates, charts))
+        Ok(plumb_site::monitors_page(view, &rates, charts))
     }
 
     /// A run with what was found in it, and how it compares with the one before.
@@ -259,10 +257,12 @@ impl Reader<'_> {
         let lines: Vec<RunLine> =
             self.shown_runs().map(|run| line(run, changed.get(&run.run).copied())).collect();
         drop(changed);
-        let Some(shown) = newest else { return Ok(site::index_page(None, &lines, &self.links)) };
+        let Some(shown) = newest else {
+            return Ok(plumb_site::index_page(None, &lines, &self.links));
+        };
         let view = View::new(&shown.finding);
         let newest = Some((&view, shown.lately.as_ref()));
-        Ok(site::index_page(newest, &lines, &self.links))
+        Ok(plumb_site::index_page(newest, &lines, &self.links))
     }
 
     /// The runs that have pages, newest first.
@@ -287,7 +287,7 @@ impl Reader<'_> {
         explain(&mut finding, &records, &settings, &counters);
         let monitors =
             charts_of_monitors(&records, &plumb_query::traces(self.store, &records)?, false);
-        Ok(site::compare_page(&finding, monitors, &self.links))
+        Ok(plumb_site::compare_page(&finding, monitors, &self.links))
     }
 
     /// What is left of the runs that have pages, oldest first, of those that were read.
@@ -313,7 +313,7 @@ impl Reader<'_> {
     }
 
     pub(crate) fn history(&self, finding: &HistoryFinding) -> Page {
-        site::history_page(finding, &self.links)
+        plumb_site::history_page(finding, &self.links)
     }
 
     fn histories(&self) -> Page {
@@ -324,7 +324,7 @@ impl Reader<'_> {
             complete().count()
         );
         let all = read == complete().count();
-        site::histories_page(&self.histories_found(), (!all).then_some(note.as_str()))
+        plumb_site::histories_page(&self.histories_found(), (!all).then_some(note.as_str()))
     }
 
     /// The page of a series, of whose runs it reads all samples.
@@ -359,7 +359,7 @@ impl Reader<'_> {
                 add(&mut found, run, target);
             }
         }
-        Ok(site::machine_page(&found, &self.links))
+        Ok(plumb_site::machine_page(&found, &self.links))
     }
 
     /// The pages of all machines of the runs that were read.
@@ -372,7 +372,7 @@ impl Reader<'_> {
             let found = machines.entry(target.machine.fingerprint.clone()).or_default();
             add(found, run, target.clone());
         }
-        machines.values().filter_map(|found| site::machine_page(found, &self.links)).collect()
+        machines.values().filter_map(|found| plumb_site::machine_page(found, &self.links)).collect()
     }
 
     fn summary(&self, run: Id) -> Option<&RunSummary> {

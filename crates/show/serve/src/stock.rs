@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plumb_model::RunStatus;
-use plumb_report::site::{Links, Rendered};
+use plumb_site::{Links, Rendered};
 use plumb_store::{Backend, RunSummary, Store};
 
 use crate::{Pages, Reader, Refusal};

@@ -8,9 +8,9 @@ use std::path::Path;
 use plumb_analysis::testing::{events, run_of_years};
 use plumb_analysis::{RunDigest, history, history_of_digests, summarise};
 use plumb_model::RecordSource;
-use plumb_report::site::{Rendered, names};
 use plumb_serve::Pages;
 use plumb_serve::folder::{self, Watch, Written};
+use plumb_site::{Rendered, names};
 use plumb_store::{Backend, Store};
 use tempfile::TempDir;
 

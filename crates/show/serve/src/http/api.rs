@@ -6,8 +6,8 @@ use std::sync::Arc;
 use plumb_analysis::CompareSettings;
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
 use plumb_report::chart::charts_of_run;
-use plumb_report::site::{Rendered, live_page};
 use plumb_report::{View, comparison_json, history_json, json};
+use plumb_site::{Rendered, live_page};
 use plumb_store::{Backend, RunSummary, Store};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use plumb_model::Id;
-use plumb_report::site::{assets, entrance_page, message_page};
+use plumb_site::{assets, entrance_page, message_page};
 
 use super::guard::{Shown, admit, cookie_name};
 use super::request::Request;

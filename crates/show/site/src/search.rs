@@ -1,9 +1,10 @@
 //! What the search box finds: pages by their titles, and words.
 
-use super::frame::{call, in_script};
-use super::method::places;
-use super::names::METHOD;
-use crate::text::clean;
+use plumb_report::text::clean;
+
+use crate::frame::{call, in_script};
+use crate::method::places;
+use crate::names::METHOD;
 
 /// The index of a site's pages, for its script.
 #[derive(Debug, Clone, Default)]

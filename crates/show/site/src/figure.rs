@@ -1,10 +1,11 @@
 //! A chart's place in a page: title, what it says, room for the drawing, and its numbers as tables.
 
-use super::html::{Html, Tag, tag, wrap};
-use super::parts::{DataTable, bare, cell, count, name};
-use crate::chart::{Along, Axis, Chart, Layer, Mark, Scale};
-use crate::time::date;
-use crate::units::plain;
+use plumb_report::chart::{Along, Axis, Chart, Layer, Mark, Scale};
+use plumb_report::time::date;
+use plumb_report::units::plain;
+
+use crate::html::{Html, Tag, tag, wrap};
+use crate::parts::{DataTable, bare, cell, count, name};
 
 /// Marks of one layer that stand in the table one by one; of more the ends and the middle stand there.
 const MOST_ROWS: usize = 24;

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Id, RunStatus};
+use plumb_report::time::{between, date, length};
+use plumb_report::view::View;
 
-use super::answer::{Lately, answer};
-use super::frame::{Kind, Page};
-use super::html::{Html, link, wrap};
-use super::names::{self, INDEX, Links};
-use super::parts::{DataTable, cell, command, count, heading, name, paragraph, term, when};
-use super::run::results;
-use crate::time::{between, date, length};
-use crate::view::View;
+use crate::answer::{Lately, answer};
+use crate::frame::{Kind, Page};
+use crate::html::{Html, link, wrap};
+use crate::names::{self, INDEX, Links};
+use crate::parts::{DataTable, cell, command, count, heading, name, paragraph, term, when};
+use crate::run::results;
 
 /// A run in the list of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,10 +124,10 @@ fn table(lines: &[RunLine]) -> Html {
         table.row([
             name(link(&page, id)),
             when(line.started_unix_ns),
-            took.map_or_else(super::parts::nothing, |took| {
-                super::parts::number(took, "s", &length(took))
+            took.map_or_else(crate::parts::nothing, |took| {
+                crate::parts::number(took, "s", &length(took))
             }),
-            cell(crate::header::status(line.status)),
+            cell(plumb_report::header::status(line.status)),
             cell(line.what.as_str()),
             cell(labels.join(" ")),
             count(line.points),

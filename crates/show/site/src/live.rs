@@ -7,11 +7,12 @@
 //! `flags`), `live-charts` (the figures; one for a chart that is new is added there) and `live-log` (its
 //! items).
 
-use super::frame::{Kind, Page};
-use super::html::{Html, Tag, link, tag, wrap};
-use super::names;
-use super::parts::{DataTable, cell, command, count, heading, name, paragraph, term};
-use crate::live::{LiveDocument, LiveFlag, LiveLine, LivePoint};
+use plumb_report::live::{LiveDocument, LiveFlag, LiveLine, LivePoint};
+
+use crate::frame::{Kind, Page};
+use crate::html::{Html, Tag, link, tag, wrap};
+use crate::names;
+use crate::parts::{DataTable, cell, command, count, heading, name, paragraph, term};
 
 /// Seconds after which a browser without scripts asks anew.
 const ANEW: &str = "5";

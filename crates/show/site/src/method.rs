@@ -2,13 +2,13 @@
 
 use plumb_model::FlagKind;
 
-use super::frame::{Kind, Page};
-use super::html::{Html, tag, wrap};
-use super::names::METHOD;
-use super::parts::{DataTable, cell, command, heading, link_to, name, paragraph};
+use crate::frame::{Kind, Page};
+use crate::html::{Html, tag, wrap};
+use crate::names::METHOD;
+use crate::parts::{DataTable, cell, command, heading, link_to, name, paragraph};
 
 /// The words, a row each; what people read of the code is what they read here.
-const GLOSSARY: &str = include_str!("../../../../../GLOSSARY.md");
+const GLOSSARY: &str = include_str!("../../../../GLOSSARY.md");
 
 /// What is to be known before a page is read: address, title, text.
 const CHAPTERS: [(&str, &str, &str); 9] = [
@@ -128,7 +128,7 @@ fn flags() -> Html {
     for flag in &FLAGS {
         let word = flag.word();
         let id = format!("flag-{word}");
-        table.row_at(&id, [name(link_to(&id, word)), cell(crate::flags::meaning(flag))]);
+        table.row_at(&id, [name(link_to(&id, word)), cell(plumb_report::flags::meaning(flag))]);
     }
     table.build()
 }

@@ -2,20 +2,20 @@
 
 use plumb_analysis::PointFacts;
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
+use plumb_report::chart;
+use plumb_report::text::counted;
+use plumb_report::units::whole_percent;
+use plumb_report::view::{Row, View};
 
-use super::answer::Lately;
-use super::frame::{Kind, Page, workloads};
-use super::html::{Html, Tag, link, wrap};
-use super::names;
-use super::parts::{
+use crate::answer::Lately;
+use crate::frame::{Kind, Page, workloads};
+use crate::html::{Html, Tag, link, wrap};
+use crate::names;
+use crate::parts::{
     DataTable, cell, command, count, estimated, facts, heading, list, name, nothing, number,
     paragraph, term,
 };
-use super::run::{change, memory, own_flags, place, point_place, reached, since};
-use crate::chart;
-use crate::text::counted;
-use crate::units::whole_percent;
-use crate::view::{Row, View};
+use crate::run::{change, memory, own_flags, place, point_place, reached, since};
 
 /// Invocations out of the ordinary that are listed.
 const MOST_ODD: usize = 100;
@@ -32,7 +32,7 @@ pub fn workload_page(
         view.rows.iter().filter(|row| row.finding.point.workload == workload).collect();
     rows.first()?;
     let run = view.finding.run.id;
-    let when = crate::time::date(view.finding.run.started_unix_ns);
+    let when = plumb_report::time::date(view.finding.run.started_unix_ns);
     let title = format!("{workload}, {when}");
     let mut page = Page::new(names::workload_page(run, workload), Kind::Workload, title)
         .at_run(view, Some(workload));
@@ -65,7 +65,7 @@ fn answer(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
         let change = since(view, row, lately);
         let verdict = change.map(|it| {
             Html::text("; ")
-                .and(super::parts::verdict(&it.verdict))
+                .and(crate::parts::verdict(&it.verdict))
                 .and(" since the last comparable run")
         });
         let flags = own_flags(row);
@@ -171,7 +171,7 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
             pairs.push(("Remarks".into(), remarks.join(" · ").into()));
         }
         pairs.extend(row.scaling.iter().map(|text| ("Threads".into(), text.as_str().into())));
-        let baseline = crate::view::baseline_text(row.finding);
+        let baseline = plumb_report::view::baseline_text(row.finding);
         pairs.extend(
             baseline.map(|text| (term("Of what it should be", "expectation"), text.into())),
         );

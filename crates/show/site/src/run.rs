@@ -2,20 +2,20 @@
 
 use plumb_analysis::{CONFIDENCE, Comparison, Failure};
 use plumb_model::FlagKind;
+use plumb_report::chart;
+use plumb_report::moved::moved_text;
+use plumb_report::sketch::histogram;
+use plumb_report::units::{figure, percent, whole_percent};
+use plumb_report::view::{FlagNote, Row, View, looks_text, spread_text};
 
-use super::answer::{Lately, answer};
-use super::frame::{Kind, Page};
-use super::html::{Html, Tag, link, tag, wrap};
-use super::names::{self, Links};
-use super::parts::{
+use crate::answer::{Lately, answer};
+use crate::frame::{Kind, Page};
+use crate::html::{Html, Tag, link, tag, wrap};
+use crate::names::{self, Links};
+use crate::parts::{
     DataTable, amount, cell, command, estimated, facts, flags, heading, list, name, nothing,
     number, paragraph, term, verdict,
 };
-use crate::chart;
-use crate::moved::moved_text;
-use crate::sketch::histogram;
-use crate::units::{figure, percent, whole_percent};
-use crate::view::{FlagNote, Row, View, looks_text, spread_text};
 
 /// Bins of the sketch of a distribution.
 const BINS: usize = 10;
@@ -26,8 +26,11 @@ const MOST_EVIDENCE: usize = 12;
 #[must_use]
 pub fn run_page(view: &View, lately: Option<&Lately>, links: &Links) -> Page {
     let run = view.finding.run.id;
-    let title =
-        format!("{}, {}", view.header.title, crate::time::date(view.finding.run.started_unix_ns));
+    let title = format!(
+        "{}, {}",
+        view.header.title,
+        plumb_report::time::date(view.finding.run.started_unix_ns)
+    );
     let mut page = Page::new(names::run_page(run), Kind::Run, title).at_run(view, None);
     page.add(wrap("h1", view.header.title.as_str()).add(" ").add(status(view)));
     page.add(answer(view, lately, links));
@@ -172,7 +175,7 @@ fn point_link(view: &View, row: &Row) -> Html {
     let page = names::workload_page(view.finding.run.id, &point.workload);
     let to = format!("{page}.html#{}", point_place(point.index));
     let made = link(&to, row.label.as_str()).with("title", &point.name);
-    let metric = crate::names::metric(row.finding);
+    let metric = plumb_report::names::metric(row.finding);
     let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
     let scaling = row.scaling.as_ref().map(|text| wrap("small", format!(" {text}")).class("note"));
     Html::from(made)
@@ -195,7 +198,7 @@ fn cpu(row: &Row) -> Tag {
 
 fn of_baseline(row: &Row) -> Tag {
     let Some(of) = &row.finding.of_baseline else { return nothing() };
-    let text = crate::view::baseline_text(row.finding).unwrap_or_default();
+    let text = plumb_report::view::baseline_text(row.finding).unwrap_or_default();
     cell(text).with("data-value", &of.share.value.to_string())
 }
 
@@ -224,7 +227,7 @@ fn side(it: &Comparison) -> Vec<Tag> {
         Some(ratio) => cells.extend(estimated(ratio, "")),
         None => cells.extend([nothing(), nothing()]),
     }
-    cells.push(super::parts::count(it.pairs));
+    cells.push(crate::parts::count(it.pairs));
     cells.push(cell(looks_text(it).unwrap_or_default()));
     let rest = [
         Some(it.tags.join(", ")).filter(|tags| !tags.is_empty()),
@@ -247,7 +250,7 @@ fn distrust(notes: &[FlagNote]) -> Html {
             note.evidence.iter().take(MOST_EVIDENCE).map(|(point, why)| format!("{point}: {why}"));
         let more = (rest > 0).then(|| format!("and {rest} more"));
         let lines = everywhere.into_iter().chain(evidence).chain(more);
-        table.row([name(super::parts::flag(&note.flag)), cell(note.meaning), cell(list(lines))]);
+        table.row([name(crate::parts::flag(&note.flag)), cell(note.meaning), cell(list(lines))]);
     }
     heading("distrust", "Reasons to distrust").and(table.build())
 }

@@ -1,17 +1,17 @@
 //! The pages of series over their runs.
 
 use plumb_analysis::{HistoryFinding, HistoryStep};
+use plumb_report::chart;
+use plumb_report::history::{between, closing, label_keys, label_of, short};
+use plumb_report::text::counted;
+use plumb_report::time::date;
 
-use super::frame::{Kind, Page};
-use super::html::{Html, link, wrap};
-use super::names::{self, HISTORY, Links};
-use super::parts::{
+use crate::frame::{Kind, Page};
+use crate::html::{Html, link, wrap};
+use crate::names::{self, HISTORY, Links};
+use crate::parts::{
     DataTable, cell, command, count, estimated, heading, list, name, paragraph, term, when,
 };
-use crate::chart;
-use crate::history::{between, closing, label_keys, label_of, short};
-use crate::text::counted;
-use crate::time::date;
 
 /// The page of a series on one machine.
 #[must_use]
@@ -39,12 +39,12 @@ pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
 
 fn answer(finding: &HistoryFinding) -> Html {
     let newest = finding.runs.last().map(|run| {
-        let shown = crate::units::figure(&run.estimate, &finding.unit);
+        let shown = plumb_report::units::figure(&run.estimate, &finding.unit);
         format!("The newest of {}: {shown}.", counted(finding.runs.len(), "run", "runs"))
     });
     let last = finding.steps.iter().flatten().next_back().map(|step| {
         let when = finding.runs.get(step.at).map_or(0, |run| run.started_unix_ns);
-        let told = crate::history::step(step, finding.better).text;
+        let told = plumb_report::history::step(step, finding.better).text;
         format!("Last step, {}: {told}.", date(when))
     });
     let out = list(newest.into_iter().chain(last).chain(closing(finding)));
@@ -127,7 +127,7 @@ fn certain(finding: &HistoryFinding) -> Option<&HistoryStep> {
     finding.steps.iter().flatten().rfind(|step| step.certain)
 }
 
-fn line(finding: &HistoryFinding) -> Vec<super::html::Tag> {
+fn line(finding: &HistoryFinding) -> Vec<crate::html::Tag> {
     let machine = finding.machines.first().map_or("", String::as_str);
     let page = names::history_page(&finding.series, machine);
     // A person's name for a point is the same for all its metrics.
@@ -144,7 +144,7 @@ fn line(finding: &HistoryFinding) -> Vec<super::html::Tag> {
     }
     let step = certain(finding).map(|step| {
         let when = finding.runs.get(step.at).map_or(0, |run| run.started_unix_ns);
-        format!("{}: {}", date(when), crate::history::step(step, finding.better).text)
+        format!("{}: {}", date(when), plumb_report::history::step(step, finding.better).text)
     });
     cells.push(cell(step.unwrap_or_default()));
     cells.push(cell(link(&format!("{}.html", names::machine_page(machine)), machine)));

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use plumb_analysis::{Against, BaselineSource, Verdict};
 use plumb_model::{Goal, Id, RunStatus};
+use plumb_report::text::counted;
+use plumb_report::time::date;
+use plumb_report::units::figure;
+use plumb_report::view::{FlagNote, Row, View, baseline_text, comparison_text};
 
-use super::html::{Html, link, tag, wrap};
-use super::names::{self, Links};
-use super::parts::{command, flag, list, paragraph, some, verdict};
-use crate::text::counted;
-use crate::time::date;
-use crate::units::figure;
-use crate::view::{FlagNote, Row, View, baseline_text, comparison_text};
+use crate::html::{Html, link, tag, wrap};
+use crate::names::{self, Links};
+use crate::parts::{command, flag, list, paragraph, some, verdict};
 
 /// Series that are named in a sentence.
 const MOST_NAMED: usize = 3;
@@ -85,7 +85,7 @@ fn shares(view: &View, expected: bool) -> Html {
     rows.sort_by(|one, other| share(one).total_cmp(&share(other)));
     let line = |row: &&Row| {
         let text = baseline_text(row.finding).unwrap_or_default();
-        let name = link(&format!("#{}", super::run::place(row)), row.finding.point.name.as_str());
+        let name = link(&format!("#{}", crate::run::place(row)), row.finding.point.name.as_str());
         wrap("span", Html::all([name.into(), Html::text(" gives "), text.into()]))
     };
     let most = if expected { MOST_LISTED } else { 1 };
@@ -137,7 +137,7 @@ fn worst(mut judged: Vec<(&Row, &Against)>) -> Html {
         rank(other).partial_cmp(&rank(one)).unwrap_or(Ordering::Equal)
     });
     let line = |(row, it): &(&Row, &Against)| {
-        let name = link(&format!("#{}", super::run::place(row)), row.finding.point.name.as_str());
+        let name = link(&format!("#{}", crate::run::place(row)), row.finding.point.name.as_str());
         let ratio = it.ratio.as_ref().map(|ratio| figure(ratio, ""));
         let ratio = ratio.map_or_else(String::new, |it| {
             format!(": {}× {} the cost", it.estimate, it.brackets())

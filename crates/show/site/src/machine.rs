@@ -2,14 +2,14 @@
 
 use plumb_analysis::target_differences;
 use plumb_model::{FACTS, FOR_ROOT, FactKind, Id, Target};
+use plumb_report::machine::shown;
+use plumb_report::text::counted;
+use plumb_report::time::date;
 
-use super::frame::{Kind, Page};
-use super::html::{Html, link, tag, wrap};
-use super::names::{self, Links};
-use super::parts::{DataTable, cell, facts, heading, name, paragraph, term, when};
-use crate::machine::shown;
-use crate::text::counted;
-use crate::time::date;
+use crate::frame::{Kind, Page};
+use crate::html::{Html, link, tag, wrap};
+use crate::names::{self, Links};
+use crate::parts::{DataTable, cell, facts, heading, name, paragraph, term, when};
 
 /// A machine as a run found it.
 #[derive(Debug, Clone)]

@@ -2,15 +2,15 @@
 
 use std::io;
 
+use plumb_report::chart::Chart;
+use plumb_report::view::View;
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter};
 
-use super::figure::figure;
-use super::html::{Html, Tag, link, tag, wrap};
-use super::names::{self, HISTORY, INDEX, METHOD};
-use crate::chart::Chart;
-use crate::view::View;
+use crate::figure::figure;
+use crate::html::{Html, Tag, link, tag, wrap};
+use crate::names::{self, HISTORY, INDEX, METHOD};
 
 /// Nothing comes from elsewhere, and no script or style stands in a page. Charts are drawn into data and
 /// blob URLs when they are saved as files.

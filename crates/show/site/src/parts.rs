@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use plumb_analysis::{Estimate, Verdict};
 use plumb_model::FlagKind;
+use plumb_report::time::date;
+use plumb_report::units::{Figure, figure, quantity};
 
-use super::html::{Html, Tag, link, tag, wrap};
-use crate::time::date;
-use crate::units::{Figure, figure, quantity};
+use crate::html::{Html, Tag, link, tag, wrap};
 
 /// A table of no more rows is searched by eye.
 const FEWEST_FILTERED: usize = 12;
@@ -165,7 +165,7 @@ pub(crate) fn verdict(verdict: &Result<Verdict, String>) -> Html {
 /// A flag with its meaning.
 pub(crate) fn flag(flag: &FlagKind) -> Html {
     let word = flag.word();
-    let meaning = crate::flags::meaning(flag);
+    let meaning = plumb_report::flags::meaning(flag);
     if meaning.is_empty() {
         return wrap("span", word).class("flag").into();
     }

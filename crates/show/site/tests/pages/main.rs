@@ -9,7 +9,7 @@ use plumb_analysis::{
 };
 use plumb_model::{Flag, FlagKind, RunRecord};
 use plumb_report::View;
-use plumb_report::site::{
+use plumb_site::{
     Found, Links, Page, Rendered, Search, compare_page, histories_page, history_page, index_page,
     machine_page, method_page, monitors_page, run_page, workload_page, workloads,
 };

@@ -2,19 +2,19 @@
 
 use plumb_analysis::{Against, ComparisonFinding, SeriesComparison, Verdict};
 use plumb_model::FactKind;
+use plumb_report::chart::{self, Chart};
+use plumb_report::comparison::{closing, for_price, heading as lines, remarks, series};
+use plumb_report::moved::moved_text;
+use plumb_report::text::counted;
+use plumb_report::units::figure;
 
-use super::frame::{Kind, Page};
-use super::html::{Html, Tag, link, tag, wrap};
-use super::names::{self, Links};
-use super::parts::{
+use crate::frame::{Kind, Page};
+use crate::html::{Html, Tag, link, tag, wrap};
+use crate::names::{self, Links};
+use crate::parts::{
     DataTable, cell, command, count, estimated, heading, list, name, nothing, paragraph, term,
     verdict, when,
 };
-use crate::chart::{self, Chart};
-use crate::comparison::{closing, for_price, heading as lines, remarks, series};
-use crate::moved::moved_text;
-use crate::text::counted;
-use crate::units::figure;
 
 /// Changes that are listed before the table is pointed at.
 const MOST_LISTED: usize = 8;
@@ -175,7 +175,7 @@ fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
 fn ratio(against: Option<&Against>) -> Tag {
     let Some(ratio) = against.and_then(|it| it.ratio.as_ref()) else { return nothing() };
     let shown = figure(ratio, "");
-    super::parts::number(ratio.value, "", &format!("{} {}", shown.estimate, shown.brackets()))
+    crate::parts::number(ratio.value, "", &format!("{} {}", shown.estimate, shown.brackets()))
 }
 
 /// What differs besides what is compared, the worst first.

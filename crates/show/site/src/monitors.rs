@@ -2,23 +2,23 @@
 
 use plumb_analysis::{CounterRate, PointRates};
 use plumb_model::OnInterference;
+use plumb_report::chart::Chart;
+use plumb_report::monitors::place;
+use plumb_report::text::counted;
+use plumb_report::units::percent;
+use plumb_report::units::quantity;
+use plumb_report::view::View;
 
-use super::frame::{Kind, Page};
-use super::html::{Html, Tag, link, wrap};
-use super::names;
-use super::parts::{DataTable, command, count, heading, name, number, paragraph, term};
-use crate::chart::Chart;
-use crate::monitors::place;
-use crate::text::counted;
-use crate::units::percent;
-use crate::units::quantity;
-use crate::view::View;
+use crate::frame::{Kind, Page};
+use crate::html::{Html, Tag, link, wrap};
+use crate::names;
+use crate::parts::{DataTable, command, count, heading, name, number, paragraph, term};
 
 /// The page of a run's monitors, with their charts.
 #[must_use]
 pub fn monitors_page(view: &View, rates: &[PointRates], charts: Vec<Chart>) -> Page {
     let run = view.finding.run.id;
-    let when = crate::time::date(view.finding.run.started_unix_ns);
+    let when = plumb_report::time::date(view.finding.run.started_unix_ns);
     let title = format!("Monitors beside {}, {when}", view.header.title);
     let mut page =
         Page::new(names::monitors_page(run), Kind::Monitors, title.as_str()).at_run(view, None);
@@ -85,7 +85,7 @@ fn of_point(view: &View, point: &PointRates) -> Html {
     for it in shown {
         table.row(row(it));
     }
-    heading(&super::run::point_place(point.point.index), title.and(format!(", beside {of}")))
+    heading(&crate::run::point_place(point.point.index), title.and(format!(", beside {of}")))
         .and(table.build())
 }
 
