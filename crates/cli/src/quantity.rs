@@ -52,7 +52,7 @@ pub fn time_ns(text: &str) -> Result<u64> {
 
 /// A date, or a length of time before `now`, as nanoseconds since 1970 (UTC).
 pub fn since_unix_ns(text: &str, now_unix_ns: i64) -> Result<i64> {
-    if let Some(at) = plumb_report::time::day(text.trim()) {
+    if let Some(at) = plumb_text::time::day(text.trim()) {
         return Ok(at);
     }
     let before = time_ns(text).map_err(|_| {

@@ -6,7 +6,7 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use plumb_report::{Colour, Terminal};
+use plumb_text::{Colour, Terminal};
 
 use crate::cli::Global;
 use crate::error::{CommandError, Exit};
@@ -116,7 +116,7 @@ impl Ui {
     /// An error with its hints, on stderr.
     pub fn error(&self, error: &CommandError) {
         let label = if self.colour_err { "\x1b[31merror:\x1b[0m" } else { "error:" };
-        let text = plumb_report::text::clean(&error.to_string());
+        let text = plumb_text::clean(&error.to_string());
         to_stderr(&format!("{label} {text}\n"));
         for hint in error.hints() {
             to_stderr(&format!("  try: {hint}\n"));

@@ -21,9 +21,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("record/store", &[]),
     ("judge/analysis", &["stats"]),
     ("judge/query", &["analysis", "store"]),
-    ("show/report", &["analysis"]),
-    ("show/site", &["analysis", "report"]),
-    ("show/serve", &["analysis", "query", "report", "site", "store"]),
+    ("show/text", &[]),
+    ("show/chart", &["text"]),
+    ("show/report", &["analysis", "chart", "text"]),
+    ("show/site", &["analysis", "chart", "report", "text"]),
+    ("show/serve", &["analysis", "query", "report", "site", "store", "text"]),
 ];
 
 fn used(manifest: &Path) -> BTreeSet<String> {

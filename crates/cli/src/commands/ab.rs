@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_model::{CPU, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot};
-use plumb_report::units::percent;
+use plumb_text::units::percent;
 
 use crate::cli::{AbArgs, PrepareArgs};
 use crate::commands::doctor::audit as doctor;

@@ -4,9 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use plumb_model::{Id, RunStatus};
-use plumb_report::table::{Column, Table};
-use plumb_report::{Line, Style, text, time};
 use plumb_store::{Backend, Baseline, Store, short};
+use plumb_text::{Column, Line, Style, Table, clean, counted, time};
 
 use crate::cli::{BaselineCommand, GoalArgs};
 use crate::error::{CommandError, Exit, Result};
@@ -45,7 +44,7 @@ pub fn baseline(command: &BaselineCommand, store: Option<&Path>, ui: &Ui) -> Res
             let store = Store::open(locate::store(store)?)?;
             change(&store, name, &members)?;
             warn_of_haste(&store, &members, ui)?;
-            let runs = text::counted(members.len(), "run", "runs");
+            let runs = counted(members.len(), "run", "runs");
             ui.say(&format!("baseline {name}: {runs}; plumb check --baseline {name}"));
             Ok(Exit::Fine)
         }
@@ -192,7 +191,7 @@ fn list(store: &Store, ui: &Ui) -> Result<Exit> {
         let newest = it.runs.last().map_or(String::new(), |run| short(*run));
         let cells =
             [it.name.clone(), it.runs.len().to_string(), time::date(it.changed_unix_ns), newest];
-        let cell = |text: &String| Line::new(Style::Plain, &text::clean(text));
+        let cell = |text: &String| Line::new(Style::Plain, &clean(text));
         table.row(cells.iter().map(cell).collect());
     }
     if !all.is_empty() {

@@ -5,10 +5,10 @@ use std::path::Path;
 use plumb_analysis::{CheckFinding, CheckState, Checker, Doubts, Verdict, canary_shift};
 use plumb_model::{Goal, Grade, Plan, Preparation, RecordSource, RunRecord, SampleIs, Value};
 use plumb_report::export::check_junit;
-use plumb_report::text::counted;
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::gate::CONFIRM_RUNS;
 use plumb_store::{Backend, Baseline, Store};
+use plumb_text::counted;
 
 use crate::cli::{CheckArgs, PrepareArgs};
 use crate::error::{CommandError, Exit, Result};

@@ -2,14 +2,12 @@
 
 use plumb_host::Keeper;
 use plumb_model::{Description, ParameterType, Role, Value};
-use plumb_report::table::{Column, Table};
-use plumb_report::{Line, Style};
+use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::planning::catalogue;
-use crate::planning::{plugins::manifest as plugins, suite};
+use crate::planning::{catalogue, plugins::manifest as plugins, suite};
 use crate::ui::Ui;
 
 /// Lists suites, built-in workloads and plug-ins.

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use plumb_report::time;
-use plumb_report::units::quantity;
 use plumb_store::{StoreInfo, short};
+use plumb_text::time;
+use plumb_text::units::quantity;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;

@@ -2,8 +2,7 @@
 
 use plumb_host::preparation::{KNOBS, Knob, Lasts, Unusable, check, parse, preset, resolve};
 use plumb_host::{Held, Root, Settled};
-use plumb_report::table::{Column, Table};
-use plumb_report::{Line, Style};
+use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;
 
 use crate::cli::TuneArgs;

@@ -1,12 +1,9 @@
 //! The audit of a machine: a table for people, a document to keep.
 
 use plumb_analysis::{ClassAudit, Injected};
+use plumb_text::units::percent;
+use plumb_text::{Column, Line, Style, Table, Terminal};
 use serde::Serialize;
-
-use crate::style::{Line, Style};
-use crate::table::{Column, Table};
-use crate::terminal::Terminal;
-use crate::units::percent;
 
 /// Name of the document's form.
 pub const AUDIT_SCHEMA: &str = "plumb.audit/1";

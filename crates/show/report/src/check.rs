@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 
 use plumb_analysis::{CheckFinding, CheckState, CheckedSeries, Verdict};
 use plumb_model::Grade;
+use plumb_text::time::date;
+use plumb_text::units::{percent, quantity};
+use plumb_text::{Column, Line, Style, Table, Terminal, counted, hanging};
 use serde::Serialize;
 
+use crate::figure::figure;
 use crate::markdown::{code, escape};
 use crate::moved::{MovedPart, moved_part, moved_text};
-use crate::style::{Line, Style};
-use crate::table::{Column, Table, hanging};
-use crate::terminal::Terminal;
-use crate::text::counted;
-use crate::time::date;
-use crate::units::{figure, percent, quantity};
 
 /// Name of the document's form.
 pub const CHECK_SCHEMA: &str = "plumb.check/1";

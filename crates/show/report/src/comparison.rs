@@ -13,9 +13,10 @@ pub use terminal::comparison_card;
 
 use plumb_analysis::{Against, ComparisonFinding, SeriesComparison};
 use plumb_model::Grade;
+use plumb_text::counted;
+use plumb_text::units::percent;
 
-use crate::text::counted;
-use crate::units::{figure, percent};
+use crate::figure::figure;
 
 /// The verdict's word.
 pub fn verdict(against: &Against) -> &'static str {
@@ -49,7 +50,7 @@ fn break_even(sd: f64, ratio: f64) -> String {
     if sd <= 0.0 {
         return "within the noise inside the two runs".to_owned();
     }
-    let times = format!("{}×", crate::units::quantity(ratio, ""));
+    let times = format!("{}×", plumb_text::units::quantity(ratio, ""));
     format!(
         "{times}; run-to-run deviation would have to exceed {} for this to be chance",
         percent(sd)
@@ -122,5 +123,5 @@ pub fn for_price(result: &SeriesComparison, value: f64) -> String {
         Better::Higher => format!("{} per price", result.unit),
         Better::Lower | Better::Neither => format!("{} × price", result.unit),
     };
-    crate::units::quantity(value, &unit)
+    plumb_text::units::quantity(value, &unit)
 }

@@ -1,14 +1,10 @@
 //! What is wrong with a machine for measuring: a page for people, a document to keep.
 
 use plumb_model::{Diagnosis, Effect, Symptom};
+use plumb_text::time::{date, rfc3339};
+use plumb_text::units::percent;
+use plumb_text::{Column, Line, Style, Table, Terminal, counted, hanging};
 use serde::Serialize;
-
-use crate::style::{Line, Style};
-use crate::table::{Column, Table, hanging};
-use crate::terminal::Terminal;
-use crate::text::counted;
-use crate::time::{date, rfc3339};
-use crate::units::percent;
 
 /// Name of the document's form.
 pub const DOCTOR_SCHEMA: &str = "plumb.doctor/1";
@@ -228,7 +224,7 @@ mod tests {
     use plumb_model::{Diagnosis, Effect, Symptom};
 
     use super::{LastAudit, doctor_card, doctor_document};
-    use crate::terminal::Terminal;
+    use plumb_text::Terminal;
 
     fn diagnosis() -> Diagnosis {
         let note = Symptom {

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use plumb_analysis::{Finding, RunFacts, RunFinding};
 use plumb_model::{Goal, PreparationRecord, Prepared, RunStatus, Target};
-
-use crate::text::counted;
-use crate::time::{between, date, length};
-use crate::units::percent;
+use plumb_text::counted;
+use plumb_text::time::{between, date, length};
+use plumb_text::units::percent;
 
 /// Hexadecimal digits of a run's identity that are shown: the whole time stamp in it.
 const SHORT_ID: usize = 12;

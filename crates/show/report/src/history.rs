@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 
 use plumb_analysis::{CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split};
 use plumb_model::Better;
+use plumb_text::time::date;
+use plumb_text::units::percent;
+use plumb_text::{Style, counted};
 
+use crate::figure::figure;
 use crate::markdown::{code, escape};
-use crate::style::Style;
-use crate::text::counted;
-use crate::time::date;
-use crate::units::{figure, percent};
 
 /// What an event between two runs says, and how it is drawn.
 pub struct Between {

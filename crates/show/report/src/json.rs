@@ -4,17 +4,16 @@ mod comparison;
 
 use std::collections::BTreeMap;
 
+use comparison::{ComparisonPart, comparison};
 use plumb_analysis::{
     BaselineSource, Estimate, Failure, Finding, OfBaseline, PointFacts, Scaling, Unsupported,
 };
 use plumb_model::{Better, Flag, PreparationRecord, Prepared, SampleIs, Target, Value};
+use plumb_text::time::rfc3339;
 use serde::Serialize;
-
-use comparison::{ComparisonPart, comparison};
 
 use crate::header::status;
 use crate::interference::InterferencePart;
-use crate::time::rfc3339;
 use crate::view::{Row, View};
 
 /// Name of the document's form.
@@ -546,7 +545,7 @@ mod tests {
         is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");
         is_committed::<DoctorDocument>("plumb.doctor-1.json");
         is_committed::<MachineDocument>("plumb.machine-1.json");
-        is_committed::<crate::chart::Chart>("plumb.chart-1.json");
+        is_committed::<plumb_chart::Chart>("plumb.chart-1.json");
         is_committed::<crate::live::LiveDocument>("plumb.live-1.json");
     }
 }

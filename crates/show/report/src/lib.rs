@@ -1,17 +1,18 @@
 //! From a finding to what people and machines read.
 //!
 //! [`View`] is made once of a finding; terminal, JSON, Markdown, CSV and sentences all read it, so
-//! that they cannot disagree. Units are converted here and nowhere else. Nothing is printed: every
-//! function gives text back or writes into what it is handed. Text from elsewhere is cleaned before
-//! it is shown, see [`text`].
+//! that they cannot disagree. Nothing is printed: every function gives text back or writes into what it
+//! is handed. Units are converted and text from elsewhere is cleaned by `plumb-text`, charts are drawn by
+//! `plumb-chart`.
 
 mod audit;
-pub mod chart;
+pub mod charts;
 mod check;
 pub mod comparison;
 pub mod csv;
 mod diagnosis;
 pub mod export;
+mod figure;
 pub mod flags;
 pub mod header;
 pub mod history;
@@ -26,12 +27,6 @@ pub mod names;
 pub mod progress;
 mod scorecard;
 pub mod sketch;
-mod style;
-pub mod table;
-mod terminal;
-pub mod text;
-pub mod time;
-pub mod units;
 pub mod view;
 mod words;
 
@@ -45,6 +40,7 @@ pub use comparison::{
 };
 pub use csv::{csv, samples_csv};
 pub use diagnosis::{DOCTOR_SCHEMA, DoctorDocument, LastAudit, doctor_card, doctor_document};
+pub use figure::figure;
 pub use flags::meaning;
 pub use header::{Header, Place};
 pub use history::{
@@ -58,7 +54,5 @@ pub use monitors::{
     counters_card, counters_document, monitors_card,
 };
 pub use scorecard::{Closing, scorecard};
-pub use style::{Colour, Line, Style};
-pub use terminal::Terminal;
 pub use view::{Family, FlagNote, Row, View};
 pub use words::in_words;

@@ -10,11 +10,11 @@ mod document;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use charts::{Beside, Narrowing};
+use plumb_chart::Chart;
 use plumb_model::{Decision, EndedNews, Flag, Id, News, Plan, PlannedPoint, RunStatus};
 
-use crate::chart::Chart;
 use crate::progress::{ProgressState, ProgressView};
-use charts::{Beside, Narrowing};
 
 pub use document::{LIVE_SCHEMA, LiveCompared, LiveDocument, LiveFlag, LiveLine, LivePoint};
 

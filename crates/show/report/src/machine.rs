@@ -2,13 +2,11 @@
 
 use plumb_analysis::{Difference, target_differences};
 use plumb_model::{FACTS, FOR_ROOT, FactKind, Grade, Target};
+use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
 use serde::Serialize;
 
 use crate::comparison::{DifferencePart, difference};
 use crate::json::{FactsPart, target};
-use crate::style::{Line, Style};
-use crate::table::{Column, Table, hanging};
-use crate::terminal::Terminal;
 
 /// Name of the document's form.
 pub const MACHINE_SCHEMA: &str = "plumb.machine/1";
@@ -165,7 +163,7 @@ mod tests {
     use plumb_model::{Environment, Machine, Target};
 
     use super::{Portrait, machine_card, machine_document};
-    use crate::terminal::Terminal;
+    use plumb_text::Terminal;
 
     fn portrait(run: Option<&str>, kernel: &str, mitigations: &str) -> Portrait {
         let facts = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {

@@ -1,10 +1,10 @@
 //! A run as Markdown tables, for a ticket or a pull request.
 
 use plumb_analysis::CONFIDENCE;
+use plumb_text::clean;
+use plumb_text::units::{percent, whole_percent};
 
 use crate::moved::moved_text;
-use crate::text::clean;
-use crate::units::{percent, whole_percent};
 use crate::view::{FlagNote, Row, View, baseline_text, comparison_text, spread_text, verdict_text};
 
 /// The run as Markdown.

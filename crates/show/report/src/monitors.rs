@@ -2,13 +2,9 @@
 
 use plumb_analysis::{CounterRate, PointRates};
 use plumb_model::CounterKind;
+use plumb_text::units::quantity;
+use plumb_text::{Column, Line, Style, Table, Terminal, clean, counted};
 use serde::Serialize;
-
-use crate::style::{Line, Style};
-use crate::table::{Column, Table};
-use crate::terminal::Terminal;
-use crate::text::{clean, counted};
-use crate::units::quantity;
 
 /// Name of the form of a run's counters.
 pub const COUNTERS_SCHEMA: &str = "plumb.counters/1";
@@ -247,9 +243,9 @@ mod tests {
     use super::{
         EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card, monitors_card,
     };
-    use crate::Terminal;
     use plumb_analysis::{CounterRate, PointFacts, PointRates};
     use plumb_model::{Counter, CounterKind};
+    use plumb_text::Terminal;
 
     fn rate(name: &str, unit: &str, kind: CounterKind, median: f64) -> CounterRate {
         let counter = Counter { name: name.into(), unit: unit.into(), kind };

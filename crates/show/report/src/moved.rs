@@ -1,9 +1,8 @@
 //! What moved with a difference, in one line and as a document.
 
 use plumb_analysis::{Moved, Movement};
+use plumb_text::units::quantity;
 use serde::Serialize;
-
-use crate::units::quantity;
 
 /// So many are told in a line; a document has all.
 const MOST: usize = 4;

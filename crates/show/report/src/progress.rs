@@ -6,14 +6,9 @@
 use std::time::Duration;
 
 use plumb_model::{Decision, Goal, Plan, PlannedPoint};
-
-use crate::style::{Line, Style};
-use crate::table::{Column, Table};
-use crate::terminal::Terminal;
-use crate::text;
-use crate::text::counted;
-use crate::time::length;
-use crate::units::percent;
+use plumb_text::time::length;
+use plumb_text::units::percent;
+use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, counted};
 
 /// Columns of a line besides the point's name; with an interval that is drawn.
 const USUAL: usize = 46;
@@ -260,7 +255,7 @@ pub fn plain(view: &ProgressView) -> String {
     });
     let parts =
         [Some(finished(view)), current, Some(length(view.elapsed.as_secs_f64())), Some(left(view))];
-    text::clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+    clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
 }
 
 /// The run in at most so many lines: a summary, then points with a bar towards what is wanted. Points
@@ -268,7 +263,7 @@ pub fn plain(view: &ProgressView) -> String {
 #[must_use]
 pub fn live(view: &ProgressView, terminal: &Terminal, lines: usize) -> String {
     let summary = [finished(view), length(view.elapsed.as_secs_f64()), left(view)].join(" · ");
-    let summary = text::clip(&summary, terminal.width);
+    let summary = clip(&summary, terminal.width);
     let mut out = Line::new(Style::Title, &summary).render(terminal.colour);
     out.push('\n');
     let shown = shown(view, lines.saturating_sub(2));
@@ -335,7 +330,7 @@ fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<Line> {
     };
     let others = if view.points.iter().any(|it| it.compared.is_some()) { COMPARED } else { USUAL };
     let room = terminal.width.saturating_sub(others).clamp(12, 60);
-    let name = text::clip(&text::clean(&point.name), room);
+    let name = clip(&clean(&point.name), room);
     let rounds = if point.rounds > 0 { format!("{}×", point.rounds) } else { String::new() };
     vec![
         Line::new(Style::Estimate, mark),
@@ -382,7 +377,7 @@ mod tests {
     use proptest::prelude::{any, prop, proptest};
 
     use super::{ProgressPoint, ProgressRatio, ProgressState, ProgressView, live, plain};
-    use crate::Terminal;
+    use plumb_text::Terminal;
 
     fn point(
         name: &str,

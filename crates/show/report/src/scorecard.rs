@@ -4,12 +4,10 @@ mod results;
 
 use plumb_analysis::Failure;
 use plumb_model::Goal;
+use plumb_text::units::percent;
+use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
 
 use crate::moved::moved_text;
-use crate::style::{Line, Style};
-use crate::table::{Column, Table, hanging};
-use crate::terminal::Terminal;
-use crate::units::percent;
 use crate::view::{FlagNote, View, comparison_text, looks_text, spread_text, verdict_text};
 
 /// Narrower than this nothing is arranged.
@@ -196,9 +194,9 @@ fn end(closing: &Closing, terminal: &Terminal) -> String {
         ));
     }
     let longest =
-        closing.next.iter().map(|(command, _)| crate::text::width(command)).max().unwrap_or(0);
+        closing.next.iter().map(|(command, _)| plumb_text::width(command)).max().unwrap_or(0);
     for (command, what) in &closing.next {
-        let gap = longest - crate::text::width(command) + 2;
+        let gap = longest - plumb_text::width(command) + 2;
         let lead = Line::new(Style::Command, command).and(Style::Plain, &" ".repeat(gap));
         out.push_str(&hanging(
             0,

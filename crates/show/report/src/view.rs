@@ -4,10 +4,11 @@ use plumb_analysis::{
     BaselineSource, Comparison, Estimate, Finding, LookFinding, RunFinding, Scaling,
 };
 use plumb_model::{Flag, FlagKind};
+use plumb_text::counted;
+use plumb_text::units::{Figure, quantity, whole_percent};
 
+use crate::figure::figure;
 use crate::header::Header;
-use crate::text::counted;
-use crate::units::{Figure, figure, quantity, whole_percent};
 use crate::{flags, names};
 
 /// What a report shows of a run.

@@ -2,10 +2,10 @@
 
 use plumb_analysis::Finding;
 use plumb_model::Better;
+use plumb_text::clean;
+use plumb_text::units::whole_percent;
 
 use crate::names;
-use crate::text::clean;
-use crate::units::whole_percent;
 use crate::view::{Row, View, baseline_text, comparison_text, verdict_text};
 
 /// One sentence a point: what it sustained or took, and at what share of the CPU.

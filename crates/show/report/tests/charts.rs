@@ -3,13 +3,14 @@
 
 use plumb_analysis::testing::{Builder, Spec, exec, first_look};
 use plumb_analysis::{CompareSettings, ComparisonFinding, Traces, compare, courses, summarise};
+use plumb_chart::{Along, Axis, Chart, Mark, Scale, Tone, drawing};
 use plumb_model::{Counter, CounterKind, ParameterType, Reading, RunRecord, Trace};
-use plumb_report::chart::{Along, Axis, Chart, Mark, Scale, Tone};
-use plumb_report::chart::{Monitored, drawing, of_comparison, of_monitors, of_run, of_workload};
+use plumb_report::charts::{Monitored, of_comparison, of_monitors, of_run, of_workload};
 use plumb_report::{
-    Closing, Terminal, View, comparison_card, comparison_document, comparison_markdown, document,
-    markdown, scorecard,
+    Closing, View, comparison_card, comparison_document, comparison_markdown, document, markdown,
+    scorecard,
 };
+use plumb_text::Terminal;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 /// The charts of a run and of all its workloads.
@@ -164,7 +165,7 @@ fn charts_fit_an_ordinary_terminal() {
         for chart in &all {
             let drawn = drawing(chart, &terminal);
             for line in drawn.lines() {
-                assert!(plumb_report::text::width(line) <= 80, "{}:\n{drawn}", chart.id);
+                assert!(plumb_text::width(line) <= 80, "{}:\n{drawn}", chart.id);
             }
             assert!(terminal.unicode || drawn.is_ascii(), "{}:\n{drawn}", chart.id);
         }
@@ -428,7 +429,7 @@ proptest! {
         let boxes = of(&charts, "memory.copy/boxes");
         let svg = boxes.svg();
         assert!(!svg.contains("<script") && !svg.chars().any(|it| it.is_control() && it != '\n'));
-        let cleaned: Vec<String> = names.iter().map(|it| plumb_report::text::clean(it)).collect();
+        let cleaned: Vec<String> = names.iter().map(|it| plumb_text::clean(it)).collect();
         assert_eq!(boxes.y.categories, cleaned);
         let mut ids = ids(&charts);
         let all = ids.len();

@@ -7,7 +7,8 @@ use plumb_analysis::{
     Cycle, CycleFinding, Ends, Estimate, HistoryFinding, HistoryRun, HistoryStep, Split,
 };
 use plumb_model::Better;
-use plumb_report::{Terminal, history_card, history_json, history_markdown};
+use plumb_report::{history_card, history_json, history_markdown};
+use plumb_text::Terminal;
 
 fn estimate(value: f64, half: f64) -> Estimate {
     Estimate { value, interval: Ok(Ends { low: value - half, high: value + half }) }

@@ -3,7 +3,8 @@
 use insta::assert_snapshot;
 use plumb_analysis::{RunFinding, summarise, testing};
 use plumb_model::RunStatus;
-use plumb_report::{Closing, Colour, Terminal, View, scorecard};
+use plumb_report::{Closing, View, scorecard};
+use plumb_text::{Colour, Terminal};
 
 fn closing() -> Closing {
     Closing {
@@ -290,7 +291,7 @@ fn no_line_is_wider_than_the_terminal() {
     let finding = summarise(&testing::first_look());
     for width in [80, 99, 100, 120, 149, 150, 160, 200] {
         for line in shown(&finding, &Terminal::plain(width)).lines() {
-            assert!(plumb_report::text::width(line) <= width, "{width}: {line}");
+            assert!(plumb_text::width(line) <= width, "{width}: {line}");
             assert_eq!(line, line.trim_end());
         }
     }

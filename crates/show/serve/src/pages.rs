@@ -13,7 +13,7 @@ use plumb_analysis::{
 };
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
 use plumb_report::View;
-use plumb_report::chart::charts_of_monitors;
+use plumb_report::charts::charts_of_monitors;
 use plumb_site::{Changed, Found, Lately, Links, Page, Rendered, RunLine, Search, names};
 use plumb_store::{Backend, Error, RunSummary, Store};
 
@@ -389,7 +389,7 @@ impl Reader<'_> {
             let title = format!(
                 "{} {} {}",
                 line.what,
-                plumb_report::time::date(line.started_unix_ns),
+                plumb_text::time::date(line.started_unix_ns),
                 labels.join(" ")
             );
             search.add(title.trim_end(), &names::run_page(run.run), "run");

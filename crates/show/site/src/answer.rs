@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use plumb_analysis::{Against, BaselineSource, Verdict};
 use plumb_model::{Goal, Id, RunStatus};
-use plumb_report::text::counted;
-use plumb_report::time::date;
-use plumb_report::units::figure;
+use plumb_report::figure;
 use plumb_report::view::{FlagNote, Row, View, baseline_text, comparison_text};
+use plumb_text::counted;
+use plumb_text::time::date;
 
 use crate::html::{Html, link, tag, wrap};
 use crate::names::{self, Links};

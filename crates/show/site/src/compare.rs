@@ -1,12 +1,12 @@
 //! The page on which runs are compared with the first of them.
 
 use plumb_analysis::{Against, ComparisonFinding, SeriesComparison, Verdict};
+use plumb_chart::Chart;
 use plumb_model::FactKind;
-use plumb_report::chart::{self, Chart};
 use plumb_report::comparison::{closing, for_price, heading as lines, remarks, series};
 use plumb_report::moved::moved_text;
-use plumb_report::text::counted;
-use plumb_report::units::figure;
+use plumb_report::{charts, figure};
+use plumb_text::counted;
 
 use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, tag, wrap};
@@ -31,7 +31,7 @@ pub fn compare_page(finding: &ComparisonFinding, monitors: Vec<Chart>, links: &L
     page.add(wrap("h1", format!("{} against {first}", later.join(", "))));
     page.add(answer(finding));
     page.add(arms(finding, links));
-    page.draw(chart::of_comparison(finding));
+    page.draw(charts::of_comparison(finding));
     page.add(results(finding));
     page.add(differences(finding));
     page.add(lacking(finding));

@@ -1,8 +1,8 @@
 //! A chart's place in a page: title, what it says, room for the drawing, and its numbers as tables.
 
-use plumb_report::chart::{Along, Axis, Chart, Layer, Mark, Scale};
-use plumb_report::time::date;
-use plumb_report::units::plain;
+use plumb_chart::{Along, Axis, Chart, Layer, Mark, Scale};
+use plumb_text::time::date;
+use plumb_text::units::plain;
 
 use crate::html::{Html, Tag, tag, wrap};
 use crate::parts::{DataTable, bare, cell, count, name};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use plumb_report::chart::Chart;
+use plumb_chart::Chart;
 use plumb_report::view::View;
 use serde::Serialize;
 use serde_json::Serializer;

@@ -1,10 +1,10 @@
 //! The pages of series over their runs.
 
 use plumb_analysis::{HistoryFinding, HistoryStep};
-use plumb_report::chart;
+use plumb_report::charts;
 use plumb_report::history::{between, closing, label_keys, label_of, short};
-use plumb_report::text::counted;
-use plumb_report::time::date;
+use plumb_text::counted;
+use plumb_text::time::date;
 
 use crate::frame::{Kind, Page};
 use crate::html::{Html, link, wrap};
@@ -27,7 +27,7 @@ pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
     page = page.near(&names::machine_page(machine), "Machine");
     page.add(wrap("h1", title));
     page.add(answer(finding));
-    page.draw(chart::of_history(finding, None));
+    page.draw(charts::of_history(finding, None));
     page.add(runs(finding, links));
     let typed = command(&format!("plumb history '{}'", finding.series));
     page.add(
@@ -39,7 +39,7 @@ pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
 
 fn answer(finding: &HistoryFinding) -> Html {
     let newest = finding.runs.last().map(|run| {
-        let shown = plumb_report::units::figure(&run.estimate, &finding.unit);
+        let shown = plumb_report::figure(&run.estimate, &finding.unit);
         format!("The newest of {}: {shown}.", counted(finding.runs.len(), "run", "runs"))
     });
     let last = finding.steps.iter().flatten().next_back().map(|step| {

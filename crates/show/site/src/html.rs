@@ -4,7 +4,7 @@
 //! characters that act ([`clean`]) and escaped by [`escaped`], so that no label, name or remark is ever
 //! markup, whatever it holds.
 
-use plumb_report::text::clean;
+use plumb_text::clean;
 
 /// Elements that have no content and no end.
 const VOID: [&str; 5] = ["meta", "link", "br", "hr", "input"];

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Id, RunStatus};
-use plumb_report::time::{between, date, length};
 use plumb_report::view::View;
+use plumb_text::time::{between, date, length};
 
 use crate::answer::{Lately, answer};
 use crate::frame::{Kind, Page};

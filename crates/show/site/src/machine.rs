@@ -3,8 +3,8 @@
 use plumb_analysis::target_differences;
 use plumb_model::{FACTS, FOR_ROOT, FactKind, Id, Target};
 use plumb_report::machine::shown;
-use plumb_report::text::counted;
-use plumb_report::time::date;
+use plumb_text::counted;
+use plumb_text::time::date;
 
 use crate::frame::{Kind, Page};
 use crate::html::{Html, link, tag, wrap};

@@ -1,13 +1,12 @@
 //! The page of what monitors counted beside a run, and of what disturbed it.
 
 use plumb_analysis::{CounterRate, PointRates};
+use plumb_chart::Chart;
 use plumb_model::OnInterference;
-use plumb_report::chart::Chart;
 use plumb_report::monitors::place;
-use plumb_report::text::counted;
-use plumb_report::units::percent;
-use plumb_report::units::quantity;
 use plumb_report::view::View;
+use plumb_text::counted;
+use plumb_text::units::{percent, quantity};
 
 use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, wrap};
@@ -18,7 +17,7 @@ use crate::parts::{DataTable, command, count, heading, name, number, paragraph, 
 #[must_use]
 pub fn monitors_page(view: &View, rates: &[PointRates], charts: Vec<Chart>) -> Page {
     let run = view.finding.run.id;
-    let when = plumb_report::time::date(view.finding.run.started_unix_ns);
+    let when = plumb_text::time::date(view.finding.run.started_unix_ns);
     let title = format!("Monitors beside {}, {when}", view.header.title);
     let mut page =
         Page::new(names::monitors_page(run), Kind::Monitors, title.as_str()).at_run(view, None);

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use plumb_analysis::{Estimate, Verdict};
 use plumb_model::FlagKind;
-use plumb_report::time::date;
-use plumb_report::units::{Figure, figure, quantity};
+use plumb_report::figure;
+use plumb_text::time::date;
+use plumb_text::units::{Figure, quantity};
 
 use crate::html::{Html, Tag, link, tag, wrap};
 

@@ -2,11 +2,11 @@
 
 use plumb_analysis::{CONFIDENCE, Comparison, Failure};
 use plumb_model::FlagKind;
-use plumb_report::chart;
 use plumb_report::moved::moved_text;
 use plumb_report::sketch::histogram;
-use plumb_report::units::{figure, percent, whole_percent};
 use plumb_report::view::{FlagNote, Row, View, looks_text, spread_text};
+use plumb_report::{charts, figure};
+use plumb_text::units::{percent, whole_percent};
 
 use crate::answer::{Lately, answer};
 use crate::frame::{Kind, Page};
@@ -29,14 +29,14 @@ pub fn run_page(view: &View, lately: Option<&Lately>, links: &Links) -> Page {
     let title = format!(
         "{}, {}",
         view.header.title,
-        plumb_report::time::date(view.finding.run.started_unix_ns)
+        plumb_text::time::date(view.finding.run.started_unix_ns)
     );
     let mut page = Page::new(names::run_page(run), Kind::Run, title).at_run(view, None);
     page.add(wrap("h1", view.header.title.as_str()).add(" ").add(status(view)));
     page.add(answer(view, lately, links));
     page.add(about(view));
     page.add(results(view, lately));
-    page.draw(chart::of_run(view));
+    page.draw(charts::of_run(view));
     for part in [comparisons(view), distrust(&view.flags), unsupported(view), failed(view)] {
         page.add(part);
     }

@@ -1,6 +1,6 @@
 //! What the search box finds: pages by their titles, and words.
 
-use plumb_report::text::clean;
+use plumb_text::clean;
 
 use crate::frame::{call, in_script};
 use crate::method::places;

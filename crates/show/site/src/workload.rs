@@ -2,10 +2,10 @@
 
 use plumb_analysis::PointFacts;
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
-use plumb_report::chart;
-use plumb_report::text::counted;
-use plumb_report::units::whole_percent;
+use plumb_report::charts;
 use plumb_report::view::{Row, View};
+use plumb_text::counted;
+use plumb_text::units::whole_percent;
 
 use crate::answer::Lately;
 use crate::frame::{Kind, Page, workloads};
@@ -32,14 +32,14 @@ pub fn workload_page(
         view.rows.iter().filter(|row| row.finding.point.workload == workload).collect();
     rows.first()?;
     let run = view.finding.run.id;
-    let when = plumb_report::time::date(view.finding.run.started_unix_ns);
+    let when = plumb_text::time::date(view.finding.run.started_unix_ns);
     let title = format!("{workload}, {when}");
     let mut page = Page::new(names::workload_page(run, workload), Kind::Workload, title)
         .at_run(view, Some(workload));
     page.add(wrap("h1", workload));
     page.add(answer(view, &rows, lately));
     page.add(results(view, &rows, lately));
-    page.draw(chart::of_workload(view, record, workload));
+    page.draw(charts::of_workload(view, record, workload));
     for point in points(&rows) {
         page.add(about_point(view, point, &rows));
     }

@@ -7,10 +7,11 @@ use plumb_analysis::{rates_by_point, summarise};
 use plumb_host::monitor::{self, Monitor, MonitorCost, Recorder, Wanted};
 use plumb_model::{Goal, MARGIN, OnInterference, Plan, RunRecord};
 use plumb_report::{
-    EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, Terminal, counters_card,
-    counters_document, monitors_card,
+    EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card, counters_document,
+    monitors_card,
 };
 use plumb_store::Store;
+use plumb_text::Terminal;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::cli::{PrepareArgs, WayArgs};

@@ -67,7 +67,7 @@ impl Checklist {
     pub fn add(&mut self, name: &'static str, state: State, why: impl Into<String>) {
         let why = why.into();
         if !self.ui.wants_json() {
-            let shown = plumb_report::text::clean(&why);
+            let shown = plumb_text::clean(&why);
             self.ui.out(&format!("{:<8} {name:<15} {shown}", state.word()));
         }
         self.checks.push(Check { name, ok: state != State::Failed, state, why });
@@ -109,7 +109,7 @@ impl Checklist {
     fn last_line(&self, id: Option<&str>, next: &str) -> String {
         let count = |state| self.checks.iter().filter(|check| check.state == state).count();
         let (failed, warnings) = (count(State::Failed), count(State::Warning));
-        let name = plumb_report::text::clean(id.unwrap_or("the plug-in"));
+        let name = plumb_text::clean(id.unwrap_or("the plug-in"));
         match (failed, warnings) {
             (0, 0) => format!("\n{name} is fine; measure it: {next}"),
             (0, 1) => format!("\n{name} works, with a warning; measure it: {next}"),

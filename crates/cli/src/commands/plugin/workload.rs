@@ -3,9 +3,9 @@
 use plumb_engine::{KeeperLauncher, Launcher, Order, Refusal, Session};
 use plumb_model::{ClockKind, ClockSource, Description, Kind, Ready, SampleIs, Samples};
 use plumb_protocol::{SampleReply, now_ns};
-use plumb_report::units::quantity;
 use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::describe::median;
+use plumb_text::units::quantity;
 
 use super::check::{ended, note};
 use super::checklist::{Checklist, State};

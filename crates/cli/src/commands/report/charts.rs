@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use plumb_analysis::CompareSettings;
+use plumb_chart::{Chart, drawing};
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord};
-use plumb_report::chart::{
-    Chart, charts_of_monitors, charts_of_run, drawing, of_comparison, of_history,
-};
+use plumb_report::charts::{charts_of_monitors, charts_of_run, of_comparison, of_history};
 use plumb_store::{Backend, Store};
 
 use crate::cli::ReportArgs;

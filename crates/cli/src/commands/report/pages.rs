@@ -5,11 +5,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use plumb_model::{Id, RecordSource};
-use plumb_report::text::counted;
-use plumb_report::time::length;
-use plumb_report::units::quantity;
 use plumb_serve::folder::{self, FolderError, Watch};
 use plumb_store::Backend;
+use plumb_text::counted;
+use plumb_text::time::length;
+use plumb_text::units::quantity;
 
 use crate::cli::ReportArgs;
 use crate::error::{CommandError, Exit, Result};

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use plumb_model::{Goal, Plan};
-use plumb_report::time;
 use plumb_store::Backend;
+use plumb_text::time;
 
 use crate::cli::RunArgs;
 use crate::error::{Exit, Result};

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use plumb_report::time::length;
+use plumb_text::time::length;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;

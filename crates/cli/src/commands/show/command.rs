@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use plumb_chart::{Chart, drawing};
 use plumb_model::{RecordSource, RunRecord, RunStatus};
-use plumb_report::chart::{Chart, charts_of_run, drawing};
-use plumb_report::table::{Column, Table};
-use plumb_report::{
-    Closing, Line, Style, Terminal, View, in_words, json, markdown, scorecard, time,
-};
+use plumb_report::charts::charts_of_run;
+use plumb_report::{Closing, View, in_words, json, markdown, scorecard};
 use plumb_store::{Backend, RunSummary, Store, short};
+use plumb_text::{Column, Line, Style, Table, Terminal, time};
 
 use crate::cli::{ShowArgs, ShowFormat};
 use crate::error::{CommandError, Exit, Result};
@@ -112,7 +111,7 @@ fn run_list(runs: &[RunSummary], ui: &Ui) -> String {
             run.samples.to_string(),
             last,
         ];
-        let cell = |text: &String| Line::new(Style::Plain, &plumb_report::text::clean(text));
+        let cell = |text: &String| Line::new(Style::Plain, &plumb_text::clean(text));
         table.row(cells.iter().map(cell).collect());
     }
     table.render(ui.width(), ui.terminal().colour)

@@ -3,9 +3,9 @@
 use plumb_analysis::ComparisonFinding;
 
 use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
+use crate::figure::figure;
 use crate::markdown::{code, escape};
 use crate::moved::moved_text;
-use crate::units::figure;
 
 /// The comparison as Markdown.
 #[must_use]

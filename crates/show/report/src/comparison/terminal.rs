@@ -1,14 +1,13 @@
 //! A comparison on a terminal.
 
 use plumb_analysis::{Against, Arm, ComparisonFinding, SeriesComparison};
+use plumb_chart::{Chart, drawing};
+use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
 
 use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
-use crate::chart::{Chart, drawing, ratios_of};
+use crate::charts::ratios_of;
+use crate::figure::figure;
 use crate::moved::moved_text;
-use crate::style::{Line, Style};
-use crate::table::{Column, Table, hanging};
-use crate::terminal::Terminal;
-use crate::units::figure;
 
 /// The comparison in lines of a terminal's width.
 #[must_use]

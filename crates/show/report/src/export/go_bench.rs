@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use plumb_model::Better;
+use plumb_text::clean;
+use plumb_text::csv::number;
 
-use crate::csv::number;
 use crate::json::better;
-use crate::text::clean;
 use crate::view::{Row, View};
 
 /// The runs as lines of benchmarks.

@@ -6,9 +6,9 @@
 use std::fmt::Write as _;
 
 use plumb_analysis::{CheckFinding, CheckedSeries, PointFacts};
+use plumb_text::time::rfc3339;
+use plumb_text::xml;
 
-use super::xml::xml;
-use crate::time::rfc3339;
 use crate::view::{Row, View};
 
 const SECOND: f64 = 1e9;
@@ -89,8 +89,8 @@ pub fn check_junit(finding: &CheckFinding) -> String {
 
 /// `cpu.sieve/rate: 1.19 [1.17, 1.22] of the baseline's cost, 500 ops/s before, 420 ops/s now`.
 fn checked(series: &CheckedSeries) -> String {
-    let ratio = crate::units::figure(&series.ratio, "");
-    let quantity = |value| crate::units::quantity(value, &series.unit);
+    let ratio = crate::figure::figure(&series.ratio, "");
+    let quantity = |value| plumb_text::units::quantity(value, &series.unit);
     format!(
         "{}: {} {} of the baseline's cost, {} before, {} now",
         series.series,

@@ -10,7 +10,6 @@ mod junit;
 mod openmetrics;
 mod otava;
 mod xlsx;
-mod xml;
 mod zip;
 
 pub use bmf::bmf;
@@ -20,5 +19,3 @@ pub use junit::{check_junit, junit};
 pub use openmetrics::openmetrics;
 pub use otava::otava;
 pub use xlsx::{XlsxError, xlsx};
-pub(crate) use xml::xml;
-pub(crate) use zip::crc32;

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::csv::number;
-use crate::text::clean;
+use plumb_text::clean;
+use plumb_text::csv::number;
+
 use crate::view::{Row, View};
 
 /// A gauge: its name, what it is, and its value of a result.

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::csv::{line, number, text};
-use crate::time::rfc3339;
+use plumb_text::csv::{line, number, text};
+use plumb_text::time::rfc3339;
+
 use crate::view::{Row, View};
 
 /// The runs in the order of their start, with a header.

@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use plumb_model::RunRecord;
+use plumb_text::csv::number;
+use plumb_text::xml;
 
-use super::xml::xml;
 use super::zip::zip;
-use crate::csv::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, number, result_rows, sample_rows};
+use crate::csv::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
 use crate::view::View;
 
 /// Rows that a sheet may have.

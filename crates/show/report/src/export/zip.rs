@@ -55,7 +55,7 @@ fn common(name: &str, content: &[u8]) -> Result<Vec<u8>, TryFromIntError> {
 }
 
 /// CRC-32 of IEEE 802.3, a byte at a time.
-pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+fn crc32(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = table();
     !bytes.iter().fold(!0, |crc, byte| {
         let [low, ..] = crc.to_le_bytes();

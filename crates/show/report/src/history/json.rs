@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{CONFIDENCE, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split};
+use plumb_text::time::rfc3339;
 use serde::Serialize;
 
 use crate::json::{EstimatePart, better, estimate};
-use crate::time::rfc3339;
 
 /// Name of the document's form.
 pub const HISTORY_SCHEMA: &str = "plumb.history/1";

@@ -1,15 +1,13 @@
 //! A line a run, with its interval drawn on one scale.
 
 use plumb_analysis::{Estimate, HistoryFinding, HistoryRun};
+use plumb_text::time::date;
+use plumb_text::units::quantity;
+use plumb_text::{Column, Line, Style, Table, Terminal, clip, hanging, width};
 
 use super::{between, closing, label_keys, label_of, title};
+use crate::figure::figure;
 use crate::sketch::course;
-use crate::style::{Line, Style};
-use crate::table::{Column, Table, hanging};
-use crate::terminal::Terminal;
-use crate::text::{clip, width};
-use crate::time::date;
-use crate::units::{figure, quantity};
 
 /// Columns of the drawing.
 const NARROWEST: usize = 12;
@@ -79,7 +77,7 @@ fn rows(finding: &HistoryFinding, label: Option<&str>) -> Vec<[String; 5]> {
             Ok(_) => shown.brackets(),
             Err(_) => format!("no interval, n={}", run.processes),
         };
-        let label = crate::text::clean(&label_of(run, &keys));
+        let label = plumb_text::clean(&label_of(run, &keys));
         [started, clip(&label, LABEL), shown.estimate, interval, shown.unit]
     };
     finding.runs.iter().map(row).collect()

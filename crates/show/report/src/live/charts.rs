@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
+use plumb_chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, Tone};
 use plumb_model::{CounterKind, Decision, EndedNews, Goal, Interference, Plan};
+use plumb_text::{clean, counted};
 
-use crate::chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, Tone};
 use crate::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
-use crate::text::{clean, counted};
 
 /// Points that one chart has room for.
 const MOST_POINTS: usize = 40;
@@ -70,7 +70,7 @@ pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
         along: Along::X,
         from: vec![-wanted],
         to: vec![wanted],
-        tips: vec![format!("±{}", crate::units::percent(wanted))],
+        tips: vec![format!("±{}", plumb_text::units::percent(wanted))],
     });
     chart.layers.extend(wanted.map(|mark| Layer { group: Some(1), mark }));
     chart.layers.push(Layer { group: Some(0), mark: intervals(&rows) });
@@ -221,7 +221,7 @@ impl Narrowing {
 }
 
 fn wanted_rule(wanted: f64) -> Layer {
-    let tips = vec![format!("wanted: ±{}", crate::units::percent(wanted))];
+    let tips = vec![format!("wanted: ±{}", plumb_text::units::percent(wanted))];
     Layer { group: None, mark: Mark::Rules { along: Along::Y, at: vec![wanted], tips } }
 }
 

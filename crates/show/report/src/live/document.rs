@@ -1,16 +1,16 @@
 //! What is told of a run under way: documents for the page, whole or since a message.
 
 use plumb_analysis::{Ends, Estimate};
+use plumb_chart::Chart;
 use plumb_model::Flag;
+use plumb_text::clean;
+use plumb_text::time::{length, rfc3339};
 use serde::Serialize;
 
 use super::{Changed, Known, Live};
-use crate::chart::Chart;
+use crate::figure::figure;
 use crate::flags::meaning;
 use crate::progress::{ProgressPoint, ProgressRatio, plain, standing};
-use crate::text::clean;
-use crate::time::{length, rfc3339};
-use crate::units::figure;
 
 /// Name of the form of a message.
 pub const LIVE_SCHEMA: &str = "plumb.live/1";

@@ -2,14 +2,12 @@
 
 use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Finding};
 use plumb_model::FlagKind;
+use plumb_text::units::{percent, quantity, whole_percent};
+use plumb_text::{Column, Line, Style, Table, Terminal};
 
 use super::text;
 use crate::history::Scale;
 use crate::sketch::histogram;
-use crate::style::{Line, Style};
-use crate::table::{Column, Table};
-use crate::terminal::Terminal;
-use crate::units::{percent, quantity, whole_percent};
 use crate::view::{Row, View, baseline_text};
 
 /// From this width on flags and half-widths have columns.

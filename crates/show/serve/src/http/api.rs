@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plumb_analysis::CompareSettings;
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
-use plumb_report::chart::charts_of_run;
+use plumb_report::charts::charts_of_run;
 use plumb_report::{View, comparison_json, history_json, json};
 use plumb_site::{Rendered, live_page};
 use plumb_store::{Backend, RunSummary, Store};
@@ -140,7 +140,7 @@ struct Run {
 
 impl Runs {
     fn of(runs: &[RunSummary]) -> Self {
-        let rfc3339 = plumb_report::time::rfc3339;
+        let rfc3339 = plumb_text::time::rfc3339;
         let run = |it: &RunSummary| Run {
             id: it.run.to_string(),
             started: rfc3339(it.started_unix_ns),

@@ -1,0 +1,239 @@
+//! What a chart shows, apart from who draws it: the page, an SVG or PNG file, the terminal.
+//!
+//! A [`Chart`] is made once of a finding. It holds numbers in SI base units, in columns, and every word that
+//! is drawn; no drawer computes, rounds or leaves out anything. What was thinned is said in its notes.
+//! All text is plain text, never markup.
+
+use serde::Serialize;
+
+/// Name of the form of a chart.
+pub const CHART_SCHEMA: &str = "plumb.chart/1";
+
+/// A chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(title = "plumb.chart/1"))]
+pub struct Chart {
+    /// `plumb.chart/1`.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = CHART_SCHEMA)))]
+    pub schema: &'static str,
+    /// What tells it from the other charts of a run, and what people type: `memory.copy/boxes`.
+    pub id: String,
+    /// What stands above it.
+    pub title: String,
+    /// What it shows and how to read it, in one or two sentences; its text for those who can't see it.
+    pub says: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// What the colours of [`Mark::Cells`] stand for; null where there are none.
+    pub colour: Option<Axis>,
+    /// What marks belong to. Each has a colour and a shape or dash of its own.
+    pub groups: Vec<Group>,
+    /// The marks, later ones on top of earlier ones.
+    pub layers: Vec<Layer>,
+    /// What was left out or should be known: `5,000 of 100,000 samples are drawn: …`.
+    pub notes: Vec<String>,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Axis {
+    /// What is laid off on it; empty where the categories speak for themselves.
+    pub label: String,
+    /// The unit that people read: `GB/s`; empty for a ratio or a count. On a logarithmic axis over more
+    /// than three decades it is the base unit, and ticks take prefixes of their own.
+    pub unit: String,
+    /// What one such unit is in the SI base units of the data: 1e9.
+    pub per: f64,
+    /// How values become places.
+    pub scale: Scale,
+    /// The names of a band's places, in order, from the left or from the top; a place is an index into
+    /// them, and may lie between two (0.3: a little after the first). Empty for other scales.
+    pub categories: Vec<String>,
+    /// Least value that is drawn.
+    pub low: f64,
+    /// Greatest value that is drawn.
+    pub high: f64,
+}
+
+/// How values become places on an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithm.
+    Log,
+    /// Seconds since 1970 (UTC), shown as dates.
+    Date,
+    /// Categories side by side.
+    Band,
+}
+
+/// What marks belong to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Group {
+    /// Its name in the legend.
+    pub name: String,
+    /// What its colour says.
+    pub tone: Tone,
+}
+
+/// What a colour says; it is never the only thing that says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Tone {
+    /// One of several of equal rank: each takes the next colour.
+    Plain,
+    /// Steady samples.
+    Steady,
+    /// Samples left out as warm-up.
+    Warmup,
+    /// Samples that do not count, because something else disturbed them.
+    Excluded,
+    /// Verdict.
+    Faster,
+    /// Verdict.
+    Slower,
+    /// Verdict, or a margin inside which nothing matters.
+    Equivalent,
+    /// Verdict, or none.
+    Inconclusive,
+    /// What should be: a baseline, an expectation, a ceiling.
+    Baseline,
+    /// Something else ran.
+    Interference,
+}
+
+/// Marks of one kind and one group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Layer {
+    /// Index of their group; null where they belong to none.
+    pub group: Option<usize>,
+    /// The marks.
+    #[serde(flatten)]
+    pub mark: Mark,
+}
+
+/// Marks in columns of equal length.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "mark", rename_all = "lowercase")]
+pub enum Mark {
+    /// Box plots as by Tukey: whiskers to the last value within 1.5 times the box's length.
+    Boxes {
+        /// The axis of their values; their places are on the other.
+        along: Along,
+        /// Places on the other axis.
+        at: Vec<f64>,
+        /// Ends of the lower whiskers.
+        low: Vec<f64>,
+        /// First quartiles.
+        q1: Vec<f64>,
+        /// Medians.
+        median: Vec<f64>,
+        /// Third quartiles.
+        q3: Vec<f64>,
+        /// Ends of the upper whiskers.
+        high: Vec<f64>,
+    },
+    /// Points.
+    Dots {
+        /// Places on the horizontal axis.
+        x: Vec<f64>,
+        /// Places on the vertical axis.
+        y: Vec<f64>,
+        /// What each is, shown when it is pointed at; empty where nothing is to be said.
+        tips: Vec<String>,
+    },
+    /// Estimates with their intervals; an end that is null has none.
+    Intervals {
+        /// The axis of their values.
+        along: Along,
+        /// Places on the other axis.
+        at: Vec<f64>,
+        /// Lower ends.
+        low: Vec<Option<f64>>,
+        /// Estimates.
+        estimate: Vec<f64>,
+        /// Upper ends.
+        high: Vec<Option<f64>>,
+        /// The figure as it is written everywhere else: `12.41 [12.35, 12.47] GB/s`.
+        tips: Vec<String>,
+    },
+    /// A line through points; a null breaks it.
+    Line {
+        /// Places on the horizontal axis.
+        x: Vec<f64>,
+        /// Places on the vertical axis.
+        y: Vec<Option<f64>>,
+        /// Whether it goes in steps, the value holding until the next point.
+        steps: bool,
+    },
+    /// An area between two lines.
+    Band {
+        /// Places on the horizontal axis.
+        x: Vec<f64>,
+        /// Its lower line.
+        low: Vec<f64>,
+        /// Its upper line.
+        high: Vec<f64>,
+    },
+    /// Bars; stacked ones begin where the one below ends.
+    Bars {
+        /// The axis of their lengths.
+        along: Along,
+        /// Places on the other axis.
+        at: Vec<f64>,
+        /// Where they begin.
+        from: Vec<f64>,
+        /// Where they end.
+        to: Vec<f64>,
+    },
+    /// Cells of a heat map between two bands, coloured by value.
+    Cells {
+        /// Places on the horizontal axis.
+        x: Vec<f64>,
+        /// Places on the vertical axis.
+        y: Vec<f64>,
+        /// Their values.
+        value: Vec<f64>,
+    },
+    /// Lines across the whole chart.
+    Rules {
+        /// The axis on which they stand.
+        along: Along,
+        /// Where.
+        at: Vec<f64>,
+        /// What each is.
+        tips: Vec<String>,
+    },
+    /// Stretches of an axis, shaded across the whole chart.
+    Spans {
+        /// The axis on which they lie.
+        along: Along,
+        /// Where they begin.
+        from: Vec<f64>,
+        /// Where they end.
+        to: Vec<f64>,
+        /// What each is.
+        tips: Vec<String>,
+    },
+}
+
+/// One of the two axes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Along {
+    /// The horizontal one.
+    X,
+    /// The vertical one.
+    Y,
+}

@@ -1,0 +1,177 @@
+//! From a chart to shapes: title, what it says, legend, axes, marks, notes.
+
+mod legend;
+mod marks;
+
+use crate::chart::{Along, Axis, Chart, Mark, Scale};
+use crate::font::Font;
+use crate::look::looks;
+use crate::picture::{Anchor, GRID, INK, PAPER, Picture, SOFT, paint, stroke};
+use crate::ticks::{Tick, ticks, title};
+
+/// Width of every picture.
+const WIDTH: f64 = 800.0;
+/// Free on every side.
+const EDGE: f64 = 16.0;
+/// Height of the marks where nothing asks for more or less.
+const USUAL: f64 = 300.0;
+/// Names beside the vertical axis are cut at this width.
+const LONGEST_NAME: f64 = 280.0;
+const TITLE: f64 = 16.0;
+const TEXT: f64 = 12.0;
+const SMALL: f64 = 11.0;
+/// From one line of text to the next, in sizes.
+const LEADING: f64 = 1.4;
+
+/// Where the marks are, and what is where on it.
+struct Frame<'c> {
+    chart: &'c Chart,
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+}
+
+impl Frame<'_> {
+    fn axis(&self, along: Along) -> &Axis {
+        match along {
+            Along::X => &self.chart.x,
+            Along::Y => &self.chart.y,
+        }
+    }
+
+    /// A place on an axis.
+    fn at(&self, along: Along, value: f64) -> f64 {
+        let axis = self.axis(along);
+        let share = axis.share(value);
+        match along {
+            Along::X => self.left + share * (self.right - self.left),
+            // Categories go down, values go up.
+            Along::Y if axis.scale == Scale::Band => self.top + share * (self.bottom - self.top),
+            Along::Y => self.bottom - share * (self.bottom - self.top),
+        }
+    }
+
+    /// How far it is from one category to the next; where there are none, so that so many fit side by side.
+    fn slot(&self, along: Along, marks: usize) -> f64 {
+        let axis = self.axis(along);
+        let length = match along {
+            Along::X => self.right - self.left,
+            Along::Y => self.bottom - self.top,
+        };
+        match axis.scale {
+            Scale::Band => length / (axis.high - axis.low),
+            _ => length / crate::place::place(marks.max(1)),
+        }
+    }
+}
+
+/// The chart as shapes.
+pub(crate) fn picture(chart: &Chart) -> Picture {
+    let font = Font::new();
+    let looks = looks(chart);
+    let mut picture = Picture { width: WIDTH, height: 0.0, shapes: Vec::new() };
+    let mut y = EDGE + TITLE;
+    for line in font.wrap(&chart.title, TITLE, WIDTH - 2.0 * EDGE) {
+        picture.heading(EDGE, y, &line);
+        y += TITLE * LEADING;
+    }
+    y = texts(&mut picture, &font, y - 2.0, std::slice::from_ref(&chart.says));
+    y = legend::legend(&mut picture, &font, chart, &looks, y);
+    let frame = frame(chart, &font, y);
+    axes(&mut picture, &font, &frame);
+    let footnotes = marks::marks(&mut picture, &font, &frame, &looks);
+    let mut y = frame.bottom + 2.0 * TEXT * LEADING + TEXT;
+    if !title(&chart.x).is_empty() {
+        y += TEXT;
+    }
+    y = texts(&mut picture, &font, y, &footnotes);
+    y = texts(&mut picture, &font, y, &chart.notes);
+    picture.height = (y - SMALL + EDGE).max(frame.bottom + 3.0 * EDGE).ceil();
+    let (width, height) = (picture.width, picture.height);
+    let mut all = Picture { width, height, shapes: Vec::new() };
+    all.rectangle([0.0, 0.0, width, height], paint(PAPER, 1.0), None, "");
+    all.shapes.append(&mut picture.shapes);
+    all
+}
+
+/// Lines of text below each other; gives back where the next would stand.
+fn texts(picture: &mut Picture, font: &Font, mut y: f64, texts: &[String]) -> f64 {
+    for text in texts {
+        for line in font.wrap(text, SMALL, WIDTH - 2.0 * EDGE) {
+            picture.words(EDGE, y, &line, SMALL, Anchor::Start, SOFT);
+            y += SMALL * LEADING;
+        }
+    }
+    y
+}
+
+fn frame<'c>(chart: &'c Chart, font: &Font, below: f64) -> Frame<'c> {
+    let names = ticks(&chart.y, 6);
+    let widest = names.iter().map(|it| font.width(&it.text, TEXT)).fold(0.0, f64::max);
+    let own_title = if title(&chart.y).is_empty() { 0.0 } else { TEXT * LEADING };
+    let left = EDGE + widest.min(LONGEST_NAME) + 8.0 + own_title;
+    let top = below + 4.0;
+    let right = WIDTH - EDGE - 12.0 - legend::colour_bar(chart);
+    Frame { chart, left, top, right, bottom: top + height(chart) }
+}
+
+/// The height of the marks: categories have as much as theirs need.
+fn height(chart: &Chart) -> f64 {
+    if chart.y.scale != Scale::Band {
+        return USUAL;
+    }
+    let has = |is: fn(&Mark) -> bool| chart.layers.iter().any(|it| is(&it.mark));
+    let each = if has(|it| matches!(it, Mark::Boxes { .. })) {
+        46.0
+    } else if has(|it| matches!(it, Mark::Cells { .. })) {
+        36.0
+    } else {
+        26.0
+    };
+    (each * crate::place::place(chart.y.categories.len())).max(60.0)
+}
+
+fn axes(picture: &mut Picture, font: &Font, frame: &Frame) {
+    let grid = stroke(GRID, 1.0, &[]);
+    for tick in ticks(&frame.chart.y, 6) {
+        let y = frame.at(Along::Y, tick.at);
+        picture.line([frame.left, y, frame.right, y], grid);
+        let text = font.clip(&tick.text, TEXT, LONGEST_NAME);
+        picture.words(frame.left - 6.0, y + 4.0, &text, TEXT, Anchor::End, INK);
+    }
+    for tick in along(frame, font) {
+        let x = frame.at(Along::X, tick.at);
+        picture.line([x, frame.top, x, frame.bottom], grid);
+        picture.words(x, frame.bottom + TEXT + 6.0, &tick.text, TEXT, Anchor::Middle, INK);
+    }
+    let axis = stroke(SOFT, 1.0, &[]);
+    picture.line([frame.left, frame.bottom, frame.right, frame.bottom], axis);
+    picture.line([frame.left, frame.top, frame.left, frame.bottom], axis);
+    let middle = f64::midpoint(frame.left, frame.right);
+    let below = frame.bottom + 2.0 * TEXT * LEADING + 2.0;
+    picture.words(middle, below, &title(&frame.chart.x), TEXT, Anchor::Middle, SOFT);
+    let middle = f64::midpoint(frame.top, frame.bottom);
+    picture.upright(EDGE + TEXT, middle, &title(&frame.chart.y), TEXT, SOFT);
+}
+
+/// The ticks of the horizontal axis, as many as their texts leave room for.
+fn along(frame: &Frame, font: &Font) -> Vec<Tick> {
+    let room = frame.right - frame.left;
+    let fits = |ticks: &[Tick]| {
+        let widest = ticks.iter().map(|it| font.width(&it.text, TEXT)).fold(0.0, f64::max);
+        let (first, last) =
+            (ticks.first().map_or(0.0, |it| it.at), ticks.last().map_or(0.0, |it| it.at));
+        let apart = frame.at(Along::X, last) - frame.at(Along::X, first);
+        let gaps = crate::place::place(ticks.len().saturating_sub(1).max(1));
+        ticks.len() < 2 || (apart / gaps >= widest + 12.0 && room > widest)
+    };
+    let tried = [10, 8, 6, 5, 4, 3, 2].map(|most| ticks(&frame.chart.x, most));
+    let last = tried[tried.len() - 1].clone();
+    let mut found = tried.into_iter().find(|it| fits(it)).unwrap_or(last);
+    if frame.chart.x.scale == Scale::Band {
+        let slot = frame.slot(Along::X, 1) - 6.0;
+        found.iter_mut().for_each(|it| it.text = font.clip(&it.text, TEXT, slot));
+    }
+    found
+}

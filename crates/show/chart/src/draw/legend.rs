@@ -1,0 +1,87 @@
+//! The legend: of every group its symbol, line or filling, and its name.
+
+use super::marks::{filled, shade, symbol};
+use super::{EDGE, LEADING, TEXT, WIDTH};
+use crate::chart::{Chart, Mark};
+use crate::font::Font;
+use crate::look::Look;
+use crate::picture::{Anchor, INK, Picture, SOFT, paint, stroke};
+use crate::ticks::{brief, title};
+
+/// Width of a swatch with the blank after it.
+const SWATCH: f64 = 26.0;
+/// Between two entries.
+const GAP: f64 = 18.0;
+/// Room for the bar of colours beside the marks.
+const BAR: f64 = 90.0;
+
+/// Draws it at this height; gives back where what follows may begin.
+pub(super) fn legend(
+    picture: &mut Picture,
+    font: &Font,
+    chart: &Chart,
+    looks: &[Look],
+    y: f64,
+) -> f64 {
+    if chart.groups.is_empty() {
+        return y;
+    }
+    let (mut x, mut y) = (EDGE, y + 6.0);
+    for (index, (group, look)) in chart.groups.iter().zip(looks).enumerate() {
+        let name = font.clip(&group.name, TEXT, WIDTH - 2.0 * EDGE - SWATCH);
+        let width = SWATCH + font.width(&name, TEXT) + GAP;
+        if x > EDGE && x + width - GAP > WIDTH - EDGE {
+            (x, y) = (EDGE, y + TEXT * LEADING);
+        }
+        swatch(picture, chart, index, look, [x, y - 4.0]);
+        picture.words(x + SWATCH, y, &name, TEXT, Anchor::Start, INK);
+        x += width;
+    }
+    y + TEXT * LEADING
+}
+
+fn swatch(picture: &mut Picture, chart: &Chart, group: usize, look: &Look, [x, y]: [f64; 2]) {
+    let marks = || chart.layers.iter().filter(|it| it.group == Some(group)).map(|it| &it.mark);
+    let is_area = |it: &Mark| {
+        matches!(
+            it,
+            Mark::Bars { .. } | Mark::Band { .. } | Mark::Spans { .. } | Mark::Boxes { .. }
+        )
+    };
+    let area = [x, y - 5.0, x + 20.0, y + 5.0];
+    if marks().any(|it| matches!(it, Mark::Bars { .. })) {
+        filled(picture, area, look, 0.85, "");
+    } else if marks().any(is_area) {
+        picture.rectangle(area, paint(look.colour, 0.2), stroke(look.colour, 0.6, look.dash), "");
+    }
+    let is_line =
+        |it: &Mark| matches!(it, Mark::Line { .. } | Mark::Rules { .. } | Mark::Intervals { .. });
+    if marks().any(is_line) {
+        picture.line([x, y, x + 20.0, y], stroke(look.colour, 1.6, look.dash));
+    }
+    if marks().any(|it| matches!(it, Mark::Dots { .. } | Mark::Intervals { .. })) {
+        symbol(picture, x + 10.0, y, 4.0, look, "");
+    }
+}
+
+/// The width that a bar of colours takes.
+pub(super) fn colour_bar(chart: &Chart) -> f64 {
+    if chart.colour.is_some() { BAR } else { 0.0 }
+}
+
+/// The bar of colours from the least value to the greatest.
+pub(super) fn bar(picture: &mut Picture, font: &Font, chart: &Chart, [x, top, bottom]: [f64; 3]) {
+    let Some(axis) = &chart.colour else { return };
+    let steps = 24;
+    let each = (bottom - top) / f64::from(steps);
+    for step in 0..steps {
+        let share = 1.0 - (f64::from(step) + 0.5) / f64::from(steps);
+        let y = top + f64::from(step) * each;
+        picture.rectangle([x, y, x + 14.0, y + each + 0.5], paint(shade(share), 1.0), None, "");
+    }
+    for (y, value) in [(top + TEXT, axis.high), (bottom, axis.low)] {
+        let text = font.clip(&brief(axis, value), TEXT, BAR - 42.0);
+        picture.words(x + 18.0, y, &text, TEXT, Anchor::Start, INK);
+    }
+    picture.upright(x + BAR - 14.0, f64::midpoint(top, bottom), &title(axis), TEXT, SOFT);
+}

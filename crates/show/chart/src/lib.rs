@@ -1,0 +1,26 @@
+//! What a chart is, and how it is drawn: as SVG, as PNG, in characters, as a table. What the marks stand for
+//! is told by whoever makes them; nothing here knows of benchmarks.
+//!
+//! A [`Draft`] collects marks and gives them their axes; [`Chart`] is what comes of it.
+
+mod chart;
+mod clean;
+mod crc32;
+mod csv;
+mod draft;
+mod draw;
+mod font;
+mod look;
+mod picture;
+mod place;
+mod png;
+mod svg;
+mod terminal;
+mod thin;
+mod ticks;
+
+pub use chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, Tone};
+pub use draft::{Draft, Fit, Wish};
+pub use place::place;
+pub use terminal::drawing;
+pub use thin::{MOST_DOTS, MOST_KNOTS, grouped, ranks, spikes};

@@ -1,0 +1,67 @@
+//! Fewer marks than values, by rules that are said.
+
+/// So many dots a chart hides nothing that an eye could see.
+pub const MOST_DOTS: usize = 2_000;
+/// Knots of a line.
+pub const MOST_KNOTS: usize = 200;
+
+/// Indices of evenly spaced ranks among so many sorted values, the first and the last among them; all
+/// where they are few.
+pub fn ranks(length: usize, most: usize) -> Vec<usize> {
+    if length <= most || most < 2 {
+        return (0..length).collect();
+    }
+    (0..most).map(|i| i * (length - 1) / (most - 1)).collect()
+}
+
+/// Indices of values in their order: of every stretch of equally many the least and the greatest, so that
+/// no spike is lost; all where they are few.
+pub fn spikes(values: &[f64], most: usize) -> Vec<usize> {
+    if values.len() <= most {
+        return (0..values.len()).collect();
+    }
+    let stretches = (most / 2).max(1);
+    let mut kept = Vec::with_capacity(2 * stretches);
+    for stretch in 0..stretches {
+        let (from, to) =
+            (stretch * values.len() / stretches, (stretch + 1) * values.len() / stretches);
+        let by = |a: &usize, b: &usize| values[*a].total_cmp(&values[*b]);
+        let (low, high) = ((from..to).min_by(by), (from..to).max_by(by));
+        let mut two: Vec<usize> = low.into_iter().chain(high).collect();
+        two.sort_unstable();
+        two.dedup();
+        kept.extend(two);
+    }
+    kept
+}
+
+/// A number with commas: `100,000`.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let parts: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|it| str::from_utf8(it).ok()).collect();
+    parts.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{grouped, ranks, spikes};
+
+    #[test]
+    fn extremes_are_kept() {
+        assert_eq!(ranks(5, 10), [0, 1, 2, 3, 4]);
+        let kept = ranks(100_000, 2_000);
+        assert_eq!((kept.len(), kept[0], kept[1_999]), (2_000, 0, 99_999));
+        let mut values = vec![1.0; 10_000];
+        (values[777], values[7_000]) = (9.0, -9.0);
+        let kept = spikes(&values, 200);
+        assert!(kept.len() <= 200 && kept.contains(&777) && kept.contains(&7_000));
+        assert!(kept.is_sorted());
+        assert_eq!(spikes(&[], 10), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn long_numbers_are_grouped() {
+        assert_eq!([grouped(7), grouped(1_000), grouped(1_234_567)], ["7", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,169 @@
+//! Charts of a comparison: ratios of costs around the margin, and the arms of each series.
+
+use plumb_analysis::{Against, ComparisonFinding, Estimate, SeriesComparison, Verdict};
+use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish, place};
+use plumb_text::units::percent;
+
+use crate::figure::figure;
+use crate::names::family;
+
+/// One ratio of a chart of ratios.
+pub(super) struct Ratio {
+    pub(super) name: String,
+    pub(super) ratio: Estimate,
+    pub(super) verdict: Result<Verdict, String>,
+}
+
+/// The charts of a comparison: all ratios, those of each family, and the arms of every series.
+#[must_use]
+pub fn of_comparison(finding: &ComparisonFinding) -> Vec<Chart> {
+    let mut families: Vec<&str> = Vec::new();
+    for name in finding.results.iter().map(|it| family(&it.point.workload)) {
+        if !families.contains(&name) {
+            families.push(name);
+        }
+    }
+    let mut charts: Vec<Chart> = Vec::new();
+    charts.extend(ratios_of(finding, None));
+    if families.len() > 1 {
+        charts.extend(families.iter().filter_map(|it| ratios_of(finding, Some(it))));
+    }
+    charts.extend(finding.results.iter().filter_map(|result| arms(result, finding)));
+    charts
+}
+
+/// The ratios of all series, or of those of one family.
+pub(crate) fn ratios_of(finding: &ComparisonFinding, of: Option<&str>) -> Option<Chart> {
+    let first = finding.arms.first().map_or("", String::as_str);
+    let results = finding.results.iter();
+    let wanted = results.filter(|it| of.is_none_or(|of| family(&it.point.workload) == of));
+    let all: Vec<Ratio> = wanted.flat_map(|result| of_series(result, finding)).collect();
+    let (id, what) = match of {
+        None => ("comparison/ratios".to_owned(), "All series"),
+        Some(family) => (format!("comparison/ratios/{family}"), family),
+    };
+    ratios(id, format!("{what}: cost compared with {first}"), &all, finding.margin).finish()
+}
+
+fn of_series(result: &SeriesComparison, finding: &ComparisonFinding) -> Vec<Ratio> {
+    let several = finding.arms.len() > 2;
+    let later = finding.arms.iter().skip(1).zip(&result.against_first);
+    let ratio = |(arm, against): (&String, &Option<Against>)| {
+        let against = against.as_ref()?;
+        let series = series(result);
+        let name = if several { format!("{series} · {arm}") } else { series };
+        Some(Ratio { name, ratio: against.ratio.clone()?, verdict: against.verdict.clone() })
+    };
+    later.filter_map(ratio).collect()
+}
+
+fn series(result: &SeriesComparison) -> String {
+    match result.point.titled {
+        true => format!("{}/{}", result.point.name, result.metric),
+        false => result.series.clone(),
+    }
+}
+
+/// Ratios of costs with their intervals around the margin.
+pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> Draft {
+    let mut draft = Draft::new(
+        id,
+        title,
+        format!(
+            "Cost over the first's cost: right of 1 is slower, left of it faster, whatever the metric's \
+             direction. An interval that lies inside the shaded margin of {} says that nothing that matters \
+             differs; one that crosses 1 and leaves the margin says nothing yet.",
+            percent(margin)
+        ),
+        Wish::values("× the cost of the first", "", Fit::Log),
+        Wish::Names(all.iter().map(|it| it.name.clone()).collect()),
+    );
+    let (along, from, to) = (Along::X, vec![1.0 / (1.0 + margin)], vec![1.0 + margin]);
+    let tips = vec![format!("margin of {}", percent(margin))];
+    let inside = draft.group("margin", Tone::Equivalent);
+    draft.layer(Some(inside), Mark::Spans { along, from, to, tips });
+    let tips = vec!["equal".to_owned()];
+    let equal = draft.group("equal", Tone::Baseline);
+    draft.layer(Some(equal), Mark::Rules { along, at: vec![1.0], tips });
+    let kinds = [
+        (Tone::Slower, "slower"),
+        (Tone::Faster, "faster"),
+        (Tone::Equivalent, "equivalent"),
+        (Tone::Inconclusive, "inconclusive, or no verdict"),
+    ];
+    for (tone, name) in kinds {
+        let of = || all.iter().enumerate().filter(|(_, it)| self::tone(&it.verdict) == tone);
+        let group = draft.group(name, tone);
+        let tip = |it: &Ratio| {
+            let word = it.verdict.as_ref().map_or("no verdict", |verdict| verdict.word());
+            format!("{}× the cost: {word}", figure(&it.ratio, ""))
+        };
+        draft.layer(
+            Some(group),
+            Mark::Intervals {
+                along: Along::X,
+                at: of().map(|(index, _)| place(index)).collect(),
+                low: of().map(|(_, it)| it.ratio.low()).collect(),
+                estimate: of().map(|(_, it)| it.ratio.value).collect(),
+                high: of().map(|(_, it)| it.ratio.high()).collect(),
+                tips: of().map(|(_, it)| tip(it)).collect(),
+            },
+        );
+    }
+    for it in all {
+        if let Err(why) = &it.verdict {
+            draft.note(format!("no verdict: {why}"));
+        }
+    }
+    draft
+}
+
+fn tone(verdict: &Result<Verdict, String>) -> Tone {
+    match verdict {
+        Ok(Verdict::Faster) => Tone::Faster,
+        Ok(Verdict::Slower) => Tone::Slower,
+        Ok(Verdict::Equivalent) => Tone::Equivalent,
+        Ok(Verdict::Inconclusive) | Err(_) => Tone::Inconclusive,
+    }
+}
+
+/// What every arm gives of a series.
+fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart> {
+    let arms = finding.arms.iter().zip(&result.arms);
+    let arms: Vec<_> =
+        arms.filter_map(|(name, arm)| Some((name, &arm.as_ref()?.estimate))).collect();
+    let name = series(result);
+    let mut draft = Draft::new(
+        format!("{}/arms", result.series),
+        name,
+        format!(
+            "The median of each arm with its 95 % interval. {}",
+            super::workload::better(result.better)
+        ),
+        Wish::values(&result.metric, &result.unit, Fit::Free),
+        Wish::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
+    );
+    for (index, (_, estimate)) in arms.iter().enumerate() {
+        let verdict = index.checked_sub(1).and_then(|it| result.against_first.get(it)?.as_ref());
+        let (group, tone) = match verdict {
+            None => ("the first", Tone::Baseline),
+            Some(against) => match tone(&against.verdict) {
+                Tone::Inconclusive => ("inconclusive, or no verdict", Tone::Inconclusive),
+                tone => (against.verdict.as_ref().map_or("", |it| it.word()), tone),
+            },
+        };
+        let group = draft.group(group, tone);
+        draft.layer(
+            Some(group),
+            Mark::Intervals {
+                along: Along::X,
+                at: vec![place(index)],
+                low: vec![estimate.low()],
+                estimate: vec![estimate.value],
+                high: vec![estimate.high()],
+                tips: vec![figure(estimate, &result.unit).to_string()],
+            },
+        );
+    }
+    draft.finish()
+}

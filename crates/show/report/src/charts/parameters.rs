@@ -1,0 +1,192 @@
+//! Charts of a metric over the parameters that differ: curves of one, a heat map of two.
+
+use std::collections::BTreeSet;
+
+use plumb_analysis::Estimate;
+use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish, place};
+use plumb_model::{ParameterType, Value};
+
+use super::workload::{Point, Subject};
+use crate::view::Row;
+
+/// More curves in one chart can't be told apart.
+const MOST_CURVES: usize = 12;
+
+/// A number that points of a workload are set to.
+struct Parameter<'a> {
+    name: &'a str,
+    kind: ParameterType,
+    values: Vec<u64>,
+}
+
+/// A curve of every number that differs, a heat map of every two.
+pub(super) fn of(subject: &Subject) -> Vec<Chart> {
+    let parameters = numbers(subject.points);
+    let mut charts: Vec<Chart> = Vec::new();
+    charts.extend(parameters.iter().filter_map(|it| curve(subject, it)));
+    for (index, x) in parameters.iter().enumerate() {
+        charts.extend(parameters[index + 1..].iter().filter_map(|y| map(subject, x, y)));
+    }
+    charts
+}
+
+/// The numbers that take several values, with these in order.
+fn numbers<'a>(points: &'a [Point]) -> Vec<Parameter<'a>> {
+    let Some(first) = points.first() else { return Vec::new() };
+    let kinds = first.samples.point.parameters.iter();
+    let numeric = |kind| {
+        matches!(kind, ParameterType::Integer | ParameterType::Bytes | ParameterType::Threads)
+    };
+    let kinds = kinds.filter(|it| numeric(it.kind));
+    let parameter = |setting: &'a plumb_analysis::Setting| {
+        let values = points.iter().filter_map(|it| value(it, &setting.name));
+        let values: BTreeSet<u64> = values.collect();
+        let (name, values) = (setting.name.as_str(), values.into_iter().collect::<Vec<_>>());
+        (values.len() > 1).then_some(Parameter { name, kind: setting.kind, values })
+    };
+    kinds.filter_map(parameter).collect()
+}
+
+fn value(point: &Point, parameter: &str) -> Option<u64> {
+    let value = point.samples.point.settings.get(parameter)?;
+    value.integer().or_else(|| match value {
+        Value::Text(text) => text.parse().ok().or_else(|| Value::parse_bytes(text).ok()),
+        _ => None,
+    })
+}
+
+/// What tells a point from others besides some parameters: the settings of the rest that differ.
+fn rest(point: &Point, points: &[Point], without: &[&str]) -> String {
+    let differs = |name: &str, value: &str| {
+        let settings = points.iter().flat_map(|it| &it.samples.point.parameters);
+        settings.filter(|it| it.name == name).any(|it| it.value != value)
+    };
+    let all =
+        point.samples.point.parameters.iter().filter(|it| !without.contains(&it.name.as_str()));
+    let told = all.filter(|it| differs(&it.name, &it.value));
+    let told: Vec<String> = told.map(|it| format!("{}={}", it.name, it.value)).collect();
+    told.join(" ")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
+fn laid(value: u64) -> f64 {
+    value as f64
+}
+
+/// Curves with their intervals as bands, one for every setting of the other parameters.
+fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
+    let unit = if parameter.kind == ParameterType::Bytes { "B" } else { "" };
+    let mut draft = Draft::new(
+        of.id(&format!("by-{}", parameter.name)),
+        of.title(&format!("{} by {}", of.metric.replace('_', " "), parameter.name)),
+        format!(
+            "The median at every {}, joined by lines; the band is the 95 % interval of each median. {}",
+            parameter.name,
+            of.better()
+        ),
+        Wish::values(parameter.name, unit, Fit::Log),
+        of.values(Fit::Free),
+    );
+    let mut curves: Vec<(String, Vec<(u64, &Row)>)> = Vec::new();
+    for point in of.points {
+        let Some((value, row)) = value(point, parameter.name).zip(point.row) else { continue };
+        let name = rest(point, of.points, &[parameter.name]);
+        match curves.iter_mut().find(|it| it.0 == name) {
+            Some((_, curve)) => curve.push((value, row)),
+            None => curves.push((name, vec![(value, row)])),
+        }
+    }
+    let lines = curves.iter().filter(|(_, curve)| curve.len() > 1).count();
+    curves.retain(|(_, curve)| curve.len() > 1);
+    curves.truncate(MOST_CURVES);
+    if lines > MOST_CURVES {
+        draft.note(format!(
+            "{MOST_CURVES} of {lines} curves are drawn: the first in the plan's order"
+        ));
+    }
+    for (name, mut curve) in curves {
+        curve.sort_by_key(|(value, _)| *value);
+        let name = if name.is_empty() { "median".to_owned() } else { name };
+        let group = draft.group(&name, Tone::Plain);
+        line_with_band(&mut draft, group, &curve);
+    }
+    draft.finish()
+}
+
+fn line_with_band(draft: &mut Draft, group: usize, curve: &[(u64, &Row)]) {
+    // Nothing is known between an interval and a point that has none.
+    for stretch in curve.split(|(_, row)| row.finding.estimate.interval.is_err()) {
+        let estimates = || stretch.iter().map(|(_, row)| &row.finding.estimate);
+        let mark = Mark::Band {
+            x: stretch.iter().map(|(value, _)| laid(*value)).collect(),
+            low: estimates().filter_map(Estimate::low).collect(),
+            high: estimates().filter_map(Estimate::high).collect(),
+        };
+        draft.layer(Some(group), mark);
+    }
+    let x: Vec<f64> = curve.iter().map(|(value, _)| laid(*value)).collect();
+    let y = curve.iter().map(|(_, row)| Some(row.finding.estimate.value)).collect();
+    draft.layer(Some(group), Mark::Line { x: x.clone(), y, steps: false });
+    let estimate = |(_, row): &(u64, &Row)| row.finding.estimate.clone();
+    let mark = Mark::Intervals {
+        along: Along::Y,
+        at: x,
+        low: curve.iter().map(|it| estimate(it).low()).collect(),
+        estimate: curve.iter().map(|it| estimate(it).value).collect(),
+        high: curve.iter().map(|it| estimate(it).high()).collect(),
+        tips: curve.iter().map(|(_, row)| format!("{}: {}", row.label, row.figure)).collect(),
+    };
+    draft.layer(Some(group), mark);
+}
+
+/// A cell for every two values, where the points differ in nothing else; the first of several that do.
+fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
+    let name = |kind, value: &u64| match kind {
+        ParameterType::Bytes => Value::show_bytes(*value),
+        _ => value.to_string(),
+    };
+    let names = |it: &Parameter| {
+        Wish::Names(
+            it.values.iter().map(|value| format!("{}={}", it.name, name(it.kind, value))).collect(),
+        )
+    };
+    let mut draft = Draft::new(
+        of.id(&format!("by-{}-and-{}", x.name, y.name)),
+        of.title(&format!("{} by {} and {}", of.metric.replace('_', " "), x.name, y.name)),
+        format!(
+            "The median at every {} (to the right) and {} (downwards), as a colour. {}",
+            x.name,
+            y.name,
+            of.better()
+        ),
+        names(x),
+        names(y),
+    );
+    let unit = of.points.first().map_or("", Point::unit);
+    draft.colour = Some((of.metric.replace('_', " "), unit.to_owned()));
+    let drawn = rest(of.points.first()?, of.points, &[x.name, y.name]);
+    let mut cells: Vec<(f64, f64, f64)> = Vec::new();
+    let mut left = 0;
+    for point in of.points {
+        let both = value(point, x.name).zip(value(point, y.name));
+        let Some(((a, b), row)) = both.zip(point.row) else { continue };
+        if rest(point, of.points, &[x.name, y.name]) != drawn {
+            left += 1;
+            continue;
+        }
+        let index = |values: &[u64], value| values.iter().position(|it| *it == value).map(place);
+        if let Some((a, b)) = index(&x.values, a).zip(index(&y.values, b)) {
+            cells.push((a, b, row.finding.estimate.value));
+        }
+    }
+    if left > 0 {
+        draft.note(format!("only points with {drawn}; {left} others are left out"));
+    }
+    if cells.len() < 4 {
+        return None;
+    }
+    let column = |value: fn(&(f64, f64, f64)) -> f64| cells.iter().map(value).collect();
+    let mark = Mark::Cells { x: column(|it| it.0), y: column(|it| it.1), value: column(|it| it.2) };
+    draft.layer(None, mark);
+    draft.finish()
+}

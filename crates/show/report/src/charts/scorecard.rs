@@ -1,0 +1,180 @@
+//! Charts of a run: its results beside each other, and beside what they should be.
+
+use plumb_analysis::{BaselineSource, Comparison};
+use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish, place};
+use plumb_text::units::percent;
+
+use super::comparison::{Ratio, ratios};
+use crate::figure::figure;
+use crate::view::{Row, View};
+
+/// The charts of a run's scorecard: what results are of what they should be, how later points compare with
+/// the first, the levels of each family, and how sure they are.
+#[must_use]
+pub fn of_run(view: &View) -> Vec<Chart> {
+    let mut charts: Vec<Chart> = Vec::new();
+    charts.extend(of_baseline(view));
+    charts.extend(against_first(view));
+    for family in &view.families {
+        let rows = view.shown(family, false);
+        let mut kinds: Vec<(&str, &str)> = Vec::new();
+        for row in &rows {
+            let kind = (row.finding.metric.as_str(), row.finding.unit.as_str());
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        for (metric, unit) in kinds {
+            let of = |row: &&&Row| {
+                (row.finding.metric.as_str(), row.finding.unit.as_str()) == (metric, unit)
+            };
+            let rows: Vec<&Row> = rows.iter().filter(of).copied().collect();
+            charts.extend(levels(&family.name, metric, &rows));
+        }
+    }
+    charts.extend(precision(view));
+    charts
+}
+
+/// Results with their intervals, side by side.
+fn levels(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
+    let first = rows.first().filter(|_| rows.len() > 1)?;
+    let better = super::workload::better(first.finding.better);
+    let names = rows.iter().map(|row| name(row)).collect();
+    let mut draft = Draft::new(
+        format!("{family}/{metric}"),
+        format!("{family}: {}", first.finding.metric),
+        format!("The median of each point with its 95 % interval. {better}"),
+        Wish::values(metric, &first.finding.unit, Fit::Free),
+        Wish::Names(names),
+    );
+    let group = draft.group("median, 95 % interval", Tone::Plain);
+    draft.layer(Some(group), intervals(rows));
+    for row in rows {
+        if let Err(why) = &row.figure.interval {
+            draft.note(format!("{} has no interval: {why}", name(row)));
+        }
+    }
+    draft.finish()
+}
+
+/// A row's name among those of its family.
+pub(super) fn name(row: &Row) -> String {
+    format!("{}{}", row.label, row.on_target())
+}
+
+/// The estimates of rows, one below the other.
+pub(super) fn intervals(rows: &[&Row]) -> Mark {
+    Mark::Intervals {
+        along: Along::X,
+        at: (0..rows.len()).map(place).collect(),
+        low: rows.iter().map(|row| row.finding.estimate.low()).collect(),
+        estimate: rows.iter().map(|row| row.finding.estimate.value).collect(),
+        high: rows.iter().map(|row| row.finding.estimate.high()).collect(),
+        tips: rows.iter().map(|row| row.figure.to_string()).collect(),
+    }
+}
+
+/// Results as shares of what they should be.
+fn of_baseline(view: &View) -> Option<Chart> {
+    let with = |row: &Row| row.finding.of_baseline.clone();
+    let rows: Vec<_> = view.rows.iter().filter_map(|row| Some((row, with(row)?))).collect();
+    let names =
+        rows.iter().map(|(row, _)| format!("{} {}", name(row), row.finding.metric)).collect();
+    let mut draft = Draft::new(
+        "run/of-baseline".to_owned(),
+        "Results beside what they should be".to_owned(),
+        "Each result as a share of the figure that is expected, or of what the machine gives. 100 % is as it \
+         should be; less is worse, whatever the metric's direction."
+            .to_owned(),
+        Wish::values("of what it should be", "%", Fit::Even),
+        Wish::Names(names),
+    );
+    let should = draft.group("what it should be", Tone::Baseline);
+    let (along, at, tips) = (Along::X, vec![1.0], vec!["100 %".to_owned()]);
+    draft.layer(Some(should), Mark::Rules { along, at, tips });
+    for (index, (row, of)) in rows.iter().enumerate() {
+        let source = match of.source {
+            BaselineSource::Expectation => "of an expectation",
+            BaselineSource::Ceiling(_) => "of a ceiling",
+        };
+        let group = draft.group(source, Tone::Plain);
+        let text = crate::view::baseline_text(row.finding).unwrap_or_default();
+        draft.layer(
+            Some(group),
+            Mark::Intervals {
+                along: Along::X,
+                at: vec![place(index)],
+                low: vec![of.share.low()],
+                estimate: vec![of.share.value],
+                high: vec![of.share.high()],
+                tips: vec![text],
+            },
+        );
+    }
+    draft.finish()
+}
+
+/// Later points against the first, where the run was made for that.
+fn against_first(view: &View) -> Option<Chart> {
+    let first = view.comparisons().first()?;
+    let ratio = |it: &Comparison| {
+        Some(Ratio {
+            name: it.point.name.clone(),
+            ratio: it.ratio.clone()?,
+            verdict: it.verdict.clone(),
+        })
+    };
+    let all: Vec<Ratio> = view.comparisons().iter().filter_map(ratio).collect();
+    let title = format!("Cost compared with {}", first.first.name);
+    ratios("run/against-first".to_owned(), title, &all, first.margin).finish()
+}
+
+/// How far the interval of each result reaches to either side.
+fn precision(view: &View) -> Option<Chart> {
+    let relative = |row: &Row| {
+        let it = &row.finding.estimate;
+        let low = it.low().map(|low| low / it.value - 1.0);
+        let high = it.high().map(|high| high / it.value - 1.0);
+        (row.finding.primary && low.is_some() && it.value != 0.0).then_some((low, high))
+    };
+    let rows: Vec<(&Row, _)> =
+        view.rows.iter().filter_map(|row| Some((row, relative(row)?))).collect();
+    let full = |row: &Row| {
+        let family = crate::names::family(&row.finding.point.workload);
+        if row.finding.point.titled { name(row) } else { format!("{family}: {}", name(row)) }
+    };
+    let mut draft = Draft::new(
+        "run/precision".to_owned(),
+        "How sure the results are".to_owned(),
+        "The 95 % interval of every result around its median, as a share of it: the shorter, the surer."
+            .to_owned(),
+        Wish::values("beside the median", "%", Fit::Even),
+        Wish::Names(rows.iter().map(|(row, _)| full(row)).collect()),
+    );
+    for reached in [true, false] {
+        let name = if reached { "as precise as wanted" } else { "less precise than wanted" };
+        let is =
+            |row: &Row| row.finding.wanted.zip(row.finding.reached).is_none_or(|(w, r)| r <= w);
+        let group = draft.group(name, if reached { Tone::Plain } else { Tone::Inconclusive });
+        let of = rows.iter().enumerate().filter(|(_, (row, _))| is(row) == reached);
+        let of: Vec<_> = of.collect();
+        let tip = |row: &Row| {
+            let half =
+                row.finding.reached.map_or_else(String::new, |it| format!(" ± {}", percent(it)));
+            format!("{}{half}", figure(&row.finding.estimate, &row.finding.unit))
+        };
+        draft.layer(
+            Some(group),
+            Mark::Intervals {
+                along: Along::X,
+                at: of.iter().map(|(index, _)| place(*index)).collect(),
+                low: of.iter().map(|(_, (_, ends))| ends.0).collect(),
+                estimate: vec![0.0; of.len()],
+                high: of.iter().map(|(_, (_, ends))| ends.1).collect(),
+                tips: of.iter().map(|(_, (row, _))| tip(row)).collect(),
+            },
+        );
+    }
+    draft.finish()
+}

@@ -1,0 +1,246 @@
+//! Charts of distributions: box plots, cumulative distributions, quantiles against the first point.
+
+use std::collections::BTreeMap;
+
+use plumb_analysis::{BoxPlot, PointTail, quantile_ratios, tails};
+use plumb_chart::{
+    Along, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, Wish, grouped, place, ranks,
+};
+use plumb_model::{RunRecord, SampleIs};
+
+use super::scorecard::name;
+use super::workload::{Point, Subject, estimates};
+
+/// How far dots of a category may lie from its middle, in places.
+const SCATTER: f64 = 0.2;
+/// Where the estimate stands beside its box, in places.
+const BESIDE: f64 = 0.36;
+/// The golden section: multiples of it fill a stretch evenly.
+const GOLDEN: f64 = 0.618_033_988_749_895;
+/// More bands than this hide each other.
+const MOST_BANDS: usize = 6;
+/// More boxes than this in one chart are a blur.
+const MOST_BOXES: usize = 150;
+
+/// Box plots in columns.
+fn boxes_at(along: Along, boxes: &[(f64, BoxPlot)]) -> Mark {
+    let column = |value: fn(&BoxPlot) -> f64| boxes.iter().map(|(_, it)| value(it)).collect();
+    Mark::Boxes {
+        along,
+        at: boxes.iter().map(|(at, _)| *at).collect(),
+        low: column(|it| it.low),
+        q1: column(|it| it.q1),
+        median: column(|it| it.median),
+        q3: column(|it| it.q3),
+        high: column(|it| it.high),
+    }
+}
+
+/// Every point as a box plot with its steady samples on top and its estimate beside.
+pub(super) fn boxes(of: &Subject) -> Option<Chart> {
+    let mut draft = Draft::new(
+        of.id("boxes"),
+        of.title("steady samples of every point"),
+        format!(
+            "A box from the first to the third quartile with the median in it; whiskers reach to the last \
+             sample within 1.5 times the box's length (Tukey). Dots are samples; beside each box stands the \
+             estimate with its 95 % interval. {}",
+            of.better()
+        ),
+        of.values(Fit::Free),
+        of.names(),
+    );
+    let most = MOST_DOTS / of.points.len().max(1);
+    let (mut boxes, mut x, mut y, mut all) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    for (index, point) in of.points.iter().enumerate() {
+        let mut values = point.samples.steady();
+        values.retain(|value| value.is_finite());
+        boxes.extend(point.samples.box_plot().map(|it| (place(index), it)));
+        values.sort_unstable_by(f64::total_cmp);
+        all += values.len();
+        for (number, rank) in ranks(values.len(), most.max(2)).into_iter().enumerate() {
+            let aside = (place(number + 1) * GOLDEN).fract() * 2.0 - 1.0;
+            x.push(values[rank]);
+            y.push(place(index) + SCATTER * aside);
+        }
+    }
+    draft.layer(None, boxes_at(Along::X, &boxes));
+    let shown = x.len();
+    let samples = draft.group("steady samples", Tone::Steady);
+    draft.layer(Some(samples), Mark::Dots { x, y, tips: vec![String::new(); shown] });
+    let estimate = draft.group("median over processes, 95 % interval", Tone::Plain);
+    draft.layer(Some(estimate), estimates(&of.rows(), BESIDE));
+    for (why, names) in without_interval(of) {
+        draft.note(format!("no interval of {}: {why}", names.join(", ")));
+    }
+    if shown < all {
+        draft.note(format!(
+            "{} of {} samples are drawn: evenly spaced ranks of each point, the least and the greatest \
+             among them; boxes and intervals are of all",
+            grouped(shown),
+            grouped(all)
+        ));
+    }
+    draft.finish()
+}
+
+/// Why points have no interval, each reason with its points.
+fn without_interval(of: &Subject) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (_, row) in of.rows() {
+        if let Err(why) = &row.figure.interval {
+            all.entry(why.clone()).or_default().push(name(row));
+        }
+    }
+    all
+}
+
+/// Every invocation of a point as a box plot, in the order in which they ran.
+pub(super) fn invocations(point: &Point) -> Option<Chart> {
+    let samples = point.samples;
+    if samples.sample_is == SampleIs::Process || samples.invocations.len() < 2 {
+        return None;
+    }
+    let mut draft = Draft::new(
+        format!("{}/invocations", samples.point.name),
+        format!("{}: every invocation", samples.point.name),
+        "A box plot (Tukey) of the steady samples of every fresh process, in the order in which they ran: \
+         what differs from box to box differs from process to process, and no longer measuring in one \
+         process would tell it."
+            .to_owned(),
+        Wish::values("invocation", "", Fit::Even),
+        Wish::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
+    );
+    let all = samples.invocations.len();
+    let kept = ranks(all, MOST_BOXES);
+    for (tone, name) in [(Tone::Steady, "counts"), (Tone::Excluded, "excluded")] {
+        let of = kept.iter().filter_map(|&index| {
+            let it = &samples.invocations[index];
+            let excluded = it.excluded_by.is_some();
+            let wanted = excluded == (tone == Tone::Excluded);
+            it.box_plot().filter(|_| wanted).map(|it| (place(index + 1), it))
+        });
+        let group = draft.group(name, tone);
+        draft.layer(Some(group), boxes_at(Along::Y, &of.collect::<Vec<_>>()));
+    }
+    if kept.len() < all {
+        draft.note(format!(
+            "{} of {} invocations are drawn: evenly spaced",
+            kept.len(),
+            grouped(all)
+        ));
+    }
+    draft.finish()
+}
+
+/// The share of samples up to each value, a line a point.
+pub(super) fn cumulative(of: &Subject) -> Option<Chart> {
+    let mut draft = Draft::new(
+        of.id("ecdf"),
+        of.title("cumulative distributions"),
+        format!(
+            "The share of steady samples that are no greater than each value (empirical cumulative \
+             distribution). Where a line lies further {}, the point is better there; a flat stretch between \
+             two steep ones means two modes.",
+            if of.better().starts_with("Less") { "left" } else { "right" }
+        ),
+        of.values(Fit::Free),
+        Wish::values("of the samples", "%", Fit::FromZero),
+    );
+    for point in of.points {
+        let mut values = point.samples.steady();
+        values.retain(|value| value.is_finite());
+        values.sort_unstable_by(f64::total_cmp);
+        let kept = ranks(values.len(), MOST_KNOTS);
+        if kept.len() < values.len() {
+            draft.note(format!(
+                "of points with more than {MOST_KNOTS} samples the lines have {MOST_KNOTS} steps, at evenly \
+                 spaced ranks"
+            ));
+        }
+        let x = kept.iter().map(|&rank| values[rank]).collect();
+        let share = |rank: &usize| Some(place(rank + 1) / place(values.len()));
+        let y = kept.iter().map(share).collect();
+        let group = draft.group(&point.label, Tone::Plain);
+        draft.layer(Some(group), Mark::Line { x, y, steps: true });
+    }
+    draft.finish()
+}
+
+/// The costs of every later point over those of the first, quantile by quantile.
+pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
+    let (first, later) = of.points.split_first()?;
+    let mut draft = Draft::new(
+        of.id("quantiles"),
+        of.title(&format!("cost compared with {}, by quantile", first.label)),
+        format!(
+            "Cost over the cost of {}, at every quantile of both: left the least costs, right the greatest. \
+             Over 1 is slower, whatever the metric's direction. A level line means a shift of everything; a \
+             line that rises to the right means a longer tail. Where a process gives many samples, each has \
+             quantiles of its own and the line says how processes typically compare: a few odd processes show in \
+             the cumulative distributions, not here. The band is the 95 % interval of each quantile by itself.",
+            first.label
+        ),
+        Wish::values("quantile of the costs", "%", Fit::Even),
+        Wish::values("× the cost of the first", "", Fit::Log),
+    );
+    let equal = draft.group(&first.label, Tone::Baseline);
+    let tips = vec![format!("as {}", first.label)];
+    draft.layer(Some(equal), Mark::Rules { along: Along::Y, at: vec![1.0], tips });
+    for point in later {
+        let found = quantile_ratios(first.samples, point.samples);
+        let group = draft.group(&point.label, Tone::Plain);
+        let ends =
+            found.iter().filter_map(|it| Some((it.quantile, it.ratio.low()?, it.ratio.high()?)));
+        let ends: Vec<_> = ends.collect();
+        let column = |value: fn(&(f64, f64, f64)) -> f64| ends.iter().map(value).collect();
+        if later.len() <= MOST_BANDS {
+            let (x, low, high) = (column(|it| it.0), column(|it| it.1), column(|it| it.2));
+            draft.layer(Some(group), Mark::Band { x, low, high });
+        }
+        let x = found.iter().map(|it| it.quantile).collect();
+        let y = found.iter().map(|it| Some(it.ratio.value)).collect();
+        draft.layer(Some(group), Mark::Line { x, y, steps: false });
+        if let Some(Err(why)) = found.first().map(|it| &it.ratio.interval) {
+            draft.note(format!("{} has no band: {why}", point.label));
+        }
+    }
+    if later.len() > MOST_BANDS {
+        draft.note(format!("bands are not drawn: {} would hide each other", later.len()));
+    }
+    draft.finish()
+}
+
+/// The tails of the distributions that a workload reports, a chart a metric, a line a point.
+pub(super) fn reported(record: &RunRecord, workload: &str) -> Vec<Chart> {
+    let all = tails(record, workload);
+    let mut metrics: Vec<&str> = Vec::new();
+    for it in &all {
+        if !metrics.contains(&it.metric.name.as_str()) {
+            metrics.push(&it.metric.name);
+        }
+    }
+    let of = |metric: &&str| tail(workload, all.iter().filter(|it| it.metric.name == *metric));
+    metrics.iter().filter_map(of).collect()
+}
+
+fn tail<'t>(workload: &str, all: impl Iterator<Item = &'t PointTail> + Clone) -> Option<Chart> {
+    let metric = &all.clone().next()?.metric;
+    let words = metric.name.replace('_', " ");
+    let mut draft = Draft::new(
+        format!("{workload}/tail/{}", metric.name),
+        format!("{workload}: the tail of {words}"),
+        "The value that one in so many exceeds: at 100 stands the 99th percentile, at 1000 that of 99.9 %. \
+         All processes together."
+            .to_owned(),
+        Wish::values("one in so many is greater", "", Fit::Log),
+        Wish::values(&words, &metric.unit, Fit::Free),
+    );
+    for it in all {
+        let group = draft.group(&it.point.name, Tone::Plain);
+        let x = it.exceeded.iter().map(|(one_in, _)| *one_in).collect();
+        let y = it.exceeded.iter().map(|(_, value)| Some(*value)).collect();
+        draft.layer(Some(group), Mark::Line { x, y, steps: false });
+    }
+    draft.finish()
+}

@@ -1,0 +1,73 @@
+//! A point's samples by their number in the invocation.
+
+use plumb_analysis::{InvocationSamples, PointSamples};
+use plumb_chart::{
+    Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, Wish, grouped, place, ranks, spikes,
+};
+
+use super::workload::Point;
+
+/// What becomes of a sample, and how that is called.
+const PHASES: [(Tone, &str); 3] =
+    [(Tone::Excluded, "excluded"), (Tone::Warmup, "warm-up"), (Tone::Steady, "steady")];
+
+/// Values by sample number, grouped by phase, with the median over invocations.
+pub(super) fn series(point: &Point) -> Option<Chart> {
+    let samples = point.samples;
+    let mut draft = Draft::new(
+        format!("{}/warmup", samples.point.name),
+        format!("{}: from the first sample to steady state", samples.point.name),
+        "Every sample by its number in its invocation, all invocations on top of each other. Warm-up is left \
+         out of results; the line is the median of the invocations that count."
+            .to_owned(),
+        Wish::values("sample of the invocation", "", Fit::Even),
+        Wish::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
+    );
+    let all: usize = samples.invocations.iter().map(|it| it.values.len()).sum();
+    let mut shown = 0;
+    for (tone, name) in PHASES {
+        let dots = phase(samples, tone);
+        let share = MOST_DOTS * dots.len() / all.max(1);
+        // Sorted by number, so that of every stretch of numbers the extremes are kept.
+        let values: Vec<f64> = dots.iter().map(|it| it.1).collect();
+        let kept = spikes(&values, share.max(20));
+        shown += kept.len();
+        let x = kept.iter().map(|&index| dots[index].0).collect();
+        let y = kept.iter().map(|&index| dots[index].1).collect();
+        let tips = vec![String::new(); kept.len()];
+        let group = draft.group(name, tone);
+        draft.layer(Some(group), Mark::Dots { x, y, tips });
+    }
+    let medians = samples.medians_by_number();
+    if samples.invocations.len() > 1 {
+        let kept = ranks(medians.len(), MOST_KNOTS);
+        let x = kept.iter().map(|&number| place(number + 1)).collect();
+        let y = kept.iter().map(|&number| Some(medians[number])).collect();
+        draft.layer(None, Mark::Line { x, y, steps: false });
+    }
+    if shown < all {
+        draft.note(format!(
+            "{} of {} samples are drawn: of every stretch of each phase the least and the greatest",
+            grouped(shown),
+            grouped(all)
+        ));
+    }
+    draft.finish()
+}
+
+/// The samples of a phase with their numbers from 1, by number.
+fn phase(samples: &PointSamples, tone: Tone) -> Vec<(f64, f64)> {
+    let of = |invocation: &InvocationSamples, number: usize| match &invocation.excluded_by {
+        Some(_) => Tone::Excluded,
+        None if number < invocation.steady_start => Tone::Warmup,
+        None => Tone::Steady,
+    };
+    let all = samples.invocations.iter().flat_map(|it| {
+        let values = it.values.iter().enumerate();
+        values.filter(move |(number, _)| of(it, *number) == tone)
+    });
+    let mut dots: Vec<(f64, f64)> =
+        all.map(|(number, value)| (place(number + 1), *value)).collect();
+    dots.sort_by(|a, b| a.0.total_cmp(&b.0));
+    dots
+}

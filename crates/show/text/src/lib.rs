@@ -1,0 +1,20 @@
+//! How numbers and words become what people read, for whoever shows something.
+//!
+//! Units are converted here and nowhere else: [`units`] chooses prefixes and digits, [`time`] writes dates
+//! and lengths of time. Text from elsewhere is made safe by [`clean`]; a [`Line`] has styles, a [`Table`]
+//! columns, and [`Terminal`] says how they are drawn. Nothing here knows what is shown.
+
+pub mod csv;
+mod style;
+mod table;
+mod terminal;
+mod text;
+pub mod time;
+pub mod units;
+mod xml;
+
+pub use style::{Colour, Line, Style};
+pub use table::{Align, Column, Table, hanging};
+pub use terminal::Terminal;
+pub use text::{clean, clip, counted, width, wrap};
+pub use xml::xml;
