@@ -3,6 +3,7 @@
 //! `plumb-report` turns findings into pages and knows no store; this crate reads what a page needs, and
 //! has it made. Nothing here writes to a store.
 
+mod connections;
 #[cfg(test)]
 #[path = "../../../record/store/tests/store/events.rs"]
 #[expect(dead_code, reason = "the store's tests use the rest")]
@@ -10,9 +11,9 @@ mod events;
 pub mod folder;
 mod follow;
 mod http;
+mod page_cache;
 mod pages;
 mod refusal;
-mod stock;
 
 pub use http::{Limits, Server, Settings, Token};
 pub use pages::{Pages, Reader};

@@ -25,12 +25,12 @@ const MOST_TRIED: usize = 10;
 /// What is known of the runs of a store, whoever reads it.
 #[derive(Debug, Default)]
 pub struct Pages {
-    digests: Mutex<BTreeMap<Id, Arc<Slot>>>,
+    digests: Mutex<BTreeMap<Id, Arc<RunCell>>>,
     changed: Mutex<BTreeMap<Id, Changed>>,
 }
 
 /// What is left of a run; whoever comes second waits for the first.
-type Slot = Mutex<Option<Arc<RunDigest>>>;
+type RunCell = Mutex<Option<Arc<RunDigest>>>;
 
 /// A run as its pages show it.
 #[derive(Debug)]
@@ -68,13 +68,13 @@ impl Pages {
         Reader { pages: self, store, runs, links }
     }
 
-    fn slot(&self, run: Id) -> Arc<Slot> {
+    fn cell(&self, run: Id) -> Arc<RunCell> {
         Arc::clone(locked(&self.digests).entry(run).or_default())
     }
 
     fn known(&self, run: Id) -> Option<Arc<RunDigest>> {
-        let slot = locked(&self.digests).get(&run).cloned()?;
-        locked(&slot).clone()
+        let cell = locked(&self.digests).get(&run).cloned()?;
+        locked(&cell).clone()
     }
 }
 
@@ -83,7 +83,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What a page's name asks for.
-enum Wanted<'n> {
+enum PageKind<'n> {
     Index,
     History,
     Method,
@@ -98,31 +98,31 @@ enum Wanted<'n> {
 /// The characters of an id.
 const ID: usize = 36;
 
-fn wanted(name: &str) -> Option<Wanted<'_>> {
+fn kind_of(name: &str) -> Option<PageKind<'_>> {
     match name {
-        names::INDEX => return Some(Wanted::Index),
-        names::HISTORY => return Some(Wanted::History),
-        names::METHOD => return Some(Wanted::Method),
+        names::INDEX => return Some(PageKind::Index),
+        names::HISTORY => return Some(PageKind::History),
+        names::METHOD => return Some(PageKind::Method),
         _ => {}
     }
-    let (kind, rest) = name.split_once('-')?;
-    match kind {
+    let (stem, rest) = name.split_once('-')?;
+    match stem {
         "run" => {
             let run = Id::try_parse(rest.get(..ID)?).ok()?;
             Some(match rest.get(ID..)? {
-                "" => Wanted::Run(run),
-                "-monitors" => Wanted::Monitors(run),
-                _ => Wanted::Workload(run),
+                "" => PageKind::Run(run),
+                "-monitors" => PageKind::Monitors(run),
+                _ => PageKind::Workload(run),
             })
         }
         "compare" => {
             let ids =
                 (0..=rest.len() / (ID + 1)).map(|n| rest.get(n * (ID + 1)..n * (ID + 1) + ID));
             let runs: Option<Vec<Id>> = ids.map(|id| Id::try_parse(id?).ok()).collect();
-            runs.filter(|runs| (2..=MOST_COMPARED).contains(&runs.len())).map(Wanted::Compare)
+            runs.filter(|runs| (2..=MOST_COMPARED).contains(&runs.len())).map(PageKind::Compare)
         }
-        "history" => Some(Wanted::Series(name)),
-        "machine" => Some(Wanted::Machine(name)),
+        "history" => Some(PageKind::Series(name)),
+        "machine" => Some(PageKind::Machine(name)),
         _ => None,
     }
 }
@@ -133,19 +133,21 @@ impl Reader<'_> {
     /// # Errors
     /// When the store can't be read.
     pub fn page(&self, name: &str) -> Result<Option<Rendered>, Error> {
-        let Some(wanted) = wanted(name) else { return Ok(None) };
-        let page = match wanted {
-            Wanted::Index => Some(self.index()?),
-            Wanted::History => Some(self.histories()),
-            Wanted::Method => Some(plumb_site::method_page()),
-            Wanted::Compare(runs) if runs.iter().all(|run| self.has(*run)) => {
+        let Some(kind) = kind_of(name) else { return Ok(None) };
+        let page = match kind {
+            PageKind::Index => Some(self.index()?),
+            PageKind::History => Some(self.histories()),
+            PageKind::Method => Some(plumb_site::method_page()),
+            PageKind::Compare(runs) if runs.iter().all(|run| self.has(*run)) => {
                 Some(self.compare(&runs)?)
             }
-            Wanted::Run(run) | Wanted::Monitors(run) | Wanted::Workload(run) if self.has(run) => {
-                self.of_run(run, &wanted, name)?
+            PageKind::Run(run) | PageKind::Monitors(run) | PageKind::Workload(run)
+                if self.has(run) =>
+            {
+                self.of_run(run, &kind, name)?
             }
-            Wanted::Series(name) => self.series(name)?,
-            Wanted::Machine(name) => self.machine(name)?,
+            PageKind::Series(name) => self.series(name)?,
+            PageKind::Machine(name) => self.machine(name)?,
             _ => None,
         };
         // Whatever else a name may hold, a page has its own name alone.
@@ -156,12 +158,12 @@ impl Reader<'_> {
         self.runs.iter().any(|it| it.run == run)
     }
 
-    fn of_run(&self, run: Id, wanted: &Wanted, name: &str) -> Result<Option<Page>, Error> {
+    fn of_run(&self, run: Id, kind: &PageKind, name: &str) -> Result<Option<Page>, Error> {
         let shown = self.shown(run)?;
         let view = View::new(&shown.finding);
-        Ok(match wanted {
-            Wanted::Monitors(_) => Some(self.monitors(&shown, &view)?),
-            Wanted::Workload(_) => {
+        Ok(match kind {
+            PageKind::Monitors(_) => Some(self.monitors(&shown, &view)?),
+            PageKind::Workload(_) => {
                 let workloads = plumb_site::workloads(&view);
                 let found = workloads.into_iter().find(|it| names::workload_page(run, it) == name);
                 found.and_then(|workload| self.workload(&shown, &view, workload))
@@ -195,8 +197,8 @@ impl Reader<'_> {
     /// # Errors
     /// When the store can't be read.
     pub(crate) fn shown(&self, run: Id) -> Result<Shown, Error> {
-        let slot = self.pages.slot(run);
-        let mut kept = locked(&slot);
+        let cell = self.pages.cell(run);
+        let mut kept = locked(&cell);
         let record = self.store.record(run)?;
         let finding = plumb_query::of_run(self.store, &record)?;
         let digest = Arc::new(RunDigest::of(&record, &finding));
@@ -208,8 +210,8 @@ impl Reader<'_> {
 
     /// What is left of a run.
     fn digest(&self, run: Id) -> Result<Arc<RunDigest>, Error> {
-        let slot = self.pages.slot(run);
-        let mut kept = locked(&slot);
+        let cell = self.pages.cell(run);
+        let mut kept = locked(&cell);
         // What is not complete may go on, or be resumed.
         if let Some(digest) = kept.as_ref().filter(|it| it.status == RunStatus::Complete) {
             return Ok(Arc::clone(digest));

@@ -21,14 +21,14 @@ const MOST_RUNS: usize = 16;
 
 /// A page of the contract, or the page of a run under way.
 pub(super) fn page(shared: &Shared, name: &str) -> Result<Arc<Rendered>, Refusal> {
-    let stock = &shared.stock;
+    let cache = &shared.page_cache;
     match name.strip_prefix("live-").and_then(|run| Id::parse_str(run).ok()) {
         // What goes on changes every second.
-        Some(run) => stock.read(|store| {
+        Some(run) => cache.read(|store| {
             let (_, live) = so_far(store, run)?;
             Ok(Arc::new(live_page(&live.since(0)).render()))
         }),
-        None => stock.page(name),
+        None => cache.page(name),
     }
 }
 
@@ -36,9 +36,9 @@ pub(super) fn page(shared: &Shared, name: &str) -> Result<Arc<Rendered>, Refusal
 pub(super) fn document(shared: &Shared, path: &str, request: &Request) -> Result<String, Refusal> {
     let steps: Vec<&str> = path.split('/').collect();
     if steps == ["runs"] {
-        return written(&Runs::of(&shared.stock.all_runs()?));
+        return written(&Runs::of(&shared.page_cache.all_runs()?));
     }
-    shared.stock.read(|store| match steps.as_slice() {
+    shared.page_cache.read(|store| match steps.as_slice() {
         ["runs", run] => run_document(&store.record(known(store, run)?)?, store),
         ["runs", run, "charts"] => {
             let record = store.record(known(store, run)?)?;

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::follow::Watches;
-use crate::stock::Stock;
+use crate::page_cache::PageCache;
 
 pub use guard::Token;
 
@@ -94,7 +94,7 @@ struct Shared {
     address: SocketAddr,
     token: Option<Token>,
     limits: Limits,
-    stock: Stock,
+    page_cache: PageCache,
     watches: Arc<Watches>,
     followers: AtomicUsize,
     stays: bool,
@@ -124,7 +124,7 @@ impl Server {
             token: settings.token,
             limits: settings.limits,
             watches: Arc::new(Watches::of(settings.store.clone())),
-            stock: Stock::of(settings.store),
+            page_cache: PageCache::of(settings.store),
             followers: AtomicUsize::new(0),
             stays: settings.stays,
             stops: AtomicBool::new(false),
@@ -240,7 +240,7 @@ impl Drop for Follower {
 fn warm(shared: &Shared) {
     // Of this thread alone: Linux has a nice value a thread.
     let _ = rustix::process::nice(19);
-    let _ = shared.stock.warm(&|| shared.stops());
+    let _ = shared.page_cache.warm(&|| shared.stops());
 }
 
 /// Takes connections until the server stops.

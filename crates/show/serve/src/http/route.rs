@@ -20,7 +20,7 @@ pub(super) enum Answer {
 }
 
 /// What is asked for.
-enum Wanted<'r> {
+enum Resource<'r> {
     Page(&'r str),
     Charts(&'r str),
     Search,
@@ -31,7 +31,7 @@ enum Wanted<'r> {
     Document(&'r str),
 }
 
-impl<'r> Wanted<'r> {
+impl<'r> Resource<'r> {
     /// What a path means. Paths are looked up as they came: what is encoded or climbs is none of them.
     fn of(path: &'r str) -> Option<Self> {
         Some(match path {
@@ -69,7 +69,7 @@ pub(super) fn answer(request: &Request, shared: &Arc<Shared>) -> Answer {
             return Answer::Whole(said(request, status, "You may not read this", why, None));
         }
     };
-    match wanted(request, shared, shown) {
+    match found(request, shared, shown) {
         Ok(Answer::Whole(response)) if shown == Shown::InAddress => {
             Answer::Whole(with_cookie(response, shared))
         }
@@ -78,30 +78,32 @@ pub(super) fn answer(request: &Request, shared: &Arc<Shared>) -> Answer {
     }
 }
 
-fn wanted(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answer, Refusal> {
+fn found(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answer, Refusal> {
     let nothing = || Refusal::unknown(format!("nothing is called {}", request.path));
-    let wanted = Wanted::of(&request.path).ok_or_else(nothing)?;
+    let resource = Resource::of(&request.path).ok_or_else(nothing)?;
     let page = |name| api::page(shared, name);
-    Ok(Answer::Whole(match wanted {
+    Ok(Answer::Whole(match resource {
         // The token does not stay where people could copy it from.
-        Wanted::Page(name) if shown == Shown::InAddress => {
+        Resource::Page(name) if shown == Shown::InAddress => {
             html(Status::Fine, entrance_page(&format!("{name}.html")).render().html)
         }
-        Wanted::Page(name) => html(Status::Fine, page(name)?.html.as_str()),
-        Wanted::Charts(name) => {
+        Resource::Page(name) => html(Status::Fine, page(name)?.html.as_str()),
+        Resource::Charts(name) => {
             Response::made(Status::Fine, Content::Script, page(name)?.charts.as_str())
         }
-        Wanted::Search => {
-            Response::made(Status::Fine, Content::Script, shared.stock.search()?.charts.as_str())
-        }
-        Wanted::Script => asset(request, Content::Script, assets::SCRIPT),
-        Wanted::Style => asset(request, Content::Style, assets::STYLE),
+        Resource::Search => Response::made(
+            Status::Fine,
+            Content::Script,
+            shared.page_cache.search()?.charts.as_str(),
+        ),
+        Resource::Script => asset(request, Content::Script, assets::SCRIPT),
+        Resource::Style => asset(request, Content::Style, assets::STYLE),
         // Browsers ask for it unasked.
-        Wanted::Icon => Response::new(Status::Nothing, Content::Text, Body::Fixed(b"")),
-        Wanted::Document(path) => {
+        Resource::Icon => Response::new(Status::Nothing, Content::Text, Body::Fixed(b"")),
+        Resource::Document(path) => {
             Response::made(Status::Fine, Content::Json, api::document(shared, path, request)?)
         }
-        Wanted::Events => return events(request),
+        Resource::Events => return events(request),
     }))
 }
 
@@ -192,12 +194,12 @@ fn said(
 
 #[cfg(test)]
 mod tests {
-    use super::Wanted;
+    use super::Resource;
 
     #[test]
     fn paths_are_names_and_lead_nowhere() {
         for known in ["/", "/index.html", "/run-a.b-c.html", "/data/index.js", "/api/runs"] {
-            assert!(Wanted::of(known).is_some(), "{known}");
+            assert!(Resource::of(known).is_some(), "{known}");
         }
         for unknown in [
             "",
@@ -221,7 +223,7 @@ mod tests {
             "/~a.html",
             "/a\u{e4}.html",
         ] {
-            assert!(Wanted::of(unknown).is_none(), "{unknown}");
+            assert!(Resource::of(unknown).is_none(), "{unknown}");
         }
     }
 }
