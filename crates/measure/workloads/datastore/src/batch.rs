@@ -1,0 +1,167 @@
+//! `datastore.batch`: entities by key in SQLite, seconds per entity for add, get, update, get,
+//! delete.
+
+use std::path::Path;
+
+use plumb_model::{Description, Flag, FlagKind, Ready};
+use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+
+use super::contents::{Contents, STAMP_BYTES};
+use super::file::{Filesystem, FreshFile};
+use super::table::{Durability, PhaseTimes, Table};
+use plumb_workload_kit::declare;
+
+/// Metrics of the phases, in the order of [`PhaseTimes`].
+const PHASES: [&str; 5] = ["add", "get", "update", "get_updated", "delete"];
+
+/// Numbers of entities.
+const ENTITIES: std::ops::RangeInclusive<u64> = 1..=10_000_000;
+
+/// Sizes of an entity.
+const SIZES: std::ops::RangeInclusive<u64> = STAMP_BYTES as u64..=1 << 20;
+
+/// The workload.
+pub(super) struct BatchOfEntities;
+
+impl Workload for BatchOfEntities {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                declare::integer("entities", "entities", 1000, "entities of one cycle"),
+                declare::bytes("bytes", 1024, "contents of one entity, from 16 B to 1 MiB"),
+                declare::choice(
+                    "durability",
+                    &["batch", "entity", "none"],
+                    "a synced commit per phase, per entity, or a commit per phase never synced",
+                ),
+            ],
+            metrics: vec![
+                declare::time("time", "time per entity for all five phases together"),
+                declare::reported_time("add", "time per entity to add"),
+                declare::reported_time("get", "time per entity to read and compare"),
+                declare::reported_time("update", "time per entity to replace its contents"),
+                declare::reported_time("get_updated", "time per entity to read and compare again"),
+                declare::reported_time("delete", "time per entity to delete"),
+            ],
+            timeout_s: Some(declare::LONG_TIMEOUT_S),
+            ..declare::workload("datastore.batch", "adds, reads, updates and deletes entities")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("batch.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let (entities, bytes) = (start.integer("entities"), start.integer("bytes"));
+        check_sizes(entities, bytes)?;
+        let dir = Path::new(&start.dir);
+        let filesystem = Filesystem::of(dir);
+        check_room(entities, bytes, filesystem)?;
+        let name = start.text("durability");
+        let durability = Durability::named(name)
+            .ok_or_else(|| StartError::Failed(format!("there is no durability `{name}`")))?;
+        let contents = Contents::new(start.size("bytes"), start.seed);
+        let count = u32::try_from(entities).unwrap_or(u32::MAX);
+        let table =
+            Table::create(FreshFile::create(dir)?, count, contents, durability, start.seed)?;
+        let instance = Running { table, times: PhaseTimes::default(), entities, iterations: 1 };
+        let ready = ready(entities, durability, filesystem);
+        Ok(Started { instance: Box::new(instance), ready })
+    }
+}
+
+fn check_sizes(entities: u64, bytes: u64) -> Result<(), StartError> {
+    for (name, value, range) in [("entities", entities, ENTITIES), ("bytes", bytes, SIZES)] {
+        if !range.contains(&value) {
+            return Err(StartError::unsupported(
+                format!("{value} {name} are outside what this workload takes"),
+                format!("set `{name}` between {} and {}", range.start(), range.end()),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The file and its journal may take half of what is free.
+fn check_room(entities: u64, bytes: u64, dir: Option<Filesystem>) -> Result<(), StartError> {
+    let needed = 3 * entities * (bytes + 64) + (1 << 20);
+    match dir {
+        Some(Filesystem { free_bytes, .. }) if needed > free_bytes / 2 => {
+            Err(StartError::unsupported(
+                format!(
+                    "up to {needed} bytes are needed, {free_bytes} are free; half is the limit"
+                ),
+                "free some space, choose another --dir, or set fewer `entities`",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) -> Ready {
+    let mut ready = Ready { work: declare::work(&[("time", entities)]), ..Ready::default() };
+    ready.versions.insert("sqlite".into(), rusqlite::version().into());
+    ready.notes.push(
+        match durability {
+            Durability::None => "journal_mode=DELETE, synchronous=OFF: nothing is synced",
+            Durability::Batch => "journal_mode=DELETE, synchronous=FULL: a commit per phase",
+            Durability::Entity => "journal_mode=DELETE, synchronous=FULL: a commit per entity",
+        }
+        .into(),
+    );
+    if filesystem.is_some_and(|filesystem| filesystem.in_memory) {
+        let why = "the target directory lies in memory: syncing costs nothing there";
+        ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
+    }
+    ready
+}
+
+struct Running {
+    table: Table,
+    times: PhaseTimes,
+    entities: u64,
+    iterations: u64,
+}
+
+impl Instance for Running {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.times = PhaseTimes::default();
+        self.iterations = iterations;
+        (0..iterations).try_for_each(|_| self.table.cycle(&mut self.times))
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        self.table.check()
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &PHASES
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "times and counts stay far below 2^53")]
+    fn values(&mut self, out: &mut [f64]) {
+        let entities = (self.entities * self.iterations) as f64;
+        for (out, ns) in out.iter_mut().zip(self.times) {
+            *out = ns as f64 * 1e-9 / entities;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Durability, Filesystem, FlagKind, check_room, check_sizes, ready};
+
+    #[test]
+    fn sizes_and_room_are_checked_before_anything_is_written() {
+        check_sizes(1, 16).unwrap();
+        assert!(check_sizes(0, 1024).is_err());
+        assert!(check_sizes(1, 15).is_err());
+        let small = Filesystem { in_memory: true, free_bytes: 4 << 20 };
+        check_room(100, 1024, Some(small)).unwrap();
+        assert!(check_room(1000, 1024, Some(small)).is_err());
+        check_room(1000, 1024, None).unwrap();
+        let flags = ready(1, Durability::Batch, Some(small)).flags;
+        assert_eq!(flags[0].flag, FlagKind::Tmpfs);
+    }
+}

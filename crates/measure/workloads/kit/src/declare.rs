@@ -1,0 +1,144 @@
+//! Short forms for what a workload says of itself, and for reading what it was started with.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{
+    Better, Description, Kind, Metric, MetricSource, Parameter, ParameterType, Role, SampleIs,
+    Value,
+};
+use plumb_protocol::{Start, StartError};
+
+/// Seconds that a message may take where sizes are the user's choice: laying out, or one iteration,
+/// of a thousand times the default.
+pub const LONG_TIMEOUT_S: u64 = 600;
+
+/// A workload of version 1 whose samples are stretches of one process, without parameters or
+/// metrics yet; it can be measured and can be the background load of another.
+#[must_use]
+pub fn workload(id: &str, summary: &str) -> Description {
+    Description {
+        id: id.into(),
+        version: 1,
+        summary: summary.into(),
+        roles: vec![Role::Workload, Role::Load],
+        parameters: Vec::new(),
+        metrics: Vec::new(),
+        requirements: Vec::new(),
+        fixture: None,
+        sample_is: SampleIs::Iteration,
+        concurrent: false,
+        timeout_s: None,
+    }
+}
+
+/// One of `allowed`; the first is the default.
+#[must_use]
+pub fn choice(name: &str, allowed: &[&str], summary: &str) -> Parameter {
+    let allowed: Vec<Value> = allowed.iter().map(|&word| Value::Text(word.into())).collect();
+    let default = allowed.first().cloned().unwrap_or(Value::Text(String::new()));
+    Parameter { allowed, ..parameter(name, ParameterType::Choice, default, summary) }
+}
+
+/// A size in bytes.
+#[must_use]
+pub fn bytes(name: &str, default: u64, summary: &str) -> Parameter {
+    let unit = "bytes".into();
+    Parameter { unit, ..parameter(name, ParameterType::Bytes, Value::Integer(default), summary) }
+}
+
+/// A count of something.
+#[must_use]
+pub fn integer(name: &str, unit: &str, default: u64, summary: &str) -> Parameter {
+    let unit = unit.into();
+    Parameter { unit, ..parameter(name, ParameterType::Integer, Value::Integer(default), summary) }
+}
+
+/// The number of threads, 1 unless set.
+#[must_use]
+pub fn threads(summary: &str) -> Parameter {
+    let unit = "threads".into();
+    Parameter { unit, ..parameter("threads", ParameterType::Threads, Value::Integer(1), summary) }
+}
+
+/// Any text.
+#[must_use]
+pub fn text(name: &str, default: &str, summary: &str) -> Parameter {
+    parameter(name, ParameterType::Text, Value::Text(default.into()), summary)
+}
+
+/// A file, none by default; not part of what tells points apart.
+#[must_use]
+pub fn path(name: &str, summary: &str) -> Parameter {
+    parameter(name, ParameterType::Path, Value::Text(String::new()), summary)
+}
+
+/// A switch that is off.
+#[must_use]
+pub fn switch(name: &str, summary: &str) -> Parameter {
+    parameter(name, ParameterType::Switch, Value::Switch(false), summary)
+}
+
+fn parameter(name: &str, kind: ParameterType, default: Value, summary: &str) -> Parameter {
+    Parameter {
+        name: name.into(),
+        kind,
+        unit: String::new(),
+        default,
+        allowed: Vec::new(),
+        summary: summary.into(),
+    }
+}
+
+/// Work divided by time: more is better.
+#[must_use]
+pub fn rate(name: &str, unit: &str, summary: &str) -> Metric {
+    metric(name, unit, Better::Higher, MetricSource::Rate, summary)
+}
+
+/// Time divided by work, in seconds: less is better.
+#[must_use]
+pub fn time(name: &str, summary: &str) -> Metric {
+    metric(name, "s", Better::Lower, MetricSource::Time, summary)
+}
+
+/// A number that the workload reports with every sample.
+#[must_use]
+pub fn reported(name: &str, unit: &str, better: Better, summary: &str) -> Metric {
+    metric(name, unit, better, MetricSource::Value, summary)
+}
+
+/// Seconds that the workload reports with every sample: less is better.
+#[must_use]
+pub fn reported_time(name: &str, summary: &str) -> Metric {
+    reported(name, "s", Better::Lower, summary)
+}
+
+fn metric(name: &str, unit: &str, better: Better, source: MetricSource, summary: &str) -> Metric {
+    Metric {
+        name: name.into(),
+        unit: unit.into(),
+        better,
+        kind: Kind::Value,
+        source,
+        summary: summary.into(),
+    }
+}
+
+/// The work of one iteration, a number a metric.
+#[expect(clippy::cast_precision_loss, reason = "work of one iteration stays far below 2^53")]
+#[must_use]
+pub fn work(of: &[(&str, u64)]) -> BTreeMap<String, f64> {
+    of.iter().map(|&(metric, amount)| (metric.to_owned(), amount as f64)).collect()
+}
+
+/// A parameter's count or size.
+///
+/// # Errors
+/// When it does not lie within `low` to `high`.
+pub fn within(start: &Start, name: &str, low: usize, high: usize) -> Result<usize, StartError> {
+    let size = start.size(name);
+    if (low..=high).contains(&size) {
+        return Ok(size);
+    }
+    Err(StartError::Failed(format!("parameter `{name}` is {size}; it must lie in {low} to {high}")))
+}

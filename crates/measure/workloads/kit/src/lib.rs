@@ -1,0 +1,13 @@
+//! What workloads of several families are made of.
+//!
+//! A family uses this crate and the protocol, never another family.
+
+pub mod affinity;
+pub mod child;
+pub mod declare;
+pub mod framed_stream;
+pub mod mapping;
+pub mod memory_floor;
+pub mod primes;
+pub mod spawn;
+pub mod threads;

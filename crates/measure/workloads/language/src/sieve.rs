@@ -1,0 +1,183 @@
+//! `language.sieve`: the same sieve in several languages, a fresh process a sample.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plumb_model::{Description, Ready, Role, SampleIs};
+use plumb_protocol::{Batch, Failure, Held, Instance, Start, StartError, Started, Workload};
+
+use super::toolchain::{LANGUAGES, Language};
+use plumb_workload_kit::declare::{choice, integer, within, workload};
+use plumb_workload_kit::memory_floor;
+use plumb_workload_kit::primes::count_primes;
+use plumb_workload_kit::spawn::{Ended, Output, Program, VALUE_NAMES, describe_end, metrics};
+
+/// The workload.
+pub(crate) struct Sieve;
+
+/// How many of a process's values are reported: user, system, cpu, `peak_memory`.
+const VALUES: usize = 4;
+
+impl Workload for Sieve {
+    fn describe(&self) -> Description {
+        let words = LANGUAGES.map(|language| language.word);
+        Description {
+            roles: vec![Role::Workload],
+            parameters: vec![
+                choice("language", &words, "what the sieve is written in"),
+                integer("limit", "numbers", 1_000_000, "the primes up to here are found"),
+            ],
+            metrics: metrics(VALUES),
+            fixture: Some(vec!["language".into()]),
+            sample_is: SampleIs::Process,
+            timeout_s: Some(3600),
+            ..workload("language.sieve", "the same prime sieve as a program in several languages")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("sieve.md")
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        let language = language(start)?;
+        let folder = Folder(Path::new(&start.scratch).join(format!("sieve-{}", language.word)));
+        fs::create_dir_all(&folder.0)
+            .map_err(|e| Failure::io(format!("making {}", folder.0.display()), &e))?;
+        let built = language.build(&folder.0)?;
+        let mut ready = Ready { bytes_on_disk: folder.bytes(), ..Ready::default() };
+        ready.versions.insert(language.tool().into(), built.version.clone());
+        let mut tell = |name: &str, text: String| ready.endpoints.insert(name.into(), text);
+        tell("program", built.program.to_string_lossy().into_owned());
+        tell("version", built.version);
+        if let Some(script) = built.script {
+            tell("script", script.to_string_lossy().into_owned());
+        }
+        Ok((ready, Box::new(folder)))
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let language = language(start)?;
+        let limit = within(start, "limit", 9, 1_000_000_000)?;
+        check_memory(language, limit as u64, start.facts.memory_bytes)?;
+        let given = |name: &str| start.endpoints.get(name).cloned();
+        let Some(path) = given("program") else {
+            return Err(StartError::Failed("the sieve was not prepared: no `program`".into()));
+        };
+        let words = [Some(path.clone()), given("script"), Some(limit.to_string())];
+        let argv: Vec<OsString> = words.into_iter().flatten().map(OsString::from).collect();
+        let output = Output::new()?;
+        let program = Program::new(Path::new(&path), &argv, Some(output.end()), start.seed)?;
+        let primes = count_primes(u32::try_from(limit).unwrap_or(u32::MAX));
+        let expected = format!("Found {primes} prime numbers.\n");
+        let mut ready = Ready::default();
+        ready.versions.insert(language.tool().into(), given("version").unwrap_or_default());
+        ready.notes.push(memory_floor::note(program.rehearse()));
+        Ok(Started { instance: Box::new(Running { program, output, expected }), ready })
+    }
+}
+
+fn language(start: &Start) -> Result<&'static Language, StartError> {
+    let word = start.text("language");
+    Language::find(word).ok_or_else(|| StartError::Failed(format!("unknown language `{word}`")))
+}
+
+/// Refuses a limit whose process would not fit: it would be killed half-way.
+fn check_memory(language: &Language, limit: u64, memory: u64) -> Result<(), StartError> {
+    let needs = language.memory_bytes(limit) >> 20;
+    if memory == 0 || needs <= (memory >> 20) / 4 * 3 {
+        return Ok(());
+    }
+    Err(StartError::unsupported(
+        format!(
+            "language={} with limit={limit} takes about {needs} MiB of the {} MiB that plumb may use",
+            language.word,
+            memory >> 20
+        ),
+        "set a smaller limit, or raise the memory limit",
+    ))
+}
+
+/// The fixture's folder, removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn bytes(&self) -> u64 {
+        let files = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum()
+    }
+}
+
+impl Held for Folder {
+    fn clean(self: Box<Self>) -> Result<(), Failure> {
+        fs::remove_dir_all(&self.0)
+            .map_err(|e| Failure::io(format!("removing {}", self.0.display()), &e))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Running {
+    program: Program,
+    output: Output,
+    expected: String,
+}
+
+impl Running {
+    /// One process from start to end, its line checked after the clock has stopped.
+    fn once(&mut self) -> Result<Ended, Failure> {
+        let ended = self.program.run()?;
+        let said = self.output.take()?;
+        if !ended.status.success() {
+            return Err(Failure(format!("a sieve failed: {}", describe_end(ended.status))));
+        }
+        if said == self.expected {
+            return Ok(ended);
+        }
+        Err(Failure(format!("a sieve said {said:?} where {:?} is right", self.expected)))
+    }
+}
+
+impl Instance for Running {
+    fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
+        self.once().map(drop)
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &VALUE_NAMES[..VALUES]
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.program.rehearse();
+        for _ in iterations {
+            self.once()?.record(batch, VALUES);
+        }
+        Ok(())
+    }
+
+    fn fixed_iterations(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Language, StartError, check_memory};
+
+    #[test]
+    fn a_process_that_would_not_fit_is_unsupported() {
+        let node = Language::find("node").unwrap();
+        check_memory(node, 1_000_000, 0).unwrap();
+        check_memory(node, 1_000_000, 1 << 30).unwrap();
+        let Err(StartError::Unsupported { why, .. }) = check_memory(node, 1_000_000, 64 << 20)
+        else {
+            panic!("64 MiB are too few");
+        };
+        assert!(why.contains("79 MiB of the 64 MiB"), "{why}");
+    }
+}

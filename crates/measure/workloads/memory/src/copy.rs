@@ -1,0 +1,170 @@
+//! `memory.copy`: one array to another, bytes copied per second.
+
+use plumb_model::{Description, Ready};
+use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+
+use super::methods::{HAS_NON_TEMPORAL, Method};
+use super::place;
+use plumb_workload_kit::declare;
+use plumb_workload_kit::mapping::{Mapping, Pages};
+use plumb_workload_kit::threads::{self, Member, Team};
+
+/// Words in a page of 4 KiB.
+const PAGE_WORDS: usize = 512;
+
+/// The workload.
+pub(super) struct Copy;
+
+impl Workload for Copy {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                declare::choice(
+                    "method",
+                    &["libc", "loop", "block", "nt"],
+                    "memcpy, a loop of 8-byte words, memcpy by 256 KiB, or non-temporal stores",
+                ),
+                declare::bytes("size", 64 << 20, "size of each array; a thread has two"),
+                declare::threads("threads that each copy arrays of their own, not pinned"),
+            ],
+            metrics: vec![declare::rate(
+                "bandwidth",
+                "B/s",
+                "bytes copied per second, each counted once, all threads together",
+            )],
+            timeout_s: Some(declare::LONG_TIMEOUT_S),
+            ..declare::workload("memory.copy", "copies one array to another")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("copy.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let (size, threads) = (start.size("size"), start.size("threads").max(1));
+        let method = method(start)?;
+        let needed = (size as u64).saturating_mul(2 * threads as u64);
+        place::check(size as u64, needed, &start.facts)?;
+        let seed = start.seed;
+        let build = move |index: usize| Copier::new(method, size, seed ^ index as u64);
+        let team = Team::start(threads, &start.facts, build)?;
+        let ready = ready(start, &team);
+        Ok(Started { instance: Box::new(team), ready })
+    }
+}
+
+fn method(start: &Start) -> Result<Method, StartError> {
+    let name = start.text("method");
+    let method = Method::named(name)
+        .ok_or_else(|| StartError::Failed(format!("there is no method `{name}` to copy")))?;
+    if method == Method::NonTemporal && !HAS_NON_TEMPORAL {
+        return Err(StartError::unsupported(
+            format!("non-temporal stores are not written for {}", std::env::consts::ARCH),
+            "set another `method`",
+        ));
+    }
+    Ok(method)
+}
+
+fn ready(start: &Start, team: &Team<Copier>) -> Ready {
+    let (size, threads) = (start.integer("size"), start.integer("threads").max(1));
+    let mut ready =
+        Ready { work: declare::work(&[("bandwidth", size * threads)]), ..Ready::default() };
+    ready.versions.insert("libc".into(), c_library());
+    let (mut huge, mut known) = (0, true);
+    team.each(|member| match member.from.huge_bytes().zip(member.to.huge_bytes()) {
+        Some((from, to)) => huge += from + to,
+        None => known = false,
+    });
+    if known {
+        let all = 2 * size * threads;
+        ready.notes.push(format!("huge pages, unasked: {huge} of {all} bytes"));
+    }
+    threads::describe(start.size("threads"), &start.facts, &mut ready);
+    place::describe(size, 2 * size, &start.facts, &mut ready);
+    ready
+}
+
+#[cfg(target_env = "gnu")]
+#[expect(unsafe_code, reason = "the version of the C library has no safe form")]
+fn c_library() -> String {
+    // SAFETY: returns a pointer to a static string that ends with a zero byte.
+    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    format!("glibc {}", version.to_string_lossy())
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn c_library() -> String {
+    "other than glibc".into()
+}
+
+/// One thread's two arrays.
+struct Copier {
+    method: Method,
+    from: Mapping,
+    to: Mapping,
+}
+
+impl Copier {
+    fn new(method: Method, size: usize, seed: u64) -> Result<Self, StartError> {
+        let mut from = Mapping::new(size, Pages::System)?;
+        let mut to = Mapping::new(size, Pages::System)?;
+        fill(from.words_mut(), seed);
+        fill(to.words_mut(), !seed);
+        Ok(Self { method, from, to })
+    }
+}
+
+/// Writes words of which no two are equal, so that no page equals another.
+fn fill(words: &mut [u64], seed: u64) {
+    let mut word = seed;
+    for slot in words {
+        word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        *slot = word;
+    }
+}
+
+impl Member for Copier {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        for _ in 0..iterations {
+            self.method.copy(self.from.words(), self.to.words_mut());
+        }
+        Ok(())
+    }
+
+    /// Compares all words, then changes one a page, so that the next batch has something to copy.
+    fn verify(&mut self) -> Result<(), Failure> {
+        let (from, to) = (self.from.words(), self.to.words());
+        if from != to {
+            let at = from.iter().zip(to).position(|(from, to)| from != to).unwrap_or(0);
+            return Err(Failure(format!(
+                "memory.copy: word {at} is {:#018x} in the copy, {:#018x} in the source",
+                to[at], from[at]
+            )));
+        }
+        for page in self.from.words_mut().chunks_mut(PAGE_WORDS) {
+            page[0] = page[0].wrapping_add(1);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Copier, Method};
+    use plumb_workload_kit::threads::Member;
+
+    #[test]
+    fn a_copy_that_lacks_a_word_or_was_not_made_is_found() {
+        let mut copier = Copier::new(Method::Loop, 1 << 16, 1).unwrap();
+        assert!(copier.verify().is_err(), "nothing was copied yet");
+        copier.run(1).unwrap();
+        copier.verify().unwrap();
+        assert!(copier.verify().is_err(), "nothing was copied since");
+        copier.run(2).unwrap();
+        copier.to.words_mut()[777] ^= 1;
+        let failure = copier.verify().unwrap_err();
+        assert!(failure.0.contains("word 777 is"), "{failure}");
+    }
+}

@@ -1,0 +1,110 @@
+//! `memory.latency`: time of a load whose address is the result of the load before.
+
+use plumb_model::{Description, Ready};
+use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+
+use super::cycle::{Cycle, LINE_BYTES, UNROLLED};
+use super::place;
+use plumb_workload_kit::declare;
+use plumb_workload_kit::mapping::Pages;
+
+/// Loads of one iteration.
+const LOADS: u64 = 1024;
+
+/// The workload.
+pub(super) struct Latency;
+
+impl Workload for Latency {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                declare::bytes("size", 64 << 20, "bytes that the cycle goes through"),
+                declare::choice(
+                    "pages",
+                    &["4KiB", "huge"],
+                    "pages that the memory is made of; checked, never assumed",
+                ),
+            ],
+            metrics: vec![declare::time("latency", "time of one dependent load")],
+            timeout_s: Some(declare::LONG_TIMEOUT_S),
+            ..declare::workload("memory.latency", "follows a random cycle of pointers")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("latency.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let size = start.integer("size");
+        place::check(size, size + size / (LINE_BYTES as u64 / 4), &start.facts)?;
+        let pages = match start.text("pages") {
+            "huge" => Pages::Huge,
+            _ => Pages::Small,
+        };
+        let cycle = Cycle::new(start.size("size"), pages, start.seed)?;
+        let mut ready = Ready { work: declare::work(&[("latency", LOADS)]), ..Ready::default() };
+        place::describe(size, size, &start.facts, &mut ready);
+        Ok(Started { instance: Box::new(Walker::new(cycle)), ready })
+    }
+}
+
+/// The walk along the cycle, with the place where it must stand.
+struct Walker {
+    cycle: Cycle,
+    checked_place: u64,
+    loads: u64,
+}
+
+impl Walker {
+    fn new(cycle: Cycle) -> Self {
+        Self { checked_place: cycle.place(), cycle, loads: 0 }
+    }
+}
+
+impl Instance for Walker {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.cycle.walk(iterations * (LOADS / UNROLLED));
+        self.loads += iterations * LOADS;
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        let expected = (self.checked_place + self.loads) % self.cycle.nodes();
+        let place = self.cycle.place();
+        if place != expected {
+            return Err(Failure(format!(
+                "memory.latency: after {} loads the walk stands at place {place}, not {expected}",
+                self.loads
+            )));
+        }
+        (self.checked_place, self.loads) = (place, 0);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cycle, Instance, LOADS, Pages, Walker};
+
+    #[test]
+    fn a_walk_that_skipped_loads_is_found() {
+        let mut walker = Walker::new(Cycle::new(1 << 18, Pages::Small, 3).unwrap());
+        walker.run(5).unwrap();
+        walker.verify().unwrap();
+        walker.run(3).unwrap();
+        walker.loads += LOADS;
+        let failure = walker.verify().unwrap_err();
+        assert!(failure.0.contains("after 4096 loads"), "{failure}");
+    }
+
+    #[test]
+    fn a_damaged_cycle_is_found() {
+        let mut walker = Walker::new(Cycle::new(1 << 14, Pages::Small, 3).unwrap());
+        // Every node now points to the first, and walking changes nothing any more.
+        let first = walker.cycle.words_mut().as_ptr().addr() as u64;
+        walker.cycle.words_mut().iter_mut().step_by(8).for_each(|next| *next = first);
+        walker.run(1).unwrap();
+        assert!(walker.verify().is_err());
+    }
+}

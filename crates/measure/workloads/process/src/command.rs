@@ -1,0 +1,142 @@
+//! `process.command`: the wall clock and resource use of a command, a fresh process a sample.
+
+use std::ffi::OsString;
+
+use plumb_model::{Description, Flag, FlagKind, Ready, SampleIs};
+use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
+
+use plumb_workload_kit::declare::{path, switch, text, workload};
+use plumb_workload_kit::memory_floor;
+use plumb_workload_kit::spawn::{Ended, Program, VALUE_NAMES, describe_end, find_program, metrics};
+
+/// The workload.
+pub(crate) struct Command;
+
+impl Workload for Command {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                text(
+                    "command",
+                    r#"["/bin/true"]"#,
+                    "a JSON array of the program and its arguments, or the program alone",
+                ),
+                path("program", "the file to start instead of the one that `command` names"),
+                switch("shell", "give the command's text to `/bin/sh -c`"),
+                switch("ignore_failure", "let processes end with another status than 0"),
+            ],
+            metrics: metrics(VALUE_NAMES.len()),
+            sample_is: SampleIs::Process,
+            timeout_s: Some(86_400),
+            ..workload(
+                "process.command",
+                "a command from posix_spawn to its end, a fresh process a sample",
+            )
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("command.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let words = words(start.text("command"), start.is_on("shell"))?;
+        let named = words.first().map_or("", String::as_str);
+        let first = match start.text("program") {
+            "" => named,
+            program => program,
+        };
+        let path = find_program(first).map_err(|failure| missing(failure, first))?;
+        let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let program = Program::new(&path, &argv, None, start.seed)?;
+        let mut ready = Ready::default();
+        ready.notes.push(format!("program {}", path.display()));
+        ready.notes.push(memory_floor::note(program.rehearse()));
+        let instance = Running {
+            program,
+            shown: words.join(" "),
+            ignore_failure: start.is_on("ignore_failure"),
+        };
+        Ok(Started { instance: Box::new(instance), ready })
+    }
+}
+
+/// The program and its arguments.
+fn words(command: &str, shell: bool) -> Result<Vec<String>, Failure> {
+    if shell {
+        return Ok(vec!["/bin/sh".into(), "-c".into(), command.into()]);
+    }
+    if command.is_empty() {
+        return Err(Failure("parameter `command` is empty".into()));
+    }
+    if !command.starts_with('[') {
+        return Ok(vec![command.into()]);
+    }
+    match serde_json::from_str::<Vec<String>>(command) {
+        Ok(words) if !words.is_empty() => Ok(words),
+        Ok(_) => Err(Failure("parameter `command` is an empty list".into())),
+        Err(error) => Err(Failure(format!(
+            "parameter `command` starts like a JSON array of texts but is none: {error}"
+        ))),
+    }
+}
+
+fn missing(failure: Failure, first: &str) -> StartError {
+    let fix = if first.contains(char::is_whitespace) {
+        r#"write program and arguments as a JSON array, like ["ls","-l"]"#
+    } else {
+        "install the program, or write its path"
+    };
+    StartError::unsupported(failure.0, fix)
+}
+
+struct Running {
+    program: Program,
+    shown: String,
+    ignore_failure: bool,
+}
+
+impl Running {
+    fn once(&mut self) -> Result<Ended, Failure> {
+        let ended = self.program.run()?;
+        if ended.status.success() || self.ignore_failure {
+            return Ok(ended);
+        }
+        Err(Failure(format!(
+            "command failed: {}: {} (timed runs have /dev/null for stdin, stdout and stderr; run it \
+             by hand to see what it says, or set ignore_failure=yes)",
+            self.shown,
+            describe_end(ended.status)
+        )))
+    }
+}
+
+impl Instance for Running {
+    fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
+        self.once().map(drop)
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &VALUE_NAMES
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.program.rehearse();
+        let mut smallest = u64::MAX;
+        for _ in iterations {
+            let ended = self.once()?;
+            smallest = smallest.min(ended.peak_memory());
+            ended.record(batch, VALUE_NAMES.len());
+        }
+        let floor = memory_floor::bytes();
+        if smallest <= floor {
+            batch
+                .flag(Flag::new(FlagKind::Other("memory-floor".into()), memory_floor::note(floor)));
+        }
+        Ok(())
+    }
+
+    fn fixed_iterations(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,314 @@
+//! The tasks of one hackbench run: made, kicked off together, and reaped.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use plumb_protocol::{Failure, now_ns};
+
+use plumb_workload_kit::child::{Child, close_in_child, read_full, wait_readable, write_full};
+use plumb_workload_kit::spawn::describe_end;
+
+/// The parameters of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    pub(crate) groups: usize,
+    /// Senders, and receivers, of a group.
+    pub(crate) fds: usize,
+    /// Messages from each sender to each receiver.
+    pub(crate) loops: usize,
+    /// Size of a message.
+    pub(crate) bytes: usize,
+    /// Pipes instead of socket pairs.
+    pub(crate) pipes: bool,
+    /// Threads instead of processes.
+    pub(crate) threads: bool,
+}
+
+impl Shape {
+    /// Messages of a run: every sender to every receiver of its group, `loops` times.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    pub(crate) fn messages(&self) -> f64 {
+        self.groups as f64 * self.fds as f64 * self.fds as f64 * self.loops as f64
+    }
+
+    /// Senders and receivers of a run.
+    pub(crate) fn tasks(&self) -> u64 {
+        2 * self.groups as u64 * self.fds as u64
+    }
+
+    /// Descriptors that the worker holds at most: both ends of each receiver's channel, for threads
+    /// all at once; with processes the reading end is closed once its receiver has it. Two pipes for
+    /// readiness and kick-off come on top.
+    pub(crate) fn descriptors(&self) -> u64 {
+        let (groups, fds) = (self.groups as u64, self.fds as u64);
+        4 + if self.threads { 2 * groups * fds } else { fds + 1 }
+    }
+}
+
+/// When a run was kicked off, and how long it took until the last task was reaped.
+pub(crate) struct Run {
+    pub(crate) start_ns: u64,
+    pub(crate) elapsed_ns: u64,
+}
+
+/// All tasks of a run, made and waiting.
+pub(crate) struct Crew {
+    tasks: Vec<Task>,
+    kick: File,
+    called_off: Arc<AtomicBool>,
+    /// Ends that threads use; closed after the run.
+    _channels: Vec<Arc<Channel>>,
+}
+
+enum Task {
+    Process(Child),
+    Thread(Option<JoinHandle<bool>>),
+}
+
+/// A receiver's channel.
+struct Channel {
+    input: File,
+    output: File,
+}
+
+/// What tasks need to wait for the kick-off.
+struct Gate {
+    ready: File,
+    kicked: File,
+    called_off: Arc<AtomicBool>,
+}
+
+/// How long the making of all tasks may take before the run is given up.
+const READY_TIMEOUT_MS: i32 = 60_000;
+
+/// Stack of a sender or receiver thread.
+const STACK_BYTES: usize = 64 * 1024;
+
+impl Crew {
+    /// Makes all tasks and waits until each says that it is ready.
+    ///
+    /// # Errors
+    /// When there is no room for them.
+    pub(crate) fn assemble(shape: &Shape) -> Result<Self, Failure> {
+        let (mut heard, ready) = pipe()?;
+        let (kicked, kick) = pipe()?;
+        let called_off = Arc::new(AtomicBool::new(false));
+        let gate = Arc::new(Gate { ready, kicked, called_off: Arc::clone(&called_off) });
+        let message = Arc::new((0..=u8::MAX).cycle().take(shape.bytes).collect::<Vec<u8>>());
+        let count = usize::try_from(shape.tasks()).unwrap_or(usize::MAX);
+        let mut crew =
+            Self { tasks: Vec::with_capacity(count), kick, called_off, _channels: Vec::new() };
+        for _ in 0..shape.groups {
+            if shape.threads {
+                crew.add_threads(shape, &gate, &message)?;
+            } else {
+                crew.add_processes(shape, &gate, &message)?;
+            }
+        }
+        for done in 0..count {
+            if !wait_readable(heard.as_raw_fd(), READY_TIMEOUT_MS) {
+                return Err(Failure(format!("only {done} of {count} tasks became ready")));
+            }
+            heard.read_exact(&mut [0]).map_err(|e| Failure::io("hearing of a task", &e))?;
+        }
+        Ok(crew)
+    }
+
+    /// A group of processes. As in hackbench a child keeps what its parent had open, but a receiver
+    /// closes its own writing end.
+    fn add_processes(&mut self, shape: &Shape, gate: &Gate, message: &[u8]) -> Result<(), Failure> {
+        let mut outputs = Vec::with_capacity(shape.fds);
+        for _ in 0..shape.fds {
+            let channel = Channel::new(shape.pipes)?;
+            let mut inbox = vec![0; shape.bytes];
+            let child = Child::fork(|| {
+                close_in_child(&channel.output);
+                gate.pass() && receive(&channel.input, shape, &mut inbox, message)
+            })?;
+            self.tasks.push(Task::Process(child));
+            outputs.push(channel.output);
+        }
+        for _ in 0..shape.fds {
+            let child = Child::fork(|| gate.pass() && send(outputs.iter(), shape, message))?;
+            self.tasks.push(Task::Process(child));
+        }
+        Ok(())
+    }
+
+    fn add_threads(
+        &mut self,
+        shape: &Shape,
+        gate: &Arc<Gate>,
+        message: &Arc<Vec<u8>>,
+    ) -> Result<(), Failure> {
+        let channels = (0..shape.fds)
+            .map(|_| Channel::new(shape.pipes).map(Arc::new))
+            .collect::<Result<Vec<_>, _>>()?;
+        for channel in &channels {
+            let (shape, gate, message) = (shape.clone(), Arc::clone(gate), Arc::clone(message));
+            let (channel, mut inbox) = (Arc::clone(channel), vec![0; shape.bytes]);
+            self.add_thread(move || {
+                gate.pass() && receive(&channel.input, &shape, &mut inbox, &message)
+            })?;
+        }
+        for _ in 0..shape.fds {
+            let (shape, gate, message) = (shape.clone(), Arc::clone(gate), Arc::clone(message));
+            let channels = channels.clone();
+            self.add_thread(move || {
+                gate.pass()
+                    && send(channels.iter().map(|channel| &channel.output), &shape, &message)
+            })?;
+        }
+        self._channels.extend(channels);
+        Ok(())
+    }
+
+    fn add_thread(&mut self, work: impl FnOnce() -> bool + Send + 'static) -> Result<(), Failure> {
+        let thread = std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn(work)
+            .map_err(|e| Failure::io("starting a thread (raise `ulimit -u` or pids.max)", &e))?;
+        self.tasks.push(Task::Thread(Some(thread)));
+        Ok(())
+    }
+
+    /// Kicks all tasks off and reaps them: hackbench's timed section, whole.
+    ///
+    /// # Errors
+    /// When a task did not send or receive all its bytes.
+    pub(crate) fn work(mut self) -> Result<Run, Failure> {
+        let start_ns = now_ns();
+        let kicked = self.kick.write_all(&[0]);
+        let outcome = self.tasks.iter_mut().try_for_each(Task::reap);
+        let elapsed_ns = now_ns() - start_ns;
+        kicked.map_err(|e| Failure::io("kicking off", &e))?;
+        outcome.map(|()| Run { start_ns, elapsed_ns })
+    }
+}
+
+/// A crew that is given up sends its threads home; processes are killed by their own drop.
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.called_off.store(true, Ordering::Release);
+        for task in &mut self.tasks {
+            if let Task::Thread(Some(thread)) = task
+                && !thread.is_finished()
+            {
+                let _ = self.kick.write_all(&[0]);
+                let _ = task.reap();
+            }
+        }
+    }
+}
+
+impl Task {
+    fn reap(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Process(child) => {
+                let status = child.wait()?;
+                if status.success() {
+                    return Ok(());
+                }
+                Err(Failure(format!(
+                    "a task did not pass on all its bytes ({})",
+                    describe_end(status)
+                )))
+            }
+            Self::Thread(thread) => match thread.take().map(JoinHandle::join) {
+                Some(Ok(true)) => Ok(()),
+                _ => Err(Failure("a thread did not pass on all its bytes".into())),
+            },
+        }
+    }
+}
+
+impl Gate {
+    /// Says that this task is ready and waits for the kick-off. True unless the run is called off.
+    fn pass(&self) -> bool {
+        (&self.ready).write_all(&[0]).is_ok()
+            && wait_readable(self.kicked.as_raw_fd(), -1)
+            && !self.called_off.load(Ordering::Acquire)
+    }
+}
+
+impl Channel {
+    fn new(pipes: bool) -> Result<Self, Failure> {
+        if pipes {
+            let (input, output) = pipe()?;
+            return Ok(Self { input, output });
+        }
+        let (input, output) =
+            UnixStream::pair().map_err(|e| Failure::io("making a socket pair", &e))?;
+        Ok(Self { input: OwnedFd::from(input).into(), output: OwnedFd::from(output).into() })
+    }
+}
+
+fn pipe() -> Result<(File, File), Failure> {
+    let (reader, writer) = io::pipe().map_err(|e| Failure::io("making a pipe", &e))?;
+    Ok((OwnedFd::from(reader).into(), OwnedFd::from(writer).into()))
+}
+
+/// Writes `loops` messages to each output in turn. True when all were written.
+fn send<'a>(
+    outputs: impl Iterator<Item = &'a File> + Clone,
+    shape: &Shape,
+    message: &[u8],
+) -> bool {
+    (0..shape.loops).all(|_| outputs.clone().all(|output| write_full(output.as_raw_fd(), message)))
+}
+
+/// Reads the messages of all senders. True when all came, and the last as it was sent.
+fn receive(input: &File, shape: &Shape, inbox: &mut [u8], message: &[u8]) -> bool {
+    (0..shape.fds * shape.loops).all(|_| read_full(input.as_raw_fd(), inbox)) && inbox == message
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::{Channel, Crew, Shape, receive};
+
+    fn shape(pipes: bool, threads: bool) -> Shape {
+        Shape { groups: 2, fds: 3, loops: 5, bytes: 100, pipes, threads }
+    }
+
+    #[test]
+    fn every_kind_of_crew_passes_on_all_its_bytes() {
+        for (pipes, threads) in [(false, false), (true, false), (false, true), (true, true)] {
+            let shape = shape(pipes, threads);
+            let run = Crew::assemble(&shape).unwrap().work().unwrap();
+            assert!(run.elapsed_ns > 0, "{shape:?}");
+        }
+        assert_eq!(shape(false, false).tasks(), 12);
+        assert!((shape(false, false).messages() - 90.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_crew_that_is_called_off_leaves_nothing_behind() {
+        for threads in [false, true] {
+            drop(Crew::assemble(&shape(true, threads)).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_receiver_notices_lost_and_damaged_bytes() {
+        let shape = Shape { groups: 1, fds: 1, loops: 2, ..shape(true, true) };
+        let message = vec![7; 100];
+        let receive_of = |bytes: &[u8]| {
+            let Channel { input, mut output } = Channel::new(true).unwrap();
+            output.write_all(bytes).unwrap();
+            drop(output);
+            receive(&input, &shape, &mut [0; 100], &message)
+        };
+        assert!(receive_of(&[7; 200]));
+        assert!(!receive_of(&[7; 199]), "one byte is missing");
+        let mut damaged = [7; 200];
+        damaged[150] = 8;
+        assert!(!receive_of(&damaged));
+    }
+}

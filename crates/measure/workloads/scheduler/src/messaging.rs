@@ -1,0 +1,149 @@
+//! `scheduler.messaging`: hackbench. Groups of senders and receivers, each sender writing to each
+//! receiver of its group.
+
+use std::fs;
+
+use plumb_model::{Description, Ready};
+use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu};
+
+use crate::hackbench::{Crew, Shape};
+use plumb_workload_kit::declare::{bytes, choice, integer, rate, time, within, workload};
+
+/// The workload.
+pub(crate) struct Messaging;
+
+impl Workload for Messaging {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                integer("groups", "groups", 1, "groups; the classic tool's default is 10"),
+                integer("fds", "tasks", 20, "senders, and as many receivers, in each group"),
+                integer("loops", "messages", 100, "messages from each sender to each receiver"),
+                bytes("bytes", 100, "size of a message"),
+                choice("transport", &["socket", "pipe"], "what messages travel through"),
+                choice("mode", &["process", "thread"], "what senders and receivers are"),
+            ],
+            metrics: vec![
+                time("time", "one run: kick-off to the last task reaped, exits included"),
+                rate("messages", "messages/s", "groups × fds² × loops messages a run"),
+            ],
+            timeout_s: Some(1800),
+            ..workload(
+                "scheduler.messaging",
+                "hackbench: many tasks that send each other short messages",
+            )
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("messaging.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let shape = Shape {
+            groups: within(start, "groups", 1, 10_000)?,
+            fds: within(start, "fds", 1, 10_000)?,
+            loops: within(start, "loops", 1, 1 << 30)?,
+            bytes: within(start, "bytes", 1, 16 << 20)?,
+            pipes: start.text("transport") == "pipe",
+            threads: start.text("mode") == "thread",
+        };
+        check_limits(&shape, |what| soft_limit(&limits(), what), open_files())?;
+        let mut ready = Ready::default();
+        ready.work.insert("messages".into(), shape.messages());
+        ready.notes.push(format!("{} tasks", shape.tasks()));
+        Ok(Started { instance: Box::new(Runs { shape }), ready })
+    }
+}
+
+fn limits() -> String {
+    fs::read_to_string("/proc/self/limits").unwrap_or_default()
+}
+
+/// The soft limit on a line of /proc/self/limits; None when there is none.
+fn soft_limit(limits: &str, what: &str) -> Option<u64> {
+    limits.lines().find_map(|line| line.strip_prefix(what))?.split_whitespace().next()?.parse().ok()
+}
+
+fn open_files() -> u64 {
+    fs::read_dir("/proc/self/fd").map_or(0, |folder| folder.count() as u64)
+}
+
+/// Refuses a shape for which the limits of this process leave no room.
+fn check_limits(
+    shape: &Shape,
+    limit: impl Fn(&str) -> Option<u64>,
+    open: u64,
+) -> Result<(), StartError> {
+    let files = shape.descriptors() + open;
+    if limit("Max open files").is_some_and(|limit| limit < files) {
+        return Err(StartError::unsupported(
+            format!("needs {files} open files, more than `ulimit -n` allows"),
+            format!("ulimit -n {files} (or fewer groups or fds, or mode=process)"),
+        ));
+    }
+    let tasks = shape.tasks();
+    if limit("Max processes").is_some_and(|limit| limit < tasks) {
+        return Err(StartError::unsupported(
+            format!("needs {tasks} tasks, more than `ulimit -u` allows"),
+            format!("ulimit -u {} (or fewer groups or fds)", tasks * 2),
+        ));
+    }
+    Ok(())
+}
+
+struct Runs {
+    shape: Shape,
+}
+
+impl Instance for Runs {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        (0..iterations).try_for_each(|_| Crew::assemble(&self.shape)?.work().map(drop))
+    }
+
+    /// Times each run itself, because hackbench does not count the making of its tasks.
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        for &k in iterations {
+            let (mut first_start, mut sum) = (None, 0);
+            for _ in 0..k {
+                let run = Crew::assemble(&self.shape)?.work()?;
+                first_start.get_or_insert(run.start_ns);
+                sum += run.elapsed_ns;
+            }
+            batch.record(first_start.unwrap_or(0), sum, k, current_cpu());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_protocol::StartError;
+
+    use super::{check_limits, soft_limit};
+    use crate::hackbench::Shape;
+
+    const LIMITS: &str = "\
+Limit                     Soft Limit           Hard Limit           Units
+Max processes             unlimited            unlimited            processes
+Max open files            1024                 1048576              files
+";
+
+    #[test]
+    fn shapes_beyond_the_limits_are_unsupported_and_say_what_would_do() {
+        let limit = |what: &str| soft_limit(LIMITS, what);
+        let mut shape =
+            Shape { groups: 90, fds: 20, loops: 1, bytes: 1, pipes: false, threads: false };
+        check_limits(&shape, limit, 10).unwrap();
+        shape.threads = true;
+        match check_limits(&shape, limit, 10).unwrap_err() {
+            StartError::Unsupported { why, fix } => {
+                assert!(why.contains("3614 open files"), "{why}");
+                assert!(fix.contains("ulimit -n 3614"), "{fix}");
+            }
+            StartError::Failed(why) => panic!("{why}"),
+        }
+        let few = |what: &str| (what == "Max processes").then_some(100);
+        assert!(matches!(check_limits(&shape, few, 10), Err(StartError::Unsupported { .. })));
+    }
+}

@@ -1,0 +1,223 @@
+//! `scheduler.yield`: threads that give up the CPU again and again.
+//!
+//! The first thread yields k times and then raises a flag; the others yield until they see it. So every
+//! thread works from the first to the last moment of a sample, as in a benchmark of fixed time, and what
+//! each got done in it tells how fairly the scheduler treated them.
+#![expect(unsafe_code, reason = "sched_yield and getrusage have no safe form in std")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use plumb_model::{Better, Description, Facts, Ready};
+use plumb_protocol::{
+    Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
+};
+
+use plumb_workload_kit::affinity::CpuSet;
+use plumb_workload_kit::declare::{choice, integer, reported, reported_time, within, workload};
+use plumb_workload_kit::threads::{Member, Team};
+
+/// The workload.
+pub(crate) struct Yield;
+
+/// Names of what every sample reports, in the order of the metrics.
+const VALUE_NAMES: [&str; 4] = ["rate", "time", "fairness", "switches"];
+
+/// A sample is many times as long as the scheduler takes to move threads between CPUs.
+const SHORTEST_SAMPLE_NS: u64 = 20_000_000;
+
+impl Workload for Yield {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                integer("threads", "threads", 16, "threads that yield at the same time"),
+                choice(
+                    "placement",
+                    &["same-cpu", "free"],
+                    "all threads pinned to one CPU, or not pinned",
+                ),
+            ],
+            metrics: vec![
+                reported("rate", "yields/s", Better::Higher, "yields of all threads together"),
+                reported_time("time", "CPU time of one yield: wall time × CPUs / yields"),
+                reported("fairness", "", Better::Higher, "Jain's index of the threads' yields"),
+                reported("switches", "", Better::Neither, "context switches for each yield"),
+            ],
+            ..workload("scheduler.yield", "threads give up the CPU to each other by sched_yield")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("yield.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let threads = within(start, "threads", 1, 10_000)?;
+        let before = CpuSet::current()?;
+        let mut cpus = before.cpus();
+        let mut note = format!("{threads} threads on {} CPUs, not pinned", cpus.len());
+        if start.text("placement") == "same-cpu" {
+            // The last one, because the first tends to serve interrupts.
+            cpus.drain(..cpus.len().saturating_sub(1));
+            note = format!("{threads} threads on CPU {}", cpus.first().copied().unwrap_or(0));
+        }
+        let ready = Ready { notes: vec![note], ..Ready::default() };
+        Ok(Started { instance: Box::new(Yielding::new(threads, cpus, before)?), ready })
+    }
+}
+
+/// One thread, with its yields in the last sample.
+struct Yielder {
+    leads: bool,
+    stop: Arc<AtomicBool>,
+    yields: u64,
+}
+
+impl Member for Yielder {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        let mut yields = 0;
+        if self.leads {
+            while yields < iterations {
+                yield_cpu();
+                yields += 1;
+            }
+            self.stop.store(true, Ordering::Relaxed);
+        } else {
+            while !self.stop.load(Ordering::Relaxed) {
+                yield_cpu();
+                yields += 1;
+            }
+        }
+        self.yields = yields;
+        Ok(())
+    }
+
+    /// Whether yielding switches at all is seen from outside.
+    fn verify(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn yield_cpu() {
+    // SAFETY: a system call without arguments, which always succeeds.
+    unsafe { libc::sched_yield() };
+}
+
+/// Context switches of this process so far, by yielding, waiting or preemption.
+fn switches() -> u64 {
+    // SAFETY: rusage is plain numbers, for which all zeroes is a value; the pointer is to a live one.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    usage.ru_nvcsw.unsigned_abs() + usage.ru_nivcsw.unsigned_abs()
+}
+
+struct Yielding {
+    team: Team<Yielder>,
+    stop: Arc<AtomicBool>,
+    /// CPUs that can be busy at the same time.
+    cpus: f64,
+    /// Whether threads have to share CPUs.
+    shared: bool,
+    /// Room for the yields of every thread in one sample.
+    yields: Vec<u64>,
+    before: CpuSet,
+}
+
+impl Yielding {
+    #[expect(clippy::cast_precision_loss, reason = "numbers of CPUs are small")]
+    fn new(threads: usize, cpus: Vec<usize>, before: CpuSet) -> Result<Self, StartError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let pinned = if cpus.len() == 1 { cpus.first().copied() } else { None };
+        // Threads that share a CPU must not poll for work, whatever other CPUs there are.
+        let polling = cpus.iter().filter_map(|&cpu| u32::try_from(cpu).ok()).collect();
+        let facts = Facts { cpus: polling, ..Facts::default() };
+        let flag = Arc::clone(&stop);
+        let build = move |index| {
+            if let Some(cpu) = pinned {
+                CpuSet::only(cpu).apply()?;
+            }
+            Ok(Yielder { leads: index == 0, stop: Arc::clone(&flag), yields: 0 })
+        };
+        let team = Team::start(threads, &facts, build)?;
+        let shared = threads > cpus.len();
+        let cpus = threads.min(cpus.len()).max(1) as f64;
+        Ok(Self { team, stop, cpus, shared, yields: Vec::with_capacity(threads), before })
+    }
+
+    /// What the sample just taken comes to, in the order of [`VALUE_NAMES`].
+    #[expect(clippy::cast_precision_loss, reason = "counts of one sample stay far below 2^53")]
+    fn values(&mut self, elapsed_ns: u64, switches: u64) -> [f64; VALUE_NAMES.len()] {
+        self.yields.clear();
+        let yields = &mut self.yields;
+        self.team.each(|yielder| yields.push(yielder.yields));
+        let total = yields.iter().sum::<u64>() as f64;
+        let seconds = elapsed_ns as f64 * 1e-9;
+        [total / seconds, seconds * self.cpus / total, jain(yields), switches as f64 / total]
+    }
+}
+
+/// Jain's index of fairness: the square of the sum over n times the sum of squares. 1 when all shares are
+/// equal, 1/n when one has everything (Jain, Chiu and Hawe 1984).
+#[expect(clippy::cast_precision_loss, reason = "counts of one sample stay far below 2^53")]
+fn jain(shares: &[u64]) -> f64 {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), &share| {
+        let share = share as f64;
+        (sum + share, squares + share * share)
+    });
+    sum * sum / (shares.len() as f64 * squares)
+}
+
+impl Instance for Yielding {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.stop.store(false, Ordering::Relaxed);
+        self.team.run(iterations)
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &VALUE_NAMES
+    }
+
+    /// Takes its samples itself, because a rate needs the time of its sample.
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        for &k in iterations {
+            let before = switches();
+            let start_ns = now_ns();
+            self.run(k)?;
+            let elapsed_ns = now_ns() - start_ns;
+            batch.record(start_ns, elapsed_ns, k, current_cpu());
+            let switches = switches() - before;
+            if self.shared && switches == 0 {
+                return Err(Failure(format!(
+                    "{k} times sched_yield with others waiting, and no switch: it does nothing here"
+                )));
+            }
+            batch.record_values(&self.values(elapsed_ns, switches));
+        }
+        Ok(())
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        SHORTEST_SAMPLE_NS
+    }
+}
+
+impl Drop for Yielding {
+    fn drop(&mut self) {
+        let _ = self.before.apply();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jain;
+
+    #[test]
+    fn fairness_goes_from_one_nth_to_one() {
+        assert!((jain(&[7, 7, 7, 7]) - 1.0).abs() < 1e-12);
+        assert!((jain(&[9, 0, 0, 0]) - 0.25).abs() < 1e-12);
+        assert!((jain(&[1, 3]) - 0.8).abs() < 1e-12);
+    }
+}

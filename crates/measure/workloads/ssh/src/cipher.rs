@@ -1,0 +1,175 @@
+//! `ssh.cipher`: steady throughput of an ssh session, cipher by cipher.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use plumb_model::{Description, Ready, Requirement};
+use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
+
+use super::processes::line_up_to;
+use super::session::{Open, Route, Session};
+use super::sshd::Sshd;
+use super::tools::Tools;
+use super::user::User;
+use plumb_workload_kit::declare::{bytes, choice, rate, workload};
+use plumb_workload_kit::framed_stream::{Counted, Flow};
+
+/// Samples are at least this long, so that filling the pipes and the answer are a small part.
+const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
+
+const CIPHERS: [&str; 9] = [
+    "aes128-gcm@openssh.com",
+    "aes256-gcm@openssh.com",
+    "chacha20-poly1305@openssh.com",
+    "aes128-ctr",
+    "aes192-ctr",
+    "aes256-ctr",
+    "aes128-cbc",
+    "aes256-cbc",
+    "3des-cbc",
+];
+
+const MACS: [&str; 8] = [
+    "hmac-sha2-256",
+    "hmac-sha2-512",
+    "hmac-sha1",
+    "umac-64@openssh.com",
+    "umac-128@openssh.com",
+    "hmac-sha2-256-etm@openssh.com",
+    "hmac-sha2-512-etm@openssh.com",
+    "umac-64-etm@openssh.com",
+];
+
+/// Streams through the installed ssh and sshd on loopback.
+pub struct Cipher;
+
+impl Workload for Cipher {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                choice("cipher", &CIPHERS, "the cipher of the session"),
+                choice("mac", &MACS, "its authentication code, where the cipher has none"),
+                bytes("block", 64 << 10, "bytes of one write to ssh"),
+            ],
+            metrics: vec![rate(
+                "throughput",
+                "B/s",
+                "payload that the far end counted, without login and key exchange",
+            )],
+            requirements: vec![
+                Requirement {
+                    needs: "ssh, sshd and ssh-keygen".into(),
+                    why: "the installed OpenSSH is what is measured".into(),
+                    fix: "apt-get install openssh-server openssh-client".into(),
+                },
+                Requirement {
+                    needs: "an account that may log in".into(),
+                    why: "the session runs a command as the current user".into(),
+                    fix: "a user with a login shell".into(),
+                },
+            ],
+            fixture: Some(Vec::new()),
+            ..workload("ssh.cipher", "streams through the installed ssh and sshd on loopback")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("cipher.md")
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        let tools = Tools::find()?;
+        let user = User::current().map_err(|error| Failure::io("who the user is", &error))?;
+        if !user.may_log_in() {
+            return Err(StartError::unsupported(
+                format!("{} has the shell {} and can't log in", user.name, user.shell),
+                "run plumb as a user with a login shell",
+            ));
+        }
+        let (ciphers, macs) = (tools.known("cipher")?, tools.known("mac")?);
+        let (openssh, openssl) = tools.versions()?;
+        let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, &ciphers, &macs)?;
+        let endpoints = [
+            ("ssh", tools.ssh.display().to_string()),
+            ("port", sshd.port().to_string()),
+            ("sshd", sshd.pid().to_string()),
+            ("folder", sshd.folder().display().to_string()),
+            ("user", user.name),
+            ("ciphers", ciphers),
+            ("macs", macs),
+            ("openssh", openssh),
+            ("openssl", openssl),
+        ];
+        let endpoints = endpoints.map(|(name, value)| (name.to_owned(), value)).into();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new(sshd)))
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let route = route(start)?;
+        let block = start.size("block");
+        if !(1..=1 << 30).contains(&block) {
+            return Err(StartError::Failed(format!("`block` must be 1B to 1GiB, not {block}")));
+        }
+        if start.facts.plumb.is_empty() {
+            return Err(StartError::Failed("the facts name no plumb binary".to_owned()));
+        }
+        let open = Session::open(&route, &start.facts.plumb)?;
+        let agreed = agreed_on(&open, &route.cipher)?;
+        let server = endpoint(start, "sshd")?.parse().unwrap_or(0);
+        let mut helpers = vec![open.session.pid()];
+        helpers.extend(line_up_to(open.sink, server));
+        let notes =
+            vec![agreed, format!("CPU time covers both ends: {} helper processes", helpers.len())];
+        let version = |name: &str| start.endpoints.get(name).cloned().unwrap_or_default();
+        #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
+        let ready = Ready {
+            work: [("throughput".to_owned(), block as f64)].into(),
+            versions: ["openssh", "openssl"].map(|name| (name.to_owned(), version(name))).into(),
+            notes,
+            ..Ready::default()
+        };
+        let mut data = vec![0; block];
+        SplitMix64::new(start.seed).fill(&mut data);
+        let Open { session, to, from, .. } = open;
+        let flow = Flow::new(to, from, Arc::from(data));
+        let instance = Counted::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session);
+        Ok(Started { instance: Box::new(instance), ready })
+    }
+}
+
+fn endpoint<'s>(start: &'s Start, name: &str) -> Result<&'s str, StartError> {
+    start.endpoints.get(name).map(String::as_str).ok_or_else(|| {
+        StartError::Failed(format!("no `{name}` of sshd: the fixture was not prepared"))
+    })
+}
+
+fn route(start: &Start) -> Result<Route, StartError> {
+    for (name, known) in [("cipher", "ciphers"), ("mac", "macs")] {
+        let wanted = start.text(name);
+        if !endpoint(start, known)?.split(',').any(|known| known == wanted) {
+            return Err(StartError::unsupported(
+                format!("{} has no {name} {wanted}", endpoint(start, "openssh")?),
+                format!("ssh -Q {name} lists what it has"),
+            ));
+        }
+    }
+    Ok(Route {
+        ssh: PathBuf::from(endpoint(start, "ssh")?),
+        port: endpoint(start, "port")?.parse().unwrap_or(0),
+        folder: PathBuf::from(endpoint(start, "folder")?),
+        user: endpoint(start, "user")?.to_owned(),
+        cipher: start.text("cipher").to_owned(),
+        mac: start.text("mac").to_owned(),
+    })
+}
+
+/// What both ends agreed on, after a check that it is what was asked for.
+fn agreed_on(open: &Open, cipher: &str) -> Result<String, Failure> {
+    let agreed = open.agreed();
+    let is_right =
+        agreed.contains(&format!("cipher: {cipher} ")) && agreed.ends_with("compression: none");
+    if is_right {
+        return Ok(agreed);
+    }
+    Err(Failure(format!("asked for {cipher} without compression, the session has `{agreed}`")))
+}

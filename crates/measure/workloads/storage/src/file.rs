@@ -1,0 +1,411 @@
+//! The test file: laid out with real data before anything is measured, and what lies under it.
+#![expect(
+    unsafe_code,
+    reason = "statvfs, statfs, statx and posix_fadvise have no safe form in std"
+)]
+
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use plumb_protocol::{Failure, Held, SplitMix64, StartError};
+
+use super::stamp;
+
+/// Bytes written at a time while a file is laid out.
+const PIECE: usize = 1 << 20;
+
+/// Bytes between two flushes while a file is laid out, so that little of it sits in the page cache.
+const FLUSH_EVERY: u64 = 32 << 20;
+
+/// A file may take this share of the free space: 4 in 5.
+const SHARE: (u64, u64) = (4, 5);
+
+/// A laid-out test file.
+///
+/// It has no name in its folder: it is reached through the descriptor of the process that holds it, so
+/// that it is gone with that process, however that ends. Only where a filesystem can't do that it is
+/// named, and removed when it is dropped.
+#[derive(Debug)]
+pub struct TestFile {
+    dir: PathBuf,
+    file: File,
+    path: PathBuf,
+    named: bool,
+}
+
+impl TestFile {
+    /// Lays a file of `size` bytes out in `dir`: incompressible, stamped, fully written and synced.
+    ///
+    /// # Errors
+    /// Unsupported when it would take more than 80 % of the free space or can't be created or
+    /// finished there; nothing is left then.
+    pub fn lay_out(dir: &Path, name: &str, size: u64, seed: u64) -> Result<Self, StartError> {
+        check_space(dir, size)?;
+        Self::lay_out_with(dir, name, size, seed, &mut |file, piece| file.write_all(piece))
+    }
+
+    /// Lays a file of `size` bytes out in memory (memfd, which is tmpfs): of the same bytes.
+    ///
+    /// # Errors
+    /// Unsupported when it would take more than half of the memory that is available, of which there
+    /// are `limit` bytes at most, and without /proc.
+    pub fn in_memory(size: u64, seed: u64, limit: u64) -> Result<Self, StartError> {
+        check_memory(size, limit)?;
+        let failed = |error| StartError::Failed(format!("a test file in memory: {error}"));
+        let file = memory_file().map_err(failed)?;
+        let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+        if let Err(error) = File::open(&path) {
+            let why = format!("a test file in memory is opened by {}: {error}", path.display());
+            return Err(StartError::unsupported(why, "mount -t proc proc /proc, or place=dir"));
+        }
+        let mut laid_out = Self { dir: PathBuf::from("/dev/shm"), file, path, named: false };
+        fill(&mut laid_out.file, size, seed, &mut |file, piece| file.write_all(piece))
+            .map_err(failed)?;
+        Ok(laid_out)
+    }
+
+    fn lay_out_with(
+        dir: &Path,
+        name: &str,
+        size: u64,
+        seed: u64,
+        write: &mut dyn FnMut(&mut File, &[u8]) -> io::Result<()>,
+    ) -> Result<Self, StartError> {
+        let mut laid_out = Self::create(dir, name).map_err(|error| {
+            StartError::unsupported(
+                format!("no test file can be created in {}: {error}", dir.display()),
+                "--dir with a folder that you may write to",
+            )
+        })?;
+        fill(&mut laid_out.file, size, seed, write)
+            .map_err(|error| laid_out.not_finished(size, &error))?;
+        drop_cache(&laid_out.file);
+        Ok(laid_out)
+    }
+
+    fn create(dir: &Path, name: &str) -> io::Result<Self> {
+        static FILES: AtomicU32 = AtomicU32::new(0);
+        let process = std::process::id();
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let dir = dir.to_owned();
+        let name = dir.join(format!("plumb-{name}-{process}-{number}.dat"));
+        let file = create_new(&name)?;
+        fs::remove_file(&name)?;
+        let path = PathBuf::from(format!("/proc/{process}/fd/{}", file.as_raw_fd()));
+        if File::open(&path).is_ok() {
+            return Ok(Self { dir, file, path, named: false });
+        }
+        Ok(Self { dir, file: create_new(&name)?, path: name, named: true })
+    }
+
+    /// How it is opened, as long as this lives.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that it takes on the disk, as the filesystem counts them.
+    ///
+    /// # Errors
+    /// When the filesystem does not tell.
+    pub fn bytes_on_disk(&self) -> Result<u64, Failure> {
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(|error| Failure::io("size of the test file", &error))?;
+        Ok(metadata.blocks() * 512)
+    }
+
+    fn not_finished(&self, size: u64, error: &io::Error) -> StartError {
+        let why = format!(
+            "laying out a test file of {} in {}: {error}; {} are free beside what was written",
+            show(size),
+            self.dir.display(),
+            show(free_bytes(&self.dir).unwrap_or(0))
+        );
+        if is_full(error) {
+            StartError::unsupported(why, "a smaller size, or --dir on a larger filesystem")
+        } else {
+            StartError::Failed(why)
+        }
+    }
+}
+
+fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
+}
+
+/// A file without a name that lies in memory, and only there.
+fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a valid string; the descriptor, when there is one, is nobody else's.
+    unsafe {
+        match libc::memfd_create(c"plumb-storage".as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(File::from_raw_fd(fd)),
+        }
+    }
+}
+
+/// Memory that may be had without swapping, in bytes; None where the kernel does not tell.
+fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+fn check_memory(size: u64, limit: u64) -> Result<(), StartError> {
+    let available = available_memory().ok_or_else(|| {
+        StartError::unsupported(
+            "how much memory is available can't be read from /proc/meminfo",
+            "place=dir",
+        )
+    })?;
+    let available = available.min(if limit == 0 { u64::MAX } else { limit });
+    if size <= available / 2 {
+        return Ok(());
+    }
+    Err(StartError::unsupported(
+        format!(
+            "a test file of {} would take more than half of the {} of memory that are available",
+            show(size),
+            show(available)
+        ),
+        "a smaller size, or place=dir",
+    ))
+}
+
+/// Whether an error says that there is no room.
+#[must_use]
+pub fn is_full(error: &io::Error) -> bool {
+    [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind())
+}
+
+impl Held for TestFile {
+    fn clean(mut self: Box<Self>) -> Result<(), Failure> {
+        if std::mem::take(&mut self.named) {
+            fs::remove_file(&self.path).map_err(|error| {
+                Failure::io(format!("removing {}", self.path.display()), &error)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for TestFile {
+    fn drop(&mut self) {
+        if self.named {
+            // When this fails nobody is left to be told.
+            fs::remove_file(&self.path).ok();
+        }
+    }
+}
+
+fn fill(
+    file: &mut File,
+    size: u64,
+    seed: u64,
+    write: &mut dyn FnMut(&mut File, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut random = SplitMix64::new(seed);
+    let mut piece = vec![0; PIECE];
+    let mut offset = 0;
+    while offset < size {
+        let length = usize::try_from(size - offset).map_or(PIECE, |left| left.min(PIECE));
+        random.fill(&mut piece[..length]);
+        stamp::write(&mut piece[..length], offset, stamp::LAID_OUT);
+        write(file, &piece[..length])?;
+        offset += length as u64;
+        if offset.is_multiple_of(FLUSH_EVERY) {
+            file.sync_data()?;
+            drop_cache(file);
+        }
+    }
+    file.sync_all()
+}
+
+fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
+    let free = free_bytes(dir)
+        .map_err(|error| StartError::Failed(format!("free space of {}: {error}", dir.display())))?;
+    if size / SHARE.0 < free / SHARE.1 {
+        return Ok(());
+    }
+    Err(StartError::unsupported(
+        format!(
+            "a test file of {} would take more than 80 % of the {} that are free in {}",
+            show(size),
+            show(free),
+            dir.display()
+        ),
+        "a smaller size, or --dir on a larger filesystem",
+    ))
+}
+
+/// A size for people: whole MiB, or KiB below one.
+#[must_use]
+pub fn show(bytes: u64) -> String {
+    if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Bytes that an ordinary user may still write in this folder's filesystem.
+///
+/// # Errors
+/// Those of statvfs.
+#[expect(clippy::useless_conversion, reason = "the fields are narrower on 32-bit machines")]
+pub fn free_bytes(dir: &Path) -> io::Result<u64> {
+    let path = c_path(dir)?;
+    // SAFETY: statvfs is plain numbers; path and buffer are valid.
+    let stat = unsafe {
+        let mut stat: libc::statvfs = zeroed();
+        checked(libc::statvfs(path.as_ptr(), &raw mut stat))?;
+        stat
+    };
+    Ok(u64::from(stat.f_bavail).saturating_mul(u64::from(stat.f_frsize)))
+}
+
+/// Whether a file or folder lies in memory: tmpfs or ramfs.
+#[must_use]
+#[expect(clippy::useless_conversion, reason = "the field is narrower on 32-bit machines")]
+pub fn is_in_memory(path: &Path) -> bool {
+    const TMPFS: i64 = 0x0102_1994;
+    const RAMFS: i64 = 0x8584_58f6;
+    let Ok(path) = c_path(path) else { return false };
+    // SAFETY: statfs is plain numbers; path and buffer are valid.
+    let (known, kind) = unsafe {
+        let mut stat: libc::statfs = zeroed();
+        let known = libc::statfs(path.as_ptr(), &raw mut stat) == 0;
+        (known, stat.f_type)
+    };
+    known && [TMPFS, RAMFS].iter().any(|magic| i64::from(kind) == *magic)
+}
+
+/// What direct I/O on a file asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DirectRule {
+    /// The kernel does not tell: try.
+    Unknown,
+    /// The file can't do it.
+    Never,
+    /// Offsets and lengths must be multiples of this many bytes.
+    MultiplesOf(u64),
+}
+
+/// What direct I/O on this file asks for (statx `STATX_DIOALIGN`, Linux 6.1).
+#[must_use]
+pub fn direct_rule(path: &Path) -> DirectRule {
+    let Ok(path) = c_path(path) else { return DirectRule::Unknown };
+    // SAFETY: statx is plain numbers; path and buffer are valid.
+    let (known, stat) = unsafe {
+        let mut stat: libc::statx = zeroed();
+        let result =
+            libc::statx(libc::AT_FDCWD, path.as_ptr(), 0, libc::STATX_DIOALIGN, &raw mut stat);
+        (result == 0 && stat.stx_mask & libc::STATX_DIOALIGN != 0, stat)
+    };
+    match (known, stat.stx_dio_offset_align) {
+        (false, _) => DirectRule::Unknown,
+        (true, 0) => DirectRule::Never,
+        (true, multiple) => DirectRule::MultiplesOf(u64::from(multiple)),
+    }
+}
+
+/// Asks the kernel to forget the clean cached pages of a file. A hint: what stays cached shows in the
+/// device's bytes.
+pub fn drop_cache(file: &File) {
+    // SAFETY: takes a valid descriptor and numbers.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHARE, TestFile, free_bytes, is_in_memory};
+    use crate::stamp;
+    use plumb_protocol::{Held, StartError};
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    #[test]
+    fn a_file_is_real_stamped_and_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let size = (1 << 20) + 4096;
+        let file = TestFile::lay_out(dir.path(), "test", size, 7).unwrap();
+        let bytes = fs::read(file.path()).unwrap();
+        assert_eq!(bytes.len() as u64, size);
+        assert_eq!(stamp::read(&bytes, 0), Ok((1, 1)));
+        assert!(file.bytes_on_disk().unwrap() >= size, "not sparse");
+        if !file.named {
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "it has no name");
+        }
+        Box::new(file).clean().unwrap();
+        drop(TestFile::lay_out(dir.path(), "test", size, 7).unwrap());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "it is left");
+    }
+
+    #[test]
+    fn a_file_that_would_fill_the_disk_is_not_begun() {
+        let dir = tempfile::tempdir().unwrap();
+        let size = free_bytes(dir.path()).unwrap() / SHARE.1 * SHARE.0 + (64 << 20);
+        let Err(StartError::Unsupported { why, .. }) =
+            TestFile::lay_out(dir.path(), "test", size, 7)
+        else {
+            panic!("it was laid out");
+        };
+        assert!(why.contains("80 %") && why.contains("MiB that are free"), "{why}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_in_memory_is_as_real_and_no_larger_than_memory() {
+        let size = 1 << 20;
+        let file = TestFile::in_memory(size, 7, 0).unwrap();
+        assert!(is_in_memory(file.path()));
+        assert_eq!(stamp::read(&fs::read(file.path()).unwrap(), 0), Ok((1, 1)));
+        for (size, limit) in [(1 << 50, 0), (size, size)] {
+            let Err(StartError::Unsupported { why, .. }) = TestFile::in_memory(size, 7, limit)
+            else {
+                panic!("it was laid out");
+            };
+            assert!(why.contains("more than half of the"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_disk_that_fills_up_on_the_way_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut pieces = 0;
+        let result = TestFile::lay_out_with(dir.path(), "test", 8 << 20, 7, &mut |file, piece| {
+            pieces += 1;
+            if pieces == 4 {
+                return Err(std::io::Error::from_raw_os_error(libc::ENOSPC));
+            }
+            file.write_all(piece)
+        });
+        let Err(StartError::Unsupported { why, .. }) = result else {
+            panic!("it was laid out");
+        };
+        assert!(why.contains("of 8 MiB") && why.contains("are free"), "{why}");
+        assert!(why.contains(&dir.path().display().to_string()), "{why}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn memory_is_told_from_disks() {
+        assert!(!is_in_memory(Path::new("/proc")));
+        if Path::new("/dev/shm").exists() {
+            assert!(is_in_memory(Path::new("/dev/shm")));
+        }
+    }
+}

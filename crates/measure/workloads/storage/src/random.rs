@@ -1,0 +1,43 @@
+//! `storage.random`: blocks all over a file.
+
+use plumb_model::{Description, Ready};
+use plumb_protocol::{Held, Start, StartError, Started, Workload};
+
+use super::blocks::{self, Order};
+use super::sequential::{parameters, with_device_ratio};
+use plumb_workload_kit::declare::{LONG_TIMEOUT_S, rate, reported_time, workload};
+
+/// Reads or writes blocks of a laid-out file at random.
+pub struct Random;
+
+impl Workload for Random {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: parameters(4096, 1),
+            metrics: with_device_ratio(vec![
+                rate("rate", "ops/s", "blocks that arrived (IOPS)"),
+                reported_time("latency_p50", "median time from sending a block to its arrival"),
+                reported_time(
+                    "latency_p99",
+                    "99th percentile of that time, nearest rank in the sample",
+                ),
+                reported_time("latency_max", "longest such time in the sample"),
+            ]),
+            fixture: Some(vec!["size".into(), "place".into()]),
+            timeout_s: Some(LONG_TIMEOUT_S),
+            ..workload("storage.random", "reads or writes blocks of a file at random places")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("random.md")
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        blocks::prepare(start, "random")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        blocks::start(start, Order::Random)
+    }
+}

@@ -1,0 +1,76 @@
+//! `storage.sequential`: a file from one end to the other.
+
+use plumb_model::{Better, Description, Metric, Parameter, Ready};
+use plumb_protocol::{Held, Start, StartError, Started, Workload};
+
+use super::blocks::{self, Order};
+use super::device;
+use plumb_workload_kit::declare::{
+    LONG_TIMEOUT_S, bytes, choice, integer, rate, reported, workload,
+};
+
+/// Reads or writes a laid-out file block by block.
+pub struct Sequential;
+
+impl Workload for Sequential {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: parameters(1 << 20, 8),
+            metrics: with_device_ratio(vec![rate(
+                "bandwidth",
+                "B/s",
+                "bytes of the blocks that arrived, each counted once",
+            )]),
+            fixture: Some(vec!["size".into(), "place".into()]),
+            timeout_s: Some(LONG_TIMEOUT_S),
+            ..workload("storage.sequential", "reads or writes a file from one end to the other")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("sequential.md")
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        blocks::prepare(start, "sequential")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        blocks::start(start, Order::Sequential)
+    }
+}
+
+/// The parameters of both storage workloads, with their own defaults of block and depth.
+pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
+    vec![
+        bytes("size", 1 << 30, "size of the file, laid out before"),
+        bytes("block", block, "bytes of one read or write"),
+        choice("operation", &["read", "write"], "what is done to each block"),
+        integer("depth", "blocks", depth, "blocks under way at a time"),
+        choice("engine", &["auto", "io_uring", "psync"], "how blocks are moved"),
+        choice("direct", &["auto", "yes", "no"], "whether the page cache is passed by (O_DIRECT)"),
+        choice(
+            "sync",
+            &["auto", "none", "sample"],
+            "whether a writing sample ends with fdatasync; auto: when the page cache is used",
+        ),
+        choice(
+            "place",
+            &["dir", "memory"],
+            "where the file lies; in memory, the same calls show what no device could exceed",
+        ),
+    ]
+}
+
+/// Adds the metric that tells caching, where the kernel keeps an account of it.
+pub fn with_device_ratio(mut metrics: Vec<Metric>) -> Vec<Metric> {
+    if device::is_counted() {
+        metrics.push(reported(
+            "device_ratio",
+            "",
+            Better::Neither,
+            "bytes that the kernel counted at the device per byte moved, over the whole batch",
+        ));
+    }
+    metrics
+}
