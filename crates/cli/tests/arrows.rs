@@ -3,20 +3,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The stages of a plan on its way to a report, as folders under `crates/`, in their order: a crate uses
 /// crates of its own stage and of earlier ones.
 const STAGES: &[&str] = &["base", "measure", "record", "judge", "show"];
 
-/// stage/crate → the crates that it may use. Every crate may use `model`; `cli` joins all.
+/// Where the workloads are: `kit`, `registry`, and a crate a family.
+const WORKLOADS: &str = "measure/workloads";
+
+/// What a family of workloads may use; never another family.
+const OF_A_FAMILY: &[&str] = &["protocol", "workload-kit"];
+
+/// stage/crate → the crates that it may use, families aside. Every crate may use `model`; `cli` joins all.
 const ARROWS: &[(&str, &[&str])] = &[
     ("base/model", &[]),
     ("base/stats", &[]),
     ("base/classics", &[]),
     ("measure/protocol", &[]),
     ("measure/host", &[]),
-    ("measure/workloads", &["protocol"]),
+    ("measure/workloads/kit", &["protocol"]),
     ("measure/engine", &["host", "protocol", "stats"]),
     ("record/store", &[]),
     ("judge/analysis", &["stats"]),
@@ -40,26 +46,42 @@ fn used(manifest: &Path) -> BTreeSet<String> {
 /// `stage/crate` of every crate but `cli`, as the folders tell.
 fn crates() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let names = |folder: &Path| -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-    };
-    let stages = names(root).into_iter().filter(|name| name != "cli");
-    stages
-        .flat_map(|stage| {
-            let crates = names(&root.join(&stage));
-            crates.into_iter().map(move |name| format!("{stage}/{name}")).collect::<Vec<_>>()
-        })
-        .collect()
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        if folder.join("Cargo.toml").exists() {
+            found.push(folder.strip_prefix(root).unwrap().display().to_string());
+            continue;
+        }
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        folders.extend(entries.filter(|path| path.is_dir()));
+    }
+    found.retain(|place| place != "cli");
+    found
+}
+
+/// The families of workloads, as the folders tell.
+fn families() -> Vec<String> {
+    let names = crates().into_iter().filter_map(|place| {
+        let name = place.strip_prefix(WORKLOADS)?.strip_prefix('/')?;
+        Some(name.to_owned())
+    });
+    names.filter(|name| name != "kit" && name != "registry").collect()
+}
+
+fn manifest(place: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    root.join(place).join("Cargo.toml")
 }
 
 #[test]
 fn crates_use_only_what_the_architecture_lists() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut places = crates();
+    places.retain(|place| place == "measure/workloads/kit" || !place.starts_with(WORKLOADS));
     let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
-    for place in crates() {
-        let name = place.split_once('/').unwrap().1;
-        let used = used(&root.join(&place).join("Cargo.toml"));
+    for place in places {
+        let name = place.rsplit_once('/').unwrap().1;
+        let used = used(&manifest(&place));
         let Some(allowed) = allowed.get(place.as_str()) else {
             panic!("`{place}` is not listed in ARROWS");
         };
@@ -68,6 +90,22 @@ fn crates_use_only_what_the_architecture_lists() {
             assert!(known, "{place} must not use {other}: see ARCHITECTURE.md");
         }
     }
+}
+
+#[test]
+fn a_family_of_workloads_uses_the_kit_and_the_registry_lists_every_family() {
+    let families = families();
+    assert!(families.len() > 10, "{families:?}");
+    for family in &families {
+        for other in used(&manifest(&format!("{WORKLOADS}/{family}"))) {
+            let known = other == "model" || OF_A_FAMILY.contains(&other.as_str());
+            assert!(known, "the family {family} must not use {other}: put what both need into kit");
+        }
+    }
+    let listed = used(&manifest(&format!("{WORKLOADS}/registry")));
+    let listed: BTreeSet<String> =
+        listed.iter().filter_map(|it| Some(it.strip_prefix("workload-")?.to_owned())).collect();
+    assert_eq!(listed, families.into_iter().collect());
 }
 
 #[test]
@@ -80,7 +118,8 @@ fn a_crate_uses_its_own_stage_and_earlier_ones() {
         })
         .collect();
     for (place, allowed) in ARROWS {
-        let own = places[place.split_once('/').unwrap().1];
+        let stage = place.split_once('/').unwrap().0;
+        let own = STAGES.iter().position(|known| *known == stage).unwrap();
         for other in *allowed {
             assert!(places[other] <= own, "{place} uses {other}, which is of a later stage");
         }
