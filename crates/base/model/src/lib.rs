@@ -10,13 +10,13 @@ mod fact;
 mod flag;
 mod id;
 mod machine;
-mod news;
 mod plan;
 mod point;
 mod preparation;
 mod record;
 mod sample;
 mod series;
+mod update;
 mod value;
 mod workload;
 
@@ -30,7 +30,6 @@ pub use fact::{FACTS, FOR_ROOT, FactKind, Grade, IDENTITY, Theme};
 pub use flag::{Flag, FlagKind};
 pub use id::{Id, SHOWN_DIGITS, short_id};
 pub use machine::{Environment, Facts, Machine, Owner, Target};
-pub use news::{EndedNews, News};
 pub use plan::{
     CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint,
     Program,
@@ -44,6 +43,7 @@ pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
 };
 pub use series::{SeriesName, SeriesRecord};
+pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value, ValueError};
 pub use workload::{
     Better, ClockKind, ClockSource, Description, Kind, Metric, MetricSource, Parameter,

@@ -6,7 +6,7 @@
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
 //! - [`order`]: in which order versions take their turns.
 //! - [`unpaired`]: two stored runs, with the noise between runs allowed for.
-//! - [`gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
+//! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
 //! - [`spread`]: whether a change makes results more repeatable.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
@@ -28,7 +28,6 @@ pub mod components;
 pub mod describe;
 pub mod distribution;
 pub mod effect;
-pub mod gate;
 pub mod histogram;
 pub mod history;
 mod interval;
@@ -38,6 +37,7 @@ pub mod multiple;
 pub mod order;
 pub mod pairs;
 pub mod precision;
+pub mod regression_gate;
 pub mod rng;
 pub mod sequence;
 #[cfg(any(test, feature = "simulate"))]

@@ -5,10 +5,10 @@
 
 use plumb_stats::Interval;
 use plumb_stats::audit::share_interval;
-use plumb_stats::gate::{Gate, Shift};
 use plumb_stats::history::{Step, certain, suspects};
 use plumb_stats::multiple::{benjamini_hochberg, common_mode, crashes_differ, holm};
 use plumb_stats::pairs::{log_ratios, signed_rank_p};
+use plumb_stats::regression_gate::{RegressionGate, Shift};
 use plumb_stats::sequence::anytime_interval;
 use plumb_stats::unpaired::{RunsCompared, compare_runs};
 use plumb_stats::verdict::{Judgement, Verdict, judge_pairs};
@@ -75,7 +75,7 @@ fn compared(a: &[f64], b: &[f64], earlier: &[f64]) -> RunsCompared {
 
 fn shifts(baseline: &[Vec<f64>], fresh: &[f64]) -> Vec<Shift> {
     let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
-    let gate = Gate::new(&views).unwrap();
+    let gate = RegressionGate::new(&views).unwrap();
     (0..).zip(fresh).map(|(series, &run)| gate.shift(series, &[run]).unwrap()).collect()
 }
 

@@ -9,7 +9,7 @@ use crate::cli::{AbArgs, PrepareArgs};
 use crate::commands::doctor::audit as doctor;
 use crate::commands::exec::{self, Typed};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::fail_on::Gate;
+use crate::measuring::fail_on::FailPolicy;
 use crate::measuring::measure::{Bench, Job, Place, measure};
 use crate::planning::{catalogue, plan, prepare};
 use crate::quantity::margin;
@@ -46,7 +46,7 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let plan = plan::plan_of(points, goal, &args.way, prepare)?;
     let commands = plan.points.iter().all(|it| it.point.workload == exec::COMMAND);
     let place = if commands { Place::Scratch } else { Place::Under(args.dir.as_deref()) };
-    let gate = Gate { fail_on: args.fail_on, strict: args.strict };
+    let gate = FailPolicy { fail_on: args.fail_on, strict: args.strict };
     let lock = !args.way.no_lock;
     // Values of a knob are compared on one and the same file.
     let copy = !args.no_copy && of_knob.is_empty();

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use plumb_analysis::{CheckFinding, CheckState, Checker, Doubts, Verdict, canary_shift};
+use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, Verdict, canary_shift};
 use plumb_model::{Goal, Grade, Plan, Preparation, RecordSource, RunRecord, SampleIs, Value};
 use plumb_report::export::check_junit;
 use plumb_report::{check_card, check_json, check_markdown};
-use plumb_stats::gate::CONFIRM_RUNS;
+use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Backend, Baseline, Store};
 use plumb_text::counted;
 
@@ -49,7 +49,7 @@ pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let screen = again.measure(&plan, &format!("screening {points}"))?;
     let flagged = checker.screen(&screen.record);
     let mut confirming = Vec::new();
-    let mut doubts = Doubts::default();
+    let mut doubts = Caveats::default();
     if !flagged.is_empty() {
         let points = flagged.iter().map(|&point| screen.record.plan.points[point].clone());
         let plan = Plan { points: points.collect(), ..plan };
@@ -64,7 +64,7 @@ pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let mut finding = checker.finish(&screen.record, &confirming, doubts);
     date(&mut finding, &screen.store)?;
     let counters = plumb_query::counters(&screen.store, records.iter().chain(&confirming))?;
-    plumb_analysis::explain_check(&mut finding, &records, &confirming, &counters);
+    plumb_analysis::add_covariates_to_check(&mut finding, &records, &confirming, &counters);
     refuse_fatal(&finding, args.force)?;
     write(&finding, args, ui)?;
     Ok(exit(&finding, args.strict))

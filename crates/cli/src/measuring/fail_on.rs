@@ -7,14 +7,14 @@ use crate::error::Exit;
 
 /// What the strategy's verdicts mean for the exit code.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Gate {
+pub struct FailPolicy {
     /// When a side that is slower is a failure.
     pub fail_on: Option<FailOn>,
     /// Whether no verdict is one, too.
     pub strict: bool,
 }
 
-impl Gate {
+impl FailPolicy {
     /// The exit codes that these comparisons ask for.
     pub fn exits(self, comparisons: &[Comparison]) -> Vec<Exit> {
         let one = |comparison: &Comparison| match comparison.verdict {

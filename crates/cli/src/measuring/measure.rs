@@ -20,7 +20,7 @@ use plumb_store::{Backend, Store, short};
 use crate::cli::{PrepareArgs, ShowFormat};
 use crate::commands::serve::LivePage;
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::fail_on::Gate;
+use crate::measuring::fail_on::FailPolicy;
 use crate::measuring::progress::Progress;
 use crate::measuring::side_by_side::copy_side_by_side;
 use crate::ui::Ui;
@@ -89,7 +89,7 @@ pub struct Job<'j> {
     /// Whether programs that are compared are copied side by side first.
     pub copy: bool,
     /// What verdicts mean for the exit code.
-    pub gate: Gate,
+    pub gate: FailPolicy,
     /// The only point beside which monitors read; None: all.
     pub watched: Option<usize>,
     /// Whether a page shows it while it goes on.
@@ -99,7 +99,7 @@ pub struct Job<'j> {
 impl<'j> Job<'j> {
     /// A new run of what the user named.
     pub fn new(plan: Plan, place: Place<'j>, store: Option<&'j Path>) -> Self {
-        let (before, copy, gate, watched) = (None, false, Gate::default(), None);
+        let (before, copy, gate, watched) = (None, false, FailPolicy::default(), None);
         let (lock, explicit, live) = (true, true, false);
         Self { plan, before, place, store, lock, explicit, copy, gate, watched, live }
     }
@@ -368,7 +368,7 @@ fn identity(job: &Job<'_>, dir: &Path, done: Done) -> Identity {
     }
 }
 
-fn report(measured: &Measured, explicit: bool, gate: Gate, ui: &Ui) -> Result<Exit> {
+fn report(measured: &Measured, explicit: bool, gate: FailPolicy, ui: &Ui) -> Result<Exit> {
     let Measured { store, record, ended } = measured;
     let finding = plumb_query::of_run(store, record)?;
     let view = View::new(&finding);

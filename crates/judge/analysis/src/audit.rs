@@ -7,7 +7,7 @@ use plumb_stats::describe::variance;
 use plumb_stats::long_run::long_run;
 use plumb_stats::verdict::{Confidence, Schedule};
 
-use crate::against::{against_first, log_ratios_of};
+use crate::comparison::pairs::{against_first, log_ratios_of};
 use crate::{CONFIDENCE, Ends, Verdict};
 
 /// What one kind of work shows of the machine's noise.

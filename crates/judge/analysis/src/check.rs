@@ -8,15 +8,15 @@ use std::collections::BTreeSet;
 
 use plumb_model::{Better, RunRecord};
 use plumb_stats::describe::mean;
-use plumb_stats::gate::{Gate, Shift};
 use plumb_stats::multiple::common_mode;
+use plumb_stats::regression_gate::{RegressionGate, Shift};
 use plumb_stats::unpaired::FEWEST_RUNS;
 use plumb_stats::verdict::judge;
 
-use crate::differences::{Difference, differences};
+use crate::covariates::Covariate;
+use crate::environment_diff::{Difference, differences};
 use crate::estimate::estimate;
-use crate::faults;
-use crate::moved::Moved;
+use crate::failures;
 use crate::series::{Series, machine, series_of, value_of_log};
 use crate::summarise::run_facts;
 use crate::{Estimate, METHOD_VERSION, PointFacts, RunFacts, Verdict};
@@ -84,7 +84,7 @@ pub struct CheckedSeries {
     /// The run with which the change began, and its start, where history was asked and tells.
     pub since: Option<(String, i64)>,
     /// What else changed, where the change is confirmed and counters were asked.
-    pub moved: Vec<Moved>,
+    pub covariates: Vec<Covariate>,
 }
 
 /// A series of the baseline that the fresh runs did not give.
@@ -154,7 +154,7 @@ impl CheckFinding {
 
 /// What speaks against alerts.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Doubts {
+pub struct Caveats {
     /// Reasons for none of them to count.
     pub vetoes: Vec<String>,
     /// How far canaries moved, relative.
@@ -174,7 +174,7 @@ pub struct Checker<'r> {
     name: String,
     baseline: &'r [RunRecord],
     margin: f64,
-    gate: Gate,
+    gate: RegressionGate,
     series: Vec<BaselineSeries>,
     uncalibrated: Vec<(String, usize)>,
 }
@@ -215,7 +215,7 @@ impl<'r> Checker<'r> {
             ));
         }
         let logs: Vec<&[f64]> = series.iter().map(|it| it.logs.as_slice()).collect();
-        let gate = Gate::new(&logs).map_err(|reason| reason.to_string())?;
+        let gate = RegressionGate::new(&logs).map_err(|reason| reason.to_string())?;
         Ok(Self { name: name.to_owned(), baseline, margin, gate, series, uncalibrated })
     }
 
@@ -249,7 +249,7 @@ impl<'r> Checker<'r> {
         &self,
         screen: &RunRecord,
         confirming: &[RunRecord],
-        doubts: Doubts,
+        doubts: Caveats,
     ) -> CheckFinding {
         let fresh: Vec<&RunRecord> = std::iter::once(screen).chain(confirming).collect();
         let flagged = self.flagged(screen);
@@ -356,7 +356,7 @@ impl<'r> Checker<'r> {
             verdict: judged.verdict,
             run_sd: plumb_stats::describe::variance(before).map_or(0.0, f64::sqrt),
             since: None,
-            moved: Vec::new(),
+            covariates: Vec::new(),
         })
     }
 }
@@ -370,8 +370,8 @@ fn why_not(series: &str, run: &RunRecord) -> NotMeasured {
         })
     };
     let index = run.plan.points.iter().position(is_it);
-    let failure = faults::failed(run).into_iter().find(|it| Some(it.point.index) == index);
-    let missing = faults::unsupported(run).into_iter().find(|it| Some(it.point.index) == index);
+    let failure = failures::failed(run).into_iter().find(|it| Some(it.point.index) == index);
+    let missing = failures::unsupported(run).into_iter().find(|it| Some(it.point.index) == index);
     let failed = failure.is_some();
     let why = failure.map(|it| it.why).or(missing.map(|it| it.why));
     let why =

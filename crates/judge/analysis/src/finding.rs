@@ -8,7 +8,7 @@ use plumb_model::{
 };
 pub use plumb_stats::verdict::Verdict;
 
-use crate::Moved;
+use crate::Covariate;
 
 /// Everything that is found in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -309,7 +309,7 @@ pub struct Comparison {
     /// Remarks on the verdict: `exact`, `beyond margin`, `detectable but negligible`.
     pub tags: Vec<String>,
     /// What else changed, where the interval excludes equality.
-    pub moved: Vec<Moved>,
+    pub covariates: Vec<Covariate>,
     /// The later point's spread over the first's.
     pub spread: SpreadRatio,
     /// Whether the sides are one point at several values of a knob.

@@ -6,7 +6,7 @@ use plumb_stats::histogram::{Counts, pooled_quantile, quantile};
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::estimate::estimate;
-use crate::evidence::Evidence;
+use crate::point_data::PointData;
 use crate::summarise::point_facts;
 use crate::{Estimate, PointFacts};
 
@@ -39,7 +39,8 @@ const KNOTS: f64 = 10.0;
 #[must_use]
 pub fn tails(record: &RunRecord, workload: &str) -> Vec<PointTail> {
     let mut all = Vec::new();
-    for evidence in Evidence::of(record).iter().filter(|it| it.planned.point.workload == workload) {
+    for evidence in PointData::of(record).iter().filter(|it| it.planned.point.workload == workload)
+    {
         let metrics = evidence.planned.description.metrics.iter();
         for metric in metrics.filter(|it| it.kind == Kind::Histogram) {
             let pool = pooled(&processes(evidence, metric));
@@ -82,7 +83,7 @@ pub(crate) struct QuantileFound {
 }
 
 /// The steady distributions of a metric, one a process. Encodings that can't be read are left out.
-pub(crate) fn processes(evidence: &Evidence, metric: &Metric) -> Vec<Counts> {
+pub(crate) fn processes(evidence: &PointData, metric: &Metric) -> Vec<Counts> {
     let of = evidence.invocations.iter().filter_map(|invocation| {
         let steady = invocation.samples.histograms.get(&metric.name)?;
         let mut counts = Counts::new();

@@ -12,7 +12,7 @@ use plumb_stats::describe::median;
 use plumb_stats::history;
 use plumb_stats::unpaired::rank_sum_interval;
 
-use crate::differences::is_of_environment;
+use crate::environment_diff::is_of_environment;
 use crate::estimate::{estimate, median_of_processes};
 use crate::{CONFIDENCE, Estimate, METHOD_VERSION};
 

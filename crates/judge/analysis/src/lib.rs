@@ -5,23 +5,21 @@
 //! be measured, and the reasons to distrust all of it. Intervals come from `plumb-stats`, the same
 //! functions that the engine's strategies stop by, so that the two cannot disagree.
 
-mod against;
 mod audit;
 mod baselines;
 mod check;
 mod comparison;
-mod courses;
-mod differences;
-mod digest;
+mod covariates;
+mod environment_diff;
 mod estimate;
-mod evidence;
-mod faults;
+mod failures;
 mod finding;
 mod histogram;
 mod history;
-mod moved;
+mod point_data;
 mod rates;
 mod rules;
+mod run_results;
 mod samples;
 mod scaling;
 mod series;
@@ -30,20 +28,23 @@ mod summarise;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod time_series;
 mod times;
 
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use baselines::ceiling_parameter;
 pub use check::{
-    CheckFinding, CheckState, CheckedSeries, Checker, Doubts, NotMeasured, canary_shift,
+    Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured, canary_shift,
 };
-pub use comparison::{
+pub use comparison::runs::{
     Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_beside,
     compare_sides, without,
 };
-pub use courses::{Course, Disturbed, PointCourses, Traces, courses};
-pub use differences::{Difference, target_differences};
-pub use digest::{RunDigest, SeriesDigest, history_of_digests};
+pub use covariates::{
+    Counters, Covariate, CovariateChange, add_covariates, add_covariates_to_check,
+    add_covariates_to_points,
+};
+pub use environment_diff::{Difference, target_diff};
 pub use finding::{
     BaselineSource, Comparison, CpuShares, Disturbances, Ends, Estimate, Failure, Finding,
     LookFinding, OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, SpreadRatio,
@@ -53,12 +54,13 @@ pub use histogram::{PointTail, tails};
 pub use history::{
     Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history, since,
 };
-pub use moved::{Counters, Moved, Movement, explain, explain_check, explain_points};
 pub use plumb_stats::describe::BoxPlot;
 pub use rates::{CounterRate, PointRates, rates_by_point};
+pub use run_results::{RunResults, SeriesResults, history_of_results};
 pub use samples::{InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples};
 pub(crate) use summarise::run_facts;
 pub use summarise::{point_facts, summarise};
+pub use time_series::{Disturbed, PointTimeSeries, TimeSeries, Traces, time_series};
 pub use times::{ProcessTimes, process_times};
 
 /// Rises whenever the same record gives another finding.

@@ -6,7 +6,7 @@ use plumb_model::{Counter, CounterKind, RunRecord};
 use plumb_stats::describe::median;
 
 use crate::PointFacts;
-use crate::moved::Counters;
+use crate::covariates::Counters;
 use crate::summarise::point_facts;
 
 /// What monitors counted beside the invocations of a point.

@@ -7,8 +7,8 @@ use plumb_stats::describe::{lag_one, median, quantile_of_sorted};
 use plumb_stats::modes::bimodal;
 
 use crate::Finding;
-use crate::differences::is_of_environment;
-use crate::evidence::Evidence;
+use crate::environment_diff::is_of_environment;
+use crate::point_data::PointData;
 
 /// Reached over wanted half-width from which on a result is noisy.
 const NOISY_OVER: f64 = 2.0;
@@ -34,7 +34,7 @@ const CLOCKS_AGREE: f64 = 1.0;
 const LONGEST_END: f64 = 120.0;
 
 /// Reasons to distrust one metric of one point: the workers' own, then this page's.
-pub(crate) fn of_result(evidence: &Evidence, finding: &Finding) -> Vec<Flag> {
+pub(crate) fn of_result(evidence: &PointData, finding: &Finding) -> Vec<Flag> {
     let mut flags = worker_flags(evidence);
     flags.extend(interfered(evidence));
     let rules = [
@@ -74,7 +74,7 @@ pub(crate) fn add(flags: &mut Vec<Flag>, flag: Flag) {
 }
 
 /// What the workers said, each kind once with its first evidence and how many invocations said it.
-fn worker_flags(evidence: &Evidence) -> Vec<Flag> {
+fn worker_flags(evidence: &PointData) -> Vec<Flag> {
     let mut flags: Vec<(Flag, usize)> = Vec::new();
     for invocation in &evidence.invocations {
         let mut seen: Vec<&FlagKind> = Vec::new();
@@ -94,7 +94,7 @@ fn worker_flags(evidence: &Evidence) -> Vec<Flag> {
 }
 
 /// What else ran, each rule once with its first evidence and how many invocations it disturbed.
-fn interfered(evidence: &Evidence) -> Option<Flag> {
+fn interfered(evidence: &PointData) -> Option<Flag> {
     let mut rules: Vec<(&str, &str, usize)> = Vec::new();
     for it in evidence.invocations.iter().flat_map(|invocation| &invocation.interference) {
         match rules.iter_mut().find(|(rule, ..)| *rule == it.rule) {
@@ -117,7 +117,7 @@ fn counted(flag: Flag, times: usize, all: usize) -> Flag {
     Flag::new(flag.flag, format!("{} ({times} of {all} invocations)", flag.why))
 }
 
-fn capped(evidence: &Evidence) -> Option<Flag> {
+fn capped(evidence: &PointData) -> Option<Flag> {
     evidence.planned.capped.as_ref().map(|why| Flag::new(FlagKind::Capped, why.clone()))
 }
 
@@ -150,7 +150,7 @@ fn drift(finding: &Finding) -> Option<Flag> {
 }
 
 /// Where a sample is a process, its neighbours are taken for independent: are they?
-fn bursts(evidence: &Evidence, finding: &Finding) -> Option<Flag> {
+fn bursts(evidence: &PointData, finding: &Finding) -> Option<Flag> {
     let found = evidence.samples_are_processes() && finding.primary;
     let correlation = resemblance(&finding.process_medians).filter(|_| found)?;
     let why = format!(
@@ -203,14 +203,14 @@ fn two_modes(finding: &Finding) -> Option<Flag> {
     Some(Flag::new(FlagKind::Bimodal, why))
 }
 
-fn single_process(evidence: &Evidence, finding: &Finding) -> Option<Flag> {
+fn single_process(evidence: &PointData, finding: &Finding) -> Option<Flag> {
     (finding.invocations == 1 && !evidence.samples_are_processes()).then(|| {
         Flag::new(FlagKind::SingleProcess, "one process: layout and regime were not sampled")
     })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of processes are small")]
-fn unsteady(evidence: &Evidence) -> Option<Flag> {
+fn unsteady(evidence: &PointData) -> Option<Flag> {
     let classes = evidence.warmups();
     let count = |class| classes.get(class).copied().unwrap_or(0);
     let (unsteady, all) = (count("unsteady") + count("trend"), evidence.invocations.len());
@@ -221,7 +221,7 @@ fn unsteady(evidence: &Evidence) -> Option<Flag> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of one sample")]
-fn overhead(evidence: &Evidence) -> Option<Flag> {
+fn overhead(evidence: &PointData) -> Option<Flag> {
     let clock = evidence.clock()?;
     let elapsed: Vec<f64> = evidence.invocations.iter().flat_map(|i| lengths(i)).collect();
     let share = clock.overhead_ns as f64 / median(&elapsed)?;
@@ -240,7 +240,7 @@ fn lengths(invocation: &InvocationRecord) -> impl Iterator<Item = f64> {
     invocation.samples.elapsed_ns.iter().skip(invocation.steady_start()).map(|&ns| ns as f64)
 }
 
-fn resumed(evidence: &Evidence) -> Option<Flag> {
+fn resumed(evidence: &PointData) -> Option<Flag> {
     let mut segments: Vec<u32> = evidence.invocations.iter().map(|i| i.segment).collect();
     segments.sort_unstable();
     segments.dedup();

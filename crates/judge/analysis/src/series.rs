@@ -4,7 +4,7 @@ use plumb_model::{Better, Grade, Metric, RunRecord};
 use plumb_stats::describe::median;
 
 use crate::PointFacts;
-use crate::evidence::Evidence;
+use crate::point_data::PointData;
 use crate::summarise::point_facts;
 
 /// The clock that series are timed by unless they say otherwise.
@@ -35,7 +35,7 @@ impl Series {
 /// The series of a run: of every metric, or of each workload's first. Points that give the same one, as
 /// where a program was compared with itself, are one: what they have in common is the run.
 pub(crate) fn series_of(record: &RunRecord, every_metric: bool) -> Vec<Series> {
-    let evidence = Evidence::of(record);
+    let evidence = PointData::of(record);
     let most = if every_metric { usize::MAX } else { 1 };
     let mut all: Vec<Series> = Vec::new();
     for found in evidence.iter().flat_map(|evidence| of_evidence(evidence, most)) {
@@ -52,14 +52,14 @@ pub(crate) fn series_of(record: &RunRecord, every_metric: bool) -> Vec<Series> {
 
 /// The points of a run that give this series.
 pub(crate) fn points_of(record: &RunRecord, series: &str) -> Vec<usize> {
-    let gives = |evidence: &&Evidence| {
+    let gives = |evidence: &&PointData| {
         let metrics = &evidence.planned.description.metrics;
         metrics.iter().any(|metric| name(evidence, &metric.name) == series)
     };
-    Evidence::of(record).iter().filter(gives).map(|evidence| evidence.index).collect()
+    PointData::of(record).iter().filter(gives).map(|evidence| evidence.index).collect()
 }
 
-fn of_evidence(evidence: &Evidence, most: usize) -> Vec<Series> {
+fn of_evidence(evidence: &PointData, most: usize) -> Vec<Series> {
     let metrics = evidence.planned.description.metrics.iter().take(most);
     metrics
         .filter_map(|metric| {
@@ -76,7 +76,7 @@ fn of_evidence(evidence: &Evidence, most: usize) -> Vec<Series> {
         .collect()
 }
 
-fn name(evidence: &Evidence, metric: &str) -> String {
+fn name(evidence: &PointData, metric: &str) -> String {
     let planned = evidence.planned;
     let clock = evidence.clock().map_or_else(|| MONOTONIC.to_owned(), |clock| clock.id);
     comparable(&planned.point.series(metric), planned.description.version, &clock)

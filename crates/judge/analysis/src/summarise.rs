@@ -7,11 +7,12 @@ use plumb_model::{
 };
 use plumb_stats::describe::median;
 
+use crate::comparison::pairs;
 use crate::estimate::{median_at_any_time, median_of_processes};
-use crate::evidence::Evidence;
+use crate::point_data::PointData;
 use crate::{
     CONFIDENCE, Disturbances, Estimate, Finding, METHOD_VERSION, PointFacts, RunFacts, RunFinding,
-    Setting, against, baselines, faults, histogram, rules, scaling,
+    Setting, baselines, failures, histogram, rules, scaling,
 };
 
 /// Most quantiles of the steady samples that are kept for sketches.
@@ -21,24 +22,24 @@ const THINNED: usize = 256;
 #[must_use]
 pub fn summarise(record: &RunRecord) -> RunFinding {
     let run_flags = rules::of_run(record);
-    let evidence = Evidence::of(record);
+    let evidence = PointData::of(record);
     let mut results: Vec<Finding> = evidence.iter().flat_map(|e| of_point(e, record)).collect();
     for flag in &run_flags {
         results.iter_mut().for_each(|finding| rules::add(&mut finding.flags, flag.clone()));
     }
     baselines::judge(&mut results, record);
-    let mut failed = faults::failed(record);
-    failed.extend(faults::no_numbers(&evidence));
+    let mut failed = failures::failed(record);
+    failed.extend(failures::no_numbers(&evidence));
     RunFinding {
         method: METHOD_VERSION,
         run: run_facts(record),
         targets: record.targets.clone(),
         scaling: scaling::scaling(&results),
         results,
-        against_first: against::against_first(record),
-        unsupported: faults::unsupported(record),
+        against_first: pairs::against_first(record),
+        unsupported: failures::unsupported(record),
         failed,
-        not_reached: faults::not_reached(record),
+        not_reached: failures::not_reached(record),
         interference: disturbances(record),
         flags: run_flags,
     }
@@ -117,7 +118,7 @@ fn parameters(planned: &PlannedPoint) -> Vec<Setting> {
         .collect()
 }
 
-fn of_point(evidence: &Evidence, record: &RunRecord) -> Vec<Finding> {
+fn of_point(evidence: &PointData, record: &RunRecord) -> Vec<Finding> {
     let metrics = evidence.planned.description.metrics.iter().enumerate();
     metrics
         .flat_map(|(i, metric)| match metric.kind {
@@ -128,7 +129,7 @@ fn of_point(evidence: &Evidence, record: &RunRecord) -> Vec<Finding> {
 }
 
 /// The quantiles of a reported distribution, a finding each.
-fn of_histogram(evidence: &Evidence, metric: &Metric) -> Vec<Finding> {
+fn of_histogram(evidence: &PointData, metric: &Metric) -> Vec<Finding> {
     let processes = histogram::processes(evidence, metric);
     let samples = processes.iter().flat_map(|counts| counts.values()).sum::<u64>();
     let quantile = |found: histogram::QuantileFound| Finding {
@@ -145,7 +146,7 @@ fn of_histogram(evidence: &Evidence, metric: &Metric) -> Vec<Finding> {
 
 /// The finding of one metric. None when the samples do not carry it, or one value is no number.
 fn of_metric(
-    evidence: &Evidence,
+    evidence: &PointData,
     record: &RunRecord,
     metric: &Metric,
     primary: bool,
@@ -171,7 +172,7 @@ fn of_metric(
 }
 
 /// What is known of a metric of a point besides its samples.
-fn finding(evidence: &Evidence, metric: &Metric, estimate: Estimate) -> Finding {
+fn finding(evidence: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
     let description = &evidence.planned.description;
     Finding {
         series: evidence.planned.point.series(&metric.name),

@@ -3,7 +3,7 @@
 use plumb_model::{Better, Kind, Metric, MetricSource, RunRecord, SampleIs};
 use plumb_stats::describe::{mean, median, variance};
 
-use crate::evidence::Evidence;
+use crate::point_data::PointData;
 use crate::{CpuShares, PointFacts, point_facts};
 
 /// A point's times on one target.
@@ -30,10 +30,10 @@ pub struct ProcessTimes {
 /// The times of every point that has good samples, in the plan's order.
 #[must_use]
 pub fn process_times(record: &RunRecord) -> Vec<ProcessTimes> {
-    Evidence::of(record).iter().filter_map(of_point).collect()
+    PointData::of(record).iter().filter_map(of_point).collect()
 }
 
-fn of_point(evidence: &Evidence) -> Option<ProcessTimes> {
+fn of_point(evidence: &PointData) -> Option<ProcessTimes> {
     // One unit of work an iteration: no workload may say otherwise of a metric without a name.
     let time = Metric {
         name: String::new(),

@@ -4,8 +4,8 @@
 //! earlier runs that tell how much runs differ by themselves. Judging is `analysis`; nothing here draws.
 
 use plumb_analysis::{
-    CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, compare, explain,
-    explain_points, summarise,
+    CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, add_covariates,
+    add_covariates_to_points, compare, summarise,
 };
 use plumb_model::{Id, InvocationRecord, RecordSource, RunRecord, RunStatus};
 use plumb_store::{Backend, Error, RunSummary, Store};
@@ -20,7 +20,7 @@ const MOST_EARLIER: usize = 20;
 pub fn of_run(store: &Store, record: &RunRecord) -> Result<RunFinding, Error> {
     let mut finding = summarise(record);
     if !finding.against_first.is_empty() {
-        explain_points(&mut finding, record, &counters(store, [record])?);
+        add_covariates_to_points(&mut finding, record, &counters(store, [record])?);
     }
     Ok(finding)
 }
@@ -50,7 +50,7 @@ pub fn of_runs(
     settings: &CompareSettings,
 ) -> Result<ComparisonFinding, Error> {
     let mut finding = compare(records, &earlier(store, records)?, settings);
-    explain(&mut finding, records, settings, &counters(store, records)?);
+    add_covariates(&mut finding, records, settings, &counters(store, records)?);
     Ok(finding)
 }
 

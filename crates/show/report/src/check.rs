@@ -9,9 +9,9 @@ use plumb_text::units::{percent, quantity};
 use plumb_text::{Column, Line, Style, Table, Terminal, counted, hanging};
 use serde::Serialize;
 
+use crate::covariates::{MovedPart, covariate_part, covariates_text};
 use crate::figure::figure;
 use crate::markdown::{code, escape};
-use crate::moved::{MovedPart, moved_part, moved_text};
 
 /// Name of the document's form.
 pub const CHECK_SCHEMA: &str = "plumb.check/1";
@@ -44,7 +44,7 @@ pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
     .indented(2);
     for series in &finding.series {
         table.row(cells(series, finding));
-        for note in note(series).into_iter().chain(moved_text(&series.moved)) {
+        for note in note(series).into_iter().chain(covariates_text(&series.covariates)) {
             table.across(4, Line::default(), Line::new(Style::Muted, &note));
         }
     }
@@ -287,7 +287,7 @@ fn part(series: &CheckedSeries) -> CheckedPart {
         verdict: series.verdict.word(),
         state: series.state.word(),
         since_run: series.since.as_ref().map(|(run, _)| run.clone()),
-        moved: series.moved.iter().map(moved_part).collect(),
+        moved: series.covariates.iter().map(covariate_part).collect(),
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use charts::{Beside, Narrowing};
 use plumb_chart::Chart;
-use plumb_model::{Decision, EndedNews, Flag, Id, News, Plan, PlannedPoint, RunStatus};
+use plumb_model::{Decision, EndedInvocation, Flag, Id, Plan, PlannedPoint, RunStatus, RunUpdate};
 
 use crate::progress::{ProgressState, ProgressView};
 
@@ -113,7 +113,7 @@ impl Live {
     }
 
     /// Takes what is new, `elapsed` after the run's start. True when somebody should hear of it.
-    pub fn take(&mut self, news: &News, elapsed: Duration) -> bool {
+    pub fn take(&mut self, news: &RunUpdate, elapsed: Duration) -> bool {
         let elapsed = elapsed.max(self.progress.elapsed);
         let nothing = news.decisions.is_empty()
             && news.ended.is_empty()
@@ -172,7 +172,7 @@ impl Live {
         self.change(decision.point, |known| known.decided(decision));
     }
 
-    fn ended(&mut self, ended: &EndedNews) {
+    fn ended(&mut self, ended: &EndedInvocation) {
         self.beside.take(ended);
         self.change(ended.point, |known| ended.flags.iter().for_each(|flag| known.flag(flag)));
     }

@@ -1,6 +1,6 @@
 //! A machine and its environment by themes, or what differs between two: for people, and as a document.
 
-use plumb_analysis::{Difference, target_differences};
+use plumb_analysis::{Difference, target_diff};
 use plumb_model::{FACTS, FOR_ROOT, FactKind, Grade, Target};
 use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
 use serde::Serialize;
@@ -61,7 +61,7 @@ pub fn machine_document(portraits: &[Portrait]) -> MachineDocument {
 }
 
 fn differences(portraits: &[Portrait]) -> Vec<Difference> {
-    target_differences(&portraits.iter().map(|it| &it.target).collect::<Vec<_>>())
+    target_diff(&portraits.iter().map(|it| &it.target).collect::<Vec<_>>())
 }
 
 /// The facts of one machine by themes, or what differs between several.

@@ -4,7 +4,7 @@ use plumb_analysis::CONFIDENCE;
 use plumb_text::clean;
 use plumb_text::units::{percent, whole_percent};
 
-use crate::moved::moved_text;
+use crate::covariates::covariates_text;
 use crate::view::{FlagNote, Row, View, baseline_text, comparison_text, spread_text, verdict_text};
 
 /// The run as Markdown.
@@ -89,7 +89,8 @@ fn comparisons(view: &View) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let lines = view.comparisons().iter().map(|comparison| {
         let (name, verdict) = (code(&comparison.point.name), verdict_text(comparison));
-        let moved = moved_text(&comparison.moved).map_or_else(String::new, |it| format!("; {it}"));
+        let moved = covariates_text(&comparison.covariates)
+            .map_or_else(String::new, |it| format!("; {it}"));
         let spread = spread_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
         let text = comparison_text(comparison) + &spread + &moved;
         format!("{name}: **{verdict}**, {}", escape(&text))

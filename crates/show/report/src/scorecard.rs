@@ -7,7 +7,7 @@ use plumb_model::Goal;
 use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
 
-use crate::moved::moved_text;
+use crate::covariates::covariates_text;
 use crate::view::{FlagNote, View, comparison_text, looks_text, spread_text, verdict_text};
 
 /// Narrower than this nothing is arranged.
@@ -105,7 +105,7 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
         if let Some(spread) = spread_text(comparison) {
             table.across(2, Line::default(), Line::new(Style::Plain, &spread));
         }
-        let moved = moved_text(&comparison.moved).unwrap_or_default();
+        let moved = covariates_text(&comparison.covariates).unwrap_or_default();
         table.across(2, Line::default(), Line::new(Style::Muted, &moved));
     }
     heading(&title, terminal) + &table.render(terminal.width, terminal.colour)

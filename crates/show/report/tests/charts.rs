@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use plumb_analysis::testing::{Builder, Spec, exec, first_look};
-use plumb_analysis::{CompareSettings, ComparisonFinding, Traces, compare, courses, summarise};
+use plumb_analysis::{CompareSettings, ComparisonFinding, Traces, compare, summarise, time_series};
 use plumb_chart::{Along, Axis, Chart, Mark, Scale, Tone, drawing};
 use plumb_model::{Counter, CounterKind, ParameterType, Reading, RunRecord, Trace};
 use plumb_report::charts::{Monitored, of_comparison, of_monitors, of_run, of_workload};
@@ -333,7 +333,7 @@ fn traces(record: &RunRecord) -> Traces {
 fn monitors_are_drawn_over_the_time_of_the_samples() {
     let record = Builder::new(None).measured(&COPY).build();
     let monitored = |run: &str| {
-        let courses = courses(&record, &traces(&record), "memory.copy");
+        let courses = time_series(&record, &traces(&record), "memory.copy");
         Monitored { run: run.to_owned(), courses }
     };
     let charts = of_monitors("memory.copy", &[monitored("6.1"), monitored("6.12")], false);

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumb_analysis::{
-    Against, CompareSettings, HistoryFinding, RunDigest, RunFinding, Verdict, compare_beside,
-    explain, history, history_of_digests, rates_by_point,
+    Against, CompareSettings, HistoryFinding, RunFinding, RunResults, Verdict, add_covariates,
+    compare_beside, history, history_of_results, rates_by_point,
 };
 use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
 use plumb_report::View;
@@ -25,12 +25,12 @@ const MOST_TRIED: usize = 10;
 /// What is known of the runs of a store, whoever reads it.
 #[derive(Debug, Default)]
 pub struct Pages {
-    digests: Mutex<BTreeMap<Id, Arc<RunCell>>>,
+    all_results: Mutex<BTreeMap<Id, Arc<RunCell>>>,
     changed: Mutex<BTreeMap<Id, Changed>>,
 }
 
 /// What is left of a run; whoever comes second waits for the first.
-type RunCell = Mutex<Option<Arc<RunDigest>>>;
+type RunCell = Mutex<Option<Arc<RunResults>>>;
 
 /// A run as its pages show it.
 #[derive(Debug)]
@@ -69,11 +69,11 @@ impl Pages {
     }
 
     fn cell(&self, run: Id) -> Arc<RunCell> {
-        Arc::clone(locked(&self.digests).entry(run).or_default())
+        Arc::clone(locked(&self.all_results).entry(run).or_default())
     }
 
-    fn known(&self, run: Id) -> Option<Arc<RunDigest>> {
-        let cell = locked(&self.digests).get(&run).cloned()?;
+    fn known(&self, run: Id) -> Option<Arc<RunResults>> {
+        let cell = locked(&self.all_results).get(&run).cloned()?;
         locked(&cell).clone()
     }
 }
@@ -201,48 +201,48 @@ impl Reader<'_> {
         let mut kept = locked(&cell);
         let record = self.store.record(run)?;
         let finding = plumb_query::of_run(self.store, &record)?;
-        let digest = Arc::new(RunDigest::of(&record, &finding));
-        *kept = Some(Arc::clone(&digest));
+        let results = Arc::new(RunResults::of(&record, &finding));
+        *kept = Some(Arc::clone(&results));
         drop(kept);
-        let lately = self.lately(&digest)?;
+        let lately = self.lately(&results)?;
         Ok(Shown { record, finding, lately })
     }
 
     /// What is left of a run.
-    fn digest(&self, run: Id) -> Result<Arc<RunDigest>, Error> {
+    fn results(&self, run: Id) -> Result<Arc<RunResults>, Error> {
         let cell = self.pages.cell(run);
         let mut kept = locked(&cell);
         // What is not complete may go on, or be resumed.
-        if let Some(digest) = kept.as_ref().filter(|it| it.status == RunStatus::Complete) {
-            return Ok(Arc::clone(digest));
+        if let Some(results) = kept.as_ref().filter(|it| it.status == RunStatus::Complete) {
+            return Ok(Arc::clone(results));
         }
         let record = self.store.record(run)?;
-        let digest = Arc::new(RunDigest::of(&record, &plumb_analysis::summarise(&record)));
-        *kept = Some(Arc::clone(&digest));
-        Ok(digest)
+        let results = Arc::new(RunResults::of(&record, &plumb_analysis::summarise(&record)));
+        *kept = Some(Arc::clone(&results));
+        Ok(results)
     }
 
     /// How a run compares with the newest comparable one before it.
-    fn lately(&self, digest: &RunDigest) -> Result<Option<Lately>, Error> {
-        let Some(before) = self.before(digest)? else { return Ok(None) };
-        let others = plumb_query::others(&self.runs, &[before.run, digest.run]);
+    fn lately(&self, results: &RunResults) -> Result<Option<Lately>, Error> {
+        let Some(before) = self.before(results)? else { return Ok(None) };
+        let others = plumb_query::others(&self.runs, &[before.run, results.run]);
         let others: Vec<_> =
-            others.into_iter().map(|run| self.digest(run)).collect::<Result<_, _>>()?;
-        let against = digest.since(&before, others.iter().map(Arc::as_ref), MARGIN);
-        if digest.status == RunStatus::Complete {
-            locked(&self.pages.changed).insert(digest.run, changes(digest, &against));
+            others.into_iter().map(|run| self.results(run)).collect::<Result<_, _>>()?;
+        let against = results.since(&before, others.iter().map(Arc::as_ref), MARGIN);
+        if results.status == RunStatus::Complete {
+            locked(&self.pages.changed).insert(results.run, changes(results, &against));
         }
         let (run, started_unix_ns) = (before.run, before.started_unix_ns);
         Ok(Some(Lately { run, started_unix_ns, against }))
     }
 
-    fn before(&self, digest: &RunDigest) -> Result<Option<Arc<RunDigest>>, Error> {
-        let place = self.runs.iter().position(|it| it.run == digest.run).unwrap_or(0);
+    fn before(&self, results: &RunResults) -> Result<Option<Arc<RunResults>>, Error> {
+        let place = self.runs.iter().position(|it| it.run == results.run).unwrap_or(0);
         let may_be_like =
-            |it: &&RunSummary| it.status == RunStatus::Complete && it.suite == digest.suite;
+            |it: &&RunSummary| it.status == RunStatus::Complete && it.suite == results.suite;
         for run in self.runs[..place].iter().rev().filter(may_be_like).take(MOST_TRIED) {
-            let other = self.digest(run.run)?;
-            if digest.is_like(&other) {
+            let other = self.results(run.run)?;
+            if results.is_like(&other) {
                 return Ok(Some(other));
             }
         }
@@ -277,7 +277,7 @@ impl Reader<'_> {
             runs.iter().map(|run| self.store.record(*run)).collect::<Result<_, _>>()?;
         let others = plumb_query::others(&self.runs, runs);
         let others: Vec<_> =
-            others.into_iter().map(|run| self.digest(run)).collect::<Result<_, _>>()?;
+            others.into_iter().map(|run| self.results(run)).collect::<Result<_, _>>()?;
         let settings = CompareSettings {
             by: None,
             margin: MARGIN,
@@ -286,31 +286,31 @@ impl Reader<'_> {
         };
         let mut finding = compare_beside(&records, others.iter().map(Arc::as_ref), &settings);
         let counters = plumb_query::counters(self.store, &records)?;
-        explain(&mut finding, &records, &settings, &counters);
+        add_covariates(&mut finding, &records, &settings, &counters);
         let monitors =
             charts_of_monitors(&records, &plumb_query::traces(self.store, &records)?, false);
         Ok(plumb_site::compare_page(&finding, monitors, &self.links))
     }
 
     /// What is left of the runs that have pages, oldest first, of those that were read.
-    fn digests(&self) -> Vec<Arc<RunDigest>> {
+    fn all_results(&self) -> Vec<Arc<RunResults>> {
         let shown = self.runs.iter().filter(|run| self.links.run(run.run));
         shown.filter_map(|run| self.pages.known(run.run)).collect()
     }
 
     /// The history of every series on every machine, of the runs that were read.
     pub(crate) fn histories_found(&self) -> Vec<HistoryFinding> {
-        let digests = self.digests();
-        let mut of: BTreeMap<(&str, &str), Vec<&RunDigest>> = BTreeMap::new();
-        for digest in &digests {
-            for series in &digest.series {
-                let runs = of.entry((series.name.as_str(), digest.machine())).or_default();
-                if runs.last().is_none_or(|last| last.run != digest.run) {
-                    runs.push(digest);
+        let all_results = self.all_results();
+        let mut of: BTreeMap<(&str, &str), Vec<&RunResults>> = BTreeMap::new();
+        for results in &all_results {
+            for series in &results.series {
+                let runs = of.entry((series.name.as_str(), results.machine())).or_default();
+                if runs.last().is_none_or(|last| last.run != results.run) {
+                    runs.push(results);
                 }
             }
         }
-        let found = of.into_iter().map(|((name, _), runs)| history_of_digests(name, runs, MARGIN));
+        let found = of.into_iter().map(|((name, _), runs)| history_of_results(name, runs, MARGIN));
         found.flatten().collect()
     }
 
@@ -353,7 +353,7 @@ impl Reader<'_> {
         let mut found: Vec<Found> = Vec::new();
         for run in self.runs.iter() {
             let target = match self.pages.known(run.run) {
-                Some(digest) => digest.target.clone(),
+                Some(results) => results.target.clone(),
                 None => self.store.targets(run.run)?.into_iter().next(),
             };
             let Some(target) = target else { continue };
@@ -367,10 +367,10 @@ impl Reader<'_> {
     /// The pages of all machines of the runs that were read.
     pub(crate) fn machines(&self) -> Vec<Page> {
         let mut machines: BTreeMap<String, Vec<Found>> = BTreeMap::new();
-        for (digest, run) in
-            self.digests().iter().filter_map(|it| Some((it, self.summary(it.run)?)))
+        for (results, run) in
+            self.all_results().iter().filter_map(|it| Some((it, self.summary(it.run)?)))
         {
-            let Some(target) = &digest.target else { continue };
+            let Some(target) = &results.target else { continue };
             let found = machines.entry(target.machine.fingerprint.clone()).or_default();
             add(found, run, target.clone());
         }
@@ -397,10 +397,10 @@ impl Reader<'_> {
             search.add(title.trim_end(), &names::run_page(run.run), "run");
         }
         let mut series: BTreeMap<String, String> = BTreeMap::new();
-        for digest in self.digests() {
-            for it in &digest.series {
+        for results in self.all_results() {
+            for it in &results.series {
                 let title = it.title.clone().unwrap_or_else(|| it.name.clone());
-                series.insert(names::history_page(&it.name, digest.machine()), title);
+                series.insert(names::history_page(&it.name, results.machine()), title);
             }
         }
         series.iter().for_each(|(page, title)| search.add(title, page, "series"));
@@ -417,17 +417,17 @@ impl Reader<'_> {
             if stop() {
                 break;
             }
-            let digest = self.digest(run.run)?;
-            self.lately(&digest)?;
+            let results = self.results(run.run)?;
+            self.lately(&results)?;
         }
         Ok(())
     }
 }
 
 /// How points compare, by their first metrics.
-fn changes(digest: &RunDigest, against: &[Option<Against>]) -> Changed {
+fn changes(results: &RunResults, against: &[Option<Against>]) -> Changed {
     let mut changed = Changed::default();
-    for series in digest.series.iter().filter(|it| it.primary) {
+    for series in results.series.iter().filter(|it| it.primary) {
         let Some(Some(against)) = against.get(series.first_result()) else { continue };
         *match against.verdict {
             Ok(Verdict::Slower) => &mut changed.slower,

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use plumb_analysis::testing::{events, run_of_years};
-use plumb_analysis::{RunDigest, history, history_of_digests, summarise};
+use plumb_analysis::{RunResults, history, history_of_results, summarise};
 use plumb_model::RecordSource;
 use plumb_serve::Pages;
 use plumb_serve::folder::{self, Watch, Written};
@@ -109,17 +109,17 @@ fn what_is_no_page_is_none() {
 fn a_history_without_samples_is_that_with_them() {
     let place = TempDir::new().unwrap();
     let store = store(place.path());
-    let digest = |run| {
+    let results = |run| {
         let record = store.record(run).unwrap();
-        RunDigest::of(&record, &summarise(&record))
+        RunResults::of(&record, &summarise(&record))
     };
-    let digests: Vec<RunDigest> = store.runs().unwrap().into_iter().map(digest).collect();
+    let all_results: Vec<RunResults> = store.runs().unwrap().into_iter().map(results).collect();
     let names = store.series_names().unwrap();
     assert!(names.len() > 20);
     for name in names {
         let records = store.series(&name.name).unwrap();
         let with = history(&name.name, &records, 0.01).unwrap();
-        let without = history_of_digests(&name.name, &digests, 0.01).unwrap();
+        let without = history_of_results(&name.name, &all_results, 0.01).unwrap();
         assert_eq!(with, without);
         assert!(!with.splits.is_empty(), "{}", name.name);
     }

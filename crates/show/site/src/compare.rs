@@ -4,7 +4,7 @@ use plumb_analysis::{Against, ComparisonFinding, SeriesComparison, Verdict};
 use plumb_chart::Chart;
 use plumb_model::FactKind;
 use plumb_report::comparison::{closing, for_price, heading as lines, remarks, series};
-use plumb_report::moved::moved_text;
+use plumb_report::covariates::covariates_text;
 use plumb_report::{charts, figure};
 use plumb_text::counted;
 
@@ -168,7 +168,7 @@ fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
         against.map(remarks).into_iter().filter(|it| !it.is_empty()).collect();
     notes.extend(arm.for_price.map(|value| for_price(result, value)));
     cells.push(cell(notes.join(", ")));
-    cells.push(cell(against.and_then(|it| moved_text(&it.moved)).unwrap_or_default()));
+    cells.push(cell(against.and_then(|it| covariates_text(&it.covariates)).unwrap_or_default()));
     cells
 }
 

@@ -1,6 +1,6 @@
 //! The page of a machine: its facts by themes with the grade of a difference, and what changed on it.
 
-use plumb_analysis::target_differences;
+use plumb_analysis::target_diff;
 use plumb_model::{FACTS, FOR_ROOT, FactKind, Id, Target};
 use plumb_report::machine::shown;
 use plumb_text::counted;
@@ -106,7 +106,7 @@ fn changes(found: &[Found], links: &Links) -> Html {
         let id: String = after.run.simple().to_string().chars().take(12).collect();
         let to = format!("{}.html", names::run_page(after.run));
         let run = if links.run(after.run) { link(&to, id).into() } else { Html::text(&id) };
-        for it in target_differences(&[&before.target, &after.target]) {
+        for it in target_diff(&[&before.target, &after.target]) {
             let grade =
                 tag("span").class(&format!("grade {}", it.grade.word())).add(it.grade.word());
             let values = it.values.iter().map(|value| cell(value.as_str()));

@@ -2,7 +2,7 @@
 
 use plumb_analysis::{CONFIDENCE, Comparison, Failure};
 use plumb_model::FlagKind;
-use plumb_report::moved::moved_text;
+use plumb_report::covariates::covariates_text;
 use plumb_report::sketch::histogram;
 use plumb_report::view::{FlagNote, Row, View, looks_text, spread_text};
 use plumb_report::{charts, figure};
@@ -232,7 +232,7 @@ fn side(it: &Comparison) -> Vec<Tag> {
     let rest = [
         Some(it.tags.join(", ")).filter(|tags| !tags.is_empty()),
         spread_text(it),
-        moved_text(&it.moved),
+        covariates_text(&it.covariates),
     ];
     cells.push(cell(list(rest.into_iter().flatten())));
     cells

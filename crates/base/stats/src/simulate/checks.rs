@@ -1,7 +1,7 @@
 //! A check of many series against a baseline: false alarms of a clean machine, and slow-downs found.
 
 use super::bars::{Bar, Measured, Row};
-use crate::gate::{CONFIRM_RUNS, Gate, Shift};
+use crate::regression_gate::{CONFIRM_RUNS, RegressionGate, Shift};
 use crate::rng::Rng;
 use crate::unpaired::FEWEST_RUNS;
 
@@ -102,7 +102,7 @@ fn check(setting: Setting, effect: f64, rng: &mut Rng) -> Vec<usize> {
     let spread = setting.spread(rng);
     let baseline = setting.measure(&spread, setting.runs, rng);
     let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
-    let Ok(gate) = Gate::new(&views) else { return Vec::new() };
+    let Ok(gate) = RegressionGate::new(&views) else { return Vec::new() };
     let mut shifts = |runs| -> Vec<Shift> {
         let mut fresh = setting.measure(&spread, runs, rng);
         fresh[0].iter_mut().for_each(|value| *value += effect.ln_1p());

@@ -4,7 +4,7 @@ use crate::rng::Rng;
 
 /// What the level does over a series; fractions are of its length, sizes relative.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Course {
+pub enum TimeSeries {
     /// Nothing.
     Flat,
     /// 20 % slower at first, decaying with a time constant of 5 % of the series.
@@ -27,7 +27,7 @@ pub struct Series {
     /// What reports call it.
     pub name: &'static str,
     /// What the level does.
-    pub course: Course,
+    pub course: TimeSeries,
     /// Standard deviation in log time.
     pub sd: f64,
     /// Coefficient of first-order autoregression.
@@ -38,7 +38,7 @@ pub struct Series {
 
 impl Series {
     /// A course under independent noise of 3 %.
-    pub const fn new(name: &'static str, course: Course) -> Self {
+    pub const fn new(name: &'static str, course: TimeSeries) -> Self {
         Self { name, course, sd: 0.03, rho: 0.0, spikes: 0.0 }
     }
 
@@ -56,16 +56,16 @@ impl Series {
 
     fn level(&self, at: f64) -> f64 {
         match self.course {
-            Course::Flat => 0.0,
-            Course::Exponential => 0.2 * (-at / 0.05).exp(),
-            Course::Step => {
+            TimeSeries::Flat => 0.0,
+            TimeSeries::Exponential => 0.2 * (-at / 0.05).exp(),
+            TimeSeries::Step => {
                 if at < 0.1 {
                     0.3
                 } else {
                     0.0
                 }
             }
-            Course::TwoSteps => {
+            TimeSeries::TwoSteps => {
                 if at < 0.08 {
                     0.3
                 } else if at < 0.16 {
@@ -74,21 +74,21 @@ impl Series {
                     0.0
                 }
             }
-            Course::Slowdown => {
+            TimeSeries::Slowdown => {
                 if at < 0.2 {
                     -0.05
                 } else {
                     0.0
                 }
             }
-            Course::LateStep => {
+            TimeSeries::LateStep => {
                 if at < 0.6 {
                     0.03
                 } else {
                     0.0
                 }
             }
-            Course::Trend => 0.05 * at,
+            TimeSeries::Trend => 0.05 * at,
         }
     }
 }

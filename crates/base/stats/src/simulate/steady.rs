@@ -1,7 +1,7 @@
 //! Is steady state found where it begins, and never where it does not?
 
 use super::bars::{Bar, Measured, Row};
-use super::series::{Course, Series};
+use super::series::{Series, TimeSeries};
 use crate::rng::Rng;
 use crate::warmup::{Class, Steady, steady_state};
 
@@ -10,18 +10,18 @@ const LENGTH: usize = 600;
 /// The relative bias of what is left that counts as wrong.
 const BIAS: f64 = 0.005;
 
-const SETTLING: [(&str, Course); 6] = [
-    ("flat", Course::Flat),
-    ("exponential", Course::Exponential),
-    ("step", Course::Step),
-    ("two steps", Course::TwoSteps),
-    ("slow-down", Course::Slowdown),
-    ("late step", Course::LateStep),
+const SETTLING: [(&str, TimeSeries); 6] = [
+    ("flat", TimeSeries::Flat),
+    ("exponential", TimeSeries::Exponential),
+    ("step", TimeSeries::Step),
+    ("two steps", TimeSeries::TwoSteps),
+    ("slow-down", TimeSeries::Slowdown),
+    ("late step", TimeSeries::LateStep),
 ];
 
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
-    let flat = Series::new("flat", Course::Flat);
+    let flat = Series::new("flat", TimeSeries::Flat);
     let disturbed = [
         flat,
         Series { name: "flat, spikes", ..spiky(flat) },
@@ -43,7 +43,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         let weak = Bar::Exempt("flagged less often: covered by more processes");
         report(biased(Series { rho: 0.8, ..series }, weak, replications));
     }
-    let trend = Series::new("5 % over the series", Course::Trend);
+    let trend = Series::new("5 % over the series", TimeSeries::Trend);
     let found = repeat(trend, LENGTH, replications);
     report(row(
         "a trend flagged as such or as unsteady",
@@ -51,7 +51,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         Bar::AtLeast(0.85),
         share(&found, unsettled),
     ));
-    for (name, course) in [("step", Course::Step), ("flat", Course::Flat)] {
+    for (name, course) in [("step", TimeSeries::Step), ("flat", TimeSeries::Flat)] {
         let series = Series { sd: 0.01, ..Series::new(name, course) };
         report(biased_pilot(series, replications));
     }

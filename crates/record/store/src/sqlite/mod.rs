@@ -16,8 +16,8 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use plumb_model::{
-    CounterAmount, Id, News, RecordSource, RunRecord, SeriesName, SeriesRecord, Stamped, Target,
-    Trace,
+    CounterAmount, Id, RecordSource, RunRecord, RunUpdate, SeriesName, SeriesRecord, Stamped,
+    Target, Trace,
 };
 use rusqlite::Connection;
 
@@ -141,7 +141,7 @@ impl Store {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn news(&self, follow: &mut Follow) -> Result<News, Error> {
+    pub fn news(&self, follow: &mut Follow) -> Result<RunUpdate, Error> {
         self.read(|db| news::news(db, follow))
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{EndedNews, Id, Missing, News, Plan};
+use plumb_model::{EndedInvocation, Id, Missing, Plan, RunUpdate};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::content::{self, counted, unsigned};
@@ -66,7 +66,7 @@ pub(super) fn follow(db: &Connection, run: Id) -> Result<Follow, Fault> {
 }
 
 /// What was stored since the last time.
-pub(super) fn news(db: &Connection, follow: &mut Follow) -> Result<News, Fault> {
+pub(super) fn news(db: &Connection, follow: &mut Follow) -> Result<RunUpdate, Fault> {
     let since = Since::of(db, follow)?;
     begun(db, follow)?;
     let ended = ended(db, follow, &since)?;
@@ -80,7 +80,7 @@ pub(super) fn news(db: &Connection, follow: &mut Follow) -> Result<News, Fault> 
     let (ended_unix_ns, status) = read::end(db, follow.key)?;
     let length = ended_unix_ns.map(|end| end.saturating_sub(follow.started_unix_ns).max(0));
     let at_ns = times.chain(length.map(unsigned)).max().unwrap_or(0);
-    Ok(News {
+    Ok(RunUpdate {
         status,
         current,
         at_ns,
@@ -131,7 +131,11 @@ fn point(db: &Connection, invocation: i64) -> Result<usize, Fault> {
 }
 
 /// The invocations that have ended since.
-fn ended(db: &Connection, follow: &mut Follow, since: &Since) -> Result<Vec<EndedNews>, Fault> {
+fn ended(
+    db: &Connection,
+    follow: &mut Follow,
+    since: &Since,
+) -> Result<Vec<EndedInvocation>, Fault> {
     let sql = "SELECT invocation.segment, invocation.at_ns, invocation_end.at_ns, point \
                FROM invocation_end JOIN invocation ON invocation.id = invocation_end.invocation \
                WHERE invocation_end.invocation = ?";
@@ -150,7 +154,7 @@ fn ended(db: &Connection, follow: &mut Follow, since: &Since) -> Result<Vec<Ende
         let counted = n >= counted_from;
         let amounts = if counted { counters::of(db, key)? } else { Vec::new() };
         let interference = read::interference(db, key)?;
-        found.push(EndedNews { began_ns, at_ns, point, flags, interference, amounts });
+        found.push(EndedInvocation { began_ns, at_ns, point, flags, interference, amounts });
         follow.open.remove(&key);
     }
     Ok(found)

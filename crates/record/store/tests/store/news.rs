@@ -1,7 +1,7 @@
 //! Who follows a run hears of everything once, whenever they look.
 
 use crate::events::{Script, eventful, id, work};
-use plumb_model::{Event, News, Role, RunStatus, Stamped};
+use plumb_model::{Event, Role, RunStatus, RunUpdate, Stamped};
 use plumb_store::{Backend as _, Follow, Store};
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -11,7 +11,7 @@ fn store() -> (tempfile::TempDir, Store) {
 }
 
 /// Looks after every event.
-fn watched(store: &Store, events: &[Stamped]) -> Vec<News> {
+fn watched(store: &Store, events: &[Stamped]) -> Vec<RunUpdate> {
     let mut writer = store.writer().unwrap();
     let mut follow: Option<Follow> = None;
     let mut news = Vec::new();
@@ -24,15 +24,15 @@ fn watched(store: &Store, events: &[Stamped]) -> Vec<News> {
 }
 
 /// The facts of several news in one.
-fn joined(news: Vec<News>) -> News {
-    let join = |mut all: News, next: News| {
+fn joined(news: Vec<RunUpdate>) -> RunUpdate {
+    let join = |mut all: RunUpdate, next: RunUpdate| {
         all.decisions.extend(next.decisions);
         all.ended.extend(next.ended);
         all.excluded.extend(next.excluded);
         all.unsupported.extend(next.unsupported);
         all.log.extend(next.log);
         let at_ns = all.at_ns.max(next.at_ns);
-        News { status: next.status, current: next.current, at_ns, ..all }
+        RunUpdate { status: next.status, current: next.current, at_ns, ..all }
     };
     news.into_iter().reduce(join).unwrap()
 }

@@ -1,6 +1,6 @@
 //! Charts of what monitors read over time.
 
-use plumb_analysis::{Course, Disturbed, PointCourses};
+use plumb_analysis::{Disturbed, PointTimeSeries, TimeSeries};
 use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish};
 use plumb_model::{Counter, CounterKind};
 use plumb_text::counted;
@@ -45,7 +45,7 @@ pub struct Monitored {
     /// What people call the run; it is not shown where there is only one.
     pub run: String,
     /// The courses of a workload's points.
-    pub courses: Vec<PointCourses>,
+    pub courses: Vec<PointTimeSeries>,
 }
 
 /// Charts over time beside a workload, all on one time axis: the samples, and the counters that matter, or
@@ -68,12 +68,12 @@ fn place(counter: &Counter) -> usize {
     FIRST.iter().position(|first| counter.name.starts_with(first)).unwrap_or(FIRST.len())
 }
 
-fn points(runs: &[Monitored]) -> impl Iterator<Item = (&Monitored, &PointCourses)> {
+fn points(runs: &[Monitored]) -> impl Iterator<Item = (&Monitored, &PointTimeSeries)> {
     runs.iter().flat_map(|run| run.courses.iter().map(move |course| (run, course)))
 }
 
 /// The run, the point, or both: whichever tells lines apart.
-fn name(runs: &[Monitored], run: &Monitored, point: &PointCourses) -> String {
+fn name(runs: &[Monitored], run: &Monitored, point: &PointTimeSeries) -> String {
     let several_points = runs.iter().any(|run| run.courses.len() > 1);
     match (runs.len() > 1, several_points) {
         (true, true) => format!("{} · {}", run.run, short(point)),
@@ -83,7 +83,7 @@ fn name(runs: &[Monitored], run: &Monitored, point: &PointCourses) -> String {
 }
 
 /// The point where its workload is known.
-fn short(point: &PointCourses) -> String {
+fn short(point: &PointTimeSeries) -> String {
     match point.point.key.as_str() {
         _ if point.point.titled => point.point.name.clone(),
         "" => "as by default".to_owned(),
@@ -140,14 +140,14 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
     draft.finish()
 }
 
-fn lines(draft: &mut Draft, all: &[(String, &Course)], factor: f64) {
+fn lines(draft: &mut Draft, all: &[(String, &TimeSeries)], factor: f64) {
     // One stretch is no course.
-    let is_line = |it: &&(String, &Course)| it.1.at.len() > 1;
+    let is_line = |it: &&(String, &TimeSeries)| it.1.at.len() > 1;
     let seldom = all.len() - all.iter().filter(is_line).count();
     if seldom > 0 {
         draft.note(format!("{seldom} of {} were read too seldom for a line", all.len()));
     }
-    let all: Vec<&(String, &Course)> = all.iter().filter(is_line).collect();
+    let all: Vec<&(String, &TimeSeries)> = all.iter().filter(is_line).collect();
     let times = |values: &[f64]| values.iter().map(|value| value * factor).collect::<Vec<f64>>();
     for (name, course) in &all {
         let group = draft.group(name, Tone::Plain);

@@ -1,6 +1,6 @@
 //! All charts of a run, and of what monitors read beside the workloads of several runs.
 
-use plumb_analysis::{RunFinding, Traces, courses};
+use plumb_analysis::{RunFinding, Traces, time_series};
 use plumb_model::{RunRecord, short_id};
 
 use plumb_chart::Chart;
@@ -26,7 +26,7 @@ pub fn charts_of_monitors(records: &[RunRecord], traces: &[Traces], every: bool)
     let of_workload = |workload: &str| {
         let run = |(record, traces): (&RunRecord, &Traces)| Monitored {
             run: run_name(record),
-            courses: courses(record, traces, workload),
+            courses: time_series(record, traces, workload),
         };
         let runs: Vec<Monitored> = records.iter().zip(traces).map(run).collect();
         of_monitors(workload, &runs, every)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use plumb_analysis::{Against, ComparisonFinding, Difference, Estimate, SeriesComparison};
 use serde::Serialize;
 
+use crate::covariates::{MovedPart, covariate_part};
 use crate::json::{ValuePart, settings};
-use crate::moved::{MovedPart, moved_part};
 
 /// Name of the document's form.
 pub const COMPARISON_SCHEMA: &str = "plumb.comparison/1";
@@ -215,6 +215,6 @@ fn against(against: &Against) -> AgainstPart {
         pairs_needed: against.pairs_needed,
         break_even: against.break_even,
         run_sd: against.run_sd,
-        moved: against.moved.iter().map(moved_part).collect(),
+        moved: against.covariates.iter().map(covariate_part).collect(),
     }
 }

@@ -3,9 +3,9 @@
 use plumb_analysis::ComparisonFinding;
 
 use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
+use crate::covariates::covariates_text;
 use crate::figure::figure;
 use crate::markdown::{code, escape};
-use crate::moved::moved_text;
 
 /// The comparison as Markdown.
 #[must_use]
@@ -36,7 +36,7 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
             let shown = figure(&arm.estimate, &result.unit);
             let mut notes: Vec<String> = against.map(remarks).into_iter().collect();
             notes.extend(arm.for_price.map(|value| for_price(result, value)));
-            notes.extend(against.and_then(|it| moved_text(&it.moved)));
+            notes.extend(against.and_then(|it| covariates_text(&it.covariates)));
             let cells = [
                 code(&series(result)),
                 escape(name),

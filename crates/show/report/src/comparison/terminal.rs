@@ -6,8 +6,8 @@ use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
 
 use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
 use crate::charts::ratios_of;
+use crate::covariates::covariates_text;
 use crate::figure::figure;
-use crate::moved::moved_text;
 
 /// The comparison in lines of a terminal's width.
 #[must_use]
@@ -82,7 +82,7 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
             .extend(previous.map(|it| format!("× the one before {} {}", ratio(&it), verdict(&it))));
         notes.extend(arm.for_price.map(|value| for_price(result, value)));
         table.across(4, Line::default(), Line::new(Style::Muted, &notes.join(" · ")));
-        let moved = against.as_ref().and_then(|it| moved_text(&it.moved));
+        let moved = against.as_ref().and_then(|it| covariates_text(&it.covariates));
         table.across(4, Line::default(), Line::new(Style::Muted, &moved.unwrap_or_default()));
     }
 }

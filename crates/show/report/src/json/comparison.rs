@@ -3,7 +3,7 @@
 use plumb_analysis::{Comparison, Estimate, LookFinding};
 use serde::Serialize;
 
-use crate::moved::{MovedPart, moved_part};
+use crate::covariates::{MovedPart, covariate_part};
 
 /// A comparison with the first point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -106,7 +106,7 @@ pub(super) fn comparison(comparison: &Comparison) -> ComparisonPart {
         rederived: comparison.rederived,
         pairs_needed: comparison.pairs_needed,
         break_even: None,
-        moved: comparison.moved.iter().map(moved_part).collect(),
+        moved: comparison.covariates.iter().map(covariate_part).collect(),
         spread_between: comparison.spread.between.as_ref().map(spread),
         spread_within: comparison.spread.within.as_ref().map(spread),
     }

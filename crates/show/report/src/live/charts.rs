@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use plumb_chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, Tone};
-use plumb_model::{CounterKind, Decision, EndedNews, Goal, Interference, Plan};
+use plumb_model::{CounterKind, Decision, EndedInvocation, Goal, Interference, Plan};
 use plumb_text::{clean, counted};
 
 use crate::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
@@ -292,7 +292,7 @@ const PANELS: [Panel; 3] = [
 ];
 
 impl Beside {
-    pub(super) fn take(&mut self, ended: &EndedNews) {
+    pub(super) fn take(&mut self, ended: &EndedInvocation) {
         let (from, to) = (seconds(ended.began_ns), seconds(ended.at_ns));
         for Interference { rule, evidence, .. } in &ended.interference {
             self.spans.push_back((from, to, clean(&format!("{rule}: {evidence}"))));
@@ -358,7 +358,7 @@ impl Beside {
 
 /// What the counters of a panel came to a second. A counter that did not move is not stored: 0, where
 /// another of its monitor was read.
-fn values(panel: &Panel, ended: &EndedNews) -> Vec<Option<f64>> {
+fn values(panel: &Panel, ended: &EndedInvocation) -> Vec<Option<f64>> {
     let monitor = |name: &str| name.split('.').next().map(str::to_owned);
     let rate = |(name, _): &(&str, &str)| {
         let found = ended.amounts.iter().find(|it| it.counter.name == *name);

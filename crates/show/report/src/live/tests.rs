@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use plumb_analysis::testing::first_look;
 use plumb_model::{
-    Compared, Counter, CounterAmount, CounterKind, Decision, EndedNews, Flag, FlagKind, Goal,
-    Interference, Look, Missing, News, RunRecord, RunStatus,
+    Compared, Counter, CounterAmount, CounterKind, Decision, EndedInvocation, Flag, FlagKind, Goal,
+    Interference, Look, Missing, RunRecord, RunStatus, RunUpdate,
 };
 
 use super::{Live, MOST_LINES};
@@ -13,8 +13,8 @@ fn record() -> RunRecord {
     first_look()
 }
 
-fn nothing() -> News {
-    News {
+fn nothing() -> RunUpdate {
+    RunUpdate {
         status: RunStatus::Running,
         current: None,
         at_ns: 0,
@@ -45,8 +45,8 @@ fn amount(name: &str, amount: u64) -> CounterAmount {
     CounterAmount { counter, amount, duration_ns: 500_000_000 }
 }
 
-fn ended(point: usize, at_s: u64) -> EndedNews {
-    EndedNews {
+fn ended(point: usize, at_s: u64) -> EndedInvocation {
+    EndedInvocation {
         began_ns: at_s * 1_000_000_000,
         at_ns: at_s * 1_000_000_000 + 500_000_000,
         point,
@@ -65,7 +65,7 @@ fn ended(point: usize, at_s: u64) -> EndedNews {
 fn under_way() -> Live {
     let record = record();
     let mut live = Live::new(record.run, record.started_unix_ns, &record.plan);
-    let first = News {
+    let first = RunUpdate {
         current: Some(1),
         decisions: vec![(2_000_000_000, decision(0, 3, 0.09, None))],
         ended: vec![ended(0, 1)],
@@ -74,7 +74,7 @@ fn under_way() -> Live {
         ..nothing()
     };
     assert!(live.take(&first, Duration::from_secs(2)));
-    let second = News {
+    let second = RunUpdate {
         current: Some(1),
         decisions: vec![(3_000_000_000, decision(0, 4, 0.02, Some("precision")))],
         excluded: vec![0],
@@ -122,9 +122,9 @@ fn text_from_elsewhere_is_cleaned() {
 fn who_has_seen_everything_hears_of_nothing_until_something_happens() {
     let mut live = under_way();
     let number = live.number();
-    assert!(!live.take(&News { current: Some(1), ..nothing() }, Duration::from_secs(4)));
+    assert!(!live.take(&RunUpdate { current: Some(1), ..nothing() }, Duration::from_secs(4)));
     assert_eq!(live.number(), number);
-    let over = News { status: RunStatus::Complete, current: Some(1), ..nothing() };
+    let over = RunUpdate { status: RunStatus::Complete, current: Some(1), ..nothing() };
     assert!(live.take(&over, Duration::from_secs(5)) && live.is_over());
     let last = live.since(number);
     assert_eq!((last.status, last.current), ("complete", None));
@@ -151,7 +151,7 @@ fn a_comparison_narrows_around_equality() {
         wanted: Some(0.01),
         ..decision(1, 8, 0.1, None)
     };
-    live.take(&News { decisions: vec![(5, decided)], ..nothing() }, Duration::from_secs(1));
+    live.take(&RunUpdate { decisions: vec![(5, decided)], ..nothing() }, Duration::from_secs(1));
     let whole = live.since(0);
     let compared = whole.points[1].compared.as_ref().unwrap();
     assert_eq!((compared.ratio, compared.low, compared.high), (1.05, Some(1.01), None));
@@ -163,7 +163,7 @@ fn a_comparison_narrows_around_equality() {
 fn what_is_kept_is_bounded_and_points_that_are_not_there_change_nothing() {
     let mut live = under_way();
     for n in 0..2_000_u64 {
-        let news = News {
+        let news = RunUpdate {
             decisions: vec![
                 (n * 1_000_000_000, decision(1, 5, 1.0 / (n + 2) as f64, None)),
                 (n * 1_000_000_000, decision(999, 5, 0.1, None)),

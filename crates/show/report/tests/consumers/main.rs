@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plumb_analysis::testing::{self, Builder, Spec};
-use plumb_analysis::{Checker, Doubts, RunFinding, summarise};
+use plumb_analysis::{Caveats, Checker, RunFinding, summarise};
 use plumb_model::{Id, ParameterType, RunRecord};
 use plumb_report::View;
 use plumb_report::export::{
@@ -323,7 +323,7 @@ fn a_check_fails_as_a_case_where_a_regression_is_confirmed() {
     let checker = Checker::new("good", &baseline, 0.01).unwrap();
     assert!(!checker.screen(&slow[0]).is_empty());
     let finding = |vetoes| {
-        let doubts = Doubts { vetoes, canary_shift: None };
+        let doubts = Caveats { vetoes, canary_shift: None };
         checker.finish(&slow[0], &slow[1..], doubts)
     };
     let kinds = |document: &str| {

@@ -5,7 +5,7 @@ mod html;
 
 use insta::assert_snapshot;
 use plumb_analysis::{
-    CompareSettings, RunDigest, RunFinding, compare, history_of_digests, summarise, testing,
+    CompareSettings, RunFinding, RunResults, compare, history_of_results, summarise, testing,
 };
 use plumb_model::{Flag, FlagKind, RunRecord};
 use plumb_report::View;
@@ -99,10 +99,10 @@ fn hostile() -> RunRecord {
 fn nothing_from_elsewhere_is_markup_or_script() {
     let record = hostile();
     let finding = summarise(&record);
-    let digest = RunDigest::of(&record, &finding);
-    let series = digest.series[0].name.clone();
+    let results = RunResults::of(&record, &finding);
+    let series = results.series[0].name.clone();
     let mut all = pages(&record, &finding);
-    let history = history_of_digests(&series, [&digest, &digest], 0.01).unwrap();
+    let history = history_of_results(&series, [&results, &results], 0.01).unwrap();
     all.push(history_page(&history, &Links::All));
     all.push(histories_page(&[history], Some(HOSTILE)));
     let found = Found { run: record.run, started_unix_ns: 0, target: record.targets[0].clone() };

@@ -2,7 +2,7 @@
 
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
 
-use crate::evidence::Evidence;
+use crate::point_data::PointData;
 use crate::summarise::point_facts;
 use crate::{Failure, PointFacts, Unsupported};
 
@@ -51,7 +51,7 @@ pub(crate) fn failed(record: &RunRecord) -> Vec<Failure> {
 }
 
 /// Metrics that have no finding because a value of theirs is infinite or no number.
-pub(crate) fn no_numbers(evidence: &[Evidence]) -> Vec<Failure> {
+pub(crate) fn no_numbers(evidence: &[PointData]) -> Vec<Failure> {
     let metrics = evidence.iter().flat_map(|evidence| {
         evidence.planned.description.metrics.iter().map(move |metric| (evidence, metric))
     });

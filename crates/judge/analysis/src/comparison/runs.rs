@@ -14,11 +14,11 @@ use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::unpaired::{FEWEST_RUNS, RunNoise, RunsCompared, compare_runs, rank_sum_interval};
 use plumb_stats::verdict::judge;
 
-use crate::against::no_verdict;
-use crate::differences::{Difference, differences};
-use crate::digest::RunDigest;
+use crate::comparison::pairs::no_verdict;
+use crate::covariates::Covariate;
+use crate::environment_diff::{Difference, differences};
 use crate::estimate::{estimate, median_of_processes};
-use crate::moved::Moved;
+use crate::run_results::RunResults;
 use crate::series::{environment, machine, series_of};
 use crate::summarise::run_facts;
 use crate::{
@@ -114,7 +114,7 @@ pub struct Against {
     /// The deviation between runs that was allowed for, relative.
     pub run_sd: Option<f64>,
     /// What else changed, where the interval excludes equality.
-    pub moved: Vec<Moved>,
+    pub covariates: Vec<Covariate>,
 }
 
 /// How runs become arms, and what is compared.
@@ -195,7 +195,7 @@ fn against(comparison: &Comparison) -> Against {
         pairs_needed: comparison.pairs_needed,
         break_even: None,
         run_sd: None,
-        moved: comparison.moved.clone(),
+        covariates: comparison.covariates.clone(),
     }
 }
 
@@ -214,11 +214,11 @@ pub fn compare(
 #[must_use]
 pub fn compare_beside<'r>(
     records: &[RunRecord],
-    earlier: impl IntoIterator<Item = &'r RunDigest>,
+    earlier: impl IntoIterator<Item = &'r RunResults>,
     settings: &CompareSettings,
 ) -> ComparisonFinding {
     let here = records.first().map_or("", machine);
-    compare_given(records, &RunDigest::noise(here, earlier), settings)
+    compare_given(records, &RunResults::noise(here, earlier), settings)
 }
 
 fn compare_given(
@@ -477,7 +477,7 @@ pub(crate) fn against_runs(
             pairs_needed: None,
             break_even: None,
             run_sd: None,
-            moved: Vec::new(),
+            covariates: Vec::new(),
         },
     }
 }
@@ -515,7 +515,7 @@ fn told(found: &RunsCompared, margin: f64) -> Against {
         pairs_needed: None,
         break_even,
         run_sd,
-        moved: Vec::new(),
+        covariates: Vec::new(),
     }
 }
 

@@ -14,8 +14,8 @@ use plumb_stats::effect::{RankEffect, rank_effect};
 use plumb_stats::multiple::benjamini_hochberg;
 
 use crate::check::{CheckFinding, CheckState};
-use crate::comparison::{CompareSettings, ComparisonFinding, runs_of_arms};
-use crate::differences::Difference;
+use crate::comparison::runs::{CompareSettings, ComparisonFinding, runs_of_arms};
+use crate::environment_diff::Difference;
 use crate::series::points_of;
 use crate::{Estimate, RunFinding, Verdict};
 
@@ -31,18 +31,18 @@ const FEWEST_EVENTS: f64 = 5.0;
 
 /// Something that changed between two arms.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Moved {
+pub struct Covariate {
     /// What: a counter, a rate of resource use, or a fact of machine or environment.
     pub what: String,
     /// How it moved.
-    pub how: Movement,
+    pub how: CovariateChange,
     /// From -1 (all of it below) by way of 0 to 1 (all of it above): Cliff's delta; 1 for a fact.
     pub effect: f64,
 }
 
 /// How something changed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Movement {
+pub enum CovariateChange {
     /// A rate: the medians over invocations.
     Rate {
         /// In the first arm.
@@ -64,18 +64,18 @@ pub enum Movement {
 }
 
 /// Says of every point of a run that differs from the first what moved with it.
-pub fn explain_points(finding: &mut RunFinding, record: &RunRecord, counters: &Counters) {
+pub fn add_covariates_to_points(finding: &mut RunFinding, record: &RunRecord, counters: &Counters) {
     for it in finding.against_first.iter_mut().filter(|it| differs(it.ratio.as_ref(), &it.verdict))
     {
         let of = |point: usize| record.good_invocations(point).collect::<Vec<_>>();
         let (from, to) = (of(it.first.index), of(it.point.index));
-        it.moved = rates_that_moved(&from, &to, counters);
+        it.covariates = rates_that_differ(&from, &to, counters);
     }
 }
 
 /// Says of every arm of stored runs that differs from the first what moved with it, whether or not the noise
 /// between runs is known well enough for a verdict.
-pub fn explain(
+pub fn add_covariates(
     finding: &mut ComparisonFinding,
     records: &[RunRecord],
     settings: &CompareSettings,
@@ -93,14 +93,14 @@ pub fn explain(
             };
             let series = &result.series;
             let (from, to) = (invocations(&arms[0], series), invocations(&arms[later], series));
-            against.moved = facts_that_moved(&differences, 0, later);
-            against.moved.extend(rates_that_moved(&from, &to, counters));
+            against.covariates = facts_that_differ(&differences, 0, later);
+            against.covariates.extend(rates_that_differ(&from, &to, counters));
         }
     }
 }
 
 /// Says of every confirmed change what moved with it.
-pub fn explain_check(
+pub fn add_covariates_to_check(
     finding: &mut CheckFinding,
     baseline: &[RunRecord],
     confirming: &[RunRecord],
@@ -111,8 +111,8 @@ pub fn explain_check(
     let differences = finding.differences.clone();
     for it in finding.series.iter_mut().filter(|it| it.state == CheckState::Confirmed) {
         let (from, to) = (invocations(&baseline, &it.series), invocations(&fresh, &it.series));
-        it.moved = facts_that_moved(&differences, 0, 1);
-        it.moved.extend(rates_that_moved(&from, &to, counters));
+        it.covariates = facts_that_differ(&differences, 0, 1);
+        it.covariates.extend(rates_that_differ(&from, &to, counters));
     }
 }
 
@@ -133,23 +133,23 @@ fn invocations<'r>(runs: &[&'r RunRecord], series: &str) -> Vec<&'r InvocationRe
 }
 
 /// Facts that differ and matter, the worst first.
-fn facts_that_moved(differences: &[Difference], first: usize, later: usize) -> Vec<Moved> {
+fn facts_that_differ(differences: &[Difference], first: usize, later: usize) -> Vec<Covariate> {
     let moved = |it: &Difference| {
         let (from, to) = (it.values.get(first)?, it.values.get(later)?);
         let grade = it.grade;
-        let how = Movement::Fact { from: from.clone(), to: to.clone(), grade };
+        let how = CovariateChange::Fact { from: from.clone(), to: to.clone(), grade };
         let told = from != to && grade != Grade::Harmless;
-        told.then(|| Moved { what: it.field.clone(), how, effect: 1.0 })
+        told.then(|| Covariate { what: it.field.clone(), how, effect: 1.0 })
     };
     differences.iter().filter_map(moved).collect()
 }
 
 /// Rates that lie apart in two groups of invocations, the farthest first.
-fn rates_that_moved(
+fn rates_that_differ(
     from: &[&InvocationRecord],
     to: &[&InvocationRecord],
     counters: &Counters,
-) -> Vec<Moved> {
+) -> Vec<Covariate> {
     let (before, after) = (Arm::of(from, counters), Arm::of(to, counters));
     let names: BTreeSet<&String> = before.rates.keys().chain(after.rates.keys()).collect();
     let compared: Vec<(&String, RankEffect, Rates, Rates)> = names
@@ -163,19 +163,19 @@ fn rates_that_moved(
         .collect();
     let p_values: Vec<f64> = compared.iter().map(|(_, effect, ..)| effect.p).collect();
     let told = benjamini_hochberg(&p_values, FALSE_SHARE);
-    let mut moved: Vec<(f64, Moved)> = compared
+    let mut moved: Vec<(f64, Covariate)> = compared
         .into_iter()
         .zip(told)
         .filter(|(_, told)| *told)
         .filter_map(|((name, effect, one, other), _)| {
             let change = change(&one, &other)?;
             let (from, to) = (median(&one.values)?, median(&other.values)?);
-            let how = Movement::Rate { from, to, unit: one.unit };
-            Some((change, Moved { what: name.clone(), how, effect: effect.delta }))
+            let how = CovariateChange::Rate { from, to, unit: one.unit };
+            Some((change, Covariate { what: name.clone(), how, effect: effect.delta }))
         })
         .collect();
     // To a tenth of the effect, what changed by more goes first.
-    let tenths = |it: &(f64, Moved)| (it.1.effect.abs() * 10.0).round();
+    let tenths = |it: &(f64, Covariate)| (it.1.effect.abs() * 10.0).round();
     moved.sort_by(|one, other| {
         tenths(other).total_cmp(&tenths(one)).then(other.0.total_cmp(&one.0))
     });
@@ -308,7 +308,9 @@ fn seconds(ns: u64) -> f64 {
 mod tests {
     use plumb_model::{Counter, CounterAmount, CounterKind, InvocationRecord, RunRecord};
 
-    use super::{Counters, Movement, explain, explain_points, rates_that_moved};
+    use super::{
+        Counters, CovariateChange, add_covariates, add_covariates_to_points, rates_that_differ,
+    };
     use crate::testing::{Builder, Spec};
     use crate::{CompareSettings, compare, summarise};
 
@@ -362,8 +364,8 @@ mod tests {
     fn what_changed_with_a_slower_side_is_told_the_farthest_first() {
         let record = pairs(2.0);
         let mut finding = summarise(&record);
-        explain_points(&mut finding, &record, &counters(&record));
-        let moved = &finding.against_first[0].moved;
+        add_covariates_to_points(&mut finding, &record, &counters(&record));
+        let moved = &finding.against_first[0].covariates;
         let names: Vec<&str> = moved.iter().map(|it| it.what.as_str()).collect();
         assert!(names[0] == "vmstat.swap_ins", "from nothing to 40 a second: {names:?}");
         assert!(names.contains(&"stat.interrupts"), "{names:?}");
@@ -374,7 +376,9 @@ mod tests {
         }
         let interrupts = moved.iter().find(|it| it.what == "stat.interrupts").unwrap();
         assert!((interrupts.effect - 1.0).abs() < 1e-12);
-        let Movement::Rate { from, to, unit } = &interrupts.how else { panic!("{interrupts:?}") };
+        let CovariateChange::Rate { from, to, unit } = &interrupts.how else {
+            panic!("{interrupts:?}")
+        };
         assert!(*from < 1100.0 && *to > 1900.0 && unit == "events/s", "{interrupts:?}");
     }
 
@@ -382,18 +386,18 @@ mod tests {
     fn equals_are_not_explained() {
         let record = pairs(1.0);
         let mut finding = summarise(&record);
-        explain_points(&mut finding, &record, &counters(&record));
-        assert!(finding.against_first[0].moved.is_empty());
+        add_covariates_to_points(&mut finding, &record, &counters(&record));
+        assert!(finding.against_first[0].covariates.is_empty());
     }
 
     #[test]
     fn without_counters_the_work_itself_is_told() {
         let record = pairs(2.0);
         let of = |point| record.good_invocations(point).collect::<Vec<_>>();
-        let moved = rates_that_moved(&of(0), &of(1), &Counters::new());
+        let moved = rates_that_differ(&of(0), &of(1), &Counters::new());
         assert!(moved.iter().all(|it| it.what.ends_with("an iteration")), "{moved:?}");
         assert!(!moved.is_empty());
-        assert!(rates_that_moved(&[], &of(1), &Counters::new()).is_empty());
+        assert!(rates_that_differ(&[], &of(1), &Counters::new()).is_empty());
     }
 
     #[test]
@@ -409,13 +413,13 @@ mod tests {
         let settings =
             CompareSettings { by: None, margin: 0.01, every_metric: false, price: String::new() };
         let mut finding = compare(&records, &[], &settings);
-        explain(&mut finding, &records, &settings, &Counters::new());
+        add_covariates(&mut finding, &records, &settings, &Counters::new());
         let against = finding.results[0].against_first[0].as_ref().unwrap();
-        let first = against.moved.first().unwrap();
+        let first = against.covariates.first().unwrap();
         assert_eq!(first.what, "kernel");
         assert!(
-            matches!(&first.how, Movement::Fact { from, to, .. } if from == "6.1" && to == "6.18")
+            matches!(&first.how, CovariateChange::Fact { from, to, .. } if from == "6.1" && to == "6.18")
         );
-        assert!(against.moved.iter().any(|it| it.what == "user time an iteration"));
+        assert!(against.covariates.iter().any(|it| it.what == "user time an iteration"));
     }
 }

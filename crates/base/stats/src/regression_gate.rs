@@ -81,12 +81,12 @@ struct Series {
 
 /// A baseline of all series that a check looks at.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gate {
+pub struct RegressionGate {
     series: Vec<Series>,
     prior: Prior,
 }
 
-impl Gate {
+impl RegressionGate {
     /// Takes the log estimates of every series in the runs of the baseline.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ fn series(runs: &[f64]) -> Result<Series, NoInterval> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gate, Prior};
+    use super::{Prior, RegressionGate};
     use crate::NoInterval;
     use crate::describe::variance_of;
     use crate::rng::Rng;
@@ -203,7 +203,7 @@ mod tests {
     fn one_series_stands_alone() {
         assert_eq!(Prior::of(&[(2.0, 7.0)]), Prior { variance: 0.0, df: 0.0 });
         let baseline = [0.0, 0.01, -0.01, 0.02, -0.02, 0.0];
-        let gate = Gate::new(&[&baseline]).unwrap();
+        let gate = RegressionGate::new(&[&baseline]).unwrap();
         let shift = gate.shift(0, &[0.1]).unwrap();
         // t of .95 with 5 degrees of freedom times sd sqrt(1 + 1/6).
         let half = 2.570_581_8 * (0.0002f64).sqrt() * (7.0f64 / 6.0).sqrt();
@@ -216,7 +216,7 @@ mod tests {
         let mut rng = Rng::new(2);
         let baseline: Vec<Vec<f64>> = (0..20).map(|_| runs(6, 0.01, &mut rng)).collect();
         let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
-        let gate = Gate::new(&views).unwrap();
+        let gate = RegressionGate::new(&views).unwrap();
         for series in 0..20 {
             let shift = gate.shift(series, &runs(1, 0.02, &mut rng)).unwrap();
             assert_eq!(!shift.interval.contains(0.0), shift.is_flagged());
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn counters_are_compared_exactly() {
         let varying = [0.0, 0.01, -0.01, 0.02, -0.02, 0.0];
-        let gate = Gate::new(&[&[1.0; 6], &varying, &varying]).unwrap();
+        let gate = RegressionGate::new(&[&[1.0; 6], &varying, &varying]).unwrap();
         let same = gate.shift(0, &[1.0, 1.0, 1.0]).unwrap();
         let moved = gate.shift(0, &[1.1, 1.1, 1.1]).unwrap();
         assert_eq!((same.p, moved.p), (1.0, 0.0));
@@ -238,7 +238,7 @@ mod tests {
         let mut rng = Rng::new(3);
         let baseline: Vec<Vec<f64>> = (0..40).map(|_| runs(8, 0.01, &mut rng)).collect();
         let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
-        let gate = Gate::new(&views).unwrap();
+        let gate = RegressionGate::new(&views).unwrap();
         let mut shift = gate.shift(5, &[0.05; 3]).unwrap();
         assert_eq!(gate.confirm(&[(5, shift)]), [5]);
         shift.p = 0.02;
@@ -248,9 +248,9 @@ mod tests {
     #[test]
     fn too_few_or_not_a_number_is_refused() {
         let need = NoInterval::TooFewProcesses { have: 5, need: 6 };
-        assert_eq!(Gate::new(&[&[1.0; 5]]).map(|_| ()), Err(need));
-        assert_eq!(Gate::new(&[&[f64::NAN; 6]]).map(|_| ()), Err(NoInterval::NotFinite));
-        let gate = Gate::new(&[&[1.0; 6]]).unwrap();
+        assert_eq!(RegressionGate::new(&[&[1.0; 5]]).map(|_| ()), Err(need));
+        assert_eq!(RegressionGate::new(&[&[f64::NAN; 6]]).map(|_| ()), Err(NoInterval::NotFinite));
+        let gate = RegressionGate::new(&[&[1.0; 6]]).unwrap();
         assert_eq!(gate.shift(0, &[]).map(|_| ()), Err(NoInterval::TooFewSamples));
         assert_eq!(gate.shift(0, &[f64::NAN]).map(|_| ()), Err(NoInterval::NotFinite));
     }

@@ -9,7 +9,7 @@ use plumb_model::{
 use crate::CpuShares;
 
 /// One point on one target: its good invocations and what was decided about it.
-pub(crate) struct Evidence<'a> {
+pub(crate) struct PointData<'a> {
     pub(crate) index: usize,
     pub(crate) planned: &'a PlannedPoint,
     pub(crate) target: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) decisions: Vec<&'a Decision>,
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> PointData<'a> {
     /// The evidence of every point, a part for each target on which it was measured well.
     pub(crate) fn of(record: &'a RunRecord) -> Vec<Self> {
         let points = record.plan.points.iter().enumerate();

@@ -1,6 +1,6 @@
 //! What moved with a difference, in one line and as a document.
 
-use plumb_analysis::{Moved, Movement};
+use plumb_analysis::{Covariate, CovariateChange};
 use plumb_text::units::quantity;
 use serde::Serialize;
 
@@ -8,18 +8,18 @@ use serde::Serialize;
 const MOST: usize = 4;
 
 /// `moved with it: own system time 0.02 → 0.18 CPU (+1.00), …`; None when nothing did.
-pub fn moved_text(moved: &[Moved]) -> Option<String> {
+pub fn covariates_text(moved: &[Covariate]) -> Option<String> {
     let told: Vec<String> = moved.iter().take(MOST).map(one).collect();
     let more = moved.len().saturating_sub(told.len());
     let more = if more > 0 { format!(" · {more} more in --json") } else { String::new() };
     (!told.is_empty()).then(|| format!("moved with it: {}{more}", told.join(" · ")))
 }
 
-fn one(moved: &Moved) -> String {
+fn one(moved: &Covariate) -> String {
     let what = &moved.what;
     match &moved.how {
-        Movement::Fact { from, to, .. } => format!("{what} {from} → {to}"),
-        Movement::Rate { from, to, unit } => {
+        CovariateChange::Fact { from, to, .. } => format!("{what} {from} → {to}"),
+        CovariateChange::Rate { from, to, unit } => {
             let shown = |value: f64| quantity(value, unit);
             format!("{what} {} → {} ({:+.2})", shown(*from), shown(*to), moved.effect)
         }
@@ -57,10 +57,10 @@ pub enum MovedValue {
 }
 
 /// The part of a document.
-pub(crate) fn moved_part(moved: &Moved) -> MovedPart {
+pub(crate) fn covariate_part(moved: &Covariate) -> MovedPart {
     let (what, effect) = (moved.what.clone(), moved.effect);
     match &moved.how {
-        Movement::Rate { from, to, unit } => MovedPart {
+        CovariateChange::Rate { from, to, unit } => MovedPart {
             what,
             from: MovedValue::Rate(*from),
             to: MovedValue::Rate(*to),
@@ -68,7 +68,7 @@ pub(crate) fn moved_part(moved: &Moved) -> MovedPart {
             grade: None,
             effect,
         },
-        Movement::Fact { from, to, grade } => MovedPart {
+        CovariateChange::Fact { from, to, grade } => MovedPart {
             what,
             from: MovedValue::Fact(from.clone()),
             to: MovedValue::Fact(to.clone()),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use plumb_model::{Better, Id, RunRecord, RunStatus, Target};
 use plumb_stats::describe::median;
 
-use crate::comparison::{RunsNoise, against_runs};
+use crate::comparison::runs::{RunsNoise, against_runs};
 use crate::estimate::median_of_processes;
 use crate::history::{Entry, facts_of_place, facts_of_work, history_of};
 use crate::series::{MONOTONIC, comparable, environment, series_of};
@@ -18,7 +18,7 @@ use crate::{Against, Estimate, Finding, HistoryFinding, HistoryRun, RunFinding, 
 
 /// A run without its samples.
 #[derive(Debug, Clone)]
-pub struct RunDigest {
+pub struct RunResults {
     /// The run.
     pub run: Id,
     /// Its wall-clock start, in nanoseconds since 1970 (UTC).
@@ -32,7 +32,7 @@ pub struct RunDigest {
     /// Where it was measured, when that is known.
     pub target: Option<Target>,
     /// Its series that histories are made of.
-    pub series: Vec<SeriesDigest>,
+    pub series: Vec<SeriesResults>,
     plumb: String,
     loads: Vec<String>,
     /// Of the environments, what may move numbers.
@@ -43,7 +43,7 @@ pub struct RunDigest {
 
 /// A series in one run, without its samples.
 #[derive(Debug, Clone)]
-pub struct SeriesDigest {
+pub struct SeriesResults {
     /// Its name in the store: `memory.copy:method=libc/bandwidth`.
     pub name: String,
     /// The workload's id.
@@ -76,7 +76,7 @@ pub struct SeriesDigest {
     environment: usize,
 }
 
-impl SeriesDigest {
+impl SeriesResults {
     /// The first of the finding's results that it is made of.
     #[must_use]
     pub fn first_result(&self) -> usize {
@@ -84,7 +84,7 @@ impl SeriesDigest {
     }
 }
 
-impl RunDigest {
+impl RunResults {
     /// What is kept of a run and of what was found in it.
     #[must_use]
     pub fn of(record: &RunRecord, finding: &RunFinding) -> Self {
@@ -118,7 +118,7 @@ impl RunDigest {
     /// common, or without one with all in common, on the same machine.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
-        let has = |it: &SeriesDigest| other.series.iter().any(|of| of.comparable == it.comparable);
+        let has = |it: &SeriesResults| other.series.iter().any(|of| of.comparable == it.comparable);
         let here = self.suite == other.suite && self.machine() == other.machine();
         let alike = match &self.suite {
             Some(_) => self.series.iter().any(has),
@@ -140,7 +140,7 @@ impl RunDigest {
         let places = self.series.iter().flat_map(|it| &it.results).max().map_or(0, |last| last + 1);
         let mut found = vec![None; places];
         for this in &self.series {
-            let same = |it: &&SeriesDigest| it.comparable == this.comparable;
+            let same = |it: &&SeriesResults| it.comparable == this.comparable;
             let Some(first) = before.series.iter().find(same) else { continue };
             let runs = (&[first.logs.clone()][..], &[this.logs.clone()][..]);
             let against = against_runs(runs, this.better, noise.logs(&this.comparable), margin);
@@ -159,11 +159,11 @@ impl RunDigest {
 
     /// Every series with the run's log cost.
     fn log_costs(&self) -> Vec<(String, f64)> {
-        let log = |it: &SeriesDigest| Some((it.comparable.clone(), median(&it.logs)?));
+        let log = |it: &SeriesResults| Some((it.comparable.clone(), median(&it.logs)?));
         self.series.iter().filter_map(log).collect()
     }
 
-    fn entry(&self, series: &SeriesDigest) -> Entry {
+    fn entry(&self, series: &SeriesResults) -> Entry {
         let run = HistoryRun {
             run: self.run,
             started_unix_ns: self.started_unix_ns,
@@ -193,12 +193,12 @@ impl RunDigest {
 
 /// What these runs say of a series, oldest first; None where none of them has it.
 #[must_use]
-pub fn history_of_digests<'r>(
+pub fn history_of_results<'r>(
     series: &str,
-    runs: impl IntoIterator<Item = &'r RunDigest>,
+    runs: impl IntoIterator<Item = &'r RunResults>,
     margin: f64,
 ) -> Option<HistoryFinding> {
-    let of_run = |run: &'r RunDigest| {
+    let of_run = |run: &'r RunResults| {
         let has = run.series.iter().filter(|it| it.name == series && !it.of_knob);
         has.map(|it| run.entry(it)).collect::<Vec<_>>()
     };
@@ -207,8 +207,8 @@ pub fn history_of_digests<'r>(
 
 /// The series of a run: every metric but distributions. Results of one series, as where a program was
 /// compared with itself, are one: what they have in common is the run.
-fn series(record: &RunRecord, finding: &RunFinding) -> Vec<SeriesDigest> {
-    let mut all: Vec<SeriesDigest> = Vec::new();
+fn series(record: &RunRecord, finding: &RunFinding) -> Vec<SeriesResults> {
+    let mut all: Vec<SeriesResults> = Vec::new();
     for (index, result) in finding.results.iter().enumerate() {
         let Some(made) = one(record, result, index) else { continue };
         match all.iter_mut().find(|it| it.comparable == made.comparable) {
@@ -226,13 +226,13 @@ fn series(record: &RunRecord, finding: &RunFinding) -> Vec<SeriesDigest> {
     all
 }
 
-fn one(record: &RunRecord, result: &Finding, index: usize) -> Option<SeriesDigest> {
+fn one(record: &RunRecord, result: &Finding, index: usize) -> Option<SeriesResults> {
     let planned = record.plan.points.get(result.point.index)?;
     let metric = planned.description.metric(&result.metric)?;
     let first = record.good_invocations(result.point.index).next()?;
     let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
     let clock = result.clock.as_ref().map_or(MONOTONIC, |clock| clock.id.as_str());
-    Some(SeriesDigest {
+    Some(SeriesResults {
         comparable: comparable(&result.series, result.point.version, clock),
         name: result.series.clone(),
         workload: result.point.workload.clone(),
@@ -254,15 +254,15 @@ fn one(record: &RunRecord, result: &Finding, index: usize) -> Option<SeriesDiges
 }
 
 /// The estimates where a finding's are not those of the whole series, or are made to hold at any time.
-fn from_samples(record: &RunRecord, all: &mut [SeriesDigest]) {
+fn from_samples(record: &RunRecord, all: &mut [SeriesResults]) {
     for found in series_of(record, true) {
-        let Some(digest) = all.iter_mut().find(|it| it.comparable == found.name) else { continue };
+        let Some(results) = all.iter_mut().find(|it| it.comparable == found.name) else { continue };
         let slices: Vec<&[f64]> = found.processes.iter().map(Vec::as_slice).collect();
         if let Some(estimated) = median_of_processes(&slices) {
-            digest.estimate = estimated.estimate;
+            results.estimate = estimated.estimate;
         }
-        digest.processes = slices.len();
-        digest.samples = slices.iter().map(|values| values.len()).sum();
+        results.processes = slices.len();
+        results.samples = slices.iter().map(|values| values.len()).sum();
     }
 }
 
@@ -270,7 +270,7 @@ fn from_samples(record: &RunRecord, all: &mut [SeriesDigest]) {
 mod tests {
     use plumb_model::{Id, RunRecord};
 
-    use super::RunDigest;
+    use super::RunResults;
     use crate::testing::first_look;
     use crate::{CompareSettings, compare, summarise};
 
@@ -284,8 +284,8 @@ mod tests {
         record
     }
 
-    fn digest(record: &RunRecord) -> RunDigest {
-        RunDigest::of(record, &summarise(record))
+    fn results(record: &RunRecord) -> RunResults {
+        RunResults::of(record, &summarise(record))
     }
 
     #[test]
@@ -297,8 +297,8 @@ mod tests {
             CompareSettings { by: None, margin: 0.01, every_metric: true, price: "price".into() };
         for others in [&others[..], &others[..2]] {
             let compared = compare(&[before.clone(), now.clone()], others, &settings);
-            let digests: Vec<RunDigest> = others.iter().map(digest).collect();
-            let found = digest(&now).since(&digest(&before), &digests, 0.01);
+            let all_results: Vec<RunResults> = others.iter().map(results).collect();
+            let found = results(&now).since(&results(&before), &all_results, 0.01);
             let finding = summarise(&now);
             assert!(compared.results.len() > 20, "{}", compared.results.len());
             for result in &compared.results {
@@ -313,13 +313,13 @@ mod tests {
 
     #[test]
     fn runs_are_alike_by_suite_and_machine() {
-        let one = digest(&slower(1, 0));
+        let one = results(&slower(1, 0));
         let mut other = slower(2, 0);
-        assert!(one.is_like(&digest(&other)));
+        assert!(one.is_like(&results(&other)));
         other.targets[0].machine.fingerprint = "fp1:other".into();
-        assert!(!one.is_like(&digest(&other)));
+        assert!(!one.is_like(&results(&other)));
         other = slower(2, 0);
         other.plan.suite = None;
-        assert!(!one.is_like(&digest(&other)));
+        assert!(!one.is_like(&results(&other)));
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn differences(arms: &[&[&RunRecord]]) -> Vec<Difference> {
 
 /// What differs between two or more targets, worst first.
 #[must_use]
-pub fn target_differences(targets: &[&Target]) -> Vec<Difference> {
+pub fn target_diff(targets: &[&Target]) -> Vec<Difference> {
     between(targets.iter().map(|target| of_target(target)).collect())
 }
 

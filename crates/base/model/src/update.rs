@@ -1,10 +1,10 @@
-//! News of a run: what was stored of it since it was last looked at, without its samples.
+//! RunUpdate of a run: what was stored of it since it was last looked at, without its samples.
 
 use crate::{CounterAmount, Decision, Flag, Interference, Missing, RunStatus};
 
 /// What was stored of a run since it was last looked at. Times are since the run began, in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct News {
+pub struct RunUpdate {
     /// Whether it is complete, running or interrupted.
     pub status: RunStatus,
     /// The point of the latest measured invocation, while that goes on.
@@ -14,7 +14,7 @@ pub struct News {
     /// What the strategy decided, in order.
     pub decisions: Vec<(u64, Decision)>,
     /// Measured invocations that ended.
-    pub ended: Vec<EndedNews>,
+    pub ended: Vec<EndedInvocation>,
     /// Points of which an invocation was excluded, once for each.
     pub excluded: Vec<usize>,
     /// Points that can't be measured here.
@@ -25,7 +25,7 @@ pub struct News {
 
 /// A measured invocation that ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct EndedNews {
+pub struct EndedInvocation {
     /// When it began.
     pub began_ns: u64,
     /// When it ended.

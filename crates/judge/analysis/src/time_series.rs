@@ -23,22 +23,22 @@ const MISSED: f64 = 1.5;
 
 /// What monitors read beside one point.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PointCourses {
+pub struct PointTimeSeries {
     /// The point.
     pub point: PointFacts,
     /// The invocations that count and that were read beside.
     pub invocations: usize,
     /// The point's first metric over the same time; None where it has no value a sample.
-    pub samples: Option<(Metric, Course)>,
+    pub samples: Option<(Metric, TimeSeries)>,
     /// Every counter that was read often enough, by name.
-    pub counters: Vec<(Counter, Course)>,
+    pub counters: Vec<(Counter, TimeSeries)>,
     /// When something else ran, by rule.
     pub disturbed: Vec<Disturbed>,
 }
 
 /// A quantity over time, in columns; times are seconds after the first sample began.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Course {
+pub struct TimeSeries {
     /// The middle of each stretch.
     pub at: Vec<f64>,
     /// The median over invocations: of a counter its rate, of a gauge its level.
@@ -66,13 +66,13 @@ pub struct Disturbed {
 
 /// What monitors read beside the points of a workload, over time.
 #[must_use]
-pub fn courses(record: &RunRecord, traces: &Traces, workload: &str) -> Vec<PointCourses> {
+pub fn time_series(record: &RunRecord, traces: &Traces, workload: &str) -> Vec<PointTimeSeries> {
     let points = record.plan.points.iter().enumerate();
     let points = points.filter(|(_, planned)| planned.point.workload == workload);
     let of_point = |(index, planned)| {
         let seen: Vec<Seen> =
             record.good_invocations(index).filter_map(|it| Seen::new(it, traces)).collect();
-        PointCourses {
+        PointTimeSeries {
             point: point_facts(index, planned),
             invocations: seen.len(),
             samples: planned.description.primary().and_then(|metric| {
@@ -192,7 +192,7 @@ impl Path {
     }
 }
 
-fn of_counters(seen: &[Seen]) -> Vec<(Counter, Course)> {
+fn of_counters(seen: &[Seen]) -> Vec<(Counter, TimeSeries)> {
     let mut counters: Vec<&Counter> =
         seen.iter().flat_map(|it| it.traces).map(|trace| &trace.counter).collect();
     counters.sort();
@@ -226,7 +226,7 @@ fn usual_distance(seen: &[Seen], monitor: &str) -> f64 {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a few stretches")]
-fn of_paths(paths: &[Path], kind: CounterKind, usual: f64) -> Course {
+fn of_paths(paths: &[Path], kind: CounterKind, usual: f64) -> TimeSeries {
     let ends = || paths.iter().filter_map(Path::ends);
     let longest = ends().map(|(from, to)| to - from).fold(0.0, f64::max);
     let width = (longest / STRETCHES).max(usual);
@@ -248,9 +248,9 @@ fn number_of(stretch: i64) -> f64 {
 }
 
 /// Median and quartiles of the stretches that half of the invocations reach.
-fn course(stretches: BTreeMap<i64, Vec<f64>>, width: f64) -> Course {
+fn course(stretches: BTreeMap<i64, Vec<f64>>, width: f64) -> TimeSeries {
     let most = stretches.values().map(Vec::len).max().unwrap_or(0);
-    let mut course = Course::default();
+    let mut course = TimeSeries::default();
     for (number, values) in stretches {
         let quartiles = (quantile(&values, 0.25), median(&values), quantile(&values, 0.75));
         let (Some(low), Some(median), Some(high)) = quartiles else { continue };
@@ -270,7 +270,7 @@ fn course(stretches: BTreeMap<i64, Vec<f64>>, width: f64) -> Course {
     clippy::cast_possible_truncation,
     reason = "a few stretches, and times within a run"
 )]
-fn of_samples(seen: &[Seen], metric: &Metric) -> Course {
+fn of_samples(seen: &[Seen], metric: &Metric) -> TimeSeries {
     let values = |it: &Seen| {
         let work = it.invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
         let samples = &it.invocation.samples;
@@ -328,7 +328,7 @@ fn disturbed(record: &RunRecord, point: usize) -> Vec<Disturbed> {
 mod tests {
     use plumb_model::{Counter, CounterKind, Interference, Reading, RunRecord, Trace};
 
-    use super::{Traces, courses};
+    use super::{Traces, time_series};
     use crate::testing::{Builder, Spec};
 
     const SPEC: Spec = Spec {
@@ -369,14 +369,14 @@ mod tests {
     fn a_counter_has_rates_and_a_gauge_levels() {
         let record = Builder::new(None).measured(&SPEC).build();
         let traces = traced(&record, "stat.ctxt", CounterKind::Counter, |i| 10 * i);
-        let found = courses(&record, &traces, "memory.copy");
+        let found = time_series(&record, &traces, "memory.copy");
         assert_eq!((found.len(), found[0].invocations), (1, 5));
         let (counter, course) = &found[0].counters[0];
         assert_eq!(counter.name, "stat.ctxt");
         assert!(course.median.iter().all(|rate| (rate - 200.0).abs() < 1e-6), "{course:?}");
         assert!(course.at[0] < 0.0 && course.at.is_sorted() && course.at.len() > 15);
         let traces = traced(&record, "meminfo.Cached", CounterKind::Gauge, |i| 1000 + i);
-        let found = courses(&record, &traces, "memory.copy");
+        let found = time_series(&record, &traces, "memory.copy");
         assert!(found[0].counters[0].1.median.is_sorted());
         let (metric, samples) = found[0].samples.as_ref().unwrap();
         assert!(metric.name == "bandwidth" && samples.median.len() > 20, "{samples:?}");
@@ -395,7 +395,7 @@ mod tests {
                 (id, all)
             })
             .collect();
-        let found = courses(&record, &traces, "memory.copy");
+        let found = time_series(&record, &traces, "memory.copy");
         let (_, course) = found[0].counters.iter().find(|it| it.0.name == "vmstat.pswpin").unwrap();
         let moved: Vec<f64> = course.median.iter().copied().filter(|rate| *rate > 1.0).collect();
         assert!((1..=2).contains(&moved.len()), "{course:?}");
@@ -412,7 +412,7 @@ mod tests {
             })
             .build();
         let traces = traced(&record, "stat.ctxt", CounterKind::Counter, |i| i);
-        let found = courses(&record, &traces, "memory.copy");
+        let found = time_series(&record, &traces, "memory.copy");
         let all = &found[0].disturbed;
         assert_eq!((all.len(), all[0].invocations, all[0].from), (1, 5, 0.0));
         assert_eq!(all[0].evidence, "seen 0");
@@ -421,6 +421,6 @@ mod tests {
     #[test]
     fn without_readings_there_is_nothing() {
         let record = Builder::new(None).measured(&SPEC).build();
-        assert_eq!(courses(&record, &Traces::new(), "memory.copy"), []);
+        assert_eq!(time_series(&record, &Traces::new(), "memory.copy"), []);
     }
 }

@@ -74,7 +74,7 @@ fn compare(
         margin: plan.margin,
         pairs_needed: judged.as_ref().ok().and_then(|judged| judged.pairs_needed),
         tags: judged.as_ref().map(tags).unwrap_or_default(),
-        moved: Vec::new(),
+        covariates: Vec::new(),
         verdict: judged.map(|judged| judged.verdict),
         spread: spread(record, point, plan),
         of_knob: !record.plan.points[point].preparation.is_empty(),
