@@ -56,11 +56,13 @@ fn measure(plumb: &Path, output: &Path) -> Outcome<()> {
         ("The store", store::bench),
         ("The pages of a large store", pages::bench),
     ];
+    let by_hand = page::by_hand(output);
     let mut page = page::head();
     for (title, bench) in benches {
         eprintln!("{title} …");
         page.push_str(&format!("\n## {title}\n\n{}\n", bench(&plumb)?.trim_end()));
     }
+    page.push_str(&by_hand);
     std::fs::write(output, page)?;
     eprintln!("wrote {}", output.display());
     Ok(())

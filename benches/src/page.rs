@@ -1,9 +1,19 @@
 //! The head of the page, and how figures are written.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use plumb_stats::Interval;
+
+/// Where the part of the page begins that people write.
+const BY_HAND: &str = "\n## The figures of the README\n";
+
+/// What people wrote at the end of the page; empty if there is nothing.
+pub fn by_hand(page: &Path) -> String {
+    let old = fs::read_to_string(page).unwrap_or_default();
+    old.find(BY_HAND).map(|at| old[at..].to_owned()).unwrap_or_default()
+}
 
 /// Title, machine, date and command.
 pub fn head() -> String {
@@ -18,7 +28,7 @@ pub fn head() -> String {
     let date = Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"]).output();
     let date = date.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
     format!(
-        "# What measuring with plumb costs\n\n`make bench` rewrites this page. {}, {} × {}, Linux {}, \
+        "# What measuring with plumb costs\n\n`make bench` rewrites this page, except its last section. {}, {} × {}, Linux {}, \
          load average before: {}. Intervals are at 95 %.\n",
         date.unwrap_or_default(),
         cpus,
