@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use plumb_analysis::testing::{events, run_of_years};
-use plumb_store::{Backend, Store};
+use plumb_store::Store;
 use serde_json::Value;
 
 use crate::Outcome;

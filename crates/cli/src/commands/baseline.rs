@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use plumb_model::{Id, RunStatus};
-use plumb_store::{Backend, Baseline, Store, short};
+use plumb_store::{Baseline, Store, short};
 use plumb_text::{Column, Line, Style, Table, clean, counted, time};
 
 use crate::cli::{BaselineCommand, GoalArgs};

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, Verdict, canary_shift};
-use plumb_model::{Goal, Grade, Plan, Preparation, RecordSource, RunRecord, SampleIs, Value};
+use plumb_model::{Goal, Grade, Plan, Preparation, RunRecord, SampleIs, Value};
 use plumb_report::export::check_junit;
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
-use plumb_store::{Backend, Baseline, Store};
+use plumb_store::{Baseline, Store};
 use plumb_text::counted;
 
 use crate::cli::{CheckArgs, PrepareArgs};

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use plumb_analysis::{Against, CompareSettings, ComparisonFinding, Verdict};
-use plumb_model::{Grade, Id, RecordSource};
+use plumb_model::{Grade, Id};
 use plumb_report::{comparison_card, comparison_json, comparison_markdown};
-use plumb_store::Backend;
 
 use crate::cli::{CompareArgs, ShowFormat};
 use crate::error::{CommandError, Exit, Result};

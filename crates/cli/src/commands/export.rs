@@ -6,10 +6,9 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use plumb_analysis::{RunFinding, summarise};
-use plumb_model::{RecordSource, RunRecord};
+use plumb_model::RunRecord;
 use plumb_report::export::{bmf, go_bench, hyperfine, junit, openmetrics, otava, xlsx};
 use plumb_report::{View, csv, document, samples_csv};
-use plumb_store::Backend;
 
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::error::{CommandError, Exit, Result};

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use plumb_model::{SeriesName, SeriesRecord};
 use plumb_report::{history_card, history_json, history_markdown};
-use plumb_store::Backend;
 
 use crate::cli::{HistoryArgs, ShowFormat};
 use crate::error::{CommandError, Exit, Result};

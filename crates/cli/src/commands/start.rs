@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::CommandFactory;
-use plumb_store::{Backend, Store};
+use plumb_store::Store;
 
 use crate::cli::Arguments;
 use crate::error::{Exit, Result};

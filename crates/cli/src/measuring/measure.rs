@@ -11,11 +11,11 @@ use plumb_host::monitor::{self, Recorder};
 use plumb_host::preparation::{Part, Step, parse, resolve};
 use plumb_host::{Keeper, LockError, MeasuringLock};
 use plumb_model::{
-    Event, EventSink, Facts, Goal, Id, Plan, Readings, RecordSource, Role, RunRecord, RunStatus,
-    SinkError, Stamped, Target,
+    Event, EventSink, Facts, Goal, Id, Plan, Readings, Role, RunRecord, RunStatus, SinkError,
+    Stamped, Target,
 };
 use plumb_report::{View, json, scorecard};
-use plumb_store::{Backend, Store, short};
+use plumb_store::{Store, short};
 
 use crate::cli::{PrepareArgs, ShowFormat};
 use crate::commands::serve::LivePage;

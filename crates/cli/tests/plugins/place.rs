@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use plumb_model::{RecordSource, RunRecord};
-use plumb_store::{Backend, Store};
+use plumb_model::RunRecord;
+use plumb_store::Store;
 use serde_json::Value;
 
 const BASE: &str = include_str!("base.py");

@@ -7,8 +7,8 @@ use plumb_analysis::{
     CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, add_covariates,
     add_covariates_to_points, compare, summarise,
 };
-use plumb_model::{Id, InvocationRecord, RecordSource, RunRecord, RunStatus};
-use plumb_store::{Backend, Error, RunSummary, Store};
+use plumb_model::{Id, InvocationRecord, RunRecord, RunStatus};
+use plumb_store::{Error, RunSummary, Store};
 
 /// Earlier runs that are read to learn how much runs differ by themselves.
 const MOST_EARLIER: usize = 20;

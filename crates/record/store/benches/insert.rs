@@ -12,8 +12,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use events::{Script, batch, done, id, work};
-use plumb_model::{Event, EventSink, Ready, RecordSource as _, Role, Samples, Stamped};
-use plumb_store::{Backend, Store};
+use plumb_model::{Event, Ready, Role, Samples, Stamped};
+use plumb_store::{Store, Writer};
 
 const INVOCATIONS: u64 = 20;
 const BATCHES: u64 = 50;
@@ -62,7 +62,7 @@ fn report(folder: &str, what: &str, of: &(Role, Ready), samples: impl Fn(u64) ->
             script.batch(id(100 + n), samples((n * BATCHES + b) * 600_000_000));
         }
         script.say(Event::InvocationEnded { invocation: id(100 + n), end: done(3) });
-        seconds += take(&mut writer, &script.events);
+        seconds += take(writer.as_mut(), &script.events);
     }
     drop(writer);
     let start = Instant::now();
@@ -86,7 +86,7 @@ fn report(folder: &str, what: &str, of: &(Role, Ready), samples: impl Fn(u64) ->
     );
 }
 
-fn take(writer: &mut impl EventSink, events: &[Stamped]) -> f64 {
+fn take(writer: &mut dyn Writer, events: &[Stamped]) -> f64 {
     let start = Instant::now();
     for event in events {
         writer.take(event).unwrap();

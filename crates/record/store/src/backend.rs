@@ -1,27 +1,62 @@
-//! What a database must do to be a store.
+//! What a database does to be a store. Whoever reads or writes goes through here; the conformance tests
+//! (`tests/store/conformance.rs`) say what each of these must mean.
 
-use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
 
-use plumb_model::{EventSink, Id, RecordSource, RunStatus, SeriesName, SeriesRecord};
+use plumb_model::{
+    CounterAmount, EventSink, Id, RecordSource, RunUpdate, SeriesName, SeriesRecord, SinkError,
+    Stamped, Target, Trace,
+};
 
-use crate::Error;
+use crate::answers::{AuditFact, Baseline, MergeReport, RunSummary, StoreInfo};
+use crate::error::Error;
+use crate::follow::Follow;
 
-/// A database that takes events and gives records.
-pub trait Backend: RecordSource<Error = Error> {
-    /// What fills it while a run goes on.
-    type Writer: EventSink + Send;
+/// Fills a store while a run goes on: what it took is committed.
+pub trait Writer: EventSink + fmt::Debug + Send {
+    /// Stores one event; [`EventSink::take`] with the precise error.
+    ///
+    /// # Errors
+    /// When the store is full or locked, or the event contradicts the ones before.
+    fn write(&mut self, event: &Stamped) -> Result<(), Error>;
+}
+
+impl EventSink for Box<dyn Writer> {
+    fn take(&mut self, event: &Stamped) -> Result<(), SinkError> {
+        (**self).take(event)
+    }
+}
+
+/// A database that takes events and gives records. One value is one connection: a thread has its own.
+pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
+    /// Where it is, absolute.
+    fn path(&self) -> &Path;
 
     /// A new writer; a batch that it took is committed before it returns.
     ///
     /// # Errors
     /// When the store cannot be written.
-    fn writer(&self) -> Result<Self::Writer, Error>;
+    fn writer(&self) -> Result<Box<dyn Writer>, Error>;
 
     /// All runs without their samples, oldest first.
     ///
     /// # Errors
     /// When they cannot be read.
     fn summaries(&self) -> Result<Vec<RunSummary>, Error>;
+
+    /// The run that a person means: an id's beginning, `last`, `last~2`, a label `k=v` or a
+    /// baseline's name (the newest run that has it).
+    ///
+    /// # Errors
+    /// When no run or several runs could be meant.
+    fn resolve(&self, name: &str) -> Result<Id, Error>;
+
+    /// Where a run was measured, without its samples.
+    ///
+    /// # Errors
+    /// When the run is unknown or cannot be read.
+    fn targets(&self, run: Id) -> Result<Vec<Target>, Error>;
 
     /// All series by their names, in the order of these.
     ///
@@ -36,33 +71,94 @@ pub trait Backend: RecordSource<Error = Error> {
     /// When they cannot be read.
     fn series(&self, name: &str) -> Result<Vec<SeriesRecord>, Error>;
 
-    /// The run that a person means: an id's beginning, `last`, `last~2`, a label `k=v` or a
-    /// baseline's name (the newest run that has it).
+    /// What the counters of a run's measured invocations came to, a list an invocation in the order in
+    /// which they began. Apart from the record, because there are many and few ask.
     ///
     /// # Errors
-    /// When no run or several runs could be meant.
-    fn resolve(&self, name: &str) -> Result<Id, Error>;
-}
+    /// When they cannot be read.
+    fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, Error>;
 
-/// A run without its samples.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunSummary {
-    /// Its identity.
-    pub run: Id,
-    /// Wall-clock start, in nanoseconds since 1970 (UTC).
-    pub started_unix_ns: i64,
-    /// Wall-clock end, when it has one.
-    pub ended_unix_ns: Option<i64>,
-    /// Whether it is complete, running or interrupted.
-    pub status: RunStatus,
-    /// The suite's name, when it came from one.
-    pub suite: Option<String>,
-    /// The command line.
-    pub command: Vec<String>,
-    /// Its labels.
-    pub labels: BTreeMap<String, String>,
-    /// Number of planned points.
-    pub points: usize,
-    /// Number of stored samples, warm-up included.
-    pub samples: u64,
+    /// The readings beside an invocation of those counters that were read more than twice.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn traces(&self, invocation: Id) -> Result<Vec<Trace>, Error>;
+
+    /// Begins to follow a run: the first [`Backend::updates`] are all that is stored of it.
+    ///
+    /// # Errors
+    /// When the run is unknown or cannot be read.
+    fn follow(&self, run: Id) -> Result<Follow, Error>;
+
+    /// What was stored of a run since the last time. It costs what is new, however long the run is.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn updates(&self, follow: &mut Follow) -> Result<RunUpdate, Error>;
+
+    /// A number that is another one once somebody else has changed the store; of this connection only.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn version(&self) -> Result<i64, Error>;
+
+    /// All baselines that have runs, by name.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn baselines(&self) -> Result<Vec<Baseline>, Error>;
+
+    /// A baseline by its name; None when it has no runs.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn baseline(&self, name: &str) -> Result<Option<Baseline>, Error> {
+        Ok(self.baselines()?.into_iter().find(|baseline| baseline.name == name))
+    }
+
+    /// Makes `runs` the members of a baseline; others leave it. Facts are only ever added: the last one
+    /// of a name and run counts. `fresh` gives an identity that rises with time.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    fn set_baseline(
+        &self,
+        name: &str,
+        runs: &[Id],
+        at_unix_ns: i64,
+        fresh: &mut dyn FnMut() -> Id,
+    ) -> Result<(), Error>;
+
+    /// The audits of the machine with this fingerprint, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn audits(&self, fingerprint: &str) -> Result<Vec<AuditFact>, Error>;
+
+    /// Keeps an audit of a machine.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    fn add_audit(&self, target: &Target, at_unix_ns: i64, json: &str) -> Result<(), Error>;
+
+    /// Takes over everything that the store file at `other` holds and this one does not. The order in
+    /// which stores are merged does not matter, and a second time changes nothing. The other file is
+    /// only read; an older one is migrated as a copy. All or nothing.
+    ///
+    /// # Errors
+    /// When the other file cannot be read, went on changing, or contradicts this one.
+    fn merge(&self, other: &Path) -> Result<MergeReport, Error>;
+
+    /// Takes over a run that another tool measured, told as events; `source` is where it came from.
+    /// One that is here already changes nothing. All or nothing.
+    ///
+    /// # Errors
+    /// When the store cannot be written, or the events are not those of a run.
+    fn import(&self, source: &str, events: &[Stamped]) -> Result<MergeReport, Error>;
+
+    /// How it is: sizes, counts, integrity.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn info(&self) -> Result<StoreInfo, Error>;
 }

@@ -1,8 +1,7 @@
 //! What can go wrong with a store, each with what to try.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rusqlite::ErrorCode;
 use thiserror::Error;
 
 /// Trouble with a store or with the name of a run in it.
@@ -177,108 +176,5 @@ impl Error {
             Self::Invalid(_) => ErrorKind::Bug,
             _ => ErrorKind::Store,
         }
-    }
-
-    /// Gives trouble inside the database the path and the advice that a person needs.
-    pub(crate) fn from_fault(path: &Path, fault: Fault) -> Self {
-        let known = crate::sqlite::KNOWN;
-        let path = path.to_owned();
-        match fault {
-            Fault::Sqlite(error) => from_sqlite(path, &error),
-            Fault::Io(error) => from_io(path, &error),
-            Fault::Stored(what) => Self::Corrupt { path, what },
-            Fault::Foreign(why) => Self::NotAStore { path, why: why.to_owned() },
-            Fault::Unwritable(why) => Self::Unwritable { path, why },
-            Fault::Version(found) if found > known => Self::Newer { path, found, known },
-            Fault::Version(found) => Self::Older { path, found, known },
-            Fault::Invalid(what) => Self::Invalid(what),
-            Fault::Known(error) => *error,
-        }
-    }
-}
-
-fn from_sqlite(path: PathBuf, error: &rusqlite::Error) -> Error {
-    let why = error.to_string();
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt { path, what: why },
-        Some(ErrorCode::NotADatabase) => Error::NotAStore {
-            path,
-            why: "it is no SQLite file, or its beginning is damaged".into(),
-        },
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Locked { path },
-        Some(ErrorCode::DiskFull) => Error::Full { path, why },
-        Some(ErrorCode::SystemIoFailure) if no_space(&path) => Error::Full { path, why },
-        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
-            Error::Unwritable { path, why }
-        }
-        Some(_) => Error::Failed { path, why },
-        // A conversion failed: a column holds what no plumb wrote there.
-        None => Error::Corrupt { path, what: why },
-    }
-}
-
-fn from_io(path: PathBuf, error: &std::io::Error) -> Error {
-    use std::io::ErrorKind::{
-        FileTooLarge, NotADirectory, NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
-        StorageFull,
-    };
-    let why = error.to_string();
-    match error.kind() {
-        NotFound => Error::Missing { path },
-        StorageFull | QuotaExceeded | FileTooLarge => Error::Full { path, why },
-        PermissionDenied | ReadOnlyFilesystem | NotADirectory => Error::Unwritable { path, why },
-        _ => Error::Failed { path, why },
-    }
-}
-
-/// Whether the filesystem has less room than SQLite needs for a step.
-fn no_space(path: &Path) -> bool {
-    path.parent()
-        .and_then(|folder| rustix::fs::statvfs(folder).ok())
-        .is_some_and(|fs| fs.f_bavail * fs.f_frsize < 1 << 20)
-}
-
-/// Trouble inside, before it is known which file it is about.
-#[derive(Debug)]
-pub(crate) enum Fault {
-    /// The database said no.
-    Sqlite(rusqlite::Error),
-    /// The filesystem said no.
-    Io(std::io::Error),
-    /// Something stored makes no sense.
-    Stored(String),
-    /// The file is something else.
-    Foreign(&'static str),
-    /// The file cannot be made or written.
-    Unwritable(String),
-    /// The file has this schema, which will not do.
-    Version(i64),
-    /// Events that contradict each other.
-    Invalid(String),
-    /// It is already known which file it is about.
-    Known(Box<Error>),
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<serde_json::Error> for Fault {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Stored(format!("a stored text is no longer what plumb wrote ({error})"))
-    }
-}
-
-impl From<std::io::Error> for Fault {
-    fn from(error: std::io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Self::Known(Box::new(error))
     }
 }

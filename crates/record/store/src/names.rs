@@ -2,7 +2,8 @@
 
 use plumb_model::{Id, SHOWN_DIGITS, short_id};
 
-use crate::{Error, RunSummary};
+use crate::answers::RunSummary;
+use crate::error::Error;
 
 /// The run that a person means; `runs` are in the order of their start.
 pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, Error> {

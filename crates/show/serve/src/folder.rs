@@ -15,7 +15,7 @@ use std::thread;
 use plumb_model::Id;
 use plumb_report::View;
 use plumb_site::{Links, Page, assets, names};
-use plumb_store::{Backend, RunSummary, Store};
+use plumb_store::{RunSummary, Store};
 use thiserror::Error;
 
 use crate::pages::{Pages, Reader};

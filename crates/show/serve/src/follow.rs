@@ -257,7 +257,7 @@ impl Tail {
             return Ok(false);
         }
         self.version = version;
-        let news = self.store.news(&mut self.follow)?;
+        let news = self.store.updates(&mut self.follow)?;
         let elapsed = elapsed(&self.follow, news.at_ns, &news.status);
         Ok(self.live.take(&news, elapsed))
     }
@@ -267,7 +267,7 @@ impl Tail {
 pub(crate) fn so_far(store: &Store, run: Id) -> Result<(Follow, Live), Refusal> {
     let mut follow = store.follow(run)?;
     let mut live = Live::new(run, follow.started_unix_ns, &follow.plan);
-    let news = store.news(&mut follow)?;
+    let news = store.updates(&mut follow)?;
     live.take(&news, elapsed(&follow, news.at_ns, &news.status));
     Ok((follow, live))
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use plumb_model::RunStatus;
 use plumb_site::{Links, Rendered};
-use plumb_store::{Backend, RunSummary, Store};
+use plumb_store::{RunSummary, Store};
 
 use crate::connections::{Connections, Version};
 use crate::{Pages, Reader, Refusal};

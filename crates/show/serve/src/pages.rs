@@ -11,11 +11,11 @@ use plumb_analysis::{
     Against, CompareSettings, HistoryFinding, RunFinding, RunResults, Verdict, add_covariates,
     compare_beside, history, history_of_results, rates_by_point,
 };
-use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
+use plumb_model::{Id, MARGIN, RunRecord, RunStatus};
 use plumb_report::View;
 use plumb_report::charts::charts_of_monitors;
 use plumb_site::{Changed, Found, Lately, Links, Page, Rendered, RunLine, Search, names};
-use plumb_store::{Backend, Error, RunSummary, Store};
+use plumb_store::{Error, RunSummary, Store};
 
 /// Runs that are compared on one page.
 pub(crate) const MOST_COMPARED: usize = 8;

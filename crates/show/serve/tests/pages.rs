@@ -7,11 +7,10 @@ use std::path::Path;
 
 use plumb_analysis::testing::{events, run_of_years};
 use plumb_analysis::{RunResults, history, history_of_results, summarise};
-use plumb_model::RecordSource;
 use plumb_serve::Pages;
 use plumb_serve::folder::{self, Watch, Written};
 use plumb_site::{Rendered, names};
-use plumb_store::{Backend, Store};
+use plumb_store::Store;
 use tempfile::TempDir;
 
 /// Runs: both suites and commands, on both machines, before and after every change.

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use plumb_analysis::CompareSettings;
 use plumb_chart::{Chart, drawing};
-use plumb_model::{Id, MARGIN, RecordSource, RunRecord};
+use plumb_model::{Id, MARGIN, RunRecord};
 use plumb_report::charts::{charts_of_monitors, charts_of_run, of_comparison, of_history};
-use plumb_store::{Backend, Store};
+use plumb_store::Store;
 
 use crate::cli::ReportArgs;
 use crate::commands::export::write_file;

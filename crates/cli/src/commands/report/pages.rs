@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use plumb_model::{Id, RecordSource};
+use plumb_model::Id;
 use plumb_serve::folder::{self, FolderError, Watch};
-use plumb_store::Backend;
 use plumb_text::counted;
 use plumb_text::time::length;
 use plumb_text::units::quantity;

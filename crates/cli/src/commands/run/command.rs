@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use plumb_model::{Goal, Plan};
-use plumb_store::Backend;
 use plumb_text::time;
 
 use crate::cli::RunArgs;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use plumb_chart::{Chart, drawing};
-use plumb_model::{RecordSource, RunRecord, RunStatus};
+use plumb_model::{RunRecord, RunStatus};
 use plumb_report::charts::charts_of_run;
 use plumb_report::{Closing, View, in_words, json, markdown, scorecard};
-use plumb_store::{Backend, RunSummary, Store, short};
+use plumb_store::{RunSummary, Store, short};
 use plumb_text::{Column, Line, Style, Table, Terminal, time};
 
 use crate::cli::{ShowArgs, ShowFormat};

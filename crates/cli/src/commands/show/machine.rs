@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use plumb_model::{RecordSource, Target};
+use plumb_model::Target;
 use plumb_report::{Portrait, machine_card, machine_document};
-use plumb_store::{Backend, Store, short};
+use plumb_store::{Store, short};
 
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;

@@ -6,112 +6,54 @@ use plumb_model::{Id, Target};
 use rusqlite::{Connection, params};
 
 use super::content::{self, identity};
-use super::{Store, at};
-use crate::error::Fault;
-use crate::{Error, RunSummary};
+use super::fault::Fault;
+use super::read::all;
+use crate::answers::{AuditFact, Baseline, RunSummary};
 
-/// A named set of runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Baseline {
-    /// Its name.
-    pub name: String,
-    /// Its runs, oldest first.
-    pub runs: Vec<Id>,
-    /// When it was changed last, in nanoseconds since 1970.
-    pub changed_unix_ns: i64,
+/// Notes which runs join a baseline and which leave it, now that these are its members.
+pub(super) fn set(
+    db: &mut Connection,
+    name: &str,
+    (before, runs): (&[Id], &[Id]),
+    at_unix_ns: i64,
+    fresh: &mut dyn FnMut() -> Id,
+) -> Result<(), Fault> {
+    let gone = before.iter().filter(|run| !runs.contains(run)).map(|run| (run, "remove"));
+    let come = runs.iter().filter(|run| !before.contains(run)).map(|run| (run, "add"));
+    let step = db.transaction()?;
+    for (run, action) in gone.chain(come) {
+        step.execute(
+            "INSERT INTO baseline VALUES (?, ?, ?, ?, ?)",
+            params![fresh().into_bytes(), at_unix_ns, name, run.into_bytes(), action],
+        )?;
+    }
+    Ok(step.commit()?)
 }
 
-/// A noise audit of a machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AuditFact {
-    /// When it was made, in nanoseconds since 1970.
-    pub at_unix_ns: i64,
-    /// What it found, as its author wrote it.
-    pub json: String,
+/// Keeps an audit of a machine.
+pub(super) fn add_audit(
+    db: &mut Connection,
+    target: &Target,
+    at_unix_ns: i64,
+    json: &str,
+) -> Result<(), Fault> {
+    let step = db.transaction()?;
+    let machine = content::keep_machine(&step, &target.machine)?;
+    let environment = content::keep_environment(&step, &target.environment)?;
+    step.execute(
+        "INSERT INTO audit VALUES (?, ?, ?, ?)",
+        params![machine, environment, at_unix_ns, json],
+    )?;
+    Ok(step.commit()?)
 }
 
-impl Store {
-    /// Makes `runs` the members of a baseline; others leave it. Facts are only ever added: the last one
-    /// of a name and run counts. `fresh` gives an identity that rises with time.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn set_baseline(
-        &self,
-        name: &str,
-        runs: &[Id],
-        at_unix_ns: i64,
-        fresh: &mut dyn FnMut() -> Id,
-    ) -> Result<(), Error> {
-        let before = self.baseline(name)?.map(|baseline| baseline.runs).unwrap_or_default();
-        let gone = before.iter().filter(|run| !runs.contains(run)).map(|run| (run, "remove"));
-        let come = runs.iter().filter(|run| !before.contains(run)).map(|run| (run, "add"));
-        let facts: Vec<(&Id, &str)> = gone.chain(come).collect();
-        let mut connection = self.second()?;
-        let mut write = || -> Result<(), Fault> {
-            let step = connection.transaction()?;
-            for (run, action) in &facts {
-                step.execute(
-                    "INSERT INTO baseline VALUES (?, ?, ?, ?, ?)",
-                    params![fresh().into_bytes(), at_unix_ns, name, run.into_bytes(), action],
-                )?;
-            }
-            Ok(step.commit()?)
-        };
-        at(self.path(), write())
-    }
-
-    /// A baseline by its name; None when it has no runs.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn baseline(&self, name: &str) -> Result<Option<Baseline>, Error> {
-        Ok(self.baselines()?.into_iter().find(|baseline| baseline.name == name))
-    }
-
-    /// All baselines that have runs, by name.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn baselines(&self) -> Result<Vec<Baseline>, Error> {
-        self.read(baselines)
-    }
-
-    /// Keeps an audit of a machine.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn add_audit(&self, target: &Target, at_unix_ns: i64, json: &str) -> Result<(), Error> {
-        let mut connection = self.second()?;
-        let mut write = || -> Result<(), Fault> {
-            let step = connection.transaction()?;
-            let machine = content::keep_machine(&step, &target.machine)?;
-            let environment = content::keep_environment(&step, &target.environment)?;
-            step.execute(
-                "INSERT INTO audit VALUES (?, ?, ?, ?)",
-                params![machine, environment, at_unix_ns, json],
-            )?;
-            Ok(step.commit()?)
-        };
-        at(self.path(), write())
-    }
-
-    /// The audits of the machine with this fingerprint, oldest first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn audits(&self, fingerprint: &str) -> Result<Vec<AuditFact>, Error> {
-        self.read(|db| {
-            let sql = "SELECT at_unix_ns, json FROM audit \
-                       JOIN machine ON machine.id = audit.machine \
-                       WHERE machine.fingerprint = ? ORDER BY at_unix_ns, json";
-            let mut select = db.prepare(sql)?;
-            let rows = select.query_map([fingerprint], |row| {
-                Ok(AuditFact { at_unix_ns: row.get(0)?, json: row.get(1)? })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })
-    }
+/// The audits of a machine, oldest first.
+pub(super) fn audits(db: &Connection, fingerprint: &str) -> Result<Vec<AuditFact>, Fault> {
+    let sql = "SELECT at_unix_ns, json FROM audit JOIN machine ON machine.id = audit.machine \
+               WHERE machine.fingerprint = ? ORDER BY at_unix_ns, json";
+    all(db, sql, &[&fingerprint], |row| {
+        Ok(AuditFact { at_unix_ns: row.get(0)?, json: row.get(1)? })
+    })
 }
 
 /// The last fact of each name and run, by name, runs oldest first.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::error::Fault;
+use crate::sqlite::fault::Fault;
 
 /// The key of a content-addressed row.
 pub(super) type ContentId = [u8; 16];

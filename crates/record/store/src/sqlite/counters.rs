@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row};
 use super::content::{identity, unsigned};
 use super::read::all;
 use super::{chunk, content};
-use crate::error::Fault;
+use crate::sqlite::fault::Fault;
 
 /// What the counters of a run's measured invocations came to.
 pub(super) fn amounts(db: &Connection, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, Fault> {

@@ -1,52 +1,16 @@
-//! How a store is.
+//! How a store is: sizes, counts, what the database's own check finds.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use plumb_model::{Id, RunStatus};
+use plumb_model::RunStatus;
 use rusqlite::Connection;
 
-use super::{Store, open, read};
-use crate::Error;
-use crate::error::Fault;
+use super::{open, read, schema};
+use crate::answers::StoreInfo;
+use crate::sqlite::fault::Fault;
 
-/// How a store is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoreInfo {
-    /// Where it is, absolute.
-    pub path: PathBuf,
-    /// Size of the file and of its log, in bytes.
-    pub bytes: u64,
-    /// Version of its schema.
-    pub schema: i64,
-    /// How commits are made safe: `wal`, or `delete` on network filesystems.
-    pub journal: String,
-    /// Runs that have an end.
-    pub complete: usize,
-    /// Runs whose owner lives.
-    pub running: usize,
-    /// Runs that were cut off or stopped.
-    pub interrupted: usize,
-    /// Stored samples.
-    pub samples: u64,
-    /// The oldest run with its start, in nanoseconds since 1970.
-    pub oldest: Option<(Id, i64)>,
-    /// The newest run with its start, in nanoseconds since 1970.
-    pub newest: Option<(Id, i64)>,
-    /// What the database's own check found; empty when it is sound.
-    pub problems: Vec<String>,
-    /// Space left for it on its filesystem, in bytes.
-    pub free_bytes: u64,
-}
-
-/// How the store at this path is, without writing to it.
-///
-/// # Errors
-/// When there is none or it cannot be read.
-pub fn info(path: impl AsRef<Path>) -> Result<StoreInfo, Error> {
-    Store::open_read_only(path)?.info()
-}
-
+/// How the store at this path is.
 pub(super) fn gather(db: &Connection, path: &Path) -> Result<StoreInfo, Fault> {
     let problems = problems(db)?;
     let runs = read::summaries(db)?;
@@ -56,7 +20,7 @@ pub(super) fn gather(db: &Connection, path: &Path) -> Result<StoreInfo, Fault> {
     Ok(StoreInfo {
         path: path.to_owned(),
         bytes: size(path)? + size(&open::beside(path, "-wal")).unwrap_or(0),
-        schema: open::KNOWN,
+        schema: schema::KNOWN,
         journal: db.pragma_query_value(None, "journal_mode", |row| row.get(0))?,
         complete: with(RunStatus::Complete),
         running: with(RunStatus::Running),

@@ -17,21 +17,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
+use super::fault::Fault;
 use super::snapshot::Snapshot;
 use super::{content, read};
-use crate::Error;
-use crate::error::Fault;
-
-/// What a merge brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MergeReport {
-    /// Runs that were not here before.
-    pub runs: usize,
-    /// Invocations that were not here before.
-    pub invocations: usize,
-    /// Samples that were not here before.
-    pub samples: usize,
-}
+use crate::answers::MergeReport;
+use crate::error::Error;
 
 /// Rows with a key that means the same in every store.
 const SHARED: [&str; 5] = ["machine", "environment", "description", "plan", "baseline"];
@@ -91,7 +81,7 @@ pub(super) fn merge(
 /// Attaches a copy of the other store, whose files are gone when this returns: SQLite holds them
 /// open, and nothing is left when plumb is killed.
 fn attach(db: &Connection, path: &Path, other: &Path) -> Result<(), Fault> {
-    let known = |fault| Fault::from(Error::from_fault(other, fault));
+    let known = |fault: Fault| Fault::from(fault.about(other));
     let copy = Snapshot::take(other, path).map_err(known)?;
     db.execute("ATTACH ? AS other", [copy.path().as_os_str().as_bytes()])?;
     // Reads, so that the files are open.
@@ -270,8 +260,7 @@ impl Merge<'_> {
             .query_map([], |row| Ok(content::identity(row.get(0)?)))?
             .collect::<Result<_, _>>()?;
         for run in runs {
-            read::record(self.db, run)
-                .map_err(|fault| Fault::from(Error::from_fault(self.other, fault)))?;
+            read::record(self.db, run).map_err(|fault| Fault::from(fault.about(self.other)))?;
         }
         Ok(())
     }

@@ -9,24 +9,9 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use crate::Error;
-use crate::error::Fault;
-
-/// `plmb`: tells plumb's files from other databases (and `file` can show it).
-const APPLICATION_ID: i64 = 0x706c_6d62;
-
-/// The schema as a new store gets it.
-const SCHEMA: &str = include_str!("schema.sql");
-
-/// The steps that bring an old store to the same schema; number n leaves `user_version` at n + 1.
-const MIGRATIONS: &[&str] = &[
-    include_str!("migrations/0001.sql"),
-    include_str!("migrations/0002.sql"),
-    include_str!("migrations/0003.sql"),
-];
-
-/// The newest schema.
-pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
+use super::fault::Fault;
+use super::schema::{APPLICATION_ID, KNOWN, MIGRATIONS, SCHEMA};
+use crate::error::Error;
 
 /// How long to wait for another process: an import of some million samples.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -10,8 +10,10 @@ use plumb_model::{
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use super::content::{self, ContentId, counted, from_word, identity, unsigned};
-use crate::error::Fault;
-use crate::{Error, RunSummary, owner};
+use crate::answers::RunSummary;
+use crate::error::Error;
+use crate::owner;
+use crate::sqlite::fault::Fault;
 
 /// All runs, oldest first.
 pub(super) fn runs(db: &Connection) -> Result<Vec<Id>, Fault> {

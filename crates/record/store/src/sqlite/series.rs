@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use super::content::{self, ContentId, from_word, identity};
 use super::read::{all, labels};
-use crate::error::Fault;
+use crate::sqlite::fault::Fault;
 
 /// All series by name.
 pub(super) fn names(db: &Connection) -> Result<Vec<SeriesName>, Fault> {
@@ -40,7 +40,7 @@ pub(super) fn series(db: &Connection, name: &str) -> Result<Vec<SeriesRecord>, F
     let sql = "SELECT id, machine, version, clock, unit, better FROM series WHERE name = ?";
     let mut found = Vec::new();
     let kinds = all(db, sql, &[&name], |row| {
-        Ok(Kind {
+        Ok(SeriesKey {
             series: row.get(0)?,
             machine: content::machine(db, row.get(1)?)?,
             version: row.get(2)?,
@@ -59,7 +59,7 @@ pub(super) fn series(db: &Connection, name: &str) -> Result<Vec<SeriesRecord>, F
 }
 
 /// A row of `series`: names alone do not tell machines, versions and clocks apart.
-struct Kind {
+struct SeriesKey {
     series: i64,
     machine: Machine,
     version: u32,
@@ -90,7 +90,7 @@ fn values(db: &Connection, series: i64) -> Result<BTreeMap<i64, BTreeMap<i64, Ve
 /// for runs that compare values of a knob, whose sides are no part of a history.
 fn in_run(
     db: &Connection,
-    kind: &Kind,
+    kind: &SeriesKey,
     invocations: BTreeMap<i64, Vec<f64>>,
 ) -> Result<Vec<SeriesRecord>, Fault> {
     let sql = "SELECT run.id, run.uuid, run.started_unix_ns, run.plumb, run.plan, \

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
+use super::fault::Fault;
 use super::open::{self, beside};
-use crate::Error;
-use crate::error::Fault;
+use crate::error::Error;
 
 /// What lies beside a database whose last commits are not in it yet.
 const LOGS: [&str; 2] = ["-wal", "-journal"];
@@ -33,7 +33,7 @@ impl Snapshot {
     /// Copies the store at `other` into the folder of the store at `path`, which may be written
     /// and is going to hold the rows anyway.
     pub(super) fn take(other: &Path, path: &Path) -> Result<Self, Fault> {
-        let before = Moment::of(other)?;
+        let before = FileState::of(other)?;
         if before.bytes == 0 && before.log.is_empty() {
             return Err(Fault::Foreign("it is empty"));
         }
@@ -52,13 +52,13 @@ impl Snapshot {
 
     fn copy(&self, other: &Path) -> Result<(), Fault> {
         for _ in 0..TRIES {
-            let before = Moment::of(other)?;
+            let before = FileState::of(other)?;
             if before.is_past() {
                 for suffix in ["", LOGS[0], LOGS[1]] {
                     let to = beside(&self.path(), suffix);
                     copy(&beside(other, suffix), &to, suffix.is_empty())?;
                 }
-                if before == Moment::of(other)? {
+                if before == FileState::of(other)? {
                     return Ok(());
                 }
             }
@@ -117,14 +117,14 @@ fn enough_space(bytes: u64, folder: &Path, path: &Path) -> Result<(), Fault> {
 /// the log's beginning, when it begins anew. A log that has grown since the file was copied is fine:
 /// it holds whole commits on top of the same file.
 #[derive(PartialEq)]
-struct Moment {
+struct FileState {
     bytes: u64,
     modified: SystemTime,
     log: Vec<u8>,
     journal: bool,
 }
 
-impl Moment {
+impl FileState {
     fn of(path: &Path) -> Result<Self, Fault> {
         if path.is_dir() {
             return Err(Fault::Foreign("it is a folder"));

@@ -1,30 +1,28 @@
 //! What every backend must do. Each function below takes any backend; a new one gets a module.
 
 use crate::events::{Script, batch, environment, eventful, fold, id, target};
-use plumb_model::{
-    Event, EventSink, Ready, RecordSource as _, Role, RunStatus, Samples, Stamped, Target,
-};
-use plumb_store::{Backend, Error, Store};
+use plumb_model::{Event, Ready, Role, RunStatus, Samples, Stamped, Target};
+use plumb_store::{Backend, Error, Store, Writer};
 
 /// Stores events and gives the record back.
-fn write(backend: &impl Backend, events: &[Stamped]) {
-    writer_takes(&mut backend.writer().unwrap(), events);
+fn write(backend: &dyn Backend, events: &[Stamped]) {
+    writer_takes(backend.writer().unwrap().as_mut(), events);
 }
 
-fn writer_takes(writer: &mut impl EventSink, events: &[Stamped]) {
+fn writer_takes(writer: &mut dyn Writer, events: &[Stamped]) {
     for event in events {
         writer.take(event).unwrap();
     }
 }
 
-fn gives_back_what_it_was_told(backend: &impl Backend) {
+fn gives_back_what_it_was_told(backend: &dyn Backend) {
     let events = eventful(id(1), id(2));
     write(backend, &events);
     assert_eq!(backend.record(id(1)).unwrap(), fold(&events));
     assert_eq!(backend.runs().unwrap(), [id(1)]);
 }
 
-fn every_event_is_readable_at_once(backend: &impl Backend) {
+fn every_event_is_readable_at_once(backend: &dyn Backend) {
     let events = eventful(id(1), id(2));
     let mut writer = backend.writer().unwrap();
     for n in 0..events.len() {
@@ -33,14 +31,14 @@ fn every_event_is_readable_at_once(backend: &impl Backend) {
     }
 }
 
-fn unknown_runs_are_named(backend: &impl Backend) {
+fn unknown_runs_are_named(backend: &dyn Backend) {
     assert!(matches!(backend.record(id(1)), Err(Error::NoSuchRun { .. })));
     write(backend, &Script::new(id(1), 5, &[]).end(false).events);
     let error = backend.record(id(2)).unwrap_err();
     assert!(error.to_string().contains(&plumb_store::short(id(1))), "{error}");
 }
 
-fn summaries_tell_runs_apart(backend: &impl Backend) {
+fn summaries_tell_runs_apart(backend: &dyn Backend) {
     write(backend, &Script::new(id(2), 200, &[("host", "b")]).copy(id(20), 30).end(true).events);
     write(backend, &Script::new(id(1), 100, &[("host", "a"), ("try", "1")]).end(false).events);
     write(backend, &Script::new(id(3), 300, &[("host", "a")]).copy(id(30), 7).events);
@@ -66,7 +64,7 @@ fn summaries_tell_runs_apart(backend: &impl Backend) {
     assert_eq!(backend.resolve(&plumb_store::short(id(1))).unwrap(), id(1));
 }
 
-fn a_series_is_read_without_its_records(backend: &impl Backend) {
+fn a_series_is_read_without_its_records(backend: &dyn Backend) {
     let changed = Target { environment: environment("6.2"), ..target("epyc") };
     let mut second = Script::new(id(2), 200, &[("host", "b")]);
     second.say(Event::TargetReady { target: 0, description: Box::new(changed) });
@@ -96,14 +94,14 @@ fn a_series_is_read_without_its_records(backend: &impl Backend) {
 }
 
 /// A thousand runs of a whole suite must not be read for one line of it.
-fn a_long_history_is_read_at_once(backend: &impl Backend) {
+fn a_long_history_is_read_at_once(backend: &dyn Backend) {
     let mut writer = backend.writer().unwrap();
     for run in 0..300_u32 {
         let mut script = Script::new(id(1000 + u64::from(run)), i64::from(run), &[]);
         for invocation in 0..20_u32 {
             script = script.copy(id(u64::from(10_000 + run * 20 + invocation)), 20);
         }
-        writer_takes(&mut writer, &script.end(false).events);
+        writer_takes(writer.as_mut(), &script.end(false).events);
     }
     let began = std::time::Instant::now();
     let found = backend.series("memory.copy:method=libc/bandwidth").unwrap();
@@ -112,7 +110,7 @@ fn a_long_history_is_read_at_once(backend: &impl Backend) {
     assert!(took.as_secs() < 5, "{took:?}");
 }
 
-fn impossible_batches_are_refused(backend: &impl Backend) {
+fn impossible_batches_are_refused(backend: &dyn Backend) {
     let mut script = Script::new(id(1), 5, &[]);
     script.start(id(2), 1, Role::Workload, Ready::default());
     script.batch(id(2), reports("queue", 1.0));
@@ -143,11 +141,11 @@ fn reports(metric: &str, value: f64) -> Samples {
 }
 
 mod sqlite {
-    use super::Store;
+    use super::{Backend, Store};
 
-    fn run(check: impl Fn(&Store)) {
+    fn run(check: impl Fn(&dyn Backend)) {
         let folder = tempfile::tempdir().unwrap();
-        check(&Store::open(folder.path().join("plumb.db")).unwrap());
+        check(&*Store::open(folder.path().join("plumb.db")).unwrap());
     }
 
     #[test]
@@ -197,7 +195,7 @@ proptest::proptest! {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path().join("plumb.db")).unwrap();
         let events = crate::ops::play(id(1), &ops, ended);
-        write(&store, &events);
+        write(&*store, &events);
         proptest::prop_assert_eq!(store.record(id(1)).unwrap(), fold(&events));
     }
 }

@@ -1,8 +1,8 @@
 //! What monitors read comes back, and what is excluded does not count.
 
 use crate::events::{Script, eventful, id, monitored};
-use plumb_model::{CounterKind, Event, RecordSource as _};
-use plumb_store::{Backend as _, Store};
+use plumb_model::{CounterKind, Event};
+use plumb_store::Store;
 use rusqlite::Connection;
 
 fn stored(events: &[plumb_model::Stamped]) -> (tempfile::TempDir, Store) {

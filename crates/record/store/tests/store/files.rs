@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::events::{Script, batch, eventful, fold, id, work};
-use plumb_model::{EventSink, RecordSource, Role, RunStatus, Stamped};
-use plumb_store::{Backend, Error, ErrorKind, Store, info};
+use plumb_model::{Role, RunStatus, Stamped};
+use plumb_store::{Error, ErrorKind, Store, info};
 use rusqlite::Connection;
 
 fn fill(store: &Store, events: &[Stamped]) {

@@ -7,6 +7,6 @@ mod counters;
 mod events;
 mod files;
 mod merge;
-mod news;
 mod ops;
 mod shell;
+mod updates;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::events::{Script, batch, eventful, fold, id};
 use crate::ops::{op, play};
-use plumb_model::{EventSink, Id, Ready, RecordSource, Role, Stamped};
-use plumb_store::{Backend, Error, MergeReport, Store};
+use plumb_model::{Id, Ready, Role, Stamped};
+use plumb_store::{Error, MergeReport, Store};
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert_eq, proptest};
 use rusqlite::Connection;
 
@@ -316,7 +316,7 @@ fn what_is_no_store_is_refused_by_name() {
     for (name, why) in
         [("text", "no SQLite file"), ("empty", "empty"), ("", "folder"), ("gone", "no store at")]
     {
-        let error = here.merge(room.path(name)).unwrap_err().to_string();
+        let error = here.merge(&room.path(name)).unwrap_err().to_string();
         assert!(
             error.contains(why) && error.contains(room.path(name).to_str().unwrap()),
             "{error}"

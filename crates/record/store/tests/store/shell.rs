@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::events::{Script, batch, done, eventful, id, work};
-use plumb_model::{Event, EventSink, Ready, Role, Samples};
-use plumb_store::{Backend, Store};
+use plumb_model::{Event, Ready, Role, Samples};
+use plumb_store::Store;
 
 /// What `sqlite3 -readonly FILE SQL` prints.
 fn shell(path: &Path, sql: &str) -> String {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plumb_analysis::CompareSettings;
-use plumb_model::{Id, MARGIN, RecordSource, RunRecord, RunStatus};
+use plumb_model::{Id, MARGIN, RunRecord, RunStatus};
 use plumb_report::charts::charts_of_run;
 use plumb_report::{View, comparison_json, history_json, json};
 use plumb_site::{Rendered, live_page};
-use plumb_store::{Backend, RunSummary, Store};
+use plumb_store::{RunSummary, Store};
 use serde::Serialize;
 
 use super::Shared;

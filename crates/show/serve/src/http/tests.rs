@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumb_model::{Event, Stamped};
-use plumb_store::{Backend as _, Store};
+use plumb_store::Store;
 
 use super::{Limits, Server, Settings, Token};
 use crate::events::{Script, eventful, id};

@@ -8,8 +8,8 @@ use plumb_model::{
 };
 use rusqlite::{Connection, params};
 
-use crate::error::Fault;
 use crate::sqlite::content::{ContentId, count, signed, word};
+use crate::sqlite::fault::Fault;
 
 /// Columns of `sample` for reported values: what goes beyond them costs a row a value.
 const PLACES: usize = 2;

@@ -12,36 +12,35 @@ use std::path::PathBuf;
 use plumb_model::{Event, EventSink, SinkError, Stamped};
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::Error;
-use crate::error::Fault;
+use crate::backend::Writer;
+use crate::error::Error;
+use crate::sqlite::fault::{Fault, at};
 use run::OpenRun;
 
 /// Listens to the engine; what it took is committed.
 #[derive(Debug)]
-pub struct Writer {
+pub(super) struct SqliteWriter {
     connection: Connection,
     path: PathBuf,
     run: Option<OpenRun>,
 }
 
-impl EventSink for Writer {
+impl EventSink for SqliteWriter {
     fn take(&mut self, event: &Stamped) -> Result<(), SinkError> {
         self.write(event).map_err(|error| SinkError(error.to_string()))
     }
 }
 
-impl Writer {
+impl Writer for SqliteWriter {
+    fn write(&mut self, event: &Stamped) -> Result<(), Error> {
+        let stored = self.commit(event);
+        at(&self.path, stored)
+    }
+}
+
+impl SqliteWriter {
     pub(super) fn new(connection: Connection, path: PathBuf) -> Self {
         Self { connection, path, run: None }
-    }
-
-    /// Stores one event; [`EventSink::take`] with the precise error.
-    ///
-    /// # Errors
-    /// When the store is full or locked, or the event contradicts the ones before.
-    pub fn write(&mut self, event: &Stamped) -> Result<(), Error> {
-        let stored = self.commit(event);
-        stored.map_err(|fault| Error::from_fault(&self.path, fault))
     }
 
     fn commit(&mut self, event: &Stamped) -> Result<(), Fault> {
@@ -87,15 +86,15 @@ fn next(
 
 #[cfg(test)]
 mod tests {
-    use super::Writer;
+    use super::{SqliteWriter, Writer as _};
     use crate::events::{Script, batch, fold, id, work};
     use crate::sqlite::open;
     use crate::{Error, Store};
-    use plumb_model::{RecordSource as _, Role};
+    use plumb_model::Role;
 
     /// The database's own limit stands in for the disk: it needs neither root nor a mount, and
     /// SQLite answers both with the same code.
-    fn limit_pages(writer: &Writer, pages: u32) {
+    fn limit_pages(writer: &SqliteWriter, pages: u32) {
         writer
             .connection
             .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
@@ -112,7 +111,7 @@ mod tests {
         for n in 0..200 {
             script.batch(id(2), batch(n * 1_000_000, 500));
         }
-        let mut writer = Writer::new(open::writable(&path).ok().unwrap(), path.clone());
+        let mut writer = SqliteWriter::new(open::writable(&path).ok().unwrap(), path.clone());
         limit_pages(&writer, 100);
         let taken = script.events.iter().take_while(|event| writer.write(event).is_ok()).count();
         assert!(taken > 10 && taken < script.events.len(), "{taken}");

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use plumb_model::{Counter, Id, Interference, Readings};
 use rusqlite::{Connection, params};
 
-use crate::error::Fault;
 use crate::sqlite::chunk;
 use crate::sqlite::content::{count, signed, word};
+use crate::sqlite::fault::Fault;
 
 /// Keys of the counters that a run has written.
 pub(super) type Counters = HashMap<Counter, i64>;

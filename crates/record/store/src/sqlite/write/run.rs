@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::invocation::OpenInvocation;
 use super::monitored::{self, Counters};
-use crate::error::Fault;
 use crate::sqlite::content::{self, ContentId, count, signed, word};
+use crate::sqlite::fault::Fault;
 
 /// What the writer knows of the run that goes on.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(super) struct OpenRun {
     segment: u32,
     /// Number of the next event of the segment.
     pub(super) ordinal: i64,
-    targets: BTreeMap<u32, Place>,
+    targets: BTreeMap<u32, TargetKeys>,
     invocations: HashMap<Id, OpenInvocation>,
     /// Counters that were written before, with their keys.
     counters: Counters,
@@ -28,7 +28,7 @@ pub(super) struct OpenRun {
 
 /// Where a target is, by keys.
 #[derive(Debug, Clone)]
-struct Place {
+struct TargetKeys {
     name: String,
     machine: ContentId,
     environment: ContentId,
@@ -221,7 +221,7 @@ impl OpenRun {
         target: u32,
         description: &Target,
     ) -> Result<(), Fault> {
-        let place = Place {
+        let place = TargetKeys {
             name: description.name.clone(),
             machine: content::keep_machine(db, &description.machine)?,
             environment: content::keep_environment(db, &description.environment)?,
@@ -232,7 +232,7 @@ impl OpenRun {
         Ok(())
     }
 
-    fn known_place(&self, target: u32) -> Result<&Place, Fault> {
+    fn known_place(&self, target: u32) -> Result<&TargetKeys, Fault> {
         let place = self.targets.get(&target);
         place.ok_or_else(|| Fault::Invalid(format!("target {target} was never ready")))
     }

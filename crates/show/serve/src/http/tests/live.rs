@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use plumb_model::{Decision, Event, Owner, Stamped};
-use plumb_store::{Backend as _, Store, Writer};
+use plumb_store::{Store, Writer};
 use serde_json::Value;
 
 use super::{Limits, Reply, Served, connect, eventful, id};
@@ -21,7 +21,7 @@ fn me() -> Owner {
 
 /// A run of this process under way.
 struct Run {
-    writer: Writer,
+    writer: Box<dyn Writer>,
     script: Script,
     stored: usize,
 }

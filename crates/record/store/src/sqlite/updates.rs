@@ -4,42 +4,21 @@
 //! each table is all that is remembered. What is told once an invocation has ended is looked up by its
 //! key, for those that had not ended before. Samples are not read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use plumb_model::{EndedInvocation, Id, Missing, Plan, RunUpdate};
+use plumb_model::{EndedInvocation, Id, Missing, RunUpdate};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::content::{self, counted, unsigned};
 use super::counters;
+use super::fault::Fault;
 use super::read::{self, all};
-use crate::error::Fault;
+use crate::follow::Follow;
 
 /// Of more invocations at once only the counters of the newest are read.
 const MOST_COUNTED: usize = 256;
 
-/// A run that is followed, and how far.
-#[derive(Debug, Clone)]
-pub struct Follow {
-    /// The run.
-    pub run: Id,
-    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
-    pub started_unix_ns: i64,
-    /// What it is going to do.
-    pub plan: Plan,
-    key: i64,
-    /// Last keys that were seen.
-    decision: i64,
-    invocation: i64,
-    exclusion: i64,
-    requirement: i64,
-    log: i64,
-    /// Measured invocations that have begun and not ended; some were cut off.
-    open: BTreeSet<i64>,
-    /// The latest measured invocation.
-    latest: i64,
-}
-
-/// Begins to follow a run: the first news are all that is stored of it.
+/// Begins to follow a run: the first updates are all that is stored of it.
 pub(super) fn follow(db: &Connection, run: Id) -> Result<Follow, Fault> {
     let sql = "SELECT id, started_unix_ns, plan FROM run WHERE uuid = ?";
     let found = db
@@ -50,23 +29,11 @@ pub(super) fn follow(db: &Connection, run: Id) -> Result<Follow, Fault> {
         return Err(read::no_such_run(db, run)?);
     };
     let plan = content::plan(db, plan)?;
-    Ok(Follow {
-        run,
-        started_unix_ns,
-        plan,
-        key,
-        decision: 0,
-        invocation: 0,
-        exclusion: 0,
-        requirement: 0,
-        log: 0,
-        open: BTreeSet::new(),
-        latest: 0,
-    })
+    Ok(Follow::begin(run, started_unix_ns, plan, key))
 }
 
 /// What was stored since the last time.
-pub(super) fn news(db: &Connection, follow: &mut Follow) -> Result<RunUpdate, Fault> {
+pub(super) fn updates(db: &Connection, follow: &mut Follow) -> Result<RunUpdate, Fault> {
     let since = Since::of(db, follow)?;
     begun(db, follow)?;
     let ended = ended(db, follow, &since)?;
@@ -115,10 +82,10 @@ impl Since {
 /// Finds the measured invocations that have begun.
 fn begun(db: &Connection, follow: &mut Follow) -> Result<(), Fault> {
     let sql = "SELECT id, role = 'workload' FROM invocation WHERE run = ? AND id > ? ORDER BY id";
-    let rows = all(db, sql, &[&follow.key, &follow.invocation], |row| {
+    let rows = all(db, sql, &[&follow.key, &follow.last.invocation], |row| {
         Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?))
     })?;
-    follow.invocation = rows.last().map_or(follow.invocation, |(key, _)| *key);
+    follow.last.invocation = rows.last().map_or(follow.last.invocation, |(key, _)| *key);
     let measured = rows.iter().filter(|(_, measured)| *measured).map(|(key, _)| *key);
     follow.open.extend(measured);
     follow.latest = follow.latest.max(follow.open.last().copied().unwrap_or(0));
@@ -169,12 +136,12 @@ fn decisions(
         "SELECT {}, segment, at_ns, rowid FROM decision WHERE run = ? AND rowid > ? ORDER BY rowid",
         read::DECISION
     );
-    let mut last = follow.decision;
-    let found = all(db, &sql, &[&follow.key, &follow.decision], |row| {
+    let mut last = follow.last.decision;
+    let found = all(db, &sql, &[&follow.key, &follow.last.decision], |row| {
         last = row.get("rowid")?;
         Ok((since.at(row, 13, 14)?, read::decision(row)?))
     })?;
-    follow.decision = last;
+    follow.last.decision = last;
     Ok(found)
 }
 
@@ -182,35 +149,35 @@ fn excluded(db: &Connection, follow: &mut Follow) -> Result<Vec<usize>, Fault> {
     let sql = "SELECT invocation.id, point FROM exclusion \
                JOIN invocation ON invocation.id = exclusion.invocation \
                WHERE exclusion.invocation > ? AND run = ? ORDER BY exclusion.invocation";
-    let mut last = follow.exclusion;
-    let found = all(db, sql, &[&follow.exclusion, &follow.key], |row| {
+    let mut last = follow.last.exclusion;
+    let found = all(db, sql, &[&follow.last.exclusion, &follow.key], |row| {
         last = row.get(0)?;
         counted(row.get(1)?)
     })?;
-    follow.exclusion = last;
+    follow.last.exclusion = last;
     Ok(found)
 }
 
 fn unsupported(db: &Connection, follow: &mut Follow) -> Result<Vec<Missing>, Fault> {
     let sql = "SELECT rowid, point, why, fix FROM requirement \
                WHERE run = ? AND rowid > ? AND NOT satisfied ORDER BY rowid";
-    let mut last = follow.requirement;
-    let found = all(db, sql, &[&follow.key, &follow.requirement], |row| {
+    let mut last = follow.last.requirement;
+    let found = all(db, sql, &[&follow.key, &follow.last.requirement], |row| {
         last = row.get(0)?;
         Ok(Missing { point: counted(row.get(1)?)?, why: row.get(2)?, fix: row.get(3)? })
     })?;
-    follow.requirement = last;
+    follow.last.requirement = last;
     Ok(found)
 }
 
 fn log(db: &Connection, follow: &mut Follow, since: &Since) -> Result<Vec<(u64, String)>, Fault> {
     let sql =
         "SELECT rowid, segment, at_ns, text FROM log WHERE run = ? AND rowid > ? ORDER BY rowid";
-    let mut last = follow.log;
-    let found = all(db, sql, &[&follow.key, &follow.log], |row| {
+    let mut last = follow.last.log;
+    let found = all(db, sql, &[&follow.key, &follow.last.log], |row| {
         last = row.get(0)?;
         Ok((since.at(row, 1, 2)?, row.get(3)?))
     })?;
-    follow.log = last;
+    follow.last.log = last;
     Ok(found)
 }

@@ -2,7 +2,7 @@
 
 use crate::events::{Script, eventful, id, work};
 use plumb_model::{Event, Role, RunStatus, RunUpdate, Stamped};
-use plumb_store::{Backend as _, Follow, Store};
+use plumb_store::{Backend, Follow, Store};
 
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
@@ -11,16 +11,16 @@ fn store() -> (tempfile::TempDir, Store) {
 }
 
 /// Looks after every event.
-fn watched(store: &Store, events: &[Stamped]) -> Vec<RunUpdate> {
+fn watched(store: &dyn Backend, events: &[Stamped]) -> Vec<RunUpdate> {
     let mut writer = store.writer().unwrap();
     let mut follow: Option<Follow> = None;
-    let mut news = Vec::new();
+    let mut updates = Vec::new();
     for event in events {
         writer.write(event).unwrap();
         let follow = follow.get_or_insert_with(|| store.follow(id(1)).unwrap());
-        news.push(store.news(follow).unwrap());
+        updates.push(store.updates(follow).unwrap());
     }
-    news
+    updates
 }
 
 /// The facts of several news in one.
@@ -44,7 +44,7 @@ fn what_is_heard_bit_by_bit_is_what_is_heard_at_once() {
     let last = events.len() - 2;
     let excluded = Event::Excluded { invocation: id(2), by: "steal".into() };
     events.insert(last, Stamped { at_ns: 99, event: excluded });
-    let bits = watched(&store, &events);
+    let bits = watched(&*store, &events);
     let current: Vec<bool> = bits.iter().map(|news| news.current == Some(1)).collect();
     assert_eq!(
         current.iter().filter(|it| **it).count(),
@@ -53,7 +53,7 @@ fn what_is_heard_bit_by_bit_is_what_is_heard_at_once() {
     );
     let joined = joined(bits);
     let mut follow = store.follow(id(1)).unwrap();
-    let at_once = store.news(&mut follow).unwrap();
+    let at_once = store.updates(&mut follow).unwrap();
     assert_eq!(joined, at_once);
     assert_eq!((at_once.decisions.len(), at_once.excluded.as_slice()), (1, [1].as_slice()));
     assert_eq!((at_once.log.len(), at_once.unsupported.len()), (1, 1));
@@ -61,7 +61,7 @@ fn what_is_heard_bit_by_bit_is_what_is_heard_at_once() {
     assert_eq!((ended.point, ended.flags.len(), ended.interference.len()), (1, 2, 1));
     assert_eq!(ended.amounts.len(), 2);
     assert_eq!(at_once.status, RunStatus::Complete);
-    let nothing = store.news(&mut follow).unwrap();
+    let nothing = store.updates(&mut follow).unwrap();
     assert!(nothing.ended.is_empty() && nothing.decisions.is_empty());
 }
 
@@ -72,7 +72,7 @@ fn what_was_cut_off_is_not_current_for_ever() {
     script.start(id(2), 0, Role::Workload, work("bandwidth", 1.0));
     let mut script = script.segment(1, 9, "epyc").copy(id(3), 10);
     script.start(id(4), 0, Role::Workload, work("bandwidth", 1.0));
-    let news = watched(&store, &script.events);
+    let news = watched(&*store, &script.events);
     let current: Vec<_> = news.iter().rev().take(3).map(|it| it.current).collect();
     assert_eq!(current, [Some(0), None, Some(0)]);
 }
@@ -80,16 +80,16 @@ fn what_was_cut_off_is_not_current_for_ever() {
 #[test]
 fn another_run_is_not_heard_and_an_unknown_one_is_an_error() {
     let (_folder, store) = store();
-    watched(&store, &eventful(id(1), id(2)));
+    watched(&*store, &eventful(id(1), id(2)));
     let mut follow = store.follow(id(1)).unwrap();
-    store.news(&mut follow).unwrap();
+    store.updates(&mut follow).unwrap();
     let before = store.version().unwrap();
     let mut writer = store.writer().unwrap();
     for event in eventful(id(5), id(6)) {
         writer.write(&event).unwrap();
     }
     assert_ne!(store.version().unwrap(), before);
-    let news = store.news(&mut follow).unwrap();
+    let news = store.updates(&mut follow).unwrap();
     assert!(news.ended.is_empty() && news.decisions.is_empty() && news.log.is_empty());
     assert!(store.follow(id(7)).is_err());
 }

@@ -1,0 +1,89 @@
+//! What a store answers: plain data, the same from every database.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use plumb_model::{Id, RunStatus};
+
+/// A run without its samples.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunSummary {
+    /// Its identity.
+    pub run: Id,
+    /// Wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// Wall-clock end, when it has one.
+    pub ended_unix_ns: Option<i64>,
+    /// Whether it is complete, running or interrupted.
+    pub status: RunStatus,
+    /// The suite's name, when it came from one.
+    pub suite: Option<String>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Number of planned points.
+    pub points: usize,
+    /// Number of stored samples, warm-up included.
+    pub samples: u64,
+}
+
+/// A named set of runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    /// Its name.
+    pub name: String,
+    /// Its runs, oldest first.
+    pub runs: Vec<Id>,
+    /// When it was changed last, in nanoseconds since 1970.
+    pub changed_unix_ns: i64,
+}
+
+/// A noise audit of a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditFact {
+    /// When it was made, in nanoseconds since 1970.
+    pub at_unix_ns: i64,
+    /// What it found, as its author wrote it.
+    pub json: String,
+}
+
+/// What a merge brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MergeReport {
+    /// Runs that were not here before.
+    pub runs: usize,
+    /// Invocations that were not here before.
+    pub invocations: usize,
+    /// Samples that were not here before.
+    pub samples: usize,
+}
+
+/// How a store is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreInfo {
+    /// Where it is, absolute.
+    pub path: PathBuf,
+    /// Size of the file and of its log, in bytes.
+    pub bytes: u64,
+    /// Version of its schema.
+    pub schema: i64,
+    /// How commits are made safe: `wal`, or `delete` on network filesystems.
+    pub journal: String,
+    /// Runs that have an end.
+    pub complete: usize,
+    /// Runs whose owner lives.
+    pub running: usize,
+    /// Runs that were cut off or stopped.
+    pub interrupted: usize,
+    /// Stored samples.
+    pub samples: u64,
+    /// The oldest run with its start, in nanoseconds since 1970.
+    pub oldest: Option<(Id, i64)>,
+    /// The newest run with its start, in nanoseconds since 1970.
+    pub newest: Option<(Id, i64)>,
+    /// What the database's own check found; empty when it is sound.
+    pub problems: Vec<String>,
+    /// Space left for it on its filesystem, in bytes.
+    pub free_bytes: u64,
+}

@@ -1,0 +1,175 @@
+//! One SQLite file as a store: each question is a transaction of its own.
+
+use std::path::{Path, PathBuf};
+
+use plumb_model::{
+    CounterAmount, Id, RecordSource, RunRecord, RunUpdate, SeriesName, SeriesRecord, Stamped,
+    Target, Trace,
+};
+use rusqlite::Connection;
+
+use super::fault::{Fault, at};
+use super::write::SqliteWriter;
+use super::{baseline, counters, info, merge, open, read, series, snapshot, updates};
+use crate::answers::{AuditFact, Baseline, MergeReport, RunSummary, StoreInfo};
+use crate::backend::{Backend, Writer};
+use crate::error::Error;
+use crate::follow::Follow;
+use crate::names;
+
+/// A store in a file, opened.
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Sqlite {
+    /// Opens it for reading and writing; makes it, and its folder, when there is none.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let path = open::absolute(path)?;
+        let connection = at(&path, open::writable(&path))?;
+        Ok(Self { connection, path })
+    }
+
+    /// Opens it for reading only.
+    pub(crate) fn open_read_only(path: &Path) -> Result<Self, Error> {
+        let path = open::absolute(path)?;
+        let connection = at(&path, open::readable(&path))?;
+        Ok(Self { connection, path })
+    }
+
+    /// Another connection, which may write.
+    fn second(&self) -> Result<Connection, Error> {
+        if at(&self.path, self.connection.is_readonly("main").map_err(Fault::from))? {
+            let why = "it was opened for reading only".to_owned();
+            return Err(Error::Unwritable { path: self.path.clone(), why });
+        }
+        at(&self.path, open::writable(&self.path))
+    }
+
+    /// Reads in one transaction: a run may go on meanwhile.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Error> {
+        let reading = || read(&*self.connection.unchecked_transaction()?);
+        at(&self.path, reading())
+    }
+
+    /// Writes by a connection of its own.
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Connection) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let mut connection = self.second()?;
+        at(&self.path, change(&mut connection))
+    }
+}
+
+impl RecordSource for Sqlite {
+    type Error = Error;
+
+    fn record(&self, run: Id) -> Result<RunRecord, Error> {
+        self.read(|db| read::record(db, run))
+    }
+
+    fn runs(&self) -> Result<Vec<Id>, Error> {
+        self.read(read::runs)
+    }
+}
+
+impl Backend for Sqlite {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn writer(&self) -> Result<Box<dyn Writer>, Error> {
+        Ok(Box::new(SqliteWriter::new(self.second()?, self.path.clone())))
+    }
+
+    fn summaries(&self) -> Result<Vec<RunSummary>, Error> {
+        self.read(read::summaries)
+    }
+
+    fn resolve(&self, name: &str) -> Result<Id, Error> {
+        let runs = self.summaries()?;
+        let of_baseline = baseline::newest(&self.baselines()?, &runs, name);
+        of_baseline.map_or_else(|| names::resolve(&runs, name), Ok)
+    }
+
+    fn targets(&self, run: Id) -> Result<Vec<Target>, Error> {
+        self.read(|db| read::targets_of(db, run))
+    }
+
+    fn series_names(&self) -> Result<Vec<SeriesName>, Error> {
+        self.read(series::names)
+    }
+
+    fn series(&self, name: &str) -> Result<Vec<SeriesRecord>, Error> {
+        self.read(|db| series::series(db, name))
+    }
+
+    fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, Error> {
+        self.read(|db| counters::amounts(db, run))
+    }
+
+    fn traces(&self, invocation: Id) -> Result<Vec<Trace>, Error> {
+        self.read(|db| counters::traces(db, invocation))
+    }
+
+    fn follow(&self, run: Id) -> Result<Follow, Error> {
+        self.read(|db| updates::follow(db, run))
+    }
+
+    fn updates(&self, follow: &mut Follow) -> Result<RunUpdate, Error> {
+        self.read(|db| updates::updates(db, follow))
+    }
+
+    fn version(&self) -> Result<i64, Error> {
+        let read = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
+        at(&self.path, read.map_err(Fault::from))
+    }
+
+    fn baselines(&self) -> Result<Vec<Baseline>, Error> {
+        self.read(baseline::baselines)
+    }
+
+    fn set_baseline(
+        &self,
+        name: &str,
+        runs: &[Id],
+        at_unix_ns: i64,
+        fresh: &mut dyn FnMut() -> Id,
+    ) -> Result<(), Error> {
+        let before = self.baseline(name)?.map(|baseline| baseline.runs).unwrap_or_default();
+        self.change(|db| baseline::set(db, name, (&before, runs), at_unix_ns, fresh))
+    }
+
+    fn audits(&self, fingerprint: &str) -> Result<Vec<AuditFact>, Error> {
+        self.read(|db| baseline::audits(db, fingerprint))
+    }
+
+    fn add_audit(&self, target: &Target, at_unix_ns: i64, json: &str) -> Result<(), Error> {
+        self.change(|db| baseline::add_audit(db, target, at_unix_ns, json))
+    }
+
+    fn merge(&self, other: &Path) -> Result<MergeReport, Error> {
+        let other = open::absolute(other)?;
+        let source = other.to_string_lossy();
+        self.change(|db| merge::merge(db, &self.path, &other, &source))
+    }
+
+    /// The events make a store of their own first, which is merged.
+    fn import(&self, source: &str, events: &[Stamped]) -> Result<MergeReport, Error> {
+        let mut connection = self.second()?;
+        let folder = at(&self.path, snapshot::folder_beside(&self.path))?;
+        let other = folder.path().join("import.db");
+        let mut writer = Self::open(&other)?.writer()?;
+        events.iter().try_for_each(|event| writer.write(event))?;
+        drop(writer);
+        let merged = merge::merge(&mut connection, &self.path, &other, source);
+        at(&self.path, merged)
+    }
+
+    fn info(&self) -> Result<StoreInfo, Error> {
+        self.read(|db| info::gather(db, &self.path))
+    }
+}
