@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plumb_host::interference;
-use plumb_host::monitor::{Sheet, parse_all};
+use plumb_monitors::interference;
+use plumb_monitors::{Sheet, parse_all};
 use plumb_model::Readings;
 
 fuzz_target!(|texts: (String, String)| {

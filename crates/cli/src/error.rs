@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use plumb_host::KeeperError;
+use plumb_keeper::KeeperError;
 use plumb_model::{PointError, ValueError};
 use plumb_store::ErrorKind;
 

@@ -54,7 +54,7 @@ fn start() -> ExitCode {
 
 /// Restores what a plumb before, or this one's keeper, changed on the machine and could not change back.
 fn restore(ui: &ui::Ui) {
-    for settled in plumb_host::recover(&locate::root(), &locate::journals()) {
+    for settled in plumb_keeper::recover(&locate::root(), &locate::journals()) {
         ui.warn(&format!("left by a plumb that was killed: {settled}"));
     }
 }

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use plumb_host::Root;
+use plumb_machine::Root;
 
 use crate::error::{CommandError, Result};
 
@@ -72,7 +72,7 @@ fn typed() -> Option<PathBuf> {
 
 /// A name that no other run uses now: `plumb-PID-TIME`.
 pub fn fresh_name() -> String {
-    let moment = plumb_host::now();
+    let moment = plumb_machine::now();
     format!("plumb-{}-{:x}", std::process::id(), moment.monotonic_ns)
 }
 

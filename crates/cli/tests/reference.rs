@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use plumb_host::doctor::SYMPTOMS;
+use plumb_machine::doctor::SYMPTOMS;
 use plumb_model::{FACTS, IDENTITY, Theme};
 
 const COMMANDS: &[&[&str]] = &[
@@ -150,14 +150,14 @@ fn the_facts_are_those_of_the_code() {
 fn the_page_of_the_monitors_names_them_all() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/monitors.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for monitor in plumb_host::monitor::ALL {
+    for monitor in plumb_monitors::ALL {
         assert!(
             page.contains(&format!("| `{}` | {}", monitor.name, monitor.summary)),
             "{}",
             monitor.name
         );
     }
-    for rule in plumb_host::interference::RULES {
+    for rule in plumb_monitors::interference::RULES {
         assert!(page.contains(&format!("`{rule}`")), "no {rule} in docs/monitors.md");
     }
 }

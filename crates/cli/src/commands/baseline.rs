@@ -98,8 +98,8 @@ fn refuse_ambiguous(name: &str) -> Result<()> {
 }
 
 fn change(store: &Store, name: &str, runs: &[Id]) -> Result<()> {
-    let now = plumb_host::now().unix_ns;
-    Ok(store.set_baseline(name, runs, now, &mut plumb_host::fresh_id)?)
+    let now = plumb_machine::now().unix_ns;
+    Ok(store.set_baseline(name, runs, now, &mut plumb_machine::fresh_id)?)
 }
 
 fn stored(names: &[String], store: &Store, ui: &Ui) -> Result<Vec<Id>> {

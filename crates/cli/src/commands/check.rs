@@ -131,7 +131,7 @@ impl Again<'_> {
         self.ui.say(what);
         let bench = Bench::set_up()?;
         let labels = plan::pairs(&self.args.labels)?;
-        let seed = plumb_host::now().monotonic_ns & 0xffff_ffff;
+        let seed = plumb_machine::now().monotonic_ns & 0xffff_ffff;
         let on_interference = plan::on_interference(&self.args.on_interference);
         let plan = Plan { seed, labels, on_interference, dir: String::new(), ..plan.clone() };
         let lock = !self.args.no_lock;
@@ -191,7 +191,7 @@ impl Again<'_> {
 
 /// A series includes its machine: on another one everything differs, and nothing has become slower.
 fn refuse_other_machine(baseline: &[RunRecord], force: bool) -> Result<()> {
-    let here = plumb_host::machine(&locate::root()).fingerprint;
+    let here = plumb_machine::machine(&locate::root()).fingerprint;
     let other = |run: &&RunRecord| run.targets.iter().any(|it| it.machine.fingerprint != here);
     match baseline.iter().find(other) {
         Some(run) if !force => {

@@ -1,7 +1,5 @@
 //! `plumb explain`: the manual of a workload.
 
-use plumb_host::monitor;
-
 use crate::cli::ExplainArgs;
 use crate::error::{CommandError, Exit, Result};
 use crate::planning::catalogue;
@@ -22,7 +20,7 @@ pub fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
         }
         return Ok(Exit::Fine);
     }
-    if let Some(found) = id.strip_prefix(MONITOR).and_then(monitor::find) {
+    if let Some(found) = id.strip_prefix(MONITOR).and_then(plumb_monitors::find) {
         ui.out(found.manual);
         return Ok(Exit::Fine);
     }
@@ -33,7 +31,7 @@ pub fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
     let error =
         CommandError::usage(format!("no built-in workload, suite or monitor is called `{id}`"));
     let mut known = catalogue::builtin_names();
-    known.extend(monitor::ALL.iter().map(|it| format!("{MONITOR}{}", it.name)));
+    known.extend(plumb_monitors::ALL.iter().map(|it| format!("{MONITOR}{}", it.name)));
     Err(match catalogue::nearest(id, &known) {
         Some(near) => error.hint(format!("plumb explain {near}")),
         None => {

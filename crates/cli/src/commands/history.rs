@@ -125,7 +125,7 @@ pub fn on_machine(
 
 fn recent(mut records: Vec<SeriesRecord>, args: &HistoryArgs) -> Result<Vec<SeriesRecord>> {
     if let Some(since) = &args.since {
-        let since = quantity::since_unix_ns(since, plumb_host::now().unix_ns)?;
+        let since = quantity::since_unix_ns(since, plumb_machine::now().unix_ns)?;
         records.retain(|it| it.started_unix_ns >= since);
     }
     let surplus = records.len().saturating_sub(args.last.unwrap_or(usize::MAX));

@@ -10,7 +10,7 @@ use crate::locate;
 pub fn keeper() -> Result<Exit> {
     let socket = stdin().as_fd().try_clone_to_owned().map_err(bug)?;
     let (root, journals) = (locate::root(), locate::journals());
-    plumb_host::serve_keeper(socket, root, journals).map_err(bug)?;
+    plumb_keeper::serve_keeper(socket, root, journals).map_err(bug)?;
     Ok(Exit::Fine)
 }
 
@@ -19,7 +19,7 @@ pub fn worker(id: &str) -> Result<Exit> {
     let Some(workload) = plumb_workloads::find(id) else {
         return Err(CommandError::usage(format!("no built-in workload is called `{id}`")));
     };
-    plumb_host::end_with_keeper().map_err(bug)?;
+    plumb_keeper::end_with_keeper().map_err(bug)?;
     plumb_protocol::serve(workload, stdin(), stdout().lock())
         .map_err(|error| CommandError::failed(error.to_string()))?;
     Ok(Exit::Fine)
@@ -27,7 +27,7 @@ pub fn worker(id: &str) -> Result<Exit> {
 
 /// `plumb orphaned`: what a worker becomes when its keeper is gone; ends all that it started.
 pub fn orphaned() -> Exit {
-    plumb_host::stand_in(&[]);
+    plumb_keeper::stand_in(&[]);
     Exit::Fine
 }
 

@@ -1,6 +1,6 @@
 //! `plumb list`: what can be measured.
 
-use plumb_host::Keeper;
+use plumb_keeper::Keeper;
 use plumb_model::{Description, ParameterType, Role, Value};
 use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;

@@ -1,7 +1,8 @@
 //! `plumb tune`: the knobs of this machine, and what is left set of runs that were killed.
 
-use plumb_host::preparation::{KNOBS, Knob, Lasts, Unusable, check, parse, preset, resolve};
-use plumb_host::{Held, Root, Settled};
+use plumb_keeper::preparation::{KNOBS, Knob, Lasts, Unusable, check, parse, preset, resolve};
+use plumb_keeper::{Held, Settled};
+use plumb_machine::Root;
 use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;
 
@@ -56,7 +57,7 @@ pub fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
         return restore(&root, ui);
     }
     let knobs = KNOBS.iter().map(|knob| shown(knob, &root)).collect();
-    let held = plumb_host::held(&locate::journals());
+    let held = plumb_keeper::held(&locate::journals());
     let changes = held.into_iter().map(|held| changed(held, &root)).collect();
     let document = Document { schema: "plumb.tune/1", knobs, changes };
     if ui.wants_json() {
@@ -70,7 +71,7 @@ pub fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
 }
 
 fn restore(root: &Root, ui: &Ui) -> Result<Exit> {
-    let settled = plumb_host::recover(root, &locate::journals());
+    let settled = plumb_keeper::recover(root, &locate::journals());
     let failed = settled.iter().any(|it| matches!(it, Settled::Failed { .. }));
     if settled.is_empty() {
         ui.out("nothing to restore");

@@ -7,13 +7,13 @@ use plumb_engine::{
     Done, Ended, EngineError, Identity, KeeperLauncher, LauncherSettings, Means, Refusal,
     SystemClock, Watch,
 };
-use plumb_host::monitor::{self, Recorder};
-use plumb_host::preparation::{Part, Step, parse, resolve};
-use plumb_host::{Keeper, LockError, MeasuringLock};
+use plumb_keeper::preparation::{Part, Step, parse, resolve};
+use plumb_keeper::{Keeper, LockError, MeasuringLock};
 use plumb_model::{
     Event, EventSink, Facts, Goal, Id, Plan, Readings, Role, RunRecord, RunStatus, SinkError,
     Stamped, Target,
 };
+use plumb_monitors::Recorder;
 use plumb_report::{View, json, scorecard};
 use plumb_store::{Store, short};
 
@@ -42,7 +42,7 @@ impl Bench {
     pub fn set_up() -> Result<Self> {
         interrupt::listen();
         let keeper = Keeper::start(&locate::plumb()?)?;
-        let facts = plumb_host::facts(&locate::root(), &locate::plumb_for_others());
+        let facts = plumb_machine::facts(&locate::root(), &locate::plumb_for_others());
         Ok(Self { keeper, facts })
     }
 
@@ -161,7 +161,7 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
         &mut listeners,
     );
     drop(launcher);
-    plumb_host::stand_in(&[&scratch, &dir]);
+    plumb_keeper::stand_in(&[&scratch, &dir]);
     drop(lock);
     listeners.progress.finish();
     if let Some(page) = live {
@@ -177,7 +177,7 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
 
 /// The monitors of a plan, opened.
 fn recorder(plan: &Plan) -> Result<Watching> {
-    let wanted = monitor::wanted(&plan.monitors).map_err(CommandError::usage)?;
+    let wanted = plumb_monitors::wanted(&plan.monitors).map_err(CommandError::usage)?;
     Ok(Watching { recorder: Recorder::start(&locate::root(), &wanted), only: None, reads: false })
 }
 
@@ -352,17 +352,17 @@ fn unprepared(refusal: Refusal) -> CommandError {
 /// Who measures, on the machine as it is prepared.
 fn identity(job: &Job<'_>, dir: &Path, done: Done) -> Identity {
     let root = locate::root();
-    let environment = plumb_host::environment(&root, dir);
+    let environment = plumb_machine::environment(&root, dir);
     let prepared = job.plan.prepared(&[]);
     Identity {
-        run: job.before.as_ref().map_or_else(plumb_host::fresh_id, |record| record.run),
+        run: job.before.as_ref().map_or_else(plumb_machine::fresh_id, |record| record.run),
         plumb: env!("CARGO_PKG_VERSION").into(),
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-        owner: plumb_host::owner(&root),
+        owner: plumb_machine::owner(&root),
         target: Target {
             name: "local".into(),
-            machine: plumb_host::machine(&root),
-            environment: plumb_host::with_fact(&environment, "prepared", prepared),
+            machine: plumb_machine::machine(&root),
+            environment: plumb_machine::with_fact(&environment, "prepared", prepared),
         },
         done,
     }

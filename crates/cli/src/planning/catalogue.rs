@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_engine::{Refusal, describe};
-use plumb_host::Keeper;
+use plumb_keeper::Keeper;
 use plumb_model::{Description, Program};
 
 use crate::error::{CommandError, Result};

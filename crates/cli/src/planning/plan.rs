@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use plumb_host::Keeper;
-use plumb_host::monitor;
+use plumb_keeper::Keeper;
 use plumb_model::{
     Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, Point, Role, Settings, Slot,
     Value,
@@ -324,7 +323,7 @@ pub fn pairs(labels: &[String]) -> Result<BTreeMap<String, String>> {
 
 /// The seed: the user's, or from the clock.
 pub fn seed(args: &WayArgs) -> u64 {
-    args.seed.map_or_else(|| plumb_host::now().monotonic_ns & 0xffff_ffff, u64::from)
+    args.seed.map_or_else(|| plumb_machine::now().monotonic_ns & 0xffff_ffff, u64::from)
 }
 
 /// A plan without its target directory, which is made last.
@@ -394,8 +393,8 @@ pub fn on_interference(word: &str) -> OnInterference {
 
 /// The words of `--monitor`, checked.
 fn monitors(words: &[String]) -> Result<Vec<String>> {
-    monitor::wanted(words).map_err(|why| {
-        let names: Vec<&str> = monitor::ALL.iter().map(|monitor| monitor.name).collect();
+    plumb_monitors::wanted(words).map_err(|why| {
+        let names: Vec<&str> = plumb_monitors::ALL.iter().map(|monitor| monitor.name).collect();
         CommandError::usage(format!("--monitor: {why}"))
             .hint(format!("the monitors are {}", names.join(", ")))
             .hint("--monitor perf adds one, --monitor stat=20 sets its rate, --monitor none reads none")

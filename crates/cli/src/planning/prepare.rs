@@ -1,7 +1,7 @@
 //! From `--prepare` and `--set` to what a plan prepares.
 
-use plumb_host::Keeper;
-use plumb_host::preparation::{KNOBS, PRESETS, Unusable, parse, preset, resolve, slotted};
+use plumb_keeper::Keeper;
+use plumb_keeper::preparation::{KNOBS, PRESETS, Unusable, parse, preset, resolve, slotted};
 use plumb_model::{Companion, Preparation, Role, Slot};
 
 use crate::cli::PrepareArgs;

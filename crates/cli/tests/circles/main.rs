@@ -24,12 +24,13 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[];
 /// a line to take out.
 const BEING_TAKEN_APART: &[(&str, usize)] = &[
     ("base/classics", 11),
+    ("base/machine", 20),
     ("base/model", 5),
     ("base/stats", 3),
     ("cli", 35),
     ("judge/analysis", 22),
     ("measure/engine", 18),
-    ("measure/host", 50),
+    ("measure/keeper", 15),
     ("measure/protocol", 2),
     ("record/store", 5),
     ("show/report", 35),

@@ -4,7 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../../../measure/host/tests/trees/mod.rs"]
+#[path = "../../../base/machine/tests/trees/mod.rs"]
 mod trees;
 
 mod ab;

@@ -1,6 +1,6 @@
 //! The engine's clock: a trait, so that tests can bring their own.
 
-use plumb_host::Moment;
+use plumb_machine::Moment;
 
 /// Tells the engine what time it is.
 pub trait Clock {
@@ -14,6 +14,6 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Moment {
-        plumb_host::now()
+        plumb_machine::now()
     }
 }

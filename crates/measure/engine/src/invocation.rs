@@ -53,7 +53,7 @@ impl Runner<'_> {
         self.apply(launcher, Slot::Invocation, Some(point))?;
         match launcher.start(Order { planned, role: Role::Workload, seed }) {
             Ok((session, ready)) => {
-                let invocation = plumb_host::fresh_id();
+                let invocation = plumb_machine::fresh_id();
                 self.started(invocation, point, Role::Workload, position, seed, ready.clone())?;
                 self.measure(session, point, invocation, ready, began_ns)?;
             }
@@ -71,7 +71,7 @@ impl Runner<'_> {
         point: usize,
         why: String,
     ) -> Result<(), EngineError> {
-        let invocation = plumb_host::fresh_id();
+        let invocation = plumb_machine::fresh_id();
         self.started(invocation, point, Role::Workload, 0, 0, Ready::default())?;
         self.fail(point, invocation, why)
     }

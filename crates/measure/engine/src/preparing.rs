@@ -55,7 +55,7 @@ impl Runner<'_> {
             return Ok(());
         }
         let prepared = self.plan.prepared(&self.plan.points[point].preparation);
-        let environment = plumb_host::with_fact(&self.target.environment, PREPARED, prepared);
+        let environment = plumb_machine::with_fact(&self.target.environment, PREPARED, prepared);
         if environment == self.target.environment {
             return Ok(());
         }

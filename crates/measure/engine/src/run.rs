@@ -328,7 +328,7 @@ impl<'r> Runner<'r> {
 
     fn start_companions(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
         for (point, ready) in unless_interrupted(launcher.start_companions())? {
-            let invocation = plumb_host::fresh_id();
+            let invocation = plumb_machine::fresh_id();
             self.companions.insert(point, invocation);
             let role = self.plan.companions.get(point).map_or(Role::Load, |c| c.role);
             self.started(invocation, point, role, 0, 0, ready)?;

@@ -1,10 +1,10 @@
 //! What is read beside invocations, and which of them something else spoiled.
 
-use plumb_host::interference;
-use plumb_host::monitor::Recorder;
 use plumb_model::{
     Event, Goal, Id, Interference, InvocationRecord, OnInterference, Plan, Readings, Samples,
 };
+use plumb_monitors::Recorder;
+use plumb_monitors::interference;
 
 use crate::run::{EngineError, Runner};
 
@@ -90,8 +90,8 @@ fn exclusions(plan: &Plan, round: &[InvocationRecord]) -> Vec<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::Watch;
-    use plumb_host::Root;
-    use plumb_host::monitor::{Recorder, wanted};
+    use plumb_machine::Root;
+    use plumb_monitors::{Recorder, wanted};
 
     #[test]
     fn a_recorder_watches() {

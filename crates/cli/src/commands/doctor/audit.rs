@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_analysis::{ClassAudit, Injected, audit_class, audit_injected};
-use plumb_host::ClockMark;
+use plumb_machine::ClockMark;
 use plumb_model::{Goal, MARGIN, PlannedPoint, RunRecord};
 use plumb_report::{AuditClock, audit_card, audit_document};
 use plumb_store::Store;
@@ -53,7 +53,7 @@ pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
         return Err(CommandError::usage("--comparisons 0 compares nothing"));
     }
     let auditor = Auditor { args, store, ui };
-    let (grain, began) = (plumb_host::clock_grain(), ClockMark::now());
+    let (grain, began) = (plumb_machine::clock_grain(), ClockMark::now());
     let mut classes: Vec<ClassAudit> = Vec::new();
     let mut target = None;
     let asked = |class: &str| args.of.iter().any(|of| of == class);
@@ -85,7 +85,7 @@ pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
         audit_document(machine, &target.environment.fingerprint, &classes, &injected, clock);
     let text = serde_json::to_string(&document).map_err(|e| CommandError::bug(e.to_string()))?;
     let kept = Store::open(locate::store(store)?)?;
-    kept.add_audit(&target, plumb_host::now().unix_ns, &text)?;
+    kept.add_audit(&target, plumb_machine::now().unix_ns, &text)?;
     ui.out(&if ui.wants_json() {
         text
     } else {
@@ -147,7 +147,7 @@ pub fn noise_floor(store: Option<&Path>, workload: &str) -> Result<Option<f64>> 
         return Ok(None);
     }
     let store = Store::open(&path)?;
-    let machine = plumb_host::machine(&locate::root()).fingerprint;
+    let machine = plumb_machine::machine(&locate::root()).fingerprint;
     let Some(audit) = store.audits(&machine)?.pop() else { return Ok(None) };
     let family = workload.split('.').next().unwrap_or(workload);
     let class = ALIKE.iter().find(|(of, _)| *of == family).map_or(family, |(_, class)| class);

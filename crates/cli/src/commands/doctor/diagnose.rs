@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plumb_host::doctor::{Patient, Room, Watch, diagnose as host_diagnose};
+use plumb_machine::doctor::{Patient, Room, Watch, diagnose as host_diagnose};
 use plumb_report::{LastAudit, doctor_card, doctor_document};
 use plumb_store::Store;
 
@@ -20,7 +20,7 @@ const WATCHED: Duration = Duration::from_secs(1);
 pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let root = locate::root();
     let dir = directory(dir)?;
-    let machine = plumb_host::machine(&root).fingerprint;
+    let machine = plumb_machine::machine(&root).fingerprint;
     let audit = last_audit(store, &machine, ui);
     let watched = if root.is_live() { Watch::over(&root, WATCHED) } else { Watch::default() };
     let room = if root.is_live() { Room::of(&dir) } else { None };
@@ -34,7 +34,7 @@ pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exi
         ui.out(&doctor_card(&diagnosis, audit.as_ref(), &ui.terminal()));
         return Ok(Exit::Fine);
     }
-    let environment = plumb_host::environment(&root, &dir).fingerprint;
+    let environment = plumb_machine::environment(&root, &dir).fingerprint;
     let document = doctor_document(&machine, &environment, &diagnosis, audit.as_ref());
     ui.out(&crate::commands::pretty(&document)?);
     Ok(Exit::Fine)

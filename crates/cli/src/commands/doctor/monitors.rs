@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumb_analysis::{rates_by_point, summarise};
-use plumb_host::monitor::{self, Monitor, MonitorCost, Recorder, Wanted};
 use plumb_model::{Goal, MARGIN, OnInterference, Plan, RunRecord};
+use plumb_monitors::{Monitor, MonitorCost, Recorder, Wanted};
 use plumb_report::{
     EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card, counters_document,
     monitors_card,
@@ -53,7 +53,7 @@ pub fn costs(length: &str, no_lock: bool, store: Option<&Path>, ui: &Ui) -> Resu
     ui.say(&format!("reading all monitors for {} s", length.as_secs()));
     let asked =
         |monitor: &&'static Monitor| Wanted { monitor, hz: monitor.default_hz.unwrap_or(1.0) };
-    let every: Vec<Wanted> = monitor::ALL.iter().map(asked).collect();
+    let every: Vec<Wanted> = plumb_monitors::ALL.iter().map(asked).collect();
     let (costs, gaps, ..) = alone(&every, length)?;
     let default: Vec<Wanted> =
         every.into_iter().filter(|it| it.monitor.default_hz.is_some()).collect();
@@ -64,7 +64,7 @@ pub fn costs(length: &str, no_lock: bool, store: Option<&Path>, ui: &Ui) -> Resu
         let why = gaps.iter().find(|it| it.monitor == monitor.name).map(|it| it.why.clone());
         part(monitor, cost, why, seconds)
     };
-    let monitors = monitor::ALL.iter().map(part).collect();
+    let monitors = plumb_monitors::ALL.iter().map(part).collect();
     let effect = effect(length_ns * COMPARISON, no_lock, store, ui)?;
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of some seconds")]
     let cpu_share = cpu_ns as f64 * 1e-9 / seconds;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumb_engine::{Conversation, KeeperLauncher, LauncherSettings, Order, Refusal, Stopped};
-use plumb_host::Keeper;
-use plumb_host::preparation::Manner;
+use plumb_keeper::Keeper;
+use plumb_keeper::preparation::Manner;
 use plumb_model::{Description, PlannedPoint, Point, Program, Role, Settings};
 use plumb_protocol::{PROTOCOL, Reply, Request};
 

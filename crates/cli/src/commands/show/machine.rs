@@ -30,8 +30,8 @@ pub fn machine(runs: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 fn here() -> Result<Portrait> {
     let root = locate::root();
     let dir = crate::commands::doctor::diagnose::directory(None)?;
-    let machine = plumb_host::machine(&root);
-    let environment = plumb_host::environment(&root, &dir);
+    let machine = plumb_machine::machine(&root);
+    let environment = plumb_machine::environment(&root, &dir);
     Ok(Portrait { run: None, target: Target { name: "local".into(), machine, environment } })
 }
 

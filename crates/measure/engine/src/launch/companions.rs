@@ -1,6 +1,6 @@
 //! What runs beside the measured workloads on purpose: loads, monitors and preparations (`--with`).
 
-use plumb_host::Keeper;
+use plumb_keeper::Keeper;
 use plumb_model::{Companion, Role};
 use plumb_protocol::{Reply, Request, SampleReply};
 

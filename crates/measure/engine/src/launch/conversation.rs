@@ -3,8 +3,8 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use plumb_host::preparation::Manner;
-use plumb_host::{Exit, Keeper, KeeperError};
+use plumb_keeper::preparation::Manner;
+use plumb_keeper::{Exit, Keeper, KeeperError};
 use plumb_model::Ready;
 use plumb_protocol::{
     LineError, LineReader, LineWriter, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plumb_host::preparation::Manner;
-use plumb_host::{Keeper, Root};
+use plumb_keeper::Keeper;
+use plumb_keeper::preparation::Manner;
+use plumb_machine::Root;
 use plumb_model::{
     Companion, Description, Facts, PlannedPoint, Preparation, Prepared, Program, Ready, Role,
     Settings, Slot,

@@ -1,8 +1,9 @@
 //! Sets knobs in their slots, and has them undone: settings of the machine through the keeper's journal,
 //! plug-ins by conversation, processes by the manner in which they are started.
 
-use plumb_host::preparation::{Manner, Part, Setting, Step, Unusable, Wanted, cpuset, resolve};
-use plumb_host::{Keeper, KeeperError, Root, Settled, Unchanged};
+use plumb_keeper::preparation::{Manner, Part, Setting, Step, Unusable, Wanted, cpuset, resolve};
+use plumb_keeper::{Keeper, KeeperError, Settled, Unchanged};
+use plumb_machine::Root;
 use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, Prepared, Role, Slot};
 
 use super::Refusal;
@@ -334,7 +335,7 @@ fn make_group(root: &Root, keeper: &mut Keeper, list: &str) -> Result<String, Un
     let lost = |error: KeeperError| Unchanged::new(error.to_string());
     let (folder, files) = cpuset(root, &group_name(), list)?;
     let group = Setting::Group(folder.clone());
-    keeper.change(&group, plumb_host::preparation::ON).map_err(lost)??;
+    keeper.change(&group, plumb_keeper::preparation::ON).map_err(lost)??;
     for (path, value) in files {
         let written = Setting::File(path.clone()).write(root, &value);
         written

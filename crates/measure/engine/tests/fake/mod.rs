@@ -9,7 +9,7 @@ use plumb_engine::{
     Clock, Done, Ended, EngineError, Identity, Launcher, Means, Order, Refusal, Session, Stopped,
     Watch, run,
 };
-use plumb_host::Moment;
+use plumb_machine::Moment;
 use plumb_model::{
     Better, Counter, CounterKind, Decision, Description, Environment, Event, EventSink, Goal,
     InvocationRecord, Machine, Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Prepared,

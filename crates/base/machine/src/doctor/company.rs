@@ -1,0 +1,270 @@
+//! Who else uses the machine: the host below, other processes, services and timers.
+
+use std::collections::BTreeMap;
+
+use plumb_model::Effect;
+
+use super::{Seen, percent};
+use crate::fingerprint::virtualisation;
+use crate::root::Root;
+
+/// Shares of the time since boot that were stolen.
+const STEAL: [(f64, Effect); 3] =
+    [(0.05, Effect::Grave), (0.01, Effect::Major), (0.001, Effect::Minor)];
+/// CPUs that others use; grave is half of all.
+const BUSY: [(f64, Effect); 2] = [(0.25, Effect::Major), (0.05, Effect::Minor)];
+/// A load a CPU that is worth a note.
+const LOAD: f64 = 0.5;
+/// Programs that are named.
+const NAMED: usize = 3;
+/// Programs, by the name that the kernel knows (15 bytes), that start work of their own.
+const SERVICES: [(&str, &str); 13] = [
+    ("cron", "cron"),
+    ("crond", "crond"),
+    ("anacron", "anacron"),
+    ("atd", "atd"),
+    ("packagekitd", "packagekit"),
+    ("unattended-upgr", "unattended-upgrades"),
+    ("snapd", "snapd"),
+    ("fwupd", "fwupd"),
+    ("updatedb", "plocate-updatedb"),
+    ("updatedb.plocat", "plocate-updatedb"),
+    ("tracker-miner-f", "tracker-miner-fs-3"),
+    ("baloo_file", "baloo_file"),
+    ("tuned", "tuned"),
+];
+
+/// What the machine did between two moments.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// CPUs that were busy, in units of one.
+    busy: f64,
+    /// The programs that used most of it, other than plumb, with the CPUs that each used.
+    most: Vec<(String, f64)>,
+}
+
+/// Clock ticks that CPUs spent and that processes used.
+struct Moment {
+    spent: Ticks,
+    processes: BTreeMap<u32, Process>,
+}
+
+/// A process, which is the same as long as it has started at the same time: kernel threads change
+/// their names.
+struct Process {
+    name: String,
+    started: u64,
+    used: u64,
+}
+
+/// Clock ticks of all CPUs together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Ticks {
+    all: u64,
+    busy: u64,
+    stolen: u64,
+}
+
+impl Watch {
+    /// Watches the machine for so long.
+    #[must_use]
+    pub fn over(root: &Root, time: std::time::Duration) -> Self {
+        let before = Moment::now(root);
+        std::thread::sleep(time);
+        Self::between(&before, &Moment::now(root), cpus(root))
+    }
+
+    fn between(before: &Moment, after: &Moment, cpus: f64) -> Self {
+        let all = after.spent.all.saturating_sub(before.spent.all);
+        let share = |ticks: u64| if all == 0 { 0.0 } else { ratio(ticks, all) * cpus };
+        let mut used: BTreeMap<&str, u64> = BTreeMap::new();
+        for (pid, process) in &after.processes {
+            // What was not there before began since.
+            let before = before.processes.get(pid).filter(|it| it.started == process.started);
+            let ticks = process.used.saturating_sub(before.map_or(0, |it| it.used));
+            *used.entry(&process.name).or_default() += ticks;
+        }
+        let used = used.into_iter().filter(|(_, ticks)| *ticks > 0);
+        let mut most: Vec<(String, f64)> =
+            used.map(|(name, ticks)| (name.to_owned(), share(ticks))).collect();
+        most.sort_by(|one, other| other.1.total_cmp(&one.1));
+        most.truncate(NAMED);
+        Self { busy: share(after.spent.busy.saturating_sub(before.spent.busy)), most }
+    }
+}
+
+impl Moment {
+    /// Plumb itself is left out.
+    fn now(root: &Root) -> Self {
+        let own = std::process::id();
+        let pids = root.names("/proc").into_iter().filter_map(|name| name.parse().ok());
+        let pids = pids.filter(|pid: &u32| !root.is_live() || *pid != own);
+        Self {
+            spent: ticks(root).unwrap_or_default(),
+            processes: pids.filter_map(|pid| Some((pid, process(root, pid)?))).collect(),
+        }
+    }
+}
+
+/// Fields 2, 14, 15 and 22 of /proc/PID/stat.
+fn process(root: &Root, pid: u32) -> Option<Process> {
+    let stat = root.text(&format!("/proc/{pid}/stat"))?;
+    let (head, rest) = stat.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let mut times = rest.split_whitespace().skip(14 - 3).map(|it| it.parse::<u64>().ok());
+    let used = times.next()??.saturating_add(times.next()??);
+    Some(Process { name: name.to_owned(), started: times.nth(22 - 16)??, used })
+}
+
+/// The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What guests of
+/// this machine use is counted in user already.
+fn ticks(root: &Root) -> Option<Ticks> {
+    let line = root.field("/proc/stat", "cpu ")?;
+    let fields: Vec<u64> =
+        line.split_whitespace().take(8).filter_map(|it| it.parse().ok()).collect();
+    let &[user, nice, system, idle, iowait, irq, softirq, stolen] = fields.as_slice() else {
+        return None;
+    };
+    let sum = |ticks: &[u64]| ticks.iter().copied().fold(0, u64::saturating_add);
+    let busy = sum(&[user, nice, system, irq, softirq]);
+    Some(Ticks { all: sum(&[busy, idle, iowait, stolen]), busy, stolen })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "clock ticks stay far below 2^53")]
+fn ratio(part: u64, of: u64) -> f64 {
+    part as f64 / of.max(1) as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
+fn cpus(root: &Root) -> f64 {
+    crate::fingerprint::count_cpus(&root.text("/proc/cpuinfo").unwrap_or_default()).max(1) as f64
+}
+
+pub fn check(root: &Root, watched: &Watch) -> Vec<Seen> {
+    let busy = busy(watched, cpus(root));
+    let load = if busy.is_some() { None } else { load(root) };
+    let virtualised =
+        virtualisation(root).map(|kind| Seen::new("virtualised", Effect::Minor, kind));
+    let names = names(root);
+    let found = [
+        virtualised,
+        steal(root),
+        busy,
+        load,
+        services(root, &names),
+        timers(root),
+        balancer(&names),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn steal(root: &Root) -> Option<Seen> {
+    let ticks = ticks(root)?;
+    let share = ratio(ticks.stolen, ticks.all);
+    let (_, effect) = STEAL.iter().find(|(from, _)| share >= *from)?;
+    let evidence = format!("{} of all CPU time since boot, by /proc/stat", percent(share));
+    Some(Seen::new("steal", *effect, evidence))
+}
+
+fn busy(watched: &Watch, cpus: f64) -> Option<Seen> {
+    let half = [(cpus / 2.0, Effect::Grave)];
+    let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| watched.busy >= *from)?;
+    let named = |(name, used): &(String, f64)| format!("{name} {}", percent(*used));
+    let names: Vec<String> = watched.most.iter().map(named).collect();
+    let names = if names.is_empty() { "what has ended".to_owned() } else { names.join(", ") };
+    let evidence = format!("{} of a CPU, just now: {names}", percent(watched.busy));
+    Some(Seen::new("busy", *effect, evidence))
+}
+
+fn load(root: &Root) -> Option<Seen> {
+    let text = root.text("/proc/loadavg")?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    let evidence = format!("{load:.2} in the last minute, by /proc/loadavg");
+    (load >= LOAD * cpus(root)).then(|| Seen::new("load", Effect::Note, evidence))
+}
+
+/// The names of all processes, as the kernel knows them.
+fn names(root: &Root) -> Vec<String> {
+    let pids = root.names("/proc").into_iter().filter(|it| it.parse::<u32>().is_ok());
+    pids.filter_map(|pid| root.text(&format!("/proc/{pid}/comm"))).collect()
+}
+
+fn systemd(root: &Root) -> bool {
+    root.path("/run/systemd/system").exists()
+}
+
+fn services(root: &Root, names: &[String]) -> Option<Seen> {
+    let found: Vec<_> =
+        SERVICES.iter().filter(|(name, _)| names.iter().any(|it| it == name)).collect();
+    let programs: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+    let stop = |(_, unit): &&(&str, &str)| {
+        if systemd(root) { format!("--set stop-service={unit}") } else { (*unit).to_owned() }
+    };
+    let stop: Vec<String> = found.iter().map(stop).collect();
+    let with = if systemd(root) { "plumb run" } else { "stop while measuring:" };
+    let seen = Seen::new("services", Effect::Minor, format!("running: {}", programs.join(", ")));
+    (!found.is_empty()).then(|| seen.with_fix(format!("{with} {}", stop.join(" "))))
+}
+
+fn timers(root: &Root) -> Option<Seen> {
+    let folder = "/etc/systemd/system/timers.target.wants";
+    let timers: Vec<String> =
+        root.names(folder).into_iter().filter(|name| name.ends_with(".timer")).collect();
+    let evidence = format!("enabled: {}", timers.join(", "));
+    (systemd(root) && !timers.is_empty()).then(|| Seen::new("timers", Effect::Note, evidence))
+}
+
+fn balancer(names: &[String]) -> Option<Seen> {
+    let runs = names.iter().any(|name| name == "irqbalance");
+    runs.then(|| Seen::new("irqbalance", Effect::Minor, "irqbalance is running"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{SYMPTOMS, percent};
+    use super::{BUSY, Effect, Moment, STEAL, Watch, busy};
+    use crate::root::Root;
+    use crate::root::plant;
+
+    #[test]
+    fn the_documentation_has_the_limits_of_the_code() {
+        let documented = |name: &str| {
+            SYMPTOMS.iter().find(|kind| kind.name == name).map(|kind| kind.effects.to_owned())
+        };
+        let told = |limits: &[(f64, Effect)]| {
+            let told = |(from, effect): &(f64, Effect)| (effect.word(), percent(*from));
+            limits.iter().rev().map(told).collect::<Vec<_>>()
+        };
+        let steal: Vec<String> =
+            told(&STEAL).iter().map(|(word, from)| format!("{word} from {from}")).collect();
+        // `5.0 %` is `5 %` for people.
+        assert_eq!(documented("steal"), Some(steal.join(", ").replace(".0 %", " %")));
+        let [(minor, a), (major, b)] = &told(&BUSY)[..] else { panic!("two limits") };
+        let busy = format!("{minor} from {a} of a CPU, {major} from {b}").replace(".0 %", " %");
+        assert!(documented("busy").is_some_and(|it| it.starts_with(&busy)), "{busy}");
+    }
+
+    #[test]
+    fn who_takes_the_cpu_is_named() {
+        let stat = |pid: u32, used: u64| {
+            format!("{pid} (cc (1) x) R 1 7 7 0 -1 0 0 0 0 0 {used} 10 0 0 20 0 1 0 {pid}\n")
+        };
+        let early = plant(&[
+            ("/proc/stat", "cpu  100 0 50 1000 0 0 0 0 0 0\n"),
+            ("/proc/7/stat", &stat(7, 40)),
+        ]);
+        let late = plant(&[
+            ("/proc/stat", "cpu  180 0 60 1110 0 0 0 0 0 0\n"),
+            ("/proc/7/stat", &stat(7, 100)),
+            ("/proc/8/stat", &stat(8, 10)),
+        ]);
+        let (early, late) = (Root::at(early.path()), Root::at(late.path()));
+        let watch = Watch::between(&Moment::now(&early), &Moment::now(&late), 2.0);
+        let seen = busy(&watch, 2.0).unwrap();
+        assert_eq!(seen.effect, Effect::Major);
+        assert_eq!(seen.evidence, "90 % of a CPU, just now: cc (1) x 80 %");
+        assert!(
+            busy(&Watch::between(&Moment::now(&late), &Moment::now(&late), 2.0), 2.0).is_none()
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! The target directory.
+
+use std::path::Path;
+
+use plumb_model::Effect;
+
+use super::{Seen, percent};
+use crate::fingerprint::{binary, holding};
+use crate::root::Root;
+
+/// Filesystems that are not on a disk of this machine, and what they are instead.
+const ELSEWHERE: [(&str, &str); 14] = [
+    ("tmpfs", "memory"),
+    ("ramfs", "memory"),
+    ("overlay", "layers of a container"),
+    ("aufs", "layers of a container"),
+    ("nfs", "another machine"),
+    ("nfs4", "another machine"),
+    ("cifs", "another machine"),
+    ("smb3", "another machine"),
+    ("ceph", "other machines"),
+    ("lustre", "other machines"),
+    ("9p", "the host's"),
+    ("virtiofs", "the host's"),
+    ("fuse", "a program"),
+    ("fuseblk", "a program"),
+];
+/// Less room than this is little, in bytes.
+const LITTLE: u64 = 1 << 30;
+/// One part in so many free is little, too.
+const TENTH: u64 = 10;
+
+/// How much room a filesystem has, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// In all.
+    pub all: u64,
+    /// For us.
+    pub free: u64,
+}
+
+impl Room {
+    /// The room where a directory is.
+    #[must_use]
+    pub fn of(dir: &Path) -> Option<Self> {
+        let found = rustix::fs::statvfs(dir).ok()?;
+        let (all, free) = (found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize);
+        (all > 0).then_some(Self { all, free })
+    }
+}
+
+pub fn check(root: &Root, dir: &Path, room: Option<Room>) -> Vec<Seen> {
+    let room = room.and_then(|room| full(dir, room));
+    [elsewhere(root, dir), room].into_iter().flatten().collect()
+}
+
+fn elsewhere(root: &Root, dir: &Path) -> Option<Seen> {
+    let mount = holding(root, dir)?;
+    let kind = mount.filesystem.as_str();
+    let of_fuse = |name: &str| name == "fuse" && kind.starts_with("fuse.");
+    let known = ELSEWHERE.iter().find(|(name, _)| *name == kind || of_fuse(name));
+    let looped = mount.device.starts_with("/dev/loop").then_some("a file");
+    let what = known.map(|(_, what)| *what).or(looped)?;
+    let (dir, device) = (dir.display(), &mount.device);
+    let evidence = format!("{dir} is {what}: {kind} of {device}, by /proc/self/mountinfo");
+    Some(Seen::new("directory", Effect::Minor, evidence))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share for people")]
+fn full(dir: &Path, room: Room) -> Option<Seen> {
+    let effect = match room {
+        Room { free, .. } if free < LITTLE => Effect::Major,
+        Room { all, free } if free < all / TENTH => Effect::Minor,
+        _ => return None,
+    };
+    let share = percent(room.free as f64 / room.all as f64);
+    let evidence = format!("{} free under {}, {share}", binary(room.free), dir.display());
+    Some(Seen::new("full-disk", effect, evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Effect, Room, full};
+    use std::path::Path;
+
+    #[test]
+    fn little_room_is_told() {
+        let effect =
+            |all, free| full(Path::new("/srv"), Room { all, free }).map(|seen| seen.effect);
+        assert_eq!(effect(100 << 30, 50 << 30), None);
+        assert_eq!(effect(100 << 30, 9 << 30), Some(Effect::Minor));
+        assert_eq!(effect(2 << 30, 1 << 29), Some(Effect::Major));
+    }
+}

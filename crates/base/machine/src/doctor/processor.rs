@@ -1,0 +1,117 @@
+//! Processors: frequency, idle states, siblings, heat, the clock, the kernel on them.
+
+use plumb_model::Effect;
+
+use super::Seen;
+use crate::fingerprint::{config, has, idle, policies, power};
+use crate::root::Root;
+
+const BASE: &str = "/sys/devices/system/cpu";
+/// Waking from a deeper state than this takes longer than most of what is measured, in microseconds.
+const DEEP_US: u64 = 50;
+/// Clocks that are read without a system call.
+const FAST_CLOCKS: [&str; 6] = [
+    "tsc",
+    "arch_sys_counter",
+    "kvm-clock",
+    "hyperv_clocksource_tsc_page",
+    "riscv_clocksource",
+    "timebase",
+];
+/// Options of kernels that look for bugs.
+const DEBUGGING: [&str; 8] = [
+    "CONFIG_KASAN",
+    "CONFIG_KCSAN",
+    "CONFIG_KMSAN",
+    "CONFIG_PROVE_LOCKING",
+    "CONFIG_DEBUG_LOCK_ALLOC",
+    "CONFIG_DEBUG_OBJECTS",
+    "CONFIG_DEBUG_PAGEALLOC_ENABLE_DEFAULT",
+    "CONFIG_SLUB_DEBUG_ON",
+];
+
+pub fn check(root: &Root) -> Vec<Seen> {
+    let checks = [
+        one_cpu,
+        governor,
+        turbo,
+        siblings,
+        deep_idle,
+        throttled,
+        battery,
+        clock_source,
+        debugging,
+        layout,
+    ];
+    checks.iter().filter_map(|check| check(root)).collect()
+}
+
+fn one_cpu(root: &Root) -> Option<Seen> {
+    let allowed = root.field("/proc/self/status", "Cpus_allowed_list")?;
+    let evidence = format!("CPU {allowed} alone, by Cpus_allowed_list of /proc/self/status");
+    let single = allowed.parse::<u32>().is_ok();
+    single.then(|| Seen::new("one-cpu", Effect::Major, evidence))
+}
+
+fn governor(root: &Root) -> Option<Seen> {
+    let governor = policies(root, "scaling_governor")?;
+    let evidence = format!("{governor} in {BASE}/cpufreq/policy*/scaling_governor");
+    (governor != "performance").then(|| Seen::new("governor", Effect::Major, evidence))
+}
+
+fn turbo(root: &Root) -> Option<Seen> {
+    let switches = [("intel_pstate/no_turbo", 0), ("cpufreq/boost", 1)];
+    let on = |(file, on): &&(&str, u64)| root.number(&format!("{BASE}/{file}")) == Some(*on);
+    let (file, on) = switches.iter().find(on)?;
+    Some(Seen::new("turbo", Effect::Minor, format!("{on} in {BASE}/{file}")))
+}
+
+fn siblings(root: &Root) -> Option<Seen> {
+    let file = format!("{BASE}/smt/active");
+    let active = root.number(&file) == Some(1);
+    active.then(|| Seen::new("smt", Effect::Minor, format!("1 in {file}")))
+}
+
+fn deep_idle(root: &Root) -> Option<Seen> {
+    let states = idle(root).into_iter().filter(|state| !state.off);
+    let deepest = states.max_by_key(|state| state.latency_us)?;
+    let (name, latency) = (&deepest.name, deepest.latency_us);
+    let evidence = format!("{name} takes {latency} µs, by {BASE}/cpu0/cpuidle/state*/latency");
+    (latency > DEEP_US).then(|| Seen::new("deep-idle", Effect::Minor, evidence))
+}
+
+fn throttled(root: &Root) -> Option<Seen> {
+    let file = |name: &str| format!("{BASE}/cpu0/thermal_throttle/{name}_throttle_count");
+    let counts = ["core", "package"].map(|name| (root.number(&file(name)), file(name)));
+    let (count, file) = counts.into_iter().max_by_key(|(count, _)| *count)?;
+    let count = count.filter(|count| *count > 0)?;
+    let evidence = format!("{count} times since boot, by {file}");
+    Some(Seen::new("throttled", Effect::Minor, evidence))
+}
+
+fn battery(root: &Root) -> Option<Seen> {
+    let drained = power(root) == Some("battery");
+    drained.then(|| {
+        Seen::new("battery", Effect::Major, "discharging, by /sys/class/power_supply/*/status")
+    })
+}
+
+fn clock_source(root: &Root) -> Option<Seen> {
+    let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let source = root.text(file)?;
+    let slow = !FAST_CLOCKS.contains(&source.as_str());
+    slow.then(|| Seen::new("clock-source", Effect::Major, format!("{source} in {file}")))
+}
+
+fn debugging(root: &Root) -> Option<Seen> {
+    let config = config(root)?;
+    let on: Vec<&str> = DEBUGGING.into_iter().filter(|option| has(&config, option)).collect();
+    let evidence = format!("{} in the kernel's configuration", on.join(", "));
+    (!on.is_empty()).then(|| Seen::new("debug-kernel", Effect::Major, evidence))
+}
+
+fn layout(root: &Root) -> Option<Seen> {
+    let file = "/proc/sys/kernel/randomize_va_space";
+    let fixed = root.number(file) == Some(0);
+    fixed.then(|| Seen::new("layout-fixed", Effect::Minor, format!("0 in {file}")))
+}

@@ -1,0 +1,130 @@
+//! Processors: caches, who is online, frequency, idle states, mitigations.
+
+use super::{Facts, binary};
+use crate::facts::caches;
+use crate::root::Root;
+
+const BASE: &str = "/sys/devices/system/cpu";
+
+pub fn read(root: &Root, facts: &mut Facts) {
+    facts.put("caches", cache_sizes(root));
+    facts.put("numa_distances", numa_distances(root));
+    facts.put_file(root, "cpus_online", &format!("{BASE}/online"));
+    facts.put_file(root, "cpus_isolated", &format!("{BASE}/isolated"));
+    facts.put_file(root, "cpus_tickless", &format!("{BASE}/nohz_full"));
+    facts.put("microcode", root.field("/proc/cpuinfo", "microcode"));
+    facts.put("mitigations", mitigations(root));
+    facts.put_file(root, "smt", &format!("{BASE}/smt/control"));
+    facts.put("smt_active", root.number(&format!("{BASE}/smt/active")).map(yes_or_no));
+    frequency(root, facts);
+    facts.put_file(root, "idle_driver", &format!("{BASE}/cpuidle/current_driver"));
+    facts.put("idle_states", idle_states(root));
+}
+
+fn yes_or_no(number: u64) -> String {
+    if number == 0 { "no".into() } else { "yes".into() }
+}
+
+/// `L1d 48 KiB, L1i 32 KiB, L2 2 MiB, L3 36 MiB shared by 0-15`, as the first CPU sees them.
+fn cache_sizes(root: &Root) -> Option<String> {
+    let one = |cache: crate::facts::Cache| {
+        let kind = match cache.kind.as_str() {
+            "Data" => "d",
+            "Instruction" => "i",
+            _ => "",
+        };
+        let shared = cache.shared.filter(|cpus| cpus.contains([',', '-']));
+        let shared = shared.map_or_else(String::new, |cpus| format!(" shared by {cpus}"));
+        format!("L{}{kind} {}{shared}", cache.level, binary(cache.bytes))
+    };
+    joined(caches(root).map(one).collect(), ", ")
+}
+
+fn joined(parts: Vec<String>, with: &str) -> Option<String> {
+    (!parts.is_empty()).then(|| parts.join(with))
+}
+
+/// A row a node, where there are several.
+fn numa_distances(root: &Root) -> Option<String> {
+    let nodes = super::numa_nodes(root);
+    let row = |node: usize| root.text(&format!("/sys/devices/system/node/node{node}/distance"));
+    let rows: Vec<String> = (0..nodes).filter_map(row).collect();
+    if rows.len() > 1 { joined(rows, "; ") } else { None }
+}
+
+fn mitigations(root: &Root) -> Option<String> {
+    let base = format!("{BASE}/vulnerabilities");
+    let lines = root
+        .names(&base)
+        .into_iter()
+        .filter_map(|name| Some(format!("{name}: {}", root.text(&format!("{base}/{name}"))?)))
+        .filter(|line| !line.ends_with("Not affected"));
+    joined(lines.collect(), "; ")
+}
+
+fn frequency(root: &Root, facts: &mut Facts) {
+    facts.put("governor", policies(root, "scaling_governor"));
+    facts.put("frequency_driver", policies(root, "scaling_driver"));
+    facts.put("energy_preference", policies(root, "energy_performance_preference"));
+    facts.put("frequency_limits", frequency_limits(root));
+    facts.put_file(root, "no_turbo", &format!("{BASE}/intel_pstate/no_turbo"));
+    facts.put_file(root, "boost", &format!("{BASE}/cpufreq/boost"));
+}
+
+/// What this file says in all frequency policies, each value once.
+pub fn policies(root: &Root, file: &str) -> Option<String> {
+    let base = format!("{BASE}/cpufreq");
+    let names = root.names(&base).into_iter().filter(|name| name.starts_with("policy"));
+    let mut values: Vec<String> =
+        names.filter_map(|name| root.text(&format!("{base}/{name}/{file}"))).collect();
+    values.sort();
+    values.dedup();
+    joined(values, " / ").or_else(|| root.text(&format!("{BASE}/cpu0/cpufreq/{file}")))
+}
+
+/// `800–4700 MHz, held to 3200 MHz`; on hybrid processors several such.
+fn frequency_limits(root: &Root) -> Option<String> {
+    let mhz = |file: &str| {
+        let khz = policies(root, file)?;
+        let all = khz.split(" / ").map(|khz| Some(khz.parse::<u64>().ok()? / 1000));
+        let mut all: Vec<u64> = all.collect::<Option<_>>()?;
+        all.sort_unstable();
+        Some(all.iter().map(u64::to_string).collect::<Vec<_>>().join(" / "))
+    };
+    let (least, most) = (mhz("cpuinfo_min_freq")?, mhz("cpuinfo_max_freq")?);
+    let held = mhz("scaling_max_freq").filter(|held| *held != most);
+    let held = held.map_or_else(String::new, |held| format!(", held to {held} MHz"));
+    Some(format!("{least}–{most} MHz{held}"))
+}
+
+/// A state in which a CPU waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdleState {
+    /// What the driver calls it.
+    pub name: String,
+    /// How long waking from it takes at most, in microseconds.
+    pub latency_us: u64,
+    /// Whether it is switched off.
+    pub off: bool,
+}
+
+/// The idle states of the first CPU, the shallowest first.
+pub fn idle(root: &Root) -> Vec<IdleState> {
+    let base = format!("{BASE}/cpu0/cpuidle");
+    let state = |number: usize| {
+        let file = |file: &str| format!("{base}/state{number}/{file}");
+        Some(IdleState {
+            name: root.text(&file("name"))?,
+            latency_us: root.number(&file("latency"))?,
+            off: root.number(&file("disable")) == Some(1),
+        })
+    };
+    (0..).map_while(state).collect()
+}
+
+fn idle_states(root: &Root) -> Option<String> {
+    let one = |state: IdleState| {
+        format!("{} {} µs{}", state.name, state.latency_us, if state.off { " (off)" } else { "" })
+    };
+    joined(idle(root).into_iter().map(one).collect(), ", ")
+}

@@ -1,0 +1,14 @@
+//! What plumb's own group, and whoever started it, let it use.
+
+use super::{Facts, binary};
+use crate::cgroup;
+use crate::root::Root;
+
+pub fn read(root: &Root, facts: &mut Facts) {
+    facts.put("cpus_allowed", root.field("/proc/self/status", "Cpus_allowed_list"));
+    let known = root.path("/proc/self/cgroup").exists();
+    let quota = cgroup::cpu_quota(root).map(|cpus| format!("{cpus:.2} CPUs"));
+    let limit = cgroup::memory_limit(root).map(binary);
+    facts.put("cpu_quota", known.then(|| quota.unwrap_or_else(|| "none".into())));
+    facts.put("memory_limit", known.then(|| limit.unwrap_or_else(|| "none".into())));
+}

@@ -1,0 +1,149 @@
+//! Memory: huge pages, swap, and the modules as the firmware lists them.
+
+use std::collections::BTreeMap;
+
+use super::{Facts, binary};
+use crate::root::Root;
+
+pub fn read(root: &Root, facts: &mut Facts) {
+    let pages = "/sys/kernel/mm/transparent_hugepage";
+    facts.put_file(root, "huge_pages", &format!("{pages}/enabled"));
+    facts.put_file(root, "huge_pages_defrag", &format!("{pages}/defrag"));
+    facts.put("huge_page_pool", huge_page_pool(root));
+    facts.put_file(root, "same_page_merging", "/sys/kernel/mm/ksm/run");
+    facts.put("swap", root.text("/proc/swaps").map(|text| swap(&text)));
+    facts.put_file(root, "compressed_swap", "/sys/module/zswap/parameters/enabled");
+    let table = std::fs::read(root.path("/sys/firmware/dmi/tables/DMI"));
+    facts.put("memory_modules", table.ok().and_then(|table| modules(&table)));
+}
+
+/// Pages that are set aside, and their size: `512 of 2048 kB`.
+fn huge_page_pool(root: &Root) -> Option<String> {
+    let pages = root.field("/proc/meminfo", "HugePages_Total")?;
+    let size = root.field("/proc/meminfo", "Hugepagesize")?;
+    Some(if pages == "0" { "none".into() } else { format!("{pages} of {size}") })
+}
+
+/// `/dev/sda2 partition 8 GiB`, each device of /proc/swaps; how full they are moves and is left out.
+fn swap(text: &str) -> String {
+    let one = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (device, kind, kib) = (words.next()?, words.next()?, words.next()?);
+        Some(format!("{device} {kind} {}", binary(kib.parse::<u64>().ok()?.saturating_mul(1024))))
+    };
+    let devices: Vec<String> = text.lines().skip(1).filter_map(one).collect();
+    if devices.is_empty() { "none".into() } else { devices.join("; ") }
+}
+
+/// A memory device in the tables of SMBIOS (DSP0134, 7.18).
+const MEMORY_DEVICE: u8 = 17;
+
+/// `2 × 16 GiB DDR4 3200 MT/s`, from the tables that the firmware leaves.
+fn modules(table: &[u8]) -> Option<String> {
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    for device in structures(table).filter(|it| it.first() == Some(&MEMORY_DEVICE)) {
+        if let Some(module) = module(device) {
+            *counted.entry(module).or_default() += 1;
+        }
+    }
+    let all: Vec<String> =
+        counted.into_iter().map(|(module, count)| format!("{count} × {module}")).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// The formatted part of each structure: its second byte is its length, and strings follow that end
+/// with two zeros.
+fn structures(table: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = table;
+    std::iter::from_fn(move || {
+        let length = usize::from(*rest.get(1)?);
+        let (formatted, strings) = rest.split_at_checked(length)?;
+        let end = strings.windows(2).position(|two| two == [0, 0])?;
+        rest = &strings[end + 2..];
+        // A shorter one than its own head would never end.
+        (length >= 4).then_some(formatted)
+    })
+}
+
+/// What one slot holds; None where it is empty.
+fn module(device: &[u8]) -> Option<String> {
+    let word = |at: usize| Some(u16::from_le_bytes([*device.get(at)?, *device.get(at + 1)?]));
+    let extended = || Some(u32::from(word(0x1c)?) | u32::from(word(0x1e)?) << 16);
+    let bytes = match word(0x0c)? {
+        0 | 0xffff => return None,
+        0x7fff => u64::from(extended()?) << 20,
+        kib if kib & 0x8000 != 0 => u64::from(kib & 0x7fff) << 10,
+        mib => u64::from(mib) << 20,
+    };
+    let kind = device.get(0x12).and_then(|kind| technology(*kind));
+    let speed = word(0x20).filter(|speed| *speed != 0).or(word(0x15)).filter(|speed| *speed != 0);
+    let speed = speed.map(|speed| format!("{speed} MT/s"));
+    let parts = [Some(binary(bytes)), kind.map(str::to_owned), speed];
+    Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// Table 78 of DSP0134.
+fn technology(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        0x18 => "DDR3",
+        0x1a => "DDR4",
+        0x1c => "LPDDR2",
+        0x1d => "LPDDR3",
+        0x1e => "LPDDR4",
+        0x20 => "HBM",
+        0x21 => "HBM2",
+        0x22 => "DDR5",
+        0x23 => "LPDDR5",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{modules, swap};
+
+    /// A memory device as firmware writes it, with one string.
+    fn device(mib: u16, extended: u32, kind: u8, speed: u16, configured: u16) -> Vec<u8> {
+        let mut device = vec![0_u8; 0x22];
+        device[0] = 17;
+        device[1] = 0x22;
+        device[0x0c..0x0e].copy_from_slice(&mib.to_le_bytes());
+        device[0x12] = kind;
+        device[0x15..0x17].copy_from_slice(&speed.to_le_bytes());
+        device[0x1c..0x20].copy_from_slice(&extended.to_le_bytes());
+        device[0x20..0x22].copy_from_slice(&configured.to_le_bytes());
+        device.extend(b"DIMM A\0\0");
+        device
+    }
+
+    #[test]
+    fn modules_are_counted_and_empty_slots_are_not() {
+        let mut table = vec![1, 4, 0, 0, 0, 0];
+        table.extend(device(16384, 0, 0x1a, 3200, 2933));
+        table.extend(device(0, 0, 2, 0, 0));
+        table.extend(device(16384, 0, 0x1a, 3200, 2933));
+        table.extend(device(0x7fff, 65536, 0x22, 4800, 0));
+        table.extend([127, 4, 0, 0, 0, 0]);
+        let said = modules(&table).unwrap();
+        assert_eq!(said, "2 × 16 GiB DDR4 2933 MT/s; 1 × 64 GiB DDR5 4800 MT/s");
+    }
+
+    #[test]
+    fn a_broken_table_ends() {
+        for table in [&[][..], &[17], &[17, 0, 0, 0], &[17, 200, 0], &[17, 4, 0, 0, 1]] {
+            assert_eq!(modules(table), None);
+        }
+        let whole = device(16384, 0, 0x1a, 3200, 2933);
+        for end in 0..whole.len() {
+            let _ = modules(&whole[..end]);
+        }
+    }
+
+    #[test]
+    fn swap_is_told_without_how_full_it_is() {
+        let head = "Filename Type Size Used Priority\n";
+        assert_eq!(swap(head.trim()), "none");
+        let text = format!("{head}/dev/nvme0n1p3 partition 8388604 512 -2\n");
+        assert_eq!(swap(&text), "/dev/nvme0n1p3 partition 8 GiB");
+    }
+}

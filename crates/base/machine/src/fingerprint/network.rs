@@ -1,0 +1,84 @@
+//! Network devices that are more than software.
+
+use super::Facts;
+use crate::root::Root;
+
+const BASE: &str = "/sys/class/net";
+
+pub fn read(root: &Root, facts: &mut Facts) {
+    let real = |name: &String| root.path(&format!("{BASE}/{name}/device")).exists();
+    let devices: Vec<String> =
+        root.names(BASE).iter().filter(|name| real(name)).map(|name| device(root, name)).collect();
+    facts.put("network_devices", (!devices.is_empty()).then(|| devices.join("; ")));
+}
+
+/// `eth0: virtio_net, 10000 Mbit/s full duplex, MTU 1500, offloads rx tx sg tso gso gro`.
+fn device(root: &Root, name: &str) -> String {
+    let says = |file: &str| root.text(&format!("{BASE}/{name}/{file}"));
+    let driver = root.text(&format!("{BASE}/{name}/device/uevent"));
+    let driver = driver.and_then(|text| {
+        text.lines().find_map(|line| line.strip_prefix("DRIVER=")).map(str::to_owned)
+    });
+    // -1 where there is no link, or where the device does not know.
+    let speed = says("speed").filter(|speed| !speed.starts_with('-'));
+    let duplex = says("duplex").filter(|duplex| duplex != "unknown");
+    let speed = speed.map(|speed| {
+        let duplex = duplex.map_or_else(String::new, |duplex| format!(" {duplex} duplex"));
+        format!("{speed} Mbit/s{duplex}")
+    });
+    let offloads = if root.is_live() { offloads::of(name) } else { None };
+    let parts = [
+        driver,
+        speed,
+        says("mtu").map(|mtu| format!("MTU {mtu}")),
+        offloads.map(|offloads| format!("offloads {offloads}")),
+    ];
+    format!("{name}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// What a device does itself, asked by ethtool's ioctl.
+#[expect(unsafe_code, reason = "SIOCETHTOOL has no wrapper")]
+mod offloads {
+    use std::os::fd::AsRawFd;
+
+    /// Commands of linux/ethtool.h that answer with 0 or 1.
+    const ASKED: [(&str, u32); 6] =
+        [("rx", 0x14), ("tx", 0x16), ("sg", 0x18), ("tso", 0x1e), ("gso", 0x23), ("gro", 0x2b)];
+    const SIOCETHTOOL: libc::Ioctl = 0x8946;
+
+    /// `struct ethtool_value`.
+    #[repr(C)]
+    struct Answer {
+        command: u32,
+        data: u32,
+    }
+
+    /// The offloads that are on; None where the device can't be asked.
+    pub fn of(device: &str) -> Option<String> {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").ok()?;
+        let on: Vec<bool> = ASKED
+            .iter()
+            .map(|(_, command)| ask(&socket, device, *command))
+            .collect::<Option<_>>()?;
+        let names = ASKED.iter().zip(on).filter(|(_, on)| *on).map(|((name, _), _)| *name);
+        let names: Vec<&str> = names.collect();
+        Some(if names.is_empty() { "none".to_owned() } else { names.join(" ") })
+    }
+
+    fn ask(socket: &std::net::UdpSocket, device: &str, command: u32) -> Option<bool> {
+        let mut answer = Answer { command, data: 0 };
+        // SAFETY: `ifreq` is plain data, for which zeros are valid.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        let name = device.as_bytes();
+        if name.len() >= request.ifr_name.len() {
+            return None;
+        }
+        for (to, from) in request.ifr_name.iter_mut().zip(name) {
+            *to = from.cast_signed();
+        }
+        request.ifr_ifru.ifru_data = (&raw mut answer).cast();
+        // SAFETY: the socket is open, and both structures live until the call has returned.
+        let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
+        (done == 0).then_some(answer.data != 0)
+    }
+}

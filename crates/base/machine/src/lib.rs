@@ -1,0 +1,22 @@
+//! Reads a machine: which one it is and in what state, what workloads are told of it, what is wrong with
+//! it for measuring, its clocks and control groups.
+//!
+//! Files of the kernel are read under a [`Root`], so that a captured tree can stand in for them.
+
+pub mod cgroup;
+mod clock;
+pub mod doctor;
+mod facts;
+mod fingerprint;
+mod hash;
+mod id;
+mod root;
+mod time;
+
+pub use clock::{ClockDrift, ClockGrain, ClockMark, clock_grain};
+pub use facts::facts;
+pub use fingerprint::{environment, machine};
+pub use hash::with_fact;
+pub use id::fresh_id;
+pub use root::Root;
+pub use time::{Moment, boot_id, is_alive, now, owner};

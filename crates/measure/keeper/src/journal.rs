@@ -1,0 +1,690 @@
+//! The journal of changes to the machine: what was, written down and synced before anything is changed.
+//!
+//! One file a keeper, under the state folder, locked (`flock`) for as long as its keeper lives. First
+//! line: the boot and the owner. Then a line a change (what, was, is to be), after it what became of it,
+//! as it reads back. A change is undone by writing the old value, and its lines are cut off; an empty
+//! journal is removed. So whatever is killed, whenever:
+//!
+//! - before a change's line is whole, it was not made: a torn last line is ignored;
+//! - after it, it may have been made: the old value is written if it is not there already;
+//! - a journal whose lock is free belongs to nobody: whoever comes next restores it ([`recover`]);
+//! - values of another boot are never written: the kernel has forgotten the changes by itself.
+//!
+//! A value that is no longer what plumb made of it was changed by somebody else, who may rely on it; it
+//! is left, and said so. A setting that a living journal holds is refused to all others: what they would
+//! take for the old value is not. Looking at the other journals and adding a line is one step under the
+//! folder's lock.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use plumb_model::Owner;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::preparation::Setting;
+use plumb_machine::{Root, boot_id, owner};
+
+/// How journals end.
+const SUFFIX: &str = ".jsonl";
+
+/// The first line: whose journal it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    keeper: Owner,
+    /// The plumb that has the keeper.
+    plumb: u32,
+}
+
+/// A line that is followed by the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Intent {
+    setting: Setting,
+    was: String,
+    to: String,
+}
+
+/// The line after a change: how it reads back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Became {
+    became: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    intent: Intent,
+    became: Option<String>,
+    /// Where its line begins.
+    offset: u64,
+}
+
+/// A change that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// What was changed.
+    pub setting: Setting,
+    /// The value before.
+    pub was: String,
+    /// The value after, as it reads back.
+    pub became: String,
+}
+
+/// Why something was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unchanged {
+    /// Why not.
+    pub why: String,
+    /// What would mend it; may be empty.
+    pub fix: String,
+}
+
+impl Unchanged {
+    /// Without a remedy.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), fix: String::new() }
+    }
+}
+
+/// What became of a change that was to be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Settled {
+    /// The old value is back.
+    Restored {
+        /// Of what.
+        setting: Setting,
+        /// The old value.
+        was: String,
+    },
+    /// Somebody else has changed it meanwhile; it stays so.
+    Left {
+        /// What.
+        setting: Setting,
+        /// Its value now.
+        now: String,
+        /// What plumb had made of it.
+        became: String,
+    },
+    /// It is gone from this machine.
+    Gone(Setting),
+    /// The old value could not be written; the journal stays.
+    Failed {
+        /// Of what.
+        setting: Setting,
+        /// The old value.
+        was: String,
+        /// Why not.
+        why: String,
+    },
+    /// A journal of another boot was removed; nothing was written.
+    Stale(usize),
+}
+
+impl fmt::Display for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Restored { setting, was } => write!(f, "{setting} restored to {}", was.trim()),
+            Self::Left { setting, now, became } => write!(
+                f,
+                "{setting} is {}, not the {} that plumb made of it: changed by somebody else, left",
+                now.trim(),
+                became.trim()
+            ),
+            Self::Gone(setting) => write!(f, "{setting} is gone; nothing to restore"),
+            Self::Failed { setting, was, why } => {
+                write!(f, "{setting} could not be restored to {}: {why}", was.trim())
+            }
+            Self::Stale(changes) => {
+                write!(f, "a journal of another boot with {changes} changes removed")
+            }
+        }
+    }
+}
+
+/// A change that some journal holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// What.
+    pub setting: Setting,
+    /// The value before.
+    pub was: String,
+    /// The value that it was given.
+    pub became: String,
+    /// The plumb that did it.
+    pub plumb: u32,
+    /// Whether its keeper lives.
+    pub alive: bool,
+}
+
+/// The journal of one keeper. Nothing is on disk before the first change and after the last undo.
+#[derive(Debug)]
+pub struct Journal {
+    root: Root,
+    folder: PathBuf,
+    plumb: u32,
+    open: Option<Open>,
+    entries: Vec<Entry>,
+    /// Held open for as long as limits on wake-ups hold.
+    latency: Vec<File>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    path: PathBuf,
+}
+
+impl Journal {
+    /// The journal of this process in `folder`, for changes below `root`; `plumb` is whose they are.
+    #[must_use]
+    pub fn new(root: Root, folder: PathBuf, plumb: u32) -> Self {
+        Self { root, folder, plumb, open: None, entries: Vec::new(), latency: Vec::new() }
+    }
+
+    /// Changes that are not undone.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether all is as it was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Writes down what is, and changes it.
+    ///
+    /// # Errors
+    /// Why it is as it was.
+    pub fn change(&mut self, setting: &Setting, to: &str) -> Result<Change, Unchanged> {
+        if *setting == Setting::Latency {
+            return self.hold_latency(to);
+        }
+        let _lock = lock(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
+        recover_locked(&self.root, &self.folder);
+        self.refuse_held(setting)?;
+        let was = setting.read(&self.root).map_err(|error| refused(setting, None, &error))?;
+        let change = |became| Change { setting: setting.clone(), was: was.clone(), became };
+        if Setting::same(&was, to) {
+            return Ok(change(was.clone()));
+        }
+        let intent = Intent { setting: setting.clone(), was: was.clone(), to: to.to_owned() };
+        let offset = self.append(&intent).map_err(|error| unwritable(&self.folder, &error))?;
+        if let Err(error) = setting.write(&self.root, to) {
+            self.cut(offset).map_err(|error| unwritable(&self.folder, &error))?;
+            return Err(refused(setting, Some(to), &error));
+        }
+        let became = setting.read(&self.root).unwrap_or_else(|_| to.to_owned());
+        // A change without this line is undone all the same.
+        let _ = self.write(&Became { became: became.clone() });
+        self.entries.push(Entry { intent, became: Some(became.clone()), offset });
+        Ok(change(became))
+    }
+
+    /// Undoes the latest changes until `left` are left.
+    pub fn restore(&mut self, left: usize) -> Vec<Settled> {
+        let mut kept = Vec::new();
+        let mut settled = Vec::new();
+        while self.entries.len() > left
+            && let Some(entry) = self.entries.pop()
+        {
+            let outcome = match entry.intent.setting {
+                Setting::Latency => self.latency.pop().and(None),
+                _ => settle(&self.root, &entry),
+            };
+            let failed = matches!(outcome, Some(Settled::Failed { .. }));
+            settled.extend(outcome);
+            match failed {
+                true => kept.push(entry),
+                // Only the end can be cut off; what is settled twice is settled all the same.
+                false if kept.is_empty() => _ = self.cut(entry.offset),
+                false => {}
+            }
+        }
+        kept.reverse();
+        self.entries.extend(kept);
+        if self.entries.is_empty() {
+            self.remove();
+        }
+        settled
+    }
+
+    fn hold_latency(&mut self, to: &str) -> Result<Change, Unchanged> {
+        let setting = Setting::Latency;
+        let limit: i32 = to.parse().map_err(|_| Unchanged::new(format!("{to} is no latency")))?;
+        let file = OpenOptions::new().write(true).open(self.root.path(&setting.to_string()));
+        let held = file.and_then(|mut file| file.write_all(&limit.to_ne_bytes()).map(|()| file));
+        self.latency.push(held.map_err(|error| refused(&setting, Some(to), &error))?);
+        let change = Change { setting: setting.clone(), was: String::new(), became: to.to_owned() };
+        let intent = Intent { setting, was: String::new(), to: to.to_owned() };
+        // It stands in no file, so that nothing is to be cut off.
+        let offset = self.open.as_ref().and_then(|open| Some(open.file.metadata().ok()?.len()));
+        self.entries.push(Entry { intent, became: None, offset: offset.unwrap_or(0) });
+        Ok(change)
+    }
+
+    fn refuse_held(&self, setting: &Setting) -> Result<(), Unchanged> {
+        let own = self.open.as_ref().map(|open| open.path.as_path());
+        let mut others = journals(&self.folder).into_iter().filter(|path| Some(&**path) != own);
+        let holder = others.find_map(|path| {
+            let read = read(&mut File::open(path).ok()?)?;
+            let holds = read.entries.iter().any(|entry| entry.intent.setting == *setting);
+            holds.then_some(read.header.plumb)
+        });
+        match holder {
+            None => Ok(()),
+            Some(plumb) => Err(Unchanged {
+                why: format!("{setting} is changed by another plumb (pid {plumb})"),
+                fix: "wait for it to end, without --no-lock".into(),
+            }),
+        }
+    }
+
+    /// Appends a line and syncs it; where it begins.
+    fn append(&mut self, intent: &Intent) -> io::Result<u64> {
+        if self.open.is_none() {
+            self.open = Some(self.begin()?);
+        }
+        let offset = self.write(intent)?;
+        match &self.open {
+            Some(open) => open.file.sync_all().map(|()| offset),
+            None => Ok(offset),
+        }
+    }
+
+    /// A journal is locked before others can see it.
+    fn begin(&self) -> io::Result<Open> {
+        let keeper = owner(&self.root);
+        if keeper.boot_id.is_empty() {
+            return Err(io::Error::other(
+                "the kernel tells no boot id, so nothing could be restored",
+            ));
+        }
+        let name = format!("{}-{}", std::process::id(), keeper.start_ticks);
+        let hidden = self.folder.join(format!(".{name}"));
+        let path = self.folder.join(format!("{name}{SUFFIX}"));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&hidden)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        file.write_all(&line(&Header { keeper, plumb: self.plumb })?)?;
+        file.sync_all()?;
+        fs::rename(&hidden, &path)?;
+        File::open(&self.folder)?.sync_all()?;
+        Ok(Open { file, path })
+    }
+
+    fn write(&mut self, what: &impl Serialize) -> io::Result<u64> {
+        let Some(open) = &mut self.open else { return Err(io::ErrorKind::NotFound.into()) };
+        let offset = open.file.seek(SeekFrom::End(0))?;
+        let written = open.file.write_all(&line(what)?);
+        // Half a line would spoil the next one.
+        written.inspect_err(|_| _ = open.file.set_len(offset)).map(|()| offset)
+    }
+
+    fn cut(&mut self, offset: u64) -> io::Result<()> {
+        let Some(open) = &self.open else { return Ok(()) };
+        open.file.set_len(offset)?;
+        open.file.sync_all()
+    }
+
+    fn remove(&mut self) {
+        if let Some(open) = self.open.take() {
+            let _ = fs::remove_file(open.path);
+        }
+    }
+}
+
+/// Writes the old value back where that is right; None when it is there already.
+fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
+    let Intent { setting, was, .. } = &entry.intent;
+    let setting = setting.clone();
+    let was = was.clone();
+    let failed =
+        |setting, was, error: io::Error| Settled::Failed { setting, was, why: error.to_string() };
+    let now = match setting.read(root) {
+        Ok(now) => now,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Some(Settled::Gone(setting));
+        }
+        Err(error) => return Some(failed(setting, was, error)),
+    };
+    if Setting::same(&now, &was) {
+        return None;
+    }
+    if let Some(became) = entry.became.clone().filter(|became| !Setting::same(became, &now)) {
+        return Some(Settled::Left { setting, now, became });
+    }
+    Some(match setting.write(root, &was) {
+        Ok(()) => Settled::Restored { setting, was },
+        Err(error) => failed(setting, was, error),
+    })
+}
+
+/// Restores what journals without a keeper hold, and removes those of another boot.
+#[must_use]
+pub fn recover(root: &Root, folder: &Path) -> Vec<Settled> {
+    if journals(folder).is_empty() {
+        return Vec::new();
+    }
+    match lock(folder) {
+        Ok(_lock) => recover_locked(root, folder),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn recover_locked(root: &Root, folder: &Path) -> Vec<Settled> {
+    journals(folder).into_iter().flat_map(|path| recover_one(root, path)).collect()
+}
+
+fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
+    let file = OpenOptions::new().read(true).write(true).open(&path);
+    let Ok(mut file) = file else { return Vec::new() };
+    let free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    if !free || file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) {
+        return Vec::new();
+    }
+    let Some(Written { header, entries }) = read(&mut file) else {
+        let _ = fs::remove_file(&path);
+        return Vec::new();
+    };
+    if header.keeper.boot_id != boot_id(root) {
+        let _ = fs::remove_file(&path);
+        return vec![Settled::Stale(entries.len())];
+    }
+    let (folder, plumb) = (PathBuf::new(), header.plumb);
+    let open = Some(Open { file, path });
+    let root = root.clone();
+    Journal { root, folder, plumb, open, entries, latency: Vec::new() }.restore(0)
+}
+
+/// What all journals hold now.
+#[must_use]
+pub fn held(folder: &Path) -> Vec<Held> {
+    journals(folder).iter().flat_map(|path| held_by(path)).collect()
+}
+
+fn held_by(path: &Path) -> Vec<Held> {
+    let Ok(mut file) = File::open(path) else { return Vec::new() };
+    let alive = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
+    let Some(Written { header, entries }) = read(&mut file) else { return Vec::new() };
+    let plumb = header.plumb;
+    let one = |entry: Entry| {
+        let Intent { setting, was, to } = entry.intent;
+        Held { setting, was, became: entry.became.unwrap_or(to), plumb, alive }
+    };
+    entries.into_iter().map(one).collect()
+}
+
+/// The journals in a folder, in a fixed order.
+fn journals(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_journal = |path: &PathBuf| path.to_string_lossy().ends_with(SUFFIX);
+    let mut paths: Vec<PathBuf> = entries.filter(is_journal).collect();
+    paths.sort();
+    paths
+}
+
+/// The lock of the folder, for as long as the file is open.
+fn lock(folder: &Path) -> io::Result<File> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let path = folder.join("lock");
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
+}
+
+/// A journal that was read.
+struct Written {
+    header: Header,
+    entries: Vec<Entry>,
+}
+
+/// What stands in a journal up to the first line that is torn; None without a header.
+fn read(file: &mut File) -> Option<Written> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.read_to_end(&mut bytes).ok()?;
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n"));
+    let first = lines.next()?;
+    let header: Header = serde_json::from_slice(first).ok()?;
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut offset = first.len() as u64;
+    for line in lines {
+        if let Ok(intent) = serde_json::from_slice::<Intent>(line) {
+            entries.push(Entry { intent, became: None, offset });
+        } else if let (Ok(Became { became }), Some(last)) =
+            (serde_json::from_slice(line), entries.last_mut())
+        {
+            last.became = Some(became);
+        }
+        offset += line.len() as u64;
+    }
+    Some(Written { header, entries })
+}
+
+fn line(what: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(what).map_err(io::Error::other)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn unwritable(folder: &Path, error: &io::Error) -> Unchanged {
+    let folder = folder.display();
+    Unchanged::new(format!("the old value can't be written down in {folder}: {error}"))
+}
+
+/// Why the system did not let a setting be read or changed.
+pub(crate) fn refused(setting: &Setting, to: Option<&str>, error: &io::Error) -> Unchanged {
+    match (error.kind(), to) {
+        (io::ErrorKind::NotFound, _) => Unchanged::new(format!("this machine has no {setting}")),
+        (io::ErrorKind::PermissionDenied, _) => {
+            Unchanged { why: format!("{setting} needs root"), fix: "start plumb as root".into() }
+        }
+        (io::ErrorKind::ReadOnlyFilesystem, _) => {
+            let fix = "start plumb outside the container".into();
+            Unchanged { why: format!("{setting} is read-only here"), fix }
+        }
+        (_, Some(to)) => Unchanged::new(format!("{setting} does not take {to}: {error}")),
+        (_, None) => Unchanged::new(format!("{setting} can't be read: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Journal, Settled, held, journals, recover};
+    use crate::preparation::{OFF, ON, Setting};
+    use plumb_machine::Root;
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// A machine of files, with a folder for journals outside it.
+    struct Machine(tempfile::TempDir);
+
+    impl Machine {
+        fn new() -> Self {
+            let machine = Self(tempfile::tempdir().unwrap());
+            machine.put("proc/sys/kernel/random/boot_id", "first\n");
+            machine.put("sys/thp", "always [madvise] never\n");
+            machine.put("proc/sys/swappiness", "60\n");
+            machine
+        }
+
+        fn put(&self, path: &str, text: &str) {
+            let path = self.0.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn text(&self, path: &str) -> String {
+            fs::read_to_string(self.0.path().join(path)).unwrap()
+        }
+
+        fn root(&self) -> Root {
+            Root::at(self.0.path())
+        }
+
+        fn folder(&self) -> PathBuf {
+            self.0.path().join("var/lib/plumb")
+        }
+
+        fn journal(&self) -> Journal {
+            Journal::new(self.root(), self.folder(), 42)
+        }
+    }
+
+    fn thp() -> Setting {
+        Setting::File("/sys/thp".into())
+    }
+
+    fn swappiness() -> Setting {
+        Setting::File("/proc/sys/swappiness".into())
+    }
+
+    #[test]
+    fn the_exact_old_values_are_back_and_nothing_is_left() {
+        let machine = Machine::new();
+        let mut journal = machine.journal();
+        assert!(!machine.folder().exists());
+        let change = journal.change(&swappiness(), "10").unwrap();
+        assert_eq!((change.was.as_str(), change.became.as_str()), ("60\n", "10"));
+        journal.change(&thp(), "always").unwrap();
+        assert_eq!((machine.text("sys/thp"), journal.len()), ("always".into(), 2));
+        let group = Setting::Group("/sys/plumb-1".into());
+        journal.change(&group, ON).unwrap();
+        assert_eq!(journal.change(&group, ON).unwrap().was, ON);
+        assert_eq!(journal.restore(2).len(), 1);
+        assert!(!machine.root().path("/sys/plumb-1").exists());
+        assert_eq!(held(&machine.folder()).len(), 2);
+        assert_eq!(journal.restore(0).len(), 2);
+        assert_eq!(machine.text("proc/sys/swappiness"), "60\n");
+        assert_eq!(machine.text("sys/thp"), "madvise");
+        assert!(journals(&machine.folder()).is_empty());
+    }
+
+    #[test]
+    fn a_journal_without_a_keeper_is_restored_by_whoever_comes_next() {
+        let machine = Machine::new();
+        let mut journal = machine.journal();
+        journal.change(&swappiness(), "10").unwrap();
+        journal.change(&swappiness(), "20").unwrap();
+        assert_eq!(recover(&machine.root(), &machine.folder()), [], "its keeper lives");
+        // What kill -9 leaves: the file, and no lock.
+        drop(journal);
+        assert!(!held(&machine.folder())[0].alive);
+        let settled = recover(&machine.root(), &machine.folder());
+        assert_eq!(settled.len(), 2, "{settled:?}");
+        assert_eq!(machine.text("proc/sys/swappiness"), "60\n");
+        assert_eq!(recover(&machine.root(), &machine.folder()), []);
+    }
+
+    #[test]
+    fn a_change_that_was_written_down_and_not_made_needs_no_undo() {
+        let machine = Machine::new();
+        let mut journal = machine.journal();
+        journal.change(&swappiness(), "10").unwrap();
+        drop(journal);
+        machine.put("proc/sys/swappiness", "60\n");
+        assert_eq!(recover(&machine.root(), &machine.folder()), []);
+        assert!(journals(&machine.folder()).is_empty());
+    }
+
+    #[test]
+    fn wherever_the_journal_is_torn_what_was_written_down_is_restored() {
+        let machine = Machine::new();
+        let mut journal = machine.journal();
+        journal.change(&swappiness(), "10").unwrap();
+        journal.change(&thp(), "always").unwrap();
+        let path = journals(&machine.folder()).remove(0);
+        let whole = fs::read(&path).unwrap();
+        drop(journal);
+        let ends = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i);
+        let ends: Vec<usize> = ends.collect();
+        for length in 0..=whole.len() {
+            machine.put("sys/thp", "always");
+            machine.put("proc/sys/swappiness", "10");
+            fs::write(&path, &whole[..length]).unwrap();
+            let settled = recover(&machine.root(), &machine.folder());
+            let lines = ends.iter().filter(|end| **end < length).count();
+            let expected = [0, 0, 1, 1, 2, 2][lines];
+            assert_eq!(settled.len(), expected, "{length} of {}: {settled:?}", whole.len());
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn what_somebody_else_changed_meanwhile_is_left_and_told() {
+        let machine = Machine::new();
+        let mut journal = machine.journal();
+        journal.change(&swappiness(), "10").unwrap();
+        machine.put("proc/sys/swappiness", "33\n");
+        let settled = journal.restore(0);
+        assert!(matches!(settled[0], Settled::Left { .. }), "{settled:?}");
+        assert!(settled[0].to_string().contains("is 33, not the 10"), "{}", settled[0]);
+        assert_eq!(machine.text("proc/sys/swappiness"), "33\n");
+    }
+
+    #[test]
+    fn values_of_another_boot_are_never_written() {
+        let machine = Machine::new();
+        let mut journal = machine.journal();
+        journal.change(&swappiness(), "10").unwrap();
+        drop(journal);
+        machine.put("proc/sys/kernel/random/boot_id", "second\n");
+        assert_eq!(recover(&machine.root(), &machine.folder()), [Settled::Stale(1)]);
+        assert_eq!(machine.text("proc/sys/swappiness"), "10");
+        assert!(journals(&machine.folder()).is_empty());
+    }
+
+    #[test]
+    fn two_do_not_fight_over_a_setting() {
+        let machine = Machine::new();
+        let mut first = machine.journal();
+        first.change(&swappiness(), "10").unwrap();
+        // Two journals of one process would have one name.
+        let path = journals(&machine.folder()).remove(0);
+        fs::rename(&path, path.with_file_name("1-1.jsonl")).unwrap();
+        let mut second = Journal::new(machine.root(), machine.folder(), 43);
+        let refused = second.change(&swappiness(), "10").unwrap_err();
+        assert!(refused.why.contains("another plumb (pid 42)"), "{refused:?}");
+        second.change(&thp(), "never").unwrap();
+        assert_eq!(second.restore(0).len(), 1);
+        assert_eq!(machine.text("proc/sys/swappiness"), "10");
+    }
+
+    #[test]
+    fn what_cannot_be_changed_leaves_no_line() {
+        let machine = Machine::new();
+        let mut journal = machine.journal();
+        let missing = journal.change(&Setting::File("/sys/none".into()), "1").unwrap_err();
+        assert!(missing.why.contains("this machine has no /sys/none"), "{missing:?}");
+        let folder = Setting::File("/proc/sys".into());
+        assert!(journal.change(&folder, OFF).is_err());
+        assert!(journal.is_empty());
+        let root = machine.root();
+        fs::remove_file(root.path("/proc/sys/kernel/random/boot_id")).unwrap();
+        let without = journal.change(&swappiness(), "10").unwrap_err();
+        assert!(without.why.contains("no boot id"), "{without:?}");
+        assert_eq!(machine.text("proc/sys/swappiness"), "60\n");
+    }
+
+    #[test]
+    fn a_limit_on_latency_holds_until_it_is_undone() {
+        let machine = Machine::new();
+        machine.put("dev/cpu_dma_latency", "");
+        let mut journal = machine.journal();
+        journal.change(&Setting::Latency, "10").unwrap();
+        journal.change(&swappiness(), "10").unwrap();
+        journal.change(&Setting::Latency, "0").unwrap();
+        assert_eq!((journal.len(), journal.latency.len()), (3, 2));
+        journal.restore(2);
+        assert_eq!((journal.len(), journal.latency.len()), (2, 1));
+        assert_eq!(machine.text("proc/sys/swappiness"), "10");
+        journal.restore(0);
+        assert_eq!(
+            (journal.latency.len(), machine.text("proc/sys/swappiness").as_str()),
+            (0, "60\n")
+        );
+    }
+}

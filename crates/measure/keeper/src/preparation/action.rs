@@ -1,0 +1,168 @@
+//! What is done once and leaves nothing to undo.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::journal::Unchanged;
+use crate::keeper::{Keeper, KeeperError};
+use plumb_machine::Root;
+
+use super::setting::{OFF, ON, Setting};
+
+/// How often a cool-down looks at the temperature and at signals.
+const STEP: Duration = Duration::from_millis(100);
+/// A cool-down to a temperature takes no longer than this.
+const LONGEST_COOL_DOWN: Duration = Duration::from_secs(600);
+
+/// An action.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Action {
+    /// Writes out what is dirty, then has the kernel forget what it caches of files.
+    DropCaches,
+    /// Takes all swap areas out of use and into it again, so that what was swapped out is in memory.
+    SwapReset,
+    /// Waits so long.
+    Wait(Duration),
+    /// Waits until the hottest zone is as cool as this, in degrees Celsius.
+    CoolDown(f64),
+}
+
+impl Action {
+    /// Does it; gives what came of it, in a few words.
+    ///
+    /// # Errors
+    /// Why it could not be done.
+    pub fn act(
+        self,
+        root: &Root,
+        keeper: &mut Keeper,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<String, Unchanged> {
+        match self {
+            Self::DropCaches => drop_caches(root),
+            Self::SwapReset => swap_reset(root, keeper),
+            Self::Wait(length) => Ok(wait(length, interrupted, || true)),
+            Self::CoolDown(celsius) => Ok(wait(LONGEST_COOL_DOWN, interrupted, || {
+                hottest(root).is_some_and(|now| now > celsius)
+            })),
+        }
+    }
+
+    /// Whether this machine and this user can do it, without doing it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(self, root: &Root) -> Result<(), Unchanged> {
+        match self {
+            Self::DropCaches => Setting::File(DROP_CACHES.into()).may_be_written(root),
+            Self::SwapReset if areas(root).is_empty() => Err(Unchanged::new("nothing swaps here")),
+            Self::SwapReset => Setting::Swap(String::new()).may_be_written(root),
+            Self::Wait(_) => Ok(()),
+            Self::CoolDown(_) if hottest(root).is_none() => {
+                let fix = "cool down for a time: cooldown=20s".into();
+                Err(Unchanged { why: "this machine tells no temperature".into(), fix })
+            }
+            Self::CoolDown(_) => Ok(()),
+        }
+    }
+}
+
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+fn drop_caches(root: &Root) -> Result<String, Unchanged> {
+    let failed = |error: io::Error| Unchanged::new(format!("{DROP_CACHES}: {error}"));
+    rustix::fs::sync();
+    let before = root.field("/proc/meminfo", "Cached").unwrap_or_default();
+    Setting::File(DROP_CACHES.into()).write(root, "3").map_err(failed)?;
+    let after = root.field("/proc/meminfo", "Cached").unwrap_or_default();
+    Ok(format!("{before} cached, then {after}"))
+}
+
+fn swap_reset(root: &Root, keeper: &mut Keeper) -> Result<String, Unchanged> {
+    let gone = |error: KeeperError| Unchanged::new(error.to_string());
+    let before = keeper.changes();
+    let mut outcome = Ok(());
+    for area in areas(root) {
+        let changed = keeper.change(&Setting::Swap(area), OFF).map_err(gone)?;
+        outcome = outcome.and(changed.map(|_| ()));
+    }
+    let settled = keeper.restore(before).map_err(gone)?;
+    outcome?;
+    Ok(format!("{} areas off and {ON} again", settled.len()))
+}
+
+/// The swap areas in use.
+fn areas(root: &Root) -> Vec<String> {
+    let swaps = root.text("/proc/swaps").unwrap_or_default();
+    let names = swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
+/// Waits for at most `length` while `needed`.
+fn wait(length: Duration, interrupted: &dyn Fn() -> bool, needed: impl Fn() -> bool) -> String {
+    let begun = Instant::now();
+    while let Some(left) = length.checked_sub(begun.elapsed()) {
+        if interrupted() || !needed() {
+            break;
+        }
+        std::thread::sleep(left.min(STEP));
+    }
+    format!("{:.1} s", begun.elapsed().as_secs_f64())
+}
+
+/// The temperature of the hottest zone, in degrees Celsius.
+fn hottest(root: &Root) -> Option<f64> {
+    let base = "/sys/class/thermal";
+    let zones = root.names(base).into_iter().filter(|name| name.starts_with("thermal_zone"));
+    let milli = zones.filter_map(|zone| root.text(&format!("{base}/{zone}/temp"))?.parse().ok());
+    milli.map(|milli: f64| milli / 1000.0).max_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, areas, hottest, wait};
+    use plumb_machine::Root;
+    use std::fs;
+    use std::time::Duration;
+
+    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let tree = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = tree.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let root = Root::at(tree.path());
+        (tree, root)
+    }
+
+    #[test]
+    fn the_hottest_zone_counts_and_without_one_there_is_no_cooling_down_to_it() {
+        let (_tree, root) = tree(&[
+            ("sys/class/thermal/thermal_zone0/temp", "41000\n"),
+            ("sys/class/thermal/thermal_zone1/temp", "57500\n"),
+            ("sys/class/thermal/cooling_device0/temp", "99000\n"),
+        ]);
+        assert_eq!(hottest(&root), Some(57.5));
+        assert!(Action::CoolDown(50.0).check(&root).is_ok());
+        let (_tree, bare) = tree(&[]);
+        let refused = Action::CoolDown(50.0).check(&bare).unwrap_err();
+        assert!(refused.why.contains("no temperature"), "{refused:?}");
+    }
+
+    #[test]
+    fn swap_areas_are_read_and_none_is_nothing_to_reset() {
+        let head = "Filename Type Size Used Priority\n";
+        let (_tree, root) = tree(&[("proc/swaps", &format!("{head}/dev/sda2 partition 9 0 -2\n"))]);
+        assert_eq!(areas(&root), ["/dev/sda2"]);
+        let (_tree, root) = tree(&[("proc/swaps", head)]);
+        assert!(Action::SwapReset.check(&root).unwrap_err().why.contains("nothing swaps"));
+    }
+
+    #[test]
+    fn a_wait_ends_by_itself_and_by_a_signal() {
+        assert_eq!(wait(Duration::from_millis(1), &|| false, || true), "0.0 s");
+        assert_eq!(wait(Duration::from_secs(60), &|| true, || true), "0.0 s");
+        assert_eq!(wait(Duration::from_secs(60), &|| false, || false), "0.0 s");
+    }
+}

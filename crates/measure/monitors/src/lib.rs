@@ -1,0 +1,23 @@
+//! Monitors: what reads counters beside a workload.
+//!
+//! A monitor is a file in `monitors/` and a page beside it, listed in [`ALL`]. Its `parse` is a pure function from
+//! the kernel's text to named values; its [`Source`] keeps files open and reads them again. A
+//! [`Recorder`] reads all wanted ones from a thread of its own, and keeps raw values: rates are made
+//! from two of them when somebody asks.
+//!
+//! What a machine does not have is *unsupported*, with the reason; what fails while it is read is a gap
+//! in the readings. Neither ever ends a run.
+
+mod files;
+pub mod interference;
+mod monitor;
+mod monitors;
+mod recorder;
+mod sheet;
+mod wanted;
+
+pub use monitor::{Monitor, Source};
+pub use monitors::{ALL, find, parse_all};
+pub use recorder::{MonitorCost, Recorder};
+pub use sheet::{Field, Put, Sheet};
+pub use wanted::{RATES_HZ, Wanted, wanted};

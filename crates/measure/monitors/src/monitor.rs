@@ -1,0 +1,43 @@
+//! What a monitor is.
+
+use plumb_machine::Root;
+
+use crate::sheet::Sheet;
+
+/// Readings a second of the cheap monitors that show bursts.
+pub const OFTEN_HZ: f64 = 10.0;
+/// Readings a second of the others.
+pub const SELDOM_HZ: f64 = 1.0;
+/// What a monitor is, known without starting it.
+#[derive(Debug)]
+pub struct Monitor {
+    /// Its name, the first part of its counters' names.
+    pub name: &'static str,
+    /// What it reads, in one line.
+    pub summary: &'static str,
+    /// Its manual.
+    pub manual: &'static str,
+    /// Readings a second where nobody says otherwise; None: it reads only when it is asked for.
+    pub default_hz: Option<f64>,
+    /// Whether a reading may take long, so that it gets a thread of its own.
+    pub slow: bool,
+    /// Opens its files; the error says why this machine does not have it.
+    pub open: fn(&Root) -> Result<Box<dyn Source>, String>,
+}
+
+/// An opened monitor.
+pub trait Source: Send {
+    /// Another process is measured from now on; None where its number is not known.
+    ///
+    /// # Errors
+    /// Why it can't be watched.
+    fn attach(&mut self, _worker: Option<u32>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Reads all counters once.
+    ///
+    /// # Errors
+    /// Why they can't be read now.
+    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String>;
+}

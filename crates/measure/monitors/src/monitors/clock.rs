@@ -1,0 +1,64 @@
+//! The machine's clocks against each other.
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::sheet::{Field, Sheet};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "clock",
+    summary: "wall clock and boot clock against the monotonic one: steps and suspension",
+    manual: include_str!("clock.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: false,
+    open: |root| match root.is_live() {
+        true => Ok(Box::new(Clock)),
+        false => Err("a captured tree has no clocks".to_owned()),
+    },
+};
+
+/// Tries, of which the one that was least held up counts.
+const TRIES: usize = 3;
+/// What is left of a difference in nanoseconds: below, it is the time of reading.
+const STEP_NS: u64 = 10_000;
+
+struct Clock;
+
+impl Source for Clock {
+    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+        let wall = ahead_us(ClockId::Realtime);
+        sheet.put(Field::gauge("realtime_ahead", "us"), wall);
+        sheet.put(Field::gauge("boottime_ahead", "us"), ahead_us(ClockId::Boottime));
+        Ok(())
+    }
+}
+
+/// How far a clock is ahead of CLOCK_MONOTONIC.
+fn ahead_us(other: ClockId) -> u64 {
+    let one = |_| {
+        let before = ns(ClockId::Monotonic);
+        let there = ns(other);
+        let took = ns(ClockId::Monotonic).saturating_sub(before);
+        (took, there.saturating_sub(before + took / 2))
+    };
+    let best = (0..TRIES).map(one).min_by_key(|(took, _)| *took);
+    best.map_or(0, |(_, ahead_ns)| (ahead_ns + STEP_NS / 2) / STEP_NS * (STEP_NS / 1000))
+}
+
+fn ns(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClockId, ahead_us};
+
+    #[test]
+    fn two_looks_agree_and_the_boot_clock_is_not_behind() {
+        let (one, other) = (ahead_us(ClockId::Realtime), ahead_us(ClockId::Realtime));
+        assert!(one > 1_600_000_000_000_000 && one.abs_diff(other) < 100_000, "{one} {other}");
+        assert!(ahead_us(ClockId::Boottime) < one);
+    }
+}

@@ -1,0 +1,82 @@
+//! /sys/class/hwmon: sensors of the board and of devices.
+
+use plumb_model::CounterKind;
+
+use crate::files::Kept;
+use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::sheet::{Field, Sheet};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "hwmon",
+    summary: "temperatures, fans, voltages, currents and power of the board's sensors",
+    manual: include_str!("hwmon.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: true,
+    open: |root| {
+        let folder = "/sys/class/hwmon";
+        let mut sensors = Vec::new();
+        for chip in root.names(folder) {
+            let name = root.text(&format!("{folder}/{chip}/name")).unwrap_or_else(|| chip.clone());
+            for file in root.names(&format!("{folder}/{chip}")) {
+                let Some(sensor) = file.strip_suffix("_input") else { continue };
+                let Some((unit, kind)) = quantity(sensor) else { continue };
+                let Ok(kept) = Kept::open(root, &format!("{folder}/{chip}/{file}")) else {
+                    continue;
+                };
+                sensors.push(Sensor {
+                    of: format!("{chip}-{name}"),
+                    name: sensor.to_owned(),
+                    unit,
+                    kind,
+                    file: kept,
+                });
+            }
+        }
+        match sensors.is_empty() {
+            true => Err("this machine shows no sensors (virtual machines seldom do)".into()),
+            false => Ok(Box::new(Hwmon { sensors, buffer: Vec::new() })),
+        }
+    },
+};
+
+struct Sensor {
+    of: String,
+    name: String,
+    unit: &'static str,
+    kind: CounterKind,
+    file: Kept,
+}
+
+struct Hwmon {
+    sensors: Vec<Sensor>,
+    buffer: Vec<u8>,
+}
+
+/// Unit and kind of `temp1`, `fan2`, …, as Documentation/hwmon/sysfs-interface gives them.
+fn quantity(sensor: &str) -> Option<(&'static str, CounterKind)> {
+    let what = sensor.trim_end_matches(|c: char| c.is_ascii_digit());
+    Some(match what {
+        "temp" => ("m°C", CounterKind::Gauge),
+        "fan" => ("rpm", CounterKind::Gauge),
+        "in" => ("mV", CounterKind::Gauge),
+        "curr" => ("mA", CounterKind::Gauge),
+        "power" => ("uW", CounterKind::Gauge),
+        "energy" => ("uJ", CounterKind::Counter),
+        _ => return None,
+    })
+}
+
+impl Source for Hwmon {
+    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+        for sensor in &self.sensors {
+            // A sensor may be asleep (disks, NICs), or below zero.
+            let Ok(text) = sensor.file.text(&mut self.buffer) else { continue };
+            let Ok(value) = text.trim().parse() else { continue };
+            let field =
+                Field { of: &sensor.of, name: &sensor.name, unit: sensor.unit, kind: sensor.kind };
+            sheet.put(field, value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,23 @@
+//! /proc/interrupts: interrupts by line.
+
+use crate::files::{Parsed, sum};
+use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::sheet::{Field, Put};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "interrupts",
+    summary: "interrupts by line, summed over CPUs",
+    manual: include_str!("interrupts.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: false,
+    open: |root| Parsed::one(root, "/proc/interrupts", parse),
+};
+
+/// Each line is `NAME: COUNT… description`, with a count a CPU; the first line names the CPUs.
+pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
+    for line in text.lines().skip(1) {
+        let Some((name, rest)) = line.split_once(':') else { continue };
+        put(Field::counter(name.trim_start(), ""), sum(rest));
+    }
+}

@@ -1,0 +1,85 @@
+//! /dev/kmsg: what the kernel says while a workload runs.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use plumb_model::KernelLine;
+
+use crate::files::why;
+use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::sheet::{Field, Sheet};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "kmsg",
+    summary: "new lines of the kernel's log",
+    manual: include_str!("kmsg.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: true,
+    open: |root| {
+        let path = "/dev/kmsg";
+        let mut options = std::fs::OpenOptions::new();
+        let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(root.path(path));
+        let mut file = opened.map_err(|error| why(path, &error))?;
+        file.seek(SeekFrom::End(0)).map_err(|error| why(path, &error))?;
+        Ok(Box::new(Kmsg { file, lines: 0 }))
+    },
+};
+
+/// The longest record, in bytes.
+const RECORD: usize = 8192;
+/// Records of one reading; what comes faster is counted at the next.
+const MOST: usize = 200;
+
+struct Kmsg {
+    file: File,
+    lines: u64,
+}
+
+impl Source for Kmsg {
+    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+        let mut record = [0; RECORD];
+        for _ in 0..MOST {
+            match self.file.read(&mut record) {
+                Ok(0) => break,
+                Ok(length) => {
+                    self.lines += 1;
+                    let text = String::from_utf8_lossy(&record[..length]);
+                    parse(&text).into_iter().for_each(|line| sheet.line(line));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // Lines were overwritten before they were read.
+                Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
+                Err(error) => return Err(why("/dev/kmsg", &error)),
+            }
+        }
+        sheet.put(Field::counter("lines", ""), self.lines);
+        Ok(())
+    }
+}
+
+/// `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT`, then lines of properties.
+pub fn parse(record: &str) -> Option<KernelLine> {
+    let (head, text) = record.split_once(';')?;
+    let mut head = head.split(',');
+    let priority: u64 = head.next()?.parse().ok()?;
+    let us: u64 = head.nth(1)?.parse().ok()?;
+    let text = text.lines().next().unwrap_or_default().to_owned();
+    Some(KernelLine { at_ns: us.saturating_mul(1000), level: (priority & 7) as u8, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn a_record_has_a_level_a_moment_and_a_text() {
+        let line = parse("12,345,6789,-;oom-killer: a; b\n SUBSYSTEM=memory\n").unwrap();
+        assert_eq!(
+            (line.level, line.at_ns, line.text.as_str()),
+            (4, 6_789_000, "oom-killer: a; b")
+        );
+        assert!(parse("no record").is_none() && parse("a,b,c;d").is_none());
+    }
+}

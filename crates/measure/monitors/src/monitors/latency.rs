@@ -1,0 +1,94 @@
+//! How late a sleeping thread wakes up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use plumb_machine::now;
+
+use crate::monitor::{Monitor, Source};
+use crate::sheet::{Field, Sheet};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "latency",
+    summary: "how late a thread wakes up that sleeps 10 ms at a time",
+    manual: include_str!("latency.md"),
+    // It wakes up a hundred times a second: only for who asks.
+    default_hz: None,
+    slow: false,
+    open: |_| {
+        let seen = Arc::new(Seen::default());
+        let sleeper = Arc::clone(&seen);
+        std::thread::Builder::new()
+            .name("plumb-latency".into())
+            .spawn(move || sleep(&sleeper))
+            .map_err(|error| format!("no thread could be started: {error}"))?;
+        Ok(Box::new(Latency { seen }))
+    },
+};
+
+/// Length of a sleep.
+const SLEEP: Duration = Duration::from_millis(10);
+
+#[derive(Default)]
+struct Seen {
+    wakeups: AtomicU64,
+    late_ns: AtomicU64,
+    worst_ns: AtomicU64,
+    over: AtomicBool,
+}
+
+struct Latency {
+    seen: Arc<Seen>,
+}
+
+impl Drop for Latency {
+    fn drop(&mut self) {
+        self.seen.over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Sleeps until nobody looks any more.
+fn sleep(seen: &Seen) {
+    while !seen.over.load(Ordering::Relaxed) {
+        let before = now().monotonic_ns;
+        std::thread::sleep(SLEEP);
+        let slept = Duration::from_nanos(now().monotonic_ns.saturating_sub(before));
+        let late = slept.saturating_sub(SLEEP).as_nanos();
+        let late = u64::try_from(late).unwrap_or(u64::MAX);
+        seen.wakeups.fetch_add(1, Ordering::Relaxed);
+        seen.late_ns.fetch_add(late, Ordering::Relaxed);
+        seen.worst_ns.fetch_max(late, Ordering::Relaxed);
+    }
+}
+
+impl Source for Latency {
+    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+        sheet.put(Field::counter("wakeups", ""), self.seen.wakeups.load(Ordering::Relaxed));
+        sheet.put(Field::counter("late", "ns"), self.seen.late_ns.load(Ordering::Relaxed));
+        sheet.put(Field::gauge("worst", "ns"), self.seen.worst_ns.swap(0, Ordering::Relaxed));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MONITOR, Sheet};
+    use plumb_machine::Root;
+    use std::time::Duration;
+
+    #[test]
+    fn a_sleeper_wakes_up_late_but_not_early() {
+        let mut source = (MONITOR.open)(&Root::default()).unwrap();
+        let mut sheet = Sheet::new("latency");
+        for at_ns in [1, 2] {
+            sheet.turn(at_ns);
+            source.read(&mut sheet).unwrap();
+            std::thread::sleep(Duration::from_millis(60));
+        }
+        let (traces, _) = sheet.finish();
+        let of = |name: &str| traces.iter().find(|it| it.counter.name == name).unwrap().amount();
+        assert!(of("latency.wakeups") >= 1 && of("latency.late") > 0);
+    }
+}

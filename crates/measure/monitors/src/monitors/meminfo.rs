@@ -1,0 +1,43 @@
+//! /proc/meminfo: what memory is used for.
+
+use crate::files::{Parsed, numbers};
+use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::sheet::{Field, Put};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "meminfo",
+    summary: "what memory is used for",
+    manual: include_str!("meminfo.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: false,
+    open: |root| Parsed::one(root, "/proc/meminfo", parse),
+};
+
+/// The levels that tell one state of a machine from another.
+const LEVELS: [&str; 14] = [
+    "MemFree",
+    "MemAvailable",
+    "Buffers",
+    "Cached",
+    "SwapCached",
+    "SwapFree",
+    "Dirty",
+    "Writeback",
+    "AnonPages",
+    "Mapped",
+    "Shmem",
+    "Slab",
+    "PageTables",
+    "AnonHugePages",
+];
+
+/// Levels in kB.
+pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
+    for line in text.lines() {
+        let Some((name, rest)) = line.split_once(':') else { continue };
+        if LEVELS.contains(&name) {
+            numbers(rest).take(1).for_each(|kb| put(Field::gauge(name, "kB"), kb));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The monitors, a file each with its manual beside it, listed by hand.
+
+mod cgroup;
+mod clock;
+mod cpufreq;
+mod diskstats;
+mod hwmon;
+mod interrupts;
+mod kmsg;
+mod latency;
+mod meminfo;
+mod mountstats;
+mod net;
+mod perf;
+mod powercap;
+mod psi;
+mod schedstat;
+mod snmp;
+mod softirqs;
+mod softnet;
+mod stat;
+mod thermal;
+mod tree;
+mod vmstat;
+mod worker;
+
+use crate::files;
+use crate::monitor::Monitor;
+use crate::sheet::Put;
+
+/// All monitors; what is not listed does not exist.
+pub const ALL: &[&Monitor] = &[
+    &stat::MONITOR,
+    &psi::MONITOR,
+    &cgroup::MONITOR,
+    &worker::MONITOR,
+    &tree::MONITOR,
+    &clock::MONITOR,
+    &meminfo::MONITOR,
+    &vmstat::MONITOR,
+    &schedstat::MONITOR,
+    &interrupts::MONITOR,
+    &softirqs::MONITOR,
+    &diskstats::MONITOR,
+    &net::MONITOR,
+    &snmp::MONITOR,
+    &softnet::MONITOR,
+    &mountstats::MONITOR,
+    &cpufreq::MONITOR,
+    &thermal::MONITOR,
+    &hwmon::MONITOR,
+    &powercap::MONITOR,
+    &kmsg::MONITOR,
+    &perf::MONITOR,
+    &latency::MONITOR,
+];
+
+/// The monitor of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Monitor> {
+    ALL.iter().find(|monitor| monitor.name == name).copied()
+}
+
+/// Gives a text to every parser, whatever it is: for tests that want none of them to stumble.
+pub fn parse_all(text: &str, put: &mut Put<'_>) {
+    let parsers: [files::Parse; 13] = [
+        cgroup::parse,
+        diskstats::parse,
+        interrupts::parse,
+        meminfo::parse,
+        mountstats::parse,
+        net::parse,
+        psi::parse,
+        schedstat::parse,
+        snmp::parse,
+        softirqs::parse,
+        softnet::parse,
+        stat::parse,
+        vmstat::parse,
+    ];
+    parsers.iter().for_each(|parse| parse("io", text, put));
+    for parse in [worker::stat, worker::schedstat, worker::status, worker::io, worker::sched] {
+        parse(text, put);
+    }
+    let _ = kmsg::parse(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn every_monitor_has_a_name_of_its_own_and_a_manual_that_names_it() {
+        for (index, monitor) in ALL.iter().enumerate() {
+            assert!(ALL[..index].iter().all(|other| other.name != monitor.name));
+            let title = format!("# monitor.{}\n", monitor.name);
+            assert!(monitor.manual.starts_with(&title), "{}", monitor.name);
+            for part in ["Reads", "Misleads"] {
+                assert!(monitor.manual.contains(part), "{} lacks `{part}`", monitor.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! /sys/class/powercap: energy as the CPU counts it (RAPL).
+
+use std::time::Duration;
+
+use plumb_machine::Root;
+
+use crate::files::Kept;
+use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::sheet::{Field, Sheet};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "powercap",
+    summary: "energy of CPU packages, cores and memory (RAPL)",
+    manual: include_str!("powercap.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: false,
+    open: |root| open(root, Duration::from_millis(20)),
+};
+
+/// A counter of energy that starts again at its range.
+#[derive(Debug)]
+struct Zone {
+    name: String,
+    file: Kept,
+    range_uj: u64,
+    last_uj: Option<u64>,
+    sum_uj: u64,
+}
+
+impl Zone {
+    /// The energy since the first reading, over any number of readings less than a range apart.
+    fn add(&mut self, now_uj: u64) -> u64 {
+        if let Some(last) = self.last_uj {
+            let moved = if now_uj >= last {
+                now_uj - last
+            } else {
+                (self.range_uj.saturating_sub(last)).saturating_add(now_uj)
+            };
+            self.sum_uj = self.sum_uj.saturating_add(moved);
+        }
+        self.last_uj = Some(now_uj);
+        self.sum_uj
+    }
+
+    fn now_uj(&self, buffer: &mut Vec<u8>) -> Result<u64, String> {
+        let text = self.file.text(buffer)?;
+        text.trim().parse().map_err(|_| format!("{}: no number", self.name))
+    }
+}
+
+#[derive(Debug)]
+struct Powercap {
+    zones: Vec<Zone>,
+    buffer: Vec<u8>,
+}
+
+/// Opens all zones that count; one that reads zero, and still does after `pause`, has no sensor.
+fn open(root: &Root, pause: Duration) -> Result<Box<dyn Source>, String> {
+    let folder = "/sys/class/powercap";
+    let (mut zones, mut refused) = (Vec::new(), None);
+    for zone in root.names(folder) {
+        let path = format!("{folder}/{zone}");
+        let Some(range_uj) = root.number(&format!("{path}/max_energy_range_uj")) else { continue };
+        let name = root.text(&format!("{path}/name")).unwrap_or_default();
+        match Kept::open(root, &format!("{path}/energy_uj")) {
+            Ok(file) => {
+                let name = format!("{zone}-{name}");
+                zones.push(Zone { name, file, range_uj, last_uj: None, sum_uj: 0 });
+            }
+            Err(why) => refused = Some(why),
+        }
+    }
+    if zones.is_empty() {
+        return Err(refused.unwrap_or_else(|| "this machine counts no energy (no RAPL)".to_owned()));
+    }
+    let mut buffer = Vec::new();
+    let mut all_zero = || zones.iter().all(|zone| zone.now_uj(&mut buffer) == Ok(0));
+    if all_zero() {
+        std::thread::sleep(pause);
+        if all_zero() {
+            return Err("the energy counters are always zero: no sensor behind them".to_owned());
+        }
+    }
+    Ok(Box::new(Powercap { zones, buffer }))
+}
+
+impl Source for Powercap {
+    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+        for zone in &mut self.zones {
+            let now = zone.now_uj(&mut self.buffer)?;
+            let sum = zone.add(now);
+            sheet.put(Field::counter("energy", "uJ").of(&zone.name), sum);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sheet, open};
+    use plumb_machine::Root;
+    use std::fs;
+    use std::time::Duration;
+
+    fn tree(energy: &str) -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        let zone = folder.path().join("sys/class/powercap/intel-rapl:0");
+        fs::create_dir_all(&zone).unwrap();
+        for (file, text) in
+            [("name", "package-0"), ("energy_uj", energy), ("max_energy_range_uj", "1000")]
+        {
+            fs::write(zone.join(file), format!("{text}\n")).unwrap();
+        }
+        let root = Root::at(folder.path());
+        (folder, root)
+    }
+
+    #[test]
+    fn a_counter_that_starts_again_goes_on() {
+        let (folder, root) = tree("900");
+        let mut source = open(&root, Duration::ZERO).unwrap();
+        let mut sheet = Sheet::new("powercap");
+        for (at_ns, energy) in [(1, "900"), (2, "990"), (3, "40"), (4, "50")] {
+            let file = folder.path().join("sys/class/powercap/intel-rapl:0/energy_uj");
+            fs::write(file, energy).unwrap();
+            sheet.turn(at_ns);
+            source.read(&mut sheet).unwrap();
+        }
+        let (traces, _) = sheet.finish();
+        assert_eq!(traces[0].counter.name, "powercap.intel-rapl:0-package-0.energy");
+        assert_eq!(traces[0].amount(), 90 + 50 + 10);
+    }
+
+    #[test]
+    fn a_counter_that_is_always_zero_is_unsupported() {
+        let (_folder, root) = tree("0");
+        assert!(open(&root, Duration::ZERO).err().unwrap().contains("always zero"));
+        let empty = tempfile::tempdir().unwrap();
+        assert!(open(&Root::at(empty.path()), Duration::ZERO).err().unwrap().contains("no RAPL"));
+    }
+}

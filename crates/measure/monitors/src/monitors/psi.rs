@@ -1,0 +1,43 @@
+//! /proc/pressure: the share of time in which somebody waited for CPU, memory or I/O.
+
+use plumb_machine::cgroup::groups;
+
+use crate::files::{Kept, Parsed};
+use crate::monitor::{Monitor, OFTEN_HZ};
+use crate::sheet::{Field, Put};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "psi",
+    summary: "time in which tasks waited for CPU, memory or I/O, or interrupts held them up",
+    manual: include_str!("psi.md"),
+    default_hz: Some(OFTEN_HZ),
+    slow: false,
+    open: |root| {
+        let mut files = Vec::new();
+        for of in ["cpu", "memory", "io", "irq"] {
+            let system = Kept::open(root, &format!("/proc/pressure/{of}"));
+            files.extend(system.ok().map(|file| (of.to_owned(), file)));
+            let groups =
+                groups(root, "").into_iter().filter(|group| !ROOTS.contains(&group.as_str()));
+            let mut own =
+                groups.filter_map(|it| Kept::open(root, &format!("{it}/{of}.pressure")).ok());
+            files.extend(own.next().map(|file| (format!("own.{of}"), file)));
+        }
+        Parsed::all(files, parse, "this kernel has no /proc/pressure, or it was booted with psi=0")
+    },
+};
+
+/// The whole machine's group, which says what /proc/pressure says.
+const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12`, and the same for `full`.
+pub fn parse(of: &str, text: &str, put: &mut Put<'_>) {
+    for line in text.lines() {
+        let Some((kind, rest)) = line.split_once(' ') else { continue };
+        let Some((_, total)) = rest.rsplit_once("total=") else { continue };
+        if let ("some" | "full", Ok(us)) = (kind, total.trim_end().parse()) {
+            put(Field::counter(kind, "us").of(of), us);
+        }
+    }
+}

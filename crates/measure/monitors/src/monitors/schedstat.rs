@@ -1,0 +1,30 @@
+//! /proc/schedstat: how long tasks ran and waited for a CPU.
+
+use crate::files::{Parsed, numbers};
+use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::sheet::{Field, Put};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "schedstat",
+    summary: "time that all tasks ran and waited for a CPU",
+    manual: include_str!("schedstat.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: false,
+    open: |root| Parsed::one(root, "/proc/schedstat", parse),
+};
+
+/// The seventh to ninth number of each line `cpuN`, in versions 15 to 17, summed over CPUs.
+pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
+    let mut sums = [0_u64; 3];
+    for line in text.lines().filter(|line| line.starts_with("cpu")) {
+        let Some((_, rest)) = line.split_once(' ') else { continue };
+        for (sum, value) in sums.iter_mut().zip(numbers(rest).skip(6)) {
+            *sum = sum.wrapping_add(value);
+        }
+    }
+    let fields = [("run", "ns"), ("wait", "ns"), ("slices", "")];
+    for ((name, unit), sum) in fields.into_iter().zip(sums) {
+        put(Field::counter(name, unit), sum);
+    }
+}

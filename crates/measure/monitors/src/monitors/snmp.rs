@@ -1,0 +1,41 @@
+//! /proc/net/snmp: what the protocols counted.
+
+use crate::files::Parsed;
+use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::sheet::{Field, Put};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "snmp",
+    summary: "packets, errors and retransmissions of IP, ICMP, TCP and UDP",
+    manual: include_str!("snmp.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: false,
+    open: |root| Parsed::one(root, "/proc/net/snmp", parse),
+};
+
+/// Settings among the counters.
+const SETTINGS: [&str; 6] =
+    ["Forwarding", "DefaultTTL", "RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn"];
+
+/// Pairs of lines: `Tcp: NAME…`, then `Tcp: NUMBER…`.
+pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
+    let mut lines = text.lines();
+    while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+        let (Some((of, names)), Some((same, values))) =
+            (names.split_once(':'), values.split_once(':'))
+        else {
+            return;
+        };
+        if of != same {
+            return;
+        }
+        for (name, value) in names.split_ascii_whitespace().zip(values.split_ascii_whitespace()) {
+            match value.parse() {
+                Ok(n) if name == "CurrEstab" => put(Field::gauge(name, "").of(of), n),
+                Ok(n) if !SETTINGS.contains(&name) => put(Field::counter(name, "").of(of), n),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! /proc/stat: where the time of all CPUs went.
+
+use crate::files::{Parsed, numbers};
+use crate::monitor::{Monitor, OFTEN_HZ};
+use crate::sheet::{Field, Put};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "stat",
+    summary: "CPU time of the whole machine, interrupts, context switches, new processes",
+    manual: include_str!("stat.md"),
+    default_hz: Some(OFTEN_HZ),
+    slow: false,
+    open: |root| Parsed::one(root, "/proc/stat", parse),
+};
+
+/// Columns of the line `cpu`; the last two are in the first two already.
+const TIMES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+
+/// Sums over all CPUs.
+pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
+    for line in text.lines() {
+        let Some((key, rest)) = line.split_once(' ') else { continue };
+        match key {
+            "cpu" => TIMES
+                .iter()
+                .zip(numbers(rest))
+                .for_each(|(name, ticks)| put(Field::counter(name, "tick"), ticks)),
+            // What follows the sum on these lines is in other monitors.
+            "intr" | "ctxt" | "processes" | "softirq" => {
+                let total = if key == "softirq" { "softirqs" } else { key };
+                numbers(rest).take(1).for_each(|n| put(Field::counter(total, ""), n));
+            }
+            "procs_running" | "procs_blocked" => {
+                numbers(rest).take(1).for_each(|n| put(Field::gauge(key, ""), n));
+            }
+            _ => {}
+        }
+    }
+}

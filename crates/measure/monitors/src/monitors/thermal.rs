@@ -1,0 +1,56 @@
+//! /sys/class/thermal and the CPUs' own count of throttling.
+
+use crate::files::{Kept, cpu_files};
+use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::sheet::{Field, Sheet};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "thermal",
+    summary: "temperatures of the thermal zones, and how often CPUs were throttled for heat",
+    manual: include_str!("thermal.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: true,
+    open: |root| {
+        let folder = "/sys/class/thermal";
+        let mut zones = Vec::new();
+        for zone in root.names(folder).iter().filter(|name| name.starts_with("thermal_zone")) {
+            let kind = root.text(&format!("{folder}/{zone}/type"));
+            let name = kind.unwrap_or_else(|| zone.clone());
+            let file = Kept::open(root, &format!("{folder}/{zone}/temp")).ok();
+            zones.extend(file.map(|file| (name, file)));
+        }
+        let throttled = cpu_files(root, "thermal_throttle/core_throttle_count");
+        match zones.is_empty() && throttled.is_empty() {
+            true => Err("this machine shows no thermal zone (virtual machines seldom do)".into()),
+            false => Ok(Box::new(Thermal { zones, throttled, buffer: Vec::new() })),
+        }
+    },
+};
+
+struct Thermal {
+    zones: Vec<(String, Kept)>,
+    throttled: Vec<Kept>,
+    buffer: Vec<u8>,
+}
+
+impl Source for Thermal {
+    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+        for (name, file) in &self.zones {
+            // A zone that sleeps gives an error, one below freezing a negative number.
+            let Ok(text) = file.text(&mut self.buffer) else { continue };
+            if let Ok(millidegrees) = text.trim().parse::<u64>() {
+                sheet.put(Field::gauge("temperature", "m°C").of(name), millidegrees);
+            }
+        }
+        let mut count = 0_u64;
+        for file in &self.throttled {
+            let text = file.text(&mut self.buffer).ok();
+            count = count.wrapping_add(text.and_then(|it| it.trim().parse().ok()).unwrap_or(0));
+        }
+        if !self.throttled.is_empty() {
+            sheet.put(Field::counter("throttles", ""), count);
+        }
+        Ok(())
+    }
+}

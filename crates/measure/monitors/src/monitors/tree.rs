@@ -1,0 +1,140 @@
+//! plumb and all that it started: what is ours, so that the rest is not.
+
+use std::fs;
+
+use super::worker;
+use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::sheet::{Field, Put, Sheet};
+use plumb_machine::Root;
+
+use crate::files::numbers;
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "tree",
+    summary: "CPU time, major faults and I/O of plumb and all that it started",
+    manual: include_str!("tree.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: false,
+    open: |root| {
+        let own = std::process::id();
+        let path = root.path(&format!("/proc/{own}/task/{own}/children"));
+        fs::read(path).map_err(|_| "this kernel does not list children (CONFIG_PROC_CHILDREN)")?;
+        Ok(Box::new(Tree { root: root.clone(), own, found: Vec::new() }))
+    },
+};
+
+/// More processes than this are not walked: the reading would disturb what it watches.
+const MOST: usize = 1000;
+
+struct Tree {
+    root: Root,
+    own: u32,
+    found: Vec<u32>,
+}
+
+/// Sums over the tree.
+#[derive(Debug, Default)]
+struct Sums {
+    processes: u64,
+    user: u64,
+    system: u64,
+    major_faults: u64,
+    read: u64,
+    written: u64,
+}
+
+impl Tree {
+    /// All descendants and plumb itself.
+    fn walk(&mut self) -> Result<(), String> {
+        self.found.clear();
+        self.found.push(self.own);
+        let mut next = 0;
+        while let Some(&pid) = self.found.get(next) {
+            next += 1;
+            let tasks = fs::read_dir(self.root.path(&format!("/proc/{pid}/task")));
+            for task in tasks.into_iter().flatten().flatten() {
+                let children = fs::read_to_string(task.path().join("children"));
+                let children = children.unwrap_or_default();
+                self.found.extend(numbers(&children).filter_map(|pid| u32::try_from(pid).ok()));
+            }
+            if self.found.len() > MOST {
+                return Err(format!("over {MOST} processes: not walked"));
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&self, pid: u32, sums: &mut Sums) {
+        // A process that ended meanwhile has left its times with its parent.
+        let read = |file: &str| fs::read(self.root.path(&format!("/proc/{pid}/{file}"))).ok();
+        let Some(text) = read("stat") else { return };
+        sums.processes += 1;
+        times(&String::from_utf8_lossy(&text), sums);
+        if let Some(text) = read("io") {
+            worker::io(&String::from_utf8_lossy(&text), &mut |field, value| match field.name {
+                "read" => sums.read = sums.read.saturating_add(value),
+                _ => sums.written = sums.written.saturating_add(value),
+            });
+        }
+    }
+}
+
+/// Own times and faults, and those of children that were waited for.
+fn times(text: &str, sums: &mut Sums) {
+    let Some((_, rest)) = text.rsplit_once(')') else { return };
+    for (word, number) in rest.split_ascii_whitespace().zip(3..18) {
+        let Ok(value) = word.parse::<u64>() else { continue };
+        match number {
+            12 | 13 => sums.major_faults = sums.major_faults.wrapping_add(value),
+            14 | 16 => sums.user = sums.user.wrapping_add(value),
+            15 | 17 => sums.system = sums.system.wrapping_add(value),
+            _ => {}
+        }
+    }
+}
+
+impl Source for Tree {
+    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+        self.walk()?;
+        let mut sums = Sums::default();
+        for &pid in &self.found {
+            self.add(pid, &mut sums);
+        }
+        let put: &mut Put<'_> = &mut |field, value| sheet.put(field, value);
+        put(Field::gauge("processes", ""), sums.processes);
+        put(Field::counter("user", "tick"), sums.user);
+        put(Field::counter("system", "tick"), sums.system);
+        put(Field::counter("major_faults", ""), sums.major_faults);
+        put(Field::counter("read", "B"), sums.read);
+        put(Field::counter("written", "B"), sums.written);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MONITOR, Sheet};
+    use plumb_machine::Root;
+    use std::process::Command;
+
+    #[test]
+    fn a_child_and_what_it_leaves_behind_are_ours() {
+        let Ok(mut tree) = (MONITOR.open)(&Root::default()) else { return };
+        let mut sheet = Sheet::new("tree");
+        sheet.turn(1);
+        tree.read(&mut sheet).unwrap();
+        let burns = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let mut child = Command::new("sh").args(["-c", burns]).spawn().unwrap();
+        sheet.turn(2);
+        tree.read(&mut sheet).unwrap();
+        child.wait().unwrap();
+        sheet.turn(3);
+        tree.read(&mut sheet).unwrap();
+        let (traces, _) = sheet.finish();
+        let of = |name: &str| traces.iter().find(|it| it.counter.name == name).unwrap();
+        let seen: Vec<u64> = of("tree.processes").readings.iter().map(|it| it.value).collect();
+        assert!(seen[1] > seen[0], "{seen:?}");
+        assert!(of("tree.user").amount() > 2, "its ticks are kept when it is gone");
+    }
+}

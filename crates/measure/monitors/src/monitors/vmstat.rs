@@ -1,0 +1,33 @@
+//! /proc/vmstat: what the memory manager did.
+
+use crate::files::{Parsed, numbers};
+use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::sheet::{Field, Put};
+
+/// This monitor.
+pub const MONITOR: Monitor = Monitor {
+    name: "vmstat",
+    summary: "page faults, swapping, reclaim, compaction, huge pages, NUMA",
+    manual: include_str!("vmstat.md"),
+    default_hz: Some(SELDOM_HZ),
+    slow: false,
+    open: |root| Parsed::one(root, "/proc/vmstat", parse),
+};
+
+/// Events; levels (`nr_…`) are in `meminfo`.
+pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
+    for line in text.lines() {
+        let Some((name, rest)) = line.split_once(' ') else { continue };
+        if !name.starts_with("nr_") {
+            numbers(rest).take(1).for_each(|n| put(Field::counter(name, unit(name)), n));
+        }
+    }
+}
+
+fn unit(name: &str) -> &'static str {
+    match name {
+        "pgpgin" | "pgpgout" => "kB",
+        "pswpin" | "pswpout" => "page",
+        _ => "",
+    }
+}

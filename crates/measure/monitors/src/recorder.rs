@@ -1,0 +1,409 @@
+//! Reads monitors from threads of its own, beside one invocation after the other.
+//!
+//! One thread reads what is quick, a second one what may take long. Each waits for orders between
+//! invocations and reads nothing then. At the beginning and at the end of an invocation every monitor is
+//! read once, whatever its rate, so that short invocations have differences too; in between each is read
+//! at its own pace. The quick thread has read everything before `begin` returns, so that no first
+//! reading falls into a timed batch; the slow one is not waited for, and is a gap if it can't keep up.
+//!
+//! The threads are kept on the last CPU that plumb may use: a workload of one thread has the others.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use plumb_machine::{Root, now};
+use plumb_model::{Gap, Readings};
+use rustix::process::setpriority_process;
+use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::monitor::Source;
+use crate::sheet::Sheet;
+use crate::wanted::Wanted;
+
+/// The slow thread may take this long over the end of an invocation.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// The quick thread never takes this long, unless the machine stands still.
+const LONG: Duration = Duration::from_secs(10);
+/// A long time without anything to do.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// What reading a monitor has cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MonitorCost {
+    /// The monitor.
+    pub monitor: &'static str,
+    /// How often it was read.
+    pub reads: u64,
+    /// CPU time of the thread that read it, in nanoseconds.
+    pub cpu_ns: u64,
+}
+
+/// The threads that read.
+#[derive(Debug)]
+pub struct Recorder {
+    quick: Option<Reader>,
+    slow: Option<Reader>,
+    unsupported: Vec<Gap>,
+}
+
+impl Recorder {
+    /// Opens these monitors; those that this machine does not have are left out.
+    #[must_use]
+    pub fn start(root: &Root, wanted: &[Wanted]) -> Self {
+        let (mut quick, mut slow, mut unsupported) = (Vec::new(), Vec::new(), Vec::new());
+        for &Wanted { monitor, hz } in wanted {
+            match (monitor.open)(root) {
+                Ok(source) => {
+                    let list = if monitor.slow { &mut slow } else { &mut quick };
+                    list.push(Watched::new(monitor.name, hz, source));
+                }
+                Err(why) => unsupported.push(Gap { monitor: monitor.name.to_owned(), why }),
+            }
+        }
+        let mut recorder = Self { quick: None, slow: None, unsupported };
+        recorder.quick = recorder.reader("plumb-monitors", quick);
+        recorder.slow = recorder.reader("plumb-slow", slow);
+        recorder
+    }
+
+    fn reader(&mut self, name: &str, watched: Vec<Watched>) -> Option<Reader> {
+        if watched.is_empty() {
+            return None;
+        }
+        let names: Vec<_> = watched.iter().map(|it| it.monitor.to_owned()).collect();
+        let reader = Reader::start(name, watched);
+        if let Err(why) = &reader {
+            let gap = |monitor| Gap { monitor, why: format!("no thread could be started: {why}") };
+            self.unsupported.extend(names.into_iter().map(gap));
+        }
+        reader.ok()
+    }
+
+    /// The monitors that this machine does not have, and why.
+    #[must_use]
+    pub fn unsupported(&self) -> &[Gap] {
+        &self.unsupported
+    }
+
+    /// An invocation begins; the process that is measured, where it is known.
+    pub fn begin(&mut self, worker: Option<u32>) {
+        // The slow one first: it works while the quick one is waited for.
+        for reader in [&mut self.slow, &mut self.quick].into_iter().flatten() {
+            reader.order(Order::Begin(worker));
+        }
+        if let Some(quick) = &mut self.quick {
+            quick.answer(LONG);
+        }
+    }
+
+    /// Its samples are taken: all that was read beside it.
+    pub fn end(&mut self) -> Readings {
+        for reader in [&mut self.slow, &mut self.quick].into_iter().flatten() {
+            reader.order(Order::End);
+        }
+        let mut all = Readings::default();
+        for (reader, patience) in [(&mut self.quick, LONG), (&mut self.slow, PATIENCE)] {
+            let Some(reader) = reader else { continue };
+            match reader.answer(patience) {
+                Some(readings) => {
+                    all.traces.extend(readings.traces);
+                    all.lines.extend(readings.lines);
+                    all.gaps.extend(readings.gaps);
+                }
+                None => all.gaps.push(Gap {
+                    monitor: reader.names.join(", "),
+                    why: format!("still reading after {} ms", patience.as_millis()),
+                }),
+            }
+        }
+        all
+    }
+
+    /// Ends the threads: what each monitor has cost.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<MonitorCost> {
+        let readers = [self.quick.take(), self.slow.take()];
+        readers.into_iter().flatten().flat_map(Reader::finish).collect()
+    }
+}
+
+/// What a thread is told.
+enum Order {
+    Begin(Option<u32>),
+    End,
+}
+
+/// A thread that reads, seen from outside. Answers carry the number of their order, so that one that
+/// came too late is not taken for the next.
+#[derive(Debug)]
+struct Reader {
+    names: Vec<&'static str>,
+    orders: Sender<(u64, Order)>,
+    answers: Receiver<(u64, Readings)>,
+    thread: JoinHandle<Vec<MonitorCost>>,
+    last: u64,
+}
+
+impl Reader {
+    fn start(name: &str, watched: Vec<Watched>) -> std::io::Result<Self> {
+        let names = watched.iter().map(|it| it.monitor).collect();
+        let (orders, taken) = channel();
+        let (given, answers) = channel();
+        let builder = std::thread::Builder::new().name(name.to_owned());
+        let thread = builder.spawn(move || {
+            stand_aside();
+            Loop { watched, orders: taken, answers: given, failed: Vec::new() }.run()
+        })?;
+        Ok(Self { names, orders, answers, thread, last: 0 })
+    }
+
+    fn order(&mut self, order: Order) {
+        self.last += 1;
+        // A thread that is gone gives no answer, which is a gap.
+        let _ = self.orders.send((self.last, order));
+    }
+
+    /// The answer to the last order.
+    fn answer(&mut self, patience: Duration) -> Option<Readings> {
+        let until_ns = now().monotonic_ns + u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
+        loop {
+            let left = Duration::from_nanos(until_ns.saturating_sub(now().monotonic_ns));
+            let (number, readings) = self.answers.recv_timeout(left).ok()?;
+            if number == self.last {
+                return Some(readings);
+            }
+        }
+    }
+
+    fn finish(self) -> Vec<MonitorCost> {
+        drop(self.orders);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// Keeps this thread off the CPUs that a workload uses, as far as there is another one.
+fn stand_aside() {
+    let tid = gettid();
+    let Ok(allowed) = sched_getaffinity(Some(tid)) else { return };
+    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    match cpus.as_slice() {
+        [] => {}
+        // Late readings are better than taking time from the workload.
+        [_] => drop(setpriority_process(Some(tid), 19)),
+        [.., last] => {
+            let mut only = CpuSet::new();
+            only.set(*last);
+            let _ = sched_setaffinity(Some(tid), &only);
+        }
+    }
+}
+
+/// An opened monitor with its pace.
+struct Watched {
+    monitor: &'static str,
+    source: Box<dyn Source>,
+    sheet: Sheet,
+    every_ns: u64,
+    due_ns: u64,
+    reads: u64,
+    cpu_ns: u64,
+}
+
+impl Watched {
+    fn new(monitor: &'static str, hz: f64, source: Box<dyn Source>) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0.1 to 100 Hz"
+        )]
+        let every_ns = (1e9 / hz) as u64;
+        let sheet = Sheet::new(monitor);
+        Self { monitor, source, sheet, every_ns, due_ns: 0, reads: 0, cpu_ns: 0 }
+    }
+
+    fn read(&mut self) -> Result<(), String> {
+        let began_ns = thread_cpu_ns();
+        let at_ns = now().monotonic_ns;
+        self.sheet.turn(at_ns);
+        let read = self.source.read(&mut self.sheet);
+        self.due_ns = at_ns + self.every_ns;
+        self.reads += 1;
+        self.cpu_ns += thread_cpu_ns().saturating_sub(began_ns);
+        read
+    }
+}
+
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// What a thread does.
+struct Loop {
+    watched: Vec<Watched>,
+    orders: Receiver<(u64, Order)>,
+    answers: Sender<(u64, Readings)>,
+    /// The monitors that failed since the invocation began.
+    failed: Vec<Gap>,
+}
+
+impl Loop {
+    fn run(mut self) -> Vec<MonitorCost> {
+        let mut under_way = false;
+        loop {
+            let pause = if under_way { self.until_due() } else { IDLE };
+            match self.orders.recv_timeout(pause) {
+                Ok((number, Order::Begin(worker))) => {
+                    self.begin(worker);
+                    under_way = true;
+                    let _ = self.answers.send((number, Readings::default()));
+                }
+                Ok((number, Order::End)) => {
+                    let readings = self.end();
+                    let _ = self.answers.send((number, readings));
+                    under_way = false;
+                }
+                Err(RecvTimeoutError::Timeout) if under_way => self.read_due(now().monotonic_ns),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let cost =
+            |it: Watched| MonitorCost { monitor: it.monitor, reads: it.reads, cpu_ns: it.cpu_ns };
+        self.watched.into_iter().map(cost).collect()
+    }
+
+    fn until_due(&self) -> Duration {
+        let due = self.watched.iter().map(|it| it.due_ns).min().unwrap_or(0);
+        Duration::from_nanos(due.saturating_sub(now().monotonic_ns))
+    }
+
+    fn begin(&mut self, worker: Option<u32>) {
+        self.failed.clear();
+        for index in 0..self.watched.len() {
+            let it = &mut self.watched[index];
+            it.sheet.finish();
+            let attached = it.source.attach(worker);
+            self.note(index, attached);
+        }
+        self.read_due(u64::MAX);
+    }
+
+    /// Reads what is due at a moment; nothing that has failed beside this invocation is tried again.
+    fn read_due(&mut self, at_ns: u64) {
+        for index in 0..self.watched.len() {
+            let it = &mut self.watched[index];
+            if it.due_ns > at_ns {
+                continue;
+            }
+            if self.failed.iter().any(|gap| gap.monitor == it.monitor) {
+                it.due_ns = now().monotonic_ns + it.every_ns;
+                continue;
+            }
+            let read = it.read();
+            self.note(index, read);
+        }
+    }
+
+    fn note(&mut self, index: usize, result: Result<(), String>) {
+        if let Err(why) = result {
+            self.failed.push(Gap { monitor: self.watched[index].monitor.to_owned(), why });
+        }
+    }
+
+    fn end(&mut self) -> Readings {
+        self.read_due(u64::MAX);
+        let mut readings =
+            Readings { gaps: std::mem::take(&mut self.failed), ..Readings::default() };
+        for it in &mut self.watched {
+            let (traces, lines) = it.sheet.finish();
+            readings.traces.extend(traces);
+            readings.lines.extend(lines);
+        }
+        readings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Recorder;
+    use crate::monitor::{Monitor, Source};
+    use crate::monitors::find;
+    use crate::sheet::{Field, Sheet};
+    use crate::wanted::{Wanted, wanted};
+    use plumb_machine::Root;
+    use std::time::Duration;
+
+    #[test]
+    fn what_happens_beside_an_invocation_is_read_and_what_happened_before_is_not() {
+        let only = wanted(&["none".into(), "stat".into(), "worker=100".into(), "tree".into()]);
+        let mut recorder = Recorder::start(&Root::default(), &only.unwrap());
+        for _ in 0..2 {
+            recorder.begin(Some(std::process::id()));
+            let mut x = 0_u64;
+            let began = std::time::Instant::now();
+            while began.elapsed() < Duration::from_millis(300) {
+                x = std::hint::black_box(x.wrapping_add(1));
+            }
+            let readings = recorder.end();
+            let user = readings.amount("worker.user") + readings.amount("worker.system");
+            assert!((5..200).contains(&user), "{user} ticks in 300 ms: {readings:?}");
+            let trace = readings.trace("stat.user").unwrap();
+            assert!(trace.duration_ns() >= 300_000_000, "{}", trace.duration_ns());
+            assert!(readings.trace("worker.threads").unwrap().readings.len() > 3);
+        }
+        let costs = recorder.finish();
+        assert!(costs.iter().all(|cost| cost.reads >= 4 && cost.cpu_ns > 0), "{costs:?}");
+    }
+
+    /// Counts its readings, and fails or dawdles as its name says.
+    struct Strange {
+        reads: u64,
+        fails: bool,
+    }
+
+    impl Source for Strange {
+        fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+            self.reads += 1;
+            sheet.put(Field::counter("reads", ""), self.reads);
+            if !self.fails {
+                std::thread::sleep(Duration::from_millis(400));
+            }
+            if self.fails && self.reads > 1 { Err("it broke".into()) } else { Ok(()) }
+        }
+    }
+
+    const BROKEN: Monitor = Monitor {
+        name: "broken",
+        summary: "",
+        manual: "",
+        default_hz: None,
+        slow: false,
+        open: |_| Ok(Box::new(Strange { reads: 0, fails: true })),
+    };
+    const SLOW: Monitor = Monitor {
+        name: "slow",
+        slow: true,
+        open: |_| Ok(Box::new(Strange { reads: 0, fails: false })),
+        ..BROKEN
+    };
+    const ABSENT: Monitor =
+        Monitor { name: "absent", open: |_| Err("no such thing here".into()), ..BROKEN };
+
+    #[test]
+    fn one_that_fails_is_a_gap_and_one_that_is_slow_holds_nobody_up() {
+        let monitors: [&'static Monitor; 4] = [&BROKEN, &SLOW, &ABSENT, find("stat").unwrap()];
+        let wanted = monitors.map(|monitor| Wanted { monitor, hz: 10.0 });
+        let mut recorder = Recorder::start(&Root::default(), &wanted);
+        assert_eq!(recorder.unsupported().len(), 1);
+        let began = std::time::Instant::now();
+        recorder.begin(None);
+        let readings = recorder.end();
+        assert!(began.elapsed() < Duration::from_millis(350), "{:?}", began.elapsed());
+        let gaps: Vec<_> = readings.gaps.iter().map(|gap| gap.monitor.as_str()).collect();
+        assert_eq!(gaps, ["broken", "slow"]);
+        assert!(readings.trace("stat.procs_running").is_some());
+    }
+}
