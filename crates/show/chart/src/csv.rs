@@ -117,21 +117,3 @@ fn fields(mark: &Mark, row: usize) -> Fields<'_> {
         },
     }
 }
-
-impl Mark {
-    /// The word of its kind, as in the document.
-    #[must_use]
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Boxes { .. } => "boxes",
-            Self::Dots { .. } => "dots",
-            Self::Intervals { .. } => "intervals",
-            Self::Line { .. } => "line",
-            Self::Band { .. } => "band",
-            Self::Bars { .. } => "bars",
-            Self::Cells { .. } => "cells",
-            Self::Rules { .. } => "rules",
-            Self::Spans { .. } => "spans",
-        }
-    }
-}

@@ -1,58 +1,7 @@
 //! From marks to a chart: axes that hold every mark, in units that people read.
 
-use plumb_text::units::scale_of;
-
-use crate::chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, Tone};
-
-/// Values that are further apart than this, all above 0, are laid off by their logarithm.
-const FAR_APART: f64 = 30.0;
-/// Further than this apart no one unit suits both ends.
-const DECADES: f64 = 1e3;
-/// Larger numbers can't be laid off.
-const LARGEST: f64 = 1e300;
-/// What is left free beside the outermost marks, as a share of the axis.
-const MARGIN: f64 = 0.04;
-/// Seconds beside a single date.
-const DAY: f64 = 86_400.0;
-
-/// How an axis is to be made of the marks on it.
-#[derive(Debug, Clone)]
-pub enum Wish {
-    /// Names side by side.
-    Names(Vec<String>),
-    /// Values in a base unit; `%` stands for shares.
-    Values {
-        /// What is laid off on the axis.
-        label: String,
-        /// The SI base unit of the values.
-        unit: String,
-        /// How they are laid off.
-        fit: Fit,
-    },
-}
-
-/// How values are laid off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fit {
-    /// By the logarithm where they are far apart, else evenly.
-    Free,
-    /// Evenly.
-    Even,
-    /// Evenly, from 0.
-    FromZero,
-    /// By the logarithm where that is possible.
-    Log,
-    /// Seconds since 1970.
-    Date,
-}
-
-impl Wish {
-    /// An axis of values in a base unit.
-    #[must_use]
-    pub fn values(label: &str, unit: &str, fit: Fit) -> Self {
-        Self::Values { label: label.to_owned(), unit: unit.to_owned(), fit }
-    }
-}
+use crate::chart::{Along, CHART_SCHEMA, Chart, Group, Layer, Mark, Tone};
+use crate::spec::{AxisSpec, Extent, Fit};
 
 /// A chart without axes.
 #[derive(Debug, Clone)]
@@ -62,8 +11,8 @@ pub struct Draft {
     id: String,
     title: String,
     says: String,
-    x: Wish,
-    y: Wish,
+    x: AxisSpec,
+    y: AxisSpec,
     groups: Vec<Group>,
     layers: Vec<Layer>,
     notes: Vec<String>,
@@ -72,7 +21,7 @@ pub struct Draft {
 impl Draft {
     /// A chart with nothing on it: its name, what stands above it, how to read it, and its axes.
     #[must_use]
-    pub fn new(id: String, title: String, says: String, x: Wish, y: Wish) -> Self {
+    pub fn new(id: String, title: String, says: String, x: AxisSpec, y: AxisSpec) -> Self {
         let (groups, layers, notes) = (Vec::new(), Vec::new(), Vec::new());
         Self { id, title, says, x, y, colour: None, groups, layers, notes }
     }
@@ -121,15 +70,15 @@ impl Draft {
             return None;
         }
         self.drop_unused_groups();
-        let axis = |wish: Wish, along| {
+        let axis = |spec: AxisSpec, along| {
             let places = self.layers.iter().flat_map(|layer| layer.mark.places(along));
-            wish.axis(Extent::of(places))
+            spec.axis(Extent::of(places))
         };
         let (x, y) = (axis(self.x, Along::X), axis(self.y, Along::Y));
         let colour = self.colour.map(|(label, unit)| {
             let values = self.layers.iter().flat_map(|layer| layer.mark.colours());
             let extent = Extent::of(values);
-            let mut axis = Wish::Values { label, unit, fit: Fit::Free }.axis(extent);
+            let mut axis = AxisSpec::Values { label, unit, fit: Fit::Free }.axis(extent);
             if extent.low < extent.high {
                 (axis.low, axis.high) = (extent.low, extent.high);
             }
@@ -162,239 +111,17 @@ impl Draft {
     }
 }
 
-/// From the least to the greatest of some values.
-#[derive(Debug, Clone, Copy)]
-struct Extent {
-    low: f64,
-    high: f64,
-}
-
-impl Extent {
-    fn of(values: impl Iterator<Item = f64>) -> Self {
-        let none = Self { low: f64::INFINITY, high: f64::NEG_INFINITY };
-        let found = values
-            .fold(none, |all, value| Self { low: all.low.min(value), high: all.high.max(value) });
-        if found.low > found.high { Self { low: 0.0, high: 1.0 } } else { found }
-    }
-}
-
-impl Wish {
-    fn axis(self, extent: Extent) -> Axis {
-        match self {
-            Self::Names(categories) => {
-                #[expect(clippy::cast_precision_loss, reason = "a number of categories")]
-                let last = categories.len() as f64 - 1.0;
-                let (low, high) = (extent.low.min(0.0) - 0.5, extent.high.max(last) + 0.5);
-                let (low, high) = (low.max(-0.5), high.min(last + 0.5));
-                let (label, unit) = (String::new(), String::new());
-                Axis { label, unit, per: 1.0, scale: Scale::Band, categories, low, high }
-            }
-            Self::Values { label, unit, fit } => {
-                let scale = fit.scale(extent);
-                let (unit, per) = unit_of(&unit, scale, extent);
-                let (low, high) = fit.ends(scale, extent);
-                Axis { label, unit, per, scale, categories: Vec::new(), low, high }
-            }
-        }
-    }
-}
-
-fn unit_of(unit: &str, scale: Scale, Extent { low, high }: Extent) -> (String, f64) {
-    match (unit, scale) {
-        ("%", _) => ("%".to_owned(), 0.01),
-        (_, Scale::Date) => (String::new(), 1.0),
-        (_, Scale::Log) if high / low > DECADES => (unit.to_owned(), 1.0),
-        (_, Scale::Log) => scale_of((low * high).sqrt(), unit),
-        _ => scale_of(low.abs().max(high.abs()), unit),
-    }
-}
-
-impl Fit {
-    fn scale(self, Extent { low, high }: Extent) -> Scale {
-        let possible = low >= LARGEST.recip() && high / low <= LARGEST;
-        let by_log = possible && (self == Self::Log || high / low > FAR_APART);
-        match self {
-            Self::Date => Scale::Date,
-            Self::Free | Self::Log if by_log => Scale::Log,
-            _ => Scale::Linear,
-        }
-    }
-
-    fn ends(self, scale: Scale, Extent { low, high }: Extent) -> (f64, f64) {
-        if scale == Scale::Log {
-            let factor = (high / low).powf(MARGIN).max(1.02);
-            return (low / factor, high * factor);
-        }
-        let (low, high) =
-            if self == Self::FromZero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
-        let alone = match self {
-            Self::Date => DAY.max(low.abs() * f64::EPSILON * 4.0),
-            _ if low == 0.0 => 1.0,
-            _ => low.abs() * MARGIN,
-        };
-        let free = if high > low { (high - low) * MARGIN } else { alone };
-        let from_zero = self == Self::FromZero;
-        let below = if from_zero && low == 0.0 { 0.0 } else { free };
-        let above = if from_zero && high == 0.0 && low < 0.0 { 0.0 } else { free };
-        (low - below, high + above)
-    }
-}
-
-fn sound(value: f64) -> bool {
-    value.abs() <= LARGEST
-}
-
-/// Keeps the rows of a column whose number is in the mask.
-fn keep<T>(column: &mut Vec<T>, rows: &[bool]) {
-    let mut row = rows.iter();
-    column.retain(|_| row.next().copied().unwrap_or(false));
-}
-
-impl Mark {
-    /// Number of marks.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Boxes { at, .. }
-            | Self::Intervals { at, .. }
-            | Self::Bars { at, .. }
-            | Self::Rules { at, .. } => at.len(),
-            Self::Dots { x, .. }
-            | Self::Line { x, .. }
-            | Self::Band { x, .. }
-            | Self::Cells { x, .. } => x.len(),
-            Self::Spans { from, .. } => from.len(),
-        }
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Every place on an axis that a mark takes.
-    pub fn places(&self, axis: Along) -> Vec<f64> {
-        let spread = |along: Along, at: &[f64], values: &[&[f64]]| {
-            if along == axis { values.concat() } else { at.to_vec() }
-        };
-        let flat = |x: &[f64], y: &[&[f64]]| if axis == Along::X { x.to_vec() } else { y.concat() };
-        match self {
-            Self::Boxes { along, at, low, q1, median, q3, high } => {
-                spread(*along, at, &[low, q1, median, q3, high])
-            }
-            Self::Intervals { along, at, low, estimate, high, .. } => {
-                let ends: Vec<f64> = low.iter().chain(high).copied().flatten().collect();
-                spread(*along, at, &[estimate, &ends])
-            }
-            Self::Bars { along, at, from, to } => spread(*along, at, &[from, to]),
-            Self::Dots { x, y, .. } | Self::Cells { x, y, .. } => flat(x, &[y]),
-            Self::Line { x, y, .. } => flat(x, &[&y.iter().copied().flatten().collect::<Vec<_>>()]),
-            Self::Band { x, low, high } => flat(x, &[low, high]),
-            Self::Rules { along, at, .. } => {
-                if *along == axis {
-                    at.clone()
-                } else {
-                    Vec::new()
-                }
-            }
-            Self::Spans { along, from, to, .. } => {
-                if *along == axis {
-                    [from.as_slice(), to].concat()
-                } else {
-                    Vec::new()
-                }
-            }
-        }
-    }
-
-    fn colours(&self) -> Vec<f64> {
-        match self {
-            Self::Cells { value, .. } => value.clone(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Leaves out rows with a number that can't be laid off; gives back how many.
-    fn drop_unsound(&mut self) -> usize {
-        let before = self.len();
-        self.drop_missing();
-        let rows = {
-            let columns = self.numbers();
-            let is_sound = |row: usize| columns.iter().all(|column| sound(column[row]));
-            (0..before).map(is_sound).collect::<Vec<bool>>()
-        };
-        if rows.iter().all(|row| *row) {
-            return 0;
-        }
-        self.keep(&rows);
-        before - self.len()
-    }
-
-    /// Ends and values that may be missing are missing where they are no numbers.
-    fn drop_missing(&mut self) {
-        let clean = |column: &mut Vec<Option<f64>>| {
-            column.iter_mut().for_each(|it| *it = it.filter(|value| sound(*value)));
-        };
-        match self {
-            Self::Intervals { low, high, .. } => [low, high].into_iter().for_each(clean),
-            Self::Line { y, .. } => clean(y),
-            _ => {}
-        }
-    }
-
-    /// The columns of numbers, all of one length.
-    fn numbers(&self) -> Vec<&[f64]> {
-        match self {
-            Self::Boxes { at, low, q1, median, q3, high, .. } => {
-                vec![at, low, q1, median, q3, high]
-            }
-            Self::Dots { x, y, .. } => vec![x, y],
-            Self::Intervals { at, estimate, .. } => vec![at, estimate],
-            Self::Line { x, .. } => vec![x],
-            Self::Band { x, low, high } => vec![x, low, high],
-            Self::Bars { at, from, to, .. } => vec![at, from, to],
-            Self::Cells { x, y, value } => vec![x, y, value],
-            Self::Rules { at, .. } => vec![at],
-            Self::Spans { from, to, .. } => vec![from, to],
-        }
-    }
-
-    fn keep(&mut self, rows: &[bool]) {
-        let (columns, optional, tips): (Vec<&mut Vec<f64>>, Vec<&mut Vec<Option<f64>>>, _) =
-            match self {
-                Self::Boxes { at, low, q1, median, q3, high, .. } => {
-                    (vec![at, low, q1, median, q3, high], vec![], None)
-                }
-                Self::Dots { x, y, tips } => (vec![x, y], vec![], Some(tips)),
-                Self::Intervals { at, low, estimate, high, tips, .. } => {
-                    (vec![at, estimate], vec![low, high], Some(tips))
-                }
-                Self::Line { x, y, .. } => (vec![x], vec![y], None),
-                Self::Band { x, low, high } => (vec![x, low, high], vec![], None),
-                Self::Bars { at, from, to, .. } => (vec![at, from, to], vec![], None),
-                Self::Cells { x, y, value } => (vec![x, y, value], vec![], None),
-                Self::Rules { at, tips, .. } => (vec![at], vec![], Some(tips)),
-                Self::Spans { from, to, tips, .. } => (vec![from, to], vec![], Some(tips)),
-            };
-        columns.into_iter().for_each(|column| keep(column, rows));
-        optional.into_iter().for_each(|column| keep(column, rows));
-        if let Some(tips) = tips {
-            keep(tips, rows);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{any, prop, proptest};
 
-    use super::{Draft, Fit, Wish};
+    use super::Draft;
     use crate::chart::{Along, Mark, Scale, Tone};
+    use crate::spec::{AxisSpec, Fit};
 
     fn draft(fit: Fit) -> Draft {
-        let wish = |fit| Wish::values("what", "s", fit);
-        Draft::new("a/b".into(), "title".into(), "says".into(), wish(Fit::Even), wish(fit))
+        let axis = |fit| AxisSpec::values("what", "s", fit);
+        Draft::new("a/b".into(), "title".into(), "says".into(), axis(Fit::Even), axis(fit))
     }
 
     fn dots(y: Vec<f64>) -> Mark {

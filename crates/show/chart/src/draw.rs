@@ -1,75 +1,21 @@
 //! From a chart to shapes: title, what it says, legend, axes, marks, notes.
 
+mod frame;
 mod legend;
 mod marks;
+mod symbol;
 
-use crate::chart::{Along, Axis, Chart, Mark, Scale};
+use self::frame::{EDGE, Frame, LEADING, LONGEST_NAME, SMALL, TEXT, TITLE, USUAL, WIDTH};
+use crate::appearance::appearances;
+use crate::chart::{Along, Chart, Mark, Scale};
 use crate::font::Font;
-use crate::look::looks;
 use crate::picture::{Anchor, GRID, INK, PAPER, Picture, SOFT, paint, stroke};
 use crate::ticks::{Tick, ticks, title};
-
-/// Width of every picture.
-const WIDTH: f64 = 800.0;
-/// Free on every side.
-const EDGE: f64 = 16.0;
-/// Height of the marks where nothing asks for more or less.
-const USUAL: f64 = 300.0;
-/// Names beside the vertical axis are cut at this width.
-const LONGEST_NAME: f64 = 280.0;
-const TITLE: f64 = 16.0;
-const TEXT: f64 = 12.0;
-const SMALL: f64 = 11.0;
-/// From one line of text to the next, in sizes.
-const LEADING: f64 = 1.4;
-
-/// Where the marks are, and what is where on it.
-struct Frame<'c> {
-    chart: &'c Chart,
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
-}
-
-impl Frame<'_> {
-    fn axis(&self, along: Along) -> &Axis {
-        match along {
-            Along::X => &self.chart.x,
-            Along::Y => &self.chart.y,
-        }
-    }
-
-    /// A place on an axis.
-    fn at(&self, along: Along, value: f64) -> f64 {
-        let axis = self.axis(along);
-        let share = axis.share(value);
-        match along {
-            Along::X => self.left + share * (self.right - self.left),
-            // Categories go down, values go up.
-            Along::Y if axis.scale == Scale::Band => self.top + share * (self.bottom - self.top),
-            Along::Y => self.bottom - share * (self.bottom - self.top),
-        }
-    }
-
-    /// How far it is from one category to the next; where there are none, so that so many fit side by side.
-    fn slot(&self, along: Along, marks: usize) -> f64 {
-        let axis = self.axis(along);
-        let length = match along {
-            Along::X => self.right - self.left,
-            Along::Y => self.bottom - self.top,
-        };
-        match axis.scale {
-            Scale::Band => length / (axis.high - axis.low),
-            _ => length / crate::place::place(marks.max(1)),
-        }
-    }
-}
 
 /// The chart as shapes.
 pub(crate) fn picture(chart: &Chart) -> Picture {
     let font = Font::new();
-    let looks = looks(chart);
+    let appearances = appearances(chart);
     let mut picture = Picture { width: WIDTH, height: 0.0, shapes: Vec::new() };
     let mut y = EDGE + TITLE;
     for line in font.wrap(&chart.title, TITLE, WIDTH - 2.0 * EDGE) {
@@ -77,10 +23,11 @@ pub(crate) fn picture(chart: &Chart) -> Picture {
         y += TITLE * LEADING;
     }
     y = texts(&mut picture, &font, y - 2.0, std::slice::from_ref(&chart.says));
-    y = legend::legend(&mut picture, &font, chart, &looks, y);
+    y = legend::legend(&mut picture, &font, chart, &appearances, y);
     let frame = frame(chart, &font, y);
     axes(&mut picture, &font, &frame);
-    let footnotes = marks::marks(&mut picture, &font, &frame, &looks);
+    let footnotes = marks::marks(&mut picture, &font, &frame, &appearances);
+    legend::bar(&mut picture, &font, chart, [frame.right + 12.0, frame.top, frame.bottom]);
     let mut y = frame.bottom + 2.0 * TEXT * LEADING + TEXT;
     if !title(&chart.x).is_empty() {
         y += TEXT;

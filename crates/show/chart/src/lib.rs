@@ -3,6 +3,7 @@
 //!
 //! A [`Draft`] collects marks and gives them their axes; [`Chart`] is what comes of it.
 
+mod appearance;
 mod chart;
 mod clean;
 mod crc32;
@@ -10,17 +11,19 @@ mod csv;
 mod draft;
 mod draw;
 mod font;
-mod look;
+mod mark;
 mod picture;
 mod place;
 mod png;
+mod spec;
 mod svg;
 mod terminal;
 mod thin;
 mod ticks;
 
 pub use chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, Tone};
-pub use draft::{Draft, Fit, Wish};
+pub use draft::Draft;
 pub use place::place;
+pub use spec::{AxisSpec, Fit};
 pub use terminal::drawing;
 pub use thin::{MOST_DOTS, MOST_KNOTS, grouped, ranks, spikes};

@@ -1,24 +1,18 @@
 //! A chart in characters, for a terminal.
 
 mod canvas;
+mod parts;
+mod plane;
 mod rows;
 
-use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, hanging};
-use unicode_width::UnicodeWidthStr;
+use plumb_text::{Column, Line, Style, Table, Terminal, clean, hanging};
 
-use self::canvas::Canvas;
-use crate::chart::{Along, Axis, Chart, Layer, Mark, Scale, Tone};
-use crate::ticks::{Tick, brief, ticks, title};
+use self::parts::{INDENT, sign_of};
+use crate::chart::{Along, Axis, Chart, Mark, Scale};
+use crate::ticks::{brief, title};
 
 /// Narrower than this nothing is drawn well.
 const NARROWEST: usize = 40;
-/// Rows of a chart of numbers over numbers.
-const HEIGHT: usize = 12;
-/// Columns from one tick to the next, at least.
-const TICK: usize = 10;
-/// Blanks before everything.
-const INDENT: usize = 2;
-
 /// The chart in lines of the terminal's width, with its title, legend, axes and notes. What it says of
 /// itself is left to the help.
 #[must_use]
@@ -42,7 +36,7 @@ pub fn drawing(chart: &Chart, terminal: &Terminal) -> String {
     } else if chart.y.scale == Scale::Band {
         out.push_str(&rows::drawing(chart, width, terminal));
     } else {
-        out.push_str(&canvas::drawing(chart, width, terminal));
+        out.push_str(&plane::drawing(chart, width, terminal));
     }
     let legend = legend(chart);
     if !legend.is_empty() {
@@ -64,40 +58,6 @@ fn rules(chart: &Chart) -> Vec<String> {
     tips.cloned().collect()
 }
 
-/// The sign of a group: what its marks are drawn with.
-fn sign(chart: &Chart, layer: &Layer) -> char {
-    layer.group.map_or('●', |group| sign_of(chart, group))
-}
-
-fn sign_of(chart: &Chart, group: usize) -> char {
-    const PLAIN: [char; 8] = ['●', '■', '◆', '○', '□', '◇', '✚', '✖'];
-    let plain = chart.groups.iter().take(group).filter(|it| it.tone == Tone::Plain).count();
-    match chart.groups[group].tone {
-        Tone::Plain => PLAIN[plain % PLAIN.len()],
-        Tone::Steady => '•',
-        Tone::Warmup | Tone::Inconclusive => '○',
-        Tone::Excluded => '✖',
-        Tone::Faster => '▲',
-        Tone::Slower => '▼',
-        Tone::Equivalent => '■',
-        Tone::Baseline => '│',
-        Tone::Interference => '░',
-    }
-}
-
-fn style(chart: &Chart, layer: &Layer) -> Style {
-    match layer.group.map(|group| chart.groups[group].tone) {
-        Some(Tone::Slower) => Style::Bad,
-        Some(Tone::Faster) => Style::Good,
-        Some(Tone::Inconclusive | Tone::Excluded | Tone::Interference | Tone::Warmup) => {
-            Style::Flag
-        }
-        Some(Tone::Baseline | Tone::Equivalent) => Style::Interval,
-        Some(Tone::Plain) => Style::Estimate,
-        Some(Tone::Steady) | None => Style::Sketch,
-    }
-}
-
 /// Signs with the names of their groups; one group needs none.
 fn legend(chart: &Chart) -> String {
     let name = |(index, group): (usize, &crate::chart::Group)| {
@@ -113,46 +73,6 @@ fn legend(chart: &Chart) -> String {
         format!("{sign} {}", clean(&group.name))
     };
     chart.groups.iter().enumerate().map(name).collect::<Vec<_>>().join(" · ")
-}
-
-/// How far along an axis of so many columns a value lies, from 0.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a column or a row of a terminal, clamped"
-)]
-fn column(axis: &Axis, room: usize, value: f64) -> usize {
-    let last = room.saturating_sub(1) as f64;
-    (axis.share(value) * last).clamp(0.0, last).round() as usize
-}
-
-/// A line with ticks and one with what they say, in so many columns; the texts never touch.
-fn axis_below(axis: &Axis, before: usize, room: usize, terminal: &Terminal) -> String {
-    let found = [room / TICK, room / TICK / 2, 2].map(|most| ticks(axis, most.max(2)));
-    let fitting = found.iter().find_map(|ticks| texts(axis, room, ticks));
-    let (line, texts) = fitting.unwrap_or_else(|| ("─".repeat(room), String::new()));
-    let line = Line::new(Style::Muted, &format!("{:before$}{line}", ""));
-    let texts = Line::new(Style::Muted, format!("{:before$}{texts}", "").trim_end());
-    format!("{}\n{}\n", line.render(terminal.colour), texts.render(terminal.colour))
-}
-
-fn texts(axis: &Axis, room: usize, ticks: &[Tick]) -> Option<(String, String)> {
-    let mut line = vec!['─'; room];
-    let mut text = String::new();
-    for tick in ticks {
-        let at = column(axis, room, tick.at);
-        line[at] = '┴';
-        let shown = clean(&tick.text);
-        let from = at.saturating_sub(shown.width() / 2).min(room.saturating_sub(shown.width()));
-        let taken = text.width();
-        if taken > 0 && from < taken + 2 {
-            return None;
-        }
-        text.push_str(&" ".repeat(from.saturating_sub(taken)));
-        text.push_str(&shown);
-    }
-    Some((line.into_iter().collect(), text))
 }
 
 /// Cells as a table.
@@ -180,13 +100,6 @@ fn cell(chart: &Chart, [column, row]: [usize; 2]) -> Option<String> {
         let mut all = x.iter().zip(y).zip(value);
         all.find(|((x, y), _)| (**x, **y) == at).map(|(_, value)| brief(axis, *value))
     })
-}
-
-/// A name that takes no more than so many columns, filled up to them.
-fn label(text: &str, columns: usize) -> String {
-    let text = clip(&clean(text), columns);
-    let blanks = columns.saturating_sub(text.width());
-    format!("{text}{:blanks$}", "")
 }
 
 #[cfg(test)]

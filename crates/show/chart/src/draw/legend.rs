@@ -1,10 +1,10 @@
 //! The legend: of every group its symbol, line or filling, and its name.
 
-use super::marks::{filled, shade, symbol};
-use super::{EDGE, LEADING, TEXT, WIDTH};
+use super::frame::{EDGE, LEADING, TEXT, WIDTH};
+use super::symbol::{filled, shade, symbol};
+use crate::appearance::Appearance;
 use crate::chart::{Chart, Mark};
 use crate::font::Font;
-use crate::look::Look;
 use crate::picture::{Anchor, INK, Picture, SOFT, paint, stroke};
 use crate::ticks::{brief, title};
 
@@ -20,27 +20,33 @@ pub(super) fn legend(
     picture: &mut Picture,
     font: &Font,
     chart: &Chart,
-    looks: &[Look],
+    appearances: &[Appearance],
     y: f64,
 ) -> f64 {
     if chart.groups.is_empty() {
         return y;
     }
     let (mut x, mut y) = (EDGE, y + 6.0);
-    for (index, (group, look)) in chart.groups.iter().zip(looks).enumerate() {
+    for (index, (group, appearance)) in chart.groups.iter().zip(appearances).enumerate() {
         let name = font.clip(&group.name, TEXT, WIDTH - 2.0 * EDGE - SWATCH);
         let width = SWATCH + font.width(&name, TEXT) + GAP;
         if x > EDGE && x + width - GAP > WIDTH - EDGE {
             (x, y) = (EDGE, y + TEXT * LEADING);
         }
-        swatch(picture, chart, index, look, [x, y - 4.0]);
+        swatch(picture, chart, index, appearance, [x, y - 4.0]);
         picture.words(x + SWATCH, y, &name, TEXT, Anchor::Start, INK);
         x += width;
     }
     y + TEXT * LEADING
 }
 
-fn swatch(picture: &mut Picture, chart: &Chart, group: usize, look: &Look, [x, y]: [f64; 2]) {
+fn swatch(
+    picture: &mut Picture,
+    chart: &Chart,
+    group: usize,
+    appearance: &Appearance,
+    [x, y]: [f64; 2],
+) {
     let marks = || chart.layers.iter().filter(|it| it.group == Some(group)).map(|it| &it.mark);
     let is_area = |it: &Mark| {
         matches!(
@@ -50,17 +56,22 @@ fn swatch(picture: &mut Picture, chart: &Chart, group: usize, look: &Look, [x, y
     };
     let area = [x, y - 5.0, x + 20.0, y + 5.0];
     if marks().any(|it| matches!(it, Mark::Bars { .. })) {
-        filled(picture, area, look, 0.85, "");
+        filled(picture, area, appearance, 0.85, "");
     } else if marks().any(is_area) {
-        picture.rectangle(area, paint(look.colour, 0.2), stroke(look.colour, 0.6, look.dash), "");
+        picture.rectangle(
+            area,
+            paint(appearance.colour, 0.2),
+            stroke(appearance.colour, 0.6, appearance.dash),
+            "",
+        );
     }
     let is_line =
         |it: &Mark| matches!(it, Mark::Line { .. } | Mark::Rules { .. } | Mark::Intervals { .. });
     if marks().any(is_line) {
-        picture.line([x, y, x + 20.0, y], stroke(look.colour, 1.6, look.dash));
+        picture.line([x, y, x + 20.0, y], stroke(appearance.colour, 1.6, appearance.dash));
     }
     if marks().any(|it| matches!(it, Mark::Dots { .. } | Mark::Intervals { .. })) {
-        symbol(picture, x + 10.0, y, 4.0, look, "");
+        symbol(picture, x + 10.0, y, 4.0, appearance, "");
     }
 }
 

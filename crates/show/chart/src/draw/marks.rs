@@ -1,64 +1,60 @@
 //! The marks themselves.
 
-use super::{Frame, SMALL, TEXT, legend};
+use super::frame::{Frame, SMALL, TEXT};
+use super::symbol::{drawn, filled, outline, shade, symbol};
+use crate::appearance::{Appearance, NONE};
 use crate::chart::{Along, Layer, Mark, Scale};
 use crate::font::Font;
-use crate::look::{Look, NONE, Symbol};
-use crate::picture::{Anchor, Colour, INK, PAPER, Picture, Shape, Step, paint, stroke};
+use crate::picture::{Anchor, INK, PAPER, Picture, Shape, Step, paint, stroke};
 use crate::ticks::brief;
 
 /// More lines across than this are numbered, and told below.
 const TOLD_BELOW: usize = 1;
-/// The lightest and the darkest shade of a heat map.
-const SHADES: [[f64; 3]; 2] = [[241.0, 246.0, 252.0], [13.0, 63.0, 122.0]];
-
 /// Draws all layers; gives back what is told below them.
 pub(super) fn marks(
     picture: &mut Picture,
     font: &Font,
     frame: &Frame,
-    looks: &[Look],
+    appearances: &[Appearance],
 ) -> Vec<String> {
     let mut footnotes: Vec<String> = Vec::new();
     let rules = |layer: &&Layer| matches!(layer.mark, Mark::Rules { along: Along::X, .. });
     let across: usize = frame.chart.layers.iter().filter(rules).map(|it| it.mark.len()).sum();
     for layer in &frame.chart.layers {
-        let look = layer.group.and_then(|group| looks.get(group)).unwrap_or(&NONE);
+        let appearance = layer.group.and_then(|group| appearances.get(group)).unwrap_or(&NONE);
         match &layer.mark {
             Mark::Rules { along, at, tips } => {
                 let numbered = across > TOLD_BELOW && *along == Along::X;
                 let told = numbered.then_some(&mut footnotes);
-                rules_across(picture, frame, look, *along, at, tips, told);
+                rules_across(picture, frame, appearance, *along, at, tips, told);
             }
             Mark::Spans { along, from, to, tips } => {
-                spans(picture, frame, look, *along, from, to, tips);
+                spans(picture, frame, appearance, *along, from, to, tips);
             }
             Mark::Cells { x, y, value } => cells(picture, font, frame, x, y, value),
-            mark => mark_of_data(picture, frame, look, mark),
+            mark => mark_of_data(picture, frame, appearance, mark),
         }
     }
-    let beside = [frame.right + 12.0, frame.top, frame.bottom];
-    legend::bar(picture, font, frame.chart, beside);
     footnotes
 }
 
-fn mark_of_data(picture: &mut Picture, frame: &Frame, look: &Look, mark: &Mark) {
+fn mark_of_data(picture: &mut Picture, frame: &Frame, appearance: &Appearance, mark: &Mark) {
     match mark {
-        Mark::Boxes { .. } => boxes(picture, frame, look, mark),
-        Mark::Dots { x, y, tips } => dots(picture, frame, look, x, y, tips),
+        Mark::Boxes { .. } => boxes(picture, frame, appearance, mark),
+        Mark::Dots { x, y, tips } => dots(picture, frame, appearance, x, y, tips),
         Mark::Intervals { along, at, low, estimate, high, tips } => {
             for row in 0..at.len() {
                 let ends = [low[row], Some(estimate[row]), high[row]];
-                interval(picture, frame, look, *along, at[row], ends, &tips[row]);
+                interval(picture, frame, appearance, *along, at[row], ends, &tips[row]);
             }
         }
-        Mark::Line { x, y, steps } => line(picture, frame, look, x, y, *steps),
-        Mark::Band { x, low, high } => band(picture, frame, look, x, low, high),
+        Mark::Line { x, y, steps } => line(picture, frame, appearance, x, y, *steps),
+        Mark::Band { x, low, high } => band(picture, frame, appearance, x, low, high),
         Mark::Bars { along, at, from, to } => {
             let half = (frame.slot(across(*along), at.len()) * 0.32).min(14.0);
             for ((at, from), to) in at.iter().zip(from).zip(to) {
                 let place = [*at, *from, *to];
-                bar(picture, frame, look, *along, place, half);
+                bar(picture, frame, appearance, *along, place, half);
             }
         }
         Mark::Cells { .. } | Mark::Rules { .. } | Mark::Spans { .. } => {}
@@ -87,10 +83,10 @@ fn stretch(along: Along, from: (f64, f64), to: (f64, f64)) -> [f64; 4] {
     [x0, y0, x1, y1]
 }
 
-fn boxes(picture: &mut Picture, frame: &Frame, look: &Look, mark: &Mark) {
+fn boxes(picture: &mut Picture, frame: &Frame, appearance: &Appearance, mark: &Mark) {
     let Mark::Boxes { along, at, low, q1, median, q3, high } = mark else { return };
     let half = (frame.slot(across(*along), at.len()) * 0.24).min(12.0);
-    let thin = stroke(look.colour, 1.0, &[]);
+    let thin = stroke(appearance.colour, 1.0, &[]);
     for row in 0..at.len() {
         let middle = frame.at(across(*along), at[row]);
         let value = |value: f64| frame.at(*along, value);
@@ -105,87 +101,46 @@ fn boxes(picture: &mut Picture, frame: &Frame, look: &Look, mark: &Mark) {
         }
         let [x0, y0, x1, y1] = stretch(*along, (q1, middle - half), (q3, middle + half));
         let area = [x0.min(x1), y0.min(y1), x0.max(x1), y0.max(y1)];
-        picture.rectangle(area, paint(look.colour, 0.14), thin, "");
+        picture.rectangle(area, paint(appearance.colour, 0.14), thin, "");
         let line = stretch(*along, (median, middle - half), (median, middle + half));
-        picture.line(line, stroke(look.colour, 2.0, &[]));
+        picture.line(line, stroke(appearance.colour, 2.0, &[]));
     }
 }
 
-fn dots(picture: &mut Picture, frame: &Frame, look: &Look, x: &[f64], y: &[f64], tips: &[String]) {
+fn dots(
+    picture: &mut Picture,
+    frame: &Frame,
+    appearance: &Appearance,
+    x: &[f64],
+    y: &[f64],
+    tips: &[String],
+) {
     let radius = if x.len() > 600 { 1.6 } else { 2.4 };
     let place = |(x, y): (&f64, &f64)| (frame.at(Along::X, *x), frame.at(Along::Y, *y));
     let told = |tip: &&String| !tip.is_empty();
     if tips.iter().any(|tip| told(&tip)) {
         for ((x, y), tip) in x.iter().zip(y).map(place).zip(tips) {
-            symbol(picture, x, y, radius, look, tip);
+            symbol(picture, x, y, radius, appearance, tip);
         }
         return;
     }
     let steps: Vec<Step> =
-        x.iter().zip(y).map(place).flat_map(|(x, y)| outline(x, y, radius, look)).collect();
-    let (fill, stroke) = drawn(look, 0.45);
+        x.iter().zip(y).map(place).flat_map(|(x, y)| outline(x, y, radius, appearance)).collect();
+    let (fill, stroke) = drawn(appearance, 0.45);
     picture.shapes.push(Shape::Outline { steps, fill, stroke, tip: String::new() });
-}
-
-/// How a group's symbols are filled and outlined.
-fn drawn(
-    look: &Look,
-    opacity: f64,
-) -> (Option<crate::picture::Paint>, Option<crate::picture::Stroke>) {
-    let is_open = matches!(look.symbol, Symbol::Plus | Symbol::Times | Symbol::Star | Symbol::Wye);
-    if is_open {
-        return (None, stroke(look.colour, 1.6, &[]));
-    }
-    let fill = if look.hollow { paint(PAPER, 0.8) } else { paint(look.colour, opacity) };
-    (fill, look.hollow.then(|| stroke(look.colour, 1.4, &[])).flatten())
-}
-
-/// One symbol.
-pub(super) fn symbol(picture: &mut Picture, x: f64, y: f64, radius: f64, look: &Look, tip: &str) {
-    let (fill, stroke) = drawn(look, 1.0);
-    let steps = outline(x, y, radius, look);
-    picture.shapes.push(Shape::Outline { steps, fill, stroke, tip: tip.to_owned() });
-}
-
-fn outline(x: f64, y: f64, r: f64, look: &Look) -> Vec<Step> {
-    let polygon = |points: &[(f64, f64)]| {
-        let mut steps: Vec<Step> =
-            points.iter().map(|(dx, dy)| Step::Line(x + r * dx, y + r * dy)).collect();
-        if let Some(Step::Line(x, y)) = steps.first().copied() {
-            steps[0] = Step::Move(x, y);
-        }
-        steps.push(Step::Close);
-        steps
-    };
-    let rays = |ends: &[(f64, f64)]| {
-        let ray = |(dx, dy): &(f64, f64)| [Step::Move(x, y), Step::Line(x + r * dx, y + r * dy)];
-        ends.iter().flat_map(ray).collect()
-    };
-    match look.symbol {
-        Symbol::Circle => vec![Step::Circle(x, y, r)],
-        Symbol::Square => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
-        Symbol::Triangle => polygon(&[(0.0, -1.15), (1.1, 0.85), (-1.1, 0.85)]),
-        Symbol::Diamond => polygon(&[(0.0, -1.3), (1.0, 0.0), (0.0, 1.3), (-1.0, 0.0)]),
-        Symbol::Plus => rays(&[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)]),
-        Symbol::Times => rays(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
-        Symbol::Star => {
-            rays(&[(0.0, -1.3), (1.2, -0.4), (0.75, 1.05), (-0.75, 1.05), (-1.2, -0.4)])
-        }
-        Symbol::Wye => rays(&[(0.0, 1.3), (1.1, -0.7), (-1.1, -0.7)]),
-    }
 }
 
 fn interval(
     picture: &mut Picture,
     frame: &Frame,
-    look: &Look,
+    appearance: &Appearance,
     along: Along,
     at: f64,
     [low, estimate, high]: [Option<f64>; 3],
     tip: &str,
 ) {
     let middle = frame.at(across(along), at);
-    let pen = stroke(look.colour, 1.8, &[]);
+    let pen = stroke(appearance.colour, 1.8, &[]);
     let value = |end: Option<f64>| end.map(|end| frame.at(along, end));
     let (low, estimate, high) = (value(low), value(estimate), value(high));
     if let Some((from, to)) = low.or(estimate).zip(high.or(estimate)) {
@@ -196,14 +151,14 @@ fn interval(
     }
     if let Some(estimate) = estimate {
         let (x, y) = turned(along, estimate, middle);
-        symbol(picture, x, y, 3.6, look, tip);
+        symbol(picture, x, y, 3.6, appearance, tip);
     }
 }
 
 fn line(
     picture: &mut Picture,
     frame: &Frame,
-    look: &Look,
+    appearance: &Appearance,
     x: &[f64],
     y: &[Option<f64>],
     steps: bool,
@@ -223,17 +178,24 @@ fn line(
         }
         before = y;
     }
-    picture.lines(drawn, stroke(look.colour, 1.8, look.dash));
+    picture.lines(drawn, stroke(appearance.colour, 1.8, appearance.dash));
 }
 
-fn band(picture: &mut Picture, frame: &Frame, look: &Look, x: &[f64], low: &[f64], high: &[f64]) {
+fn band(
+    picture: &mut Picture,
+    frame: &Frame,
+    appearance: &Appearance,
+    x: &[f64],
+    low: &[f64],
+    high: &[f64],
+) {
     let at = |x: &f64, y: &f64| Step::Line(frame.at(Along::X, *x), frame.at(Along::Y, *y));
     let mut steps: Vec<Step> = x.iter().zip(high).map(|(x, y)| at(x, y)).collect();
     steps.extend(x.iter().zip(low).rev().map(|(x, y)| at(x, y)));
     if let Some(Step::Line(x, y)) = steps.first().copied() {
         steps[0] = Step::Move(x, y);
         steps.push(Step::Close);
-        let fill = paint(look.colour, 0.16);
+        let fill = paint(appearance.colour, 0.16);
         picture.shapes.push(Shape::Outline { steps, fill, stroke: None, tip: String::new() });
     }
 }
@@ -241,7 +203,7 @@ fn band(picture: &mut Picture, frame: &Frame, look: &Look, x: &[f64], low: &[f64
 fn bar(
     picture: &mut Picture,
     frame: &Frame,
-    look: &Look,
+    appearance: &Appearance,
     along: Along,
     [at, from, to]: [f64; 3],
     half: f64,
@@ -250,49 +212,7 @@ fn bar(
     let (from, to) = (frame.at(along, from), frame.at(along, to));
     let [x0, y0, x1, y1] = stretch(along, (from, middle - half), (to, middle + half));
     let area = [x0.min(x1), y0.min(y1), x0.max(x1), y0.max(y1)];
-    filled(picture, area, look, 0.85, "");
-}
-
-/// A rectangle with its group's hatching.
-pub(super) fn filled(picture: &mut Picture, area: [f64; 4], look: &Look, opacity: f64, tip: &str) {
-    picture.rectangle(area, paint(look.colour, opacity), stroke(look.colour, 1.0, &[]), tip);
-    let [x0, y0, x1, y1] = area;
-    let (width, height) = (x1 - x0, y1 - y0);
-    // Lines from the lower to the upper edge, or the other way round, cut at the sides.
-    let rising = match look.hatch % 3 {
-        0 => return,
-        1 => true,
-        _ => false,
-    };
-    let mut steps: Vec<Step> = Vec::new();
-    let mut begin = -height;
-    while begin < width {
-        let cut = |along: f64| (along - begin).clamp(0.0, height);
-        let (from, to) = (begin.max(0.0), (begin + height).min(width));
-        let y = |along: f64| if rising { y1 - cut(along) } else { y0 + cut(along) };
-        if to > from {
-            steps.push(Step::Move(x0 + from, y(from)));
-            steps.push(Step::Line(x0 + to, y(to)));
-        }
-        begin += 7.0;
-    }
-    picture.lines(steps, stroke(PAPER, 1.4, &[]));
-}
-
-/// From light to dark.
-pub(super) fn shade(share: f64) -> Colour {
-    let [light, dark] = SHADES;
-    let part = |index: usize| {
-        let value = light[index] + (dark[index] - light[index]) * share.clamp(0.0, 1.0);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and 255"
-        )]
-        let value = value.round() as u8;
-        value
-    };
-    [part(0), part(1), part(2)]
+    filled(picture, area, appearance, 0.85, "");
 }
 
 fn cells(picture: &mut Picture, font: &Font, frame: &Frame, x: &[f64], y: &[f64], value: &[f64]) {
@@ -312,7 +232,7 @@ fn cells(picture: &mut Picture, font: &Font, frame: &Frame, x: &[f64], y: &[f64]
 fn rules_across(
     picture: &mut Picture,
     frame: &Frame,
-    look: &Look,
+    appearance: &Appearance,
     along: Along,
     at: &[f64],
     tips: &[String],
@@ -324,7 +244,7 @@ fn rules_across(
             Along::X => [place, frame.top, place, frame.bottom],
             Along::Y => [frame.left, place, frame.right, place],
         };
-        picture.line(ends, stroke(look.colour, 1.4, look.dash));
+        picture.line(ends, stroke(appearance.colour, 1.4, appearance.dash));
         if let Some(told) = &mut told {
             let number = told.len() + 1;
             told.push(format!("{number}: {tip}"));
@@ -334,7 +254,7 @@ fn rules_across(
                 &number.to_string(),
                 SMALL,
                 Anchor::Middle,
-                look.colour,
+                appearance.colour,
             );
         }
     }
@@ -343,7 +263,7 @@ fn rules_across(
 fn spans(
     picture: &mut Picture,
     frame: &Frame,
-    look: &Look,
+    appearance: &Appearance,
     along: Along,
     from: &[f64],
     to: &[f64],
@@ -362,8 +282,8 @@ fn spans(
         };
         picture.rectangle(
             area,
-            paint(look.colour, 0.12),
-            stroke(look.colour, 0.8, &[2.0, 3.0]),
+            paint(appearance.colour, 0.12),
+            stroke(appearance.colour, 0.8, &[2.0, 3.0]),
             tip,
         );
     }

@@ -1,9 +1,10 @@
 //! Charts of names below each other: box plots, intervals, bars.
 
-use plumb_text::{Line, Style, clean};
+use plumb_text::{Line, Style, Terminal, clean};
 use unicode_width::UnicodeWidthStr;
 
-use super::{Canvas, INDENT, Terminal, axis_below, column, label, sign, style};
+use super::canvas::Canvas;
+use super::parts::{INDENT, axis_below, column, label, sign, style};
 use crate::chart::{Along, Chart, Layer, Mark};
 
 /// What stands further than this below a name's place has a row of its own.

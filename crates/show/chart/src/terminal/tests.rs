@@ -2,13 +2,14 @@ use plumb_text::Terminal;
 
 use super::drawing;
 use crate::chart::{Along, Chart, Mark, Tone};
-use crate::draft::{Draft, Fit, Wish};
+use crate::draft::Draft;
+use crate::spec::{AxisSpec, Fit};
 
 fn boxes() -> Chart {
     let names = ["copy libc", "copy nt"].map(str::to_owned).to_vec();
-    let x = Wish::values("bandwidth", "B/s", Fit::Free);
+    let x = AxisSpec::values("bandwidth", "B/s", Fit::Free);
     let mut draft =
-        Draft::new("a".into(), "memory.copy".into(), "says".into(), x, Wish::Names(names));
+        Draft::new("a".into(), "memory.copy".into(), "says".into(), x, AxisSpec::Names(names));
     let giga = |values: [f64; 2]| values.map(|it| it * 1e9).to_vec();
     let mark = Mark::Boxes {
         along: Along::X,
@@ -63,8 +64,8 @@ fn boxes_stand_below_each_other_on_one_scale() {
 
 #[test]
 fn lines_are_drawn_on_a_grid() {
-    let x = Wish::values("time", "s", Fit::Even);
-    let y = Wish::values("switches", "/s", Fit::FromZero);
+    let x = AxisSpec::values("time", "s", Fit::Even);
+    let y = AxisSpec::values("switches", "/s", Fit::FromZero);
     let mut draft = Draft::new("a".into(), "switches".into(), "says".into(), x, y);
     let group = draft.group("6.12", Tone::Plain);
     let x: Vec<f64> = (0..20_u8).map(f64::from).collect();

@@ -1,7 +1,7 @@
 //! Charts of a comparison: ratios of costs around the margin, and the arms of each series.
 
 use plumb_analysis::{Against, ComparisonFinding, Estimate, SeriesComparison, Verdict};
-use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish, place};
+use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_text::units::percent;
 
 use crate::figure::figure;
@@ -75,8 +75,8 @@ pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> D
              differs; one that crosses 1 and leaves the margin says nothing yet.",
             percent(margin)
         ),
-        Wish::values("× the cost of the first", "", Fit::Log),
-        Wish::Names(all.iter().map(|it| it.name.clone()).collect()),
+        AxisSpec::values("× the cost of the first", "", Fit::Log),
+        AxisSpec::Names(all.iter().map(|it| it.name.clone()).collect()),
     );
     let (along, from, to) = (Along::X, vec![1.0 / (1.0 + margin)], vec![1.0 + margin]);
     let tips = vec![format!("margin of {}", percent(margin))];
@@ -140,8 +140,8 @@ fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart>
             "The median of each arm with its 95 % interval. {}",
             super::workload::better(result.better)
         ),
-        Wish::values(&result.metric, &result.unit, Fit::Free),
-        Wish::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
+        AxisSpec::values(&result.metric, &result.unit, Fit::Free),
+        AxisSpec::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
     );
     for (index, (_, estimate)) in arms.iter().enumerate() {
         let verdict = index.checked_sub(1).and_then(|it| result.against_first.get(it)?.as_ref());

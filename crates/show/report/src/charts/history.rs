@@ -1,7 +1,7 @@
 //! The chart of a series over its runs.
 
 use plumb_analysis::HistoryFinding;
-use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish};
+use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone};
 use plumb_text::Style;
 use plumb_text::time::date;
 
@@ -19,8 +19,8 @@ pub fn of_history(finding: &HistoryFinding, label: Option<&str>) -> Vec<Chart> {
              found and changes that were recorded; nothing is compared across the latter.",
             super::workload::better(finding.better)
         ),
-        Wish::values("started (UTC)", "", Fit::Date),
-        Wish::values("median", &finding.unit, Fit::Free),
+        AxisSpec::values("started (UTC)", "", Fit::Date),
+        AxisSpec::values("median", &finding.unit, Fit::Free),
     );
     let dated = || finding.runs.iter().enumerate().filter(|(_, run)| run.started_unix_ns != 0);
     #[expect(clippy::cast_precision_loss, reason = "a moment to the microsecond")]

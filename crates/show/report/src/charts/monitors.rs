@@ -1,7 +1,7 @@
 //! Charts of what monitors read over time.
 
 use plumb_analysis::{Disturbed, PointTimeSeries, TimeSeries};
-use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish};
+use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone};
 use plumb_model::{Counter, CounterKind};
 use plumb_text::counted;
 
@@ -101,8 +101,8 @@ fn samples(workload: &str, runs: &[Monitored]) -> Option<Chart> {
             "The samples themselves, warm-up included. {SAYS} {}",
             super::workload::better(metric.better)
         ),
-        Wish::values("time", "s", Fit::Even),
-        Wish::values(&metric.name.replace('_', " "), &metric.unit, Fit::Free),
+        AxisSpec::values("time", "s", Fit::Even),
+        AxisSpec::values(&metric.name.replace('_', " "), &metric.unit, Fit::Free),
     );
     let all = points(runs).filter_map(|(run, point)| {
         let (of, course) = point.samples.as_ref()?;
@@ -128,8 +128,8 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
         format!("{workload}/monitor/{}", counter.name),
         format!("{workload}: {} over time", counter.name),
         format!("{what} {SAYS}"),
-        Wish::values("time", "s", Fit::Even),
-        Wish::values(&counter.name, &unit, Fit::FromZero),
+        AxisSpec::values("time", "s", Fit::Even),
+        AxisSpec::values(&counter.name, &unit, Fit::FromZero),
     );
     let all = points(runs).filter_map(|(run, point)| {
         let (_, course) = point.counters.iter().find(|it| it.0 == *counter)?;

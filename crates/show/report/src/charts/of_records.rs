@@ -1,9 +1,8 @@
 //! All charts of a run, and of what monitors read beside the workloads of several runs.
 
 use plumb_analysis::{RunFinding, Traces, time_series};
-use plumb_model::{RunRecord, short_id};
-
 use plumb_chart::Chart;
+use plumb_model::{RunRecord, short_id};
 
 use super::monitors::{Monitored, of_monitors};
 use super::scorecard::of_run;

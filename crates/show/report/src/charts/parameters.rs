@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plumb_analysis::Estimate;
-use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish, place};
+use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::{ParameterType, Value};
 
 use super::workload::{Point, Subject};
@@ -84,7 +84,7 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
             parameter.name,
             of.better()
         ),
-        Wish::values(parameter.name, unit, Fit::Log),
+        AxisSpec::values(parameter.name, unit, Fit::Log),
         of.values(Fit::Free),
     );
     let mut curves: Vec<(String, Vec<(u64, &Row)>)> = Vec::new();
@@ -146,7 +146,7 @@ fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
         _ => value.to_string(),
     };
     let names = |it: &Parameter| {
-        Wish::Names(
+        AxisSpec::Names(
             it.values.iter().map(|value| format!("{}={}", it.name, name(it.kind, value))).collect(),
         )
     };

@@ -1,7 +1,7 @@
 //! Charts of a run: its results beside each other, and beside what they should be.
 
 use plumb_analysis::{BaselineSource, Comparison};
-use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish, place};
+use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_text::units::percent;
 
 use super::comparison::{Ratio, ratios};
@@ -45,8 +45,8 @@ fn levels(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
         format!("{family}/{metric}"),
         format!("{family}: {}", first.finding.metric),
         format!("The median of each point with its 95 % interval. {better}"),
-        Wish::values(metric, &first.finding.unit, Fit::Free),
-        Wish::Names(names),
+        AxisSpec::values(metric, &first.finding.unit, Fit::Free),
+        AxisSpec::Names(names),
     );
     let group = draft.group("median, 95 % interval", Tone::Plain);
     draft.layer(Some(group), intervals(rows));
@@ -87,8 +87,8 @@ fn of_baseline(view: &View) -> Option<Chart> {
         "Each result as a share of the figure that is expected, or of what the machine gives. 100 % is as it \
          should be; less is worse, whatever the metric's direction."
             .to_owned(),
-        Wish::values("of what it should be", "%", Fit::Even),
-        Wish::Names(names),
+        AxisSpec::values("of what it should be", "%", Fit::Even),
+        AxisSpec::Names(names),
     );
     let should = draft.group("what it should be", Tone::Baseline);
     let (along, at, tips) = (Along::X, vec![1.0], vec!["100 %".to_owned()]);
@@ -149,8 +149,8 @@ fn precision(view: &View) -> Option<Chart> {
         "How sure the results are".to_owned(),
         "The 95 % interval of every result around its median, as a share of it: the shorter, the surer."
             .to_owned(),
-        Wish::values("beside the median", "%", Fit::Even),
-        Wish::Names(rows.iter().map(|(row, _)| full(row)).collect()),
+        AxisSpec::values("beside the median", "%", Fit::Even),
+        AxisSpec::Names(rows.iter().map(|(row, _)| full(row)).collect()),
     );
     for reached in [true, false] {
         let name = if reached { "as precise as wanted" } else { "less precise than wanted" };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_analysis::{BoxPlot, PointTail, quantile_ratios, tails};
 use plumb_chart::{
-    Along, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, Wish, grouped, place, ranks,
+    Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks,
 };
 use plumb_model::{RunRecord, SampleIs};
 
@@ -108,8 +108,8 @@ pub(super) fn invocations(point: &Point) -> Option<Chart> {
          what differs from box to box differs from process to process, and no longer measuring in one \
          process would tell it."
             .to_owned(),
-        Wish::values("invocation", "", Fit::Even),
-        Wish::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
+        AxisSpec::values("invocation", "", Fit::Even),
+        AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
     );
     let all = samples.invocations.len();
     let kept = ranks(all, MOST_BOXES);
@@ -145,7 +145,7 @@ pub(super) fn cumulative(of: &Subject) -> Option<Chart> {
             if of.better().starts_with("Less") { "left" } else { "right" }
         ),
         of.values(Fit::Free),
-        Wish::values("of the samples", "%", Fit::FromZero),
+        AxisSpec::values("of the samples", "%", Fit::FromZero),
     );
     for point in of.points {
         let mut values = point.samples.steady();
@@ -181,8 +181,8 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
              the cumulative distributions, not here. The band is the 95 % interval of each quantile by itself.",
             first.label
         ),
-        Wish::values("quantile of the costs", "%", Fit::Even),
-        Wish::values("× the cost of the first", "", Fit::Log),
+        AxisSpec::values("quantile of the costs", "%", Fit::Even),
+        AxisSpec::values("× the cost of the first", "", Fit::Log),
     );
     let equal = draft.group(&first.label, Tone::Baseline);
     let tips = vec![format!("as {}", first.label)];
@@ -233,8 +233,8 @@ fn tail<'t>(workload: &str, all: impl Iterator<Item = &'t PointTail> + Clone) ->
         "The value that one in so many exceeds: at 100 stands the 99th percentile, at 1000 that of 99.9 %. \
          All processes together."
             .to_owned(),
-        Wish::values("one in so many is greater", "", Fit::Log),
-        Wish::values(&words, &metric.unit, Fit::Free),
+        AxisSpec::values("one in so many is greater", "", Fit::Log),
+        AxisSpec::values(&words, &metric.unit, Fit::Free),
     );
     for it in all {
         let group = draft.group(&it.point.name, Tone::Plain);

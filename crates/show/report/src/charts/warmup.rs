@@ -2,7 +2,7 @@
 
 use plumb_analysis::{InvocationSamples, PointSamples};
 use plumb_chart::{
-    Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, Wish, grouped, place, ranks, spikes,
+    AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks, spikes,
 };
 
 use super::workload::Point;
@@ -20,8 +20,8 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
         "Every sample by its number in its invocation, all invocations on top of each other. Warm-up is left \
          out of results; the line is the median of the invocations that count."
             .to_owned(),
-        Wish::values("sample of the invocation", "", Fit::Even),
-        Wish::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
+        AxisSpec::values("sample of the invocation", "", Fit::Even),
+        AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
     );
     let all: usize = samples.invocations.iter().map(|it| it.values.len()).sum();
     let mut shown = 0;

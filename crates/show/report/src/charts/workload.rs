@@ -1,7 +1,7 @@
 //! Charts of a workload in a run.
 
 use plumb_analysis::{CpuShares, PointSamples, samples};
-use plumb_chart::{Along, Chart, Draft, Fit, Mark, Tone, Wish, place};
+use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::{Better, RunRecord};
 use plumb_text::units::whole_percent;
 
@@ -84,13 +84,13 @@ impl Subject<'_> {
         format!("{}: {what}", self.workload)
     }
 
-    pub(super) fn values(&self, fit: Fit) -> Wish {
+    pub(super) fn values(&self, fit: Fit) -> AxisSpec {
         let unit = self.points.first().map_or("", Point::unit);
-        Wish::values(&self.metric.replace('_', " "), unit, fit)
+        AxisSpec::values(&self.metric.replace('_', " "), unit, fit)
     }
 
-    pub(super) fn names(&self) -> Wish {
-        Wish::Names(self.points.iter().map(|it| it.label.clone()).collect())
+    pub(super) fn names(&self) -> AxisSpec {
+        AxisSpec::Names(self.points.iter().map(|it| it.label.clone()).collect())
     }
 
     pub(super) fn better(&self) -> &'static str {
@@ -175,7 +175,7 @@ fn shares(of: &Subject) -> Option<Chart> {
         "CPU time in user mode and in kernel mode, and time that CPUs idled while devices worked, as shares \
          of the time of all batches, warm-up included. Several threads add up to more than 100 %."
             .to_owned(),
-        Wish::values("of wall time", "%", Fit::FromZero),
+        AxisSpec::values("of wall time", "%", Fit::FromZero),
         of.names(),
     );
     let parts = |cpu: &CpuShares| [cpu.user, cpu.system, cpu.iowait];

@@ -6,7 +6,7 @@ use crate::picture::Colour;
 
 /// How a group looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Look {
+pub(crate) struct Appearance {
     pub(crate) colour: Colour,
     pub(crate) symbol: Symbol,
     pub(crate) hollow: bool,
@@ -58,10 +58,10 @@ const DASHES: [&[f32]; 8] = [
     &[8.0, 2.0, 2.0, 2.0, 2.0, 2.0],
 ];
 
-/// The look of every group; those of equal rank take the next one.
-pub(crate) fn looks(chart: &Chart) -> Vec<Look> {
+/// The appearance of every group; those of equal rank take the next one.
+pub(crate) fn appearances(chart: &Chart) -> Vec<Appearance> {
     let mut rank = 0;
-    let look = |tone: Tone| {
+    let of = |tone: Tone| {
         if tone != Tone::Plain {
             return of_tone(tone);
         }
@@ -69,7 +69,7 @@ pub(crate) fn looks(chart: &Chart) -> Vec<Look> {
         // A colour that comes again comes with another dash.
         let dash = DASHES[(place + rank / COLOURS.len()) % DASHES.len()];
         rank += 1;
-        Look {
+        Appearance {
             colour: COLOURS[place],
             symbol: SYMBOLS[place],
             hollow: rank > COLOURS.len(),
@@ -77,11 +77,11 @@ pub(crate) fn looks(chart: &Chart) -> Vec<Look> {
             hatch: place,
         }
     };
-    chart.groups.iter().map(|group| group.tone).map(look).collect()
+    chart.groups.iter().map(|group| group.tone).map(of).collect()
 }
 
 /// Marks of no group.
-pub(crate) const NONE: Look = Look {
+pub(crate) const NONE: Appearance = Appearance {
     colour: crate::picture::SOFT,
     symbol: Symbol::Circle,
     hollow: false,
@@ -89,18 +89,19 @@ pub(crate) const NONE: Look = Look {
     hatch: 0,
 };
 
-fn of_tone(tone: Tone) -> Look {
-    let look = |colour, symbol, hollow, dash, hatch| Look { colour, symbol, hollow, dash, hatch };
+fn of_tone(tone: Tone) -> Appearance {
+    let with =
+        |colour, symbol, hollow, dash, hatch| Appearance { colour, symbol, hollow, dash, hatch };
     match tone {
         Tone::Plain => NONE,
-        Tone::Steady => look([0x1f, 0x66, 0xb0], Symbol::Circle, false, &[], 0),
-        Tone::Warmup => look([0xb8, 0x51, 0x0d], Symbol::Circle, true, DASHES[2], 1),
-        Tone::Excluded => look([0x8a, 0x3c, 0xa0], Symbol::Times, true, DASHES[5], 2),
-        Tone::Faster => look([0x17, 0x70, 0x3a], Symbol::Triangle, false, &[], 0),
-        Tone::Slower => look([0xb3, 0x26, 0x1e], Symbol::Wye, false, DASHES[1], 1),
-        Tone::Equivalent => look([0x53, 0x5c, 0x67], Symbol::Square, false, &[], 0),
-        Tone::Inconclusive => look([0x7d, 0x5a, 0x00], Symbol::Circle, true, DASHES[2], 2),
-        Tone::Baseline => look([0x6b, 0x3f, 0xa0], Symbol::Diamond, true, &[6.0, 4.0], 3),
-        Tone::Interference => look([0xb3, 0x45, 0x1e], Symbol::Plus, true, DASHES[2], 2),
+        Tone::Steady => with([0x1f, 0x66, 0xb0], Symbol::Circle, false, &[], 0),
+        Tone::Warmup => with([0xb8, 0x51, 0x0d], Symbol::Circle, true, DASHES[2], 1),
+        Tone::Excluded => with([0x8a, 0x3c, 0xa0], Symbol::Times, true, DASHES[5], 2),
+        Tone::Faster => with([0x17, 0x70, 0x3a], Symbol::Triangle, false, &[], 0),
+        Tone::Slower => with([0xb3, 0x26, 0x1e], Symbol::Wye, false, DASHES[1], 1),
+        Tone::Equivalent => with([0x53, 0x5c, 0x67], Symbol::Square, false, &[], 0),
+        Tone::Inconclusive => with([0x7d, 0x5a, 0x00], Symbol::Circle, true, DASHES[2], 2),
+        Tone::Baseline => with([0x6b, 0x3f, 0xa0], Symbol::Diamond, true, &[6.0, 4.0], 3),
+        Tone::Interference => with([0xb3, 0x45, 0x1e], Symbol::Plus, true, DASHES[2], 2),
     }
 }

@@ -1,0 +1,114 @@
+//! Symbols, fillings and shades: what a group's marks and its entry in the legend share.
+
+use crate::appearance::{Appearance, Symbol};
+use crate::picture::{Colour, PAPER, Paint, Picture, Shape, Step, Stroke, paint, stroke};
+
+/// The lightest and the darkest shade of a heat map.
+const SHADES: [[f64; 3]; 2] = [[241.0, 246.0, 252.0], [13.0, 63.0, 122.0]];
+
+/// How a group's symbols are filled and outlined.
+pub(super) fn drawn(appearance: &Appearance, opacity: f64) -> (Option<Paint>, Option<Stroke>) {
+    let is_open =
+        matches!(appearance.symbol, Symbol::Plus | Symbol::Times | Symbol::Star | Symbol::Wye);
+    if is_open {
+        return (None, stroke(appearance.colour, 1.6, &[]));
+    }
+    let fill =
+        if appearance.hollow { paint(PAPER, 0.8) } else { paint(appearance.colour, opacity) };
+    (fill, appearance.hollow.then(|| stroke(appearance.colour, 1.4, &[])).flatten())
+}
+
+/// One symbol.
+pub(super) fn symbol(
+    picture: &mut Picture,
+    x: f64,
+    y: f64,
+    radius: f64,
+    appearance: &Appearance,
+    tip: &str,
+) {
+    let (fill, stroke) = drawn(appearance, 1.0);
+    let steps = outline(x, y, radius, appearance);
+    picture.shapes.push(Shape::Outline { steps, fill, stroke, tip: tip.to_owned() });
+}
+
+pub(super) fn outline(x: f64, y: f64, r: f64, appearance: &Appearance) -> Vec<Step> {
+    let polygon = |points: &[(f64, f64)]| {
+        let mut steps: Vec<Step> =
+            points.iter().map(|(dx, dy)| Step::Line(x + r * dx, y + r * dy)).collect();
+        if let Some(Step::Line(x, y)) = steps.first().copied() {
+            steps[0] = Step::Move(x, y);
+        }
+        steps.push(Step::Close);
+        steps
+    };
+    let rays = |ends: &[(f64, f64)]| {
+        let ray = |(dx, dy): &(f64, f64)| [Step::Move(x, y), Step::Line(x + r * dx, y + r * dy)];
+        ends.iter().flat_map(ray).collect()
+    };
+    match appearance.symbol {
+        Symbol::Circle => vec![Step::Circle(x, y, r)],
+        Symbol::Square => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        Symbol::Triangle => polygon(&[(0.0, -1.15), (1.1, 0.85), (-1.1, 0.85)]),
+        Symbol::Diamond => polygon(&[(0.0, -1.3), (1.0, 0.0), (0.0, 1.3), (-1.0, 0.0)]),
+        Symbol::Plus => rays(&[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)]),
+        Symbol::Times => rays(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        Symbol::Star => {
+            rays(&[(0.0, -1.3), (1.2, -0.4), (0.75, 1.05), (-0.75, 1.05), (-1.2, -0.4)])
+        }
+        Symbol::Wye => rays(&[(0.0, 1.3), (1.1, -0.7), (-1.1, -0.7)]),
+    }
+}
+
+/// A rectangle with its group's hatching.
+pub(super) fn filled(
+    picture: &mut Picture,
+    area: [f64; 4],
+    appearance: &Appearance,
+    opacity: f64,
+    tip: &str,
+) {
+    picture.rectangle(
+        area,
+        paint(appearance.colour, opacity),
+        stroke(appearance.colour, 1.0, &[]),
+        tip,
+    );
+    let [x0, y0, x1, y1] = area;
+    let (width, height) = (x1 - x0, y1 - y0);
+    // Lines from the lower to the upper edge, or the other way round, cut at the sides.
+    let rising = match appearance.hatch % 3 {
+        0 => return,
+        1 => true,
+        _ => false,
+    };
+    let mut steps: Vec<Step> = Vec::new();
+    let mut begin = -height;
+    while begin < width {
+        let cut = |along: f64| (along - begin).clamp(0.0, height);
+        let (from, to) = (begin.max(0.0), (begin + height).min(width));
+        let y = |along: f64| if rising { y1 - cut(along) } else { y0 + cut(along) };
+        if to > from {
+            steps.push(Step::Move(x0 + from, y(from)));
+            steps.push(Step::Line(x0 + to, y(to)));
+        }
+        begin += 7.0;
+    }
+    picture.lines(steps, stroke(PAPER, 1.4, &[]));
+}
+
+/// From light to dark.
+pub(super) fn shade(share: f64) -> Colour {
+    let [light, dark] = SHADES;
+    let part = |index: usize| {
+        let value = light[index] + (dark[index] - light[index]) * share.clamp(0.0, 1.0);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and 255"
+        )]
+        let value = value.round() as u8;
+        value
+    };
+    [part(0), part(1), part(2)]
+}

@@ -1,0 +1,132 @@
+//! How an axis is made of the marks on it: its scale, its ends, and units that people read.
+
+use plumb_text::units::scale_of;
+
+use crate::chart::{Axis, Scale};
+use crate::mark::LARGEST;
+
+/// Values that are further apart than this, all above 0, are laid off by their logarithm.
+const FAR_APART: f64 = 30.0;
+/// Further than this apart no one unit suits both ends.
+const DECADES: f64 = 1e3;
+/// What is left free beside the outermost marks, as a share of the axis.
+const MARGIN: f64 = 0.04;
+/// Seconds beside a single date.
+const DAY: f64 = 86_400.0;
+
+/// How an axis is to be made of the marks on it.
+#[derive(Debug, Clone)]
+pub enum AxisSpec {
+    /// Names side by side.
+    Names(Vec<String>),
+    /// Values in a base unit; `%` stands for shares.
+    Values {
+        /// What is laid off on the axis.
+        label: String,
+        /// The SI base unit of the values.
+        unit: String,
+        /// How they are laid off.
+        fit: Fit,
+    },
+}
+
+/// How values are laid off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// By the logarithm where they are far apart, else evenly.
+    Free,
+    /// Evenly.
+    Even,
+    /// Evenly, from 0.
+    FromZero,
+    /// By the logarithm where that is possible.
+    Log,
+    /// Seconds since 1970.
+    Date,
+}
+
+impl AxisSpec {
+    /// An axis of values in a base unit.
+    #[must_use]
+    pub fn values(label: &str, unit: &str, fit: Fit) -> Self {
+        Self::Values { label: label.to_owned(), unit: unit.to_owned(), fit }
+    }
+}
+
+/// From the least to the greatest of some values.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extent {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Extent {
+    pub(crate) fn of(values: impl Iterator<Item = f64>) -> Self {
+        let none = Self { low: f64::INFINITY, high: f64::NEG_INFINITY };
+        let found = values
+            .fold(none, |all, value| Self { low: all.low.min(value), high: all.high.max(value) });
+        if found.low > found.high { Self { low: 0.0, high: 1.0 } } else { found }
+    }
+}
+
+impl AxisSpec {
+    pub(crate) fn axis(self, extent: Extent) -> Axis {
+        match self {
+            Self::Names(categories) => {
+                #[expect(clippy::cast_precision_loss, reason = "a number of categories")]
+                let last = categories.len() as f64 - 1.0;
+                let (low, high) = (extent.low.min(0.0) - 0.5, extent.high.max(last) + 0.5);
+                let (low, high) = (low.max(-0.5), high.min(last + 0.5));
+                let (label, unit) = (String::new(), String::new());
+                Axis { label, unit, per: 1.0, scale: Scale::Band, categories, low, high }
+            }
+            Self::Values { label, unit, fit } => {
+                let scale = fit.scale(extent);
+                let (unit, per) = unit_of(&unit, scale, extent);
+                let (low, high) = fit.ends(scale, extent);
+                Axis { label, unit, per, scale, categories: Vec::new(), low, high }
+            }
+        }
+    }
+}
+
+fn unit_of(unit: &str, scale: Scale, Extent { low, high }: Extent) -> (String, f64) {
+    match (unit, scale) {
+        ("%", _) => ("%".to_owned(), 0.01),
+        (_, Scale::Date) => (String::new(), 1.0),
+        (_, Scale::Log) if high / low > DECADES => (unit.to_owned(), 1.0),
+        (_, Scale::Log) => scale_of((low * high).sqrt(), unit),
+        _ => scale_of(low.abs().max(high.abs()), unit),
+    }
+}
+
+impl Fit {
+    fn scale(self, Extent { low, high }: Extent) -> Scale {
+        let possible = low >= LARGEST.recip() && high / low <= LARGEST;
+        let by_log = possible && (self == Self::Log || high / low > FAR_APART);
+        match self {
+            Self::Date => Scale::Date,
+            Self::Free | Self::Log if by_log => Scale::Log,
+            _ => Scale::Linear,
+        }
+    }
+
+    fn ends(self, scale: Scale, Extent { low, high }: Extent) -> (f64, f64) {
+        if scale == Scale::Log {
+            let factor = (high / low).powf(MARGIN).max(1.02);
+            return (low / factor, high * factor);
+        }
+        let (low, high) =
+            if self == Self::FromZero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
+        let alone = match self {
+            Self::Date => DAY.max(low.abs() * f64::EPSILON * 4.0),
+            _ if low == 0.0 => 1.0,
+            _ => low.abs() * MARGIN,
+        };
+        let free = if high > low { (high - low) * MARGIN } else { alone };
+        let from_zero = self == Self::FromZero;
+        let below = if from_zero && low == 0.0 { 0.0 } else { free };
+        let above = if from_zero && high == 0.0 && low < 0.0 { 0.0 } else { free };
+        (low - below, high + above)
+    }
+}
