@@ -162,8 +162,8 @@ fn compared(
     }
     let Some(newest) = all.last() else { return Ok(Vec::new()) };
     let reader = pages.reader(store, Arc::clone(all), Links::All);
-    let lately = reader.shown(newest.run)?.lately;
-    Ok(lately.map(|it| vec![it.run, newest.run]).into_iter().collect())
+    let previous = reader.shown(newest.run)?.previous;
+    Ok(previous.map(|it| vec![it.run, newest.run]).into_iter().collect())
 }
 
 /// Runs to be read and written, by whoever is free.

@@ -14,7 +14,9 @@ use plumb_analysis::{
 use plumb_model::{Id, MARGIN, RunRecord, RunStatus};
 use plumb_report::View;
 use plumb_report::charts::charts_of_monitors;
-use plumb_site::{Changed, Found, Lately, Links, Page, Rendered, RunLine, Search, names};
+use plumb_site::{
+    Links, MachineAtRun, Page, PreviousRun, Rendered, RunLine, Search, VerdictCounts, names,
+};
 use plumb_store::{Error, RunSummary, Store};
 
 /// Runs that are compared on one page.
@@ -26,7 +28,7 @@ const MOST_TRIED: usize = 10;
 #[derive(Debug, Default)]
 pub struct Pages {
     all_results: Mutex<BTreeMap<Id, Arc<RunCell>>>,
-    changed: Mutex<BTreeMap<Id, Changed>>,
+    changed: Mutex<BTreeMap<Id, VerdictCounts>>,
 }
 
 /// What is left of a run; whoever comes second waits for the first.
@@ -37,7 +39,7 @@ type RunCell = Mutex<Option<Arc<RunResults>>>;
 pub(crate) struct Shown {
     pub(crate) record: RunRecord,
     pub(crate) finding: RunFinding,
-    pub(crate) lately: Option<Lately>,
+    pub(crate) previous: Option<PreviousRun>,
 }
 
 /// The pages of a store as it is now.
@@ -173,11 +175,11 @@ impl Reader<'_> {
     }
 
     pub(crate) fn run(&self, shown: &Shown, view: &View) -> Page {
-        plumb_site::run_page(view, shown.lately.as_ref(), &self.links)
+        plumb_site::run_page(view, shown.previous.as_ref(), &self.links)
     }
 
     pub(crate) fn workload(&self, shown: &Shown, view: &View, workload: &str) -> Option<Page> {
-        plumb_site::workload_page(view, &shown.record, workload, shown.lately.as_ref())
+        plumb_site::workload_page(view, &shown.record, workload, shown.previous.as_ref())
     }
 
     pub(crate) fn monitors(&self, shown: &Shown, view: &View) -> Result<Page, Error> {
@@ -204,8 +206,8 @@ impl Reader<'_> {
         let results = Arc::new(RunResults::of(&record, &finding));
         *kept = Some(Arc::clone(&results));
         drop(kept);
-        let lately = self.lately(&results)?;
-        Ok(Shown { record, finding, lately })
+        let previous = self.previous(&results)?;
+        Ok(Shown { record, finding, previous })
     }
 
     /// What is left of a run.
@@ -223,7 +225,7 @@ impl Reader<'_> {
     }
 
     /// How a run compares with the newest comparable one before it.
-    fn lately(&self, results: &RunResults) -> Result<Option<Lately>, Error> {
+    fn previous(&self, results: &RunResults) -> Result<Option<PreviousRun>, Error> {
         let Some(before) = self.before(results)? else { return Ok(None) };
         let others = plumb_query::others(&self.runs, &[before.run, results.run]);
         let others: Vec<_> =
@@ -233,7 +235,7 @@ impl Reader<'_> {
             locked(&self.pages.changed).insert(results.run, changes(results, &against));
         }
         let (run, started_unix_ns) = (before.run, before.started_unix_ns);
-        Ok(Some(Lately { run, started_unix_ns, against }))
+        Ok(Some(PreviousRun { run, started_unix_ns, against }))
     }
 
     fn before(&self, results: &RunResults) -> Result<Option<Arc<RunResults>>, Error> {
@@ -263,7 +265,7 @@ impl Reader<'_> {
             return Ok(plumb_site::index_page(None, &lines, &self.links));
         };
         let view = View::new(&shown.finding);
-        let newest = Some((&view, shown.lately.as_ref()));
+        let newest = Some((&view, shown.previous.as_ref()));
         Ok(plumb_site::index_page(newest, &lines, &self.links))
     }
 
@@ -350,7 +352,7 @@ impl Reader<'_> {
     }
 
     fn machine(&self, page: &str) -> Result<Option<Page>, Error> {
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<MachineAtRun> = Vec::new();
         for run in self.runs.iter() {
             let target = match self.pages.known(run.run) {
                 Some(results) => results.target.clone(),
@@ -366,7 +368,7 @@ impl Reader<'_> {
 
     /// The pages of all machines of the runs that were read.
     pub(crate) fn machines(&self) -> Vec<Page> {
-        let mut machines: BTreeMap<String, Vec<Found>> = BTreeMap::new();
+        let mut machines: BTreeMap<String, Vec<MachineAtRun>> = BTreeMap::new();
         for (results, run) in
             self.all_results().iter().filter_map(|it| Some((it, self.summary(it.run)?)))
         {
@@ -418,15 +420,15 @@ impl Reader<'_> {
                 break;
             }
             let results = self.results(run.run)?;
-            self.lately(&results)?;
+            self.previous(&results)?;
         }
         Ok(())
     }
 }
 
 /// How points compare, by their first metrics.
-fn changes(results: &RunResults, against: &[Option<Against>]) -> Changed {
-    let mut changed = Changed::default();
+fn changes(results: &RunResults, against: &[Option<Against>]) -> VerdictCounts {
+    let mut changed = VerdictCounts::default();
     for series in results.series.iter().filter(|it| it.primary) {
         let Some(Some(against)) = against.get(series.first_result()) else { continue };
         *match against.verdict {
@@ -439,7 +441,7 @@ fn changes(results: &RunResults, against: &[Option<Against>]) -> Changed {
     changed
 }
 
-fn line(run: &RunSummary, changed: Option<Changed>) -> RunLine {
+fn line(run: &RunSummary, changed: Option<VerdictCounts>) -> RunLine {
     RunLine {
         run: run.run,
         started_unix_ns: run.started_unix_ns,
@@ -457,9 +459,10 @@ fn line(run: &RunSummary, changed: Option<Changed>) -> RunLine {
 }
 
 /// Adds a run where its environment is another than the last one's.
-fn add(found: &mut Vec<Found>, run: &RunSummary, target: plumb_model::Target) {
-    let is_last = |it: &Found| it.target.environment.fingerprint == target.environment.fingerprint;
+fn add(found: &mut Vec<MachineAtRun>, run: &RunSummary, target: plumb_model::Target) {
+    let is_last =
+        |it: &MachineAtRun| it.target.environment.fingerprint == target.environment.fingerprint;
     if !found.last().is_some_and(is_last) {
-        found.push(Found { run: run.run, started_unix_ns: run.started_unix_ns, target });
+        found.push(MachineAtRun { run: run.run, started_unix_ns: run.started_unix_ns, target });
     }
 }

@@ -1,41 +1,31 @@
-//! What stands first on a page: is it slow, and may one believe it?
+//! What stands first on a page: is it slow, and can you trust it?
 
 use std::cmp::Ordering;
 
 use plumb_analysis::{Against, BaselineSource, Verdict};
-use plumb_model::{Goal, Id, RunStatus};
+use plumb_model::{Goal, RunStatus};
 use plumb_report::figure;
 use plumb_report::view::{FlagNote, Row, View, baseline_text, comparison_text};
 use plumb_text::counted;
 use plumb_text::time::date;
 
+use crate::anchors;
 use crate::html::{Html, link, tag, wrap};
 use crate::names::{self, Links};
 use crate::parts::{command, flag, list, paragraph, some, verdict};
+use crate::previous_run::PreviousRun;
 
 /// Series that are named in a sentence.
 const MOST_NAMED: usize = 3;
 /// Findings that are listed before the tables are pointed at.
 const MOST_LISTED: usize = 5;
 
-/// How a run compares with the newest comparable one before it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Lately {
-    /// That run.
-    pub run: Id,
-    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
-    pub started_unix_ns: i64,
-    /// This run against that one, a place for every result of the finding; None where that one lacks the
-    /// series.
-    pub against: Vec<Option<Against>>,
-}
-
 /// The section that answers.
-pub(crate) fn answer(view: &View, lately: Option<&Lately>, links: &Links) -> Html {
+pub(crate) fn answer(view: &View, previous: Option<&PreviousRun>, links: &Links) -> Html {
     let mut out = unfinished(view);
     let sides = sides(view);
     let (expected, ceilings) = (shares(view, true), shares(view, false));
-    let since = lately.map_or_else(Html::default, |it| since(view, it, links));
+    let since = previous.map_or_else(Html::default, |it| since(view, it, links));
     let alone = sides.is_empty() && expected.is_empty() && since.is_empty();
     for part in [sides, expected, since] {
         out.push(part);
@@ -52,10 +42,10 @@ fn unfinished(view: &View) -> Html {
     match view.finding.run.status {
         RunStatus::Complete => Html::default(),
         RunStatus::Running => {
-            paragraph("This run is still going on; this is what it has measured so far.")
+            paragraph("This run is still in progress. These are its results so far.")
         }
         RunStatus::Interrupted => {
-            let text = "This run was interrupted; to complete it: ";
+            let text = "This run was interrupted. To complete it: ";
             paragraph(Html::all([
                 Html::text(text),
                 command(&format!("plumb run --resume {}", view.header.run)),
@@ -85,7 +75,7 @@ fn shares(view: &View, expected: bool) -> Html {
     rows.sort_by(|one, other| share(one).total_cmp(&share(other)));
     let line = |row: &&Row| {
         let text = baseline_text(row.finding).unwrap_or_default();
-        let name = link(&format!("#{}", crate::run::place(row)), row.finding.point.name.as_str());
+        let name = link(&format!("#{}", anchors::of_result(row)), row.finding.point.name.as_str());
         wrap("span", Html::all([name.into(), Html::text(" gives "), text.into()]))
     };
     let most = if expected { MOST_LISTED } else { 1 };
@@ -93,8 +83,8 @@ fn shares(view: &View, expected: bool) -> Html {
 }
 
 /// What changed since the last comparable run.
-fn since(view: &View, lately: &Lately, links: &Links) -> Html {
-    let rows = || view.rows.iter().zip(&lately.against).filter(|(row, _)| row.finding.primary);
+fn since(view: &View, previous: &PreviousRun, links: &Links) -> Html {
+    let rows = || view.rows.iter().zip(&previous.against).filter(|(row, _)| row.finding.primary);
     let judged: Vec<(&Row, &Against)> =
         rows().filter_map(|(row, against)| Some((row, against.as_ref()?))).collect();
     if judged.is_empty() {
@@ -111,17 +101,18 @@ fn since(view: &View, lately: &Lately, links: &Links) -> Html {
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
-    let when = date(lately.started_unix_ns);
-    let before = match links.run(lately.run) {
-        true => link(&format!("{}.html", names::run_page(lately.run)), when).into(),
+    let when = date(previous.started_unix_ns);
+    let before = match links.run(previous.run) {
+        true => link(&format!("{}.html", names::run_page(previous.run)), when).into(),
         false => Html::text(&when),
     };
-    let pair = [lately.run, view.finding.run.id];
+    let pair = [previous.run, view.finding.run.id];
     let compare = format!("{}.html", names::compare_page(&pair));
-    let more = Html::text("; ").and(link(&compare, "what differs and what moved with it"));
+    let more = Html::text("; ").and(link(&compare, "what differs and what else changed"));
     let more = if links.comparison(&pair) { more } else { Html::default() };
     let told = wrap("strong", counts.join(", "));
-    let line = Html::text("Against the last comparable run, ").and(before).and(": ").and(told);
+    let line =
+        Html::text("Compared with the last comparable run, ").and(before).and(": ").and(told);
     let of_all = counted(judged.len(), "point", "points");
     let line = line.and(" of ").and(of_all).and(more).and(".");
     let mut out = paragraph(line);
@@ -137,7 +128,7 @@ fn worst(mut judged: Vec<(&Row, &Against)>) -> Html {
         rank(other).partial_cmp(&rank(one)).unwrap_or(Ordering::Equal)
     });
     let line = |(row, it): &(&Row, &Against)| {
-        let name = link(&format!("#{}", crate::run::place(row)), row.finding.point.name.as_str());
+        let name = link(&format!("#{}", anchors::of_result(row)), row.finding.point.name.as_str());
         let ratio = it.ratio.as_ref().map(|ratio| figure(ratio, ""));
         let ratio = ratio.map_or_else(String::new, |it| {
             format!(": {}× {} the cost", it.estimate, it.brackets())
@@ -167,12 +158,12 @@ fn nothing_to_compare(view: &View) -> Html {
     let run = &view.header.run;
     paragraph(
         Html::text(
-            "There is no comparable run before this one, so nothing says whether it is slow. ",
+            "There is no earlier comparable run, so plumb cannot tell whether this one is slow. Run ",
         )
         .and(command(&again))
-        .and(" once more shows what changes by itself; ")
+        .and(" again to see how much results vary by chance, or ")
         .and(command(&format!("plumb baseline set NAME {run}")))
-        .and(" makes this run what later ones are checked against."),
+        .and(" to check later runs against this one."),
     )
 }
 
@@ -180,7 +171,7 @@ fn nothing_to_compare(view: &View) -> Html {
 fn distrust(view: &View) -> Html {
     let flags = &view.flags;
     if flags.is_empty() {
-        return paragraph("No reason to distrust these numbers was found.");
+        return paragraph("plumb found no reason to distrust these numbers.");
     }
     let one = |note: &FlagNote| {
         let mut names: Vec<String> = note.evidence.iter().map(|(point, _)| point.clone()).collect();

@@ -44,7 +44,7 @@ pub fn compare_page(finding: &ComparisonFinding, monitors: Vec<Chart>, links: &L
     let typed = command(&format!("plumb compare {}", ids.join(" ")));
     page.add(
         heading("next", "On a terminal")
-            .and(paragraph(typed.and(" shows the same; --json as a document"))),
+            .and(paragraph(typed.and(" shows the same; add --json for a document"))),
     );
     page
 }
@@ -127,7 +127,7 @@ fn arms(finding: &ComparisonFinding, links: &Links) -> Html {
             cell(run.plumb.as_str()),
         ]);
     }
-    heading("runs", "What is compared").and(table.build())
+    heading("runs", "Runs").and(table.build())
 }
 
 fn results(finding: &ComparisonFinding) -> Html {
@@ -140,7 +140,7 @@ fn results(finding: &ComparisonFinding) -> Html {
         term("× the cost", "ratio"),
         term("Verdict", "verdict"),
         "Remarks".into(),
-        term("What moved with it", "effect"),
+        term("Also changed", "effect"),
     ];
     let mut table = DataTable::new(titles);
     for result in &finding.results {
@@ -148,7 +148,7 @@ fn results(finding: &ComparisonFinding) -> Html {
             table.row(arm_row(result, index, label));
         }
     }
-    heading("results", "Every series").and(table.build())
+    heading("results", "All series").and(table.build())
 }
 
 fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
@@ -180,13 +180,13 @@ fn ratio(against: Option<&Against>) -> Tag {
 
 /// What differs besides what is compared, the worst first.
 fn differences(finding: &ComparisonFinding) -> Html {
-    let head = heading("differences", "What differs besides");
+    let head = heading("differences", "Other differences");
     if finding.differences.is_empty() {
         return head.and(paragraph(
-            "Nothing that was read differs between their machines, environments and plans.",
+            "plumb found no difference between their machines, environments and plans.",
         ));
     }
-    let titles = ["Field".to_owned(), "Grade".to_owned(), "What it may move".to_owned()];
+    let titles = ["Field".to_owned(), "Grade".to_owned(), "What it can affect".to_owned()];
     let mut table = DataTable::new(titles.into_iter().chain(finding.arms.iter().cloned()));
     for it in &finding.differences {
         let why = FactKind::named(&it.field).map_or("", |fact| fact.why);
@@ -205,5 +205,5 @@ fn lacking(finding: &ComparisonFinding) -> Html {
     for (series, arms) in &finding.not_in_all {
         table.row([name(series.as_str()), cell(arms.join(", "))]);
     }
-    heading("lacking", "Not in all").and(table.build())
+    heading("lacking", "Missing in some runs").and(table.build())
 }

@@ -195,19 +195,6 @@ impl Page {
     }
 }
 
-/// The workloads that a run has results of, each once.
-#[must_use]
-pub fn workloads<'v>(view: &'v View) -> Vec<&'v str> {
-    let mut all: Vec<&'v str> = Vec::new();
-    for row in &view.rows {
-        let workload = row.finding.point.workload.as_str();
-        if !all.contains(&workload) {
-            all.push(workload);
-        }
-    }
-    all
-}
-
 /// What makes a browser ask for a page.
 fn refresh(content: &str) -> Tag {
     tag("meta").with("http-equiv", "refresh").with("content", content)
@@ -219,7 +206,7 @@ fn meta(name: &str, content: &str) -> Html {
 
 fn foot() -> Html {
     let plumb = concat!("Written by plumb ", env!("CARGO_PKG_VERSION"), ". ");
-    let every = "Every number stands with its interval, or with the reason why it has none: ";
+    let every = "Every number comes with its interval, or the reason why it has none: ";
     Html::all([
         Html::text(plumb),
         every.into(),

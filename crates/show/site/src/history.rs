@@ -21,7 +21,7 @@ pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
     let metric = finding.series.rsplit('/').next().unwrap_or_default();
     let shown = finding.title.as_ref().map(|title| format!("{title}, {metric}"));
     let shown = shown.as_ref().unwrap_or(&finding.series).as_str();
-    let title = format!("{shown} over its runs");
+    let title = format!("{shown} over time");
     let own = names::history_page(&finding.series, machine);
     let mut page = Page::new(own.clone(), Kind::History, title.as_str()).near(&own, "This series");
     page = page.near(&names::machine_page(machine), "Machine");
@@ -32,7 +32,7 @@ pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
     let typed = command(&format!("plumb history '{}'", finding.series));
     page.add(
         heading("next", "On a terminal")
-            .and(paragraph(typed.and(" shows the same; --json as a document"))),
+            .and(paragraph(typed.and(" shows the same; add --json for a document"))),
     );
     page
 }
@@ -40,7 +40,7 @@ pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
 fn answer(finding: &HistoryFinding) -> Html {
     let newest = finding.runs.last().map(|run| {
         let shown = plumb_report::figure(&run.estimate, &finding.unit);
-        format!("The newest of {}: {shown}.", counted(finding.runs.len(), "run", "runs"))
+        format!("Newest of {}: {shown}.", counted(finding.runs.len(), "run", "runs"))
     });
     let last = finding.steps.iter().flatten().next_back().map(|step| {
         let when = finding.runs.get(step.at).map_or(0, |run| run.started_unix_ns);
@@ -89,15 +89,15 @@ fn runs(finding: &HistoryFinding, links: &Links) -> Html {
 /// The page of all series: what each came to last, and its last step.
 #[must_use]
 pub fn histories_page(findings: &[HistoryFinding], note: Option<&str>) -> Page {
-    let mut page = Page::new(HISTORY.to_owned(), Kind::History, "All series over their runs");
-    page.add(wrap("h1", "All series over their runs"));
+    let mut page = Page::new(HISTORY.to_owned(), Kind::History, "All series over time");
+    page.add(wrap("h1", "All series over time"));
     page.add(summary(findings, note));
     let titles: [Html; 7] = [
         term("Series", "series"),
         "Runs".into(),
         "Newest".into(),
         term("Interval", "interval"),
-        "Measured last".into(),
+        "Last measured".into(),
         "Last step".into(),
         term("Machine", "machine"),
     ];
@@ -114,9 +114,9 @@ fn summary(findings: &[HistoryFinding], note: Option<&str>) -> Html {
     let changed = findings.iter().filter(steps).count();
     let of_all = counted(findings.len(), "series", "series");
     let told = if findings.is_empty() {
-        "No run has measured anything yet; plumb run measures this machine.".to_owned()
+        "No run has measured anything yet. Start with plumb run.".to_owned()
     } else {
-        format!("{changed} of {of_all} have a step that is certain.")
+        format!("{changed} of {of_all} have a certain step.")
     };
     let told = paragraph(told).and(note.map_or_else(Html::default, paragraph));
     wrap("section", told).class("answer").into()

@@ -6,12 +6,13 @@ use plumb_model::{Id, RunStatus};
 use plumb_report::view::View;
 use plumb_text::time::{between, date, length};
 
-use crate::answer::{Lately, answer};
+use crate::answer::answer;
 use crate::frame::{Kind, Page};
 use crate::html::{Html, link, wrap};
 use crate::names::{self, INDEX, Links};
 use crate::parts::{DataTable, cell, command, count, heading, name, paragraph, term, when};
-use crate::run::results;
+use crate::previous_run::PreviousRun;
+use crate::results::results;
 
 /// A run in the list of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +34,12 @@ pub struct RunLine {
     /// Number of stored samples, warm-up included.
     pub samples: u64,
     /// How its points compare with the last comparable run; None where that is not known.
-    pub changed: Option<Changed>,
+    pub changed: Option<VerdictCounts>,
 }
 
 /// How many points came to which verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Changed {
+pub struct VerdictCounts {
     /// Slower.
     pub slower: usize,
     /// Faster.
@@ -49,7 +50,7 @@ pub struct Changed {
     pub open: usize,
 }
 
-impl Changed {
+impl VerdictCounts {
     /// `▼ 2 slower, ▲ 1 faster`, else what else there is to say.
     fn text(self) -> String {
         let told = [(self.slower, "▼", "slower"), (self.faster, "▲", "faster")];
@@ -66,17 +67,17 @@ impl Changed {
 /// The page of all runs, which stand in `lines` newest first; `newest` is the newest of them.
 #[must_use]
 pub fn index_page(
-    newest: Option<(&View, Option<&Lately>)>,
+    newest: Option<(&View, Option<&PreviousRun>)>,
     lines: &[RunLine],
     links: &Links,
 ) -> Page {
     let mut page = Page::new(INDEX.to_owned(), Kind::Index, "Runs");
     match newest {
-        Some((view, lately)) => {
+        Some((view, previous)) => {
             let when = date(view.finding.run.started_unix_ns);
             let title = format!("{}, {when}", view.header.title);
             page.add(wrap("h1", title));
-            page.add(answer(view, lately, links));
+            page.add(answer(view, previous, links));
             let run =
                 link(&format!("{}.html", names::run_page(view.finding.run.id)), "The newest run");
             let places: Vec<String> = view
@@ -86,13 +87,12 @@ pub fn index_page(
                 .flat_map(|place| place.lines().map(str::to_owned))
                 .collect();
             page.add(paragraph(Html::from(run).and(" · ").and(places.join(" · "))));
-            page.add(results(view, lately));
+            page.add(results(view, previous));
         }
         None => {
             page.add(wrap("h1", "Runs"));
-            let text = Html::text("There is no run yet. ")
-                .and(command("plumb run"))
-                .and(" measures this machine.");
+            let text =
+                Html::text("There are no runs yet. Start with ").and(command("plumb run")).and(".");
             page.add(wrap("section", paragraph(text)).class("answer"));
         }
     }
@@ -120,7 +120,7 @@ fn table(lines: &[RunLine]) -> Html {
         let labels: Vec<String> =
             line.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let took = between(line.started_unix_ns, line.ended_unix_ns);
-        let changed = line.changed.map(Changed::text);
+        let changed = line.changed.map(VerdictCounts::text);
         table.row([
             name(link(&page, id)),
             when(line.started_unix_ns),

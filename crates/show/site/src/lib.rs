@@ -3,6 +3,7 @@
 //! Every page is made here whole, with all its tables; the script in `plumb.js` draws the charts and lets
 //! tables be sorted and searched. Pages lie flat in one folder and know each other by [`names`] alone.
 
+mod anchors;
 mod answer;
 pub mod assets;
 mod compare;
@@ -17,20 +18,22 @@ mod method;
 mod monitors;
 pub mod names;
 mod parts;
+mod previous_run;
+mod results;
 mod run;
 mod search;
 mod workload;
 
-pub use answer::Lately;
 pub use compare::compare_page;
-pub use frame::{Kind, Page, Rendered, workloads};
+pub use frame::{Kind, Page, Rendered};
 pub use history::{histories_page, history_page};
-pub use index::{Changed, RunLine, index_page};
+pub use index::{RunLine, VerdictCounts, index_page};
 pub use live::{entrance_page, live_page, message_page};
-pub use machine::{Found, machine_page};
+pub use machine::{MachineAtRun, machine_page};
 pub use method::method_page;
 pub use monitors::monitors_page;
 pub use names::Links;
+pub use previous_run::PreviousRun;
 pub use run::run_page;
 pub use search::Search;
-pub use workload::workload_page;
+pub use workload::{workload_page, workloads};

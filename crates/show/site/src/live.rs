@@ -21,13 +21,13 @@ const ANEW: &str = "5";
 #[must_use]
 pub fn live_page(live: &LiveDocument) -> Page {
     let of_run = format!("run-{}", live.run);
-    let mut page = Page::new(format!("live-{}", live.run), Kind::Live, "a run under way");
+    let mut page = Page::new(format!("live-{}", live.run), Kind::Live, "Run in progress");
     page = page.near(&of_run, "This run");
     if live.status == "running" {
         page.live = Some(format!("events?run={}", live.run));
         page.anew = Some(ANEW);
     }
-    page.add(wrap("h1", "A run under way"));
+    page.add(wrap("h1", "Run in progress"));
     page.add(wrap("section", answer(live, &of_run)).class("answer"));
     page.add(heading("points", "Points"));
     page.add(points(&live.points));
@@ -40,8 +40,8 @@ pub fn live_page(live: &LiveDocument) -> Page {
 
 fn answer(live: &LiveDocument, run: &str) -> Html {
     let says = wrap("p", live.says.as_str()).with("id", "live-says").with("role", "status");
-    let link = link(&format!("{run}.html"), "what is known of it so far");
-    Html::all([says.into(), paragraph(Html::all([Html::from("As a scorecard: "), link.into()]))])
+    let link = link(&format!("{run}.html"), "results so far");
+    Html::all([says.into(), paragraph(Html::all([Html::from("Scorecard: "), link.into()]))])
 }
 
 fn points(points: &[LivePoint]) -> Html {
@@ -105,7 +105,7 @@ pub fn message_page(title: &str, says: &str, hint: Option<&str>) -> Page {
     if let Some(hint) = hint {
         page.add(paragraph(Html::all([Html::from("Try: "), command(hint)])));
     }
-    page.add(paragraph(link(&format!("{}.html", names::INDEX), "all runs")));
+    page.add(paragraph(link(&format!("{}.html", names::INDEX), "All runs")));
     page
 }
 
@@ -113,9 +113,9 @@ pub fn message_page(title: &str, says: &str, hint: Option<&str>) -> Page {
 /// where the browser shows it to nobody.
 #[must_use]
 pub fn entrance_page(to: &str) -> Page {
-    let mut page = Page::new("message".into(), Kind::Message, "Welcome");
+    let mut page = Page::new("message".into(), Kind::Message, "Signing in");
     page.leads_to = Some(to.to_owned());
-    page.add(wrap("h1", "Welcome"));
-    page.add(paragraph(link(to, "the report")));
+    page.add(wrap("h1", "Signing in"));
+    page.add(paragraph(link(to, "Open the report")));
     page
 }

@@ -13,7 +13,7 @@ use crate::parts::{DataTable, cell, facts, heading, name, paragraph, term, when}
 
 /// A machine as a run found it.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct MachineAtRun {
     /// The run.
     pub run: Id,
     /// Its wall-clock start, in nanoseconds since 1970 (UTC).
@@ -28,7 +28,7 @@ const MOST_CHANGES: usize = 50;
 /// The page of a machine; `found` are its runs in the order of time, one for each time that its environment
 /// changed. None without any.
 #[must_use]
-pub fn machine_page(found: &[Found], links: &Links) -> Option<Page> {
+pub fn machine_page(found: &[MachineAtRun], links: &Links) -> Option<Page> {
     let newest = found.last()?;
     let machine = &newest.target.machine;
     let own = names::machine_page(&machine.fingerprint);
@@ -43,23 +43,23 @@ pub fn machine_page(found: &[Found], links: &Links) -> Option<Page> {
     Some(page)
 }
 
-fn about(newest: &Found, environments: usize) -> Html {
+fn about(newest: &MachineAtRun, environments: usize) -> Html {
     let target = &newest.target;
     let pairs = [
         (term("Machine", "machine"), Html::text(&target.machine.fingerprint)),
         (term("Environment", "environment"), Html::text(&target.environment.fingerprint)),
-        ("As found".into(), Html::text(&date(newest.started_unix_ns))),
+        ("Last seen".into(), Html::text(&date(newest.started_unix_ns))),
         ("Environments seen".into(), Html::text(&environments.to_string())),
     ];
     facts(pairs)
 }
 
 /// A table for each theme.
-fn themes(newest: &Found) -> Vec<Html> {
+fn themes(newest: &MachineAtRun) -> Vec<Html> {
     let (stable, changing) = (&newest.target.machine.facts, &newest.target.environment.facts);
     let mut tables: Vec<(&str, DataTable)> = Vec::new();
     for fact in FACTS {
-        let unread = FOR_ROOT.contains(&fact.name).then_some("not read (takes root and DMI)");
+        let unread = FOR_ROOT.contains(&fact.name).then_some("not read (needs root and DMI)");
         let value = stable.get(fact.name).or_else(|| changing.get(fact.name)).map(String::as_str);
         let Some(value) = value.or(unread) else { continue };
         let theme = fact.theme.word();
@@ -67,8 +67,8 @@ fn themes(newest: &Found) -> Vec<Html> {
             let titles = [
                 Html::text("Fact"),
                 "Value".into(),
-                term("A difference is", "grade"),
-                "It may move".into(),
+                term("Grade of a difference", "grade"),
+                "What it can affect".into(),
             ];
             tables.push((theme, DataTable::new(titles)));
         }
@@ -94,10 +94,10 @@ fn grade(fact: &FactKind) -> Html {
 }
 
 /// What changed from one environment to the next, newest first.
-fn changes(found: &[Found], links: &Links) -> Html {
-    let head = heading("changes", "What changed on it");
+fn changes(found: &[MachineAtRun], links: &Links) -> Html {
+    let head = heading("changes", "What changed on this machine");
     if found.len() < 2 {
-        return head.and(paragraph("All runs found it in the same environment."));
+        return head.and(paragraph("The environment was the same in all runs."));
     }
     let titles = ["Run", "Started", "Fact", "Grade", "Before", "After"];
     let mut table = DataTable::new(titles);
@@ -121,7 +121,7 @@ fn changes(found: &[Found], links: &Links) -> Html {
     }
     let rest = found.len().saturating_sub(MOST_CHANGES + 1);
     let rest = if rest > 0 {
-        format!("; {} before are left out", counted(rest, "change", "changes"))
+        format!("; {} left out", counted(rest, "earlier change", "earlier changes"))
     } else {
         String::new()
     };

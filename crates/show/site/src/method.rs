@@ -10,72 +10,75 @@ use crate::parts::{DataTable, cell, command, heading, link_to, name, paragraph};
 /// The words, a row each; what people read of the code is what they read here.
 const GLOSSARY: &str = include_str!("../../../../GLOSSARY.md");
 
-/// What is to be known before a page is read: address, title, text.
+/// What helps to read a page: address, title, text.
 const CHAPTERS: [(&str, &str, &str); 9] = [
     (
         "interval",
         "A number and its interval",
-        "Every figure is a median. Behind it, in brackets, stands its 95 % interval: were the whole run repeated \
-         over and over, 95 of 100 such intervals would hold the true median. It allows for the differences between \
-         processes, not only for those between samples of one, and for every look at which plumb asked whether to \
-         stop. Where there is no interval, the reason stands in its place. ± is the larger distance to an end, \
-         relative to the figure.",
+        "Every figure is a median. The brackets after it hold its 95 % interval: if the whole run were repeated many \
+         times, 95 of 100 such intervals would contain the true median. The interval covers differences between \
+         processes as well as between the samples of one process, and it accounts for every look at which plumb \
+         decided whether to stop. Where there is no interval, the page says why. ± is the distance to the farther \
+         end, relative to the figure.",
     ),
     (
         "processes",
         "Why so many processes",
-        "A process keeps where the kernel and the linker have placed it, and that alone may move a result by more \
-         than any interval of a single process shows. So a workload is started anew again and again, in rounds: \
-         every point once a round, in an order drawn anew. A drift of the machine then hits all points alike.",
+        "A process keeps the memory layout that the kernel and the linker gave it, and the layout alone can change a \
+         result by more than the interval of any single process. plumb therefore starts a workload again and again, \
+         in rounds: each round measures every point once, in a new random order. If the machine drifts, the drift \
+         affects all points alike.",
     ),
     (
         "warming-up",
         "What is left out",
-        "The first samples of a process may be slower: caches, frequency, lazy set-up. Where a steady state begins \
-         is found in each process; what comes before is kept in the store, drawn in its own colour, and left out \
-         of the figures. An invocation that something else disturbed may be excluded by rules that never look at \
-         its times.",
+        "The first samples of a process can be slow because of cold caches, CPU frequency or lazy initialisation. \
+         plumb finds where the steady state of each process begins. Earlier samples stay in the store and on the \
+         charts, in a colour of their own, but do not count. An invocation that other activity disturbed can be \
+         excluded too, by rules that never look at its times.",
     ),
     (
         "stopping",
         "When measuring ends",
-        "A point is measured until its interval is as narrow as was wanted, or the time is up. Looking often at \
-         narrowing intervals would make them too narrow; the level of each look is set so that this is paid for.",
+        "plumb measures a point until its interval is as narrow as requested, or until the time is up. Looking \
+         repeatedly and stopping at the first narrow interval would make intervals too narrow, so the confidence \
+         level of each look is corrected for it.",
     ),
     (
         "comparing",
         "Slower or faster",
-        "Ratios are costs over the first's cost: over 1 is slower, whatever the metric's direction. A verdict never \
-         goes beyond its interval: faster and slower need an interval that excludes 1, equivalent one that lies \
-         within the margin; everything else is inconclusive. Sides of one run are compared by pairs measured \
-         close together. Runs of different times also differ by themselves: how much is learnt from earlier runs \
-         on the same machine, and without enough of them there is no verdict.",
+        "A ratio is the cost over the first arm's cost: over 1 is slower, whichever direction is better for the metric. \
+         A verdict never claims more than its interval: faster and slower need an interval that excludes 1, \
+         equivalent needs one inside the margin, and everything else is inconclusive. The sides of one run are \
+         compared in pairs measured close together. Runs made at different times also differ by chance: plumb learns \
+         by how much from earlier runs on the same machine, and gives no verdict when there are too few.",
     ),
     (
         "steps",
         "History",
-        "What is recorded to have changed, such as the kernel, splits the history of a series, and nothing is compared \
-         across. Between splits, steps are looked for that chance would show less than 1 time in 1000 (certain) or 1 in \
-         100 (a suspect, to be measured again in pairs).",
+        "A recorded change, such as a new kernel, splits the history of a series; nothing is compared across a split. \
+         Between splits, plumb looks for steps. A step is certain if chance would produce it less than 1 time in 1000, \
+         and suspected at 1 in 100; measure suspected steps again in pairs.",
     ),
     (
         "moved",
-        "What moved with a difference",
-        "Where two arms differ, counters and facts that differ with them are listed, the farthest apart first. What \
-         moved with a difference need not be its cause, but a cause that any monitor sees is among it.",
+        "What else changed",
+        "Where two arms differ, plumb lists the counters and facts that differ with them, the largest effect first. \
+         What changed along with a difference need not be its cause, but any cause that a monitor can see is in the \
+         list.",
     ),
     (
         "boxes",
-        "How charts are drawn",
-        "A box reaches from the first to the third quartile, the line in it is the median, and whiskers end at the \
-         last value within 1.5 times the box's length. Where a chart leaves values out so that it can be drawn, a \
-         note below it says so. Every chart has its numbers as a table.",
+        "How to read the charts",
+        "A box spans the first to the third quartile, the line inside is the median, and the whiskers end at the \
+         last value within 1.5 times the length of the box. Where a chart leaves values out to stay readable, a \
+         note below it says so. The numbers of every chart are also available as a table.",
     ),
     (
         "units",
         "Units",
-        "Time is in seconds, data in bytes: B, KiB, MiB, GiB are powers of 1024 for sizes; kB/s, MB/s, GB/s are powers of \
-         1000 for rates. The exact value stands in the hint of each number.",
+        "Times are in seconds, data in bytes. Sizes use powers of 1024 (KiB, MiB, GiB), rates use powers of 1000 \
+         (kB/s, MB/s, GB/s). Hover over a number to see its exact value.",
     ),
 ];
 
@@ -107,15 +110,15 @@ const FLAGS: [FlagKind; 19] = [
 pub fn method_page() -> Page {
     let mut page = Page::new(METHOD.to_owned(), Kind::Method, "How to read these numbers");
     page.add(wrap("h1", "How to read these numbers"));
-    let answer = "Is it slow? A verdict stands where something is known to compare with; where nothing is, the page says \
-                  what to type. May one believe it? Flags are reasons to distrust, with their evidence.";
+    let answer = "Is it slow? Where there is something to compare with, the page gives a verdict; where there is nothing, it \
+                  says what to run. Can you trust it? Flags are reasons to distrust a number, with their evidence.";
     page.add(wrap("section", paragraph(answer)).class("answer"));
     for (id, title, text) in CHAPTERS {
         page.add(heading(id, title).and(paragraph(text)));
     }
     page.add(heading("flags", "Flags"));
     page.add(paragraph(
-        "A flag is a reason to distrust a number, found by a rule; it is shown and never hidden.",
+        "A flag is a reason to distrust a number, found by a rule. Flags are always shown.",
     ));
     page.add(flags());
     page.add(heading("words", "Words"));

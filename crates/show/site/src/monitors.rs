@@ -8,6 +8,7 @@ use plumb_report::view::View;
 use plumb_text::counted;
 use plumb_text::units::{percent, quantity};
 
+use crate::anchors;
 use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, wrap};
 use crate::names;
@@ -18,17 +19,17 @@ use crate::parts::{DataTable, command, count, heading, name, number, paragraph, 
 pub fn monitors_page(view: &View, rates: &[PointRates], charts: Vec<Chart>) -> Page {
     let run = view.finding.run.id;
     let when = plumb_text::time::date(view.finding.run.started_unix_ns);
-    let title = format!("Monitors beside {}, {when}", view.header.title);
+    let title = format!("Monitors during {}, {when}", view.header.title);
     let mut page =
         Page::new(names::monitors_page(run), Kind::Monitors, title.as_str()).at_run(view, None);
-    page.add(wrap("h1", format!("Monitors beside {}", view.header.title)));
+    page.add(wrap("h1", format!("Monitors during {}", view.header.title)));
     page.add(answer(view));
     page.draw(charts);
     for point in rates {
         page.add(of_point(view, point));
     }
     if rates.is_empty() {
-        page.add(paragraph("No monitor read beside this run."));
+        page.add(paragraph("No monitor ran during this run."));
     }
     let typed = command(&format!("plumb show {} --monitors --all", view.header.run));
     page.add(heading("next", "On a terminal").and(paragraph(typed)));
@@ -40,19 +41,19 @@ fn answer(view: &View) -> Html {
     let found = &view.finding.interference;
     let of_all = counted(found.invocations, "invocation", "invocations");
     let mut out = if found.disturbed == 0 {
-        paragraph(format!("Nothing was seen to disturb any of {of_all}."))
+        paragraph(format!("plumb saw nothing disturb any of {of_all}."))
     } else {
         #[expect(clippy::cast_precision_loss, reason = "a share of a count")]
         let share = found.disturbed as f64 / found.invocations.max(1) as f64;
         let told = format!(
-            "Something else disturbed {} of {of_all} ({}). ",
+            "Other activity disturbed {} of {of_all} ({}). ",
             found.disturbed,
             percent(share)
         );
         let done = match found.on_interference {
-            OnInterference::Keep => "They count all the same.".to_owned(),
+            OnInterference::Keep => "They still count.".to_owned(),
             OnInterference::Retry => {
-                format!("{} do not count and were taken again.", found.excluded)
+                format!("{} of them are excluded and were measured again.", found.excluded)
             }
         };
         paragraph(Html::text(&told).and(done))
@@ -79,13 +80,12 @@ fn of_point(view: &View, point: &PointRates) -> Html {
     let mut shown: Vec<&CounterRate> = point.rates.iter().collect();
     shown.sort_by_key(|it| place(it));
     let titles: [Html; 4] =
-        [term("Counter", "counter"), "Median".into(), "Least".into(), "Most".into()];
+        [term("Counter", "counter"), "Median".into(), "Lowest".into(), "Highest".into()];
     let mut table = DataTable::new(titles);
     for it in shown {
         table.row(row(it));
     }
-    heading(&crate::run::point_place(point.point.index), title.and(format!(", beside {of}")))
-        .and(table.build())
+    heading(&anchors::of_point(point.point.index), title.and(format!(", {of}"))).and(table.build())
 }
 
 fn row(rate: &CounterRate) -> [Tag; 4] {

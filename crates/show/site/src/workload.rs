@@ -7,15 +7,16 @@ use plumb_report::view::{Row, View};
 use plumb_text::counted;
 use plumb_text::units::whole_percent;
 
-use crate::answer::Lately;
-use crate::frame::{Kind, Page, workloads};
+use crate::anchors;
+use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, wrap};
 use crate::names;
 use crate::parts::{
     DataTable, cell, command, count, estimated, facts, heading, list, name, nothing, number,
     paragraph, term,
 };
-use crate::run::{change, memory, own_flags, place, point_place, reached, since};
+use crate::previous_run::{PreviousRun, change, since};
+use crate::results::{memory, own_flags, reached};
 
 /// Invocations out of the ordinary that are listed.
 const MOST_ODD: usize = 100;
@@ -26,7 +27,7 @@ pub fn workload_page(
     view: &View,
     record: &RunRecord,
     workload: &str,
-    lately: Option<&Lately>,
+    previous: Option<&PreviousRun>,
 ) -> Option<Page> {
     let rows: Vec<&Row> =
         view.rows.iter().filter(|row| row.finding.point.workload == workload).collect();
@@ -37,8 +38,8 @@ pub fn workload_page(
     let mut page = Page::new(names::workload_page(run, workload), Kind::Workload, title)
         .at_run(view, Some(workload));
     page.add(wrap("h1", workload));
-    page.add(answer(view, &rows, lately));
-    page.add(results(view, &rows, lately));
+    page.add(answer(view, &rows, previous));
+    page.add(results(view, &rows, previous));
     page.draw(charts::of_workload(view, record, workload));
     for point in points(&rows) {
         page.add(about_point(view, point, &rows));
@@ -59,10 +60,10 @@ fn points<'r>(rows: &[&'r Row]) -> Vec<&'r PointFacts> {
 }
 
 /// What each point gave, in sentences.
-fn answer(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
+fn answer(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
     let line = |row: &&&Row| {
-        let name = link(&format!("#{}", place(row)), row.label.as_str());
-        let change = since(view, row, lately);
+        let name = link(&format!("#{}", anchors::of_result(row)), row.label.as_str());
+        let change = since(view, row, previous);
         let verdict = change.map(|it| {
             Html::text("; ")
                 .and(crate::parts::verdict(&it.verdict))
@@ -80,7 +81,7 @@ fn answer(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
     wrap("section", list(primary.iter().map(line))).class("answer").into()
 }
 
-fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
+fn results(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
     let mut titles: Vec<Html> = vec![
         term("Point", "point"),
         term("Metric", "metric"),
@@ -95,16 +96,16 @@ fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
         "System".into(),
         "I/O wait".into(),
         "Memory".into(),
-        "Until".into(),
+        "Stopped by".into(),
         "History".into(),
     ];
-    if lately.is_some() {
+    if previous.is_some() {
         titles.insert(5, term("Since the last run", "verdict"));
     }
     let mut table = DataTable::new(titles);
     for row in rows {
         let finding = row.finding;
-        let to = format!("#{}", point_place(finding.point.index));
+        let to = format!("#{}", anchors::of_point(finding.point.index));
         let metric = wrap("span", finding.metric.as_str()).with("title", &finding.summary);
         let mut cells = vec![
             name(Html::from(link(&to, row.label.as_str())).and(row.on_target())),
@@ -112,8 +113,8 @@ fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
         ];
         cells.extend(estimated(&finding.estimate, &finding.unit));
         cells.push(reached(row));
-        if lately.is_some() {
-            cells.push(change(since(view, row, lately)));
+        if previous.is_some() {
+            cells.push(change(since(view, row, previous)));
         }
         cells.push(cell(own_flags(row)));
         cells.extend([count(finding.invocations), count(finding.samples), left_out(row)]);
@@ -132,7 +133,7 @@ fn results(view: &View, rows: &[&Row], lately: Option<&Lately>) -> Html {
         ]);
         cells.push(cell(finding.stop.as_deref().unwrap_or_default()));
         cells.push(cell(history(view, row)));
-        table.row_at(&place(row), cells);
+        table.row_at(&anchors::of_result(row), cells);
     }
     heading("results", "Results").and(table.build())
 }
@@ -152,7 +153,7 @@ fn history(view: &View, row: &Row) -> Html {
         return Html::default();
     };
     let page = names::history_page(&row.finding.series, &target.machine.fingerprint);
-    link(&format!("{page}.html"), "over all runs").into()
+    link(&format!("{page}.html"), "all runs").into()
 }
 
 fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
@@ -173,7 +174,7 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
         pairs.extend(row.scaling.iter().map(|text| ("Threads".into(), text.as_str().into())));
         let baseline = plumb_report::view::baseline_text(row.finding);
         pairs.extend(
-            baseline.map(|text| (term("Of what it should be", "expectation"), text.into())),
+            baseline.map(|text| (term("Of the expected value", "expectation"), text.into())),
         );
     }
     let all = view.finding.results.iter().filter(|it| it.point.index == point.index);
@@ -184,7 +185,7 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
     let mut flags = flags;
     flags.sort();
     flags.dedup();
-    heading(&point_place(point.index), point.name.as_str()).and(facts(pairs)).and(list(flags))
+    heading(&anchors::of_point(point.index), point.name.as_str()).and(facts(pairs)).and(list(flags))
 }
 
 /// The invocations that failed, do not count, or had something else run beside.
@@ -200,10 +201,10 @@ fn odd(record: &RunRecord, rows: &[&Row]) -> Html {
         .filter_map(|(n, it)| Some((n, *it, out_of_the_ordinary(it)?)))
         .collect();
     let of_all = counted(all.len(), "invocation", "invocations");
-    let head = heading("invocations", "Invocations out of the ordinary");
+    let head = heading("invocations", "Unusual invocations");
     if what.is_empty() {
         return head.and(paragraph(format!(
-            "None of {of_all}: all ended well, and nothing was seen to disturb them."
+            "None of {of_all}: all succeeded, and plumb saw nothing disturb them."
         )));
     }
     let mut table = DataTable::new(["Invocation", "Point", "Round", "Samples", "What happened"]);
@@ -225,7 +226,8 @@ fn odd(record: &RunRecord, rows: &[&Row]) -> Html {
         ]);
     }
     let rest = what.len().saturating_sub(MOST_ODD);
-    let rest = if rest > 0 { format!(" The first {MOST_ODD} are listed.") } else { String::new() };
+    let rest =
+        if rest > 0 { format!(" The table lists the first {MOST_ODD}.") } else { String::new() };
     head.and(paragraph(format!("{} of {of_all}.{rest}", what.len()))).and(table.build())
 }
 
@@ -234,9 +236,9 @@ fn out_of_the_ordinary(it: &InvocationRecord) -> Option<String> {
         Some(Outcome::Done) => None,
         Some(Outcome::Failed(why)) => Some(format!("failed: {why}")),
         Some(Outcome::Unsupported { why, .. }) => Some(format!("unsupported: {why}")),
-        None => Some("cut off".to_owned()),
+        None => Some("interrupted".to_owned()),
     };
-    let excluded = it.excluded_by.as_ref().map(|rule| format!("does not count: {rule}"));
+    let excluded = it.excluded_by.as_ref().map(|rule| format!("excluded: {rule}"));
     let beside = it.interference.iter().map(|found| format!("{}: {}", found.rule, found.evidence));
     let all: Vec<String> = ended.into_iter().chain(excluded).chain(beside).collect();
     (!all.is_empty()).then(|| all.join("; "))
@@ -245,10 +247,23 @@ fn out_of_the_ordinary(it: &InvocationRecord) -> Option<String> {
 fn closing(view: &View, workload: &str) -> Html {
     let run = view.finding.run.id;
     let line = command(&format!("plumb explain {workload}"))
-        .and(" says how it measures and how it can mislead.");
+        .and(" shows how it measures and how it can mislead.");
     let others = workloads(view).into_iter().filter(|other| *other != workload);
     let other = |other: &str| link(&format!("{}.html", names::workload_page(run, other)), other);
     let others = list(others.map(other));
     let head = heading("others", "Other workloads of this run");
     paragraph(line).and(if others.is_empty() { others } else { head.and(others) })
+}
+
+/// The workloads that a run has results of, each once.
+#[must_use]
+pub fn workloads<'v>(view: &'v View) -> Vec<&'v str> {
+    let mut all: Vec<&'v str> = Vec::new();
+    for row in &view.rows {
+        let workload = row.finding.point.workload.as_str();
+        if !all.contains(&workload) {
+            all.push(workload);
+        }
+    }
+    all
 }

@@ -10,8 +10,8 @@ use plumb_analysis::{
 use plumb_model::{Flag, FlagKind, RunRecord};
 use plumb_report::View;
 use plumb_site::{
-    Found, Links, Page, Rendered, Search, compare_page, histories_page, history_page, index_page,
-    machine_page, method_page, monitors_page, run_page, workload_page, workloads,
+    Links, MachineAtRun, Page, Rendered, Search, compare_page, histories_page, history_page,
+    index_page, machine_page, method_page, monitors_page, run_page, workload_page, workloads,
 };
 
 use crate::html::Document;
@@ -38,7 +38,7 @@ fn a_run_is_told_from_the_answer_on() {
     let (made, document) = rendered(run_page(&View::new(&finding), None, &Links::All));
     assert_eq!(document.attribute("html", "data-kind"), ["run"]);
     assert_snapshot!(document.text("section"), @"
-    ▲ faster zstd -1 corpus against gzip -1 corpus: 0.2470× the cost [0.2457, 0.2486], 4.05× as fast, 20 pairs, beyond margin? inconclusive pigz -1 corpus against gzip -1 corpus: 0.995× the cost [0.988, 1.002], 20 pairs, about 34 pairs would settle itNo reason to distrust these numbers was found.
+    ▲ faster zstd -1 corpus against gzip -1 corpus: 0.2470× the cost [0.2457, 0.2486], 4.05× as fast, 20 pairs, beyond margin? inconclusive pigz -1 corpus against gzip -1 corpus: 0.995× the cost [0.988, 1.002], 20 pairs, about 34 pairs would settle itplumb found no reason to distrust these numbers.
     ");
     assert!(made.charts.starts_with("plumb.charts(\"run-"), "{}", made.charts);
 }
@@ -105,7 +105,8 @@ fn nothing_from_elsewhere_is_markup_or_script() {
     let history = history_of_results(&series, [&results, &results], 0.01).unwrap();
     all.push(history_page(&history, &Links::All));
     all.push(histories_page(&[history], Some(HOSTILE)));
-    let found = Found { run: record.run, started_unix_ns: 0, target: record.targets[0].clone() };
+    let found =
+        MachineAtRun { run: record.run, started_unix_ns: 0, target: record.targets[0].clone() };
     all.push(machine_page(&[found], &Links::All).unwrap());
     all.push(monitors_page(&View::new(&finding), &[], Vec::new()));
     assert!(all.len() >= 6, "{}", all.len());
@@ -139,7 +140,8 @@ fn every_word_that_is_linked_is_explained() {
     all.push(index_page(None, &[], &Links::All));
     all.push(histories_page(&[], None));
     all.push(monitors_page(&View::new(&one), &[], Vec::new()));
-    let found = Found { run: first.run, started_unix_ns: 0, target: first.targets[0].clone() };
+    let found =
+        MachineAtRun { run: first.run, started_unix_ns: 0, target: first.targets[0].clone() };
     all.push(machine_page(&[found], &Links::All).unwrap());
     let settings =
         CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".into() };

@@ -1,0 +1,119 @@
+//! The table of a run's results, and the cells that the page of a workload shows too.
+
+use plumb_analysis::CONFIDENCE;
+use plumb_model::FlagKind;
+use plumb_report::sketch::histogram;
+use plumb_report::view::{Row, View};
+use plumb_text::units::{percent, whole_percent};
+
+use crate::anchors;
+use crate::html::{Html, Tag, link, tag, wrap};
+use crate::names;
+use crate::parts::{
+    DataTable, amount, cell, estimated, flags, heading, name, nothing, number, paragraph, term,
+};
+use crate::previous_run::{PreviousRun, change, since};
+
+/// Bins of the sketch of a distribution.
+const BINS: usize = 10;
+
+/// The results by family.
+pub(crate) fn results(view: &View, previous: Option<&PreviousRun>) -> Html {
+    let mut out = heading("results", "Results");
+    if view.rows.is_empty() {
+        return out.and(paragraph("Nothing was measured."));
+    }
+    let expected = view.rows.iter().any(|row| row.finding.of_baseline.is_some());
+    let mut table = DataTable::new(titles(expected, previous.is_some()));
+    for family in &view.families {
+        table.group(&format!("family-{}", family.name), &family.name);
+        for row in view.shown(family, false) {
+            table.row_at(&anchors::of_result(row), cells(view, row, expected, previous));
+        }
+    }
+    out.push(table.build());
+    out.and(paragraph(legend()))
+}
+
+fn legend() -> Html {
+    let note = ": relative half-width of the interval. ";
+    Html::text("±").and(note).and("n: ").and(term("invocations", "invocation")).and(" × ").and(term("samples", "sample"))
+        .and(" per invocation. CPU: user and system time over wall time. Spread: a histogram from the 1st to the 99th percentile. Every figure is a median.")
+}
+
+fn titles(expected: bool, since: bool) -> Vec<Html> {
+    let level = format!("{} interval", percent(CONFIDENCE));
+    let mut titles = vec![term("Point", "point"), "Median".into(), term(&level, "interval")];
+    if since {
+        titles.push(term("Since the last run", "verdict"));
+    }
+    if expected {
+        titles.push(term("Of the expected value", "expectation"));
+    }
+    titles.extend([term("Flags", "flag"), "Spread".into(), "±".into(), "n".into(), "CPU".into()]);
+    titles
+}
+
+fn cells(view: &View, row: &Row, expected: bool, previous: Option<&PreviousRun>) -> Vec<Tag> {
+    let mut cells = vec![name(point_link(view, row))];
+    cells.extend(estimated(&row.finding.estimate, &row.finding.unit));
+    if previous.is_some() {
+        cells.push(change(since(view, row, previous)));
+    }
+    if expected {
+        cells.push(of_baseline(row));
+    }
+    cells.extend([
+        cell(own_flags(row)),
+        cell(histogram(row.finding, BINS, true)).class("sketch"),
+        reached(row),
+        cell(row.counts.as_str()).class("num"),
+        cpu(row),
+    ]);
+    cells
+}
+
+/// The label of a point, which leads to its workload's page.
+fn point_link(view: &View, row: &Row) -> Html {
+    let point = &row.finding.point;
+    let page = names::workload_page(view.finding.run.id, &point.workload);
+    let to = format!("{page}.html#{}", anchors::of_point(point.index));
+    let made = link(&to, row.label.as_str()).with("title", &point.name);
+    let metric = plumb_report::names::metric(row.finding);
+    let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
+    let scaling = row.scaling.as_ref().map(|text| wrap("small", format!(" {text}")).class("note"));
+    Html::from(made)
+        .and(metric)
+        .and(row.on_target())
+        .and(scaling.map_or_else(Html::default, Html::from))
+}
+
+pub(crate) fn reached(row: &Row) -> Tag {
+    let Some(reached) = row.finding.reached else { return nothing() };
+    let missed = row.finding.wanted.is_some_and(|wanted| reached > wanted);
+    let made = number(reached, "", &percent(reached));
+    if missed { made.add(tag("small").add(" above target").class("note")) } else { made }
+}
+
+fn cpu(row: &Row) -> Tag {
+    let total = row.finding.cpu.map(|cpu| cpu.total());
+    total.map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
+}
+
+fn of_baseline(row: &Row) -> Tag {
+    let Some(of) = &row.finding.of_baseline else { return nothing() };
+    let text = plumb_report::view::baseline_text(row.finding).unwrap_or_default();
+    cell(text).with("data-value", &of.share.value.to_string())
+}
+
+/// All flags of a row, those that every row has included.
+pub(crate) fn own_flags(row: &Row) -> Html {
+    let all: Vec<&FlagKind> = row.finding.flags.iter().map(|flag| &flag.flag).collect();
+    flags(all)
+}
+
+/// Bytes of memory.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(crate) fn memory(row: &Row) -> Tag {
+    row.finding.peak_memory_bytes.map_or_else(nothing, |bytes| amount(bytes as f64, "B"))
+}
