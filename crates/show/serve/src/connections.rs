@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use plumb_store::Store;
 
-use crate::Refusal;
+use crate::refusal::Refusal;
 
 /// Connections that read at once: more would take the machine from what is measured on it.
 const MOST_READING: usize = 2;

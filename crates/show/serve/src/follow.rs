@@ -1,232 +1,189 @@
-//! Follows runs for those who watch them: a thread a run, that looks once a second at what is new in the
-//! store, however many watch and whoever carries the run out.
+//! Follows runs for those who want to see them: a task a run, that looks once a second at what is new in the
+//! store, however many follow it and whoever carries the run out.
 //!
-//! Nobody is told anything: who watches asks for what changed since the message they took last, and waits
-//! while nothing has. A reader that is stuck therefore costs nothing, and gets, in one message, what it
-//! missed.
+//! Nothing is queued for anybody: a follower asks for what changed since the message they took last, and
+//! waits while nothing has. One that is stuck therefore costs nothing, and gets, in one message, what it
+//! missed. Looking blocks, so it is done by the runtime's threads for that, never by the thread that serves.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use plumb_model::Id;
+use plumb_model::{Id, RunStatus};
 use plumb_report::live::{Live, LiveDocument};
 use plumb_store::{Follow, Store};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
 
-use crate::Refusal;
+use crate::refusal::Refusal;
 
-/// Time between two looks at the store, and therefore between two messages.
+/// Time between two looks at the store, and therefore between two messages,
 const PAUSE: Duration = Duration::from_secs(1);
+/// and the least, when nobody waits any more: the end of a run may still be on its way to the store.
+const LEAST_PAUSE: Duration = Duration::from_millis(50);
 /// Even when nothing was stored, it is looked whether the run still goes on, once in so many looks.
 const WITHOUT_CHANGE: u32 = 5;
 /// Runs that are followed at once.
-const MOST_RUNS: usize = 4;
+pub(crate) const MOST_RUNS: usize = 4;
 
-/// The runs that somebody watches.
+/// The runs of a store that somebody follows.
 #[derive(Debug)]
-pub(crate) struct Watches {
+pub(crate) struct FollowedRuns {
     store: PathBuf,
-    all: Mutex<All>,
-    changed: Condvar,
+    states: Mutex<HashMap<Id, Arc<watch::Sender<State>>>>,
+    /// Whether nobody waits for the next second any more.
+    hurry: watch::Sender<bool>,
 }
 
-#[derive(Debug, Default)]
-struct All {
-    runs: HashMap<Id, Watch>,
-    /// Nobody waits for the next second any more.
-    hurry: bool,
-    stops: bool,
-}
-
-/// A run that somebody watches.
+/// What is known of a followed run.
 #[derive(Debug)]
-struct Watch {
+struct State {
     live: Live,
-    readers: usize,
-    /// Why it can be followed no longer.
-    failed: Option<String>,
+    /// Whether it can be followed no longer.
+    failed: bool,
 }
 
-impl Watch {
+impl State {
     /// Whether nothing more comes.
     fn ends(&self) -> bool {
-        self.live.is_over() || self.failed.is_some()
+        self.live.is_over() || self.failed
     }
 }
 
-/// What a reader gets.
-#[derive(Debug)]
-pub(crate) enum Heard {
-    /// What changed; whether it is the last.
-    Message(Box<LiveDocument>, bool),
-    /// Nothing has changed for so long.
-    Nothing,
-    /// Nothing more will come.
-    Over,
-}
-
-impl Watches {
+impl FollowedRuns {
     /// Runs in this store.
     pub(crate) fn of(store: PathBuf) -> Self {
-        Self { store, all: Mutex::default(), changed: Condvar::new() }
+        Self { store, states: Mutex::default(), hurry: watch::Sender::new(false) }
     }
 
-    /// Begins to watch a run.
-    pub(crate) fn join(self: &Arc<Self>, run: Id) -> Result<Watcher, Refusal> {
-        if let Some(watcher) = self.joined(run) {
-            return Ok(watcher);
+    /// Begins to follow a run. Reads the store, and so must not be called by the thread that serves; but in
+    /// its runtime, which carries the task of the run.
+    pub(crate) fn join(self: &Arc<Self>, run: Id) -> Result<Follower, Refusal> {
+        if let Some(state) = self.states().get(&run) {
+            return Ok(Follower::of(state.subscribe()));
         }
         let tail = Tail::begin(&self.store, run)?;
-        let mut all = self.all();
-        let mine = |all: &mut All| {
-            let watch = all.runs.get_mut(&run)?;
-            watch.readers += 1;
-            Some(Watcher { watches: Arc::clone(self), run, seen: 0 })
-        };
-        // Somebody else may have come first.
-        if let Some(watcher) = mine(&mut all) {
-            return Ok(watcher);
+        let (sender, state) = watch::channel(State { live: tail.live.clone(), failed: false });
+        if tail.live.is_over() {
+            return Ok(Follower::of(state));
         }
-        if all.runs.len() >= MOST_RUNS || all.stops {
+        let mut states = self.states();
+        // Somebody else may have come first.
+        if let Some(state) = states.get(&run) {
+            return Ok(Follower::of(state.subscribe()));
+        }
+        if states.len() >= MOST_RUNS {
             return Err(Refusal::Busy);
         }
-        let watch = Watch { live: tail.live.clone(), readers: 1, failed: None };
-        if !watch.live.is_over() {
-            let watches = Arc::clone(self);
-            let named = thread::Builder::new().name("follow".into());
-            named.spawn(move || watches.follow(tail)).map_err(|_| Refusal::Busy)?;
-        }
-        all.runs.insert(run, watch);
-        Ok(Watcher { watches: Arc::clone(self), run, seen: 0 })
-    }
-
-    fn joined(self: &Arc<Self>, run: Id) -> Option<Watcher> {
-        let mut all = self.all();
-        let watch = all.runs.get_mut(&run).filter(|watch| watch.failed.is_none())?;
-        watch.readers += 1;
-        Some(Watcher { watches: Arc::clone(self), run, seen: 0 })
+        let sender = Arc::new(sender);
+        states.insert(run, Arc::clone(&sender));
+        tokio::spawn(Arc::clone(self).follow(run, tail, sender));
+        Ok(Follower::of(state))
     }
 
     /// Everybody gets the newest at once, and no pause is made any more.
     pub(crate) fn hurry(&self) {
-        self.all().hurry = true;
-        self.changed.notify_all();
-    }
-
-    /// Nothing more comes.
-    pub(crate) fn stop(&self) {
-        self.all().stops = true;
-        self.changed.notify_all();
+        self.hurry.send_replace(true);
     }
 
     /// How many runs are followed.
     #[cfg(test)]
-    pub(crate) fn followed(&self) -> usize {
-        self.all().runs.len()
+    pub(crate) fn count(&self) -> usize {
+        self.states().len()
     }
 
-    fn all(&self) -> MutexGuard<'_, All> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    fn states(&self) -> MutexGuard<'_, HashMap<Id, Arc<watch::Sender<State>>>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the store until the run is over or nobody watches it.
-    fn follow(&self, mut tail: Tail) {
-        let run = tail.follow.run;
-        while let Some(all) = self.pause(run) {
-            drop(all);
-            let looked = tail.look();
-            let mut all = self.all();
-            let Some(watch) = all.runs.get_mut(&run) else { return };
-            match looked {
-                Ok(false) => continue,
-                Ok(true) => watch.live = tail.live.clone(),
-                Err(refusal) => watch.failed = Some(refusal.to_string()),
-            }
-            let (ends, watched) = (watch.ends(), watch.readers > 0);
-            self.changed.notify_all();
-            if ends && !watched {
-                all.runs.remove(&run);
-            }
-            if ends {
+    /// Looks at the store until the run is over or nobody follows it.
+    async fn follow(self: Arc<Self>, run: Id, mut tail: Tail, state: Arc<watch::Sender<State>>) {
+        let mut hurry = self.hurry.subscribe();
+        loop {
+            pause(&mut hurry).await;
+            if self.is_left(run, &state) {
                 return;
             }
+            let look = move || {
+                let looked = tail.look();
+                (tail, looked)
+            };
+            let Ok((back, looked)) = spawn_blocking(look).await else {
+                return self.end(run, &state, None);
+            };
+            tail = back;
+            match looked {
+                Ok(false) => {}
+                Ok(true) if tail.live.is_over() => return self.end(run, &state, Some(tail.live)),
+                Ok(true) => state.send_modify(|state| state.live = tail.live.clone()),
+                Err(_) => return self.end(run, &state, None),
+            }
         }
     }
 
-    /// Waits a second, or until somebody hurries. None when there is nothing to do any more.
-    fn pause(&self, run: Id) -> Option<MutexGuard<'_, All>> {
-        let until = Instant::now() + PAUSE;
-        let mut all = self.all();
-        let mut hurried = all.hurry;
-        loop {
-            let watched = all.runs.get(&run).is_some_and(|watch| watch.readers > 0);
-            if !watched || all.stops {
-                all.runs.remove(&run);
-                return None;
-            }
-            // Once hurried, it still must not spin while the run's end is being stored.
-            let least = if hurried { Duration::from_millis(50) } else { PAUSE };
-            let left = until.saturating_duration_since(Instant::now());
-            let left = left.saturating_sub(PAUSE.saturating_sub(least));
-            if left.is_zero() {
-                return Some(all);
-            }
-            let waited = self.changed.wait_timeout(all, left);
-            all = waited.unwrap_or_else(PoisonError::into_inner).0;
-            hurried = all.hurry;
+    /// Whether nobody follows a run any more; then it is forgotten.
+    fn is_left(&self, run: Id, state: &watch::Sender<State>) -> bool {
+        // Nobody joins while this is held.
+        let mut states = self.states();
+        let left = state.receiver_count() == 0;
+        if left {
+            states.remove(&run);
         }
+        left
+    }
+
+    /// Tells the last that is known of a run; None when that can't be known any more.
+    fn end(&self, run: Id, state: &watch::Sender<State>, last: Option<Live>) {
+        self.states().remove(&run);
+        state.send_modify(|state| match last {
+            Some(live) => state.live = live,
+            None => state.failed = true,
+        });
     }
 }
 
-/// Somebody who watches a run.
+async fn pause(hurry: &mut watch::Receiver<bool>) {
+    sleep(LEAST_PAUSE).await;
+    // Either way it is time to look.
+    let _ = timeout(PAUSE.saturating_sub(LEAST_PAUSE), hurry.wait_for(|hurry| *hurry)).await;
+}
+
+/// Somebody who follows a run.
 #[derive(Debug)]
-pub(crate) struct Watcher {
-    watches: Arc<Watches>,
-    run: Id,
-    seen: u64,
+pub(crate) struct Follower {
+    state: watch::Receiver<State>,
+    /// The number of the message that they have.
+    has: u64,
 }
 
-impl Watcher {
+impl Follower {
+    fn of(state: watch::Receiver<State>) -> Self {
+        Self { state, has: 0 }
+    }
+
     /// Whether the run is over.
     pub(crate) fn is_over(&self) -> bool {
-        self.watches.all().runs.get(&self.run).is_none_or(Watch::ends)
+        self.state.borrow().ends()
     }
 
-    /// What changed since the last time; waits so long for it.
-    pub(crate) fn next(&mut self, patience: Duration) -> Heard {
-        let until = Instant::now() + patience;
-        let mut all = self.watches.all();
+    /// What changed since the last message, as soon as something has, and whether it is the last; None when
+    /// nothing more comes.
+    pub(crate) async fn next(&mut self) -> Option<(LiveDocument, bool)> {
         loop {
-            let Some(watch) = all.runs.get(&self.run) else { return Heard::Over };
-            if watch.live.number() > self.seen {
-                let over = watch.ends();
-                let message = watch.live.since(self.seen);
-                self.seen = message.number;
-                return Heard::Message(Box::new(message), over);
+            {
+                let state = self.state.borrow_and_update();
+                if state.live.number() > self.has {
+                    let message = state.live.since(self.has);
+                    self.has = message.number;
+                    return Some((message, state.ends()));
+                }
+                if state.ends() {
+                    return None;
+                }
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if watch.ends() || all.stops {
-                return Heard::Over;
-            }
-            if left.is_zero() {
-                return Heard::Nothing;
-            }
-            let waited = self.watches.changed.wait_timeout(all, left);
-            all = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-}
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        let mut all = self.watches.all();
-        let Some(watch) = all.runs.get_mut(&self.run) else { return };
-        watch.readers -= 1;
-        // The thread of a run that is over has ended, and removes nothing.
-        if watch.readers == 0 && watch.ends() {
-            all.runs.remove(&self.run);
+            self.state.changed().await.ok()?;
         }
     }
 }
@@ -257,9 +214,9 @@ impl Tail {
             return Ok(false);
         }
         self.version = version;
-        let news = self.store.updates(&mut self.follow)?;
-        let elapsed = elapsed(&self.follow, news.at_ns, &news.status);
-        Ok(self.live.take(&news, elapsed))
+        let updates = self.store.updates(&mut self.follow)?;
+        let elapsed = elapsed(&self.follow, updates.at_ns, updates.status);
+        Ok(self.live.take(&updates, elapsed))
     }
 }
 
@@ -267,14 +224,14 @@ impl Tail {
 pub(crate) fn so_far(store: &Store, run: Id) -> Result<(Follow, Live), Refusal> {
     let mut follow = store.follow(run)?;
     let mut live = Live::new(run, follow.started_unix_ns, &follow.plan);
-    let news = store.updates(&mut follow)?;
-    live.take(&news, elapsed(&follow, news.at_ns, &news.status));
+    let updates = store.updates(&mut follow)?;
+    live.take(&updates, elapsed(&follow, updates.at_ns, updates.status));
     Ok((follow, live))
 }
 
 /// Time since the run's start: until now while it goes on, until its last fact otherwise.
-fn elapsed(follow: &Follow, at_ns: u64, status: &plumb_model::RunStatus) -> Duration {
-    if *status != plumb_model::RunStatus::Running {
+fn elapsed(follow: &Follow, at_ns: u64, status: RunStatus) -> Duration {
+    if status != RunStatus::Running {
         return Duration::from_nanos(at_ns);
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

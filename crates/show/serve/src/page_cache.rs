@@ -11,7 +11,8 @@ use plumb_site::{Links, Rendered};
 use plumb_store::{RunSummary, Store};
 
 use crate::connections::{Connections, Version};
-use crate::{Pages, Reader, Refusal};
+use crate::pages::{Pages, Reader};
+use crate::refusal::Refusal;
 
 /// Pages that are kept.
 const MOST_PAGES: usize = 64;

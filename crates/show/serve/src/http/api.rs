@@ -11,10 +11,10 @@ use plumb_site::{Rendered, live_page};
 use plumb_store::{RunSummary, Store};
 use serde::Serialize;
 
-use super::Shared;
 use super::request::Request;
-use crate::Refusal;
+use super::shared::Shared;
 use crate::follow::so_far;
+use crate::refusal::Refusal;
 
 /// Runs that are compared in one document.
 const MOST_RUNS: usize = 16;

@@ -1,139 +1,110 @@
 //! One connection: requests and answers in turn, or messages about a run until one side leaves.
 
-use std::io::{ErrorKind, Read};
-use std::net::{Shutdown, TcpStream};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use plumb_model::Id;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
-use super::request::{NoRequest, Requests};
-use super::response::{Body, Content, Response, Status, write_within};
-use super::route::{Answer, answer};
-use super::{Follower, Shared};
-use crate::Refusal;
-use crate::follow::{Heard, Watcher};
+use super::body::Body;
+use super::limits::Limits;
+use super::request::Request;
+use super::response::{Content, Response};
+use super::route::{Answer, answer, failed};
+use super::shared::Shared;
+use super::timed::Timed;
+use crate::refusal::Refusal;
 
-/// Who follows a run in which nothing happens is looked after so often,
-const LOOK: Duration = Duration::from_secs(2);
-/// and hears something once in so many looks, so that nothing between takes the connection for dead.
-const HEARTBEAT: u32 = 8;
-/// After a refusal so much of what was sent is read, so that the answer is not lost with the connection.
+/// Fields of a head.
+const MOST_FIELDS: usize = 64;
+/// At the end so much of what was sent is read, so that the last answer is not lost with the connection.
 const LINGER_BYTES: usize = 64 << 10;
 const LINGER: Duration = Duration::from_millis(300);
 
 /// Answers what is asked on a connection, until it ends.
-pub(super) fn serve(mut stream: TcpStream, shared: &Arc<Shared>) {
-    let limits = &shared.limits;
-    let mut requests = Requests::default();
-    let blocking = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true));
-    if blocking.is_err() {
-        return;
-    }
-    while !shared.stops() {
-        let request = match requests.next(&mut stream, limits) {
-            Ok(request) => request,
-            Err(NoRequest::Gone) => return,
-            Err(NoRequest::Refused(status, why)) => return refuse(&mut stream, status, why),
-        };
-        let answered = catch_unwind(AssertUnwindSafe(|| answer(&request, shared)));
-        let bug =
-            |_| Answer::Whole(super::route::failed(&request, &Refusal::Bug("it panicked".into())));
-        match answered.unwrap_or_else(bug) {
-            Answer::Follow(run, again) => return follow(stream, shared, run, again),
-            Answer::Whole(response) => {
-                let (head_only, keep_alive) = (request.head_only, request.keep_alive);
-                let time = limits.answer_time;
-                let written = response.write(&mut stream, head_only, keep_alive, time);
-                if written.is_err() || !keep_alive {
-                    return;
-                }
-            }
-        }
-    }
+pub(super) async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    let follows = Arc::new(AtomicBool::new(false));
+    let timed = Timed::new(stream, &shared.limits, Arc::clone(&follows));
+    let http = http(&shared.limits);
+    let service = service_fn(move |request| {
+        Box::pin(answered(request, Arc::clone(&shared), Arc::clone(&follows)))
+    });
+    let mut connection = http.serve_connection(TokioIo::new(timed), service);
+    // An error is one of the reader's: they were told where that was possible, or have gone.
+    let _ = poll_fn(|context| connection.poll_without_shutdown(context)).await;
+    let stream = connection.into_parts().io.into_inner().into_inner();
+    let _ = timeout(LINGER, linger(stream)).await;
 }
 
-/// Says why there is no other answer, and closes.
-fn refuse(stream: &mut TcpStream, status: Status, why: &str) {
-    let response = Response::made(status, Content::Text, format!("{why}\n"));
-    let response =
-        if status == Status::Method { response.with("Allow", "GET, HEAD") } else { response };
-    if response.write(stream, false, false, LINGER).is_err() {
+fn http(limits: &Limits) -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new());
+    http.header_read_timeout(limits.head_time);
+    http.max_buf_size(limits.head_bytes);
+    http.max_headers(MOST_FIELDS);
+    http
+}
+
+/// The answer to a request. What it takes from the store is read by a thread that may block.
+async fn answered(
+    request: hyper::Request<Incoming>,
+    shared: Arc<Shared>,
+    follows: Arc<AtomicBool>,
+) -> Result<hyper::Response<Body>, Infallible> {
+    let request = match Request::of(&request, &shared.limits) {
+        Ok(request) => Arc::new(request),
+        Err((status, why)) => {
+            let said = Response::made(status, Content::Text, format!("{why}\n"));
+            return Ok(said.with("Connection", "close").into());
+        }
+    };
+    let asked = Arc::clone(&request);
+    let found = spawn_blocking(move || answer(&asked, &shared)).await;
+    let bug = |_| Answer::Whole(failed(&request, &Refusal::Bug("it panicked".into())));
+    Ok(match found.unwrap_or_else(bug) {
+        Answer::Whole(response) => response.into(),
+        Answer::Follow(events) => {
+            follows.store(true, Ordering::Relaxed);
+            Response::of_events(events)
+        }
+    })
+}
+
+/// Says that nothing more comes, and takes what the reader still sends: were it left unread, the system would
+/// take the answer back.
+async fn linger(mut stream: TcpStream) {
+    if stream.shutdown().await.is_err() {
         return;
     }
-    let _ = stream.shutdown(Shutdown::Write).and_then(|()| stream.set_read_timeout(Some(LINGER)));
     let mut piece = [0; 4096];
     for _ in 0..LINGER_BYTES / piece.len() {
-        if !matches!(stream.read(&mut piece), Ok(1..)) {
+        if !matches!(stream.read(&mut piece).await, Ok(1..)) {
             return;
         }
     }
 }
 
 /// Turns a connection away that is one too many; never waits for it.
-pub(super) fn turn_away(stream: &TcpStream) {
-    let Ok(mut stream) = stream.try_clone() else { return };
-    let _ = stream.set_nonblocking(true);
+pub(super) fn turn_away(stream: TcpStream) {
     let why = "too many connections at once; try again in a moment\n";
-    let response = Response::made(Status::Busy, Content::Text, why).with("Retry-After", "2");
-    let _ = response.write(&mut stream, false, false, Duration::from_millis(1));
-}
-
-/// Tells what happens in a run. A browser that comes again after the end would come again and again: it is
-/// told to stay away.
-fn follow(mut stream: TcpStream, shared: &Arc<Shared>, run: Id, again: bool) {
-    let time = shared.limits.answer_time;
-    let (_place, watcher) = match joined(shared, run) {
-        Ok(joined) => joined,
-        Err(refusal) => {
-            let _ = super::route::refused(&refusal).write(&mut stream, false, false, time);
-            return;
-        }
-    };
-    let over = again && watcher.is_over();
-    let status = if over { Status::Nothing } else { Status::Fine };
-    let head = Response::new(status, Content::Events, Body::Fixed(b"")).head(None, false);
-    if write_within(&mut stream, head.as_bytes(), time).is_ok() && !over {
-        tell(&mut stream, shared, watcher);
-    }
-}
-
-fn joined(shared: &Arc<Shared>, run: Id) -> Result<(Follower, Watcher), Refusal> {
-    let place = shared.follow().ok_or(Refusal::Busy)?;
-    Ok((place, shared.watches.join(run)?))
-}
-
-/// Sends message after message. A reader who does not take one in time is left: they can come back, and
-/// get in one message what they missed.
-fn tell(stream: &mut TcpStream, shared: &Shared, mut watcher: Watcher) {
-    let mut looks: u32 = 0;
+    let response = Response::made(hyper::StatusCode::SERVICE_UNAVAILABLE, Content::Text, why);
+    let response = response.with("Retry-After", "2");
+    let Ok(mut stream) = stream.into_std() else { return };
     loop {
-        looks += 1;
-        let (text, over) = match watcher.next(LOOK) {
-            Heard::Over => return,
-            Heard::Nothing if has_gone(stream) => return,
-            Heard::Nothing if !looks.is_multiple_of(HEARTBEAT) => continue,
-            Heard::Nothing => (":\n\n".to_owned(), false),
-            Heard::Message(mut message, over) => {
-                if over && !shared.stays {
-                    message.says.push_str("; `plumb serve` shows its pages");
-                }
-                let Ok(json) = serde_json::to_string(&message) else { return };
-                (format!("id: {}\ndata: {json}\n\n", message.number), over)
-            }
-        };
-        let sent = write_within(stream, text.as_bytes(), shared.limits.message_time);
-        if over || sent.is_err() {
-            return;
+        match std::io::Write::write(&mut stream, response.text().as_bytes()) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // It fits into the empty buffer of a new connection, or is lost.
+            _ => return,
         }
     }
-}
-
-/// Whether the reader has closed the connection. What they may have sent is nothing to wait for.
-fn has_gone(stream: &TcpStream) -> bool {
-    let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
-    let blocks = stream.set_nonblocking(false);
-    let waits = looked.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-    blocks.is_err() || !(waits || matches!(looked, Ok(1..)))
 }

@@ -8,10 +8,10 @@
 use std::hint::black_box;
 use std::net::{IpAddr, SocketAddr};
 
+use hyper::StatusCode;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::request::Request;
-use super::response::Status;
+use super::request::{Refused, Request};
 
 /// Random bytes of a token.
 const BYTES: usize = 16;
@@ -68,13 +68,13 @@ pub(super) fn admit(
     request: &Request,
     address: SocketAddr,
     token: Option<&Token>,
-) -> Result<Shown, (Status, &'static str)> {
+) -> Result<Shown, Refused> {
     if address.ip().is_loopback() && !request.field("host").is_some_and(|it| names(it, address)) {
         let why = "this server is called by its address, as plumb printed it";
-        return Err((Status::Misdirected, why));
+        return Err((StatusCode::MISDIRECTED_REQUEST, why));
     }
     if is_of_another_site(request) {
-        return Err((Status::Forbidden, "a page of another site asked for this"));
+        return Err((StatusCode::FORBIDDEN, "a page of another site asked for this"));
     }
     let Some(token) = token else { return Ok(Shown::Before) };
     if request.asked("token").is_some_and(|given| token.is(given)) {
@@ -84,7 +84,7 @@ pub(super) fn admit(
     if kept.is_some_and(|given| token.is(given)) {
         return Ok(Shown::Before);
     }
-    Err((Status::NoToken, "open the address that plumb printed: it holds the token"))
+    Err((StatusCode::UNAUTHORIZED, "open the address that plumb printed: it holds the token"))
 }
 
 /// The name of the cookie: other servers on this host have other ports, but share cookies.

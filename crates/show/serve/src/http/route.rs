@@ -2,21 +2,25 @@
 
 use std::sync::Arc;
 
+use hyper::StatusCode;
+use hyper::body::Bytes;
 use plumb_model::Id;
 use plumb_site::{assets, entrance_page, message_page};
 
+use super::api;
+use super::events::Events;
 use super::guard::{Shown, admit, cookie_name};
 use super::request::Request;
-use super::response::{Body, Content, Response, Status};
-use super::{Shared, api};
-use crate::Refusal;
+use super::response::{Content, Response};
+use super::shared::Shared;
+use crate::refusal::Refusal;
 
 /// An answer, or the begin of one that goes on.
 pub(super) enum Answer {
     /// All of it.
     Whole(Response),
-    /// Messages about a run; whether the reader had some before.
-    Follow(Id, bool),
+    /// Messages about a run.
+    Follow(Events),
 }
 
 /// What is asked for.
@@ -85,51 +89,51 @@ fn found(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answer
     Ok(Answer::Whole(match resource {
         // The token does not stay where people could copy it from.
         Resource::Page(name) if shown == Shown::InAddress => {
-            html(Status::Fine, entrance_page(&format!("{name}.html")).render().html)
+            Response::fine(Content::Html, entrance_page(&format!("{name}.html")).render().html)
         }
-        Resource::Page(name) => html(Status::Fine, page(name)?.html.as_str()),
-        Resource::Charts(name) => {
-            Response::made(Status::Fine, Content::Script, page(name)?.charts.as_str())
+        Resource::Page(name) => Response::fine(Content::Html, page(name)?.html.clone()),
+        Resource::Charts(name) => Response::fine(Content::Script, page(name)?.charts.clone()),
+        Resource::Search => {
+            Response::fine(Content::Script, shared.page_cache.search()?.charts.clone())
         }
-        Resource::Search => Response::made(
-            Status::Fine,
-            Content::Script,
-            shared.page_cache.search()?.charts.as_str(),
-        ),
         Resource::Script => asset(request, Content::Script, assets::SCRIPT),
         Resource::Style => asset(request, Content::Style, assets::STYLE),
         // Browsers ask for it unasked.
-        Resource::Icon => Response::new(Status::Nothing, Content::Text, Body::Fixed(b"")),
+        Resource::Icon => Response::empty(StatusCode::NO_CONTENT),
         Resource::Document(path) => {
-            Response::made(Status::Fine, Content::Json, api::document(shared, path, request)?)
+            Response::fine(Content::Json, api::document(shared, path, request)?)
         }
-        Resource::Events => return events(request),
+        Resource::Events => return events(request, shared),
     }))
 }
 
-/// Messages about a run. A browser asks again when the connection has ended, and tells the last message.
-fn events(request: &Request) -> Result<Answer, Refusal> {
+/// Messages about a run. A browser asks again when the connection has ended, and tells the last message it
+/// had. After the end of the run it would ask again and again: it is told to stay away.
+fn events(request: &Request, shared: &Shared) -> Result<Answer, Refusal> {
     let run = request.asked("run").and_then(|run| Id::parse_str(run).ok());
-    let run = run.ok_or_else(|| {
-        Refusal::unknown("which run is to be followed is not said").hint("/events?run=ID")
-    })?;
+    let run = run.ok_or_else(|| Refusal::unknown("no run is named").hint("/events?run=ID"))?;
     if request.head_only {
-        let head = Response::new(Status::Fine, Content::Events, Body::Fixed(b""));
-        return Ok(Answer::Whole(head));
+        return Ok(Answer::Whole(Response::fine(Content::Events, Bytes::new())));
     }
-    Ok(Answer::Follow(run, request.field("last-event-id").is_some()))
-}
-
-fn html(status: Status, page: impl Into<Arc<str>>) -> Response {
-    Response::made(status, Content::Html, page)
+    let permit = Arc::clone(&shared.followers).try_acquire_owned();
+    let permit = permit.map_err(|_| Refusal::Busy)?;
+    let events = Events::of(shared.followed.join(run)?, permit, shared.stays);
+    Ok(if request.field("last-event-id").is_some() && events.is_over() {
+        Answer::Whole(Response::empty(StatusCode::NO_CONTENT))
+    } else {
+        Answer::Follow(events)
+    })
 }
 
 /// A part of the program; a browser that has it already is told so.
 fn asset(request: &Request, content: Content, bytes: &'static [u8]) -> Response {
     let tag = format!("\"{:016x}\"", fingerprint(bytes));
     let has_it = request.field("if-none-match").is_some_and(|tags| tags.contains(&tag));
-    let (status, body) = if has_it { (Status::Same, &b""[..]) } else { (Status::Fine, bytes) };
-    let response = Response::new(status, content, Body::Fixed(body));
+    let response = if has_it {
+        Response::empty(StatusCode::NOT_MODIFIED)
+    } else {
+        Response::fine(content, Bytes::from_static(bytes))
+    };
     response.with("ETag", tag).with("Cache-Control", "no-cache")
 }
 
@@ -157,27 +161,22 @@ pub(super) fn failed(request: &Request, refusal: &Refusal) -> Response {
     said(request, status, title, &refusal.to_string(), hint)
 }
 
-/// A refusal as a text.
-pub(super) fn refused(refusal: &Refusal) -> Response {
-    Response::made(kind(refusal).0, Content::Text, format!("{refusal}\n"))
-}
-
-fn kind(refusal: &Refusal) -> (Status, &'static str) {
+fn kind(refusal: &Refusal) -> (StatusCode, &'static str) {
     use plumb_store::ErrorKind;
     match refusal {
-        Refusal::Unknown { .. } => (Status::Unknown, "There is no such page"),
-        Refusal::Busy => (Status::Busy, "Too much at once"),
+        Refusal::Unknown { .. } => (StatusCode::NOT_FOUND, "There is no such page"),
+        Refusal::Busy => (StatusCode::SERVICE_UNAVAILABLE, "Too much at once"),
         Refusal::Store(error) if error.kind() == ErrorKind::Name => {
-            (Status::Unknown, "There is no such run")
+            (StatusCode::NOT_FOUND, "There is no such run")
         }
-        Refusal::Store(_) => (Status::Failed, "The store can't be read"),
-        Refusal::Bug(_) => (Status::Failed, "plumb made a mistake"),
+        Refusal::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "The store can't be read"),
+        Refusal::Bug(_) => (StatusCode::INTERNAL_SERVER_ERROR, "plumb made a mistake"),
     }
 }
 
 fn said(
     request: &Request,
-    status: Status,
+    status: StatusCode,
     title: &str,
     says: &str,
     hint: Option<&str>,
@@ -189,7 +188,7 @@ fn said(
     if request.path.starts_with("/data/") || request.path == "/events" {
         return Response::made(status, Content::Text, format!("{says}\n"));
     }
-    html(status, message_page(title, says, hint).render().html)
+    Response::made(status, Content::Html, message_page(title, says, hint).render().html)
 }
 
 #[cfg(test)]

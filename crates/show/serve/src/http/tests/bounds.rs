@@ -13,7 +13,6 @@ fn short() -> Limits {
     Limits {
         connections: 3,
         head_time: Duration::from_millis(400),
-        idle_time: Duration::from_millis(400),
         answer_time: Duration::from_millis(400),
         ..Limits::default()
     }
@@ -102,7 +101,21 @@ fn who_says_nothing_or_takes_nothing_is_left() {
     assert_eq!(silent.read(&mut [0; 8]).unwrap_or(0), 0);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     std::thread::sleep(Duration::from_millis(900));
-    assert!(served.server.shared.open().streams.is_empty(), "both have lost their place");
+    assert!(served.connections() == 0, "both have lost their place");
+}
+
+#[test]
+fn who_takes_an_answer_drop_by_drop_is_left() {
+    let served = Served::with(short(), None);
+    let host = served.server.address;
+    let mut slow = connect(host);
+    let request = format!("GET /plumb.js HTTP/1.1\r\nHost: {host}\r\n\r\n").repeat(100);
+    slow.write_all(request.as_bytes()).unwrap();
+    let begun = Instant::now();
+    while slow.read(&mut [0; 64]).is_ok_and(|length| length > 0) && served.connections() > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it may read so for ever");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -111,7 +124,7 @@ fn there_are_so_many_places() {
     let host = served.server.address;
     let taken: Vec<_> = (0..3).map(|_| connect(host)).collect();
     let until = Instant::now() + Duration::from_millis(300);
-    while served.server.shared.open().streams.len() < 3 && Instant::now() < until {
+    while served.connections() < 3 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
     let turned_away = Reply::read(connect(host));

@@ -181,7 +181,7 @@ fn a_reader_who_is_stuck_keeps_nobody_waiting_and_is_left() {
         run.invocation(n);
         slowest = slowest.max(stored.elapsed());
         assert!(!follower.next().unwrap()["log"].as_array().unwrap().is_empty());
-        let left = served.server.shared.followers.load(std::sync::atomic::Ordering::Relaxed) == 1;
+        let left = served.followers() == 1;
         if left {
             break;
         }
@@ -200,11 +200,11 @@ fn so_many_runs_are_followed() {
     let served = Served::new();
     let _run = Run::begin(&served);
     let followers: Vec<Follower> = (0..5).map(|_| Follower::of(&served)).collect();
-    assert_eq!(served.server.shared.watches.followed(), 1, "one thread for all");
+    assert_eq!(served.server.shared.followed.count(), 1, "one task for all");
     drop(followers);
     let until = Instant::now() + Duration::from_secs(10);
     // Who has gone is noticed at the next look.
-    while served.server.shared.watches.followed() > 0 {
+    while served.server.shared.followed.count() > 0 {
         assert!(Instant::now() < until, "the run is followed for nobody");
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -1,0 +1,30 @@
+//! What all connections know.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tokio::sync::Semaphore;
+
+use super::guard::Token;
+use super::limits::Limits;
+use crate::follow::FollowedRuns;
+use crate::page_cache::PageCache;
+
+/// What all connections know.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) address: SocketAddr,
+    /// What readers must know; None where only this machine can connect.
+    pub(super) token: Option<Token>,
+    pub(super) limits: Limits,
+    pub(super) page_cache: PageCache,
+    pub(super) followed: Arc<FollowedRuns>,
+    /// Whether the server stays when a run is over.
+    pub(super) stays: bool,
+    pub(super) stops: AtomicBool,
+    /// A permit a connection,
+    pub(super) connections: Arc<Semaphore>,
+    /// and one a connection on which a run is followed.
+    pub(super) followers: Arc<Semaphore>,
+}
