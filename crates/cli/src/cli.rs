@@ -387,14 +387,14 @@ pub struct CheckArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  plumb doctor                           a mark from A to F, what is wrong, and what mends it
+  plumb doctor                           a grade from A to F, what is wrong, and what mends it
   plumb doctor --dir /srv                with a target directory for workloads that use files
   plumb doctor --audit                   how small a change it can show: ten minutes, nothing else running
   plumb doctor --audit --comparisons 5   a rough one
   plumb doctor --monitors                what the monitors cost here
 
 Without --audit plumb looks at the machine for a second and changes nothing: docs/doctor.md explains all \
-that it may find, and the mark. An audit compares programs with themselves, by the same pairs and looks as \
+that it may find, and the grade. An audit compares programs with themselves, by the same pairs and looks as \
 `plumb ab`, so that every difference that it finds is noise; then it slows one down by 1, 2 and 5 % and \
 looks whether that is found. `ab` takes no margin below what its last audit saw on this machine, and says so.")]
 pub struct DoctorArgs {

@@ -68,15 +68,15 @@ const DOCTOR: &str = "\
 Generated from the code; a test compares.
 
 `plumb doctor` looks at the machine for a second and changes nothing. It says what is wrong, what it saw and
-where, what that does to measurements, and what mends it; it gives a mark. It needs no root, runs in containers
+where, what that does to measurements, and what mends it; it gives a grade. It needs no root, runs in containers
 and guests, and ends with 0 whatever it finds (with 3 where neither /proc nor /sys can be read). `--json` prints
 `plumb.doctor/1`, `--dir DIR` names the target directory of the runs to come.
 
-## The mark
+## The grade
 
-Each symptom has points: a note 0, a minor one 1, a major one 3, a grave one 6. Their sum makes the mark:
+Each symptom has points: a note 0, a minor one 1, a major one 3, a grave one 6. Their sum makes the grade:
 
-| mark | points | for example |
+| grade | points | for example |
 | --- | --- | --- |
 | A | 0 | nothing, or notes |
 | B | 1 to 2 | turbo, or siblings |
@@ -85,7 +85,7 @@ Each symptom has points: a note 0, a minor one 1, a major one 3, a grave one 6. 
 | E | 9 to 11 | three major symptoms |
 | F | 12 and more | two grave symptoms, or a laptop on battery as it comes |
 
-The mark says how much it takes to get precise results here, not how fast the machine is. On a machine with F
+The grade says how much it takes to get precise results here, not how fast the machine is. On a machine with F
 intervals are right, too, only wide. What it costs in figures is known where the machine was audited
 (`plumb doctor --audit`, ten minutes): below the symptoms stands by how much equal programs differed in each kind
 of work, and which symptoms disturb that kind.
@@ -121,8 +121,8 @@ const MACHINE: &str = "\
 Generated from the code; a test compares.
 
 With every run plumb stores the machine and its environment; `plumb show --machine [RUN]` prints them by themes,
-`plumb show --machine RUN RUN` what differs between two, with a grade. `compare`, `check` and `history` use the
-same grades: *relevant* differences may be why numbers differ, and split a history; *harmless* ones are only named.
+`plumb show --machine RUN RUN` what differs between two, with its impact. `compare`, `check` and `history` use the
+same words: *relevant* differences may be why numbers differ, and split a history; *harmless* ones are only named.
 
 - The **machine** is its identity, a frozen list: a run of another machine never continues a series of this one.
 - The **environment** is what may change. Only what stays from run to run is in it: free space, temperatures,
@@ -140,7 +140,7 @@ fn the_facts_are_those_of_the_code() {
     let mut text = String::from(MACHINE);
     for fact in FACTS.iter().filter(|fact| fact.theme != Theme::Run) {
         let kept = if IDENTITY.contains(&fact.name) { "machine" } else { "environment" };
-        let cells = [fact.name, fact.theme.word(), kept, fact.grade.word(), fact.why];
+        let cells = [fact.name, fact.theme.word(), kept, fact.impact.word(), fact.why];
         writeln!(text, "| {} |", cells.join(" | ")).unwrap();
     }
     is_committed("machine.md", &text);

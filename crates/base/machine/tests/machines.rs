@@ -180,8 +180,8 @@ fn diagnosed(name: &str) -> String {
     let patient = Patient { root: &root, dir, room: None, watched: &watched, audited: true };
     let found = diagnose(&patient).unwrap();
     let line =
-        |it: &plumb_model::Symptom| format!("{} {}: {}", it.effect.word(), it.name, it.evidence);
-    let head = format!("{}, {} points", found.mark(), found.points());
+        |it: &plumb_model::Symptom| format!("{} {}: {}", it.severity.word(), it.name, it.evidence);
+    let head = format!("{}, {} points", found.grade(), found.points());
     std::iter::once(head).chain(found.symptoms.iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 

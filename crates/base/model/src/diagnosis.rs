@@ -2,7 +2,7 @@
 
 /// What a symptom does to measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
+pub enum Severity {
     /// Good to know; it costs no precision by itself.
     Note,
     /// Wider intervals.
@@ -13,7 +13,7 @@ pub enum Effect {
     Grave,
 }
 
-impl Effect {
+impl Severity {
     /// All, the worst first.
     pub const ALL: [Self; 4] = [Self::Grave, Self::Major, Self::Minor, Self::Note];
 
@@ -28,7 +28,7 @@ impl Effect {
         }
     }
 
-    /// Its points in the mark.
+    /// Its points in the grade.
     #[must_use]
     pub fn points(self) -> u32 {
         match self {
@@ -46,7 +46,7 @@ pub struct Symptom {
     /// Its name.
     pub name: &'static str,
     /// How bad it is here.
-    pub effect: Effect,
+    pub severity: Severity,
     /// What was seen, and where.
     pub evidence: String,
     /// What it does to measurements.
@@ -64,53 +64,53 @@ pub struct Diagnosis {
     pub symptoms: Vec<Symptom>,
 }
 
-/// The fewest points of each mark but the first.
-const MARKS: [(u32, char); 5] = [(12, 'F'), (9, 'E'), (6, 'D'), (3, 'C'), (1, 'B')];
+/// The fewest points of each grade but the first.
+const GRADES: [(u32, char); 5] = [(12, 'F'), (9, 'E'), (6, 'D'), (3, 'C'), (1, 'B')];
 
 impl Diagnosis {
     /// The symptoms in order.
     #[must_use]
     pub fn new(mut symptoms: Vec<Symptom>) -> Self {
-        symptoms.sort_by_key(|symptom| std::cmp::Reverse(symptom.effect));
+        symptoms.sort_by_key(|symptom| std::cmp::Reverse(symptom.severity));
         Self { symptoms }
     }
 
     /// All points: 0 for a note, 1 for a minor symptom, 3 for a major one, 6 for a grave one.
     #[must_use]
     pub fn points(&self) -> u32 {
-        self.symptoms.iter().map(|symptom| symptom.effect.points()).sum()
+        self.symptoms.iter().map(|symptom| symptom.severity.points()).sum()
     }
 
-    /// The mark: A without points, B to 2, C to 5, D to 8, E to 11, F from 12 on. So one minor symptom
+    /// The grade: A without points, B to 2, C to 5, D to 8, E to 11, F from 12 on. So one minor symptom
     /// keeps a machine from A, one major from B, one grave from C, two grave make F.
     #[must_use]
-    pub fn mark(&self) -> char {
+    pub fn grade(&self) -> char {
         let points = self.points();
-        MARKS.iter().find(|(fewest, _)| points >= *fewest).map_or('A', |(_, mark)| *mark)
+        GRADES.iter().find(|(fewest, _)| points >= *fewest).map_or('A', |(_, grade)| *grade)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Diagnosis, Effect, Symptom};
+    use super::{Diagnosis, Severity, Symptom};
 
-    fn mark(effects: &[Effect]) -> char {
-        let symptom = |effect: &Effect| Symptom {
+    fn grade(effects: &[Severity]) -> char {
+        let symptom = |effect: &Severity| Symptom {
             name: "",
-            effect: *effect,
+            severity: *effect,
             evidence: String::new(),
             why: "",
             disturbs: &[],
             fix: String::new(),
         };
-        Diagnosis::new(effects.iter().map(symptom).collect()).mark()
+        Diagnosis::new(effects.iter().map(symptom).collect()).grade()
     }
 
     #[test]
     fn marks_follow_the_rule() {
-        use Effect::{Grave, Major, Minor, Note};
-        let marks = [&[][..], &[Note, Note], &[Minor], &[Major], &[Grave], &[Grave, Grave]];
-        assert_eq!(marks.map(mark).iter().collect::<String>(), "AABCDF");
-        assert_eq!((mark(&[Minor; 2]), mark(&[Minor; 3]), mark(&[Major; 3])), ('B', 'C', 'E'));
+        use Severity::{Grave, Major, Minor, Note};
+        let grades = [&[][..], &[Note, Note], &[Minor], &[Major], &[Grave], &[Grave, Grave]];
+        assert_eq!(grades.map(grade).iter().collect::<String>(), "AABCDF");
+        assert_eq!((grade(&[Minor; 2]), grade(&[Minor; 3]), grade(&[Major; 3])), ('B', 'C', 'E'));
     }
 }

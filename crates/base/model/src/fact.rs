@@ -7,7 +7,7 @@ use std::fmt;
 
 /// How bad a difference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grade {
+pub enum Impact {
     /// It is not known to move any number.
     Harmless,
     /// It may well be why numbers differ.
@@ -16,7 +16,7 @@ pub enum Grade {
     Fatal,
 }
 
-impl Grade {
+impl Impact {
     /// The word that is shown.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -89,21 +89,21 @@ pub struct FactKind {
     /// What it is about.
     pub theme: Theme,
     /// How bad it is when it differs.
-    pub grade: Grade,
+    pub impact: Impact,
     /// What it moves, or why it moves nothing.
     pub why: &'static str,
 }
 
 const fn relevant(name: &'static str, theme: Theme, why: &'static str) -> FactKind {
-    FactKind { name, theme, grade: Grade::Relevant, why }
+    FactKind { name, theme, impact: Impact::Relevant, why }
 }
 
 const fn harmless(name: &'static str, theme: Theme, why: &'static str) -> FactKind {
-    FactKind { name, theme, grade: Grade::Harmless, why }
+    FactKind { name, theme, impact: Impact::Harmless, why }
 }
 
 const fn fatal(name: &'static str, theme: Theme, why: &'static str) -> FactKind {
-    FactKind { name, theme, grade: Grade::Fatal, why }
+    FactKind { name, theme, impact: Impact::Fatal, why }
 }
 
 /// All facts, in the order in which they are shown. A name with a point is a sysctl.
@@ -241,17 +241,17 @@ impl FactKind {
     }
 }
 
-impl Grade {
+impl Impact {
     /// How bad it is when this field differs; what is not known may well matter.
     #[must_use]
     pub fn of(field: &str) -> Self {
-        FactKind::named(field).map_or(Self::Relevant, |fact| fact.grade)
+        FactKind::named(field).map_or(Self::Relevant, |fact| fact.impact)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FACTS, FactKind, Grade, IDENTITY};
+    use super::{FACTS, FactKind, IDENTITY, Impact};
 
     #[test]
     fn facts_have_one_name_each_and_stand_by_themes() {
@@ -260,7 +260,7 @@ mod tests {
             assert!(index == 0 || FACTS[index - 1].theme <= fact.theme, "{}", fact.name);
         }
         assert!(IDENTITY.iter().all(|name| FactKind::named(name).is_some()));
-        assert_eq!(Grade::of("a version nobody heard of"), Grade::Relevant);
-        assert_eq!(Grade::of("load"), Grade::Fatal);
+        assert_eq!(Impact::of("a version nobody heard of"), Impact::Relevant);
+        assert_eq!(Impact::of("load"), Impact::Fatal);
     }
 }

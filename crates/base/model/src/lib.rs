@@ -24,9 +24,9 @@ pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
     Readings, Trace, too_disturbed,
 };
-pub use diagnosis::{Diagnosis, Effect, Symptom};
+pub use diagnosis::{Diagnosis, Severity, Symptom};
 pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
-pub use fact::{FACTS, FOR_ROOT, FactKind, Grade, IDENTITY, Theme};
+pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, Theme};
 pub use flag::{Flag, FlagKind};
 pub use id::{Id, SHOWN_DIGITS, short_id};
 pub use machine::{Environment, Facts, Machine, Owner, Target};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, Verdict, canary_shift};
-use plumb_model::{Goal, Grade, Plan, Preparation, RunRecord, SampleIs, Value};
+use plumb_model::{Goal, Impact, Plan, Preparation, RunRecord, SampleIs, Value};
 use plumb_report::export::check_junit;
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
@@ -206,7 +206,7 @@ fn refuse_other_machine(baseline: &[RunRecord], force: bool) -> Result<()> {
 }
 
 fn refuse_fatal(finding: &CheckFinding, force: bool) -> Result<()> {
-    match finding.differences.iter().find(|it| it.grade == Grade::Fatal) {
+    match finding.differences.iter().find(|it| it.impact == Impact::Fatal) {
         Some(it) if !force => {
             let (field, values) = (&it.field, it.values.join(" and "));
             Err(CommandError::usage(format!("not of the same thing: {field} {values}"))

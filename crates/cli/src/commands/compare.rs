@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_analysis::{Against, CompareSettings, ComparisonFinding, Verdict};
-use plumb_model::{Grade, Id};
+use plumb_model::{Id, Impact};
 use plumb_report::{comparison_card, comparison_json, comparison_markdown};
 
 use crate::cli::{CompareArgs, ShowFormat};
@@ -86,7 +86,7 @@ pub fn refuse_twice(runs: &[Id], names: &[String]) -> Result<()> {
 }
 
 fn refuse_fatal(finding: &ComparisonFinding, force: bool) -> Result<()> {
-    let fatal = finding.differences.iter().find(|it| it.grade == Grade::Fatal);
+    let fatal = finding.differences.iter().find(|it| it.impact == Impact::Fatal);
     match fatal {
         Some(difference) if !force => {
             let values = difference.values.join(" and ");

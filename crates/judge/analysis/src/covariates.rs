@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{CounterAmount, CounterKind, Grade, Id, InvocationRecord, RunRecord, Usage};
+use plumb_model::{CounterAmount, CounterKind, Id, Impact, InvocationRecord, RunRecord, Usage};
 use plumb_stats::describe::{mean, median};
 use plumb_stats::effect::{RankEffect, rank_effect};
 use plumb_stats::multiple::benjamini_hochberg;
@@ -59,7 +59,7 @@ pub enum CovariateChange {
         /// In the later one.
         to: String,
         /// How bad such a difference is.
-        grade: Grade,
+        impact: Impact,
     },
 }
 
@@ -136,9 +136,9 @@ fn invocations<'r>(runs: &[&'r RunRecord], series: &str) -> Vec<&'r InvocationRe
 fn facts_that_differ(differences: &[Difference], first: usize, later: usize) -> Vec<Covariate> {
     let moved = |it: &Difference| {
         let (from, to) = (it.values.get(first)?, it.values.get(later)?);
-        let grade = it.grade;
-        let how = CovariateChange::Fact { from: from.clone(), to: to.clone(), grade };
-        let told = from != to && grade != Grade::Harmless;
+        let impact = it.impact;
+        let how = CovariateChange::Fact { from: from.clone(), to: to.clone(), impact };
+        let told = from != to && impact != Impact::Harmless;
         told.then(|| Covariate { what: it.field.clone(), how, effect: 1.0 })
     };
     differences.iter().filter_map(moved).collect()

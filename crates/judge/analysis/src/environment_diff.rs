@@ -1,6 +1,6 @@
 //! What differs between the arms of a comparison besides what is compared, and how bad that is.
 
-use plumb_model::{FactKind, Grade, RunRecord, Target};
+use plumb_model::{FactKind, Impact, RunRecord, Target};
 
 /// A field that is not the same in all arms.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Difference {
     /// Its value in every arm, `none` where it has none; several values of one arm are joined by ` / `.
     pub values: Vec<String>,
     /// How bad that is.
-    pub grade: Grade,
+    pub impact: Impact,
 }
 
 /// What differs between the arms, worst first.
@@ -41,10 +41,10 @@ fn between(mut all: Vec<Vec<(String, String)>>) -> Vec<Difference> {
             let differs = !unread && values.windows(2).any(|two| two[0] != two[1]);
             let named = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
             let values = values.into_iter().map(named).collect();
-            differs.then(|| Difference { field: field.clone(), values, grade: Grade::of(field) })
+            differs.then(|| Difference { field: field.clone(), values, impact: Impact::of(field) })
         })
         .collect();
-    found.sort_by(|one, other| other.grade.cmp(&one.grade).then(one.field.cmp(&other.field)));
+    found.sort_by(|one, other| other.impact.cmp(&one.impact).then(one.field.cmp(&other.field)));
     found
 }
 

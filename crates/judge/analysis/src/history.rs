@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{Better, Environment, Grade, Id, Machine, SeriesRecord};
+use plumb_model::{Better, Environment, Id, Impact, Machine, SeriesRecord};
 use plumb_stats::describe::median;
 use plumb_stats::history;
 use plumb_stats::unpaired::rank_sum_interval;
@@ -327,7 +327,7 @@ pub(crate) fn facts_of_place(
     environment: &Environment,
 ) -> BTreeMap<String, String> {
     let all = machine.facts.iter().chain(&environment.facts);
-    let all = all.filter(|(field, _)| Grade::of(field) > Grade::Harmless);
+    let all = all.filter(|(field, _)| Impact::of(field) > Impact::Harmless);
     all.map(|(field, value)| (field.clone(), value.clone())).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The series of a run: what comparisons over runs are made of.
 
-use plumb_model::{Better, Grade, Metric, RunRecord};
+use plumb_model::{Better, Impact, Metric, RunRecord};
 use plumb_stats::describe::median;
 
 use crate::PointFacts;
@@ -110,5 +110,5 @@ pub(crate) fn machine(record: &RunRecord) -> &str {
 pub(crate) fn environment(record: &RunRecord) -> Vec<(&str, &str)> {
     let facts = record.targets.first().map(|target| &target.environment.facts);
     let all = facts.into_iter().flatten().map(|(field, value)| (field.as_str(), value.as_str()));
-    all.filter(|(field, _)| Grade::of(field) > Grade::Harmless).collect()
+    all.filter(|(field, _)| Impact::of(field) > Impact::Harmless).collect()
 }

@@ -390,7 +390,7 @@ fn a_fixed_goal_wants_no_precision() {
 
 mod comparisons {
     use super::*;
-    use plumb_model::Grade;
+    use plumb_model::Impact;
 
     use crate::{CompareSettings, compare, compare_sides};
 
@@ -452,7 +452,7 @@ mod comparisons {
             let finding = compare(&arms, &earlier, &settings());
             finding.results[0].against_first[0].clone().unwrap().verdict
         };
-        let harmless = plumb_model::FACTS.iter().find(|fact| fact.grade == Grade::Harmless);
+        let harmless = plumb_model::FACTS.iter().find(|fact| fact.impact == Impact::Harmless);
         assert_eq!(verdict(harmless.unwrap().name), Ok(Verdict::Slower));
         assert!(verdict("kernel").is_err());
     }
@@ -552,7 +552,7 @@ mod comparisons {
         let finding = compare(&[run(1.0, 1, ("k", "a")), other], &[], &settings());
         assert!(finding.machines_differ);
         let kernel = finding.differences.iter().find(|it| it.field == "kernel").unwrap();
-        assert_eq!(kernel.grade, Grade::Relevant);
+        assert_eq!(kernel.impact, Impact::Relevant);
         assert!(finding.results.is_empty(), "another version is another series");
         assert_eq!(finding.not_in_all.len(), 2);
     }

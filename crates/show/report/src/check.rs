@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{CheckFinding, CheckState, CheckedSeries, Verdict};
-use plumb_model::Grade;
+use plumb_model::Impact;
 use plumb_text::time::date;
 use plumb_text::units::{percent, quantity};
 use plumb_text::{Column, Line, Style, Table, Terminal, counted, hanging};
@@ -65,8 +65,8 @@ fn remarks(finding: &CheckFinding) -> Vec<String> {
     if finding.machines_differ {
         lines.push("This is another machine than the baseline's.".to_owned());
     }
-    for it in finding.differences.iter().filter(|it| it.grade > Grade::Harmless) {
-        lines.push(format!("{} {}: {}", it.grade.word(), it.field, it.values.join(" | ")));
+    for it in finding.differences.iter().filter(|it| it.impact > Impact::Harmless) {
+        lines.push(format!("{} {}: {}", it.impact.word(), it.field, it.values.join(" | ")));
     }
     lines.extend(finding.common_shift.map(|shift| {
         let shift = format!("{:+.1} %", shift * 100.0);

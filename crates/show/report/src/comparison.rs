@@ -12,7 +12,7 @@ pub use markdown::comparison_markdown;
 pub use terminal::comparison_card;
 
 use plumb_analysis::{Against, ComparisonFinding, SeriesComparison};
-use plumb_model::Grade;
+use plumb_model::Impact;
 use plumb_text::counted;
 use plumb_text::units::percent;
 
@@ -99,9 +99,9 @@ pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
 /// The differences that are worth a line: harmless ones only by their names.
 fn told(finding: &ComparisonFinding) -> (Vec<(String, String)>, String) {
     let (harmless, others): (Vec<_>, Vec<_>) =
-        finding.differences.iter().partition(|it| it.grade == Grade::Harmless);
+        finding.differences.iter().partition(|it| it.impact == Impact::Harmless);
     let lines = others.into_iter().map(|it| {
-        let lead = format!("{} {}", it.grade.word(), it.field);
+        let lead = format!("{} {}", it.impact.word(), it.field);
         (lead, it.values.join(" | "))
     });
     let names: Vec<&str> = harmless.iter().map(|it| it.field.as_str()).collect();

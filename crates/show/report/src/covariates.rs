@@ -68,12 +68,12 @@ pub(crate) fn covariate_part(moved: &Covariate) -> MovedPart {
             grade: None,
             effect,
         },
-        CovariateChange::Fact { from, to, grade } => MovedPart {
+        CovariateChange::Fact { from, to, impact } => MovedPart {
             what,
             from: MovedValue::Fact(from.clone()),
             to: MovedValue::Fact(to.clone()),
             unit: None,
-            grade: Some(grade.word()),
+            grade: Some(impact.word()),
             effect,
         },
     }

@@ -1,6 +1,6 @@
 //! What is wrong with a machine for measuring: a page for people, a document to keep.
 
-use plumb_model::{Diagnosis, Effect, Symptom};
+use plumb_model::{Diagnosis, Severity, Symptom};
 use plumb_text::time::{date, rfc3339};
 use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal, counted, hanging};
@@ -90,7 +90,7 @@ pub fn doctor_document(
         schema: DOCTOR_SCHEMA,
         machine: machine.to_owned(),
         environment: environment.to_owned(),
-        mark: diagnosis.mark(),
+        mark: diagnosis.grade(),
         points: diagnosis.points(),
         symptoms: diagnosis.symptoms.iter().map(symptom).collect(),
         audit: audit.map(last_audit),
@@ -100,7 +100,7 @@ pub fn doctor_document(
 fn symptom(it: &Symptom) -> SymptomPart {
     SymptomPart {
         name: it.name,
-        effect: it.effect.word(),
+        effect: it.severity.word(),
         evidence: it.evidence.clone(),
         why: it.why,
         disturbs: it.disturbs.to_vec(),
@@ -126,14 +126,14 @@ pub fn doctor_card(
     audit: Option<&LastAudit>,
     terminal: &Terminal,
 ) -> String {
-    let style = match diagnosis.mark() {
+    let style = match diagnosis.grade() {
         'A' | 'B' => Style::Good,
         'C' | 'D' => Style::Flag,
         _ => Style::Bad,
     };
-    let mark = Line::new(style, &diagnosis.mark().to_string()).and(Style::Plain, "  ");
+    let grade = Line::new(style, &diagnosis.grade().to_string()).and(Style::Plain, "  ");
     let summary = Line::new(Style::Title, &summary(diagnosis));
-    let mut out = hanging(0, &mark, &summary, terminal.width, terminal.colour);
+    let mut out = hanging(0, &grade, &summary, terminal.width, terminal.colour);
     if !diagnosis.symptoms.is_empty() {
         out.push('\n');
         out.push_str(&symptoms(diagnosis, terminal));
@@ -147,14 +147,14 @@ pub fn doctor_card(
 
 /// `for measuring: 1 major, 3 minor symptoms and 2 notes; 6 points of 12 that make F`.
 fn summary(diagnosis: &Diagnosis) -> String {
-    let count = |effect: Effect| {
-        let count = diagnosis.symptoms.iter().filter(|it| it.effect == effect).count();
-        (count > 0).then(|| match effect {
-            Effect::Note => counted(count, "note", "notes"),
-            _ => format!("{count} {}", effect.word()),
+    let count = |severity: Severity| {
+        let count = diagnosis.symptoms.iter().filter(|it| it.severity == severity).count();
+        (count > 0).then(|| match severity {
+            Severity::Note => counted(count, "note", "notes"),
+            _ => format!("{count} {}", severity.word()),
         })
     };
-    let counts: Vec<String> = Effect::ALL.into_iter().filter_map(count).collect();
+    let counts: Vec<String> = Severity::ALL.into_iter().filter_map(count).collect();
     match (counts.as_slice(), diagnosis.points()) {
         ([], _) => "for measuring: nothing is wrong".to_owned(),
         (_, 0) => format!("for measuring: nothing is wrong ({})", counts.join(", ")),
@@ -171,12 +171,12 @@ fn symptoms(diagnosis: &Diagnosis, terminal: &Terminal) -> String {
 }
 
 fn lines(it: &Symptom, terminal: &Terminal) -> String {
-    let style = match it.effect {
-        Effect::Note => Style::Muted,
-        Effect::Minor => Style::Flag,
-        Effect::Major | Effect::Grave => Style::Bad,
+    let style = match it.severity {
+        Severity::Note => Style::Muted,
+        Severity::Minor => Style::Flag,
+        Severity::Major | Severity::Grave => Style::Bad,
     };
-    let word = Line::new(style, &format!("{:INDENT$}", it.effect.word()));
+    let word = Line::new(style, &format!("{:INDENT$}", it.severity.word()));
     let seen = Line::new(Style::Heading, it.name).and(Style::Plain, &format!(": {}", it.evidence));
     let arrow = Line::new(Style::Command, "→ ");
     let line = |indent, lead: &Line, text: &Line| {
@@ -200,7 +200,7 @@ fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> Stri
     let mut table = Table::new(columns).indented(2);
     for (class, floor) in &audit.floors {
         let disturbs =
-            |it: &&Symptom| it.effect > Effect::Note && it.disturbs.contains(&class.as_str());
+            |it: &&Symptom| it.severity > Severity::Note && it.disturbs.contains(&class.as_str());
         let symptoms: Vec<&str> =
             diagnosis.symptoms.iter().filter(disturbs).map(|it| it.name).collect();
         let with = if symptoms.is_empty() {
@@ -221,7 +221,7 @@ fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> Stri
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
-    use plumb_model::{Diagnosis, Effect, Symptom};
+    use plumb_model::{Diagnosis, Severity, Symptom};
 
     use super::{LastAudit, doctor_card, doctor_document};
     use plumb_text::Terminal;
@@ -229,7 +229,7 @@ mod tests {
     fn diagnosis() -> Diagnosis {
         let note = Symptom {
             name: "not-root",
-            effect: Effect::Note,
+            severity: Severity::Note,
             evidence: "user 1000, by /proc/self/status".into(),
             why: "most preparations and some monitors need root",
             disturbs: &[],
@@ -237,7 +237,7 @@ mod tests {
         };
         let turbo = Symptom {
             name: "turbo",
-            effect: Effect::Minor,
+            severity: Severity::Minor,
             evidence: "0 in /sys/devices/system/cpu/intel_pstate/no_turbo".into(),
             why: "the clock depends on heat, and on what other cores do",
             disturbs: &["cpu", "memory"],

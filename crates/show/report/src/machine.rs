@@ -1,7 +1,7 @@
 //! A machine and its environment by themes, or what differs between two: for people, and as a document.
 
 use plumb_analysis::{Difference, target_diff};
-use plumb_model::{FACTS, FOR_ROOT, FactKind, Grade, Target};
+use plumb_model::{FACTS, FOR_ROOT, FactKind, Impact, Target};
 use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
 use serde::Serialize;
 
@@ -124,14 +124,14 @@ fn difference_card(portraits: &[Portrait], terminal: &Terminal) -> String {
     let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
     let mut table = Table::new(columns).indented(2);
     for it in &differences {
-        let style = match it.grade {
-            Grade::Harmless => Style::Muted,
-            Grade::Relevant => Style::Flag,
-            Grade::Fatal => Style::Bad,
+        let style = match it.impact {
+            Impact::Harmless => Style::Muted,
+            Impact::Relevant => Style::Flag,
+            Impact::Fatal => Style::Bad,
         };
         let why = FactKind::named(&it.field).map_or("", |fact| fact.why);
         table.row(vec![
-            Line::new(style, it.grade.word()),
+            Line::new(style, it.impact.word()),
             Line::new(Style::Name, &shown(&it.field)),
             Line::new(Style::Muted, why),
         ]);

@@ -186,13 +186,14 @@ fn differences(finding: &ComparisonFinding) -> Html {
             "plumb found no difference between their machines, environments and plans.",
         ));
     }
-    let titles = ["Field".to_owned(), "Grade".to_owned(), "What it can affect".to_owned()];
+    let titles = ["Field".to_owned(), "Impact".to_owned(), "What it can affect".to_owned()];
     let mut table = DataTable::new(titles.into_iter().chain(finding.arms.iter().cloned()));
     for it in &finding.differences {
         let why = FactKind::named(&it.field).map_or("", |fact| fact.why);
-        let grade = tag("span").class(&format!("grade {}", it.grade.word())).add(it.grade.word());
+        let impact =
+            tag("span").class(&format!("impact {}", it.impact.word())).add(it.impact.word());
         let values = it.values.iter().map(|value| cell(value.as_str()));
-        table.row([name(it.field.as_str()), cell(grade), cell(why)].into_iter().chain(values));
+        table.row([name(it.field.as_str()), cell(impact), cell(why)].into_iter().chain(values));
     }
     head.and(table.build())
 }

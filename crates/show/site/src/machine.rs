@@ -1,4 +1,4 @@
-//! The page of a machine: its facts by themes with the grade of a difference, and what changed on it.
+//! The page of a machine: its facts by themes with the impact of a difference, and what changed on it.
 
 use plumb_analysis::target_diff;
 use plumb_model::{FACTS, FOR_ROOT, FactKind, Id, Target};
@@ -67,7 +67,7 @@ fn themes(newest: &MachineAtRun) -> Vec<Html> {
             let titles = [
                 Html::text("Fact"),
                 "Value".into(),
-                term("Grade of a difference", "grade"),
+                term("Impact of a difference", "impact"),
                 "What it can affect".into(),
             ];
             tables.push((theme, DataTable::new(titles)));
@@ -77,7 +77,7 @@ fn themes(newest: &MachineAtRun) -> Vec<Html> {
         table.row([
             name(shown(fact.name)),
             cell(Html::all(parts)),
-            cell(grade(fact)),
+            cell(impact(fact)),
             cell(fact.why),
         ]);
     }
@@ -88,9 +88,9 @@ fn themes(newest: &MachineAtRun) -> Vec<Html> {
         .collect()
 }
 
-fn grade(fact: &FactKind) -> Html {
-    let word = plumb_model::Grade::of(fact.name).word();
-    tag("span").class(&format!("grade {word}")).add(word).into()
+fn impact(fact: &FactKind) -> Html {
+    let word = plumb_model::Impact::of(fact.name).word();
+    tag("span").class(&format!("impact {word}")).add(word).into()
 }
 
 /// What changed from one environment to the next, newest first.
@@ -99,7 +99,7 @@ fn changes(found: &[MachineAtRun], links: &Links) -> Html {
     if found.len() < 2 {
         return head.and(paragraph("The environment was the same in all runs."));
     }
-    let titles = ["Run", "Started", "Fact", "Grade", "Before", "After"];
+    let titles = ["Run", "Started", "Fact", "Impact", "Before", "After"];
     let mut table = DataTable::new(titles);
     for two in found.windows(2).rev().take(MOST_CHANGES) {
         let [before, after] = two else { continue };
@@ -107,14 +107,14 @@ fn changes(found: &[MachineAtRun], links: &Links) -> Html {
         let to = format!("{}.html", names::run_page(after.run));
         let run = if links.run(after.run) { link(&to, id).into() } else { Html::text(&id) };
         for it in target_diff(&[&before.target, &after.target]) {
-            let grade =
-                tag("span").class(&format!("grade {}", it.grade.word())).add(it.grade.word());
+            let impact =
+                tag("span").class(&format!("impact {}", it.impact.word())).add(it.impact.word());
             let values = it.values.iter().map(|value| cell(value.as_str()));
             let lead = [
                 name(run.clone()),
                 when(after.started_unix_ns),
                 cell(shown(&it.field)),
-                cell(grade),
+                cell(impact),
             ];
             table.row(lead.into_iter().chain(values));
         }

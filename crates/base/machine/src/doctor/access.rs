@@ -1,6 +1,6 @@
 //! What plumb may do here, and what it knows.
 
-use plumb_model::Effect;
+use plumb_model::Severity;
 
 use super::Seen;
 use crate::fingerprint::container;
@@ -11,13 +11,13 @@ const NEEDED: [(u32, &str); 3] = [(21, "SYS_ADMIN"), (23, "SYS_NICE"), (38, "PER
 
 pub fn check(root: &Root, audited: bool) -> Vec<Seen> {
     let unaudited = (!audited)
-        .then(|| Seen::new("no-audit", Effect::Note, "the store has no audit of this machine"));
+        .then(|| Seen::new("no-audit", Severity::Note, "the store has no audit of this machine"));
     [inside(root), rights(root), unaudited].into_iter().flatten().collect()
 }
 
 fn inside(root: &Root) -> Option<Seen> {
     let manager = container(root)?;
-    Some(Seen::new("container", Effect::Note, format!("by the traces of {manager}")))
+    Some(Seen::new("container", Severity::Note, format!("by the traces of {manager}")))
 }
 
 fn rights(root: &Root) -> Option<Seen> {
@@ -26,11 +26,11 @@ fn rights(root: &Root) -> Option<Seen> {
     let effective = user.split_whitespace().nth(1)?;
     if effective != "0" {
         let evidence = format!("user {effective}, by /proc/self/status");
-        return Some(Seen::new("not-root", Effect::Note, evidence));
+        return Some(Seen::new("not-root", Severity::Note, evidence));
     }
     let held = u64::from_str_radix(&crate::root::field(&status, "CapEff")?, 16).ok()?;
     let lacking = NEEDED.iter().filter(|(bit, _)| held >> bit & 1 == 0).map(|(_, name)| *name);
     let lacking: Vec<&str> = lacking.collect();
     let evidence = format!("root without {}, by /proc/self/status", lacking.join(", "));
-    (!lacking.is_empty()).then(|| Seen::new("capabilities", Effect::Note, evidence))
+    (!lacking.is_empty()).then(|| Seen::new("capabilities", Severity::Note, evidence))
 }

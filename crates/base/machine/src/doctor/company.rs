@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::Effect;
+use plumb_model::Severity;
 
 use super::{Seen, percent};
 use crate::fingerprint::virtualisation;
 use crate::root::Root;
 
 /// Shares of the time since boot that were stolen.
-const STEAL: [(f64, Effect); 3] =
-    [(0.05, Effect::Grave), (0.01, Effect::Major), (0.001, Effect::Minor)];
+const STEAL: [(f64, Severity); 3] =
+    [(0.05, Severity::Grave), (0.01, Severity::Major), (0.001, Severity::Minor)];
 /// CPUs that others use; grave is half of all.
-const BUSY: [(f64, Effect); 2] = [(0.25, Effect::Major), (0.05, Effect::Minor)];
+const BUSY: [(f64, Severity); 2] = [(0.25, Severity::Major), (0.05, Severity::Minor)];
 /// A load a CPU that is worth a note.
 const LOAD: f64 = 0.5;
 /// Programs that are named.
@@ -144,7 +144,7 @@ pub fn check(root: &Root, watched: &Watch) -> Vec<Seen> {
     let busy = busy(watched, cpus(root));
     let load = if busy.is_some() { None } else { load(root) };
     let virtualised =
-        virtualisation(root).map(|kind| Seen::new("virtualised", Effect::Minor, kind));
+        virtualisation(root).map(|kind| Seen::new("virtualised", Severity::Minor, kind));
     let names = names(root);
     let found = [
         virtualised,
@@ -167,7 +167,7 @@ fn steal(root: &Root) -> Option<Seen> {
 }
 
 fn busy(watched: &Watch, cpus: f64) -> Option<Seen> {
-    let half = [(cpus / 2.0, Effect::Grave)];
+    let half = [(cpus / 2.0, Severity::Grave)];
     let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| watched.busy >= *from)?;
     let named = |(name, used): &(String, f64)| format!("{name} {}", percent(*used));
     let names: Vec<String> = watched.most.iter().map(named).collect();
@@ -180,7 +180,7 @@ fn load(root: &Root) -> Option<Seen> {
     let text = root.text("/proc/loadavg")?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     let evidence = format!("{load:.2} in the last minute, by /proc/loadavg");
-    (load >= LOAD * cpus(root)).then(|| Seen::new("load", Effect::Note, evidence))
+    (load >= LOAD * cpus(root)).then(|| Seen::new("load", Severity::Note, evidence))
 }
 
 /// The names of all processes, as the kernel knows them.
@@ -202,7 +202,7 @@ fn services(root: &Root, names: &[String]) -> Option<Seen> {
     };
     let stop: Vec<String> = found.iter().map(stop).collect();
     let with = if systemd(root) { "plumb run" } else { "stop while measuring:" };
-    let seen = Seen::new("services", Effect::Minor, format!("running: {}", programs.join(", ")));
+    let seen = Seen::new("services", Severity::Minor, format!("running: {}", programs.join(", ")));
     (!found.is_empty()).then(|| seen.with_fix(format!("{with} {}", stop.join(" "))))
 }
 
@@ -211,18 +211,18 @@ fn timers(root: &Root) -> Option<Seen> {
     let timers: Vec<String> =
         root.names(folder).into_iter().filter(|name| name.ends_with(".timer")).collect();
     let evidence = format!("enabled: {}", timers.join(", "));
-    (systemd(root) && !timers.is_empty()).then(|| Seen::new("timers", Effect::Note, evidence))
+    (systemd(root) && !timers.is_empty()).then(|| Seen::new("timers", Severity::Note, evidence))
 }
 
 fn balancer(names: &[String]) -> Option<Seen> {
     let runs = names.iter().any(|name| name == "irqbalance");
-    runs.then(|| Seen::new("irqbalance", Effect::Minor, "irqbalance is running"))
+    runs.then(|| Seen::new("irqbalance", Severity::Minor, "irqbalance is running"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{SYMPTOMS, percent};
-    use super::{BUSY, Effect, Moment, STEAL, Watch, busy};
+    use super::{BUSY, Moment, STEAL, Severity, Watch, busy};
     use crate::root::Root;
     use crate::root::plant;
 
@@ -231,8 +231,8 @@ mod tests {
         let documented = |name: &str| {
             SYMPTOMS.iter().find(|kind| kind.name == name).map(|kind| kind.effects.to_owned())
         };
-        let told = |limits: &[(f64, Effect)]| {
-            let told = |(from, effect): &(f64, Effect)| (effect.word(), percent(*from));
+        let told = |limits: &[(f64, Severity)]| {
+            let told = |(from, effect): &(f64, Severity)| (effect.word(), percent(*from));
             limits.iter().rev().map(told).collect::<Vec<_>>()
         };
         let steal: Vec<String> =
@@ -261,7 +261,7 @@ mod tests {
         let (early, late) = (Root::at(early.path()), Root::at(late.path()));
         let watch = Watch::between(&Moment::now(&early), &Moment::now(&late), 2.0);
         let seen = busy(&watch, 2.0).unwrap();
-        assert_eq!(seen.effect, Effect::Major);
+        assert_eq!(seen.severity, Severity::Major);
         assert_eq!(seen.evidence, "90 % of a CPU, just now: cc (1) x 80 %");
         assert!(
             busy(&Watch::between(&Moment::now(&late), &Moment::now(&late), 2.0), 2.0).is_none()

@@ -1,6 +1,6 @@
 //! Memory: huge pages, balancing, swap, what is left, and the group's quota.
 
-use plumb_model::Effect;
+use plumb_model::Severity;
 
 use super::Seen;
 use crate::cgroup;
@@ -8,8 +8,8 @@ use crate::fingerprint::{binary, chosen, numa_nodes};
 use crate::root::Root;
 
 /// Available memory, in KiB and as one part in so many, under which it is low.
-const LOW: [(u64, u64, Effect); 2] =
-    [(128 << 10, 20, Effect::Major), (512 << 10, 10, Effect::Minor)];
+const LOW: [(u64, u64, Severity); 2] =
+    [(128 << 10, 20, Severity::Major), (512 << 10, 10, Severity::Minor)];
 /// Swap in use, in KiB, that is worth a symptom: a few idle pages are not.
 const SWAPPED_KIB: u64 = 16 << 10;
 
@@ -21,13 +21,13 @@ pub fn check(root: &Root) -> Vec<Seen> {
 fn huge_pages(root: &Root) -> Option<Seen> {
     let file = "/sys/kernel/mm/transparent_hugepage/enabled";
     let always = chosen(&root.text(file)?) == "always";
-    always.then(|| Seen::new("huge-pages", Effect::Minor, format!("always in {file}")))
+    always.then(|| Seen::new("huge-pages", Severity::Minor, format!("always in {file}")))
 }
 
 fn balancing(root: &Root) -> Option<Seen> {
     let file = "/proc/sys/kernel/numa_balancing";
     let on = root.number(file)? > 0 && numa_nodes(root) > 1;
-    on.then(|| Seen::new("numa-balancing", Effect::Minor, format!("on in {file}")))
+    on.then(|| Seen::new("numa-balancing", Severity::Minor, format!("on in {file}")))
 }
 
 /// The fourth column of /proc/swaps is what is used, in KiB.
@@ -37,7 +37,7 @@ fn swapped(root: &Root) -> Option<Seen> {
     let used = used.filter_map(|kib| kib.parse::<u64>().ok());
     let kib = used.fold(0, u64::saturating_add);
     let evidence = format!("{} in use, by /proc/swaps", binary(kib.saturating_mul(1024)));
-    (kib >= SWAPPED_KIB).then(|| Seen::new("swapped", Effect::Minor, evidence))
+    (kib >= SWAPPED_KIB).then(|| Seen::new("swapped", Severity::Minor, evidence))
 }
 
 fn low(root: &Root) -> Option<Seen> {
@@ -46,7 +46,7 @@ fn low(root: &Root) -> Option<Seen> {
         text.split_whitespace().next()?.parse::<u64>().ok()
     };
     let (left, all) = (kib("MemAvailable")?, kib("MemTotal")?);
-    let is = |(kib, part, _): &&(u64, u64, Effect)| left < *kib || left < all / part;
+    let is = |(kib, part, _): &&(u64, u64, Severity)| left < *kib || left < all / part;
     let (_, _, effect) = LOW.iter().find(is)?;
     let (left, all) = (binary(left.saturating_mul(1024)), binary(all.saturating_mul(1024)));
     let evidence = format!("{left} of {all} available, by /proc/meminfo");
@@ -56,7 +56,7 @@ fn low(root: &Root) -> Option<Seen> {
 fn quota(root: &Root) -> Option<Seen> {
     let cpus = cgroup::cpu_quota(root)?;
     let stopped = cgroup::throttled(root).unwrap_or(0);
-    let effect = if stopped > 0 { Effect::Grave } else { Effect::Major };
+    let effect = if stopped > 0 { Severity::Grave } else { Severity::Major };
     let stopped =
         if stopped > 0 { format!(", stopped {stopped} times so far") } else { String::new() };
     let evidence = format!("{cpus:.2} CPUs for plumb's control group{stopped}");
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_documentation_has_the_limits_of_the_code() {
-        let told = |(kib, part, effect): &(u64, u64, plumb_model::Effect)| {
+        let told = |(kib, part, effect): &(u64, u64, plumb_model::Severity)| {
             format!("{} under {} % or {}", effect.word(), 100 / part, binary(kib * 1024))
         };
         let all: Vec<String> = LOW.iter().rev().map(told).collect();

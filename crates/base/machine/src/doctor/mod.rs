@@ -13,7 +13,7 @@ mod symptoms;
 
 use std::path::Path;
 
-use plumb_model::{Diagnosis, Effect, Symptom};
+use plumb_model::{Diagnosis, Severity, Symptom};
 
 use crate::root::Root;
 
@@ -39,14 +39,14 @@ pub struct Patient<'p> {
 /// What a check saw: the symptom's name, how bad, the evidence, and a fix where it knows a better one.
 struct Seen {
     name: &'static str,
-    effect: Effect,
+    severity: Severity,
     evidence: String,
     fix: Option<String>,
 }
 
 impl Seen {
-    fn new(name: &'static str, effect: Effect, evidence: impl Into<String>) -> Self {
-        Self { name, effect, evidence: evidence.into(), fix: None }
+    fn new(name: &'static str, severity: Severity, evidence: impl Into<String>) -> Self {
+        Self { name, severity, evidence: evidence.into(), fix: None }
     }
 
     fn with_fix(self, fix: impl Into<String>) -> Self {
@@ -75,7 +75,7 @@ fn symptom(seen: Seen) -> Option<Symptom> {
     let kind = SYMPTOMS.iter().find(|kind| kind.name == seen.name)?;
     Some(Symptom {
         name: kind.name,
-        effect: seen.effect,
+        severity: seen.severity,
         evidence: seen.evidence,
         why: kind.why,
         disturbs: kind.disturbs,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_model::Effect;
+use plumb_model::Severity;
 
 use super::{Seen, percent};
 use crate::fingerprint::{binary, holding};
@@ -63,14 +63,14 @@ fn elsewhere(root: &Root, dir: &Path) -> Option<Seen> {
     let what = known.map(|(_, what)| *what).or(looped)?;
     let (dir, device) = (dir.display(), &mount.device);
     let evidence = format!("{dir} is {what}: {kind} of {device}, by /proc/self/mountinfo");
-    Some(Seen::new("directory", Effect::Minor, evidence))
+    Some(Seen::new("directory", Severity::Minor, evidence))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share for people")]
 fn full(dir: &Path, room: Room) -> Option<Seen> {
     let effect = match room {
-        Room { free, .. } if free < LITTLE => Effect::Major,
-        Room { all, free } if free < all / TENTH => Effect::Minor,
+        Room { free, .. } if free < LITTLE => Severity::Major,
+        Room { all, free } if free < all / TENTH => Severity::Minor,
         _ => return None,
     };
     let share = percent(room.free as f64 / room.all as f64);
@@ -80,15 +80,15 @@ fn full(dir: &Path, room: Room) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, Room, full};
+    use super::{Room, Severity, full};
     use std::path::Path;
 
     #[test]
     fn little_room_is_told() {
         let effect =
-            |all, free| full(Path::new("/srv"), Room { all, free }).map(|seen| seen.effect);
+            |all, free| full(Path::new("/srv"), Room { all, free }).map(|seen| seen.severity);
         assert_eq!(effect(100 << 30, 50 << 30), None);
-        assert_eq!(effect(100 << 30, 9 << 30), Some(Effect::Minor));
-        assert_eq!(effect(2 << 30, 1 << 29), Some(Effect::Major));
+        assert_eq!(effect(100 << 30, 9 << 30), Some(Severity::Minor));
+        assert_eq!(effect(2 << 30, 1 << 29), Some(Severity::Major));
     }
 }

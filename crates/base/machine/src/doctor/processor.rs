@@ -1,6 +1,6 @@
 //! Processors: frequency, idle states, siblings, heat, the clock, the kernel on them.
 
-use plumb_model::Effect;
+use plumb_model::Severity;
 
 use super::Seen;
 use crate::fingerprint::{config, has, idle, policies, power};
@@ -50,26 +50,26 @@ fn one_cpu(root: &Root) -> Option<Seen> {
     let allowed = root.field("/proc/self/status", "Cpus_allowed_list")?;
     let evidence = format!("CPU {allowed} alone, by Cpus_allowed_list of /proc/self/status");
     let single = allowed.parse::<u32>().is_ok();
-    single.then(|| Seen::new("one-cpu", Effect::Major, evidence))
+    single.then(|| Seen::new("one-cpu", Severity::Major, evidence))
 }
 
 fn governor(root: &Root) -> Option<Seen> {
     let governor = policies(root, "scaling_governor")?;
     let evidence = format!("{governor} in {BASE}/cpufreq/policy*/scaling_governor");
-    (governor != "performance").then(|| Seen::new("governor", Effect::Major, evidence))
+    (governor != "performance").then(|| Seen::new("governor", Severity::Major, evidence))
 }
 
 fn turbo(root: &Root) -> Option<Seen> {
     let switches = [("intel_pstate/no_turbo", 0), ("cpufreq/boost", 1)];
     let on = |(file, on): &&(&str, u64)| root.number(&format!("{BASE}/{file}")) == Some(*on);
     let (file, on) = switches.iter().find(on)?;
-    Some(Seen::new("turbo", Effect::Minor, format!("{on} in {BASE}/{file}")))
+    Some(Seen::new("turbo", Severity::Minor, format!("{on} in {BASE}/{file}")))
 }
 
 fn siblings(root: &Root) -> Option<Seen> {
     let file = format!("{BASE}/smt/active");
     let active = root.number(&file) == Some(1);
-    active.then(|| Seen::new("smt", Effect::Minor, format!("1 in {file}")))
+    active.then(|| Seen::new("smt", Severity::Minor, format!("1 in {file}")))
 }
 
 fn deep_idle(root: &Root) -> Option<Seen> {
@@ -77,7 +77,7 @@ fn deep_idle(root: &Root) -> Option<Seen> {
     let deepest = states.max_by_key(|state| state.latency_us)?;
     let (name, latency) = (&deepest.name, deepest.latency_us);
     let evidence = format!("{name} takes {latency} µs, by {BASE}/cpu0/cpuidle/state*/latency");
-    (latency > DEEP_US).then(|| Seen::new("deep-idle", Effect::Minor, evidence))
+    (latency > DEEP_US).then(|| Seen::new("deep-idle", Severity::Minor, evidence))
 }
 
 fn throttled(root: &Root) -> Option<Seen> {
@@ -86,13 +86,13 @@ fn throttled(root: &Root) -> Option<Seen> {
     let (count, file) = counts.into_iter().max_by_key(|(count, _)| *count)?;
     let count = count.filter(|count| *count > 0)?;
     let evidence = format!("{count} times since boot, by {file}");
-    Some(Seen::new("throttled", Effect::Minor, evidence))
+    Some(Seen::new("throttled", Severity::Minor, evidence))
 }
 
 fn battery(root: &Root) -> Option<Seen> {
     let drained = power(root) == Some("battery");
     drained.then(|| {
-        Seen::new("battery", Effect::Major, "discharging, by /sys/class/power_supply/*/status")
+        Seen::new("battery", Severity::Major, "discharging, by /sys/class/power_supply/*/status")
     })
 }
 
@@ -100,18 +100,18 @@ fn clock_source(root: &Root) -> Option<Seen> {
     let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = root.text(file)?;
     let slow = !FAST_CLOCKS.contains(&source.as_str());
-    slow.then(|| Seen::new("clock-source", Effect::Major, format!("{source} in {file}")))
+    slow.then(|| Seen::new("clock-source", Severity::Major, format!("{source} in {file}")))
 }
 
 fn debugging(root: &Root) -> Option<Seen> {
     let config = config(root)?;
     let on: Vec<&str> = DEBUGGING.into_iter().filter(|option| has(&config, option)).collect();
     let evidence = format!("{} in the kernel's configuration", on.join(", "));
-    (!on.is_empty()).then(|| Seen::new("debug-kernel", Effect::Major, evidence))
+    (!on.is_empty()).then(|| Seen::new("debug-kernel", Severity::Major, evidence))
 }
 
 fn layout(root: &Root) -> Option<Seen> {
     let file = "/proc/sys/kernel/randomize_va_space";
     let fixed = root.number(file) == Some(0);
-    fixed.then(|| Seen::new("layout-fixed", Effect::Minor, format!("0 in {file}")))
+    fixed.then(|| Seen::new("layout-fixed", Severity::Minor, format!("0 in {file}")))
 }

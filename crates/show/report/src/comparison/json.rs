@@ -174,7 +174,7 @@ pub fn comparison_json(finding: &ComparisonFinding) -> serde_json::Result<String
 
 /// A difference as a part of a document.
 pub(crate) fn difference(it: &Difference) -> DifferencePart {
-    DifferencePart { field: it.field.clone(), values: it.values.clone(), grade: it.grade.word() }
+    DifferencePart { field: it.field.clone(), values: it.values.clone(), grade: it.impact.word() }
 }
 
 fn compared(result: &SeriesComparison, labels: &[String]) -> ComparedPart {
