@@ -18,6 +18,7 @@ mod history;
 mod imports;
 mod interrupt;
 mod kill;
+mod loads;
 mod monitors;
 mod names;
 mod prepare;

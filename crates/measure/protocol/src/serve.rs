@@ -1,5 +1,6 @@
 //! The loop that serves a built-in workload as a process: lines in, lines out.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -253,7 +254,8 @@ fn measured(
 }
 
 /// Works for about `interval_ns` and reports it as one sample. What it learns of its own speed in one
-/// interval sets the iterations of the next.
+/// interval sets the iterations of the next. What the workload reports itself is the mean over the pieces
+/// of the interval, each weighted by its time.
 fn interval(
     instance: &mut dyn Instance,
     interval_ns: u64,
@@ -263,11 +265,14 @@ fn interval(
     let meter = UsageMeter::start(instance.helpers());
     let chunk_ns = (interval_ns / 10).max(1);
     let (mut iterations, mut cpu, mut busy_ns) = (0, -1, 0);
+    let mut sums = vec![0.0; instance.value_names().len()];
     while now_ns() - started < interval_ns {
         let k = iterations_per_ns.map_or(1, |rate| chunk_iterations(rate, chunk_ns));
         let samples = one_sample(instance, k)?;
         iterations += samples.iterations.first().copied().unwrap_or(0);
-        busy_ns += samples.elapsed_ns.first().copied().unwrap_or(1).max(1);
+        let elapsed_ns = samples.elapsed_ns.first().copied().unwrap_or(1).max(1);
+        busy_ns += elapsed_ns;
+        add_weighted(&mut sums, instance.value_names(), &samples, elapsed_ns);
         cpu = samples.cpu.first().copied().unwrap_or(-1);
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let rate = iterations as f64 / busy_ns as f64;
@@ -280,9 +285,26 @@ fn interval(
         elapsed_ns: vec![now_ns() - started],
         iterations: vec![iterations],
         cpu: vec![cpu],
+        values: means(sums, instance.value_names(), busy_ns),
         ..Samples::default()
     };
     Ok(SampleReply { samples, usage, flags: Vec::new() })
+}
+
+/// Adds what the first of these samples reports, times its length.
+#[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+fn add_weighted(sums: &mut [f64], names: &[&str], samples: &Samples, elapsed_ns: u64) {
+    for (sum, name) in sums.iter_mut().zip(names) {
+        let value = samples.values.get(*name).and_then(|column| column.first());
+        *sum += value.copied().unwrap_or(0.0) * elapsed_ns as f64;
+    }
+}
+
+/// A column of one value for each name.
+#[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+fn means(sums: Vec<f64>, names: &[&str], whole_ns: u64) -> BTreeMap<String, Vec<f64>> {
+    let columns = sums.into_iter().map(|sum| vec![sum / whole_ns.max(1) as f64]);
+    names.iter().map(|name| (*name).to_owned()).zip(columns).collect()
 }
 
 #[expect(
@@ -326,6 +348,8 @@ mod tests {
                 sample_is: SampleIs::Iteration,
                 concurrent: false,
                 timeout_s: None,
+                ceiling: None,
+                audit_class: None,
             }
         }
         fn manual(&self) -> &'static str {
@@ -337,6 +361,12 @@ mod tests {
     }
 
     impl Instance for Spin {
+        fn value_names(&self) -> &'static [&'static str] {
+            &["load"]
+        }
+        fn values(&mut self, out: &mut [f64]) {
+            out.fill(0.5);
+        }
         fn run(&mut self, iterations: u64) -> Result<(), Failure> {
             let end = crate::now_ns() + iterations * 1000;
             while crate::now_ns() < end {}
@@ -389,6 +419,11 @@ mod tests {
         ));
         let samples = replies.iter().filter(|reply| reply["type"] == "samples").count();
         assert!((1..=5).contains(&samples), "{replies:?}");
+        let load = replies[1]["values"]["load"][0].as_f64().unwrap();
+        assert!(
+            (load - 0.5).abs() < 1e-9,
+            "what the workload reports is streamed, too: {replies:?}"
+        );
         assert_eq!(replies.last().unwrap()["type"], "done");
     }
 
