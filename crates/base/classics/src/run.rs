@@ -185,6 +185,8 @@ fn own(series: &Series) -> (Description, Point) {
         sample_is: series.sample_is,
         concurrent: false,
         timeout_s: None,
+        ceiling: None,
+        audit_class: None,
     };
     let key: Vec<String> = series.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let value = |(name, value): &(String, String)| (name.clone(), Value::Text(value.clone()));

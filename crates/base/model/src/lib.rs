@@ -46,6 +46,6 @@ pub use series::{SeriesName, SeriesRecord};
 pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value, ValueError};
 pub use workload::{
-    Better, ClockKind, ClockSource, Description, Kind, Metric, MetricSource, Parameter,
+    AuditClass, Better, ClockKind, ClockSource, Description, Kind, Metric, MetricSource, Parameter,
     ParameterType, Requirement, Role, SampleIs,
 };

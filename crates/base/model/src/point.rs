@@ -194,6 +194,8 @@ mod tests {
             sample_is: SampleIs::Iteration,
             concurrent: false,
             timeout_s: None,
+            ceiling: None,
+            audit_class: None,
         }
     }
 

@@ -35,6 +35,13 @@ pub struct Description {
     /// Longest time that one message may take without a heartbeat, in seconds; 60 when not stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<u64>,
+    /// The parameter whose values share an upper bound: of points that differ in nothing else, the best
+    /// shows what this machine gives. None when no parameter has this meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<String>,
+    /// The kind of work that it resembles most; `ab` takes the noise floor that an audit found for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit_class: Option<AuditClass>,
 }
 
 impl Description {
@@ -66,6 +73,33 @@ impl Description {
     #[must_use]
     pub fn can_be(&self, role: Role) -> bool {
         self.roles.contains(&role)
+    }
+}
+
+/// A kind of work that `plumb doctor --audit` compares with itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AuditClass {
+    /// It computes, in caches of one core.
+    Cpu,
+    /// It waits for main memory.
+    Memory,
+    /// It sleeps and is woken, by another task or by a device.
+    Scheduler,
+    /// It starts processes.
+    Process,
+}
+
+impl AuditClass {
+    /// Its word, as typed and stored.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::Scheduler => "scheduler",
+            Self::Process => "process",
+        }
     }
 }
 

@@ -30,8 +30,8 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let points = sides(&mut bench, args, ui)?;
     let points = if of_knob.is_empty() { points } else { at_values(&points, &of_knob) };
     let wanted = margin(&args.margin)?;
-    let noise_floor = points.first().map(|it| doctor::noise_floor(store, &it.point.workload));
-    let noise_floor = noise_floor.transpose()?.flatten();
+    let class = points.first().and_then(|it| it.description.audit_class);
+    let noise_floor = class.map(|class| doctor::noise_floor(store, class)).transpose()?.flatten();
     if let Some(floor) = noise_floor.filter(|floor| *floor > wanted) {
         let (floor, wanted) = (percent(floor), percent(wanted));
         ui.say(&format!("margin {floor} instead of {wanted}: this machine sees no less here"));

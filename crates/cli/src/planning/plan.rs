@@ -165,12 +165,14 @@ pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<P
 pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<PlannedPoint>> {
     let mut all = Vec::new();
     for planned in points {
-        let name = plumb_analysis::ceiling_parameter(&planned.point);
-        let parameter = name.and_then(|name| planned.description.parameter(name));
+        let ceiling = planned.description.ceiling.as_deref();
+        let parameter = ceiling.and_then(|name| planned.description.parameter(name));
         let mut twins = vec![planned.clone()];
-        for value in parameter.map_or(&[][..], |parameter| &parameter.allowed) {
+        for (parameter, value) in
+            parameter.iter().flat_map(|it| it.allowed.iter().map(move |value| (it, value)))
+        {
             let mut settings = planned.point.settings.clone();
-            settings.insert(name.unwrap_or_default().to_owned(), value.clone());
+            settings.insert(parameter.name.clone(), value.clone());
             let point = Point::new(&planned.description, &settings, all_threads)?;
             twins.push(PlannedPoint { point, ..planned.clone() });
         }

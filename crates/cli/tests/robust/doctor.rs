@@ -35,6 +35,12 @@ fn an_audit_is_kept_and_quoted() {
     let ran = place.run("ab --no-lock --budget 1s true true").unwrap().exits(0);
     ran.says(&["margin 25 % instead of 1 %"]);
     place.run("show").unwrap().exits(0).shows(&["by its audit this machine sees ≥ 25 % here"]);
+    // A point of any family has the noise floor of the kind of work that it declares.
+    let as_scheduler = "UPDATE audit SET json = json_set(json, '$.classes[0].class', 'scheduler')";
+    place.program("sqlite3").arg(place.store()).arg(as_scheduler).status().unwrap();
+    let point = "storage.random:size=1MiB,place=memory";
+    let ab = format!("ab --no-lock --budget 1s {point} {point},block=8KiB");
+    place.run(&ab).unwrap().exits(0).says(&["margin 25 % instead of 1 %"]);
 }
 
 #[test]

@@ -1,27 +1,33 @@
 //! Results beside what they should be: what the user expects, or what the same machine gives where
 //! nothing is in the way.
 
-use plumb_model::{Better, Point, RunRecord, Settings};
+use plumb_model::{Better, Description, RunRecord, Settings};
 
 use crate::{BaselineSource, Ends, Estimate, Finding, OfBaseline};
 
-/// Points that differ in nothing but this parameter share a ceiling: what the best of them gets. Copies by
-/// any method use the same memory; I/O on a file in memory makes the same calls as on a device.
-const CEILINGS: [(&str, &str); 3] =
+/// What the built-ins of the time said before workloads declared it: stored runs still need it. It does not
+/// grow.
+const BEFORE_DECLARED: [(&str, &str); 3] =
     [("memory.copy", "method"), ("storage.sequential", "place"), ("storage.random", "place")];
 
-/// The parameter whose values show the ceiling of a point: the best of points that differ in nothing else.
-#[must_use]
-pub fn ceiling_parameter(point: &Point) -> Option<&'static str> {
-    CEILINGS.iter().find(|(workload, _)| *workload == point.workload).map(|(_, name)| *name)
+/// The parameter whose values show the ceiling of a workload's points.
+fn ceiling_parameter(description: &Description) -> Option<&str> {
+    let before = || BEFORE_DECLARED.iter().find(|(id, _)| *id == description.id);
+    description.ceiling.as_deref().or_else(|| before().map(|(_, parameter)| *parameter))
 }
+
 /// A share of a ceiling from which on nothing is said.
 const NEAR: f64 = 0.9;
 
 /// Says of every result what it is of what it should be; an expectation goes before a ceiling.
 pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
-    let ceilings: Vec<Option<usize>> =
-        results.iter().map(|finding| ceiling(finding, results)).collect();
+    let ceilings: Vec<Option<usize>> = results
+        .iter()
+        .map(|finding| {
+            let planned = record.plan.points.get(finding.point.index)?;
+            ceiling(finding, ceiling_parameter(&planned.description)?, results)
+        })
+        .collect();
     let values: Vec<f64> = results.iter().map(|finding| finding.estimate.value).collect();
     let names: Vec<String> = results.iter().map(|finding| finding.point.name.clone()).collect();
     for (finding, ceiling) in results.iter_mut().zip(ceilings) {
@@ -44,9 +50,8 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
 }
 
 /// The result that shows that the machine gives more, by a tenth at least.
-fn ceiling(finding: &Finding, all: &[Finding]) -> Option<usize> {
+fn ceiling(finding: &Finding, free: &str, all: &[Finding]) -> Option<usize> {
     let workload = &finding.point.workload;
-    let (_, free) = CEILINGS.iter().find(|(of, _)| of == workload)?;
     let sign = match finding.better {
         Better::Higher => 1.0,
         Better::Lower => -1.0,

@@ -32,7 +32,6 @@ mod time_series;
 mod times;
 
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
-pub use baselines::ceiling_parameter;
 pub use check::{
     Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured, canary_shift,
 };

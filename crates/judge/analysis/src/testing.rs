@@ -264,6 +264,8 @@ fn description(spec: &Spec) -> Description {
         sample_is: if spec.samples == 0 { SampleIs::Process } else { SampleIs::Iteration },
         concurrent: false,
         timeout_s: None,
+        ceiling: None,
+        audit_class: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plumb_analysis::{ClassAudit, Injected, audit_class, audit_injected};
 use plumb_machine::ClockMark;
-use plumb_model::{Goal, MARGIN, PlannedPoint, RunRecord};
+use plumb_model::{AuditClass, Goal, MARGIN, PlannedPoint, RunRecord};
 use plumb_report::{AuditClock, audit_card, audit_document};
 use plumb_store::Store;
 use serde_json::Value;
@@ -19,20 +19,11 @@ use crate::planning::prepare;
 use crate::ui::Ui;
 
 /// What is compared with itself: a cheap point of every kind of work.
-const CLASSES: [(&str, &str); 4] = [
-    ("cpu", "cpu.sieve:limit=100000"),
-    ("memory", "memory.latency:size=1MiB"),
-    ("scheduler", "scheduler.pipe"),
-    ("process", "process.command"),
-];
-/// The kind of work that workloads of other families are most like.
-const ALIKE: [(&str, &str); 6] = [
-    ("crypto", "cpu"),
-    ("language", "process"),
-    ("ssh", "scheduler"),
-    ("network", "scheduler"),
-    ("datastore", "scheduler"),
-    ("exec", "process"),
+const CLASSES: [(AuditClass, &str); 4] = [
+    (AuditClass::Cpu, "cpu.sieve:limit=100000"),
+    (AuditClass::Memory, "memory.latency:size=1MiB"),
+    (AuditClass::Scheduler, "scheduler.pipe"),
+    (AuditClass::Process, "process.command"),
 ];
 /// Slow-downs that are put in, with the sieve that is so much longer.
 const INJECTED: [(f64, &str); 3] = [
@@ -56,21 +47,21 @@ pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
     let (grain, began) = (plumb_machine::clock_grain(), ClockMark::now());
     let mut classes: Vec<ClassAudit> = Vec::new();
     let mut target = None;
-    let asked = |class: &str| args.of.iter().any(|of| of == class);
-    for (class, point) in CLASSES.into_iter().filter(|(class, _)| asked(class)) {
+    let asked = |class: AuditClass| args.of.iter().any(|of| of == class.word());
+    for (class, point) in CLASSES.into_iter().filter(|(class, _)| asked(*class)) {
         let mut records = Vec::new();
         for number in 1..=args.comparisons {
             ui.say(&format!("{point} with itself: {number} of {}", args.comparisons));
             records.push(auditor.compare(class, point, point)?);
         }
         target = target.or(records.first().and_then(|it| it.targets.first().cloned()));
-        classes.push(audit_class(class, &records));
+        classes.push(audit_class(class.word(), &records));
     }
     let halfway = ClockMark::now();
     let mut injected: Vec<Injected> = Vec::new();
     for (share, slower) in INJECTED.into_iter().filter(|_| asked(CLASSES[0].0)) {
         ui.say(&format!("{} with {slower}", CLASSES[0].1));
-        injected.push(audit_injected(share, &auditor.compare("cpu", CLASSES[0].1, slower)?));
+        injected.push(audit_injected(share, &auditor.compare(CLASSES[0].0, CLASSES[0].1, slower)?));
     }
     let drift = ClockMark::drift(began, halfway, ClockMark::now());
     let clock = AuditClock {
@@ -102,7 +93,7 @@ struct Auditor<'a> {
 }
 
 impl Auditor<'_> {
-    fn compare(&self, class: &str, one: &str, other: &str) -> Result<RunRecord> {
+    fn compare(&self, class: AuditClass, one: &str, other: &str) -> Result<RunRecord> {
         let mut bench = Bench::set_up()?;
         let all = bench.all_threads();
         let mut points: Vec<PlannedPoint> = Vec::new();
@@ -116,7 +107,7 @@ impl Auditor<'_> {
             Goal::Verdict { margin: MARGIN, metric, quad: false, max_pairs: 40, noise_floor: None };
         let way = WayArgs {
             budget: None,
-            labels: vec![format!("audit={class}")],
+            labels: vec![format!("audit={}", class.word())],
             seed: None,
             no_lock: self.args.no_lock,
             monitors: Vec::new(),
@@ -137,11 +128,11 @@ impl Auditor<'_> {
     }
 }
 
-/// What this machine shows of equal programs of the point's kind, by its last audit.
+/// What this machine shows of equal programs of this kind, by its last audit.
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn noise_floor(store: Option<&Path>, workload: &str) -> Result<Option<f64>> {
+pub fn noise_floor(store: Option<&Path>, class: AuditClass) -> Result<Option<f64>> {
     let path = locate::store(store)?;
     if !path.exists() {
         return Ok(None);
@@ -149,9 +140,8 @@ pub fn noise_floor(store: Option<&Path>, workload: &str) -> Result<Option<f64>> 
     let store = Store::open(&path)?;
     let machine = plumb_machine::machine(&locate::root()).fingerprint;
     let Some(audit) = store.audits(&machine)?.pop() else { return Ok(None) };
-    let family = workload.split('.').next().unwrap_or(workload);
-    let class = ALIKE.iter().find(|(of, _)| *of == family).map_or(family, |(_, class)| class);
-    Ok(floors(&audit.json).into_iter().find(|(of, _)| of == class).map(|(_, floor)| floor))
+    let floors = floors(&audit.json);
+    Ok(floors.into_iter().find(|(of, _)| of == class.word()).map(|(_, floor)| floor))
 }
 
 /// The noise floor of every kind of work in a kept audit.

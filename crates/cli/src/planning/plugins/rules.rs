@@ -68,6 +68,7 @@ pub fn judge(description: &Description) -> Vec<Rule> {
         rule("metrics", metrics(description)),
         rule("units", units(description)),
         rule("fixture", fixture(description)),
+        rule("ceiling", ceiling(description)),
         rule("timeout", timeout(description)),
     ]
 }
@@ -207,6 +208,17 @@ fn fixture(description: &Description) -> Result<String, String> {
     }
 }
 
+fn ceiling(description: &Description) -> Result<String, String> {
+    let Some(name) = &description.ceiling else { return Ok("none".into()) };
+    match description.parameter(name) {
+        None => Err(format!("its ceiling is `{name}`, which is no parameter")),
+        Some(parameter) if parameter.allowed.is_empty() => {
+            Err(format!("its ceiling is `{name}`, which has no list of allowed values"))
+        }
+        Some(_) => Ok(format!("the best value of {name}")),
+    }
+}
+
 fn timeout(description: &Description) -> Result<String, String> {
     match description.timeout_s {
         None => Ok(format!("{} s a message, not stated", plumb_engine::DEFAULT_TIMEOUT.as_secs())),
@@ -260,6 +272,7 @@ mod tests {
             (metric(r#""unit":"s","source":"rate""#), "units"),
             (metric(r#""unit":"B/s","source":"time""#), "units"),
             (r#""fixture":["size"]"#.to_owned(), "fixture"),
+            (r#""ceiling":"method""#.to_owned(), "ceiling"),
             (r#""timeout_s":0"#.to_owned(), "timeout"),
             (r#""timeout_s":18446744073709551615"#.to_owned(), "timeout"),
             (

@@ -175,6 +175,8 @@ mod tests {
             sample_is: SampleIs::Iteration,
             concurrent: false,
             timeout_s: None,
+            ceiling: None,
+            audit_class: None,
         }
     }
 

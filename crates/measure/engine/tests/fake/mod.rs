@@ -414,6 +414,8 @@ fn planned(index: usize) -> PlannedPoint {
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,
+        ceiling: None,
+        audit_class: None,
     };
     PlannedPoint {
         point: Point::new(&description, &BTreeMap::new(), 2).unwrap(),

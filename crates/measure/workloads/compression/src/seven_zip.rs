@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use plumb_model::{Better, Description, Metric, Ready, Requirement, Role, SampleIs};
+use plumb_model::{AuditClass, Better, Description, Metric, Ready, Requirement, Role, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare::{integer, reported, threads, within, workload};
@@ -52,6 +52,7 @@ impl Workload for SevenZip {
             }],
             sample_is: SampleIs::Process,
             timeout_s: Some(3600),
+            audit_class: Some(AuditClass::Process),
             ..workload("compression.7zip", "7-Zip's own benchmark: LZMA there and back")
         }
     }

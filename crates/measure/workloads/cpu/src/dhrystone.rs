@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 
-use plumb_model::{Description, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare;
@@ -28,6 +28,7 @@ impl Workload for Dhrystone {
                 declare::rate("dmips", "DMIPS", "rate / 1757, the rate of a VAX 11/780"),
                 declare::time("time", "wall time of one pass on each thread"),
             ],
+            audit_class: Some(AuditClass::Cpu),
             ..declare::workload(
                 "cpu.dhrystone",
                 "legacy: statements as in system programs of the 1970s",

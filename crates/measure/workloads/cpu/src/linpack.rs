@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use plumb_model::{Description, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare;
@@ -34,6 +34,7 @@ impl Workload for Linpack {
                 declare::time("time", "wall time of one system on each thread"),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
+            audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.linpack", "legacy: linear equations by Gaussian elimination")
         }
     }

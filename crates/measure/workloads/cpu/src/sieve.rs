@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use plumb_model::{Description, Facts, Ready};
+use plumb_model::{AuditClass, Description, Facts, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare;
@@ -36,6 +36,7 @@ impl Workload for Sieve {
                 declare::time("time", "wall time of one sieve on each thread"),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
+            audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.sieve", "primes by a sieve over a growing array")
         }
     }

@@ -8,7 +8,7 @@
 
 use std::hint::black_box;
 
-use plumb_model::{Description, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare;
@@ -32,6 +32,7 @@ impl Workload for Whetstone {
                 ),
                 declare::time("time", "wall time of one pass, a million of them, on each thread"),
             ],
+            audit_class: Some(AuditClass::Cpu),
             ..declare::workload(
                 "cpu.whetstone",
                 "legacy: floating point as in ALGOL programs of 1970",

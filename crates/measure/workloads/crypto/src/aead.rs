@@ -1,6 +1,6 @@
 //! `crypto.aead`: authenticated encryption of messages of one size, bytes sealed per second.
 
-use plumb_model::{Description, Facts, Ready};
+use plumb_model::{AuditClass, Description, Facts, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use super::sealer::{Sealer, check_known_answer, cipher};
@@ -37,6 +37,7 @@ impl Workload for Aead {
                 declare::rate("throughput", "B/s", "bytes of text sealed per second; no tags"),
                 declare::rate("operations", "ops/s", "messages sealed per second"),
             ],
+            audit_class: Some(AuditClass::Cpu),
             ..declare::workload("crypto.aead", "seals messages with authenticated encryption")
         }
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use plumb_model::{Description, Flag, FlagKind, Ready};
+use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use super::contents::{Contents, STAMP_BYTES};
@@ -44,6 +44,7 @@ impl Workload for BatchOfEntities {
                 declare::reported_time("delete", "time per entity to delete"),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
+            audit_class: Some(AuditClass::Scheduler),
             ..declare::workload("datastore.batch", "adds, reads, updates and deletes entities")
         }
     }

@@ -28,6 +28,8 @@ pub fn workload(id: &str, summary: &str) -> Description {
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,
+        ceiling: None,
+        audit_class: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plumb_model::{Description, Ready, Role, SampleIs};
+use plumb_model::{AuditClass, Description, Ready, Role, SampleIs};
 use plumb_protocol::{Batch, Failure, Held, Instance, Start, StartError, Started, Workload};
 
 use super::toolchain::{LANGUAGES, Language};
@@ -32,6 +32,7 @@ impl Workload for Sieve {
             fixture: Some(vec!["language".into()]),
             sample_is: SampleIs::Process,
             timeout_s: Some(3600),
+            audit_class: Some(AuditClass::Process),
             ..workload("language.sieve", "the same prime sieve as a program in several languages")
         }
     }

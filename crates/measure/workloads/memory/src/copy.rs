@@ -1,6 +1,6 @@
 //! `memory.copy`: one array to another, bytes copied per second.
 
-use plumb_model::{Description, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use super::methods::{HAS_NON_TEMPORAL, Method};
@@ -33,6 +33,8 @@ impl Workload for Copy {
                 "bytes copied per second, each counted once, all threads together",
             )],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
+            ceiling: Some("method".into()),
+            audit_class: Some(AuditClass::Memory),
             ..declare::workload("memory.copy", "copies one array to another")
         }
     }

@@ -1,6 +1,6 @@
 //! `memory.latency`: time of a load whose address is the result of the load before.
 
-use plumb_model::{Description, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use super::cycle::{Cycle, LINE_BYTES, UNROLLED};
@@ -27,6 +27,7 @@ impl Workload for Latency {
             ],
             metrics: vec![declare::time("latency", "time of one dependent load")],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
+            audit_class: Some(AuditClass::Memory),
             ..declare::workload("memory.latency", "follows a random cycle of pointers")
         }
     }

@@ -1,6 +1,6 @@
 //! `network.icmp`: echo requests to this machine itself.
 
-use plumb_model::{Description, Ready, Requirement};
+use plumb_model::{AuditClass, Description, Ready, Requirement};
 use plumb_protocol::{Failure, Instance, SplitMix64, Start, StartError, Started, Workload};
 
 use super::echo::{EchoSocket, OpenError};
@@ -39,6 +39,7 @@ impl Workload for Icmp {
                     .into(),
                 fix: FIX.into(),
             }],
+            audit_class: Some(AuditClass::Scheduler),
             ..workload("network.icmp", "echo requests to 127.0.0.1, a new one for each reply")
         }
     }

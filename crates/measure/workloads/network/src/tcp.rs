@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use plumb_model::{Description, Ready, Role};
+use plumb_model::{AuditClass, Description, Ready, Role};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare::{bytes, integer, rate, workload};
@@ -37,6 +37,7 @@ impl Workload for Tcp {
                 "B/s",
                 "payload that the receivers counted, over all streams; no headers",
             )],
+            audit_class: Some(AuditClass::Scheduler),
             ..workload("network.tcp", "sends a TCP stream to another process over loopback")
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use plumb_model::{Description, Flag, FlagKind, Ready, SampleIs};
+use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare::{path, switch, text, workload};
@@ -28,6 +28,7 @@ impl Workload for Command {
             metrics: metrics(VALUE_NAMES.len()),
             sample_is: SampleIs::Process,
             timeout_s: Some(86_400),
+            audit_class: Some(AuditClass::Process),
             ..workload(
                 "process.command",
                 "a command from posix_spawn to its end, a fresh process a sample",

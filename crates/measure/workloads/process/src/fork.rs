@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::fs;
 use std::ptr::NonNull;
 
-use plumb_model::{Description, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare::{bytes, choice, rate, threads, time, work, workload};
@@ -39,6 +39,7 @@ impl Workload for Fork {
                     "processes made, ended and reaped, by all threads together",
                 ),
             ],
+            audit_class: Some(AuditClass::Process),
             ..workload("process.fork", "fork, the child's end, and waitpid")
         }
     }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use plumb_model::{Description, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu};
 
 use crate::hackbench::{Crew, Shape};
@@ -28,6 +28,7 @@ impl Workload for Messaging {
                 rate("messages", "messages/s", "groups × fds² × loops messages a run"),
             ],
             timeout_s: Some(1800),
+            audit_class: Some(AuditClass::Scheduler),
             ..workload(
                 "scheduler.messaging",
                 "hackbench: many tasks that send each other short messages",

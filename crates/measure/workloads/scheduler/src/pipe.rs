@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::thread::JoinHandle;
 
-use plumb_model::{Description, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::affinity::{CpuSet, share_a_core};
@@ -30,6 +30,7 @@ impl Workload for Pipe {
                 time("time", "one round trip: 2 messages, at least 2 context switches"),
                 rate("rate", "ops/s", "round trips a second"),
             ],
+            audit_class: Some(AuditClass::Scheduler),
             ..workload(
                 "scheduler.pipe",
                 "two tasks wake each other through pipes, one round trip at a time",

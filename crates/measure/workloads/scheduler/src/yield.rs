@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use plumb_model::{Better, Description, Facts, Ready};
+use plumb_model::{AuditClass, Better, Description, Facts, Ready};
 use plumb_protocol::{
     Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
 };
@@ -43,6 +43,7 @@ impl Workload for Yield {
                 reported("fairness", "", Better::Higher, "Jain's index of the threads' yields"),
                 reported("switches", "", Better::Neither, "context switches for each yield"),
             ],
+            audit_class: Some(AuditClass::Scheduler),
             ..workload("scheduler.yield", "threads give up the CPU to each other by sched_yield")
         }
     }

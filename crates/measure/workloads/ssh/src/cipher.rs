@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumb_model::{Description, Ready, Requirement};
+use plumb_model::{AuditClass, Description, Ready, Requirement};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
 
 use super::processes::line_up_to;
@@ -69,6 +69,7 @@ impl Workload for Cipher {
                 },
             ],
             fixture: Some(Vec::new()),
+            audit_class: Some(AuditClass::Scheduler),
             ..workload("ssh.cipher", "streams through the installed ssh and sshd on loopback")
         }
     }

@@ -1,6 +1,6 @@
 //! `storage.random`: blocks all over a file.
 
-use plumb_model::{Description, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 
 use super::blocks::{self, Order};
@@ -25,6 +25,8 @@ impl Workload for Random {
             ]),
             fixture: Some(vec!["size".into(), "place".into()]),
             timeout_s: Some(LONG_TIMEOUT_S),
+            ceiling: Some("place".into()),
+            audit_class: Some(AuditClass::Scheduler),
             ..workload("storage.random", "reads or writes blocks of a file at random places")
         }
     }

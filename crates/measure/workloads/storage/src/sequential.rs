@@ -1,6 +1,6 @@
 //! `storage.sequential`: a file from one end to the other.
 
-use plumb_model::{Better, Description, Metric, Parameter, Ready};
+use plumb_model::{AuditClass, Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 
 use super::blocks::{self, Order};
@@ -23,6 +23,8 @@ impl Workload for Sequential {
             )]),
             fixture: Some(vec!["size".into(), "place".into()]),
             timeout_s: Some(LONG_TIMEOUT_S),
+            ceiling: Some("place".into()),
+            audit_class: Some(AuditClass::Scheduler),
             ..workload("storage.sequential", "reads or writes a file from one end to the other")
         }
     }

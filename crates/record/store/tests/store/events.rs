@@ -41,6 +41,8 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,
+        ceiling: None,
+        audit_class: None,
     };
     let mut settings = Settings::new();
     if let Some((name, value)) = key.split_once('=') {
