@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Flag, Id, Interference, InvocationEnd, Missing, Owner, Plan, Prepared, Readings, Ready, Role,
-    Samples, Target, Usage,
+    Samples, StopReason, Target, Usage,
 };
 
 /// An event with its offset from the start of the segment.
@@ -165,9 +165,8 @@ pub struct Decision {
     pub samples: usize,
     /// What the look saw; None when the strategy decided without looking.
     pub look: Option<Look>,
-    /// None to go on; the stop reason (`precision`, `verdict`, `hopeless`, `max-pairs`, `budget`, `interference`,
-    /// `fixed`, `failed`, `unsupported`, `interrupted`) when the point is done.
-    pub stop: Option<String>,
+    /// Why the point is done; None to go on.
+    pub stop: Option<StopReason>,
     /// Relative half-width wanted.
     pub wanted: Option<f64>,
     /// Time that the point is expected to need still, in nanoseconds, where a prediction is sound.

@@ -16,6 +16,7 @@ mod preparation;
 mod record;
 mod sample;
 mod series;
+mod stop;
 mod update;
 mod value;
 mod workload;
@@ -43,6 +44,7 @@ pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
 };
 pub use series::{SeriesName, SeriesRecord};
+pub use stop::StopReason;
 pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value, ValueError};
 pub use workload::{

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use plumb_model::{Event, Plan, Role, Stamped};
+use plumb_model::{Event, Plan, Role, Stamped, StopReason};
 use plumb_report::progress::{ProgressView, live, plain};
 
 use crate::ui::Ui;
@@ -45,8 +45,8 @@ impl Progress {
             Event::Decided(decision) => {
                 self.view.decided(decision);
                 // At the end of the time all points end together: one line is enough.
-                let over = |stop: &str| stop == "budget" || stop == "time";
-                finished = decision.stop.as_deref().is_some_and(|stop| !over(stop));
+                let over = [StopReason::Budget, StopReason::Time];
+                finished = decision.stop.is_some_and(|stop| !over.contains(&stop));
             }
             _ => return,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Better, ClockSource, Flag, Goal, Id, OnInterference, ParameterType, PreparationRecord,
-    RunStatus, SampleIs, Settings, Target,
+    RunStatus, SampleIs, Settings, StopReason, Target,
 };
 pub use plumb_stats::verdict::Verdict;
 
@@ -157,7 +157,7 @@ pub struct Finding {
     /// Samples left out as warm-up.
     pub discarded: usize,
     /// Why the strategy stopped, when it did.
-    pub stop: Option<String>,
+    pub stop: Option<StopReason>,
     /// Relative half-width of the interval.
     pub reached: Option<f64>,
     /// Relative half-width wanted.

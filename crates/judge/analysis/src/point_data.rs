@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    ClockSource, Decision, InvocationRecord, Metric, PlannedPoint, RunRecord, SampleIs, Usage,
+    ClockSource, Decision, InvocationRecord, Metric, PlannedPoint, RunRecord, SampleIs, StopReason,
+    Usage,
 };
 
 use crate::CpuShares;
@@ -84,8 +85,8 @@ impl<'a> PointData<'a> {
     }
 
     /// Why the strategy stopped.
-    pub(crate) fn stop(&self) -> Option<String> {
-        self.decisions.iter().rev().find_map(|decision| decision.stop.clone())
+    pub(crate) fn stop(&self) -> Option<StopReason> {
+        self.decisions.iter().rev().find_map(|decision| decision.stop)
     }
 
     /// The relative half-width that the strategy wanted.

@@ -12,7 +12,7 @@ use plumb_model::{
     Better, Companion, Decision, Description, Environment, Flag, Goal, Id, InvocationEnd,
     InvocationRecord, Kind, Machine, Metric, MetricSource, Missing, Outcome, Owner, Parameter,
     ParameterType, Plan, PlannedPoint, Point, Program, Ready, Role, RunRecord, RunStatus, SampleIs,
-    Samples, Segment, Settings, Target, Usage, Value,
+    Samples, Segment, Settings, StopReason, Target, Usage, Value,
 };
 use plumb_stats::rng::Rng;
 
@@ -130,7 +130,7 @@ impl Builder {
 
     /// Says that the strategy stopped the point that was planned last.
     #[must_use]
-    pub fn stopped(mut self, reason: &str) -> Self {
+    pub fn stopped(mut self, reason: StopReason) -> Self {
         let point = self.record.plan.points.len().saturating_sub(1);
         let invocations = self.record.invocations.iter().filter(|i| i.point == point).count();
         self.record.decisions.push(Decision {
@@ -138,7 +138,7 @@ impl Builder {
             invocations,
             samples: 0,
             look: None,
-            stop: Some(reason.to_owned()),
+            stop: Some(reason),
             wanted: None,
             remaining_ns: None,
             compared: None,

@@ -1,6 +1,6 @@
 //! What is known of each point so far: all that a strategy may look at.
 
-use plumb_model::{InvocationRecord, Plan, RunRecord, SampleIs};
+use plumb_model::{InvocationRecord, Plan, RunRecord, SampleIs, StopReason};
 use plumb_stats::describe::median;
 
 /// What is known of all points of a run.
@@ -39,7 +39,7 @@ pub struct PointHistory {
     /// Length of one sample, in nanoseconds, once known.
     pub sample_ns: Option<u64>,
     /// Why the point is done; None while it still needs data.
-    pub stopped: Option<String>,
+    pub stopped: Option<StopReason>,
 }
 
 impl History {

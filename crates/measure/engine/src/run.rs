@@ -5,7 +5,7 @@ use std::fmt;
 
 use plumb_model::{
     Event, EventSink, Id, InvocationRecord, Missing, Outcome, Owner, Plan, Ready, Role, RunRecord,
-    SinkError, Slot, Stamped, Target,
+    SinkError, Slot, Stamped, StopReason, Target,
 };
 use plumb_stats::rng::Rng;
 
@@ -314,11 +314,11 @@ impl<'r> Runner<'r> {
     pub(crate) fn refuse(&mut self, point: usize, refusal: Refusal) -> Result<(), EngineError> {
         match refusal {
             Refusal::Unsupported { why, fix } => {
-                self.history.points[point].stopped = Some("unsupported".into());
+                self.history.points[point].stopped = Some(StopReason::Unsupported);
                 self.emit(Event::Unsupported(Missing { point, why, fix }))
             }
             Refusal::Failed(why) => {
-                self.history.points[point].stopped = Some("failed".into());
+                self.history.points[point].stopped = Some(StopReason::Failed);
                 self.failed_invocation(point, why)
             }
             Refusal::Interrupted => Ok(()),
@@ -379,13 +379,13 @@ impl<'r> Runner<'r> {
         let count = |is: &dyn Fn(&PointHistory) -> bool| {
             self.history.points.iter().filter(|point| is(point)).count()
         };
-        let stopped = |point: &PointHistory, word| point.stopped.as_deref() == Some(word);
+        let stopped = |point: &PointHistory, word| point.stopped == Some(word);
         let without = |point: &PointHistory| point.invocations == 0 && point.failures > 0;
         Ok(Ended {
             interrupted,
             measured: count(&|point| point.invocations > 0),
-            failed: count(&|point| stopped(point, "failed") || without(point)),
-            unsupported: count(&|point| stopped(point, "unsupported")),
+            failed: count(&|point| stopped(point, StopReason::Failed) || without(point)),
+            unsupported: count(&|point| stopped(point, StopReason::Unsupported)),
             unclean: None,
         })
     }

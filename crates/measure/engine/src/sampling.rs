@@ -9,7 +9,7 @@ use plumb_stats::components::{components, samples_per_process};
 use plumb_stats::rng::Rng;
 use plumb_stats::warmup::{Class, fixed_discard, steady_state};
 
-use crate::PointHistory;
+use crate::history::PointHistory;
 
 /// Version of the method that finds where steady state begins; stored with its result.
 pub const METHOD: u32 = 1;

@@ -7,11 +7,11 @@ mod fake;
 use std::collections::BTreeMap;
 
 use fake::{Fake, Kind, plan, precision};
-use plumb_model::{Event, Goal, Outcome, Plan, Preparation, Role, SampleIs, Slot};
+use plumb_model::{Event, Goal, Outcome, Plan, Preparation, Role, SampleIs, Slot, StopReason};
 
-fn stop_reasons(fake: &Fake) -> BTreeMap<usize, String> {
+fn stop_reasons(fake: &Fake) -> BTreeMap<usize, StopReason> {
     let decisions = fake.events().filter_map(|event| match event {
-        Event::Decided(decision) => decision.stop.clone().map(|stop| (decision.point, stop)),
+        Event::Decided(decision) => decision.stop.map(|stop| (decision.point, stop)),
         _ => None,
     });
     decisions.collect()
@@ -35,7 +35,7 @@ fn rounds(fake: &Fake) -> Vec<Vec<usize>> {
 fn a_point_stops_at_a_preset_look_when_its_interval_is_tight_enough() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.02 }]);
     fake.run(&plan(1, precision(0.01))).unwrap();
-    assert_eq!(stop_reasons(&fake)[&0], "precision");
+    assert_eq!(stop_reasons(&fake)[&0], StopReason::Precision);
     let last = fake.last_decision(0);
     assert!([10, 13, 16, 20, 25, 31, 39].contains(&last.invocations), "{last:?}");
     assert!(last.look.unwrap().relative_half_width().unwrap() <= 0.01);
@@ -80,7 +80,7 @@ fn the_budget_ends_a_run_with_what_it_reached() {
     let mut plan = plan(2, precision(0.001));
     plan.budget_ns = Some(8_000_000_000);
     let ended = fake.run(&plan).unwrap();
-    assert_eq!(stop_reasons(&fake)[&0], "budget");
+    assert_eq!(stop_reasons(&fake)[&0], StopReason::Budget);
     assert!(fake.now_ns() < 9_000_000_000, "{}", fake.now_ns());
     assert_eq!((ended.measured, ended.interrupted), (2, false));
 }
@@ -95,13 +95,13 @@ fn fixed_is_at_least_so_often_and_so_long_and_at_most_so_long() {
     let invocations = |goal| {
         let mut fake = Fake::new(vec![Kind::Steady { noise: 0.1 }]);
         fake.run(&plan(1, goal)).unwrap();
-        (fake.last_decision(0).invocations, stop_reasons(&fake)[&0].clone())
+        (fake.last_decision(0).invocations, stop_reasons(&fake)[&0])
     };
-    assert_eq!(invocations(goal(5, 0, 1000)), (5, "fixed".into()));
+    assert_eq!(invocations(goal(5, 0, 1000)), (5, StopReason::Fixed));
     let (long, why) = invocations(goal(2, 10, 1000));
-    assert!(long > 20 && why == "fixed", "{long}");
+    assert!(long > 20 && why == StopReason::Fixed, "{long}");
     let (short, why) = invocations(goal(1000, 0, 2));
-    assert!(short < 15 && why == "max-time", "{short}");
+    assert!(short < 15 && why == StopReason::MaxTime, "{short}");
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn a_soak_ends_by_time_alone_and_tells_what_holds_at_any_time() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Fails]);
     let length_ns = 60_000_000_000;
     fake.run(&Plan { budget_ns: Some(length_ns), ..plan(2, Goal::Soak) }).unwrap();
-    assert_eq!(stop_reasons(&fake)[&0], "time");
-    assert_eq!(stop_reasons(&fake)[&1], "failed");
+    assert_eq!(stop_reasons(&fake)[&0], StopReason::Time);
+    assert_eq!(stop_reasons(&fake)[&1], StopReason::Failed);
     assert!(fake.now_ns() >= length_ns, "{}", fake.now_ns());
     let decisions: Vec<_> = fake
         .events()
@@ -132,8 +132,8 @@ fn a_soak_ends_by_time_alone_and_tells_what_holds_at_any_time() {
 fn a_failing_workload_is_given_up_after_three_times_and_the_rest_goes_on() {
     let mut fake = Fake::new(vec![Kind::Fails, Kind::Steady { noise: 0.01 }]);
     let ended = fake.run(&plan(2, precision(0.02))).unwrap();
-    assert_eq!(stop_reasons(&fake)[&0], "failed");
-    assert_eq!(stop_reasons(&fake)[&1], "precision");
+    assert_eq!(stop_reasons(&fake)[&0], StopReason::Failed);
+    assert_eq!(stop_reasons(&fake)[&1], StopReason::Precision);
     let failures = fake.events().filter(|event| {
         matches!(event, Event::InvocationEnded { end, .. } if matches!(end.outcome, Outcome::Failed(_)))
     });
@@ -264,7 +264,7 @@ fn pairs_are_tossed_and_end_at_a_look_with_a_verdict() {
     assert!(rounds.iter().all(|round| *round == [0, 1] || *round == [1, 0]), "{rounds:?}");
     assert!(rounds.contains(&vec![0, 1]) && rounds.contains(&vec![1, 0]));
     let last = fake.last_decision(1);
-    assert_eq!(last.stop.as_deref(), Some("verdict"));
+    assert_eq!(last.stop, Some(StopReason::Verdict));
     let compared = last.compared.unwrap();
     assert_eq!((compared.verdict.as_deref(), compared.pairs), (Some("slower"), 8));
     let look = last.look.unwrap();
@@ -279,7 +279,7 @@ fn equal_sides_are_equivalent_and_hopeless_ones_inconclusive() {
     let mut fake = Fake::new(vec![Kind::Jumps { noise: 0.8 }; 2]);
     fake.run(&plan(2, verdict(40, false))).unwrap();
     let last = fake.last_decision(1);
-    assert_eq!(last.stop.as_deref(), Some("hopeless"));
+    assert_eq!(last.stop, Some(StopReason::Hopeless));
     assert_eq!(last.compared.as_ref().unwrap().verdict.as_deref(), Some("inconclusive"));
     assert!(last.compared.unwrap().pairs_needed.unwrap() > 80);
 }
@@ -326,12 +326,12 @@ fn a_side_that_fails_ends_its_comparison_alone() {
     let steady = Kind::Steady { noise: 0.01 };
     let mut fake = Fake::new(vec![steady, Kind::Fails, steady]);
     fake.run(&plan(3, verdict(40, false))).unwrap();
-    assert_eq!(stop_reasons(&fake)[&1], "failed");
-    assert_eq!(stop_reasons(&fake)[&2], "verdict");
+    assert_eq!(stop_reasons(&fake)[&1], StopReason::Failed);
+    assert_eq!(stop_reasons(&fake)[&2], StopReason::Verdict);
     let mut fake = Fake::new(vec![Kind::Unsupported, steady]);
     fake.run(&plan(2, verdict(40, false))).unwrap();
     assert_eq!(rounds(&fake).len(), 1);
-    assert_eq!(stop_reasons(&fake)[&1], "unsupported");
+    assert_eq!(stop_reasons(&fake)[&1], StopReason::Unsupported);
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn a_machine_that_is_disturbed_too_often_gives_no_verdict() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
     fake.disturbs = |n| n % 4 == 1;
     fake.run(&plan).unwrap();
-    assert_eq!(fake.last_decision(1).stop.as_deref(), Some("interference"));
+    assert_eq!(fake.last_decision(1).stop, Some(StopReason::Interference));
     assert!(excluded(&fake) >= 10);
 }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use plumb_model::{InvocationRecord, Metric, Outcome, PlannedPoint, Role, RunRecord};
+use plumb_model::{InvocationRecord, Metric, Outcome, PlannedPoint, Role, RunRecord, StopReason};
 use plumb_text::csv::{line, number, text};
 
 use crate::json::better;
@@ -150,7 +150,7 @@ fn result<'a>(run: String, row: &'a Row) -> Vec<Cell<'a>> {
         optional(finding.n_eff),
         finding.warmup.as_str().into(),
         whole(finding.discarded),
-        finding.stop.as_deref().unwrap_or("").into(),
+        finding.stop.map_or("", StopReason::word).into(),
         optional(finding.reached),
         optional(finding.wanted),
         whole(finding.target),

@@ -413,7 +413,7 @@ fn result(row: &Row) -> ResultPart {
         sample_is: sample_is(finding.sample_is),
         warmup: finding.warmup,
         discarded: finding.discarded,
-        stop: finding.stop,
+        stop: finding.stop.map(|stop| stop.word().to_owned()),
         reached: finding.reached,
         wanted: finding.wanted,
         target: finding.target,

@@ -72,7 +72,7 @@ impl Known {
 
     fn decided(&mut self, decision: &Decision) {
         (self.invocations, self.samples) = (decision.invocations, decision.samples);
-        self.stop.clone_from(&decision.stop);
+        self.stop = decision.stop.map(|stop| stop.word().to_owned());
         match &decision.compared {
             Some(compared) => self.verdict.clone_from(&compared.verdict),
             None => {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use plumb_model::{Decision, Goal, Plan, PlannedPoint};
+use plumb_model::{Decision, Goal, Plan, PlannedPoint, StopReason};
 use plumb_text::time::length;
 use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, counted};
@@ -118,12 +118,14 @@ impl ProgressPoint {
             (_, Some(look), _) => self.reached = look.relative_half_width().or(self.reached),
             _ => {}
         }
-        self.state = match decision.stop.as_deref() {
+        self.state = match decision.stop {
             None => self.state,
-            Some("max-pairs" | "hopeless") => ProgressState::Inconclusive,
-            Some("budget" | "max-time" | "interference") => ProgressState::Ended,
-            Some("failed") => ProgressState::Failed,
-            Some("unsupported") => ProgressState::Unsupported,
+            Some(StopReason::MaxPairs | StopReason::Hopeless) => ProgressState::Inconclusive,
+            Some(StopReason::Budget | StopReason::MaxTime | StopReason::Interference) => {
+                ProgressState::Ended
+            }
+            Some(StopReason::Failed) => ProgressState::Failed,
+            Some(StopReason::Unsupported) => ProgressState::Unsupported,
             Some(_) => ProgressState::Done,
         };
     }

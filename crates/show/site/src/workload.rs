@@ -1,7 +1,7 @@
 //! The page of a workload in a run: every metric of every point, and what was out of the ordinary.
 
 use plumb_analysis::PointFacts;
-use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
+use plumb_model::{InvocationRecord, Outcome, Role, RunRecord, StopReason};
 use plumb_report::charts;
 use plumb_report::view::{Row, View};
 use plumb_text::counted;
@@ -131,7 +131,7 @@ fn results(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
             share(|cpu| cpu.iowait),
             memory(row),
         ]);
-        cells.push(cell(finding.stop.as_deref().unwrap_or_default()));
+        cells.push(cell(finding.stop.map_or("", StopReason::word)));
         cells.push(cell(history(view, row)));
         table.row_at(&anchors::of_result(row), cells);
     }

@@ -1,7 +1,9 @@
 //! A first look at a small virtual machine, and several commands beside each other.
 
 use plumb_model::ParameterType::{Bytes, Choice, Integer, Text, Threads};
-use plumb_model::{Better, Flag, FlagKind, Goal, MetricSource, ParameterType, RunRecord};
+use plumb_model::{
+    Better, Flag, FlagKind, Goal, MetricSource, ParameterType, RunRecord, StopReason,
+};
 
 use super::{Builder, Spec, fail, flag};
 
@@ -84,37 +86,37 @@ fn processor(builder: Builder) -> Builder {
     let two = Spec { parameters: SIEVE_2, value: 801.0, cpu: (198, 1, 0), ..sieve };
     builder
         .measured(&sieve)
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&two)
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&copy(parameters!("method": Choice "libc" "", "size": Bytes "64MiB" ""), 11.4e9))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&copy(
             parameters!("method": Choice "libc" "loop", "size": Bytes "64MiB" ""),
             9.7e9,
         ))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&copy(
             parameters!("method": Choice "libc" "block", "size": Bytes "64MiB" ""),
             10.1e9,
         ))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&copy(
             parameters!("method": Choice "libc" "nt", "size": Bytes "64MiB" ""),
             13.2e9,
         ))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&latency(
             parameters!("size": Bytes "64MiB" "16KiB", "pages": Choice "huge" ""),
             1.42e-9,
         ))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&Spec {
             within: 0.05,
             between: 0.035,
             ..latency(parameters!("size": Bytes "64MiB" "", "pages": Choice "huge" ""), 88e-9)
         })
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .last_point(|planned| {
             planned.capped =
                 Some("64 MiB where 4 × the last-level cache of 260 MiB is wanted".into());
@@ -147,11 +149,11 @@ fn kernel(builder: Builder) -> Builder {
             cpu: (12, 186, 0),
             ..PLAIN
         })
-        .stopped("budget")
+        .stopped(StopReason::Budget)
         .measured(&pipe(parameters!("placement": Choice "same" ""), 4.1e-6, (14, 84, 0)))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&pipe(parameters!("placement": Choice "same" "across"), 19.6e-6, (11, 96, 0)))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .invocations(|i, invocation| {
             let factor = if i % 3 == 0 { 138 } else { 100 };
             invocation.samples.elapsed_ns.iter_mut().for_each(|t| *t = *t * factor / 100);
@@ -164,7 +166,7 @@ fn kernel(builder: Builder) -> Builder {
             cpu: (8, 91, 0),
             ..PLAIN
         })
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&Spec {
             id: "process.command",
             metric: "wall",
@@ -178,7 +180,7 @@ fn kernel(builder: Builder) -> Builder {
             memory_mib: 2,
             ..PLAIN
         })
-        .stopped("precision")
+        .stopped(StopReason::Precision)
 }
 
 fn storage(builder: Builder) -> Builder {
@@ -197,7 +199,7 @@ fn storage(builder: Builder) -> Builder {
             cpu: (1, 12, 71),
             memory_mib: 7,
         })
-        .stopped("budget")
+        .stopped(StopReason::Budget)
         .measured(&Spec {
             id: "storage.random",
             parameters: RANDOM,
@@ -209,7 +211,7 @@ fn storage(builder: Builder) -> Builder {
             cpu: (4, 31, 58),
             ..PLAIN
         })
-        .stopped("budget")
+        .stopped(StopReason::Budget)
         .last_point(|planned| {
             let mut latency = planned.description.metrics[0].clone();
             latency.name = "latency_p99".into();
@@ -244,7 +246,7 @@ fn network(builder: Builder) -> Builder {
             cpu: (6, 121, 0),
             ..PLAIN
         })
-        .stopped("budget")
+        .stopped(StopReason::Budget)
         .planned(&Spec { id: "network.icmp", ..PLAIN })
         .unsupported(
             "raw sockets need CAP_NET_RAW and ping sockets are closed to this group",
@@ -274,24 +276,24 @@ fn secrets(builder: Builder) -> Builder {
     };
     builder
         .measured(&aead(parameters!("cipher": Choice "aes-256-gcm" "", "bytes": Bytes "16KiB" ""), 4.31e9))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&aead(
             parameters!("cipher": Choice "aes-256-gcm" "aes-128-gcm", "bytes": Bytes "16KiB" ""),
             5.12e9,
         ))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&aead(
             parameters!("cipher": Choice "aes-256-gcm" "chacha20-poly1305", "bytes": Bytes "16KiB" ""),
             1.87e9,
         ))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&ssh(parameters!("cipher": Choice "aes256-gcm@openssh.com" ""), 612e6))
-        .stopped("budget")
+        .stopped(StopReason::Budget)
         .measured(&ssh(
             parameters!("cipher": Choice "aes256-gcm@openssh.com" "chacha20-poly1305@openssh.com"),
             331e6,
         ))
-        .stopped("budget")
+        .stopped(StopReason::Budget)
 }
 
 fn language(builder: Builder) -> Builder {
@@ -310,11 +312,11 @@ fn language(builder: Builder) -> Builder {
     };
     builder
         .measured(&sieve(parameters!("language": Choice "c" ""), 4.9e-3, 4))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&sieve(parameters!("language": Choice "c" "javascript"), 61.3e-3, 71))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&sieve(parameters!("language": Choice "c" "python"), 214e-3, 47))
-        .stopped("precision")
+        .stopped(StopReason::Precision)
         .measured(&Spec {
             id: "datastore.batch",
             parameters: parameters!("backend": Choice "sqlite" "", "entities": Integer "1000" ""),
@@ -323,7 +325,7 @@ fn language(builder: Builder) -> Builder {
             samples: 2,
             ..PLAIN
         })
-        .stopped("failed")
+        .stopped(StopReason::Failed)
         .invocations(|_, invocation| {
             fail(
                 invocation,

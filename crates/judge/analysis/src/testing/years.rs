@@ -1,7 +1,7 @@
 //! A store's worth of runs: two suites and commands on two machines over two years, with kernels that change,
 //! a step that nobody recorded, noise between runs, and now and then something that went wrong.
 
-use plumb_model::{Environment, Goal, Id, Interference, ParameterType, RunRecord};
+use plumb_model::{Environment, Goal, Id, Interference, ParameterType, RunRecord, StopReason};
 use plumb_stats::rng::Rng;
 
 use super::{Builder, Spec};
@@ -135,7 +135,7 @@ pub fn run_of_years(number: u32, of: u32) -> RunRecord {
             let level = value / (1.0 + 0.3 * f64::from(place));
             let value = if *unit == "s" { level * cost } else { level / cost };
             let spec = Spec { id, metric, unit, parameters, value, processes, samples, ..PLAIN };
-            builder = builder.measured(&spec).stopped("precision");
+            builder = builder.measured(&spec).stopped(StopReason::Precision);
         }
     }
     builder.with(|record| surroundings(record, number, of, &mut rng)).build()

@@ -1,8 +1,10 @@
 //! So many invocations and so much time, as cbenchsuite's users ask: "at least 5 times and 10 minutes,
 //! at most 60".
 
-use super::{Round, Strategy, close, common_stop, decision};
-use crate::History;
+use plumb_model::StopReason;
+
+use super::decide::{Round, Strategy, close, common_stop, decision};
+use crate::history::History;
 
 /// Stops a point after enough invocations and enough time, or after too much time.
 #[derive(Debug, Clone)]
@@ -35,7 +37,7 @@ impl Strategy for Fixed {
 }
 
 impl Fixed {
-    fn stop(&self, history: &History, point: usize) -> Option<&'static str> {
+    fn stop(&self, history: &History, point: usize) -> Option<StopReason> {
         if let Some(reason) = common_stop(history, point, self.budget_ns) {
             return Some(reason);
         }
@@ -43,9 +45,9 @@ impl Fixed {
         let enough =
             known.processes.len() >= self.min_invocations && known.spent_ns >= self.min_time_ns;
         if known.spent_ns >= self.max_time_ns && known.invocations > 0 {
-            Some("max-time")
+            Some(StopReason::MaxTime)
         } else if enough {
-            Some("fixed")
+            Some(StopReason::Fixed)
         } else {
             None
         }

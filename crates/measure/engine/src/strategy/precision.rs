@@ -3,7 +3,7 @@
 //! Looks at preset numbers of processes, each at a level of .97, so that the interval at which it stops
 //! covers at least 95 %. All open points take part in every round, so that drift hits them alike.
 
-use plumb_model::{Decision, Look, Plan, SampleIs};
+use plumb_model::{Decision, Look, Plan, SampleIs, StopReason};
 use plumb_stats::precision::{
     FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_estimate, clustered_quantile, looks,
 };
@@ -12,8 +12,9 @@ use plumb_stats::components::components;
 use plumb_stats::describe::variance;
 use plumb_stats::distribution::two_sided_z;
 
-use super::{Round, Strategy, close, common_stop, decision};
-use crate::{History, PointHistory, sampling};
+use super::decide::{Round, Strategy, close, common_stop, decision};
+use crate::history::{History, PointHistory};
+use crate::sampling;
 
 /// Processes before the first prediction of the time left.
 const FIRST_PREDICTION: usize = 3;
@@ -71,7 +72,7 @@ impl Precision {
         if due {
             self.advance(point, known.processes.len());
         }
-        let stop = if precise { Some("precision") } else { forced };
+        let stop = if precise { Some(StopReason::Precision) } else { forced };
         let remaining_ns = stop.is_none().then(|| self.remaining_ns(point, known)).flatten();
         Some(Decision {
             look,

@@ -3,12 +3,12 @@
 //! A run of hours is looked at while it goes on, and often ended by hand once it looks right. So what it
 //! tells meanwhile is an interval that covers at all times at once, of the processes' log medians.
 
-use plumb_model::{Decision, Look};
+use plumb_model::{Decision, Look, StopReason};
 use plumb_stats::describe::median;
 use plumb_stats::sequence::anytime_interval;
 
-use super::{Round, Strategy, close, common_stop, decision};
-use crate::History;
+use super::decide::{Round, Strategy, close, common_stop, decision};
+use crate::history::History;
 
 /// The level over all looks together.
 const LEVEL: f64 = 0.95;
@@ -30,7 +30,7 @@ impl Soak {
 
     fn consider(&mut self, history: &History, point: usize) -> Decision {
         let stop = match common_stop(history, point, Some(self.length_ns)) {
-            Some("budget") => Some("time"),
+            Some(StopReason::Budget) => Some(StopReason::Time),
             other => other,
         };
         let left_ns = self.length_ns.saturating_sub(history.elapsed_ns);

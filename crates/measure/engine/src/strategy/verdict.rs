@@ -5,14 +5,14 @@
 //! leaves 95 % after all of them; a comparison that is settled, or can't be within reach, leaves the
 //! rounds.
 
-use plumb_model::{Compared, Decision, Look, Plan};
+use plumb_model::{Compared, Decision, Look, Plan, StopReason};
 use plumb_stats::order::{latin_square, pair, quad};
 use plumb_stats::pairs::{hodges_lehmann, log_ratios};
 use plumb_stats::rng::Rng;
 use plumb_stats::verdict::{Confidence, Judgement, Schedule, interval_of_pairs, judge_pairs};
 
-use super::{Round, Strategy, close, common_stop, decision};
-use crate::History;
+use super::decide::{Round, Strategy, close, common_stop, decision};
+use crate::history::History;
 
 /// Keeps the coins apart from the other random choices of the run's seed.
 const COINS: u64 = 0x636f_696e;
@@ -51,7 +51,7 @@ impl Verdict {
     /// Looks at a comparison if it is time to, or if it must end.
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
         let (first, later) = (&history.points[0], &history.points[point]);
-        let forced = first.stopped.as_deref().or(common_stop(history, 0, self.budget_ns));
+        let forced = first.stopped.or(common_stop(history, 0, self.budget_ns));
         let forced = forced.or(common_stop(history, point, self.budget_ns));
         let logs = log_ratios(&first.costs, &later.costs, self.a_unit);
         let pairs = logs.len();
@@ -83,14 +83,14 @@ impl Verdict {
         })
     }
 
-    fn stop(&self, judged: Option<&Judgement>, pairs: usize) -> Option<&'static str> {
+    fn stop(&self, judged: Option<&Judgement>, pairs: usize) -> Option<StopReason> {
         let judged = judged?;
         if judged.settled() {
-            Some("verdict")
+            Some(StopReason::Verdict)
         } else if pairs >= self.schedule.most_pairs() {
-            Some("max-pairs")
+            Some(StopReason::MaxPairs)
         } else if self.schedule.hopeless(judged, pairs) {
-            Some("hopeless")
+            Some(StopReason::Hopeless)
         } else {
             None
         }

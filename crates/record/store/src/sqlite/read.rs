@@ -230,7 +230,7 @@ pub(super) fn decision(row: &Row<'_>) -> Result<Decision, Fault> {
         invocations: counted(row.get(1)?)?,
         samples: counted(row.get(2)?)?,
         look: level.map(look),
-        stop: row.get(7)?,
+        stop: row.get::<_, Option<String>>(7)?.map(from_word).transpose()?,
         wanted: row.get(8)?,
         remaining_ns: row.get::<_, Option<i64>>(9)?.map(unsigned),
         compared,

@@ -7,8 +7,8 @@ use plumb_model::{
     FixtureRecord, Flag, FlagKind, Goal, Histogram, Id, Interference, InvocationEnd,
     InvocationRecord, Kind, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
     PlannedPoint, Point, PreparationRecord, Prepared, Program, Reading, Readings, Ready, Role,
-    RunRecord, RunStatus, SampleIs, Samples, Segment, Settings, Slot, Stamped, Target, Trace,
-    Usage, Value,
+    RunRecord, RunStatus, SampleIs, Samples, Segment, Settings, Slot, Stamped, StopReason, Target,
+    Trace, Usage, Value,
 };
 use uuid::Uuid;
 
@@ -292,7 +292,7 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
         invocations: 1,
         samples: 2,
         look: Some(Look { estimate: 0.1, low: Some(0.05), high: None, level: 0.95 }),
-        stop: Some("precision".into()),
+        stop: Some(StopReason::Precision),
         wanted: Some(0.03),
         remaining_ns: Some(u64::MAX),
         compared: Some(plumb_model::Compared {

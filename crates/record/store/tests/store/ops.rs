@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     ClockKind, ClockSource, Compared, Decision, Event, Flag, FlagKind, Histogram, Id,
-    InvocationEnd, Look, Missing, Outcome, Ready, Role, Samples, Stamped, Target, Usage,
-    UsageSource,
+    InvocationEnd, Look, Missing, Outcome, Ready, Role, Samples, Stamped, StopReason, Target,
+    Usage, UsageSource,
 };
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 
@@ -127,7 +127,7 @@ fn decision() -> impl Strategy<Value = Decision> {
         any::<u16>(),
         any::<u32>(),
         prop::option::of(look),
-        prop::option::of(text()),
+        prop::option::of(prop::sample::select(&StopReason::ALL[..])),
         maybe(),
         any::<Option<u64>>(),
         prop::option::of(compared),

@@ -4,7 +4,7 @@ use std::time::Duration;
 use plumb_analysis::testing::first_look;
 use plumb_model::{
     Compared, Counter, CounterAmount, CounterKind, Decision, EndedInvocation, Flag, FlagKind, Goal,
-    Interference, Look, Missing, RunRecord, RunStatus, RunUpdate,
+    Interference, Look, Missing, RunRecord, RunStatus, RunUpdate, StopReason,
 };
 
 use super::{Live, MOST_LINES};
@@ -26,14 +26,14 @@ fn nothing() -> RunUpdate {
     }
 }
 
-fn decision(point: usize, invocations: usize, half: f64, stop: Option<&str>) -> Decision {
+fn decision(point: usize, invocations: usize, half: f64, stop: Option<StopReason>) -> Decision {
     let (low, high) = (Some(100.0 * (1.0 - half)), Some(100.0 * (1.0 + half)));
     Decision {
         point,
         invocations,
         samples: invocations * 30,
         look: Some(Look { estimate: 100.0, low, high, level: 0.97 }),
-        stop: stop.map(str::to_owned),
+        stop,
         wanted: Some(0.03),
         remaining_ns: Some(4_000_000_000),
         compared: None,
@@ -76,7 +76,7 @@ fn under_way() -> Live {
     assert!(live.take(&first, Duration::from_secs(2)));
     let second = RunUpdate {
         current: Some(1),
-        decisions: vec![(3_000_000_000, decision(0, 4, 0.02, Some("precision")))],
+        decisions: vec![(3_000_000_000, decision(0, 4, 0.02, Some(StopReason::Precision)))],
         excluded: vec![0],
         ..nothing()
     };

@@ -104,7 +104,9 @@ fn fields(terminal: &Terminal) -> Vec<Field> {
     fields.extend(resources(terminal));
     fields.extend(spread);
     if terminal.width >= WIDE {
-        fields.push(field(Column::left("until"), |row, _| muted(row.finding.stop.clone())));
+        fields.push(field(Column::left("until"), |row, _| {
+            muted(row.finding.stop.map(|stop| stop.word().to_owned()))
+        }));
     }
     if terminal.width >= ROOMY {
         fields.extend(flags);

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use plumb_model::{Decision, Event, Id, Owner, Plan, PlannedPoint, Prepared, Ready, Role, Target};
+use plumb_model::{
+    Decision, Event, Id, Owner, Plan, PlannedPoint, Prepared, Ready, Role, StopReason, Target,
+};
 use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::invocation::OpenInvocation;
@@ -205,7 +207,7 @@ impl OpenRun {
             look.and_then(|look| look.high),
             look.map(|look| look.level),
             decision.wanted,
-            decision.stop,
+            decision.stop.map(StopReason::word),
             decision.remaining_ns.map(signed),
             compared.map(|compared| count(compared.pairs)),
             compared.and_then(|compared| compared.verdict.clone()),
