@@ -128,7 +128,7 @@ impl From<plumb_store::Error> for CommandError {
 impl From<PointError> for CommandError {
     fn from(error: PointError) -> Self {
         let usage = Self::usage(error.to_string());
-        let usage = match crate::planning::catalogue::nearest(&error.given, &error.known) {
+        let usage = match crate::nearest::nearest(&error.given, &error.known) {
             Some(near) => usage.hint(format!("did you mean `{near}`?")),
             None => usage,
         };

@@ -1,19 +1,21 @@
-//! The command line of plumb: one file a subcommand, one place that prints, documented exit codes.
+//! The command line of plumb: a file or folder a subcommand, one place that prints, documented exit codes.
 
 mod cli;
 mod commands;
 mod error;
 mod interrupt;
+mod listener;
 mod locate;
 mod measuring;
+mod nearest;
 mod planning;
 mod quantity;
+mod reading;
 mod ui;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
+use crate::commands::subcommand::Context;
 use crate::error::CommandError;
 pub use crate::planning::suite;
 
@@ -22,23 +24,34 @@ pub use crate::planning::suite;
 pub fn main() -> ExitCode {
     let outcome = std::panic::catch_unwind(start);
     outcome.unwrap_or_else(|_| {
-        ui::Ui::plain().error(&CommandError::bug("plumb panicked; what it said stands above"));
+        ui::Ui::plain().error(&CommandError::bug("plumb panicked; see the message above"));
         error::Exit::Bug.code()
     })
 }
 
+/// The command line that people see, with its help.
+#[must_use]
+pub fn command_line() -> clap::Command {
+    cli::public()
+}
+
 fn start() -> ExitCode {
     interrupt::outlive_file_limit();
-    let arguments = match cli::Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let typed = match cli::parse() {
+        Ok(typed) => typed,
         Err(error) => return ui::usage(&error),
     };
-    let ui = ui::Ui::new(&arguments.global);
-    let restores = arguments.command.as_ref().is_none_or(cli::Command::restores_first);
+    let ui = ui::Ui::new(typed.global.json, typed.global.quiet);
+    let store = typed.global.store.as_deref();
+    let context = Context { store, ui: &ui, public_cli: cli::public };
+    let restores = typed.command.as_ref().is_none_or(|(entry, _)| entry.restores_first);
     if restores {
         restore(&ui);
     }
-    let outcome = commands::dispatch(arguments, &ui);
+    let outcome = match &typed.command {
+        Some((entry, arguments)) => entry.run(arguments, &context),
+        None => commands::start::bare(&context),
+    };
     // Should the keeper have been killed, nobody else does what it can no longer do.
     if restores {
         restore(&ui);
@@ -55,6 +68,8 @@ fn start() -> ExitCode {
 /// Restores what a plumb before, or this one's keeper, changed on the machine and could not change back.
 fn restore(ui: &ui::Ui) {
     for settled in plumb_keeper::recover(&locate::root(), &locate::journals()) {
-        ui.warn(&format!("left by a plumb that was killed: {settled}"));
+        ui.warn(&format!(
+            "a previous plumb was killed and left changes on this machine: {settled}"
+        ));
     }
 }

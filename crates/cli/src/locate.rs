@@ -17,7 +17,7 @@ pub fn store(given: Option<&Path>) -> Result<PathBuf> {
         None => Err(CommandError::usage(
             "no place for the store: neither XDG_DATA_HOME nor HOME is set",
         )
-        .hint("name it: --store FILE")),
+        .hint("--store FILE names one")),
     }
 }
 
@@ -89,4 +89,13 @@ pub fn journals() -> PathBuf {
     }
     let state = home("XDG_STATE_HOME", ".local/state").unwrap_or_else(env::temp_dir);
     state.join("plumb/journals")
+}
+
+/// The target directory as the kernel names it.
+pub fn directory(given: Option<&Path>) -> Result<PathBuf> {
+    let dir = given.unwrap_or(Path::new("."));
+    std::fs::canonicalize(dir).map_err(|error| {
+        CommandError::usage(format!("the target directory {}: {error}", dir.display()))
+            .hint("--dir DIR names one that exists")
+    })
 }

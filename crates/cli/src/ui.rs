@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use plumb_text::{Colour, Terminal};
 
-use crate::cli::Global;
 use crate::error::{CommandError, Exit};
 
 /// How plumb talks to this user.
@@ -26,17 +25,17 @@ pub struct Ui {
 const DEFAULT_WIDTH: usize = 100;
 
 impl Ui {
-    /// As the arguments and the environment say.
-    pub fn new(global: &Global) -> Self {
+    /// As the arguments (`--json`, `--quiet`) and the environment say.
+    pub fn new(json: bool, quiet: bool) -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let (out, err) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
         Self {
-            json: global.json,
-            quiet: global.quiet,
+            json,
+            quiet,
             colour_out: wanted && out,
             colour_err: wanted && err,
             width: width(),
-            live: err && !global.quiet && std::env::var("TERM").as_deref() != Ok("dumb"),
+            live: err && !quiet && std::env::var("TERM").as_deref() != Ok("dumb"),
         }
     }
 

@@ -174,7 +174,9 @@ fn what_can_not_even_be_described_is_refused_before_anything_is_measured() {
     let milli = place.plugin("milli", unit);
     place.run(&[&milli]).ends(4, &["`time` is in `ms`", "plumb plugin check"]);
     let shadow = place.plugin("shadow", "ID = 'memory.copy'");
-    place.run(&[&shadow]).ends(2, &["`memory.copy`, which is built in", "id of its own"]);
+    place
+        .run(&[&shadow])
+        .ends(2, &["`memory.copy`, but a built-in workload has that id", "its own id"]);
     place.run(&["memory.copy", "--dry-run"]).ends(0, &["memory.copy"]);
     let twin = place.plugin("twin", "ID = 'test.old'");
     let good = place.plugin("good", "ID = 'test.old'");

@@ -1,6 +1,7 @@
 //! Pages that are made from the program itself; `UPDATE_DOCS=1 cargo test --package plumb-cli` rewrites them.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -9,46 +10,114 @@ use std::process::Command;
 use plumb_machine::doctor::SYMPTOMS;
 use plumb_model::{FACTS, IDENTITY, Theme};
 
-const COMMANDS: &[&[&str]] = &[
-    &[],
-    &["run"],
-    &["exec"],
-    &["ab"],
-    &["compare"],
-    &["baseline", "set"],
-    &["check"],
-    &["doctor"],
-    &["history"],
-    &["list"],
-    &["explain"],
-    &["show"],
-    &["report"],
-    &["serve"],
-    &["export"],
-    &["import"],
-    &["plugin", "check"],
-    &["store", "info"],
-];
+/// Every command that people see, as words after `plumb`, with its place in the command line.
+fn commands() -> Vec<(Vec<String>, clap::Command)> {
+    let mut found = vec![(Vec::new(), plumb_cli::command_line())];
+    let mut next = 0;
+    while let Some((words, command)) = found.get(next).cloned() {
+        let below = command.get_subcommands().map(|it| {
+            let words = words.iter().cloned().chain([it.get_name().to_owned()]);
+            (words.collect(), it.clone())
+        });
+        found.splice(next + 1..next + 1, below.collect::<Vec<_>>());
+        next += 1;
+    }
+    found
+}
+
+fn plumb(words: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    let output =
+        command.args(words).env("COLUMNS", "100").env_remove("PLUMB_STORE").output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
 
 #[test]
 fn the_reference_is_what_help_says() {
     let mut text =
         String::from("# The command line\n\nGenerated from `--help`; a test compares.\n");
-    for command in COMMANDS {
-        let output = Command::new(env!("CARGO_BIN_EXE_plumb"))
-            .args(*command)
-            .arg("--help")
-            .env("COLUMNS", "100")
-            .env_remove("PLUMB_STORE")
-            .output()
-            .unwrap();
-        assert!(output.status.success());
-        let name = ["plumb"].iter().chain(*command).copied().collect::<Vec<_>>().join(" ");
-        let help = String::from_utf8(output.stdout).unwrap();
+    for (words, command) in commands() {
+        // Of a command that only has others below it, theirs say all.
+        if !words.is_empty() && command.has_subcommands() {
+            continue;
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let help = plumb(&[&words[..], &["--help"]].concat());
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let name = [&["plumb"], &words[..]].concat().join(" ");
         write!(text, "\n## {name}\n\n```text\n{}\n```\n", help.join("\n").trim_end()).unwrap();
     }
     is_committed("cli.md", &text);
+}
+
+/// The commands in the examples of a help text, as words: from `plumb` to a gap, a pipe or a redirection.
+fn examples(help: &str) -> Vec<Vec<String>> {
+    let lines = help.lines().filter_map(|line| line.strip_prefix("  plumb "));
+    let words = |line: &str| {
+        let example = line.split_once("  ").map_or(line, |(example, _)| example);
+        let words = shlex::split(example).unwrap_or_else(|| panic!("{example}"));
+        words.into_iter().take_while(|word| word != "|" && word != ">").collect()
+    };
+    lines.map(words).collect()
+}
+
+#[test]
+fn every_example_is_understood_and_names_what_exists() {
+    let workloads: Vec<_> = plumb_workloads::builtin().iter().map(|it| it.describe()).collect();
+    let families: BTreeSet<&str> =
+        workloads.iter().filter_map(|it| it.id.split('.').next()).collect();
+    let mut count = 0;
+    for (_, command) in commands() {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for words in examples(&help) {
+            count += 1;
+            let example = words.join(" ");
+            let typed = ["plumb".to_owned()].into_iter().chain(words.clone());
+            if let Err(error) = plumb_cli::command_line().try_get_matches_from(typed) {
+                panic!("plumb {example}: {error}");
+            }
+            for id in words.iter().flat_map(|word| word.split([':', '/', '=', ','])) {
+                let of_family =
+                    id.split_once('.').is_some_and(|(family, _)| families.contains(family));
+                let exists = workloads.iter().any(|it| it.id == id);
+                assert!(exists || !of_family, "plumb {example}: there is no {id}");
+            }
+            for knob in words.windows(2).filter(|pair| pair[0] == "--set") {
+                assert!(plumb_keeper::preparation::parse(&knob[1]).is_ok(), "plumb {example}");
+            }
+        }
+    }
+    assert!(count > 60, "{count} examples");
+}
+
+#[test]
+fn completions_and_manual_pages_know_what_people_see() {
+    for (shell, word) in [("bash", "--no-lock"), ("zsh", "--no-lock"), ("fish", "no-lock")] {
+        let script = plumb(&["completions", shell]);
+        assert!(script.contains(word) && script.contains("baseline"), "{shell}");
+        assert!(!script.contains("ssh-sink"), "{shell}: what only plumb starts");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("plumb.bash");
+    fs::write(&script, plumb(&["completions", "bash"])).unwrap();
+    let asks = format!(
+        "source {} && COMP_WORDS=(plumb ru) COMP_CWORD=1 && _plumb plumb ru plumb && echo ${{COMPREPLY[@]}}",
+        script.display()
+    );
+    let output = Command::new("bash").args(["-c", &asks]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "run", "{output:?}");
+
+    plumb(&["man", "-q", "-o", folder.path().join("man").to_str().unwrap()]);
+    for (words, _) in commands() {
+        let name = [vec!["plumb".to_owned()], words.clone()].concat().join("-");
+        let page = fs::read_to_string(folder.path().join(format!("man/{name}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+        let words: Vec<&str> =
+            ["man"].into_iter().chain(words.iter().map(String::as_str)).collect();
+        assert_eq!(plumb(&words), page, "{name}");
+    }
+    assert!(plumb(&["man", "ab"]).contains(".SH EXAMPLES\n"));
 }
 
 /// With `UPDATE_DOCS` set, the page is written anew instead.

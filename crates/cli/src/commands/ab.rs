@@ -1,40 +1,108 @@
 //! `plumb ab`: is B slower than A?
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use plumb_model::{CPU, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot};
 use plumb_text::units::percent;
 
-use crate::cli::{AbArgs, PrepareArgs};
-use crate::commands::doctor::audit as doctor;
-use crate::commands::exec::{self, Typed};
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::fail_on::FailPolicy;
-use crate::measuring::measure::{Bench, Job, Place, measure};
-use crate::planning::{catalogue, plan, prepare};
+use crate::measuring::bench::Bench;
+use crate::measuring::fail_on::{FailOn, FailPolicy};
+use crate::measuring::job::{Job, Place};
+use crate::measuring::live::LiveArgs;
+use crate::measuring::measure::measure;
+use crate::nearest::nearest;
+use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
+use crate::planning::command::{self, Typed};
+use crate::planning::{catalogue, plan, points, prepare};
 use crate::quantity::margin;
+use crate::reading::audits;
 use crate::ui::Ui;
 
+/// Is B slower than A? Measure pairs of commands or points until there is a verdict
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb ab ./old ./new                             is ./new slower than ./old by 1 % or more?
+  plumb ab --margin 3% 'gzip -1 f' 'gzip -2 f'     commands with arguments
+  plumb ab --metric peak_memory ./old ./new        compare another metric than wall time
+  plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
+  plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
+  plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
+
+plumb runs A and B back to back in random order, so that other activity disturbs both alike. It looks at \
+the interval of the cost ratio after 8, 12, 18, 27 and 40 pairs; over all looks together it calls equal \
+sides different at most once in 20 comparisons. The verdict is faster, slower, equivalent (the whole \
+interval lies within the margin) or inconclusive. With more than two sides, plumb orders them by a Latin \
+square and compares each with the first.")]
+pub struct AbArgs {
+    /// Two or more commands (quote each as one argument) or points (`memory.copy:method=nt`); a single side
+    /// if you compare values of a knob
+    #[arg(required = true, value_name = "SIDE")]
+    sides: Vec<String>,
+    /// The smallest relative change that matters
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    margin: String,
+    /// Compare this metric of the points, `cpu` or `peak_memory` [default: the first metric of the points]
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
+    /// Measure in ABBA or BAAB blocks instead of pairs: cancels linear drift, at twice the cost
+    #[arg(long)]
+    quad: bool,
+    /// Take at most this many pairs; more pairs find smaller differences, but each look must be more certain
+    #[arg(long, value_name = "N", default_value = "40", value_parser = ["40", "90", "200"])]
+    max_pairs: String,
+    /// Exit with 1 if a side is slower
+    #[arg(long, value_enum, value_name = "WHEN")]
+    fail_on: Option<FailOn>,
+    /// Exit with 5 if a comparison stays inconclusive
+    #[arg(long)]
+    strict: bool,
+    /// Start programs where they are; by default plumb first copies your own executables into one folder
+    #[arg(long)]
+    no_copy: bool,
+    /// Run each command with /bin/sh -c
+    #[arg(long)]
+    shell: bool,
+    /// Accept commands that exit with a status other than 0
+    #[arg(short, long)]
+    ignore_failure: bool,
+    /// The target directory for workloads that use files [default: a new folder in the current one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    live: LiveArgs,
+    #[command(flatten)]
+    execution: ExecutionArgs,
+}
+
+impl Subcommand for AbArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        ab(self, context.store, context.ui)
+    }
+}
+
 /// Compares commands or points, pair by pair, until there is a verdict.
-pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    if args.quad && args.sides.len().max(args.way.prepare.set.len()) > 2 {
+fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if args.quad && args.sides.len().max(args.execution.prepare.set.len()) > 2 {
         return Err(CommandError::usage("--quad takes two sides")
             .hint("more than two are compared in Latin squares, without --quad"));
     }
     let mut bench = Bench::set_up()?;
-    bench.keep_to(&args.way.prepare);
+    bench.keep_to(&args.execution.prepare);
     let all = bench.all_threads();
     let (of_knob, sets) = knob_sides(args)?;
-    let of_all = PrepareArgs { set: sets, ..args.way.prepare.clone() };
+    let of_all = PrepareArgs { set: sets, ..args.execution.prepare.clone() };
     let prepare = prepare::wanted(&mut bench.keeper, &of_all, None, all)?;
     let points = sides(&mut bench, args, ui)?;
     let points = if of_knob.is_empty() { points } else { at_values(&points, &of_knob) };
     let wanted = margin(&args.margin)?;
     let class = points.first().and_then(|it| it.description.audit_class);
-    let noise_floor = class.map(|class| doctor::noise_floor(store, class)).transpose()?.flatten();
+    let noise_floor = class.map(|class| audits::noise_floor(store, class)).transpose()?.flatten();
     if let Some(floor) = noise_floor.filter(|floor| *floor > wanted) {
         let (floor, wanted) = (percent(floor), percent(wanted));
-        ui.say(&format!("margin {floor} instead of {wanted}: this machine sees no less here"));
+        ui.say(&format!("margin {floor} instead of {wanted}: the last audit found that this machine can't resolve less"));
     }
     let goal = Goal::Verdict {
         margin: noise_floor.map_or(wanted, |floor| floor.max(wanted)),
@@ -43,11 +111,11 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         quad: args.quad,
         max_pairs: args.max_pairs.parse().unwrap_or(40),
     };
-    let plan = plan::plan_of(points, goal, &args.way, prepare)?;
-    let commands = plan.points.iter().all(|it| it.point.workload == exec::COMMAND);
+    let plan = plan::plan_of(points, goal, &args.execution, prepare)?;
+    let commands = plan.points.iter().all(|it| it.point.workload == command::COMMAND);
     let place = if commands { Place::Scratch } else { Place::Under(args.dir.as_deref()) };
     let gate = FailPolicy { fail_on: args.fail_on, strict: args.strict };
-    let lock = !args.way.no_lock;
+    let lock = !args.execution.no_lock;
     // Values of a knob are compared on one and the same file.
     let copy = !args.no_copy && of_knob.is_empty();
     let live = args.live.live;
@@ -57,7 +125,7 @@ pub fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 /// The values of a knob that are compared, and what else is set: where one side is named, the sets of the
 /// one knob that is set more than once are the sides.
 fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
-    let sets = &args.way.prepare.set;
+    let sets = &args.execution.prepare.set;
     if args.sides.len() > 1 {
         return Ok((Vec::new(), sets.clone()));
     }
@@ -66,9 +134,11 @@ fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
     let (sides, rest): (Vec<&String>, Vec<&String>) = sets.iter().partition(|it| times(it) > 1);
     let knobs: std::collections::BTreeSet<String> = sides.iter().map(|it| name(it)).collect();
     if knobs.len() != 1 {
-        return Err(CommandError::usage("ab takes two sides, or one and two values of one knob")
-            .hint("plumb ab './old' './new'")
-            .hint("plumb ab --set thp=always --set thp=never WORKLOAD"));
+        return Err(CommandError::usage(
+            "ab compares two sides, or one side at two values of a knob",
+        )
+        .hint("plumb ab './old' './new'")
+        .hint("plumb ab --set thp=always --set thp=never WORKLOAD"));
     }
     let side = |text: &&String| {
         let preparation = prepare::knob(text)?;
@@ -92,19 +162,19 @@ fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoin
 fn sides(bench: &mut Bench, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>> {
     let points = args.sides.iter().filter(|side| is_point(bench, side)).count();
     if points == 0 {
-        let command = |text: &String| {
-            exec::point(&Typed::new(text, args.shell)?, args.shell, args.ignore_failure)
+        let point = |text: &String| {
+            command::point(&Typed::new(text, args.shell)?, args.shell, args.ignore_failure)
         };
-        return args.sides.iter().map(command).collect();
+        return args.sides.iter().map(point).collect();
     }
     if points < args.sides.len() {
         let ids = args.sides.iter().map(|side| side.split(':').next().unwrap_or_default());
         let known = catalogue::builtin_names();
         let unknown = ids.filter(|id| !known.iter().any(|name| name == id));
-        let meant = unknown.filter_map(|id| catalogue::nearest(id, &known)).next();
-        let error = CommandError::usage("one side is a workload, another a command");
+        let meant = unknown.filter_map(|id| nearest(id, &known)).next();
+        let error = CommandError::usage("one side is a workload, another is a command");
         let error = match meant {
-            Some(name) => error.hint(format!("was `{name}` meant?")),
+            Some(name) => error.hint(format!("did you mean `{name}`?")),
             None => error,
         };
         return Err(
@@ -115,7 +185,7 @@ fn sides(bench: &mut Bench, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>>
     let mut found = Vec::new();
     for side in &args.sides {
         let one = std::slice::from_ref(side);
-        found.extend(plan::resolve(&mut bench.keeper, one, &[], all, ui)?.points);
+        found.extend(points::resolve(&mut bench.keeper, one, &[], all, ui)?.points);
     }
     Ok(found)
 }

@@ -1,17 +1,23 @@
 //! `plumb baseline`: named sets of runs to check against.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use clap::{Args, Subcommand as Commands};
 use plumb_model::{Id, RunStatus};
 use plumb_store::{Baseline, Store, short};
 use plumb_text::{Column, Line, Style, Table, clean, counted, time};
 
-use crate::cli::{BaselineCommand, GoalArgs};
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::measure::{Bench, Job, Place, carry_out};
-use crate::planning::plan;
+use crate::measuring::bench::Bench;
+use crate::measuring::carry_out::carry_out;
+use crate::measuring::job::{Job, Place};
+use crate::planning::arguments::GoalArgs;
+use crate::planning::{plan, points, prepare};
 use crate::quantity::time_ns;
+use crate::reading::baselines::known;
+use crate::reading::runs;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
 
@@ -20,35 +26,90 @@ const HASTE_NS: i64 = 3_600_000_000_000;
 /// How long to sleep between two looks at the clock and at signals.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Carries out what is asked of baselines.
-pub fn baseline(command: &BaselineCommand, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    match command {
-        BaselineCommand::List => list(&crate::commands::show::command::open(store)?, ui),
-        BaselineCommand::Remove { name } => {
-            crate::commands::show::command::open(store)?;
-            let store = Store::open(locate::store(store)?)?;
-            known(&store, name)?;
-            change(&store, name, &[])?;
-            ui.say(&format!("forgot {name}; its runs stay"));
-            Ok(Exit::Fine)
-        }
-        BaselineCommand::Set { name, runs, fresh, every, of, dir, goal } => {
-            refuse_ambiguous(name)?;
-            let members = if runs.is_empty() {
-                let series =
-                    Fresh { count: *fresh, every: every.as_deref(), of, dir: dir.as_deref() };
-                series.measure(goal, store, ui)?
-            } else {
-                stored(runs, &crate::commands::show::command::open(store)?, ui)?
-            };
-            let store = Store::open(locate::store(store)?)?;
-            change(&store, name, &members)?;
-            warn_of_haste(&store, &members, ui)?;
-            let runs = counted(members.len(), "run", "runs");
-            ui.say(&format!("baseline {name}: {runs}; plumb check --baseline {name}"));
-            Ok(Exit::Fine)
+/// Manage baselines: named sets of runs to check against
+#[derive(Debug, Args)]
+pub struct BaselineArgs {
+    #[command(subcommand)]
+    command: BaselineCommand,
+}
+
+#[derive(Debug, Commands)]
+enum BaselineCommand {
+    /// Make a baseline of fresh runs, or of stored ones
+    Set(Box<SetArgs>),
+    /// List the baselines
+    List,
+    /// Remove a baseline; plumb keeps its runs
+    Remove {
+        /// The baseline's name
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb baseline set good                            eight fresh runs of first-look, one after another
+  plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
+  plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
+
+A check needs at least six runs; eight or more find smaller changes. The further apart the runs are, the \
+more of the variation between runs the baseline covers.")]
+struct SetArgs {
+    /// The baseline's name
+    name: String,
+    /// Stored runs [default: fresh ones]
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// Measure this many fresh runs
+    #[arg(long = "runs", value_name = "N", default_value_t = 8)]
+    fresh: usize,
+    /// Start a fresh run this often [default: one after another]
+    #[arg(long, value_name = "TIME")]
+    every: Option<String>,
+    /// Measure these suites or workloads
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "first-look")]
+    of: Vec<String>,
+    /// The target directory for workloads that use files [default: a new folder in the current one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    goal: GoalArgs,
+}
+
+impl Subcommand for BaselineArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        let (store, ui) = (context.store, context.ui);
+        match &self.command {
+            BaselineCommand::List => list(&runs::open(store)?, ui),
+            BaselineCommand::Remove { name } => remove(name, store, ui),
+            BaselineCommand::Set(args) => set(args, store, ui),
         }
     }
+}
+
+fn remove(name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    runs::open(store)?;
+    let store = Store::open(locate::store(store)?)?;
+    known(&store, name)?;
+    change(&store, name, &[])?;
+    ui.say(&format!("removed the baseline {name}; its runs are still stored"));
+    Ok(Exit::Fine)
+}
+
+fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let name = &args.name;
+    refuse_ambiguous(name)?;
+    let members = if args.runs.is_empty() {
+        measure(args, store, ui)?
+    } else {
+        stored(&args.runs, &runs::open(store)?, ui)?
+    };
+    let store = Store::open(locate::store(store)?)?;
+    change(&store, name, &members)?;
+    warn_of_haste(&store, &members, ui)?;
+    let runs = counted(members.len(), "run", "runs");
+    ui.say(&format!("baseline {name}: {runs}; plumb check --baseline {name}"));
+    Ok(Exit::Fine)
 }
 
 /// Runs that follow each other at once have not seen what differs between hours, days and boots.
@@ -61,29 +122,11 @@ fn warn_of_haste(store: &Store, members: &[Id], ui: &Ui) -> Result<()> {
         #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
         let span = time::length(span.max(0) as f64 * 1e-9);
         ui.warn(&format!(
-            "the runs began within {span}: what differs between hours and boots is not in them, and a \
-             check may take it for a change (--every 1h spreads fresh runs)"
+            "the runs began within {span}, so they miss what varies between hours and boots, and a check \
+             may take that for a change (--every 1h spreads fresh runs)"
         ));
     }
     Ok(())
-}
-
-/// The baseline of this name.
-///
-/// # Errors
-/// When there is none; the hint names those that there are.
-pub fn known(store: &Store, name: &str) -> Result<Baseline> {
-    store.baseline(name)?.ok_or_else(|| {
-        let error = CommandError::usage(format!("there is no baseline `{name}`"));
-        let names: Vec<String> = match store.baselines() {
-            Ok(all) => all.into_iter().map(|it| it.name).collect(),
-            Err(_) => Vec::new(),
-        };
-        match names.len() {
-            0 => error.hint(format!("plumb baseline set {name}    measures one")),
-            _ => error.hint(format!("there are: {}", names.join(", "))),
-        }
-    })
 }
 
 /// A name must not be what a run could be called by.
@@ -91,8 +134,8 @@ fn refuse_ambiguous(name: &str) -> Result<()> {
     let id_like = name.len() >= 4 && name.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let taken = name.is_empty() || name.contains(['=', ':', '~']) || name == "last" || id_like;
     if taken {
-        return Err(CommandError::usage(format!("`{name}` could be taken for a run"))
-            .hint("a baseline's name has letters beyond f, and no `=`, `:` or `~`"));
+        return Err(CommandError::usage(format!("`{name}` could be mistaken for a run"))
+            .hint("choose a name with a letter after f, and without `=`, `:` and `~`"));
     }
     Ok(())
 }
@@ -120,43 +163,35 @@ fn stored(names: &[String], store: &Store, ui: &Ui) -> Result<Vec<Id>> {
 }
 
 /// Fresh runs, one after the other or at an interval.
-struct Fresh<'a> {
-    count: usize,
-    every: Option<&'a str>,
-    of: &'a [String],
-    dir: Option<&'a Path>,
+fn measure(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Vec<Id>> {
+    let every = args.every.as_deref().map(time_ns).transpose()?.map(Duration::from_nanos);
+    let mut members = Vec::new();
+    for number in 0..args.fresh {
+        let began = Instant::now();
+        ui.say(&format!("run {} of {}", number + 1, args.fresh));
+        members.push(measure_one(args, store, ui)?);
+        if number + 1 < args.fresh {
+            wait_until(began + every.unwrap_or_default())?;
+        }
+    }
+    Ok(members)
 }
 
-impl Fresh<'_> {
-    fn measure(&self, goal: &GoalArgs, store: Option<&Path>, ui: &Ui) -> Result<Vec<Id>> {
-        let every = self.every.map(time_ns).transpose()?.map(Duration::from_nanos);
-        let mut members = Vec::new();
-        for number in 0..self.count {
-            let began = Instant::now();
-            ui.say(&format!("run {} of {}", number + 1, self.count));
-            members.push(self.one(goal, store, ui)?);
-            if number + 1 < self.count {
-                wait_until(began + every.unwrap_or_default())?;
-            }
-        }
-        Ok(members)
+fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
+    let mut bench = Bench::set_up()?;
+    let all = bench.all_threads();
+    let named = points::resolve(&mut bench.keeper, &args.of, &[], all, ui)?;
+    let execution = &args.goal.execution;
+    let prepare = prepare::for_named(&mut bench.keeper, &named, &execution.prepare, all)?;
+    let plan = plan::plan(named, Vec::new(), &args.goal, prepare)?;
+    let (lock, place) = (!execution.no_lock, Place::Under(args.dir.as_deref()));
+    let job = Job { lock, explicit: false, ..Job::new(plan, place, store) };
+    let measured = carry_out(bench, job, ui)?;
+    if measured.ended.interrupted {
+        return Err(CommandError::interrupted("interrupted; the baseline is unchanged")
+            .hint("plumb baseline set NAME RUN…    uses the runs that are stored so far"));
     }
-
-    fn one(&self, goal: &GoalArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
-        let mut bench = Bench::set_up()?;
-        let all = bench.all_threads();
-        let named = plan::resolve(&mut bench.keeper, self.of, &[], all, ui)?;
-        let prepare = named.prepare(&mut bench.keeper, goal, all)?;
-        let plan = plan::plan(named, Vec::new(), goal, prepare)?;
-        let lock = !goal.way.no_lock;
-        let job = Job { lock, explicit: false, ..Job::new(plan, Place::Under(self.dir), store) };
-        let measured = carry_out(bench, job, ui)?;
-        if measured.ended.interrupted {
-            return Err(CommandError::interrupted("interrupted; the baseline is as it was")
-                .hint("the runs so far are stored: plumb baseline set NAME RUN…"));
-        }
-        Ok(measured.record.run)
-    }
+    Ok(measured.record.run)
 }
 
 fn wait_until(when: Instant) -> Result<()> {
@@ -183,7 +218,7 @@ fn list(store: &Store, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     if all.is_empty() {
-        ui.say("there is no baseline yet; plumb baseline set NAME measures one");
+        ui.say("no baselines yet; plumb baseline set NAME measures one");
     }
     let titles = ["baseline", "runs", "changed", "newest run"];
     let mut table = Table::new(titles.iter().map(|title| Column::left(title)).collect());

@@ -1,7 +1,8 @@
 //! `plumb check`: did this machine become slower than its baseline?
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, Verdict, canary_shift};
 use plumb_model::{Goal, Impact, Plan, Preparation, RunRecord, SampleIs, Value};
 use plumb_report::export::check_junit;
@@ -10,13 +11,18 @@ use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Baseline, Store};
 use plumb_text::counted;
 
-use crate::cli::{CheckArgs, PrepareArgs};
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::measure::{Bench, Job, Measured, Place, carry_out};
+use crate::measuring::bench::Bench;
+use crate::measuring::carry_out::{Measured, carry_out};
+use crate::measuring::job::{Job, Place};
+use crate::planning::arguments::PrepareArgs;
 use crate::planning::prepare::{self, Prepare};
-use crate::planning::{catalogue, plan};
+use crate::planning::{catalogue, plan, points};
 use crate::quantity::margin;
+use crate::reading::output::write_file;
+use crate::reading::{baselines, runs};
 use crate::ui::Ui;
 
 /// The longest time that the machine is compared with itself, in nanoseconds.
@@ -28,11 +34,68 @@ const CANARIES: [(&str, &str, &str); 2] =
 /// Fresh processes of each canary.
 const CANARY_RUNS: usize = 3;
 
+/// Did this machine become slower than its baseline?
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb check                                  against the baseline that changed last
+  plumb check --baseline good --margin 3%
+  plumb check --junit check.xml --markdown check.md
+
+plumb measures once what the baseline measured. It measures the series that differ in three more runs, and \
+these alone decide: over all series together, at most one check in 16 of an unchanged machine fails. \
+Meanwhile plumb compares the machine with itself. If that shows a difference, alerts do not count; nor do \
+alerts that are smaller than the shift of unchanged control work. Exit codes: 0 no regression, 1 a \
+confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]
+pub struct CheckArgs {
+    /// The baseline [default: the one that changed last]
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// The smallest relative change that matters
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    margin: String,
+    /// Check even if the runs did not measure the same thing, or one is incomplete
+    #[arg(long)]
+    force: bool,
+    /// Exit with 5 if there is no verdict
+    #[arg(long)]
+    strict: bool,
+    /// Also write JUnit XML to this file
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Also write Markdown to this file, for a pull request
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// The target directory for workloads that use files [default: a new folder in the current one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Label the fresh runs
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    labels: Vec<String>,
+    /// Prepare the machine with a preset [default: as for the newest run of the baseline]
+    #[arg(long, value_name = "PRESET", value_parser = ["none", "gentle", "lab"])]
+    prepare: Option<String>,
+    /// Set a knob, as in `plumb run`
+    #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
+    set: Vec<String>,
+    /// Keep or repeat invocations that other activity disturbed
+    #[arg(long, value_name = "WHAT", value_parser = ["keep", "retry"], default_value = "keep")]
+    on_interference: String,
+    /// Do not wait for another plumb that is measuring on this machine
+    #[arg(long)]
+    no_lock: bool,
+}
+
+impl Subcommand for CheckArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        check(self, context.store, context.ui)
+    }
+}
+
 /// Checks the machine against a baseline.
-pub fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let margin = margin(&args.margin)?;
     let (baseline, records) = {
-        let store = crate::commands::show::command::open(store)?;
+        let store = runs::open(store)?;
         let baseline = chosen(&store, args.baseline.as_deref())?;
         (baseline.name.clone(), read(&store, &baseline)?)
     };
@@ -92,7 +155,7 @@ fn prepared(plan: Plan, args: &CheckArgs) -> Result<Plan> {
 /// The baseline that is named, or the one that was changed last.
 fn chosen(store: &Store, name: Option<&str>) -> Result<Baseline> {
     if let Some(name) = name {
-        return crate::commands::baseline::known(store, name);
+        return baselines::known(store, name);
     }
     let newest = store.baselines()?.into_iter().max_by_key(|it| it.changed_unix_ns);
     newest.ok_or_else(|| {
@@ -139,7 +202,7 @@ impl Again<'_> {
         let job = Job { lock, explicit: false, ..Job::new(plan, place, self.store) };
         let measured = carry_out(bench, job, self.ui)?;
         if measured.ended.interrupted {
-            return Err(CommandError::interrupted("interrupted; a check takes all its runs"));
+            return Err(CommandError::interrupted("interrupted; a check needs all its runs"));
         }
         Ok(measured)
     }
@@ -150,12 +213,12 @@ impl Again<'_> {
         for (id, parameter, value) in CANARIES {
             let Some(entry) = catalogue::builtin(id)? else { continue };
             let settings = [(parameter.to_owned(), Value::Text(value.to_owned()))].into();
-            points.push(plan::planned(&entry, &settings, 1)?);
+            points.push(points::planned(&entry, &settings, 1)?);
         }
         let goal =
             Goal::Fixed { min_invocations: CANARY_RUNS, min_time_ns: 0, max_time_ns: NULL_NS };
         let canaries = Plan { points, goal, budget_ns: Some(NULL_NS), suite: None, ..plan.clone() };
-        Ok(self.measure(&canaries, "measuring what nothing has changed")?.record)
+        Ok(self.measure(&canaries, "measuring control work that nothing has changed")?.record)
     }
 
     /// Compares the first point with itself: a verdict other than equal says that this machine, now,
@@ -198,8 +261,8 @@ fn refuse_other_machine(baseline: &[RunRecord], force: bool) -> Result<()> {
             let facts = run.targets.first().map(|it| it.machine.facts.clone()).unwrap_or_default();
             let cpu = facts.get("cpu").map_or("another CPU", String::as_str);
             Err(CommandError::usage(format!("the baseline is of another machine: {cpu}"))
-                .hint("plumb baseline set NAME    measures one of this machine")
-                .hint("plumb compare RUN RUN      compares machines; --force checks all the same"))
+                .hint("plumb baseline set NAME    measures a baseline of this machine")
+                .hint("plumb compare RUN RUN      compares machines; --force checks anyway"))
         }
         _ => Ok(()),
     }
@@ -209,8 +272,10 @@ fn refuse_fatal(finding: &CheckFinding, force: bool) -> Result<()> {
     match finding.differences.iter().find(|it| it.impact == Impact::Fatal) {
         Some(it) if !force => {
             let (field, values) = (&it.field, it.values.join(" and "));
-            Err(CommandError::usage(format!("not of the same thing: {field} {values}"))
-                .hint("--force checks all the same"))
+            Err(CommandError::usage(format!(
+                "the baseline and this check did not measure the same thing: {field} {values}"
+            ))
+            .hint("--force checks anyway"))
         }
         _ => Ok(()),
     }
@@ -223,10 +288,10 @@ fn write(finding: &CheckFinding, args: &CheckArgs, ui: &Ui) -> Result<()> {
         ui.out(&check_card(finding, &ui.terminal()));
     }
     if let Some(file) = &args.junit {
-        crate::commands::export::write_file(file, check_junit(finding).as_bytes())?;
+        write_file(file, check_junit(finding).as_bytes())?;
     }
     if let Some(file) = &args.markdown {
-        crate::commands::export::write_file(file, check_markdown(finding).as_bytes())?;
+        write_file(file, check_markdown(finding).as_bytes())?;
     }
     Ok(())
 }

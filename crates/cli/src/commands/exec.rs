@@ -2,30 +2,75 @@
 
 use std::path::Path;
 
-use plumb_model::{Goal, PlannedPoint, Point, Settings, Value};
+use clap::Args;
+use plumb_model::Goal;
 
-use crate::cli::ExecArgs;
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::measure::{Bench, Job, Place, measure};
-use crate::planning::{catalogue, plan};
+use crate::measuring::bench::Bench;
+use crate::measuring::job::{Job, Place};
+use crate::measuring::live::LiveArgs;
+use crate::measuring::measure::measure;
+use crate::planning::arguments::GoalArgs;
+use crate::planning::command::{Typed, point};
+use crate::planning::points::Named;
+use crate::planning::{plan, prepare};
+use crate::quantity::time_ns;
 use crate::ui::Ui;
 
-/// The workload behind `exec`.
-pub const COMMAND: &str = "process.command";
 /// The longest time for one point when the user states none, in nanoseconds: without an end.
 const NO_LIMIT_NS: u64 = u64::MAX >> 1;
 
+/// Time commands; plumb interleaves several and compares them with the first
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb exec 'sleep 0.1'                       until the median is known to 1 %
+  plumb exec -n 20 'gzip -k f' 'zstd -k f'     20 runs of each, compared with the first
+  plumb exec -- make -j2 all                   one command, word by word
+  plumb exec --shell 'sort f | uniq -c'        run by /bin/sh, whose start-up counts
+
+plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
+before posix_spawn to just after wait4. Each new worker first runs a short command (under 20 ms) once \
+without counting it, because the worker's own start has cooled the caches.")]
+pub struct ExecArgs {
+    /// Commands, each quoted as one argument
+    #[arg(required_unless_present = "argv", value_name = "COMMAND")]
+    commands: Vec<String>,
+    /// One command, word by word
+    #[arg(last = true, value_name = "CMD ARG…")]
+    argv: Vec<String>,
+    /// Count exactly this many runs of each command
+    #[arg(short = 'n', long, value_name = "N")]
+    runs: Option<usize>,
+    /// Run each command with /bin/sh -c
+    #[arg(long)]
+    shell: bool,
+    /// Accept commands that exit with a status other than 0
+    #[arg(short, long)]
+    ignore_failure: bool,
+    #[command(flatten)]
+    live: LiveArgs,
+    #[command(flatten)]
+    goal: GoalArgs,
+}
+
+impl Subcommand for ExecArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        exec(self, context.store, context.ui)
+    }
+}
+
 /// Measures the commands.
-pub fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let mut bench = Bench::set_up()?;
     let points = commands(args)?
         .into_iter()
         .map(|command| point(&command, args.shell, args.ignore_failure))
         .collect::<Result<Vec<_>>>()?;
-    let named = plan::Named { points, explicit: true, ..plan::Named::default() };
+    let named = Named { points, explicit: true, ..Named::default() };
     let several = named.points.len() > 1;
     let all = bench.all_threads();
-    let prepare = named.prepare(&mut bench.keeper, &args.goal, all)?;
+    let prepare = prepare::for_named(&mut bench.keeper, &named, &args.goal.execution.prepare, all)?;
     let mut plan = plan::plan(named, Vec::new(), &args.goal, prepare)?;
     plan.against_first = several;
     if let Some(runs) = args.runs {
@@ -33,28 +78,10 @@ pub fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             return Err(CommandError::usage("--runs 0 measures nothing"));
         }
         plan.goal = Goal::Fixed { min_invocations: runs, min_time_ns: 0, max_time_ns: NO_LIMIT_NS };
-        plan.budget_ns =
-            args.goal.way.budget.as_deref().map(crate::quantity::time_ns).transpose()?;
+        plan.budget_ns = args.goal.execution.budget.as_deref().map(time_ns).transpose()?;
     }
-    let lock = !args.goal.way.no_lock;
+    let lock = !args.goal.execution.no_lock;
     measure(bench, Job { lock, live: args.live.live, ..Job::new(plan, Place::Scratch, store) }, ui)
-}
-
-/// A command: what people typed, and its words (one word for a shell).
-pub struct Typed {
-    text: String,
-    words: Vec<String>,
-}
-
-impl Typed {
-    /// A command in one argument.
-    ///
-    /// # Errors
-    /// When it is empty or a quote has no partner.
-    pub fn new(text: &str, shell: bool) -> Result<Self> {
-        let words = if shell { vec![text.to_owned()] } else { split(text)? };
-        Ok(Self { text: text.to_owned(), words })
-    }
 }
 
 fn commands(args: &ExecArgs) -> Result<Vec<Typed>> {
@@ -63,48 +90,7 @@ fn commands(args: &ExecArgs) -> Result<Vec<Typed>> {
         typed.push(Typed::new(text, args.shell)?);
     }
     if !args.argv.is_empty() {
-        let text = args.argv.join(" ");
-        let words = if args.shell { vec![text.clone()] } else { args.argv.clone() };
-        typed.push(Typed { text, words });
+        typed.push(Typed::of_words(&args.argv, args.shell));
     }
     Ok(typed)
-}
-
-fn split(text: &str) -> Result<Vec<String>> {
-    match shlex::split(text) {
-        Some(words) if !words.is_empty() => Ok(words),
-        Some(_) => Err(CommandError::usage("an empty command")),
-        None => Err(CommandError::usage(format!("`{text}` has a quote without its partner"))
-            .hint("quote it for plumb as you would for a shell, or use --shell")),
-    }
-}
-
-/// The point of `process.command` that a command is.
-///
-/// # Errors
-/// When it can't be a parameter.
-pub fn point(command: &Typed, shell: bool, ignore_failure: bool) -> Result<PlannedPoint> {
-    let Some(entry) = catalogue::builtin(COMMAND)? else {
-        return Err(CommandError::bug("process.command is not built in"));
-    };
-    let words = if shell {
-        command.text.clone()
-    } else {
-        serde_json::to_string(&command.words).map_err(|e| CommandError::bug(e.to_string()))?
-    };
-    let settings: Settings = [
-        ("command".to_owned(), Value::Text(words)),
-        ("shell".to_owned(), Value::Switch(shell)),
-        ("ignore_failure".to_owned(), Value::Switch(ignore_failure)),
-    ]
-    .into();
-    Ok(PlannedPoint {
-        point: Point::new(&entry.description, &settings, 1)?,
-        description: entry.description,
-        program: entry.program,
-        sample_ns: None,
-        title: Some(command.text.clone()),
-        capped: None,
-        preparation: Vec::new(),
-    })
 }

@@ -1,20 +1,40 @@
-//! `plumb explain`: the manual of a workload.
+//! `plumb explain`: the manual of a workload, suite or monitor.
 
-use crate::cli::ExplainArgs;
+use clap::Args;
+
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::planning::catalogue;
-use crate::planning::suite;
+use crate::nearest::nearest;
+use crate::planning::{catalogue, suite};
+use crate::reading::output::pretty;
 use crate::ui::Ui;
+
+/// Print the manual of a workload, suite or monitor
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb explain memory.copy
+  plumb explain first-look
+  plumb explain monitor.stat")]
+pub struct ExplainArgs {
+    /// A workload, suite or monitor (`monitor.stat`)
+    name: String,
+}
+
+impl Subcommand for ExplainArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        explain(self, context.ui)
+    }
+}
 
 /// What names of monitors begin with here.
 const MONITOR: &str = "monitor.";
 
 /// Prints the manual of a built-in workload or a monitor, or the text of a suite.
-pub fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
+fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
     let id = args.name.split(':').next().unwrap_or(&args.name);
     if let Some(workload) = plumb_workloads::find(id) {
         if ui.wants_json() {
-            ui.out(&crate::commands::list::json_text(&workload.describe())?);
+            ui.out(&pretty(&workload.describe())?);
         } else {
             ui.out(workload.manual());
         }
@@ -32,10 +52,10 @@ pub fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
         CommandError::usage(format!("no built-in workload, suite or monitor is called `{id}`"));
     let mut known = catalogue::builtin_names();
     known.extend(plumb_monitors::ALL.iter().map(|it| format!("{MONITOR}{}", it.name)));
-    Err(match catalogue::nearest(id, &known) {
+    Err(match nearest(id, &known) {
         Some(near) => error.hint(format!("plumb explain {near}")),
         None => {
-            error.hint("`plumb list` shows them all; a plug-in explains itself in its own pages")
+            error.hint("`plumb list` shows all of them; for a plug-in, see its own documentation")
         }
     })
 }

@@ -1,31 +1,76 @@
 //! `plumb export`: runs for other programs.
 
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use plumb_analysis::{RunFinding, summarise};
 use plumb_model::RunRecord;
 use plumb_report::export::{bmf, go_bench, hyperfine, junit, openmetrics, otava, xlsx};
 use plumb_report::{View, csv, document, samples_csv};
 
-use crate::cli::{ExportArgs, ExportFormat};
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
+use crate::reading::output::write_file;
+use crate::reading::runs;
 use crate::ui::Ui;
 
+/// Write runs in the formats of other programs
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb export last --format samples-csv -o samples.csv       every sample
+  plumb export A --format go-bench > a.txt                    then benchstat a.txt b.txt
+  plumb export A B --format go-bench > ab.txt                 then benchstat -col run ab.txt
+  plumb export A B C D --format otava -o runs.csv             then otava analyze, with these columns")]
+pub struct ExportArgs {
+    /// The runs [default: the last one]
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// The format
+    #[arg(long, value_enum, default_value = "json")]
+    format: ExportFormat,
+    /// Write to this file [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What `export` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ExportFormat {
+    /// plumb.run/1 documents, one line per run
+    Json,
+    /// One row per result
+    Csv,
+    /// One row per sample
+    SamplesCsv,
+    /// Go's benchmark format, one line per process, for benchstat
+    GoBench,
+    /// The JSON of `hyperfine --export-json`
+    Hyperfine,
+    /// Bencher Metric Format, one run
+    Bmf,
+    /// A table for Apache Otava, with one row per run and one column per series
+    Otava,
+    /// JUnit XML, with one test case per series
+    Junit,
+    /// OpenMetrics text, for Prometheus
+    Openmetrics,
+    /// An Excel workbook with results and samples
+    Xlsx,
+}
+
+impl Subcommand for ExportArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        export(self, context.store, context.ui)
+    }
+}
+
 /// Writes the named runs as one file.
-pub fn export(args: &ExportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let last = ["last".to_owned()];
-    let names = if args.runs.is_empty() { &last[..] } else { &args.runs };
-    check(args, names)?;
-    let store = crate::commands::show::command::open(store)?;
-    let runs =
-        names.iter().map(|name| store.resolve(name)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let records = runs
-        .into_iter()
-        .map(|run| store.record(run))
-        .collect::<std::result::Result<Vec<_>, _>>()?;
+fn export(args: &ExportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let names = runs::or_last(&args.runs);
+    check(args, &names)?;
+    let store = runs::open(store)?;
+    let records = runs::records(&store, &runs::ids(&store, &names)?)?;
     let content = render(args.format, &records)?;
     match &args.output {
         Some(path) => write_file(path, &content)?,
@@ -37,11 +82,11 @@ pub fn export(args: &ExportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
 /// Refuses what a format can't hold, before anything is read.
 fn check(args: &ExportArgs, names: &[String]) -> Result<()> {
     match args.format {
-        ExportFormat::Bmf if names.len() > 1 => Err(CommandError::usage(
-            "a file in Bencher Metric Format holds one run; export each run to its own file",
-        )),
+        ExportFormat::Bmf if names.len() > 1 => {
+            Err(CommandError::usage("a bmf file holds one run: export each run to its own file"))
+        }
         ExportFormat::Xlsx if args.output.is_none() => {
-            Err(CommandError::usage("a workbook is no text; name its file")
+            Err(CommandError::usage("xlsx is binary: pass -o FILE")
                 .hint("plumb export --format xlsx -o runs.xlsx"))
         }
         _ => Ok(()),
@@ -105,16 +150,4 @@ fn joined(tables: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
 
 fn first_line(text: &[u8]) -> usize {
     text.iter().position(|&byte| byte == b'\n').map_or(text.len(), |end| end + 1)
-}
-
-/// Writes a file.
-///
-/// # Errors
-/// When it can't be written.
-pub fn write_file(path: &Path, text: &[u8]) -> Result<()> {
-    let trouble = |error: std::io::Error| {
-        CommandError::file(format!("{} can't be written: {error}", path.display()))
-    };
-    let mut file = BufWriter::new(File::create(path).map_err(trouble)?);
-    file.write_all(text).and_then(|()| file.flush()).map_err(trouble)
 }

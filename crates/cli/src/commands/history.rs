@@ -2,171 +2,87 @@
 
 use std::path::Path;
 
-use plumb_model::{SeriesName, SeriesRecord};
+use clap::Args;
+use plumb_model::SeriesRecord;
 use plumb_report::{history_card, history_json, history_markdown};
 
-use crate::cli::{HistoryArgs, ShowFormat};
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::planning::catalogue::nearest;
-use crate::quantity;
-use crate::quantity::margin;
+use crate::quantity::{margin, since_unix_ns};
+use crate::reading::output::OutputFormat;
+use crate::reading::runs;
+use crate::reading::series::{meant, on_machine};
 use crate::ui::Ui;
 
-/// Series that are listed where several are meant.
-const MOST_LISTED: usize = 20;
-/// What `--machine` takes for every machine.
-const ALL: &str = "all";
+/// Show one series over all its runs: when did it change, and what else did?
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb history memory.copy:method=libc           its first metric, on this machine
+  plumb history storage.random/latency --last 50
+  plumb history 'gzip -k f' --label commit        a command; name its runs by their label
+
+plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, \
+settings) split the history, and plumb compares nothing across them. Within a section it looks for steps: \
+a history without a step shows a certain one once in 1000 times and a suspected one once in 100; `plumb ab` \
+settles a suspicion. With runs on enough days, plumb also tells whether the time of day or the weekday \
+matters.")]
+pub struct HistoryArgs {
+    /// A series (`cpu.sieve/rate`), a point, a workload, or a command that was measured
+    series: String,
+    /// Name runs by this label [default: the labels that differ]
+    #[arg(long, value_name = "KEY")]
+    label: Option<String>,
+    /// Show only runs since then: `30d`, `12h`, or a date
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Show only this many runs, the newest
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// The machine: the beginning of its fingerprint, or `all` [default: the machine of the newest run]
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
+    /// The smallest relative change that matters
+    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    margin: String,
+    /// The output format
+    #[arg(long, value_enum, default_value = "terminal")]
+    format: OutputFormat,
+}
+
+impl Subcommand for HistoryArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        history(self, context.store, context.ui)
+    }
+}
 
 /// Shows the history of a series.
-pub fn history(args: &HistoryArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let store = crate::commands::show::command::open(store)?;
+fn history(args: &HistoryArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let store = runs::open(store)?;
     let series = meant(&store.series_names()?, &args.series)?;
     let records = on_machine(store.series(&series)?, args.machine.as_deref())?;
     let records = recent(records, args)?;
     let finding = plumb_analysis::history(&series, &records, margin(&args.margin)?);
     let finding = finding.ok_or_else(|| {
-        CommandError::nothing(format!("no run that is asked for has measured {series}"))
+        CommandError::nothing(format!("none of these runs measured {series}"))
             .hint("plumb show --runs lists the runs")
     })?;
     let label = args.label.as_deref();
-    ui.out(&match if ui.wants_json() { ShowFormat::Json } else { args.format } {
-        ShowFormat::Terminal => history_card(&finding, label, &ui.terminal()),
-        ShowFormat::Markdown => history_markdown(&finding, label),
-        ShowFormat::Json => {
+    ui.out(&match if ui.wants_json() { OutputFormat::Json } else { args.format } {
+        OutputFormat::Terminal => history_card(&finding, label, &ui.terminal()),
+        OutputFormat::Markdown => history_markdown(&finding, label),
+        OutputFormat::Json => {
             history_json(&finding).map_err(|error| CommandError::bug(error.to_string()))?
         }
     });
     Ok(Exit::Fine)
 }
 
-/// The one series that is meant: by its own name, or by that of its point or workload, of which it is
-/// the first metric.
-///
-/// # Errors
-/// When none is, or several are.
-pub fn meant(known: &[SeriesName], name: &str) -> Result<String> {
-    if known.iter().any(|it| it.name == name) {
-        return Ok(name.to_owned());
-    }
-    let firsts = || known.iter().filter(|it| it.primary);
-    let by_point: Vec<&SeriesName> = firsts().filter(|it| point(it) == name).collect();
-    let by_title = firsts().filter(|it| it.title.as_deref() == Some(name)).collect();
-    let by_workload = firsts().filter(|it| it.workload == name).collect();
-    let found: [Vec<&SeriesName>; 3] = [by_point, by_title, by_workload];
-    match found.iter().find(|it| !it.is_empty()).map(Vec::as_slice) {
-        Some([one]) => Ok(one.name.clone()),
-        Some(several) => Err(ambiguous(several, name)),
-        None => Err(unknown(known, name)),
-    }
-}
-
-fn point(series: &SeriesName) -> String {
-    let (workload, key) = (&series.workload, &series.point);
-    if key.is_empty() { workload.clone() } else { format!("{workload}:{key}") }
-}
-
-fn ambiguous(several: &[&SeriesName], name: &str) -> CommandError {
-    let error = CommandError::usage(format!("`{name}` is {} series", several.len()));
-    let listed = several.iter().take(MOST_LISTED);
-    let error = listed.fold(error, |error, it| {
-        error.hint(format!("plumb history '{}'", it.title.as_ref().unwrap_or(&it.name)))
-    });
-    match several.len().saturating_sub(MOST_LISTED) {
-        0 => error,
-        more => error.hint(format!("and {more} more")),
-    }
-}
-
-fn unknown(known: &[SeriesName], name: &str) -> CommandError {
-    let error = CommandError::usage(format!("no run has measured a series called `{name}`"));
-    let mut names: Vec<String> = known.iter().map(|it| it.name.clone()).collect();
-    names.extend(known.iter().filter(|it| it.primary).map(point));
-    names.extend(known.iter().map(|it| it.workload.clone()));
-    match nearest(name, &names) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("plumb show lists what the last run measured"),
-    }
-}
-
-/// The runs on one machine: that of the newest run when none is named.
-///
-/// # Errors
-/// When no machine or several could be meant.
-pub fn on_machine(
-    mut records: Vec<SeriesRecord>,
-    wanted: Option<&str>,
-) -> Result<Vec<SeriesRecord>> {
-    let newest = records.last().map(|it| it.machine.fingerprint.clone());
-    let wanted = match wanted {
-        Some(ALL) => return Ok(records),
-        Some(wanted) => wanted.to_owned(),
-        None => newest.unwrap_or_default(),
-    };
-    let is = |it: &SeriesRecord| {
-        let fingerprint = &it.machine.fingerprint;
-        let bare = fingerprint.split_once(':').map_or(fingerprint.as_str(), |(_, bare)| bare);
-        fingerprint.starts_with(&wanted) || bare.starts_with(&wanted)
-    };
-    let mut found: Vec<String> =
-        records.iter().filter(|it| is(it)).map(|it| it.machine.fingerprint.clone()).collect();
-    found.sort();
-    found.dedup();
-    match found.as_slice() {
-        [] | [_] => {
-            records.retain(is);
-            Ok(records)
-        }
-        several => {
-            let error = CommandError::usage(format!("`{wanted}` is several machines"));
-            Err(several.iter().fold(error, |error, it| error.hint(format!("--machine {it}"))))
-        }
-    }
-}
-
 fn recent(mut records: Vec<SeriesRecord>, args: &HistoryArgs) -> Result<Vec<SeriesRecord>> {
     if let Some(since) = &args.since {
-        let since = quantity::since_unix_ns(since, plumb_machine::now().unix_ns)?;
+        let since = since_unix_ns(since, plumb_machine::now().unix_ns)?;
         records.retain(|it| it.started_unix_ns >= since);
     }
     let surplus = records.len().saturating_sub(args.last.unwrap_or(usize::MAX));
     records.drain(..surplus);
     Ok(records)
-}
-
-#[cfg(test)]
-mod tests {
-    use plumb_model::SeriesName;
-
-    use super::meant;
-
-    fn series(workload: &str, point: &str, metric: &str, primary: bool) -> SeriesName {
-        let key = if point.is_empty() { String::new() } else { format!(":{point}") };
-        let name = format!("{workload}{key}/{metric}");
-        let title = (workload == "process.command").then(|| "sleep 1".to_owned());
-        let (workload, point) = (workload.to_owned(), point.to_owned());
-        SeriesName { name, workload, point, primary, title }
-    }
-
-    #[test]
-    fn a_series_goes_by_several_names() {
-        let known = [
-            series("cpu.sieve", "", "rate", true),
-            series("cpu.sieve", "", "time", false),
-            series("memory.copy", "method=nt", "bandwidth", true),
-            series("process.command", "command=x", "wall", true),
-            series("storage.random", "", "rate", true),
-            series("storage.random", "depth=8", "rate", true),
-        ];
-        let found = |name| meant(&known, name).map_err(|error| error.to_string());
-        assert_eq!(found("cpu.sieve/time").unwrap(), "cpu.sieve/time");
-        assert_eq!(found("cpu.sieve").unwrap(), "cpu.sieve/rate");
-        assert_eq!(found("memory.copy:method=nt").unwrap(), "memory.copy:method=nt/bandwidth");
-        assert_eq!(found("memory.copy").unwrap(), "memory.copy:method=nt/bandwidth");
-        assert_eq!(found("sleep 1").unwrap(), "process.command:command=x/wall");
-        assert_eq!(found("storage.random").unwrap(), "storage.random/rate", "the default point");
-        assert!(found("cpu.seive").is_err());
-        let two = [known[2].clone(), series("memory.copy", "method=libc", "bandwidth", true)];
-        let error = meant(&two, "memory.copy").unwrap_err().to_string();
-        assert_eq!(error, "`memory.copy` is 2 series");
-    }
 }

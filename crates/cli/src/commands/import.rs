@@ -4,11 +4,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 use plumb_classics::{Format, Import, events, read};
 use plumb_model::{Event, Id, Stamped};
 use plumb_store::{MergeReport, Store, short};
 
-use crate::cli::ImportArgs;
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::planning::catalogue;
@@ -26,8 +28,35 @@ enum Holds {
     Results(Vec<(Import, Vec<Stamped>)>),
 }
 
+/// Import runs of other stores, and results of other tools
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb import other.db                         the runs of another store
+  plumb import fio.json bonnie.csv              results of other tools, as runs
+  plumb import --tool-version 1.2.2 mbw.txt     a version with swapped labels (all up to 1.3)
+
+plumb recognises results by their content: CSV of bonnie++ (27, 48 or 50 fields); JSON of fio, iperf3 and \
+hyperfine; text of mbw, sysbench and `openssl speed -mr`. A file that is imported twice is stored once.")]
+pub struct ImportArgs {
+    /// Stores of plumb, or results of other tools
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The tool that wrote the results [default: recognised by their content]
+    #[arg(long, value_name = "TOOL", value_parser = PossibleValuesParser::new(Format::ALL.map(Format::word)))]
+    format: Option<String>,
+    /// The version of the tool, for results that do not contain it
+    #[arg(long, value_name = "VERSION")]
+    tool_version: Option<String>,
+}
+
+impl Subcommand for ImportArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        import(self, context.store, context.ui)
+    }
+}
+
 /// Takes over every named file. All are read before any is stored.
-pub fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let files = args.files.iter().map(|file| Ok((file, holds(file, args)?)));
     let files: Vec<(&PathBuf, Holds)> = files.collect::<Result<_>>()?;
     let store = Store::open(locate::store(store)?)?;
@@ -66,7 +95,7 @@ fn holds(file: &Path, args: &ImportArgs) -> Result<Holds> {
     let mut more = |bytes| (&mut limited).take(bytes).read_to_end(&mut content);
     more(LARGEST_BYTES).map_err(|error| unread(error.to_string()))?;
     if content.len() as u64 == LARGEST_BYTES {
-        return Err(unread(format!("it is no store and has {LARGEST_BYTES} bytes or more")));
+        return Err(unread(format!("it is not a store, and has {LARGEST_BYTES} bytes or more")));
     }
     results(file, args, &content)
 }
@@ -77,7 +106,7 @@ fn results(file: &Path, args: &ImportArgs, content: &[u8]) -> Result<Holds> {
     let text = String::from_utf8_lossy(content);
     let imports = read(&text, format, args.tool_version.as_deref()).map_err(|error| {
         let known = Format::ALL.map(Format::described).join(", ");
-        CommandError::file(format!("nothing of {} was imported: {error}", file.display()))
+        CommandError::file(format!("can't import {}: {error}", file.display()))
             .hint(format!("plumb imports its own stores, {known}"))
     })?;
     let describe = |id: &str| Some(catalogue::builtin(id).ok()??.description);
@@ -114,6 +143,6 @@ fn say(ui: &Ui, file: &Path, result: Option<(&Import, Id)>, report: MergeReport)
     };
     let (tool, run) = (import.format.word(), short(run));
     let version = import.version.as_deref().unwrap_or("of unknown version");
-    let news = if runs == 0 { "is here already as run" } else { "became run" };
-    ui.out(&format!("{file}: {tool} {version} {news} {run}, see plumb show {run}"));
+    let outcome = if runs == 0 { "is already stored as run" } else { "became run" };
+    ui.out(&format!("{file}: {tool} {version} {outcome} {run}; plumb show {run}"));
 }

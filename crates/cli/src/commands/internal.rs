@@ -3,19 +3,45 @@
 use std::io::{stdin, stdout};
 use std::os::fd::AsFd;
 
+use clap::Args;
+
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 
+/// The process between plumb and everything it starts
+#[derive(Debug, Args)]
+pub struct KeeperArgs {}
+
+impl Subcommand for KeeperArgs {
+    fn run(&self, _context: &Context<'_>) -> Result<Exit> {
+        keeper()
+    }
+}
+
 /// `plumb keeper`: the socket is its stdin.
-pub fn keeper() -> Result<Exit> {
+fn keeper() -> Result<Exit> {
     let socket = stdin().as_fd().try_clone_to_owned().map_err(bug)?;
     let (root, journals) = (locate::root(), locate::journals());
     plumb_keeper::serve_keeper(socket, root, journals).map_err(bug)?;
     Ok(Exit::Fine)
 }
 
+/// Serve a built-in workload over the line protocol
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The workload
+    id: String,
+}
+
+impl Subcommand for WorkerArgs {
+    fn run(&self, _context: &Context<'_>) -> Result<Exit> {
+        worker(&self.id)
+    }
+}
+
 /// `plumb worker ID`: serves the workload on stdin and stdout.
-pub fn worker(id: &str) -> Result<Exit> {
+fn worker(id: &str) -> Result<Exit> {
     let Some(workload) = plumb_workloads::find(id) else {
         return Err(CommandError::usage(format!("no built-in workload is called `{id}`")));
     };
@@ -25,14 +51,34 @@ pub fn worker(id: &str) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// End what a worker started whose keeper is gone
+#[derive(Debug, Args)]
+pub struct OrphanedArgs {}
+
+impl Subcommand for OrphanedArgs {
+    fn run(&self, _context: &Context<'_>) -> Result<Exit> {
+        Ok(orphaned())
+    }
+}
+
 /// `plumb orphaned`: what a worker becomes when its keeper is gone; ends all that it started.
-pub fn orphaned() -> Exit {
+fn orphaned() -> Exit {
     plumb_keeper::stand_in(&[]);
     Exit::Fine
 }
 
+/// Swallow and count what ssh brings
+#[derive(Debug, Args)]
+pub struct SshSinkArgs {}
+
+impl Subcommand for SshSinkArgs {
+    fn run(&self, _context: &Context<'_>) -> Result<Exit> {
+        ssh_sink()
+    }
+}
+
 /// `plumb ssh-sink`: swallows and counts what comes on stdin.
-pub fn ssh_sink() -> Result<Exit> {
+fn ssh_sink() -> Result<Exit> {
     plumb_workloads::ssh_sink().map_err(|error| CommandError::failed(error.to_string()))?;
     Ok(Exit::Fine)
 }

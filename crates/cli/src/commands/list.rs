@@ -1,24 +1,39 @@
 //! `plumb list`: what can be measured.
 
+use clap::Args;
 use plumb_keeper::Keeper;
 use plumb_model::{Description, ParameterType, Role, Value};
 use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;
 
-use crate::error::{CommandError, Exit, Result};
+use crate::commands::subcommand::{Context, Subcommand};
+use crate::error::{Exit, Result};
 use crate::locate;
-use crate::planning::{catalogue, plugins::manifest as plugins, suite};
+use crate::planning::catalogue::{self, Entry};
+use crate::planning::plugins::manifest;
+use crate::planning::suite;
+use crate::reading::output::pretty;
 use crate::ui::Ui;
 
+/// List the suites, workloads and plug-ins
+#[derive(Debug, Args)]
+pub struct ListArgs {}
+
+impl Subcommand for ListArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        list(context.ui)
+    }
+}
+
 /// Lists suites, built-in workloads and plug-ins.
-pub fn list(ui: &Ui) -> Result<Exit> {
+fn list(ui: &Ui) -> Result<Exit> {
     let builtin: Vec<Description> =
         plumb_workloads::builtin().iter().map(|workload| workload.describe()).collect();
     let (entries, broken) = found_plugins()?;
     let plugins: Vec<Description> = entries.into_iter().map(|entry| entry.description).collect();
     broken.iter().for_each(|text| ui.warn(text));
     if ui.wants_json() {
-        ui.out(&json_text(&Listing {
+        ui.out(&pretty(&Listing {
             schema: "plumb.list/1",
             workloads: &builtin,
             plugins: &plugins,
@@ -46,8 +61,8 @@ struct Listing<'l> {
 }
 
 /// A keeper is only started when there is a plug-in to be asked.
-fn found_plugins() -> Result<(Vec<catalogue::Entry>, Vec<String>)> {
-    if plugins::on_path().is_empty() {
+fn found_plugins() -> Result<(Vec<Entry>, Vec<String>)> {
+    if manifest::on_path().is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
     let mut keeper = Keeper::start(&locate::plumb()?)?;
@@ -72,9 +87,4 @@ fn line(description: &Description) -> String {
         .collect();
     let beside = if description.can_be(Role::Workload) { "" } else { " (with --with)" };
     format!("{}{beside} [{}]", description.summary, parameters.join(" "))
-}
-
-/// A document as pretty JSON.
-pub fn json_text(document: &impl Serialize) -> Result<String> {
-    serde_json::to_string_pretty(document).map_err(|error| CommandError::bug(error.to_string()))
 }

@@ -2,20 +2,43 @@
 
 use std::path::Path;
 
+use clap::{Args, Subcommand as Commands};
 use plumb_store::{StoreInfo, short};
 use plumb_text::time;
 use plumb_text::units::quantity;
 
-use crate::error::{CommandError, Exit, Result};
+use crate::commands::subcommand::{Context, Subcommand};
+use crate::error::{Exit, Result};
 use crate::locate;
+use crate::reading::runs::no_store;
 use crate::ui::Ui;
 
+/// Manage the store
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    #[command(subcommand)]
+    command: StoreCommand,
+}
+
+#[derive(Debug, Commands)]
+enum StoreCommand {
+    /// Show where the store is, what it holds, and whether it is intact
+    Info,
+}
+
+impl Subcommand for StoreArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        match self.command {
+            StoreCommand::Info => info(context.store, context.ui),
+        }
+    }
+}
+
 /// Prints it; a store with problems is exit code 6.
-pub fn info(store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+fn info(store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let path = locate::store(store)?;
     if !path.exists() {
-        return Err(CommandError::usage(format!("there is no store at {} yet", path.display()))
-            .hint("plumb run        measures this machine and makes one"));
+        return Err(no_store(&path));
     }
     let info = plumb_store::info(&path)?;
     ui.out(&if ui.wants_json() { document(&info) } else { lines(&info) });
@@ -28,15 +51,15 @@ fn lines(info: &StoreInfo) -> String {
         run.as_ref()
             .map_or("none".to_owned(), |(id, at)| format!("{} on {}", short(*id), time::date(*at)))
     };
-    let sound = if info.problems.is_empty() {
-        "sound".to_owned()
+    let state = if info.problems.is_empty() {
+        "intact".to_owned()
     } else {
         format!("DAMAGED: {}", info.problems.join("; "))
     };
     #[expect(clippy::cast_precision_loss, reason = "sizes for people")]
     let size = |bytes: u64| quantity(bytes as f64, "B");
     format!(
-        "store     {}\nsize      {} (schema {}, journal {}, {} free)\nruns      {runs}: {} complete, {} running, {} interrupted\nsamples   {}\noldest    {}\nnewest    {}\nstate     {sound}\n",
+        "store     {}\nsize      {} (schema {}, journal {}, {} free)\nruns      {runs}: {} complete, {} running, {} interrupted\nsamples   {}\noldest    {}\nnewest    {}\nstate     {state}\n",
         info.path.display(),
         size(info.bytes),
         info.schema,

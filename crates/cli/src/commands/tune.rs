@@ -1,16 +1,39 @@
 //! `plumb tune`: the knobs of this machine, and what is left set of runs that were killed.
 
+use clap::Args;
 use plumb_keeper::preparation::{KNOBS, Knob, Lasts, Unusable, check, parse, preset, resolve};
 use plumb_keeper::{Held, Settled};
 use plumb_machine::Root;
 use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;
 
-use crate::cli::TuneArgs;
-use crate::commands::list::json_text;
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 use crate::locate;
+use crate::reading::output::pretty;
 use crate::ui::Ui;
+
+/// Show what plumb can set on this machine before measuring, and what a killed plumb left set
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb tune                       every knob, its current value, and its value in each preset
+  plumb tune --restore             undo what a killed plumb left behind
+  plumb run --set thp=never        set one knob for a run
+
+plumb sets nothing for longer than a run. It writes old values down before it changes anything. Whatever is \
+killed, the next start of plumb restores what is left, except after a reboot, which has already reset it. \
+docs/preparations.md explains what each knob is for and what it risks.")]
+pub struct TuneArgs {
+    /// Restore what killed runs left set
+    #[arg(long)]
+    restore: bool,
+}
+
+impl Subcommand for TuneArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        tune(self, context.ui)
+    }
+}
 
 /// A knob as it is shown.
 #[derive(Debug, Serialize)]
@@ -51,7 +74,7 @@ struct Document {
 }
 
 /// Shows the knobs, or restores what is left.
-pub fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
+fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
     let root = locate::root();
     if args.restore {
         return restore(&root, ui);
@@ -61,12 +84,12 @@ pub fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
     let changes = held.into_iter().map(|held| changed(held, &root)).collect();
     let document = Document { schema: "plumb.tune/1", knobs, changes };
     if ui.wants_json() {
-        ui.out(&json_text(&document)?);
+        ui.out(&pretty(&document)?);
         return Ok(Exit::Fine);
     }
     ui.out(&table(&document.knobs).render(ui.width(), ui.terminal().colour));
     document.changes.iter().for_each(|change| ui.out(&sentence(change)));
-    ui.out("\nplumb run --set KNOB=VALUE sets one for a run; --prepare lab sets all that lab has");
+    ui.out("\nplumb run --set KNOB=VALUE sets one for a run; --prepare lab sets all that the preset lab holds");
     Ok(Exit::Fine)
 }
 
@@ -139,7 +162,7 @@ fn changed(held: Held, root: &Root) -> Changed {
 fn sentence(change: &Changed) -> String {
     let Changed { setting, was, became, plumb, .. } = change;
     let owner = match change.alive {
-        true => format!("by a plumb that measures (pid {plumb})"),
+        true => format!("by a plumb that is measuring (pid {plumb})"),
         false => format!("left by a plumb that was killed (pid {plumb}): plumb tune --restore"),
     };
     let now = match &change.now {

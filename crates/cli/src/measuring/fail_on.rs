@@ -2,8 +2,16 @@
 
 use plumb_analysis::{Comparison, Verdict};
 
-use crate::cli::FailOn;
 use crate::error::Exit;
+
+/// When `ab` ends with 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum FailOn {
+    /// When the verdict is slower and the ratio is beyond the margin
+    Slower,
+    /// When the whole interval is beyond the margin
+    Certain,
+}
 
 /// What the strategy's verdicts mean for the exit code.
 #[derive(Debug, Clone, Copy, Default)]

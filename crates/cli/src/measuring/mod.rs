@@ -1,6 +1,16 @@
 //! From a plan to a stored run: what all commands share that measure.
 
+pub mod bench;
+pub mod carry_out;
 pub mod fail_on;
+mod failures;
+pub mod folders;
+pub mod interrupted;
+pub mod job;
+mod listeners;
+pub mod live;
+mod lock;
 pub mod measure;
 mod progress;
 pub mod side_by_side;
+mod watching;

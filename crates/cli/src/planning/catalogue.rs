@@ -8,8 +8,9 @@ use plumb_model::{Description, Program};
 
 use crate::error::{CommandError, Result};
 use crate::locate;
-use crate::planning::plugins::{cache, rules};
-use crate::planning::{plugins::manifest as plugins, suite};
+use crate::nearest::nearest;
+use crate::planning::plugins::{cache, manifest, rules};
+use crate::planning::suite;
 
 /// A workload that can be started.
 #[derive(Debug, Clone)]
@@ -50,7 +51,7 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
     let error = CommandError::usage(format!("no workload, suite or plug-in is called `{name}`"));
     let error = match nearest(name, &known) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("`plumb list` shows them all"),
+        None => error.hint("`plumb list` shows all of them"),
     };
     Err(broken.into_iter().fold(error, CommandError::hint))
 }
@@ -61,7 +62,7 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
 /// When it can't be started, answers wrongly, calls itself like a built-in workload, or says what a
 /// workload may not say.
 pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
-    let program = plugins::program(path)?;
+    let program = manifest::program(path)?;
     let cache = cache::file(&program);
     let cached = cache.as_deref().and_then(cache::read);
     let known = cached.is_some();
@@ -74,10 +75,10 @@ pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
     if plumb_workloads::find(&description.id).is_some() {
         let id = &description.id;
         return Err(CommandError::usage(format!(
-            "plug-in {} calls itself `{id}`, which is built in; refused",
+            "plug-in {} calls itself `{id}`, but a built-in workload has that id",
             path.display()
         ))
-        .hint("give it an id of its own: family.name"));
+        .hint("give it its own id: family.name"));
     }
     if let Some(why) = rules::judge(&description).into_iter().find_map(|rule| rule.verdict.err()) {
         return Err(CommandError::failed(format!("plug-in {}: {why}", path.display()))
@@ -97,7 +98,7 @@ fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandErro
         Refusal::Unsupported { .. } | Refusal::Failed(_) => {}
     }
     let error = CommandError::failed(format!("plug-in {}: {why}", path.display()));
-    match plugins::starting_hint(program, &why) {
+    match manifest::starting_hint(program, &why) {
         Some(hint) => error.hint(hint),
         None => error.hint(format!("plumb plugin check {}", path.display())),
     }
@@ -106,11 +107,14 @@ fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandErro
 /// All plug-ins on the path that work, and a line for each that does not.
 pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
     let (mut good, mut broken) = (Vec::<Entry>::new(), Vec::new());
-    for manifest in plugins::on_path() {
+    for manifest in manifest::on_path() {
         match at_path(keeper, &manifest) {
             Ok(entry) if good.iter().any(|e| e.description.id == entry.description.id) => {
                 let id = entry.description.id;
-                broken.push(format!("{} is a second `{id}`; the first counts", manifest.display()));
+                broken.push(format!(
+                    "ignored {}: another plug-in is already called `{id}`",
+                    manifest.display()
+                ));
             }
             Ok(entry) => good.push(entry),
             Err(error) => broken.push(error.to_string()),
@@ -133,39 +137,4 @@ pub fn reason(refusal: &Refusal) -> String {
 pub fn builtin_names() -> Vec<String> {
     let workloads = plumb_workloads::builtin().into_iter().map(|workload| workload.describe().id);
     workloads.chain(suite::BUILTIN.iter().map(|(name, _)| (*name).to_owned())).collect()
-}
-
-/// The known name with the fewest edits, if it is near enough to be meant.
-pub fn nearest<'k>(name: &str, known: &'k [String]) -> Option<&'k String> {
-    let near = known.iter().min_by_key(|candidate| edits(name, candidate))?;
-    (edits(name, near) <= 2.max(name.chars().count() / 3)).then_some(near)
-}
-
-/// Levenshtein's distance.
-fn edits(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{edits, nearest};
-
-    #[test]
-    fn a_typing_error_finds_its_name() {
-        assert_eq!(edits("kitten", "sitting"), 3);
-        let known = ["memory.copy".to_owned(), "cpu.sieve".to_owned()];
-        assert_eq!(nearest("memroy.copy", &known), Some(&known[0]));
-        assert_eq!(nearest("something.else", &known), None);
-    }
 }

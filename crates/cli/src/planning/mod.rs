@@ -1,7 +1,11 @@
 //! From what was typed to a plan: names, suites, plug-ins, preparations.
 
+pub mod arguments;
 pub mod catalogue;
+pub mod command;
+pub mod expectations;
 pub mod plan;
 pub mod plugins;
+pub mod points;
 pub mod prepare;
 pub mod suite;

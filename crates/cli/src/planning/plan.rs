@@ -1,291 +1,33 @@
-//! From what was typed to a plan.
+//! From points, goal and preparations to a plan.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
-use plumb_keeper::Keeper;
-use plumb_model::{
-    Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, Point, Role, Settings, Slot,
-    Value,
-};
+use plumb_model::{Companion, Goal, OnInterference, Plan, PlannedPoint};
 
-use crate::cli::{GoalArgs, WayArgs};
 use crate::error::{CommandError, Result};
-use crate::planning::catalogue::{self, Entry};
-use crate::planning::prepare::{self, Prepare};
-use crate::planning::suite::{self, Suite};
-use crate::quantity::{figure, pair, share, time_ns};
-use crate::ui::Ui;
+use crate::planning::arguments::{ExecutionArgs, GoalArgs};
+use crate::planning::points::Named;
+use crate::planning::prepare::Prepare;
+use crate::planning::suite::Suite;
+use crate::quantity::{pair, share, time_ns};
 
 /// Precision when neither the user nor a suite states one: the standard.
 const STANDARD: f64 = 0.01;
 /// Time for each point when neither the user nor a suite states a budget, in nanoseconds.
 const POINT_BUDGET_NS: u64 = 60_000_000_000;
-/// The suite that runs when nothing is named.
-const DEFAULT_SUITE: &str = "first-look";
-
-/// What the names on the command line stand for.
-#[derive(Debug, Default)]
-pub struct Named {
-    /// The suites, in order.
-    pub suites: Vec<Suite>,
-    /// The points.
-    pub points: Vec<PlannedPoint>,
-    /// Whether the user named a workload itself, not only suites.
-    pub explicit: bool,
-}
-
-/// Resolves names with the parameters of `-p`; `all_threads` is what `all` stands for.
-pub fn resolve(
-    keeper: &mut Keeper,
-    names: &[String],
-    params: &[String],
-    all_threads: u64,
-    ui: &Ui,
-) -> Result<Named> {
-    let default = [DEFAULT_SUITE.to_owned()];
-    let names = if names.is_empty() { &default[..] } else { names };
-    let sets = parameter_sets(params)?;
-    let mut named = Named::default();
-    for name in names {
-        if let Some(text) = suite_text(name)? {
-            let suite = suite::parse(&text)
-                .map_err(|error| CommandError::usage(format!("suite {name}: {error}")))?;
-            suite.warnings.iter().for_each(|text| ui.warn(&format!("suite {name}: {text}")));
-            named.points.extend(suite_points(keeper, &suite, &sets, all_threads)?);
-            named.suites.push(suite);
-        } else {
-            named.explicit = true;
-            named.points.extend(workload_points(keeper, name, &sets, all_threads)?);
-        }
-    }
-    refuse_unknown(&sets, &named.points)?;
-    refuse_namesakes(&named.points)?;
-    drop_repeated(&mut named.points);
-    Ok(named)
-}
-
-/// The text of a suite, if the name is one: built in, or a TOML file.
-fn suite_text(name: &str) -> Result<Option<String>> {
-    if let Some(text) = suite::builtin(name) {
-        return Ok(Some(text.to_owned()));
-    }
-    let path = Path::new(name);
-    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    if !is_toml || name.ends_with(crate::planning::plugins::manifest::MANIFEST) {
-        return Ok(None);
-    }
-    let size = fs::metadata(path).map(|metadata| metadata.len()).unwrap_or(0);
-    if size > suite::MAX_BYTES as u64 {
-        let most = suite::MAX_BYTES;
-        return Err(CommandError::usage(format!(
-            "suite {name}: {size} bytes are too many; {most} are the most"
-        )));
-    }
-    fs::read_to_string(path)
-        .map(Some)
-        .map_err(|error| CommandError::usage(format!("suite {name} can't be read: {error}")))
-}
-
-fn suite_points(
-    keeper: &mut Keeper,
-    suite: &Suite,
-    sets: &BTreeMap<String, Vec<Value>>,
-    all_threads: u64,
-) -> Result<Vec<PlannedPoint>> {
-    let mut points = Vec::new();
-    for point in &suite.points {
-        let entry = catalogue::find(keeper, &point.workload)?;
-        let known = |name: &String| entry.description.parameter(name).is_some();
-        let sets: BTreeMap<_, _> = sets
-            .iter()
-            .filter(|(name, _)| known(name))
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect();
-        let sample_ns = point.sample.as_deref().map(time_ns).transpose()?;
-        for settings in products(&point.set, &sets)? {
-            few_enough(points.len() + 1)?;
-            let planned = planned(&entry, &settings, all_threads)?;
-            points.push(PlannedPoint { sample_ns, capped: point.capped.clone(), ..planned });
-        }
-    }
-    Ok(points)
-}
-
-/// The points of `memory.copy` or `memory.copy:method=nt,size=8MiB`.
-fn workload_points(
-    keeper: &mut Keeper,
-    name: &str,
-    sets: &BTreeMap<String, Vec<Value>>,
-    all_threads: u64,
-) -> Result<Vec<PlannedPoint>> {
-    let (id, settings) = split_point(name)?;
-    let entry = catalogue::find(keeper, id)?;
-    if !entry.description.can_be(Role::Workload) {
-        return Err(CommandError::usage(format!("`{id}` is no workload"))
-            .hint(format!("it may run beside one: plumb run WORKLOAD --with {id}")));
-    }
-    products(&settings, sets)?.iter().map(|s| planned(&entry, s, all_threads)).collect()
-}
-
-fn split_point(name: &str) -> Result<(&str, Settings)> {
-    let Some((id, rest)) = name.split_once(':') else { return Ok((name, Settings::new())) };
-    // A path: plug-ins have no points of their own.
-    if id.contains('/') {
-        return Ok((name, Settings::new()));
-    }
-    let settings = rest.split(',').map(|text| {
-        let (key, value) = pair(text)?;
-        Ok((key, Value::Text(value)))
-    });
-    Ok((id, settings.collect::<Result<Settings>>()?))
-}
-
-/// The point of a workload with these settings.
-///
-/// # Errors
-/// When it takes one of them not.
-pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<PlannedPoint> {
-    Ok(PlannedPoint {
-        point: Point::new(&entry.description, settings, all_threads)?,
-        description: entry.description.clone(),
-        program: entry.program.clone(),
-        sample_ns: None,
-        title: None,
-        capped: None,
-        preparation: Vec::new(),
-    })
-}
-
-/// The points, each followed by those that show its ceiling.
-///
-/// # Errors
-/// When they are none any more, because of a fault in plumb.
-pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<PlannedPoint>> {
-    let mut all = Vec::new();
-    for planned in points {
-        let ceiling = planned.description.ceiling.as_deref();
-        let parameter = ceiling.and_then(|name| planned.description.parameter(name));
-        let mut twins = vec![planned.clone()];
-        for (parameter, value) in
-            parameter.iter().flat_map(|it| it.allowed.iter().map(move |value| (it, value)))
-        {
-            let mut settings = planned.point.settings.clone();
-            settings.insert(parameter.name.clone(), value.clone());
-            let point = Point::new(&planned.description, &settings, all_threads)?;
-            twins.push(PlannedPoint { point, ..planned.clone() });
-        }
-        all.append(&mut twins);
-    }
-    drop_repeated(&mut all);
-    Ok(all)
-}
-
-/// `name=v,v` of all `-p` taken apart.
-fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
-    let mut sets = BTreeMap::new();
-    for text in params {
-        let (name, values) = pair(text)?;
-        let values = values.split(',').map(|value| Value::Text(value.trim().to_owned())).collect();
-        sets.insert(name, values);
-    }
-    Ok(sets)
-}
-
-/// The base settings with every combination of the sets.
-fn products(base: &Settings, sets: &BTreeMap<String, Vec<Value>>) -> Result<Vec<Settings>> {
-    few_enough(sets.values().fold(1, |n: usize, values| n.saturating_mul(values.len())))?;
-    let mut all = vec![base.clone()];
-    for (name, values) in sets {
-        all = all
-            .iter()
-            .flat_map(|settings| {
-                values.iter().map(move |value| {
-                    let mut more = settings.clone();
-                    more.insert(name.clone(), value.clone());
-                    more
-                })
-            })
-            .collect();
-    }
-    Ok(all)
-}
-
-fn few_enough(points: usize) -> Result<()> {
-    let most = suite::MAX_POINTS;
-    if points <= most {
-        return Ok(());
-    }
-    Err(CommandError::usage(format!("more than {most} points"))
-        .hint("fewer values, or several runs"))
-}
-
-/// Every `-p` must mean something to some point.
-fn refuse_unknown(sets: &BTreeMap<String, Vec<Value>>, points: &[PlannedPoint]) -> Result<()> {
-    let known: std::collections::BTreeSet<String> = points
-        .iter()
-        .flat_map(|planned| planned.description.parameters.iter().map(|p| p.name.clone()))
-        .collect();
-    let Some(name) = sets.keys().find(|name| !known.contains(*name)) else { return Ok(()) };
-    let error = CommandError::usage(format!("no workload of these has a parameter `{name}`"));
-    let known: Vec<String> = known.into_iter().collect();
-    Err(match catalogue::nearest(name, &known) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("`plumb list` shows the parameters of each"),
-    })
-}
-
-/// Two plug-ins of one id would be stored as one series.
-fn refuse_namesakes(points: &[PlannedPoint]) -> Result<()> {
-    let mut programs = BTreeMap::new();
-    for planned in points {
-        let id = &planned.point.workload;
-        let first = programs.entry(id).or_insert(&planned.program);
-        if **first != planned.program {
-            let (one, other) = (first.argv.join(" "), planned.program.argv.join(" "));
-            let error = CommandError::usage(format!(
-                "two plug-ins call themselves `{id}`: {one} and {other}"
-            ));
-            return Err(error.hint("measure them in runs of their own, or give one another id"));
-        }
-    }
-    Ok(())
-}
-
-/// On one CPU `threads=1,all` names the same point twice.
-fn drop_repeated(points: &mut Vec<PlannedPoint>) {
-    let mut seen = std::collections::BTreeSet::new();
-    points
-        .retain(|planned| seen.insert((planned.point.workload.clone(), planned.point.key.clone())));
-}
-
-/// What runs beside, from `--with`.
-pub fn companions(
-    keeper: &mut Keeper,
-    names: &[String],
-    all_threads: u64,
-) -> Result<Vec<Companion>> {
-    let one = |name: &String| {
-        let (id, settings) = split_point(name)?;
-        let entry = catalogue::find(keeper, id)?;
-        let roles = [Role::Load, Role::Monitor, Role::Preparation];
-        let Some(role) = roles.into_iter().find(|role| entry.description.can_be(*role)) else {
-            return Err(CommandError::usage(format!("`{id}` can't run beside a workload"))
-                .hint("it needs the role load, monitor or preparation"));
-        };
-        Ok(Companion { role, point: planned(&entry, &settings, all_threads)?, slot: Slot::Run })
-    };
-    names.iter().map(one).collect()
-}
 
 /// When points are done and how long the run may take.
 pub fn goal(args: &GoalArgs, suite: Option<&Suite>, points: usize) -> Result<(Goal, Option<u64>)> {
     let suite_budget = suite.and_then(|suite| suite.budget.as_deref());
     let fixed =
         args.min_invocations.is_some() || args.min_time.is_some() || args.max_time.is_some();
-    let budget =
-        args.way.budget.as_deref().or(suite_budget.filter(|_| !fixed)).map(time_ns).transpose()?;
+    let budget = args
+        .execution
+        .budget
+        .as_deref()
+        .or(suite_budget.filter(|_| !fixed))
+        .map(time_ns)
+        .transpose()?;
     if fixed {
         let time = |text: &Option<String>| text.as_deref().map(time_ns).transpose();
         let goal = Goal::Fixed {
@@ -301,20 +43,6 @@ pub fn goal(args: &GoalArgs, suite: Option<&Suite>, points: usize) -> Result<(Go
     Ok((Goal::Precision { relative }, Some(budget)))
 }
 
-impl Named {
-    /// What the first suite wants prepared.
-    pub fn prepare(
-        &self,
-        keeper: &mut Keeper,
-        args: &GoalArgs,
-        all_threads: u64,
-    ) -> Result<Prepare> {
-        let of_suite = self.suites.first();
-        let of_suite = of_suite.map(|it| (it.prepare.as_str(), it.knobs.as_slice()));
-        prepare::wanted(keeper, &args.way.prepare, of_suite, all_threads)
-    }
-}
-
 /// The labels of `--label`.
 ///
 /// # Errors
@@ -324,7 +52,7 @@ pub fn pairs(labels: &[String]) -> Result<BTreeMap<String, String>> {
 }
 
 /// The seed: the user's, or from the clock.
-pub fn seed(args: &WayArgs) -> u64 {
+pub fn seed(args: &ExecutionArgs) -> u64 {
     args.seed.map_or_else(|| plumb_machine::now().monotonic_ns & 0xffff_ffff, u64::from)
 }
 
@@ -337,55 +65,9 @@ pub fn plan(
 ) -> Result<Plan> {
     let (goal, budget_ns) = goal(args, named.suites.first(), named.points.len())?;
     let suite = named.suites.first().map(|suite| suite.name.clone());
-    let plan = plan_of(named.points, goal, &args.way, prepare)?;
+    let plan = plan_of(named.points, goal, &args.execution, prepare)?;
     let companions = companions.into_iter().chain(plan.companions).collect();
     Ok(Plan { suite, companions, budget_ns, ..plan })
-}
-
-/// What results should be: the suites' figures, then the user's, which win.
-///
-/// # Errors
-/// When one is of nothing that is measured, or no figure in the metric's unit.
-pub fn expectations(named: &Named, typed: &[String]) -> Result<Vec<Expectation>> {
-    let of_suites = named.suites.iter().flat_map(|suite| suite.expect.clone());
-    let typed = typed.iter().map(|text| last_pair(text)).collect::<Result<Vec<_>>>()?;
-    of_suites.chain(typed).map(|(of, text)| expectation(named, of, &text)).collect()
-}
-
-/// `memory.copy:method=nt=9GB/s` taken apart: the figure stands after the last `=`.
-fn last_pair(text: &str) -> Result<(String, String)> {
-    match text.rsplit_once('=') {
-        Some((of, figure)) if !of.is_empty() => Ok((of.trim().to_owned(), figure.to_owned())),
-        _ => Err(CommandError::usage(format!("--expect {text} is not SERIES=FIGURE"))
-            .hint("--expect network.tcp=105MB/s")),
-    }
-}
-
-fn expectation(named: &Named, of: String, text: &str) -> Result<Expectation> {
-    let expected = Expectation { of, value: 0.0 };
-    let series = named.points.iter().flat_map(|planned| {
-        let metrics = planned.description.metrics.iter().enumerate();
-        metrics.map(move |(index, metric)| (planned, metric, index == 0))
-    });
-    let found = series
-        .clone()
-        .find(|(planned, metric, first)| expected.is_of(&planned.point, &metric.name, *first));
-    let Some((_, metric, _)) = found else {
-        let of = &expected.of;
-        let error =
-            CommandError::usage(format!("`{of}` is expected of something, but not measured"));
-        let names: Vec<String> = series
-            .flat_map(|(planned, metric, _)| {
-                let point = &planned.point;
-                [point.workload.clone(), point.name(), point.series(&metric.name)]
-            })
-            .collect();
-        return Err(match catalogue::nearest(of, &names) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint("name a series, point or workload of this run"),
-        });
-    };
-    Ok(Expectation { value: figure(text, &metric.unit)?, ..expected })
 }
 
 /// What `--on-interference` means.
@@ -408,7 +90,7 @@ fn monitors(words: &[String]) -> Result<Vec<String>> {
 pub fn plan_of(
     points: Vec<PlannedPoint>,
     goal: Goal,
-    args: &WayArgs,
+    args: &ExecutionArgs,
     prepare: Prepare,
 ) -> Result<Plan> {
     let default = match goal {

@@ -4,10 +4,11 @@ use plumb_keeper::Keeper;
 use plumb_keeper::preparation::{KNOBS, PRESETS, Unusable, parse, preset, resolve, slotted};
 use plumb_model::{Companion, Preparation, Role, Slot};
 
-use crate::cli::PrepareArgs;
 use crate::error::{CommandError, Result};
 use crate::locate;
-use crate::planning::{catalogue, plan};
+use crate::nearest::nearest;
+use crate::planning::arguments::PrepareArgs;
+use crate::planning::points::{self, Named};
 
 /// The preset when nobody names one.
 const DEFAULT: &str = "gentle";
@@ -51,6 +52,21 @@ pub fn wanted(
     Ok(prepare)
 }
 
+/// What the first suite and the user want prepared.
+///
+/// # Errors
+/// When a name or value is unknown, or this machine can't have what was named.
+pub fn for_named(
+    keeper: &mut Keeper,
+    named: &Named,
+    args: &PrepareArgs,
+    all_threads: u64,
+) -> Result<Prepare> {
+    let of_suite = named.suites.first();
+    let of_suite = of_suite.map(|it| (it.prepare.as_str(), it.knobs.as_slice()));
+    wanted(keeper, args, of_suite, all_threads)
+}
+
 /// What a preset holds.
 ///
 /// # Errors
@@ -84,7 +100,7 @@ fn unknown(text: &str, why: &str) -> CommandError {
     let error = CommandError::usage(format!("--set {text}: {why}"));
     let name = text.split(['=', '@']).next().unwrap_or(text);
     let known: Vec<String> = KNOBS.iter().map(|knob| knob.name.to_owned()).collect();
-    let error = match catalogue::nearest(name, &known) {
+    let error = match nearest(name, &known) {
         Some(near) if near != name => error.hint(format!("did you mean `{near}`?")),
         _ => error,
     };
@@ -101,7 +117,7 @@ fn is_plugin(text: &str) -> bool {
 /// A plug-in that prepares: `ID[:NAME=VALUE,…][@SLOT]`.
 fn plugin(keeper: &mut Keeper, text: &str, all_threads: u64) -> Result<Companion> {
     let (name, slot) = slotted(text).unwrap_or((text, Slot::Run));
-    let found = plan::companions(keeper, &[name.to_owned()], all_threads)?;
+    let found = points::companions(keeper, &[name.to_owned()], all_threads)?;
     match found.into_iter().next() {
         Some(companion) if companion.point.description.can_be(Role::Preparation) => {
             Ok(Companion { role: Role::Preparation, slot, ..companion })

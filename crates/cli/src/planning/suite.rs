@@ -172,7 +172,7 @@ fn warning(path: &str) -> String {
     ];
     let last = path.rsplit('.').next().unwrap_or(path);
     let known = KNOWN.map(str::to_owned);
-    match crate::planning::catalogue::nearest(last, &known) {
+    match crate::nearest::nearest(last, &known) {
         Some(near) => format!("unknown key `{path}`; did you mean `{near}`?"),
         None => format!("unknown key `{path}`"),
     }

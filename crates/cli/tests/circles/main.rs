@@ -27,7 +27,6 @@ const BEING_TAKEN_APART: &[(&str, usize)] = &[
     ("base/machine", 20),
     ("base/model", 5),
     ("base/stats", 3),
-    ("cli", 35),
     ("judge/analysis", 22),
     ("measure/engine", 18),
     ("measure/keeper", 15),

@@ -137,7 +137,7 @@ fn resumed(place: &TestEnvironment, seen: &Samples) -> Result<(usize, bool), Str
         return if early { Ok(nothing) } else { Err(complaint.into()) };
     };
     lost(seen, &kept, "after the kill")?;
-    expect(place, "store info", &["1 interrupted", "sound"])?;
+    expect(place, "store info", &["1 interrupted", "intact"])?;
     expect(place, "show", &["interrupted", "plumb run --resume"])?;
     expect(place, "run --resume --dir ../work --no-lock --quiet", &["complete", "in 2 stretches"])?;
     let complete = Samples::visible(place).ok_or("the completed run can't be read")?;

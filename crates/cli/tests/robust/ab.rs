@@ -144,7 +144,7 @@ fn what_can_not_be_compared_is_said() {
     ab(&place, "-q --metric speed", &["true", "true"])
         .exits(2)
         .says(&["no metric `speed`", "wall"]);
-    ab(&place, "-q", &["cpu.seive", "cpu.sieve"]).exits(2).says(&["was `cpu.sieve` meant?"]);
+    ab(&place, "-q", &["cpu.seive", "cpu.sieve"]).exits(2).says(&["did you mean `cpu.sieve`?"]);
     ab(&place, "-q --margin 0%", &["true", "true"])
         .exits(2)
         .says(&["`0%` is no share between 0 and 100 %"]);

@@ -76,12 +76,16 @@ fn what_can_not_be_checked_is_said() {
     place.run("check").unwrap().exits(2).says(&["no baseline", "plumb baseline set"]);
     place.run(&format!("baseline set few {members}")).unwrap().exits(0);
     place.run("check").unwrap().exits(3).says(&["a check takes 6 runs", "`few` has 3"]);
-    place.run("check --baseline fwe").unwrap().exits(2).says(&["no baseline `fwe`", "few"]);
-    place.run("baseline set last last").unwrap().exits(2).says(&["could be taken for a run"]);
+    place
+        .run("check --baseline fwe")
+        .unwrap()
+        .exits(2)
+        .says(&["no baseline is called `fwe`", "few"]);
+    place.run("baseline set last last").unwrap().exits(2).says(&["could be mistaken for a run"]);
     place.run("baseline set abcd last").unwrap().exits(2);
     place.run("show few").unwrap().exits(0);
     place.run("baseline remove few").unwrap().exits(0);
-    place.run("baseline remove few").unwrap().exits(2).says(&["no baseline `few`"]);
+    place.run("baseline remove few").unwrap().exits(2).says(&["no baseline is called `few`"]);
     place.run("show few").unwrap().exits(2);
 }
 

@@ -25,7 +25,7 @@ fn every_command_has_its_help() {
         let ran = place.run(&format!("{command} --help")).unwrap().exits(0);
         ran.shows(&["Usage: plumb", command, "--help"]);
     }
-    let ran = place.run("--help").unwrap().exits(0).shows(&["Exit codes: 0 fine", "--json"]);
+    let ran = place.run("--help").unwrap().exits(0).shows(&["Exit codes: 0 success", "--json"]);
     assert!(!ran.stdout.contains("ssh-sink"), "hidden commands are hidden");
     place.run("--version").unwrap().exits(0).shows(&["plumb 0."]);
 }
@@ -89,7 +89,7 @@ fn exports_say_the_same_in_every_form() {
     assert_eq!(samples.lines().count(), 1 + [document, first].iter().map(stored).sum::<usize>());
     place.run("export --format samples-csv last last~1 -o all.csv").unwrap().exits(0);
     assert_eq!(fs::read_to_string(place.cwd().join("all.csv")).unwrap(), samples);
-    place.run("export -o missing/all.csv").unwrap().exits(6).says(&["can't be written"]);
+    place.run("export -o missing/all.csv").unwrap().exits(6).says(&["can't write"]);
 }
 
 /// The values that a run has stored: of each metric the samples that count and those that do not.
@@ -128,7 +128,7 @@ fn importing_twice_brings_nothing_new() {
     import(&here, &other).exits(0).shows(&["1 new run"]);
     let again = import(&here, &format!("{other} --json")).exits(0);
     assert_eq!((&parsed(&again)["runs"], &parsed(&again)["samples"]), (&0.into(), &0.into()));
-    here.run("store info").unwrap().exits(0).shows(&["2 complete", "sound"]);
+    here.run("store info").unwrap().exits(0).shows(&["2 complete", "intact"]);
     // The other order gives the same runs.
     import(&there, &here.store().display().to_string()).exits(0);
     let runs = |place: &TestEnvironment| {
@@ -145,7 +145,7 @@ fn importing_twice_brings_nothing_new() {
 fn the_store_tells_about_itself() {
     let place = measured();
     let path = place.store().display().to_string();
-    place.run("store info").unwrap().exits(0).shows(&[&path, "1 complete", "sound"]);
+    place.run("store info").unwrap().exits(0).shows(&[&path, "1 complete", "intact"]);
     let document = parsed(&place.run("store info --json").unwrap().exits(0));
     assert_eq!(document["schema"], "plumb.store/1");
     assert_eq!((&document["runs"]["complete"], &document["problems"]), (&json!(1), &json!([])));
@@ -215,7 +215,7 @@ fn every_export_is_written_for_its_reader() {
     }
     place.run("export --format bmf").unwrap().exits(0).shows(&["\"wall-s\":", "\"value\":"]);
     place.run("export last last~1 --format bmf").unwrap().exits(2).says(&["holds one run"]);
-    place.run("export --format xlsx").unwrap().exits(2).says(&["a workbook is no text", "-o"]);
+    place.run("export --format xlsx").unwrap().exits(2).says(&["xlsx is binary", "-o"]);
     place.run("export last last~1 --format xlsx -o runs.xlsx").unwrap().exits(0);
     assert!(fs::read(place.cwd().join("runs.xlsx")).unwrap().starts_with(b"PK\x03\x04"));
     let csv = place.run("export last last~1 --format csv").unwrap().stdout;

@@ -42,5 +42,5 @@ fn what_can_not_be_compared_is_said() {
     place.run("compare a=1 a=2").unwrap().exits(3).says(&["no series in common"]);
     place.run("compare --by kernel a=1 a=2").unwrap().exits(2).says(&["have the same kernel"]);
     let unknown = place.run("compare --by nosuch a=1 a=2").unwrap().exits(2);
-    unknown.says(&["none of these runs has a label or a fact `nosuch`"]);
+    unknown.says(&["none of these runs has a label or fact `nosuch`"]);
 }

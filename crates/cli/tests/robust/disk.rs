@@ -23,7 +23,7 @@ fn a_store_that_may_not_grow_keeps_what_was_acknowledged() {
     let document = last(&place);
     assert_eq!(document["run"]["status"], "interrupted");
     assert!(results(&document, "rate").iter().all(|r| r["samples"].as_u64().unwrap() > 0));
-    place.run("store info").unwrap().exits(0).shows(&["1 interrupted", "sound"]);
+    place.run("store info").unwrap().exits(0).shows(&["1 interrupted", "intact"]);
     assert_eq!(place.leftovers(), [""; 0]);
     // With room again it goes on.
     let resumed = place.run("run --resume --no-lock -q --json");
@@ -45,7 +45,7 @@ fn a_full_filesystem_keeps_what_was_acknowledged() {
         "exit 6",
         "interrupted",
         "sieve limit=20000",
-        "sound",
+        "intact",
         "then 6",
         "in 2 stretches",
         "room",

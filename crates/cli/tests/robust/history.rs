@@ -27,9 +27,9 @@ fn what_has_no_history_is_said() {
     let place = place();
     place.run("history true").unwrap().exits(2).says(&["there is no store"]);
     exec(&place, "-n 2 -q", &["true", "sleep 0"]).exits(0);
-    let several = ["is 2 series", "plumb history 'true'", "plumb history 'sleep 0'"];
+    let several = ["matches 2 series", "plumb history 'true'", "plumb history 'sleep 0'"];
     place.run("history process.command").unwrap().exits(2).says(&several);
-    let near = ["no run has measured", "did you mean `process.command`?"];
+    let near = ["no run measured", "did you mean `process.command`?"];
     place.run("history proces.command").unwrap().exits(2).says(&near);
     place.run("history true --machine fp1:none").unwrap().exits(3);
     place.run("history true --since 2100-01-01").unwrap().exits(3);

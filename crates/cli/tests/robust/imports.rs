@@ -52,11 +52,11 @@ fn the_same_content_is_there_once_whatever_its_name() {
         (&again["tool"], &again["version"]),
         (&"hyperfine".into(), &serde_json::Value::Null)
     );
-    here.run("import b.json").unwrap().exits(0).shows(&["is here already as run"]);
+    here.run("import b.json").unwrap().exits(0).shows(&["is already stored as run"]);
     // The other store has the same run, imported elsewhere at another time.
     let other = there.store().display().to_string();
     here.run(&format!("import {other}")).unwrap().exits(0).shows(&["0 new runs"]);
-    here.run("store info").unwrap().exits(0).shows(&["2 complete", "sound"]);
+    here.run("store info").unwrap().exits(0).shows(&["2 complete", "intact"]);
     let shown = here.run("show tool=hyperfine").unwrap().exits(0);
     shown.shows(&["date unknown", "sleep 0.001", "5×1"]);
     // What was measured last is still the last run, although the import came later.
@@ -101,7 +101,7 @@ fn nothing_is_stored_of_files_of_which_one_is_broken() {
     place.write("cut.json", &whole[..whole.len() / 2]).unwrap();
     place.write("list.txt", "milk, eggs\n").unwrap();
     for (file, words) in [
-        ("cut.json", &["nothing of cut.json was imported", "damaged or cut off", "iperf3"][..]),
+        ("cut.json", &["can't import cut.json", "damaged or cut off", "iperf3"][..]),
         ("list.txt", &["not a plumb store, nor a result", "try:", "fio"]),
         ("--format fio list.txt", &["damaged or cut off: as the JSON of fio"]),
     ] {

@@ -281,7 +281,7 @@ fn values_of_a_knob_are_compared_by_mean_and_spread() {
     for set in ["", "--set thp=never", "--set thp=never --set thp=always --set nice=1 --set nice=2"]
     {
         let alone = tree.run(&format!("ab --no-lock -q {set} cpu.sieve"));
-        alone.exits(2).says(&["two sides, or one and two values of one knob"]);
+        alone.exits(2).says(&["two sides, or one side at two values of a knob"]);
     }
 }
 

@@ -123,7 +123,7 @@ fn a_full_disk_leaves_no_first_page() {
                   $PLUMB report -o pages; echo exit $?; ls pages/index.html || echo none";
     let ran = in_namespace(&place, "--mount", script);
     ran.exits(0)
-        .says(&["can't be written: No space left", "missing index.html"])
+        .says(&["can't be written: No space left", "it has no index.html"])
         .shows(&["exit 6", "none"]);
 }
 

@@ -30,7 +30,7 @@ fn the_second_waits_for_the_first_and_says_so() {
     let said = std::fs::read_to_string(place.cwd().join("second.err")).unwrap();
     assert!(said.contains("another plumb is measuring (pid "), "{said}");
     assert!(said.contains("waiting for it to end (--no-lock does not wait)"), "{said}");
-    place.run("store info").unwrap().exits(0).shows(&["2 complete", "sound"]);
+    place.run("store info").unwrap().exits(0).shows(&["2 complete", "intact"]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn an_interrupted_run_is_completed_once() {
                   wait $one; first=$?; wait $two; echo together $((first + $?)); cat one two";
     let ran = while_the_first_runs(&place, script).exits(0);
     ran.shows(&["exit 130", "together 2", "in 2 stretches", "is complete"]);
-    place.run("store info").unwrap().exits(0).shows(&["2 complete", "sound"]);
+    place.run("store info").unwrap().exits(0).shows(&["2 complete", "intact"]);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn without_the_lock_both_run_into_the_same_store() {
     let script = "$PLUMB exec -n 3 -q --no-lock true && $PLUMB show last && touch go";
     let ran = while_the_first_runs(&place, script).exits(0).shows(&["true", "complete"]);
     assert_eq!(ran.stderr, "");
-    place.run("store info").unwrap().exits(0).shows(&["2 complete", "sound"]);
+    place.run("store info").unwrap().exits(0).shows(&["2 complete", "intact"]);
 }
 
 #[test]
@@ -90,5 +90,5 @@ fn two_runs_that_write_at_once_are_stored_whole() {
         place.run(&format!("show {label}")).unwrap().exits(0).shows(&["complete"]);
     }
     assert_eq!(Samples::visible(&place).unwrap().invocations(), 6);
-    place.run("store info").unwrap().exits(0).shows(&["2 complete", "sound"]);
+    place.run("store info").unwrap().exits(0).shows(&["2 complete", "intact"]);
 }

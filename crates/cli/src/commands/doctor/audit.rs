@@ -1,4 +1,4 @@
-//! `plumb doctor`: what is wrong with this machine, and how small a change can it show?
+//! `plumb doctor --audit`: how small a change can this machine show?
 
 use std::path::Path;
 
@@ -7,15 +7,14 @@ use plumb_machine::ClockMark;
 use plumb_model::{AuditClass, Goal, MARGIN, PlannedPoint, RunRecord};
 use plumb_report::{AuditClock, audit_card, audit_document};
 use plumb_store::Store;
-use serde_json::Value;
 
-use crate::cli::{DoctorArgs, PrepareArgs, WayArgs};
-use crate::commands::doctor::diagnose::diagnose;
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::measure::{Bench, Job, Place, carry_out};
-use crate::planning::plan;
-use crate::planning::prepare;
+use crate::measuring::bench::Bench;
+use crate::measuring::carry_out::carry_out;
+use crate::measuring::job::{Job, Place};
+use crate::planning::arguments::ExecutionArgs;
+use crate::planning::{plan, points, prepare};
 use crate::ui::Ui;
 
 /// What is compared with itself: a cheap point of every kind of work.
@@ -32,26 +31,33 @@ const INJECTED: [(f64, &str); 3] = [
     (0.05, "cpu.sieve:limit=105000"),
 ];
 
-/// Audits the machine, or says what is wrong with it.
-pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    if args.monitors {
-        return crate::commands::doctor::monitors::costs(&args.length, args.no_lock, store, ui);
-    }
-    if !args.audit {
-        return diagnose(args.dir.as_deref(), store, ui);
-    }
-    if args.comparisons == 0 {
+/// What is compared with itself, and how often.
+pub struct AuditSettings<'a> {
+    /// Kinds of work.
+    pub classes: &'a [String],
+    /// Comparisons of each.
+    pub comparisons: usize,
+    /// Whether it waits for other plumbs that measure.
+    pub lock: bool,
+}
+
+/// Audits the machine, and keeps what that shows.
+///
+/// # Errors
+/// When a comparison could not be made, or the store takes no audit.
+pub fn audit(settings: &AuditSettings<'_>, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if settings.comparisons == 0 {
         return Err(CommandError::usage("--comparisons 0 compares nothing"));
     }
-    let auditor = Auditor { args, store, ui };
+    let auditor = Auditor { lock: settings.lock, store, ui };
     let (grain, began) = (plumb_machine::clock_grain(), ClockMark::now());
     let mut classes: Vec<ClassAudit> = Vec::new();
     let mut target = None;
-    let asked = |class: AuditClass| args.of.iter().any(|of| of == class.word());
+    let asked = |class: AuditClass| settings.classes.iter().any(|of| of == class.word());
     for (class, point) in CLASSES.into_iter().filter(|(class, _)| asked(*class)) {
         let mut records = Vec::new();
-        for number in 1..=args.comparisons {
-            ui.say(&format!("{point} with itself: {number} of {}", args.comparisons));
+        for number in 1..=settings.comparisons {
+            ui.say(&format!("comparing {point} with itself: {number} of {}", settings.comparisons));
             records.push(auditor.compare(class, point, point)?);
         }
         target = target.or(records.first().and_then(|it| it.targets.first().cloned()));
@@ -60,7 +66,7 @@ pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
     let halfway = ClockMark::now();
     let mut injected: Vec<Injected> = Vec::new();
     for (share, slower) in INJECTED.into_iter().filter(|_| asked(CLASSES[0].0)) {
-        ui.say(&format!("{} with {slower}", CLASSES[0].1));
+        ui.say(&format!("comparing {} with {slower}", CLASSES[0].1));
         injected.push(audit_injected(share, &auditor.compare(CLASSES[0].0, CLASSES[0].1, slower)?));
     }
     let drift = ClockMark::drift(began, halfway, ClockMark::now());
@@ -87,7 +93,7 @@ pub fn doctor(args: &DoctorArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> 
 
 /// Compares points as `ab` does.
 struct Auditor<'a> {
-    args: &'a DoctorArgs,
+    lock: bool,
     store: Option<&'a Path>,
     ui: &'a Ui,
 }
@@ -99,56 +105,25 @@ impl Auditor<'_> {
         let mut points: Vec<PlannedPoint> = Vec::new();
         for name in [one, other] {
             let name = [name.to_owned()];
-            points.extend(plan::resolve(&mut bench.keeper, &name, &[], all, self.ui)?.points);
+            points.extend(points::resolve(&mut bench.keeper, &name, &[], all, self.ui)?.points);
         }
         let metric = points.first().and_then(|point| point.description.primary());
         let metric = metric.map(|metric| metric.name.clone()).unwrap_or_default();
         let goal =
             Goal::Verdict { margin: MARGIN, metric, quad: false, max_pairs: 40, noise_floor: None };
-        let way = WayArgs {
-            budget: None,
+        let execution = ExecutionArgs {
             labels: vec![format!("audit={}", class.word())],
-            seed: None,
-            no_lock: self.args.no_lock,
-            monitors: Vec::new(),
-            on_interference: None,
-            prepare: PrepareArgs::default(),
+            ..ExecutionArgs::default()
         };
         // As `ab` measures, whose margin this is to bound.
-        let prepare = prepare::wanted(&mut bench.keeper, &way.prepare, None, all)?;
-        let plan = plan::plan_of(points, goal, &way, prepare)?;
-        let lock = !self.args.no_lock;
+        let prepare = prepare::wanted(&mut bench.keeper, &execution.prepare, None, all)?;
+        let plan = plan::plan_of(points, goal, &execution, prepare)?;
         let quiet = self.ui.without_progress();
-        let job = Job { lock, ..Job::new(plan, Place::Scratch, self.store) };
+        let job = Job { lock: self.lock, ..Job::new(plan, Place::Scratch, self.store) };
         let measured = carry_out(bench, job, &quiet)?;
         if measured.ended.interrupted {
-            return Err(CommandError::interrupted("interrupted; no audit was kept"));
+            return Err(CommandError::interrupted("interrupted; the audit was not stored"));
         }
         Ok(measured.record)
     }
-}
-
-/// What this machine shows of equal programs of this kind, by its last audit.
-///
-/// # Errors
-/// When the store can't be read.
-pub fn noise_floor(store: Option<&Path>, class: AuditClass) -> Result<Option<f64>> {
-    let path = locate::store(store)?;
-    if !path.exists() {
-        return Ok(None);
-    }
-    let store = Store::open(&path)?;
-    let machine = plumb_machine::machine(&locate::root()).fingerprint;
-    let Some(audit) = store.audits(&machine)?.pop() else { return Ok(None) };
-    let floors = floors(&audit.json);
-    Ok(floors.into_iter().find(|(of, _)| of == class.word()).map(|(_, floor)| floor))
-}
-
-/// The noise floor of every kind of work in a kept audit.
-pub fn floors(json: &str) -> Vec<(String, f64)> {
-    let document: Value = serde_json::from_str(json).unwrap_or_default();
-    let classes = document["classes"].as_array().cloned().unwrap_or_default();
-    let one =
-        |class: &Value| Some((class["class"].as_str()?.to_owned(), class["noise_floor"].as_f64()?));
-    classes.iter().filter_map(one).collect()
 }

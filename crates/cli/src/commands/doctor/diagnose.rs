@@ -1,15 +1,16 @@
 //! `plumb doctor` without `--audit`: what is wrong with this machine for measuring.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use plumb_machine::doctor::{Patient, Room, Watch, diagnose as host_diagnose};
 use plumb_report::{LastAudit, doctor_card, doctor_document};
 use plumb_store::Store;
 
-use crate::commands::doctor::audit::floors;
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
+use crate::reading::audits::floors;
+use crate::reading::output::pretty;
 use crate::ui::Ui;
 
 /// How long the machine is watched.
@@ -19,7 +20,7 @@ const WATCHED: Duration = Duration::from_secs(1);
 /// failure.
 pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let root = locate::root();
-    let dir = directory(dir)?;
+    let dir = locate::directory(dir)?;
     let machine = plumb_machine::machine(&root).fingerprint;
     let audit = last_audit(store, &machine, ui);
     let watched = if root.is_live() { Watch::over(&root, WATCHED) } else { Watch::default() };
@@ -36,17 +37,8 @@ pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exi
     }
     let environment = plumb_machine::environment(&root, &dir).fingerprint;
     let document = doctor_document(&machine, &environment, &diagnosis, audit.as_ref());
-    ui.out(&crate::commands::pretty(&document)?);
+    ui.out(&pretty(&document)?);
     Ok(Exit::Fine)
-}
-
-/// The target directory as the kernel names it.
-pub fn directory(given: Option<&Path>) -> Result<PathBuf> {
-    let dir = given.unwrap_or(Path::new("."));
-    std::fs::canonicalize(dir).map_err(|error| {
-        CommandError::usage(format!("the directory {}: {error}", dir.display()))
-            .hint("name one that exists: --dir DIR")
-    })
 }
 
 /// What the last audit of this machine left. Without a store that can be read there is none.
@@ -59,7 +51,7 @@ fn last_audit(store: Option<&Path>, machine: &str, ui: &Ui) -> Option<LastAudit>
             Some(LastAudit { at_unix_ns: audit.at_unix_ns, floors: floors(&audit.json) })
         }
         Err(error) => {
-            ui.warn(&format!("the last audit is not shown: {error}"));
+            ui.warn(&format!("can't show the last audit: {error}"));
             None
         }
     }

@@ -1,26 +1,23 @@
-//! `plumb show --monitors` and `plumb doctor --monitors`: what monitors counted, and what they cost.
+//! `plumb doctor --monitors`: what monitors cost.
 
 use std::path::Path;
 use std::time::Duration;
 
-use plumb_analysis::{rates_by_point, summarise};
-use plumb_model::{Goal, MARGIN, OnInterference, Plan, RunRecord};
+use plumb_analysis::summarise;
+use plumb_model::{Goal, MARGIN, OnInterference, Plan};
 use plumb_monitors::{Monitor, MonitorCost, Recorder, Wanted};
-use plumb_report::{
-    EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card, counters_document,
-    monitors_card,
-};
-use plumb_store::Store;
-use plumb_text::Terminal;
+use plumb_report::{EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, monitors_card};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::cli::{PrepareArgs, WayArgs};
-use crate::commands::list::json_text;
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::measure::{Bench, Job, Place, carry_out};
-use crate::planning::plan;
+use crate::measuring::bench::Bench;
+use crate::measuring::carry_out::carry_out;
+use crate::measuring::job::{Job, Place};
+use crate::planning::arguments::ExecutionArgs;
 use crate::planning::prepare::Prepare;
+use crate::planning::{plan, points};
 use crate::quantity::time_ns;
+use crate::reading::output::pretty;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
 
@@ -31,23 +28,8 @@ const COMPARISON: u64 = 6;
 /// Pieces in which that is waited for, so that Ctrl-C is heard.
 const PIECE: Duration = Duration::from_millis(200);
 
-/// Shows what monitors counted a second beside a run.
-pub fn counted(record: &RunRecord, store: &Store, all: bool, ui: &Ui) -> Result<()> {
-    let points = rates_by_point(record, &plumb_query::counters(store, [record])?);
-    if points.is_empty() {
-        return Err(CommandError::nothing("no monitor read beside this run")
-            .hint("plumb run …      the default monitors read unless --monitor none is given"));
-    }
-    if ui.wants_json() {
-        ui.out(&json_text(&counters_document(&record.run.to_string(), &points))?);
-    } else {
-        ui.out(&counters_card(&points, &Terminal { every_metric: all, ..ui.terminal() }));
-    }
-    Ok(())
-}
-
 /// Measures what every monitor costs, and what all default ones do to a workload.
-pub fn costs(length: &str, no_lock: bool, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+pub fn costs(length: &str, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let length_ns = time_ns(length)?;
     let length = Duration::from_nanos(length_ns);
     ui.say(&format!("reading all monitors for {} s", length.as_secs()));
@@ -57,7 +39,7 @@ pub fn costs(length: &str, no_lock: bool, store: Option<&Path>, ui: &Ui) -> Resu
     let (costs, gaps, ..) = alone(&every, length)?;
     let default: Vec<Wanted> =
         every.into_iter().filter(|it| it.monitor.default_hz.is_some()).collect();
-    ui.say(&format!("reading the default ones for {} s", length.as_secs()));
+    ui.say(&format!("reading the default monitors for {} s", length.as_secs()));
     let (_, _, cpu_ns, seconds) = alone(&default, length)?;
     let part = |monitor: &&'static Monitor| {
         let cost = costs.iter().find(|it| it.monitor == monitor.name);
@@ -65,16 +47,13 @@ pub fn costs(length: &str, no_lock: bool, store: Option<&Path>, ui: &Ui) -> Resu
         part(monitor, cost, why, seconds)
     };
     let monitors = plumb_monitors::ALL.iter().map(part).collect();
-    let effect = effect(length_ns * COMPARISON, no_lock, store, ui)?;
+    let effect = effect(length_ns * COMPARISON, lock, store, ui)?;
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of some seconds")]
     let cpu_share = cpu_ns as f64 * 1e-9 / seconds;
     let document =
         MonitorsDocument { schema: MONITORS_SCHEMA, monitors, cpu_share, seconds, effect };
-    let text = if ui.wants_json() {
-        json_text(&document)?
-    } else {
-        monitors_card(&document, &ui.terminal())
-    };
+    let text =
+        if ui.wants_json() { pretty(&document)? } else { monitors_card(&document, &ui.terminal()) };
     ui.out(&text);
     Ok(Exit::Fine)
 }
@@ -126,34 +105,22 @@ fn process_cpu_ns() -> u64 {
 }
 
 /// Compares a workload without monitors with itself with them, as `ab` does.
-fn effect(
-    budget_ns: u64,
-    no_lock: bool,
-    store: Option<&Path>,
-    ui: &Ui,
-) -> Result<Option<EffectPart>> {
-    ui.say(&format!("{WORKLOAD} without monitors and with them"));
+fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<Option<EffectPart>> {
+    ui.say(&format!("comparing {WORKLOAD} with monitors and without"));
     let mut bench = Bench::set_up()?;
     let all = bench.all_threads();
-    let point = plan::resolve(&mut bench.keeper, &[WORKLOAD.to_owned()], &[], all, ui)?.points;
+    let point = points::resolve(&mut bench.keeper, &[WORKLOAD.to_owned()], &[], all, ui)?.points;
     let Some(point) = point.into_iter().next() else { return Ok(None) };
     let metric = point.description.primary().map(|it| it.name.clone()).unwrap_or_default();
     let goal =
         Goal::Verdict { margin: MARGIN, metric, quad: false, max_pairs: 200, noise_floor: None };
-    let way = WayArgs {
-        budget: None,
-        labels: vec!["doctor=monitors".to_owned()],
-        seed: None,
-        no_lock,
-        monitors: Vec::new(),
-        on_interference: None,
-        prepare: PrepareArgs::default(),
-    };
-    let plan = plan::plan_of(vec![point.clone(), point], goal, &way, Prepare::default())?;
+    let labels = vec!["doctor=monitors".to_owned()];
+    let execution = ExecutionArgs { labels, ..ExecutionArgs::default() };
+    let plan = plan::plan_of(vec![point.clone(), point], goal, &execution, Prepare::default())?;
     // Only one side is read beside, so that only one could be excluded.
     let budget_ns = Some(budget_ns);
     let plan = Plan { on_interference: OnInterference::Keep, budget_ns, ..plan };
-    let job = Job { lock: !no_lock, watched: Some(1), ..Job::new(plan, Place::Scratch, store) };
+    let job = Job { lock, watched: Some(1), ..Job::new(plan, Place::Scratch, store) };
     let measured = carry_out(bench, job, &ui.without_progress())?;
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted"));

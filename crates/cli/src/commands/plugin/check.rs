@@ -3,18 +3,22 @@
 use std::path::Path;
 use std::time::Duration;
 
-use plumb_engine::{Conversation, KeeperLauncher, LauncherSettings, Order, Refusal, Stopped};
+use plumb_engine::{Conversation, KeeperLauncher, LauncherSettings, Order, Refusal};
 use plumb_keeper::Keeper;
 use plumb_keeper::preparation::Manner;
 use plumb_model::{Description, PlannedPoint, Point, Program, Role, Settings};
 use plumb_protocol::{PROTOCOL, Reply, Request};
 
-use super::checklist::{Checklist, State};
+use crate::commands::plugin::checklist::{Checklist, State};
+use crate::commands::plugin::outcomes::{ended, note, wrong};
+use crate::commands::plugin::{roles, workload};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::measure::{Bench, Place, folders};
-use crate::planning::catalogue::reason;
-use crate::planning::plugins::{cache, manifest as plugins, rules};
+use crate::measuring::bench::Bench;
+use crate::measuring::folders::folders;
+use crate::measuring::job::Place;
+use crate::planning::plugins::{cache, manifest, rules};
 use crate::ui::Ui;
+use crate::{interrupt, locate};
 
 /// Seed of the check: any will do.
 const SEED: u64 = 1;
@@ -43,7 +47,7 @@ pub fn check(path: &Path, ui: &Ui) -> Result<Exit> {
     }
     match Point::new(&description, &Settings::new(), bench.all_threads()) {
         Ok(point) => try_out(bench, planned(point, &description, program), &mut list)?,
-        Err(_) => list.add("start", State::Skipped, "it has no point to start at"),
+        Err(_) => list.add("start", State::Skipped, "it has no point to start with"),
     }
     list.finish(Some(&description.id), &next)
 }
@@ -55,7 +59,7 @@ fn with_slash(path: &Path) -> String {
 }
 
 fn program(path: &Path, list: &mut Checklist) -> Option<Program> {
-    match plugins::program(path) {
+    match manifest::program(path) {
         Ok(program) => {
             list.add("program", State::Ok, program.argv.join(" "));
             Some(program)
@@ -82,25 +86,6 @@ fn planned(point: Point, description: &Description, program: Program) -> Planned
     }
 }
 
-/// What stays when failures of the plug-in are noted: signals and plumb's own trouble.
-pub fn note(list: &mut Checklist, name: &'static str, refusal: &Refusal) -> Result<()> {
-    let why = reason(refusal);
-    match refusal {
-        Refusal::Interrupted => Err(CommandError::interrupted(why)),
-        Refusal::Fatal(_) => Err(CommandError::bug(why)),
-        Refusal::Unsupported { fix, .. } => {
-            let state = if fix.is_empty() { State::Warning } else { State::Ok };
-            let tell = if fix.is_empty() { "; it does not say what would mend it" } else { "" };
-            list.add(name, state, format!("{why}{tell}"));
-            Ok(())
-        }
-        Refusal::Failed(_) => {
-            list.add(name, State::Failed, why);
-            Ok(())
-        }
-    }
-}
-
 /// `hello`, `describe` and `stop`, as every command of plumb does it.
 fn describe(
     keeper: &mut Keeper,
@@ -111,7 +96,7 @@ fn describe(
         match Conversation::open(keeper, &program.argv, &Manner::default(), DESCRIBE_TIMEOUT) {
             Ok(conversation) => conversation,
             Err(Refusal::Failed(why)) => {
-                let hint = plugins::starting_hint(program, &why);
+                let hint = manifest::starting_hint(program, &why);
                 let hint = hint.map(|hint| format!("; try: {hint}")).unwrap_or_default();
                 list.add("hello", State::Failed, format!("{why}{hint}"));
                 return Ok(None);
@@ -138,22 +123,6 @@ fn describe(
     Ok(Some(description))
 }
 
-/// A reply that is not the expected one.
-fn wrong(
-    list: &mut Checklist,
-    name: &'static str,
-    reply: std::result::Result<Reply, Refusal>,
-) -> Result<()> {
-    match reply {
-        Ok(other) => {
-            let start: String = format!("{other:?}").chars().take(80).collect();
-            list.add(name, State::Failed, format!("it answered with the wrong message: {start}"));
-            Ok(())
-        }
-        Err(refusal) => note(list, name, &refusal),
-    }
-}
-
 /// Whether it goes on after a field that it does not know.
 fn unknown_field(
     list: &mut Checklist,
@@ -163,11 +132,11 @@ fn unknown_field(
     const NAME: &str = "unknown-fields";
     match again {
         Ok(Reply::Description { description }) if description == *before => {
-            list.add(NAME, State::Ok, "ignored, so that later versions can add some");
+            list.add(NAME, State::Ok, "ignored, so later versions can add some");
             Ok(true)
         }
         Ok(Reply::Description { .. }) => {
-            let why = "asked twice, it describes itself differently";
+            let why = "it describes itself differently when asked again";
             list.add(NAME, State::Failed, why);
             Ok(true)
         }
@@ -175,32 +144,12 @@ fn unknown_field(
     }
 }
 
-/// How a process ended.
-pub fn ended(
-    list: &mut Checklist,
-    name: &'static str,
-    stopped: std::result::Result<Stopped, Refusal>,
-) -> Result<()> {
-    match stopped {
-        Ok(Stopped { left_behind: 0, .. }) => {
-            list.add(name, State::Ok, "`stop` answered, exit status 0, no process left behind");
-        }
-        Ok(Stopped { left_behind, .. }) => list.add(
-            name,
-            State::Failed,
-            format!("it left {left_behind} processes behind, which plumb killed; wait for them"),
-        ),
-        Err(refusal) => note(list, name, &refusal)?,
-    }
-    Ok(())
-}
-
 /// Starts it at its defaults in every role that it has.
 fn try_out(mut bench: Bench, planned: PlannedPoint, list: &mut Checklist) -> Result<()> {
     let (scratch, dir) = folders(&mut bench.keeper, &Place::Scratch)?;
     let (facts, companions) = (bench.facts, Vec::new());
-    let (preparation, root) = (Vec::new(), crate::locate::root());
-    let interrupted = crate::interrupt::is_interrupted;
+    let (preparation, root) = (Vec::new(), locate::root());
+    let interrupted = interrupt::is_interrupted;
     let settings = LauncherSettings {
         dir,
         scratch,
@@ -215,17 +164,17 @@ fn try_out(mut bench: Bench, planned: PlannedPoint, list: &mut Checklist) -> Res
     let order = |role| Order { planned: &planned, role, seed: SEED };
     let is = |role| planned.description.can_be(role);
     let has_fixture = planned.description.fixture.is_some();
-    if has_fixture && !super::roles::fixture(&mut launcher, order(Role::Workload), list)? {
+    if has_fixture && !roles::fixture(&mut launcher, order(Role::Workload), list)? {
         return Ok(());
     }
     if is(Role::Workload) {
-        super::workload::check(&mut launcher, order(Role::Workload), list)?;
+        workload::check(&mut launcher, order(Role::Workload), list)?;
     }
     for role in [Role::Load, Role::Monitor].into_iter().filter(|role| is(*role)) {
-        super::roles::stream(&mut launcher, order(role), list)?;
+        roles::stream(&mut launcher, order(role), list)?;
     }
     if is(Role::Preparation) {
-        super::roles::preparation(&mut launcher, order(Role::Preparation), list)?;
+        roles::preparation(&mut launcher, order(Role::Preparation), list)?;
     }
-    if has_fixture || is(Role::Server) { super::roles::clean(&mut launcher, list) } else { Ok(()) }
+    if has_fixture || is(Role::Server) { roles::clean(&mut launcher, list) } else { Ok(()) }
 }

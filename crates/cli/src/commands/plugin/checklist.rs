@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::error::Exit;
+use crate::reading::output::pretty;
 use crate::ui::Ui;
 
 /// How a check went.
@@ -99,7 +100,7 @@ impl Checklist {
     pub fn finish(&self, id: Option<&str>, next: &str) -> crate::error::Result<Exit> {
         if self.ui.wants_json() {
             let document = Document { schema: "plumb.plugin-check/1", id, checks: &self.checks };
-            self.ui.out(&crate::commands::list::json_text(&document)?);
+            self.ui.out(&pretty(&document)?);
         } else {
             self.ui.out(&self.last_line(id, next));
         }

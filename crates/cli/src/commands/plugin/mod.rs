@@ -1,6 +1,10 @@
 //! `plumb plugin check`: talks to a plug-in as plumb would, and says what is wrong with it.
 
-pub mod check;
+mod check;
 mod checklist;
+mod command;
+mod outcomes;
 mod roles;
 mod workload;
+
+pub use command::PluginArgs;

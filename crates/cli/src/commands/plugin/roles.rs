@@ -6,8 +6,8 @@ use plumb_engine::{Conversation, KeeperLauncher, Launcher, Order, Refusal, Shape
 use plumb_model::Role;
 use plumb_protocol::{Reply, Request};
 
-use super::check::{ended, note};
-use super::checklist::{Checklist, State};
+use crate::commands::plugin::checklist::{Checklist, State};
+use crate::commands::plugin::outcomes::{ended, note};
 use crate::error::Result;
 
 /// Length of one sample of the stream, in nanoseconds; a run asks for one a second.

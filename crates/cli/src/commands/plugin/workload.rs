@@ -7,8 +7,8 @@ use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::describe::median;
 use plumb_text::units::quantity;
 
-use super::check::{ended, note};
-use super::checklist::{Checklist, State};
+use crate::commands::plugin::checklist::{Checklist, State};
+use crate::commands::plugin::outcomes::{ended, note};
 use crate::error::Result;
 
 /// Wanted length of a sample, in nanoseconds: ten times the usual, so that noise hides little.

@@ -1,17 +1,18 @@
-//! `plumb report`: pages, or one chart, as files.
+//! `plumb report --chart`: one chart, drawn or as a file.
 
 use std::path::Path;
 
 use plumb_analysis::CompareSettings;
 use plumb_chart::{Chart, drawing};
-use plumb_model::{Id, MARGIN, RunRecord};
+use plumb_model::{MARGIN, RunRecord};
 use plumb_report::charts::{charts_of_monitors, charts_of_run, of_comparison, of_history};
 use plumb_store::Store;
 
-use crate::cli::ReportArgs;
-use crate::commands::export::write_file;
 use crate::error::{CommandError, Exit, Result};
-use crate::planning::catalogue::nearest;
+use crate::nearest::nearest;
+use crate::reading::output::{pretty, write_file};
+use crate::reading::runs;
+use crate::reading::series::{meant, on_machine};
 use crate::ui::Ui;
 
 /// The end of the names of charts of a series over its runs.
@@ -19,37 +20,48 @@ const HISTORY: &str = "/history";
 /// What stands in the names of charts of what monitors read.
 const MONITOR: &str = "/monitor/";
 
-/// Writes the pages, or one chart; draws the chart where no file is named.
-pub fn report(args: &ReportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let output = args.output.as_deref();
-    match (args.chart.as_deref(), output) {
-        (Some(wanted), Some(path)) => {
+/// Writes one chart into a file, or draws it.
+///
+/// # Errors
+/// When there is no such chart, or it can't be written.
+pub fn chart(wanted: &Wanted<'_>, output: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    match output {
+        Some(path) => {
             let form = Form::of(path)?;
-            let chart = chart(wanted, args, store)?;
+            let chart = made(wanted)?;
             write_file(path, &form.write(&chart)?)?;
             ui.say(&format!("{}: {}", path.display(), chart.title));
         }
-        (Some(wanted), None) => {
-            let chart = chart(wanted, args, store)?;
+        None => {
+            let chart = made(wanted)?;
             ui.out(&match ui.wants_json() {
-                true => crate::commands::pretty(&chart)?,
+                true => pretty(&chart)?,
                 false => drawing(&chart, &ui.terminal()),
             });
         }
-        (None, Some(folder)) => {
-            return crate::commands::report::pages::site(args, folder, store, ui);
-        }
-        (None, None) => return Err(CommandError::usage("name a folder, or a chart")),
     }
     Ok(Exit::Fine)
 }
 
+/// Which chart, of which runs.
+pub struct Wanted<'w> {
+    /// Its name.
+    pub chart: &'w str,
+    /// The runs that are named; none: the last.
+    pub runs: &'w [String],
+    /// Where they are stored.
+    pub store: Option<&'w Path>,
+}
+
 /// The chart that is wanted, of the runs that are named.
-fn chart(wanted: &str, args: &ReportArgs, store: Option<&Path>) -> Result<Chart> {
-    let store = crate::commands::show::command::open(store)?;
-    match wanted.strip_suffix(HISTORY) {
+fn made(wanted: &Wanted<'_>) -> Result<Chart> {
+    let store = runs::open(wanted.store)?;
+    match wanted.chart.strip_suffix(HISTORY) {
         Some(series) => history(&store, series),
-        None => find(of_runs(&store, &args.runs, wanted.contains(MONITOR))?, wanted),
+        None => {
+            let monitors = wanted.chart.contains(MONITOR);
+            find(of_runs(&store, wanted.runs, monitors)?, wanted.chart)
+        }
     }
 }
 
@@ -71,7 +83,7 @@ impl Form {
             Some("csv") => Ok(Self::Csv),
             Some("json") => Ok(Self::Json),
             _ => Err(CommandError::usage(format!(
-                "how the chart is to be written can't be told from `{}`",
+                "`{}` does not end in a known format",
                 path.display()
             ))
             .hint("name a file that ends in .svg, .png, .csv or .json")),
@@ -82,11 +94,11 @@ impl Form {
         match self {
             Self::Svg => Ok(chart.svg().into_bytes()),
             Self::Png => chart.png().ok_or_else(|| {
-                CommandError::usage("the chart is too tall for a picture of pixels")
+                CommandError::usage("the chart is too tall for PNG")
                     .hint("name a file that ends in .svg")
             }),
             Self::Csv => Ok(chart.csv().into_bytes()),
-            Self::Json => crate::commands::pretty(chart).map(|text| (text + "\n").into_bytes()),
+            Self::Json => pretty(chart).map(|text| (text + "\n").into_bytes()),
         }
     }
 }
@@ -112,22 +124,19 @@ fn find(charts: Vec<Chart>, wanted: &str) -> Result<Chart> {
 
 /// The chart of a series over its runs.
 fn history(store: &Store, series: &str) -> Result<Chart> {
-    let series = crate::commands::history::meant(&store.series_names()?, series)?;
-    let records = crate::commands::history::on_machine(store.series(&series)?, None)?;
+    let series = meant(&store.series_names()?, series)?;
+    let records = on_machine(store.series(&series)?, None)?;
     let finding = plumb_analysis::history(&series, &records, MARGIN);
     let chart = finding.and_then(|it| of_history(&it, None).into_iter().next());
-    chart.ok_or_else(|| CommandError::nothing(format!("no run of {series} has a date and a value")))
+    chart.ok_or_else(|| {
+        CommandError::nothing(format!("no run of {series} has both a date and a value"))
+    })
 }
 
 /// The charts of one run, or of several that are compared: of what monitors read, or of all else.
 fn of_runs(store: &Store, names: &[String], monitors: bool) -> Result<Vec<Chart>> {
-    let last = ["last".to_owned()];
-    let names = if names.is_empty() { &last[..] } else { names };
-    let runs: Vec<Id> =
-        names.iter().map(|name| store.resolve(name)).collect::<std::result::Result<_, _>>()?;
-    crate::commands::compare::refuse_twice(&runs, names)?;
-    let records: Vec<RunRecord> =
-        runs.iter().map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?;
+    let ids = runs::different_ids(store, &runs::or_last(names))?;
+    let records = runs::records(store, &ids)?;
     if monitors {
         return Ok(charts_of_monitors(&records, &plumb_query::traces(store, &records)?, true));
     }

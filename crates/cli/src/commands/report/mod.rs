@@ -1,4 +1,7 @@
 //! `plumb report`: pages, or one chart, as files.
 
-pub mod charts;
+mod charts;
+mod command;
 mod pages;
+
+pub use command::ReportArgs;

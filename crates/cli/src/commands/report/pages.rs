@@ -4,15 +4,14 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use plumb_model::Id;
 use plumb_serve::folder::{self, FolderError, Watch};
 use plumb_text::counted;
 use plumb_text::time::length;
 use plumb_text::units::quantity;
 
-use crate::cli::ReportArgs;
 use crate::error::{CommandError, Exit, Result};
 use crate::interrupt;
+use crate::reading::runs;
 use crate::ui::Ui;
 
 /// On a terminal: no redrawing sooner than this after the last time.
@@ -20,24 +19,31 @@ const REDRAW: Duration = Duration::from_millis(100);
 /// Elsewhere: a line no sooner than this after the last one.
 const NEXT_LINE: Duration = Duration::from_secs(5);
 
-/// Writes the pages.
-pub fn site(args: &ReportArgs, output: &Path, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+/// Writes the pages of these runs, or of all; `force` writes into a folder that holds something else.
+///
+/// # Errors
+/// When a run is unknown, or the folder can't be written.
+pub fn pages(
+    names: &[String],
+    output: &Path,
+    force: bool,
+    store: Option<&Path>,
+    ui: &Ui,
+) -> Result<Exit> {
     refuse_file(output)?;
-    let store = crate::commands::show::command::open(store)?;
-    let runs: Vec<Id> =
-        args.runs.iter().map(|name| store.resolve(name)).collect::<std::result::Result<_, _>>()?;
-    crate::commands::compare::refuse_twice(&runs, &args.runs)?;
+    let store = runs::open(store)?;
+    let ids = runs::different_ids(&store, names)?;
     if store.runs()?.is_empty() {
         let path = store.path().display();
-        return Err(CommandError::nothing(format!("there is no run in {path} yet"))
+        return Err(CommandError::nothing(format!("there are no runs in {path} yet"))
             .hint("plumb run        measures this machine"));
     }
     interrupt::listen();
     let progress = Progress::new(ui);
-    let named = (!runs.is_empty()).then_some(runs.as_slice());
+    let named = (!ids.is_empty()).then_some(ids.as_slice());
     let watch =
         Watch { progress: &|done, of| progress.show(done, of), stop: &interrupt::is_interrupted };
-    let written = folder::write(store.path(), named, output, args.force, watch);
+    let written = folder::write(store.path(), named, output, force, watch);
     progress.finish();
     let written = written.map_err(trouble)?;
     let took = length(progress.began.elapsed().as_secs_f64());
@@ -56,7 +62,7 @@ fn refuse_file(output: &Path) -> Result<()> {
     let ending = output.extension().and_then(|ending| ending.to_str());
     match ending.filter(|it| ["svg", "png", "csv", "json", "html"].contains(it)) {
         Some(ending) => Err(CommandError::usage(format!(
-            "{} is called as a file, and pages are written to a folder",
+            "{} looks like a file, but pages need a folder",
             output.display()
         ))
         .hint(format!("plumb report --chart ID -o chart.{ending}    writes one chart"))
@@ -69,13 +75,14 @@ fn trouble(error: FolderError) -> CommandError {
     let said = error.to_string();
     match error {
         FolderError::Store(error) => error.into(),
-        FolderError::Unwritable { .. } => CommandError::file(said)
-            .hint("the report is not complete, which is seen by its missing index.html"),
+        FolderError::Unwritable { .. } => {
+            CommandError::file(said).hint("the report is incomplete: it has no index.html")
+        }
         FolderError::NotOurs { .. } => CommandError::usage(said)
-            .hint("-o another folder")
-            .hint("--force writes into it, over files of the same names"),
+            .hint("-o names another folder")
+            .hint("--force writes into it and replaces files of the same names"),
         FolderError::NoFolder { .. } => CommandError::usage(said)
-            .hint("-o another name")
+            .hint("-o names another folder")
             .hint("plumb report --chart ID -o FILE writes one chart"),
         FolderError::Interrupted { .. } => CommandError::interrupted(said),
     }
@@ -102,11 +109,8 @@ impl<'u> Progress<'u> {
         *shown = Some(Instant::now());
         #[expect(clippy::cast_precision_loss, reason = "a share of a count")]
         let left = self.began.elapsed().as_secs_f64() * (of - done) as f64 / done.max(1) as f64;
-        let line = format!(
-            "{done} of {} written, about {} left",
-            counted(of, "run", "runs"),
-            length(left)
-        );
+        let line =
+            format!("wrote {done} of {}, about {} left", counted(of, "run", "runs"), length(left));
         if self.ui.is_live() {
             self.ui.draw(&format!("\r\x1b[K{line}"));
         } else {

@@ -1,88 +1,132 @@
 //! `plumb run`: suites, workloads and plug-ins.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use plumb_model::{Goal, Plan};
-use plumb_text::time;
 
-use crate::cli::RunArgs;
+use crate::commands::run::dry_run::dry_run;
+use crate::commands::run::schedule;
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
-use crate::measuring::measure::{Bench, Job, Place, interrupted, measure};
-use crate::planning::plan;
-use crate::quantity;
+use crate::measuring::bench::Bench;
+use crate::measuring::interrupted::interrupted;
+use crate::measuring::job::{Job, Place};
+use crate::measuring::live::LiveArgs;
+use crate::measuring::measure::measure;
+use crate::measuring::side_by_side::is_copied;
+use crate::planning::arguments::GoalArgs;
+use crate::planning::expectations::expectations;
+use crate::planning::{plan, points, prepare};
+use crate::quantity::time_ns;
+use crate::reading::runs;
 use crate::ui::Ui;
 
+/// Measure suites, workloads or plug-ins; the suite first-look by default
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb run                                        the suite first-look, in about two minutes
+  plumb run cpu.sieve -p threads=1,all             one workload at two points
+  plumb run storage.random --dir /srv --budget 5m  on the file system of /srv
+  plumb run storage.sequential --with cpu.sieve    with a load in the background
+  plumb run my-suite.toml --label kernel=6.12      your own suite, labelled
+  plumb run network.tcp --expect network.tcp=9Gbit/s   with the result that you expect
+  plumb run storage.sequential --ceilings          and the same calls on a file in memory
+  plumb run cpu.sieve --for 4h                     a soak: four hours, whatever the precision
+  plumb run --live                                 with a page that shows the progress
+  plumb run --every 6h                             print files for a systemd timer, and a cron line
+  plumb run --resume                               complete the run that was interrupted last")]
+pub struct RunArgs {
+    /// Suites (by name or as a TOML file), workloads (`memory.copy`, `memory.copy:method=nt`) or plug-ins
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Set a parameter; comma-separated values give one point each
+    #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
+    params: Vec<String>,
+    /// The target directory for workloads that use files [default: a new folder in the current one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// State the result that you expect: a series, point or workload, and a figure with its unit
+    #[arg(long, value_name = "SERIES=FIGURE")]
+    expect: Vec<String>,
+    /// Also measure an upper bound: the same I/O on a file in memory, copies by every method
+    #[arg(long, conflicts_with = "resume")]
+    ceilings: bool,
+    /// Run this load, monitor or preparation in the background
+    #[arg(long, value_name = "WORKLOAD")]
+    with: Vec<String>,
+    /// Print files for systemd and a line for cron that would run this command at fixed times; installs and
+    /// measures nothing
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["resume", "dry_run"])]
+    every: Option<String>,
+    #[command(flatten)]
+    live: LiveArgs,
+    /// Complete an interrupted run [default: the last one]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "last")]
+    resume: Option<String>,
+    /// Print what would be measured, and stop
+    #[arg(long)]
+    dry_run: bool,
+    /// Soak: measure round after round for this long, whatever the precision; interim results are valid at
+    /// any time
+    #[arg(long = "for", value_name = "TIME", help_heading = "When to stop", conflicts_with_all =
+        ["precision", "min_invocations", "min_time", "max_time", "budget", "resume"])]
+    soak: Option<String>,
+    #[command(flatten)]
+    goal: GoalArgs,
+}
+
+impl Subcommand for RunArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        run(self, context.store, context.ui)
+    }
+}
+
 /// Measures what is named, or completes an interrupted run.
-pub fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let mut bench = Bench::set_up()?;
     if let Some(name) = &args.resume {
         return resume(bench, args, name, store, ui);
     }
-    bench.keep_to(&args.goal.way.prepare);
+    bench.keep_to(&args.goal.execution.prepare);
     let all = bench.all_threads();
-    let mut named = plan::resolve(&mut bench.keeper, &args.names, &args.params, all, ui)?;
+    let mut named = points::resolve(&mut bench.keeper, &args.names, &args.params, all, ui)?;
     if args.ceilings {
-        named.points = plan::with_ceilings(named.points, all)?;
+        named.points = points::with_ceilings(named.points, all)?;
     }
-    let companions = plan::companions(&mut bench.keeper, &args.with, all)?;
-    let prepare = named.prepare(&mut bench.keeper, &args.goal, all)?;
+    let companions = points::companions(&mut bench.keeper, &args.with, all)?;
+    let prepare = prepare::for_named(&mut bench.keeper, &named, &args.goal.execution.prepare, all)?;
     let explicit = named.explicit;
     if args.dry_run {
-        ui.out(&dry_run(&named, args)?);
+        ui.out(&dry_run(&named, &args.goal, args.soak.as_deref())?);
         return Ok(Exit::Fine);
     }
-    let expectations = plan::expectations(&named, &args.expect)?;
+    let expectations = expectations(&named, &args.expect)?;
     if let Some(every) = &args.every {
-        return crate::commands::run::schedule::print(every, &args.names, store, ui);
+        return schedule::print(every, &args.names, store, ui);
     }
     let mut plan = Plan { expectations, ..plan::plan(named, companions, &args.goal, prepare)? };
     if let Some(length) = &args.soak {
-        (plan.goal, plan.budget_ns) = (Goal::Soak, Some(quantity::time_ns(length)?));
+        (plan.goal, plan.budget_ns) = (Goal::Soak, Some(time_ns(length)?));
     }
     let place = Place::Under(args.dir.as_deref());
-    let lock = !args.goal.way.no_lock;
+    let lock = !args.goal.execution.no_lock;
     let live = args.live.live;
     measure(bench, Job { lock, explicit, live, ..Job::new(plan, place, store) }, ui)
 }
 
 fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let record = {
-        let store = crate::commands::show::command::open(store)?;
+        let store = runs::open(store)?;
         interrupted(&store, store.resolve(name)?)?
     };
     // The budget was for the whole run; what is left of it is what it has not spent.
     let plan = Plan { dir: String::new(), ..record.plan.clone() };
     let place = Place::Under(args.dir.as_deref());
-    let lock = !args.goal.way.no_lock;
-    let copy = plan.points.iter().any(crate::measuring::side_by_side::is_copied);
+    let lock = !args.goal.execution.no_lock;
+    let copy = plan.points.iter().any(is_copied);
     let before = Some(record);
     let live = args.live.live;
     let job = Job { before, lock, explicit: false, copy, live, ..Job::new(plan, place, store) };
     measure(bench, job, ui)
-}
-
-fn dry_run(named: &plan::Named, args: &RunArgs) -> Result<String> {
-    let (goal, budget) = match &args.soak {
-        Some(length) => (Goal::Soak, Some(quantity::time_ns(length)?)),
-        None => plan::goal(&args.goal, named.suites.first(), named.points.len())?,
-    };
-    let mut lines: Vec<String> = named.points.iter().map(plumb_model::PlannedPoint::name).collect();
-    let goal = match goal {
-        Goal::Precision { relative } => format!("until ±{} %", relative * 100.0),
-        Goal::Fixed { min_invocations, .. } => format!("at least {min_invocations} invocations"),
-        Goal::Soak => "until the time is over".to_owned(),
-        Goal::Verdict { max_pairs, .. } => format!("at most {max_pairs} pairs"),
-    };
-    #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
-    let budget = budget.map_or("no time limit".to_owned(), |ns| {
-        format!("at most {}", time::length(ns as f64 / 1e9))
-    });
-    lines.push(format!("\n{} points, each {goal}; {budget}", named.points.len()));
-    if let [suite] = named.suites.as_slice()
-        && let Some(seconds) = suite.seconds()
-    {
-        let sum = time::length(seconds);
-        lines.push(format!("{} plans {sum} for its points on a quiet machine", suite.name));
-    }
-    Ok(lines.join("\n"))
 }

@@ -1,4 +1,7 @@
 //! `plumb run`: suites, workloads and plug-ins, now or at fixed times.
 
-pub mod command;
+mod command;
+mod dry_run;
 mod schedule;
+
+pub use command::RunArgs;

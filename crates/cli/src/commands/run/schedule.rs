@@ -26,7 +26,7 @@ pub fn print(every: &str, names: &[String], store: Option<&Path>, ui: &Ui) -> Re
         .skip(1)
         .map(|word| word.into_string())
         .collect::<std::result::Result<_, _>>()
-        .map_err(|_| CommandError::usage("a schedule takes arguments in UTF-8 only"))?;
+        .map_err(|_| CommandError::usage("--every needs arguments in UTF-8"))?;
     let folder = std::env::current_dir()
         .map_err(|error| CommandError::usage(format!("the current folder is gone: {error}")))?;
     let plumb = locate::plumb_for_others();
@@ -59,8 +59,8 @@ impl Period {
         if whole && (hours || (minutes < 60 && 60_u64.is_multiple_of(minutes))) {
             return Ok(Self { minutes });
         }
-        Err(CommandError::usage(format!("calendars can't say every {text}"))
-            .hint("10m, 15m, 20m, 30m, 1h, 2h, 3h, 4h, 6h, 8h, 12h or 1d"))
+        Err(CommandError::usage(format!("systemd and cron have no calendar for every {text}"))
+            .hint("--every 10m, 15m, 20m, 30m, 1h, 2h, 3h, 4h, 6h, 8h, 12h or 1d"))
     }
 
     /// systemd.time(7).
@@ -105,9 +105,9 @@ impl Schedule {
              Write these two files, then:\n  \
                systemctl --user daemon-reload\n  \
                systemctl --user enable --now {name}.timer\n\
-             A user's timers rest while nobody of that name is logged in; `loginctl enable-linger` keeps\n\
-             them going. Or, with cron, a line of `crontab -e`:\n  {}\n\
-             Nothing was installed. Then: plumb history SERIES\n",
+             Your timers pause while you are logged out, unless you run `loginctl enable-linger`.\n\
+             Or add this line with `crontab -e`:\n  {}\n\
+             plumb has installed nothing. Later: plumb history SERIES\n",
             head("service"),
             self.service(),
             head("timer"),

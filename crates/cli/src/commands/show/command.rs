@@ -2,37 +2,85 @@
 
 use std::path::Path;
 
-use plumb_chart::{Chart, drawing};
-use plumb_model::{RunRecord, RunStatus};
+use clap::Args;
 use plumb_report::charts::charts_of_run;
-use plumb_report::{Closing, View, in_words, json, markdown, scorecard};
-use plumb_store::{RunSummary, Store, short};
-use plumb_text::{Column, Line, Style, Table, Terminal, time};
+use plumb_report::{View, in_words, json, markdown, scorecard};
+use plumb_text::Terminal;
 
-use crate::cli::{ShowArgs, ShowFormat};
+use crate::commands::show::list::list;
+use crate::commands::show::machine::machine;
+use crate::commands::show::monitors::counted;
+use crate::commands::show::plots::plots;
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::locate;
+use crate::reading::closing::closing;
+use crate::reading::output::OutputFormat;
+use crate::reading::runs;
 use crate::ui::Ui;
 
+/// Show the scorecard of a run
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb show                          the scorecard of the last run
+  plumb show last~1 --in-words        describe the run before it in sentences
+  plumb show --plots                  the points of the last run as box plots, side by side
+  plumb show --machine                this machine now: its parts and its settings
+  plumb show --machine last           the machine as the last run found it
+  plumb show --machine last~1 last    what changed on the machine between two runs, and how much that matters
+
+A RUN is the beginning of an id, `last`, `last~2`, or a label `k=v`.")]
+pub struct ShowArgs {
+    /// The run [default: the last one]; with --machine also none or two
+    #[arg(num_args = 0..=2, value_name = "RUN")]
+    run: Vec<String>,
+    /// Show the machine and its environment instead of results
+    #[arg(long, conflicts_with_all = ["in_words", "all", "runs", "format"])]
+    machine: bool,
+    /// Show what monitors counted per second instead of results; --all shows every counter
+    #[arg(long, conflicts_with_all = ["in_words", "runs", "format", "machine"])]
+    monitors: bool,
+    /// Show box plots of every point instead of results; `plumb report --chart` draws all other charts
+    #[arg(long, conflicts_with_all = ["in_words", "runs", "format", "machine", "monitors"])]
+    plots: bool,
+    /// Describe the run in sentences
+    #[arg(long, conflicts_with = "format")]
+    in_words: bool,
+    /// The output format
+    #[arg(long, value_enum, default_value = "terminal")]
+    format: OutputFormat,
+    /// Show every metric, not only the first of each workload
+    #[arg(long)]
+    all: bool,
+    /// List the runs
+    #[arg(long, conflicts_with_all = ["run", "in_words"])]
+    runs: bool,
+}
+
+impl Subcommand for ShowArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        show(self, context.store, context.ui)
+    }
+}
+
 /// Shows one run, or the list of runs.
-pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.machine {
-        return crate::commands::show::machine::machine(&args.run, store, ui);
+        return machine(&args.run, store, ui);
     }
     if let [_, _, ..] = args.run.as_slice() {
-        return Err(CommandError::usage("only one run can be shown at a time")
+        return Err(CommandError::usage("plumb shows one run at a time")
             .hint("plumb compare RUN RUN          their results side by side")
             .hint("plumb show --machine RUN RUN   what differs between their machines"));
     }
-    let store = open(store)?;
+    let store = runs::open(store)?;
     if args.runs {
-        ui.out(&run_list(&store.summaries()?, ui));
+        ui.out(&list(&store.summaries()?, ui));
         return Ok(Exit::Fine);
     }
     let run = store.resolve(args.run.first().map_or("last", String::as_str))?;
     let record = store.record(run)?;
     if args.monitors {
-        crate::commands::doctor::monitors::counted(&record, &store, args.all, ui)?;
+        counted(&record, &store, args.all, ui)?;
         return Ok(Exit::Fine);
     }
     let finding = plumb_query::of_run(&store, &record)?;
@@ -41,78 +89,16 @@ pub fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let view = View::new(&finding);
-    let format = if ui.wants_json() { ShowFormat::Json } else { args.format };
+    let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
     let text = match format {
         _ if args.in_words => in_words(&view).join("\n"),
-        ShowFormat::Markdown => markdown(&view),
-        ShowFormat::Json => json(&view).map_err(|error| CommandError::bug(error.to_string()))?,
-        ShowFormat::Terminal => {
+        OutputFormat::Markdown => markdown(&view),
+        OutputFormat::Json => json(&view).map_err(|error| CommandError::bug(error.to_string()))?,
+        OutputFormat::Terminal => {
             let terminal = Terminal { every_metric: args.all, ..ui.terminal() };
             scorecard(&view, &terminal, &closing(&record, &store))
         }
     };
     ui.out(&text);
     Ok(Exit::Fine)
-}
-
-/// What ends the names of charts of box plots; of metrics other than the first theirs follow.
-const BOXES: &str = "/boxes";
-
-/// The box plots of every workload.
-fn plots(charts: &[Chart], all: bool, ui: &Ui) -> Result<String> {
-    let is_wanted =
-        |it: &&Chart| it.id.ends_with(BOXES) || (all && it.id.contains(&format!("{BOXES}/")));
-    let wanted: Vec<&Chart> = charts.iter().filter(is_wanted).collect();
-    if wanted.is_empty() {
-        return Err(CommandError::nothing("nothing was measured that could be drawn"));
-    }
-    if ui.wants_json() {
-        return crate::commands::pretty(&wanted);
-    }
-    let drawn: Vec<String> = wanted.iter().map(|it| drawing(it, &ui.terminal())).collect();
-    Ok(drawn.join("\n"))
-}
-
-/// The store, for reading; without one there is a next command to type.
-pub fn open(store: Option<&Path>) -> Result<Store> {
-    let path = locate::store(store)?;
-    if !path.exists() {
-        return Err(CommandError::usage(format!("there is no store at {} yet", path.display()))
-            .hint("plumb run        measures this machine and makes one"));
-    }
-    Ok(Store::open_read_only(&path)?)
-}
-
-/// What stands below the scorecard.
-pub fn closing(record: &RunRecord, store: &Store) -> Closing {
-    let id = short(record.run);
-    let command = |command: &str, does: &str| (command.to_owned(), does.to_owned());
-    let mut next = Vec::new();
-    if record.status == RunStatus::Interrupted {
-        next.push((format!("plumb run --resume {id}"), "complete this run".to_owned()));
-    }
-    next.push(command(&format!("plumb show {id} --in-words"), "the same in sentences"));
-    next.push(command(&format!("plumb export {id} --format samples-csv"), "every sample"));
-    Closing { stored: Some(format!("run {id} in {}", store.path().display())), next }
-}
-
-fn run_list(runs: &[RunSummary], ui: &Ui) -> String {
-    let titles = ["run", "started", "status", "suite", "points", "samples", "labels or command"];
-    let mut table = Table::new(titles.iter().map(|title| Column::left(title)).collect());
-    for run in runs.iter().rev() {
-        let labels: Vec<String> = run.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        let last = if labels.is_empty() { run.command.join(" ") } else { labels.join(" ") };
-        let cells = [
-            short(run.run),
-            time::date(run.started_unix_ns),
-            format!("{:?}", run.status).to_lowercase(),
-            run.suite.clone().unwrap_or_default(),
-            run.points.to_string(),
-            run.samples.to_string(),
-            last,
-        ];
-        let cell = |text: &String| Line::new(Style::Plain, &plumb_text::clean(text));
-        table.row(cells.iter().map(cell).collect());
-    }
-    table.render(ui.width(), ui.terminal().colour)
 }

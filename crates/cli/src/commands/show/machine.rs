@@ -8,6 +8,8 @@ use plumb_store::{Store, short};
 
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
+use crate::reading::output::pretty;
+use crate::reading::runs::open;
 use crate::ui::Ui;
 
 /// Shows machine and environment by themes.
@@ -15,11 +17,11 @@ pub fn machine(runs: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let portraits = if runs.is_empty() {
         vec![here()?]
     } else {
-        let store = crate::commands::show::command::open(store)?;
+        let store = open(store)?;
         runs.iter().map(|run| of_run(run, &store)).collect::<Result<Vec<_>>>()?
     };
     if ui.wants_json() {
-        ui.out(&crate::commands::pretty(&machine_document(&portraits))?);
+        ui.out(&pretty(&machine_document(&portraits))?);
     } else {
         ui.out(&machine_card(&portraits, &ui.terminal()));
     }
@@ -29,7 +31,7 @@ pub fn machine(runs: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 /// This machine now, with the current directory as its target.
 fn here() -> Result<Portrait> {
     let root = locate::root();
-    let dir = crate::commands::doctor::diagnose::directory(None)?;
+    let dir = locate::directory(None)?;
     let machine = plumb_machine::machine(&root);
     let environment = plumb_machine::environment(&root, &dir);
     Ok(Portrait { run: None, target: Target { name: "local".into(), machine, environment } })
@@ -39,6 +41,6 @@ fn of_run(name: &str, store: &Store) -> Result<Portrait> {
     let run = store.resolve(name)?;
     let target = store.record(run)?.targets.into_iter().next();
     let target = target
-        .ok_or_else(|| CommandError::nothing(format!("run {name} tells nothing of its machine")))?;
+        .ok_or_else(|| CommandError::nothing(format!("run {name} does not record its machine")))?;
     Ok(Portrait { run: Some(short(run)), target })
 }

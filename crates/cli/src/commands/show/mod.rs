@@ -1,4 +1,9 @@
-//! `plumb show`: a run, its machine, or the list of runs.
+//! `plumb show`: a run, its machine, its monitors, or the list of runs.
 
-pub mod command;
+mod command;
+mod list;
 mod machine;
+mod monitors;
+mod plots;
+
+pub use command::ShowArgs;

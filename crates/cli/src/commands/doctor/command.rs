@@ -1,0 +1,65 @@
+//! `plumb doctor`: its arguments and its three ways.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::commands::doctor::audit::{AuditSettings, audit};
+use crate::commands::doctor::diagnose::diagnose;
+use crate::commands::doctor::monitors;
+use crate::commands::subcommand::{Context, Subcommand};
+use crate::error::{Exit, Result};
+
+/// How good is this machine for measuring, and how small a change can it show?
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb doctor                           a grade from A to F, what is wrong, and how to fix it
+  plumb doctor --dir /srv                check /srv as the target directory
+  plumb doctor --audit                   how small a change can it show? ten minutes, with nothing else running
+  plumb doctor --audit --comparisons 5   a quick estimate of that
+  plumb doctor --monitors                what do the monitors cost here?
+
+Without --audit, plumb looks at the machine for a second and changes nothing; docs/doctor.md explains the \
+grade and everything that plumb may find. An audit compares programs with themselves in the same way as \
+`plumb ab`, so every difference it finds is noise. Then it slows a program down by 1, 2 and 5 % and checks \
+whether that shows. `plumb ab` never uses a margin below the noise that the last audit of this machine \
+found, and says so.")]
+pub struct DoctorArgs {
+    /// The target directory of later runs [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Compare programs with themselves, and store the result
+    #[arg(long)]
+    audit: bool,
+    /// Measure the CPU time of the monitors and their effect on a workload; takes up to two minutes
+    #[arg(long, conflicts_with = "audit")]
+    monitors: bool,
+    /// Read the monitors alone for this long, twice; the comparison takes up to six times as long
+    #[arg(long = "for", value_name = "TIME", requires = "monitors", default_value = "10s")]
+    length: String,
+    /// Make this many comparisons for each kind of work
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
+    comparisons: usize,
+    /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler, process
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', requires = "audit",
+        default_value = "cpu,memory,scheduler,process",
+        value_parser = ["cpu", "memory", "scheduler", "process"])]
+    of: Vec<String>,
+    /// Do not wait for another plumb that is measuring on this machine
+    #[arg(long)]
+    no_lock: bool,
+}
+
+impl Subcommand for DoctorArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        let (lock, store, ui) = (!self.no_lock, context.store, context.ui);
+        if self.monitors {
+            return monitors::costs(&self.length, lock, store, ui);
+        }
+        if self.audit {
+            let (classes, comparisons) = (&self.of, self.comparisons);
+            return audit(&AuditSettings { classes, comparisons, lock }, store, ui);
+        }
+        diagnose(self.dir.as_deref(), store, ui)
+    }
+}

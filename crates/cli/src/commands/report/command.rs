@@ -1,0 +1,51 @@
+//! `plumb report`: its arguments and its two ways.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::commands::report::charts::{Wanted, chart};
+use crate::commands::report::pages::pages;
+use crate::commands::subcommand::{Context, Subcommand};
+use crate::error::{CommandError, Exit, Result};
+
+/// Write web pages of runs, or one chart
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb report -o report                                 every stored run; then open report/index.html
+  plumb report last label=new -o report                  these runs, and how they compare
+  plumb report --chart memory.copy/boxes                 one chart of the last run, in the terminal
+  plumb report --chart memory.copy/boxes -o copy.svg     a picture, for a blog or a ticket
+  plumb report A B --chart comparison/ratios -o ab.png   a comparison of two runs
+  plumb report --chart memory.copy/bandwidth/history -o history.svg
+  plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    what a monitor read meanwhile
+  plumb report --chart memory.copy/boxes -o copy.csv     the numbers of a chart
+
+The folder opens from disk, without a server or a network; docs/report.md describes it. The ending of a \
+chart's file sets its format: .svg, .png, .csv or .json. docs/charts.md explains what each chart shows and \
+how to read it. An unknown name lists all charts.")]
+pub struct ReportArgs {
+    /// The runs [default: all; for a chart the last one]; several are compared
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// Write only the chart of this name
+    #[arg(long, value_name = "ID")]
+    chart: Option<String>,
+    /// Write to this folder, or the chart to this file [default: draw the chart in the terminal]
+    #[arg(short, long, value_name = "DIR|FILE", required_unless_present = "chart")]
+    output: Option<PathBuf>,
+    /// Write into a folder that holds something else
+    #[arg(long, conflicts_with = "chart")]
+    force: bool,
+}
+
+impl Subcommand for ReportArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        let (store, ui, output) = (context.store, context.ui, self.output.as_deref());
+        match (self.chart.as_deref(), output) {
+            (Some(name), _) => chart(&Wanted { chart: name, runs: &self.runs, store }, output, ui),
+            (None, Some(folder)) => pages(&self.runs, folder, self.force, store, ui),
+            (None, None) => Err(CommandError::usage("name a folder or a chart")),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Where plumb listens for browsers.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+
+use crate::error::{CommandError, Result};
+
+/// PLUM on a telephone's keys.
+const PORT: u16 = 7586;
+
+/// Listens where the user wants; else at the usual port of this machine, or at a free one.
+pub fn listener(wanted: Option<&str>) -> Result<TcpListener> {
+    let home = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let Some(wanted) = wanted else {
+        let usual = TcpListener::bind((home, PORT));
+        let taken = usual.as_ref().is_err_and(|error| error.kind() == ErrorKind::AddrInUse);
+        return if taken { TcpListener::bind((home, 0)) } else { usual }.map_err(unheard);
+    };
+    let address = address(wanted).ok_or_else(|| {
+        CommandError::usage(format!("`{wanted}` is no address to listen at"))
+            .hint("--listen 127.0.0.1:8000, --listen [::1]:8000 or --listen 8000")
+    })?;
+    TcpListener::bind(address).map_err(|error| {
+        let error = CommandError::usage(format!("can't listen at {address}: {error}"));
+        error.hint(format!("--listen {}:0 takes a free port", shown(address.ip())))
+    })
+}
+
+/// `ADDRESS:PORT`, `ADDRESS` or `PORT`.
+fn address(text: &str) -> Option<SocketAddr> {
+    let home = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let text = text.replacen("localhost", "127.0.0.1", 1);
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    let alone = bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
+    let port = text.parse::<u16>().map(|port| SocketAddr::new(home, port));
+    text.parse().or(alone).or(port).ok()
+}
+
+fn shown(ip: IpAddr) -> String {
+    if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }
+}
+
+/// Why nobody can connect.
+pub fn unheard(error: std::io::Error) -> CommandError {
+    CommandError::nothing(format!("can't listen for browsers: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PORT, address};
+
+    #[test]
+    fn an_address_is_written_in_many_ways() {
+        for (text, meant) in [
+            ("127.0.0.1:80", "127.0.0.1:80".to_owned()),
+            ("localhost:80", "127.0.0.1:80".to_owned()),
+            ("0.0.0.0", format!("0.0.0.0:{PORT}")),
+            ("[::1]:80", "[::1]:80".to_owned()),
+            ("::", format!("[::]:{PORT}")),
+            ("[::1]", format!("[::1]:{PORT}")),
+            ("8000", "127.0.0.1:8000".to_owned()),
+            ("0", "127.0.0.1:0".to_owned()),
+        ] {
+            assert_eq!(address(text).unwrap().to_string(), meant, "{text}");
+        }
+        for wrong in ["", "example.org:80", "1.2.3.4:99999", "x", ":", "80:80", "127.0.0.1:"] {
+            assert_eq!(address(wrong), None, "{wrong}");
+        }
+    }
+}

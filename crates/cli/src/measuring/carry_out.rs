@@ -1,0 +1,118 @@
+//! From a plan to a stored run.
+
+use std::path::Path;
+
+use plumb_engine::{Done, Ended, Identity, KeeperLauncher, LauncherSettings, Means, SystemClock};
+use plumb_model::{Plan, RunRecord, Target};
+use plumb_store::Store;
+
+use crate::error::Result;
+use crate::measuring::bench::Bench;
+use crate::measuring::failures::{ended_early, unprepared};
+use crate::measuring::folders::folders;
+use crate::measuring::interrupted::interrupted;
+use crate::measuring::job::Job;
+use crate::measuring::listeners::Listeners;
+use crate::measuring::live::LivePage;
+use crate::measuring::lock::take_lock;
+use crate::measuring::progress::Progress;
+use crate::measuring::side_by_side::copy_side_by_side;
+use crate::measuring::watching::recorder;
+use crate::ui::Ui;
+use crate::{interrupt, locate};
+
+/// A run that was carried out and stored.
+pub struct Measured {
+    /// Where it is stored.
+    pub store: Store,
+    /// What is stored of it.
+    pub record: RunRecord,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// Carries a plan out and stores the run.
+///
+/// # Errors
+/// When it can't be begun or could not go on.
+pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
+    let (scratch, dir) = folders(&mut bench.keeper, &job.place)?;
+    job.plan.dir = dir.to_string_lossy().into_owned();
+    if job.copy {
+        copy_side_by_side(&mut job.plan, &scratch)?;
+    }
+    let store = Store::open(locate::store(job.store)?)?;
+    let lock = if job.lock { Some(take_lock(ui)?) } else { None };
+    // While the lock was waited for, somebody else may have completed the run.
+    let before = job.before.as_ref().map(|before| interrupted(&store, before.run));
+    job.before = before.transpose()?;
+    let mut launcher = launcher(bench, &job.plan, &scratch, &dir);
+    let done = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
+    done.notes.iter().for_each(|note| ui.say(note));
+    let identity = identity(&job, &dir, done);
+    let live = job.live.then(|| LivePage::of(identity.run, store.path())).transpose()?;
+    let mut listeners = Listeners {
+        store: store.writer()?,
+        progress: Progress::new(&job.plan, ui),
+        full: None,
+        live: live.as_ref().map(|page| (page.url().to_owned(), ui.clone())),
+    };
+    let mut recorder = recorder(&job.plan)?;
+    recorder.only = job.watched;
+    let (clock, interrupted) = (&SystemClock, &interrupt::is_interrupted);
+    let means = Means { clock, watch: &mut recorder, interrupted };
+    let ended = plumb_engine::run(
+        &job.plan,
+        job.before.as_ref(),
+        &identity,
+        means,
+        &mut launcher,
+        &mut listeners,
+    );
+    drop(launcher);
+    plumb_keeper::stand_in(&[&scratch, &dir]);
+    drop(lock);
+    listeners.progress.finish();
+    if let Some(page) = live {
+        page.finish();
+    }
+    let ended = ended.map_err(ended_early)?;
+    if let Some(why) = &ended.unclean {
+        ui.warn(&format!("could not clean up: {why}"));
+    }
+    let record = store.record(identity.run)?;
+    Ok(Measured { store, record, ended })
+}
+
+fn launcher(bench: Bench, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLauncher {
+    let settings = LauncherSettings {
+        dir: dir.to_owned(),
+        scratch: scratch.to_owned(),
+        facts: bench.facts,
+        companions: plan.companions.clone(),
+        preparation: plan.preparation.clone(),
+        root: locate::root(),
+        interrupted: interrupt::is_interrupted,
+        seed: plan.seed,
+    };
+    KeeperLauncher::new(bench.keeper, settings)
+}
+
+/// Who measures, on the machine as it is prepared.
+fn identity(job: &Job<'_>, dir: &Path, done: Done) -> Identity {
+    let root = locate::root();
+    let environment = plumb_machine::environment(&root, dir);
+    let prepared = job.plan.prepared(&[]);
+    Identity {
+        run: job.before.as_ref().map_or_else(plumb_machine::fresh_id, |record| record.run),
+        plumb: env!("CARGO_PKG_VERSION").into(),
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        owner: plumb_machine::owner(&root),
+        target: Target {
+            name: "local".into(),
+            machine: plumb_machine::machine(&root),
+            environment: plumb_machine::with_fact(&environment, "prepared", prepared),
+        },
+        done,
+    }
+}

@@ -1,0 +1,48 @@
+//! What is to be done with a plan.
+
+use std::path::Path;
+
+use plumb_model::{Plan, RunRecord};
+
+use crate::measuring::fail_on::FailPolicy;
+
+/// Where a run's files go.
+pub enum Place<'p> {
+    /// A fresh folder under this one, or under the current one.
+    Under(Option<&'p Path>),
+    /// Nothing is written to a target directory.
+    Scratch,
+}
+
+/// What is to be done with a plan.
+pub struct Job<'j> {
+    /// The plan; its directory is set here.
+    pub plan: Plan,
+    /// The record of the interrupted run that is to be completed.
+    pub before: Option<RunRecord>,
+    /// Where files go.
+    pub place: Place<'j>,
+    /// The store.
+    pub store: Option<&'j Path>,
+    /// Whether to wait for other plumbs.
+    pub lock: bool,
+    /// Whether a point that the user named must be supported.
+    pub explicit: bool,
+    /// Whether programs that are compared are copied side by side first.
+    pub copy: bool,
+    /// What verdicts mean for the exit code.
+    pub gate: FailPolicy,
+    /// The only point beside which monitors read; None: all.
+    pub watched: Option<usize>,
+    /// Whether a page shows it while it goes on.
+    pub live: bool,
+}
+
+impl<'j> Job<'j> {
+    /// A new run of what the user named.
+    pub fn new(plan: Plan, place: Place<'j>, store: Option<&'j Path>) -> Self {
+        let (before, copy, gate, watched) = (None, false, FailPolicy::default(), None);
+        let (lock, explicit, live) = (true, true, false);
+        Self { plan, before, place, store, lock, explicit, copy, gate, watched, live }
+    }
+}

@@ -1,0 +1,57 @@
+//! The page of a run under way (`--live`).
+
+use std::path::Path;
+use std::time::Duration;
+
+use plumb_model::Id;
+use plumb_serve::{Limits, Server, Settings};
+use plumb_site::names;
+
+use crate::error::Result;
+use crate::listener::{listener, unheard};
+
+/// How long browsers have to hear that a run is over.
+const LAST_WORDS: Duration = Duration::from_millis(1500);
+
+/// Whether a run is shown while it goes on.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct LiveArgs {
+    /// Show the run in a browser while it is measured; prints the address
+    #[arg(long)]
+    pub live: bool,
+}
+
+/// The page of a run under way, served by this process.
+pub struct LivePage {
+    server: Server,
+    url: String,
+}
+
+impl LivePage {
+    /// Serves the page of a run, from a store.
+    ///
+    /// # Errors
+    /// When the system gives no socket.
+    pub fn of(run: Id, store: &Path) -> Result<Self> {
+        let listener = listener(None)?;
+        let settings = Settings {
+            store: store.to_owned(),
+            token: None,
+            limits: Limits::default(),
+            stays: false,
+        };
+        let server = Server::start(listener, settings).map_err(unheard)?;
+        let url = server.url(&format!("{}.html", names::live_page(run)));
+        Ok(Self { server, url })
+    }
+
+    /// Its address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The run is over: tells the browsers, and ends.
+    pub fn finish(self) {
+        self.server.finish(LAST_WORDS);
+    }
+}

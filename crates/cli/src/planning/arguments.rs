@@ -1,0 +1,64 @@
+//! What every command understands that measures: when to stop, how a run is carried out, what is prepared.
+
+use clap::Args;
+
+/// When to stop.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "When to stop")]
+pub struct GoalArgs {
+    /// Measure until the interval's half-width is this share of the estimate [default: 1%, unless a suite
+    /// sets another]
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<String>,
+    /// Run at least this many invocations of each point; replaces --precision, as do --min-time and --max-time
+    #[arg(long, value_name = "N")]
+    pub min_invocations: Option<usize>,
+    /// Spend at least this long on each point
+    #[arg(long, value_name = "TIME")]
+    pub min_time: Option<String>,
+    /// Spend at most this long on each point
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<String>,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+}
+
+/// How any run is carried out.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "How to measure")]
+pub struct ExecutionArgs {
+    /// Limit the time of the whole run [default: `run` and `exec` 1m a point, unless a suite sets another;
+    /// `ab` none]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// Label the run
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<String>,
+    /// Seed all random choices [default: from the clock; stored with the run]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u32>,
+    /// Do not wait for another plumb that is measuring on this machine
+    #[arg(long)]
+    pub no_lock: bool,
+    /// Also read this monitor, or change its rate (0.1 to 100 Hz); `none` turns off the default monitors
+    #[arg(long = "monitor", value_name = "NAME[=HZ]")]
+    pub monitors: Vec<String>,
+    /// Keep or repeat invocations that other activity disturbed [default: `ab` repeats them, other commands
+    /// keep them]
+    #[arg(long, value_name = "WHAT", value_parser = ["keep", "retry"])]
+    pub on_interference: Option<String>,
+    #[command(flatten)]
+    pub prepare: PrepareArgs,
+}
+
+/// What is done to the machine first, and undone after.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PrepareArgs {
+    /// Prepare the machine with a preset [default: gentle, which needs no root]
+    #[arg(long, value_name = "PRESET", value_parser = ["none", "gentle", "lab"])]
+    pub prepare: Option<String>,
+    /// Set a knob for the run (`thp=never`, `drop-caches@round`) or apply a plug-in's preparation; `plumb
+    /// tune` lists the knobs
+    #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
+    pub set: Vec<String>,
+}

@@ -1,0 +1,273 @@
+//! From names on the command line to points.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use plumb_keeper::Keeper;
+use plumb_model::{Companion, PlannedPoint, Point, Role, Settings, Slot, Value};
+
+use crate::error::{CommandError, Result};
+use crate::nearest::nearest;
+use crate::planning::catalogue::{self, Entry};
+use crate::planning::plugins::manifest::MANIFEST;
+use crate::planning::suite::{self, Suite};
+use crate::quantity::{pair, time_ns};
+use crate::ui::Ui;
+
+/// The suite that runs when nothing is named.
+const DEFAULT_SUITE: &str = "first-look";
+
+/// What the names on the command line stand for.
+#[derive(Debug, Default)]
+pub struct Named {
+    /// The suites, in order.
+    pub suites: Vec<Suite>,
+    /// The points.
+    pub points: Vec<PlannedPoint>,
+    /// Whether the user named a workload itself, not only suites.
+    pub explicit: bool,
+}
+
+/// Resolves names with the parameters of `-p`; `all_threads` is what `all` stands for.
+pub fn resolve(
+    keeper: &mut Keeper,
+    names: &[String],
+    params: &[String],
+    all_threads: u64,
+    ui: &Ui,
+) -> Result<Named> {
+    let default = [DEFAULT_SUITE.to_owned()];
+    let names = if names.is_empty() { &default[..] } else { names };
+    let sets = parameter_sets(params)?;
+    let mut named = Named::default();
+    for name in names {
+        if let Some(text) = suite_text(name)? {
+            let suite = suite::parse(&text)
+                .map_err(|error| CommandError::usage(format!("suite {name}: {error}")))?;
+            suite.warnings.iter().for_each(|text| ui.warn(&format!("suite {name}: {text}")));
+            named.points.extend(suite_points(keeper, &suite, &sets, all_threads)?);
+            named.suites.push(suite);
+        } else {
+            named.explicit = true;
+            named.points.extend(workload_points(keeper, name, &sets, all_threads)?);
+        }
+    }
+    refuse_unknown(&sets, &named.points)?;
+    refuse_namesakes(&named.points)?;
+    drop_repeated(&mut named.points);
+    Ok(named)
+}
+
+/// The text of a suite, if the name is one: built in, or a TOML file.
+fn suite_text(name: &str) -> Result<Option<String>> {
+    if let Some(text) = suite::builtin(name) {
+        return Ok(Some(text.to_owned()));
+    }
+    let path = Path::new(name);
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    if !is_toml || name.ends_with(MANIFEST) {
+        return Ok(None);
+    }
+    let size = fs::metadata(path).map(|metadata| metadata.len()).unwrap_or(0);
+    if size > suite::MAX_BYTES as u64 {
+        let most = suite::MAX_BYTES;
+        return Err(CommandError::usage(format!(
+            "suite {name}: {size} bytes are too many; {most} are the most"
+        )));
+    }
+    fs::read_to_string(path)
+        .map(Some)
+        .map_err(|error| CommandError::usage(format!("suite {name} can't be read: {error}")))
+}
+
+fn suite_points(
+    keeper: &mut Keeper,
+    suite: &Suite,
+    sets: &BTreeMap<String, Vec<Value>>,
+    all_threads: u64,
+) -> Result<Vec<PlannedPoint>> {
+    let mut points = Vec::new();
+    for point in &suite.points {
+        let entry = catalogue::find(keeper, &point.workload)?;
+        let known = |name: &String| entry.description.parameter(name).is_some();
+        let sets: BTreeMap<_, _> = sets
+            .iter()
+            .filter(|(name, _)| known(name))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        let sample_ns = point.sample.as_deref().map(time_ns).transpose()?;
+        for settings in products(&point.set, &sets)? {
+            few_enough(points.len() + 1)?;
+            let planned = planned(&entry, &settings, all_threads)?;
+            points.push(PlannedPoint { sample_ns, capped: point.capped.clone(), ..planned });
+        }
+    }
+    Ok(points)
+}
+
+/// The points of `memory.copy` or `memory.copy:method=nt,size=8MiB`.
+fn workload_points(
+    keeper: &mut Keeper,
+    name: &str,
+    sets: &BTreeMap<String, Vec<Value>>,
+    all_threads: u64,
+) -> Result<Vec<PlannedPoint>> {
+    let (id, settings) = split_point(name)?;
+    let entry = catalogue::find(keeper, id)?;
+    if !entry.description.can_be(Role::Workload) {
+        return Err(CommandError::usage(format!("`{id}` is no workload"))
+            .hint(format!("it may run beside one: plumb run WORKLOAD --with {id}")));
+    }
+    products(&settings, sets)?.iter().map(|s| planned(&entry, s, all_threads)).collect()
+}
+
+fn split_point(name: &str) -> Result<(&str, Settings)> {
+    let Some((id, rest)) = name.split_once(':') else { return Ok((name, Settings::new())) };
+    // A path: plug-ins have no points of their own.
+    if id.contains('/') {
+        return Ok((name, Settings::new()));
+    }
+    let settings = rest.split(',').map(|text| {
+        let (key, value) = pair(text)?;
+        Ok((key, Value::Text(value)))
+    });
+    Ok((id, settings.collect::<Result<Settings>>()?))
+}
+
+/// The point of a workload with these settings.
+///
+/// # Errors
+/// When it takes one of them not.
+pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<PlannedPoint> {
+    Ok(PlannedPoint {
+        point: Point::new(&entry.description, settings, all_threads)?,
+        description: entry.description.clone(),
+        program: entry.program.clone(),
+        sample_ns: None,
+        title: None,
+        capped: None,
+        preparation: Vec::new(),
+    })
+}
+
+/// The points, each followed by those that show its ceiling.
+///
+/// # Errors
+/// When they are none any more, because of a fault in plumb.
+pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<PlannedPoint>> {
+    let mut all = Vec::new();
+    for planned in points {
+        let ceiling = planned.description.ceiling.as_deref();
+        let parameter = ceiling.and_then(|name| planned.description.parameter(name));
+        let mut twins = vec![planned.clone()];
+        for (parameter, value) in
+            parameter.iter().flat_map(|it| it.allowed.iter().map(move |value| (it, value)))
+        {
+            let mut settings = planned.point.settings.clone();
+            settings.insert(parameter.name.clone(), value.clone());
+            let point = Point::new(&planned.description, &settings, all_threads)?;
+            twins.push(PlannedPoint { point, ..planned.clone() });
+        }
+        all.append(&mut twins);
+    }
+    drop_repeated(&mut all);
+    Ok(all)
+}
+
+/// `name=v,v` of all `-p` taken apart.
+fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
+    let mut sets = BTreeMap::new();
+    for text in params {
+        let (name, values) = pair(text)?;
+        let values = values.split(',').map(|value| Value::Text(value.trim().to_owned())).collect();
+        sets.insert(name, values);
+    }
+    Ok(sets)
+}
+
+/// The base settings with every combination of the sets.
+fn products(base: &Settings, sets: &BTreeMap<String, Vec<Value>>) -> Result<Vec<Settings>> {
+    few_enough(sets.values().fold(1, |n: usize, values| n.saturating_mul(values.len())))?;
+    let mut all = vec![base.clone()];
+    for (name, values) in sets {
+        all = all
+            .iter()
+            .flat_map(|settings| {
+                values.iter().map(move |value| {
+                    let mut more = settings.clone();
+                    more.insert(name.clone(), value.clone());
+                    more
+                })
+            })
+            .collect();
+    }
+    Ok(all)
+}
+
+fn few_enough(points: usize) -> Result<()> {
+    let most = suite::MAX_POINTS;
+    if points <= most {
+        return Ok(());
+    }
+    Err(CommandError::usage(format!("more than {most} points"))
+        .hint("fewer values, or several runs"))
+}
+
+/// Every `-p` must mean something to some point.
+fn refuse_unknown(sets: &BTreeMap<String, Vec<Value>>, points: &[PlannedPoint]) -> Result<()> {
+    let known: BTreeSet<String> = points
+        .iter()
+        .flat_map(|planned| planned.description.parameters.iter().map(|p| p.name.clone()))
+        .collect();
+    let Some(name) = sets.keys().find(|name| !known.contains(*name)) else { return Ok(()) };
+    let error = CommandError::usage(format!("no workload of these has a parameter `{name}`"));
+    let known: Vec<String> = known.into_iter().collect();
+    Err(match nearest(name, &known) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`plumb list` shows the parameters of each"),
+    })
+}
+
+/// Two plug-ins of one id would be stored as one series.
+fn refuse_namesakes(points: &[PlannedPoint]) -> Result<()> {
+    let mut programs = BTreeMap::new();
+    for planned in points {
+        let id = &planned.point.workload;
+        let first = programs.entry(id).or_insert(&planned.program);
+        if **first != planned.program {
+            let (one, other) = (first.argv.join(" "), planned.program.argv.join(" "));
+            let error = CommandError::usage(format!(
+                "two plug-ins call themselves `{id}`: {one} and {other}"
+            ));
+            return Err(error.hint("measure them in runs of their own, or give one another id"));
+        }
+    }
+    Ok(())
+}
+
+/// On one CPU `threads=1,all` names the same point twice.
+fn drop_repeated(points: &mut Vec<PlannedPoint>) {
+    let mut seen = BTreeSet::new();
+    points
+        .retain(|planned| seen.insert((planned.point.workload.clone(), planned.point.key.clone())));
+}
+
+/// What runs beside, from `--with`.
+pub fn companions(
+    keeper: &mut Keeper,
+    names: &[String],
+    all_threads: u64,
+) -> Result<Vec<Companion>> {
+    let one = |name: &String| {
+        let (id, settings) = split_point(name)?;
+        let entry = catalogue::find(keeper, id)?;
+        let roles = [Role::Load, Role::Monitor, Role::Preparation];
+        let Some(role) = roles.into_iter().find(|role| entry.description.can_be(*role)) else {
+            return Err(CommandError::usage(format!("`{id}` can't run beside a workload"))
+                .hint("it needs the role load, monitor or preparation"));
+        };
+        Ok(Companion { role, point: planned(&entry, &settings, all_threads)?, slot: Slot::Run })
+    };
+    names.iter().map(one).collect()
+}

@@ -1,0 +1,35 @@
+//! What the last audit of this machine found: its noise floors.
+
+use std::path::Path;
+
+use plumb_model::AuditClass;
+use plumb_store::Store;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::locate;
+
+/// What this machine shows of equal programs of this kind, by its last audit.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn noise_floor(store: Option<&Path>, class: AuditClass) -> Result<Option<f64>> {
+    let path = locate::store(store)?;
+    if !path.exists() {
+        return Ok(None);
+    }
+    let store = Store::open(&path)?;
+    let machine = plumb_machine::machine(&locate::root()).fingerprint;
+    let Some(audit) = store.audits(&machine)?.pop() else { return Ok(None) };
+    let floors = floors(&audit.json);
+    Ok(floors.into_iter().find(|(of, _)| of == class.word()).map(|(_, floor)| floor))
+}
+
+/// The noise floor of every kind of work in a kept audit.
+pub fn floors(json: &str) -> Vec<(String, f64)> {
+    let document: Value = serde_json::from_str(json).unwrap_or_default();
+    let classes = document["classes"].as_array().cloned().unwrap_or_default();
+    let one =
+        |class: &Value| Some((class["class"].as_str()?.to_owned(), class["noise_floor"].as_f64()?));
+    classes.iter().filter_map(one).collect()
+}

@@ -1,0 +1,66 @@
+//! The store, opened for reading, and runs by what people call them.
+
+use std::path::Path;
+
+use plumb_model::{Id, RunRecord};
+use plumb_store::Store;
+
+use crate::error::{CommandError, Result};
+use crate::locate;
+
+/// The store, for reading.
+///
+/// # Errors
+/// When there is none, or it can't be read; a missing one has a next command to type.
+pub fn open(store: Option<&Path>) -> Result<Store> {
+    let path = locate::store(store)?;
+    if !path.exists() {
+        return Err(no_store(&path));
+    }
+    Ok(Store::open_read_only(&path)?)
+}
+
+/// There is no store at this place.
+pub fn no_store(path: &Path) -> CommandError {
+    CommandError::usage(format!("there is no store at {} yet", path.display()))
+        .hint("plumb run        measures this machine and creates one")
+}
+
+/// The runs of these names.
+///
+/// # Errors
+/// When one is unknown or ambiguous.
+pub fn ids(store: &Store, names: &[String]) -> Result<Vec<Id>> {
+    let ids = names.iter().map(|name| store.resolve(name));
+    Ok(ids.collect::<std::result::Result<_, _>>()?)
+}
+
+/// Different runs of these names.
+///
+/// # Errors
+/// When one is unknown, ambiguous, or named twice.
+pub fn different_ids(store: &Store, names: &[String]) -> Result<Vec<Id>> {
+    let runs = ids(store, names)?;
+    for (index, run) in runs.iter().enumerate() {
+        if let Some(other) = runs[..index].iter().position(|before| before == run) {
+            let (one, two) = (&names[other], &names[index]);
+            return Err(CommandError::usage(format!("`{one}` and `{two}` are the same run"))
+                .hint("plumb show --runs lists the runs"));
+        }
+    }
+    Ok(runs)
+}
+
+/// What is stored of these runs.
+///
+/// # Errors
+/// When one can't be read.
+pub fn records(store: &Store, runs: &[Id]) -> Result<Vec<RunRecord>> {
+    let records = runs.iter().map(|run| store.record(*run));
+    Ok(records.collect::<std::result::Result<_, _>>()?)
+}
+
+/// The names that were typed; else the last run.
+pub fn or_last(names: &[String]) -> Vec<String> {
+    if names.is_empty() { vec!["last".to_owned()] } else { names.to_vec() }
+}

@@ -1,0 +1,133 @@
+//! Series by what people call them.
+
+use plumb_model::{SeriesName, SeriesRecord};
+
+use crate::error::{CommandError, Result};
+use crate::nearest::nearest;
+
+/// Series that are listed where several are meant.
+const MOST_LISTED: usize = 20;
+/// What `--machine` takes for every machine.
+const ALL: &str = "all";
+
+/// The one series that is meant: by its own name, or by that of its point or workload, of which it is
+/// the first metric.
+///
+/// # Errors
+/// When none is, or several are.
+pub fn meant(known: &[SeriesName], name: &str) -> Result<String> {
+    if known.iter().any(|it| it.name == name) {
+        return Ok(name.to_owned());
+    }
+    let firsts = || known.iter().filter(|it| it.primary);
+    let by_point: Vec<&SeriesName> = firsts().filter(|it| point(it) == name).collect();
+    let by_title = firsts().filter(|it| it.title.as_deref() == Some(name)).collect();
+    let by_workload = firsts().filter(|it| it.workload == name).collect();
+    let found: [Vec<&SeriesName>; 3] = [by_point, by_title, by_workload];
+    match found.iter().find(|it| !it.is_empty()).map(Vec::as_slice) {
+        Some([one]) => Ok(one.name.clone()),
+        Some(several) => Err(ambiguous(several, name)),
+        None => Err(unknown(known, name)),
+    }
+}
+
+fn point(series: &SeriesName) -> String {
+    let (workload, key) = (&series.workload, &series.point);
+    if key.is_empty() { workload.clone() } else { format!("{workload}:{key}") }
+}
+
+fn ambiguous(several: &[&SeriesName], name: &str) -> CommandError {
+    let error = CommandError::usage(format!("`{name}` matches {} series", several.len()));
+    let listed = several.iter().take(MOST_LISTED);
+    let error = listed.fold(error, |error, it| {
+        error.hint(format!("plumb history '{}'", it.title.as_ref().unwrap_or(&it.name)))
+    });
+    match several.len().saturating_sub(MOST_LISTED) {
+        0 => error,
+        more => error.hint(format!("and {more} more")),
+    }
+}
+
+fn unknown(known: &[SeriesName], name: &str) -> CommandError {
+    let error = CommandError::usage(format!("no run measured a series called `{name}`"));
+    let mut names: Vec<String> = known.iter().map(|it| it.name.clone()).collect();
+    names.extend(known.iter().filter(|it| it.primary).map(point));
+    names.extend(known.iter().map(|it| it.workload.clone()));
+    match nearest(name, &names) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("plumb show shows what the last run measured"),
+    }
+}
+
+/// The runs on one machine: that of the newest run when none is named.
+///
+/// # Errors
+/// When no machine or several could be meant.
+pub fn on_machine(
+    mut records: Vec<SeriesRecord>,
+    wanted: Option<&str>,
+) -> Result<Vec<SeriesRecord>> {
+    let newest = records.last().map(|it| it.machine.fingerprint.clone());
+    let wanted = match wanted {
+        Some(ALL) => return Ok(records),
+        Some(wanted) => wanted.to_owned(),
+        None => newest.unwrap_or_default(),
+    };
+    let is = |it: &SeriesRecord| {
+        let fingerprint = &it.machine.fingerprint;
+        let bare = fingerprint.split_once(':').map_or(fingerprint.as_str(), |(_, bare)| bare);
+        fingerprint.starts_with(&wanted) || bare.starts_with(&wanted)
+    };
+    let mut found: Vec<String> =
+        records.iter().filter(|it| is(it)).map(|it| it.machine.fingerprint.clone()).collect();
+    found.sort();
+    found.dedup();
+    match found.as_slice() {
+        [] | [_] => {
+            records.retain(is);
+            Ok(records)
+        }
+        several => {
+            let error = CommandError::usage(format!("`{wanted}` matches several machines"));
+            Err(several.iter().fold(error, |error, it| error.hint(format!("--machine {it}"))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::SeriesName;
+
+    use super::meant;
+
+    fn series(workload: &str, point: &str, metric: &str, primary: bool) -> SeriesName {
+        let key = if point.is_empty() { String::new() } else { format!(":{point}") };
+        let name = format!("{workload}{key}/{metric}");
+        let title = (workload == "process.command").then(|| "sleep 1".to_owned());
+        let (workload, point) = (workload.to_owned(), point.to_owned());
+        SeriesName { name, workload, point, primary, title }
+    }
+
+    #[test]
+    fn a_series_goes_by_several_names() {
+        let known = [
+            series("cpu.sieve", "", "rate", true),
+            series("cpu.sieve", "", "time", false),
+            series("memory.copy", "method=nt", "bandwidth", true),
+            series("process.command", "command=x", "wall", true),
+            series("storage.random", "", "rate", true),
+            series("storage.random", "depth=8", "rate", true),
+        ];
+        let found = |name| meant(&known, name).map_err(|error| error.to_string());
+        assert_eq!(found("cpu.sieve/time").unwrap(), "cpu.sieve/time");
+        assert_eq!(found("cpu.sieve").unwrap(), "cpu.sieve/rate");
+        assert_eq!(found("memory.copy:method=nt").unwrap(), "memory.copy:method=nt/bandwidth");
+        assert_eq!(found("memory.copy").unwrap(), "memory.copy:method=nt/bandwidth");
+        assert_eq!(found("sleep 1").unwrap(), "process.command:command=x/wall");
+        assert_eq!(found("storage.random").unwrap(), "storage.random/rate", "the default point");
+        assert!(found("cpu.seive").is_err());
+        let two = [known[2].clone(), series("memory.copy", "method=libc", "bandwidth", true)];
+        let error = meant(&two, "memory.copy").unwrap_err().to_string();
+        assert_eq!(error, "`memory.copy` matches 2 series");
+    }
+}
