@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use plumb_model::{Event, Plan, Role, Stamped, StopReason};
-use plumb_report::progress::{ProgressView, live, plain};
+use plumb_report::live::progress::{ProgressView, live, plain};
 
 use crate::ui::Ui;
 

@@ -7,8 +7,8 @@ use std::io;
 use plumb_model::{InvocationRecord, Metric, Outcome, PlannedPoint, Role, RunRecord, StopReason};
 use plumb_text::csv::{line, number, text};
 
-use crate::json::better;
-use crate::view::{Row, View};
+use crate::run::json::better;
+use crate::run::view::{Row, View};
 
 pub(crate) const RESULT_COLUMNS: &[&str] = &[
     "run",

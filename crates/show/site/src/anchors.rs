@@ -1,6 +1,6 @@
 //! Addresses of places inside pages.
 
-use plumb_report::view::Row;
+use plumb_report::run::Row;
 
 /// The address of a row in the page.
 pub(crate) fn of_result(row: &Row) -> String {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use plumb_analysis::{Against, BaselineSource, Verdict};
 use plumb_model::{Goal, RunStatus};
 use plumb_report::figure;
-use plumb_report::view::{FlagNote, Row, View, baseline_text, comparison_text};
+use plumb_report::run::{FlagNote, Row, View, baseline_text, comparison_text};
 use plumb_text::counted;
 use plumb_text::time::date;
 

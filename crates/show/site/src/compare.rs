@@ -3,8 +3,8 @@
 use plumb_analysis::{Against, ComparisonFinding, SeriesComparison, Verdict};
 use plumb_chart::Chart;
 use plumb_model::FactKind;
+use plumb_report::comparison::covariates_text;
 use plumb_report::comparison::{closing, for_price, heading as lines, remarks, series};
-use plumb_report::covariates::covariates_text;
 use plumb_report::{charts, figure};
 use plumb_text::counted;
 

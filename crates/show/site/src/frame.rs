@@ -3,7 +3,7 @@
 use std::io;
 
 use plumb_chart::Chart;
-use plumb_report::view::View;
+use plumb_report::run::View;
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter};

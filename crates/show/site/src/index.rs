@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Id, RunStatus};
-use plumb_report::view::View;
+use plumb_report::run::View;
 use plumb_text::time::{between, date, length};
 
 use crate::answer::answer;
@@ -127,7 +127,7 @@ fn table(lines: &[RunLine]) -> Html {
             took.map_or_else(crate::parts::nothing, |took| {
                 crate::parts::number(took, "s", &length(took))
             }),
-            cell(plumb_report::header::status(line.status)),
+            cell(plumb_report::run::status(line.status)),
             cell(line.what.as_str()),
             cell(labels.join(" ")),
             count(line.points),

@@ -4,7 +4,7 @@ use plumb_analysis::{CounterRate, PointRates};
 use plumb_chart::Chart;
 use plumb_model::OnInterference;
 use plumb_report::monitors::place;
-use plumb_report::view::View;
+use plumb_report::run::View;
 use plumb_text::counted;
 use plumb_text::units::{percent, quantity};
 

@@ -3,7 +3,7 @@
 use plumb_analysis::Against;
 use plumb_model::Id;
 use plumb_report::figure;
-use plumb_report::view::{Row, View};
+use plumb_report::run::{Row, View};
 
 use crate::html::Tag;
 use crate::parts::{cell, nothing, verdict};

@@ -2,8 +2,8 @@
 
 use plumb_analysis::CONFIDENCE;
 use plumb_model::FlagKind;
-use plumb_report::sketch::histogram;
-use plumb_report::view::{Row, View};
+use plumb_report::run::{Row, View};
+use plumb_report::sparkline::histogram;
 use plumb_text::units::{percent, whole_percent};
 
 use crate::anchors;
@@ -79,7 +79,7 @@ fn point_link(view: &View, row: &Row) -> Html {
     let page = names::workload_page(view.finding.run.id, &point.workload);
     let to = format!("{page}.html#{}", anchors::of_point(point.index));
     let made = link(&to, row.label.as_str()).with("title", &point.name);
-    let metric = plumb_report::names::metric(row.finding);
+    let metric = plumb_report::run::metric(row.finding);
     let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
     let scaling = row.scaling.as_ref().map(|text| wrap("small", format!(" {text}")).class("note"));
     Html::from(made)
@@ -102,7 +102,7 @@ fn cpu(row: &Row) -> Tag {
 
 fn of_baseline(row: &Row) -> Tag {
     let Some(of) = &row.finding.of_baseline else { return nothing() };
-    let text = plumb_report::view::baseline_text(row.finding).unwrap_or_default();
+    let text = plumb_report::run::baseline_text(row.finding).unwrap_or_default();
     cell(text).with("data-value", &of.share.value.to_string())
 }
 

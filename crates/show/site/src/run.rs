@@ -2,8 +2,8 @@
 
 use plumb_analysis::{Comparison, Failure};
 use plumb_report::charts;
-use plumb_report::covariates::covariates_text;
-use plumb_report::view::{FlagNote, View, looks_text, spread_text};
+use plumb_report::comparison::covariates_text;
+use plumb_report::run::{FlagNote, View, looks_text, spread_text};
 use plumb_text::units::percent;
 
 use crate::answer::answer;

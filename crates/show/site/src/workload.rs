@@ -3,7 +3,7 @@
 use plumb_analysis::PointFacts;
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord, StopReason};
 use plumb_report::charts;
-use plumb_report::view::{Row, View};
+use plumb_report::run::{Row, View};
 use plumb_text::counted;
 use plumb_text::units::whole_percent;
 
@@ -172,7 +172,7 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
             pairs.push(("Remarks".into(), remarks.join(" · ").into()));
         }
         pairs.extend(row.scaling.iter().map(|text| ("Threads".into(), text.as_str().into())));
-        let baseline = plumb_report::view::baseline_text(row.finding);
+        let baseline = plumb_report::run::baseline_text(row.finding);
         pairs.extend(
             baseline.map(|text| (term("Of the expected value", "expectation"), text.into())),
         );

@@ -1,6 +1,7 @@
 //! How something is drawn on a terminal.
 
-use crate::style::Colour;
+use crate::style::{Colour, Line};
+use crate::table::{Table, hanging};
 
 /// How something is drawn.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +21,24 @@ impl Terminal {
     #[must_use]
     pub fn plain(width: usize) -> Self {
         Self { width, colour: Colour::Plain, unicode: true, every_metric: false }
+    }
+
+    /// A line, broken at the width; nothing where it is empty.
+    #[must_use]
+    pub fn lines(&self, indent: usize, line: &Line) -> String {
+        if line.is_empty() { String::new() } else { self.hanging(indent, &Line::default(), line) }
+    }
+
+    /// Text that hangs under its own beginning, after a lead.
+    #[must_use]
+    pub fn hanging(&self, indent: usize, lead: &Line, text: &Line) -> String {
+        hanging(indent, lead, text, self.width, self.colour)
+    }
+
+    /// A table in the width.
+    #[must_use]
+    pub fn table(&self, table: &Table) -> String {
+        table.render(self.width, self.colour)
     }
 
     /// The text with this crate's own signs replaced by ASCII ones of the same width, where the

@@ -5,7 +5,7 @@ use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_text::units::percent;
 
 use crate::figure::figure;
-use crate::names::family;
+use crate::run::labels::family;
 
 /// One ratio of a chart of ratios.
 pub(super) struct Ratio {

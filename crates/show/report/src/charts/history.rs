@@ -6,7 +6,7 @@ use plumb_text::Style;
 use plumb_text::time::date;
 
 use crate::figure::figure;
-use crate::history::{between, closing, label_keys, label_of, short, title};
+use crate::history::view::{between, closing, label_keys, label_of, short, title};
 
 /// The charts of a series over its runs; `label` is the key of the label that names runs.
 #[must_use]

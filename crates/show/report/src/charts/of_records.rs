@@ -7,7 +7,7 @@ use plumb_model::{RunRecord, short_id};
 use super::monitors::{Monitored, of_monitors};
 use super::scorecard::of_run;
 use super::workload::of_workload;
-use crate::view::View;
+use crate::run::view::View;
 
 /// All charts of a run: of the whole, and of each workload.
 #[must_use]

@@ -7,7 +7,7 @@ use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::{ParameterType, Value};
 
 use super::workload::{Point, Subject};
-use crate::view::Row;
+use crate::run::view::Row;
 
 /// More curves in one chart can't be told apart.
 const MOST_CURVES: usize = 12;

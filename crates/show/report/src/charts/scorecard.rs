@@ -6,7 +6,7 @@ use plumb_text::units::percent;
 
 use super::comparison::{Ratio, ratios};
 use crate::figure::figure;
-use crate::view::{Row, View};
+use crate::run::view::{Row, View};
 
 /// The charts of a run's scorecard: what results are of what they should be, how later points compare with
 /// the first, the levels of each family, and how sure they are.
@@ -99,7 +99,7 @@ fn of_baseline(view: &View) -> Option<Chart> {
             BaselineSource::Ceiling(_) => "of a ceiling",
         };
         let group = draft.group(source, Tone::Plain);
-        let text = crate::view::baseline_text(row.finding).unwrap_or_default();
+        let text = crate::run::view::baseline_text(row.finding).unwrap_or_default();
         draft.layer(
             Some(group),
             Mark::Intervals {
@@ -141,7 +141,7 @@ fn precision(view: &View) -> Option<Chart> {
     let rows: Vec<(&Row, _)> =
         view.rows.iter().filter_map(|row| Some((row, relative(row)?))).collect();
     let full = |row: &Row| {
-        let family = crate::names::family(&row.finding.point.workload);
+        let family = crate::run::labels::family(&row.finding.point.workload);
         if row.finding.point.titled { name(row) } else { format!("{family}: {}", name(row)) }
     };
     let mut draft = Draft::new(

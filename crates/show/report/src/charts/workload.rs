@@ -7,7 +7,7 @@ use plumb_text::units::whole_percent;
 
 use super::scorecard::{intervals, name};
 use super::{parameters, spread, warmup};
-use crate::view::{Row, View};
+use crate::run::view::{Row, View};
 
 /// The charts of a workload's points in a run.
 #[must_use]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use plumb_analysis::{Against, ComparisonFinding, Difference, Estimate, SeriesComparison};
 use serde::Serialize;
 
-use crate::covariates::{MovedPart, covariate_part};
-use crate::json::{ValuePart, settings};
+use crate::comparison::covariates::{MovedPart, covariate_part};
+use crate::run::json::{ValuePart, settings};
 
 /// Name of the document's form.
 pub const COMPARISON_SCHEMA: &str = "plumb.comparison/1";

@@ -2,10 +2,10 @@
 
 use plumb_analysis::ComparisonFinding;
 
-use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
-use crate::covariates::covariates_text;
+use crate::comparison::covariates::covariates_text;
+use crate::comparison::view::{closing, for_price, heading, ratio, remarks, series, told, verdict};
 use crate::figure::figure;
-use crate::markdown::{code, escape};
+use crate::run::markdown::{code, escape};
 
 /// The comparison as Markdown.
 #[must_use]

@@ -2,11 +2,11 @@
 
 use plumb_analysis::{Against, Arm, ComparisonFinding, SeriesComparison};
 use plumb_chart::{Chart, drawing};
-use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
+use plumb_text::{Column, Line, Style, Table, Terminal};
 
-use super::{closing, for_price, heading, ratio, remarks, series, told, verdict};
 use crate::charts::ratios_of;
-use crate::covariates::covariates_text;
+use crate::comparison::covariates::covariates_text;
+use crate::comparison::view::{closing, for_price, heading, ratio, remarks, series, told, verdict};
 use crate::figure::figure;
 
 /// The comparison in lines of a terminal's width.
@@ -20,12 +20,12 @@ pub fn comparison_card(finding: &ComparisonFinding, terminal: &Terminal) -> Stri
 }
 
 fn text(indent: usize, lead: &Line, line: &str, terminal: &Terminal) -> String {
-    hanging(indent, lead, &Line::new(Style::Plain, line), terminal.width, terminal.colour)
+    terminal.hanging(indent, lead, &Line::new(Style::Plain, line))
 }
 
 fn title(line: &str, terminal: &Terminal) -> String {
     let line = Line::new(Style::Heading, line);
-    hanging(0, &Line::default(), &line, terminal.width, terminal.colour)
+    terminal.lines(0, &line)
 }
 
 fn differences(finding: &ComparisonFinding, terminal: &Terminal) -> String {
@@ -59,7 +59,7 @@ fn results(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     for result in &finding.results {
         rows(result, finding, &mut table);
     }
-    out.push_str(&table.render(terminal.width, terminal.colour));
+    out.push_str(&terminal.table(&table));
     closing(finding)
         .iter()
         .for_each(|line| out.push_str(&text(2, &Line::default(), line, terminal)));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::view::{Row, View};
+use crate::run::view::{Row, View};
 
 #[derive(Debug, Serialize)]
 struct Measure {

@@ -11,8 +11,8 @@ use plumb_model::Better;
 use plumb_text::clean;
 use plumb_text::csv::number;
 
-use crate::json::better;
-use crate::view::{Row, View};
+use crate::run::json::better;
+use crate::run::view::{Row, View};
 
 /// The runs as lines of benchmarks.
 #[must_use]

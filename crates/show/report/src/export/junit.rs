@@ -9,7 +9,7 @@ use plumb_analysis::{CheckFinding, CheckedSeries, PointFacts};
 use plumb_text::time::rfc3339;
 use plumb_text::xml;
 
-use crate::view::{Row, View};
+use crate::run::view::{Row, View};
 
 const SECOND: f64 = 1e9;
 

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use plumb_text::clean;
 use plumb_text::csv::number;
 
-use crate::view::{Row, View};
+use crate::run::view::{Row, View};
 
 /// A gauge: its name, what it is, and its value of a result.
 type Gauge = (&'static str, &'static str, fn(&Row) -> Option<f64>);
@@ -58,7 +58,7 @@ fn labels(view: &View, row: &Row) -> String {
         ("workload", finding.point.workload.clone()),
         ("point", finding.point.key.clone()),
         ("metric", finding.metric.clone()),
-        ("better", crate::json::better(finding.better).to_owned()),
+        ("better", crate::run::json::better(finding.better).to_owned()),
     ];
     labels.map(|(name, value)| format!("{name}=\"{}\"", escaped(&value))).join(",")
 }

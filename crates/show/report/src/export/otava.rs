@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use plumb_text::csv::{line, number, text};
 use plumb_text::time::rfc3339;
 
-use crate::view::{Row, View};
+use crate::run::view::{Row, View};
 
 /// The runs in the order of their start, with a header.
 #[must_use]

@@ -12,7 +12,7 @@ use plumb_text::xml;
 
 use super::zip::zip;
 use crate::csv::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
-use crate::view::View;
+use crate::run::view::View;
 
 /// Rows that a sheet may have.
 const MOST_ROWS: usize = 1 << 20;

@@ -6,7 +6,7 @@ use plumb_analysis::{CONFIDENCE, CycleFinding, HistoryFinding, HistoryRun, Histo
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
-use crate::json::{EstimatePart, better, estimate};
+use crate::run::json::{EstimatePart, better, estimate};
 
 /// Name of the document's form.
 pub const HISTORY_SCHEMA: &str = "plumb.history/1";

@@ -3,11 +3,11 @@
 use plumb_analysis::{Estimate, HistoryFinding, HistoryRun};
 use plumb_text::time::date;
 use plumb_text::units::quantity;
-use plumb_text::{Column, Line, Style, Table, Terminal, clip, hanging, width};
+use plumb_text::{Column, Line, Style, Table, Terminal, clip, width};
 
-use super::{between, closing, label_keys, label_of, title};
 use crate::figure::figure;
-use crate::sketch::course;
+use crate::history::view::{between, closing, label_keys, label_of, title};
+use crate::sparkline::course;
 
 /// Columns of the drawing.
 const NARROWEST: usize = 12;
@@ -38,12 +38,10 @@ pub fn history_card(finding: &HistoryFinding, label: Option<&str>, terminal: &Te
         cells.push(Line::new(Style::Sketch, &scale.draw(&finding.runs[index].estimate)));
         table.row(cells);
     }
-    let line = |style, text: &str| {
-        hanging(0, &Line::default(), &Line::new(style, text), terminal.width, terminal.colour)
-    };
+    let line = |style, text: &str| terminal.lines(0, &Line::new(style, text));
     let mut out = line(Style::Heading, &title(finding));
     out.push_str(&line(Style::Sketch, &sparkline(finding, terminal)));
-    out.push_str(&table.render(terminal.width, terminal.colour));
+    out.push_str(&terminal.table(&table));
     closing(finding).iter().for_each(|text| out.push_str(&line(Style::Plain, text)));
     terminal.signs(out)
 }

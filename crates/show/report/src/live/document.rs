@@ -7,10 +7,10 @@ use plumb_text::clean;
 use plumb_text::time::{length, rfc3339};
 use serde::Serialize;
 
-use super::{Changed, Known, Live};
 use crate::figure::figure;
 use crate::flags::meaning;
-use crate::progress::{ProgressPoint, ProgressRatio, plain, standing};
+use crate::live::progress::{ProgressPoint, ProgressRatio, plain, standing};
+use crate::live::view::{Changed, Known, Live};
 
 /// Name of the form of a message.
 pub const LIVE_SCHEMA: &str = "plumb.live/1";
@@ -158,7 +158,7 @@ impl Live {
             started: rfc3339(self.started_unix_ns),
             number: self.number,
             whole: seen == 0,
-            status: crate::header::status(self.status),
+            status: crate::run::status(self.status),
             says: self.says(),
             elapsed: self.progress.elapsed.as_secs_f64(),
             remaining: self.progress.remaining.map(|it| it.as_secs_f64()),
@@ -179,7 +179,7 @@ impl Live {
         }
         let (planned, open) = (self.points.len(), self.open());
         let took = length(self.progress.elapsed.as_secs_f64());
-        let status = crate::header::status(self.status);
+        let status = crate::run::status(self.status);
         format!("{status} after {took}: {} of {planned} points finished", planned - open)
     }
 }

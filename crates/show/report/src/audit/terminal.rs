@@ -208,7 +208,7 @@ pub fn audit_card(
         ];
         table.row(cells.iter().map(|text| Line::new(Style::Plain, text)).collect());
     }
-    let mut out = table.render(terminal.width, terminal.colour);
+    let mut out = terminal.table(&table);
     for it in injected {
         let (share, verdict) = (percent(it.share), it.verdict.map_or("no verdict", |it| it.word()));
         let ratio = it.ratio.map_or_else(String::new, |ratio| format!(", seen as {ratio:.3}×"));

@@ -279,7 +279,7 @@ pub fn live(view: &ProgressView, terminal: &Terminal, lines: usize) -> String {
     for &index in &shown {
         table.row(cells(view, index, terminal));
     }
-    out.push_str(&table.render(terminal.width, terminal.colour));
+    out.push_str(&terminal.table(&table));
     let hidden = view.points.len() - shown.len();
     if hidden > 0 && lines > 1 {
         let more = format!("  and {}", counted(hidden, "more point", "more points"));

@@ -5,8 +5,8 @@ use plumb_model::Better;
 use plumb_text::clean;
 use plumb_text::units::whole_percent;
 
-use crate::names;
-use crate::view::{Row, View, baseline_text, comparison_text, verdict_text};
+use crate::run::labels;
+use crate::run::view::{Row, View, baseline_text, comparison_text, verdict_text};
 
 /// One sentence a point: what it sustained or took, and at what share of the CPU.
 #[must_use]
@@ -28,14 +28,14 @@ fn sentence(row: &Row) -> String {
         Ok(_) => format!(" {}", figure.brackets()),
         Err(why) => format!(" (no interval: {why})"),
     };
-    let metric = names::metric(finding);
+    let metric = labels::metric(finding);
     let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
     let cpu = finding
         .cpu
         .map_or_else(String::new, |cpu| format!(" at {} CPU", whole_percent(cpu.total())));
     let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
     let flags = if words.is_empty() { String::new() } else { format!("; {}", words.join(", ")) };
-    let name = names::spoken(&finding.point) + &row.on_target();
+    let name = labels::spoken(&finding.point) + &row.on_target();
     let (verb, quantity) = (verb(finding), figure.quantity());
     let scaling = row.scaling.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     let baseline = baseline_text(finding).map_or_else(String::new, |text| format!("; {text}"));

@@ -127,7 +127,7 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
             table.row(std::iter::once(name).chain(cells).collect());
         }
     }
-    table.render(terminal.width, terminal.colour)
+    terminal.table(&table)
 }
 
 /// Where a counter stands among those that are shown first.
@@ -218,7 +218,7 @@ pub fn monitors_card(document: &MonitorsDocument, terminal: &Terminal) -> String
         document.seconds
     );
     let effect = document.effect.as_ref().map(EffectPart::words).unwrap_or_default();
-    table.render(terminal.width, terminal.colour) + &all + &effect
+    terminal.table(&table) + &all + &effect
 }
 
 impl EffectPart {

@@ -1,14 +1,13 @@
 //! The scorecard: a run on one screen of a terminal, worth pasting into a ticket.
 
-mod results;
-
 use plumb_analysis::Failure;
 use plumb_model::Goal;
 use plumb_text::units::percent;
-use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
+use plumb_text::{Column, Line, Style, Table, Terminal};
 
-use crate::covariates::covariates_text;
-use crate::view::{FlagNote, View, comparison_text, looks_text, spread_text, verdict_text};
+use crate::comparison::covariates::covariates_text;
+use crate::run::results_table::results;
+use crate::run::view::{FlagNote, View, comparison_text, looks_text, spread_text, verdict_text};
 
 /// Narrower than this nothing is arranged.
 const NARROWEST: usize = 40;
@@ -26,7 +25,7 @@ pub struct Closing {
 #[must_use]
 pub fn scorecard(view: &View, terminal: &Terminal, closing: &Closing) -> String {
     let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
-    let mut results = [results::results(view, &terminal), comparisons(view, &terminal)];
+    let mut results = [results(view, &terminal), comparisons(view, &terminal)];
     if matches!(view.finding.run.goal, Goal::Verdict { .. }) {
         results.reverse();
     }
@@ -57,33 +56,25 @@ fn header(view: &View, terminal: &Terminal) -> String {
         let gap = terminal.width - title.width() - run.width();
         format!("{}{:gap$}{}\n", title.render(terminal.colour), "", run.render(terminal.colour))
     } else {
-        text(0, &title, terminal) + &text(0, &run, terminal)
+        terminal.lines(0, &title) + &terminal.lines(0, &run)
     };
     for line in header.places.iter().flat_map(|place| place.lines()) {
-        out.push_str(&text(0, &Line::new(Style::Plain, line), terminal));
+        out.push_str(&terminal.lines(0, &Line::new(Style::Plain, line)));
     }
     if let Some(load) = &header.load {
         let line = Line::new(Style::Flag, "beside ").and(Style::Flag, load);
-        out.push_str(&text(0, &line, terminal));
+        out.push_str(&terminal.lines(0, &line));
     }
     if let Some(prepared) = &header.prepared {
         let line = Line::new(Style::Muted, "prepared: ").and(Style::Plain, prepared);
-        out.push_str(&text(0, &line, terminal));
+        out.push_str(&terminal.lines(0, &line));
     }
-    out.push_str(&text(0, &Line::new(Style::Plain, &header.when), terminal));
-    out + &text(0, &Line::new(Style::Plain, &header.goal), terminal)
-}
-
-/// A line that is broken to the width.
-fn text(indent: usize, line: &Line, terminal: &Terminal) -> String {
-    if line.is_empty() {
-        return String::new();
-    }
-    hanging(indent, &Line::default(), line, terminal.width, terminal.colour)
+    out.push_str(&terminal.lines(0, &Line::new(Style::Plain, &header.when)));
+    out + &terminal.lines(0, &Line::new(Style::Plain, &header.goal))
 }
 
 fn heading(title: &str, terminal: &Terminal) -> String {
-    text(0, &Line::new(Style::Heading, title), terminal)
+    terminal.lines(0, &Line::new(Style::Heading, title))
 }
 
 fn comparisons(view: &View, terminal: &Terminal) -> String {
@@ -108,7 +99,7 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
         let moved = covariates_text(&comparison.covariates).unwrap_or_default();
         table.across(2, Line::default(), Line::new(Style::Muted, &moved));
     }
-    heading(&title, terminal) + &table.render(terminal.width, terminal.colour)
+    heading(&title, terminal) + &terminal.table(&table)
 }
 
 fn flags(view: &View, terminal: &Terminal) -> String {
@@ -126,7 +117,7 @@ fn flag(note: &FlagNote, longest: usize, terminal: &Terminal) -> String {
     let lead = word.and(Style::Plain, &" ".repeat(gap));
     let everywhere = if note.everywhere { "everywhere: " } else { "" };
     let line = format!("{everywhere}{}", note.explained());
-    hanging(2, &lead, &Line::new(Style::Plain, &line), terminal.width, terminal.colour)
+    terminal.hanging(2, &lead, &Line::new(Style::Plain, &line))
 }
 
 fn unsupported(view: &View, terminal: &Terminal) -> String {
@@ -138,7 +129,7 @@ fn unsupported(view: &View, terminal: &Terminal) -> String {
         if !missing.fix.is_empty() {
             let fix = Line::new(Style::Good, &missing.fix);
             let lead = Line::new(Style::Muted, "to mend: ");
-            out.push_str(&hanging(4, &lead, &fix, terminal.width, terminal.colour));
+            out.push_str(&terminal.hanging(4, &lead, &fix));
         }
     }
     if out.is_empty() { out } else { heading("Not supported here", terminal) + &out }
@@ -155,13 +146,7 @@ fn failure(failure: &Failure, terminal: &Terminal) -> String {
     let mut out = named(&lead, &Line::new(Style::Bad, &why), terminal);
     if let Some(last) = failure.log.lines().rev().find(|line| !line.trim().is_empty()) {
         let lead = Line::new(Style::Muted, "it said: ");
-        out.push_str(&hanging(
-            4,
-            &lead,
-            &Line::new(Style::Plain, last),
-            terminal.width,
-            terminal.colour,
-        ));
+        out.push_str(&terminal.hanging(4, &lead, &Line::new(Style::Plain, last)));
     }
     out
 }
@@ -169,9 +154,9 @@ fn failure(failure: &Failure, terminal: &Terminal) -> String {
 /// A name and a text beside it; below it when the name is long.
 fn named(lead: &Line, line: &Line, terminal: &Terminal) -> String {
     if 2 + lead.width() + line.width() <= terminal.width || lead.width() < 24 {
-        return hanging(2, lead, line, terminal.width, terminal.colour);
+        return terminal.hanging(2, lead, line);
     }
-    text(2, lead, terminal) + &text(4, line, terminal)
+    terminal.lines(2, lead) + &terminal.lines(4, line)
 }
 
 fn not_reached(view: &View, terminal: &Terminal) -> String {
@@ -181,30 +166,22 @@ fn not_reached(view: &View, terminal: &Terminal) -> String {
         return String::new();
     }
     heading("Not reached", terminal)
-        + &text(2, &Line::new(Style::Plain, &names.join(", ")), terminal)
+        + &terminal.lines(2, &Line::new(Style::Plain, &names.join(", ")))
 }
 
 fn end(closing: &Closing, terminal: &Terminal) -> String {
     let mut out = String::new();
     if let Some(stored) = &closing.stored {
-        out.push_str(&text(
-            0,
-            &Line::new(Style::Muted, "stored: ").and(Style::Plain, stored),
-            terminal,
-        ));
+        out.push_str(
+            &terminal.lines(0, &Line::new(Style::Muted, "stored: ").and(Style::Plain, stored)),
+        );
     }
     let longest =
         closing.next.iter().map(|(command, _)| plumb_text::width(command)).max().unwrap_or(0);
     for (command, what) in &closing.next {
         let gap = longest - plumb_text::width(command) + 2;
         let lead = Line::new(Style::Command, command).and(Style::Plain, &" ".repeat(gap));
-        out.push_str(&hanging(
-            0,
-            &lead,
-            &Line::new(Style::Muted, what),
-            terminal.width,
-            terminal.colour,
-        ));
+        out.push_str(&terminal.hanging(0, &lead, &Line::new(Style::Muted, what)));
     }
     out
 }

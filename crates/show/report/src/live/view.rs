@@ -4,60 +4,55 @@
 //! that a reader who fell behind gets, in one message, all that changed since the one they have seen:
 //! nothing is queued for anybody, and nothing is lost.
 
-mod charts;
-mod document;
-
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use charts::{Beside, Narrowing};
+use crate::live::charts::{Beside, Narrowing, precision};
 use plumb_chart::Chart;
 use plumb_model::{Decision, EndedInvocation, Flag, Id, Plan, PlannedPoint, RunStatus, RunUpdate};
 
-use crate::progress::{ProgressState, ProgressView};
-
-pub use document::{LIVE_SCHEMA, LiveCompared, LiveDocument, LiveFlag, LiveLine, LivePoint};
+use crate::live::progress::{ProgressState, ProgressView};
 
 /// Lines of the log that are kept.
-const MOST_LINES: usize = 100;
+pub(super) const MOST_LINES: usize = 100;
 /// Different flags of one point that are kept.
 const MOST_FLAGS: usize = 12;
 
 /// A run under way.
 #[derive(Debug, Clone)]
 pub struct Live {
-    run: Id,
-    started_unix_ns: i64,
-    status: RunStatus,
-    progress: ProgressView,
-    points: Vec<Changed<Known>>,
-    charts: Vec<Changed<Chart>>,
-    log: VecDeque<Changed<(u64, String)>>,
-    narrowing: Narrowing,
-    beside: Beside,
-    number: u64,
+    pub(super) run: Id,
+    pub(super) started_unix_ns: i64,
+    pub(super) status: RunStatus,
+    pub(super) progress: ProgressView,
+    pub(super) points: Vec<Changed<Known>>,
+    pub(super) charts: Vec<Changed<Chart>>,
+    pub(super) log: VecDeque<Changed<(u64, String)>>,
+    pub(super) narrowing: Narrowing,
+    pub(super) beside: Beside,
+    pub(super) number: u64,
 }
 
 /// Something, and the message in which it last changed.
 #[derive(Debug, Clone)]
-struct Changed<T> {
-    number: u64,
-    it: T,
+pub(super) struct Changed<T> {
+    pub(super) number: u64,
+    pub(super) it: T,
 }
 
 /// What is known of a point, besides its progress.
 #[derive(Debug, Clone, Default)]
-struct Known {
-    workload: String,
-    unit: String,
-    estimate: Option<f64>,
-    ends: Option<(f64, f64)>,
-    invocations: usize,
-    samples: usize,
-    excluded: usize,
-    verdict: Option<String>,
-    stop: Option<String>,
-    flags: Vec<Flag>,
+pub(super) struct Known {
+    pub(super) workload: String,
+    pub(super) unit: String,
+    pub(super) estimate: Option<f64>,
+    pub(super) ends: Option<(f64, f64)>,
+    pub(super) invocations: usize,
+    pub(super) samples: usize,
+    pub(super) excluded: usize,
+    pub(super) verdict: Option<String>,
+    pub(super) stop: Option<String>,
+    pub(super) flags: Vec<Flag>,
 }
 
 impl Known {
@@ -186,7 +181,7 @@ impl Live {
 
     /// Draws the charts anew; those that come out the same have not changed.
     fn draw(&mut self) {
-        let drawn = [charts::precision(&self.progress), self.narrowing.chart(&self.progress)];
+        let drawn = [precision(&self.progress), self.narrowing.chart(&self.progress)];
         let drawn = drawn.into_iter().flatten().chain(self.beside.charts());
         for chart in drawn.collect::<Vec<_>>() {
             let number = self.number;
@@ -199,10 +194,7 @@ impl Live {
     }
 
     /// How many points still need data.
-    fn open(&self) -> usize {
+    pub(super) fn open(&self) -> usize {
         self.progress.points.iter().filter(|point| point.state == ProgressState::Open).count()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,7 @@
 //! `plumb.run/1`: the document for machines. Fields may be added, never changed.
 
-mod comparison;
-
 use std::collections::BTreeMap;
 
-use comparison::{ComparisonPart, comparison};
 use plumb_analysis::{
     BaselineSource, Estimate, Failure, Finding, OfBaseline, PointFacts, Scaling, Unsupported,
 };
@@ -12,9 +9,10 @@ use plumb_model::{Better, Flag, PreparationRecord, Prepared, SampleIs, Target, V
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
-use crate::header::status;
-use crate::interference::InterferencePart;
-use crate::view::{Row, View};
+use crate::run::header::status;
+use crate::run::interference::InterferencePart;
+use crate::run::json_comparison::{ComparisonPart, comparison};
+use crate::run::view::{Row, View};
 
 /// Name of the document's form.
 pub const RUN_SCHEMA: &str = "plumb.run/1";

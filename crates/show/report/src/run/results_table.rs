@@ -5,10 +5,9 @@ use plumb_model::FlagKind;
 use plumb_text::units::{percent, quantity, whole_percent};
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
-use super::text;
-use crate::history::Scale;
-use crate::sketch::histogram;
-use crate::view::{Row, View, baseline_text};
+use crate::history::terminal::Scale;
+use crate::run::view::{Row, View, baseline_text};
+use crate::sparkline::histogram;
 
 /// From this width on flags and half-widths have columns.
 const ROOMY: usize = 100;
@@ -42,7 +41,7 @@ fn field(column: Column, cell: fn(&Row, &Terminal) -> Line) -> Field {
 /// The results by family, and what the columns mean.
 pub(super) fn results(view: &View, terminal: &Terminal) -> String {
     if view.rows.is_empty() {
-        return text(0, &Line::new(Style::Flag, "Nothing was measured."), terminal);
+        return terminal.lines(0, &Line::new(Style::Flag, "Nothing was measured."));
     }
     let mut fields = fields(terminal);
     let expected = |row: &Row| {
@@ -74,7 +73,7 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
             below(row, terminal, &mut table);
         }
     }
-    table.render(terminal.width, terminal.colour) + &legend(terminal)
+    terminal.table(&table) + &legend(terminal)
 }
 
 fn fields(terminal: &Terminal) -> Vec<Field> {
@@ -228,5 +227,5 @@ fn legend(terminal: &Terminal) -> String {
     let reached = if terminal.width >= ROOMY { "±: half-width of the interval · " } else { "" };
     let legend =
         format!("{reached}n: invocations × samples · {cpu}: of wall time · spread: low to high");
-    text(0, &Line::new(Style::Muted, &legend), terminal)
+    terminal.lines(0, &Line::new(Style::Muted, &legend))
 }

@@ -1,15 +1,4 @@
-//! Arms side by side: the sides of a paired run, or stored runs.
-//!
 //! One text for every fact, shared by terminal and Markdown; the document takes the same finding.
-
-mod json;
-mod markdown;
-mod terminal;
-
-pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, comparison_json};
-pub(crate) use json::{DifferencePart, difference};
-pub use markdown::comparison_markdown;
-pub use terminal::comparison_card;
 
 use plumb_analysis::{Against, ComparisonFinding, SeriesComparison};
 use plumb_model::Impact;
@@ -97,7 +86,7 @@ pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
 }
 
 /// The differences that are worth a line: harmless ones only by their names.
-fn told(finding: &ComparisonFinding) -> (Vec<(String, String)>, String) {
+pub(crate) fn told(finding: &ComparisonFinding) -> (Vec<(String, String)>, String) {
     let (harmless, others): (Vec<_>, Vec<_>) =
         finding.differences.iter().partition(|it| it.impact == Impact::Harmless);
     let lines = others.into_iter().map(|it| {

@@ -6,12 +6,12 @@ use plumb_analysis::{CheckFinding, CheckState, CheckedSeries, Verdict};
 use plumb_model::Impact;
 use plumb_text::time::date;
 use plumb_text::units::{percent, quantity};
-use plumb_text::{Column, Line, Style, Table, Terminal, counted, hanging};
+use plumb_text::{Column, Line, Style, Table, Terminal, counted};
 use serde::Serialize;
 
-use crate::covariates::{MovedPart, covariate_part, covariates_text};
+use crate::comparison::covariates::{MovedPart, covariate_part, covariates_text};
 use crate::figure::figure;
-use crate::markdown::{code, escape};
+use crate::run::markdown::{code, escape};
 
 /// Name of the document's form.
 pub const CHECK_SCHEMA: &str = "plumb.check/1";
@@ -24,15 +24,9 @@ const WORTH_SAYING: f64 = 0.01;
 pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
     let plain = |line: &str| {
         let line = Line::new(Style::Plain, line);
-        hanging(0, &Line::default(), &line, terminal.width, terminal.colour)
+        terminal.lines(0, &line)
     };
-    let mut out = hanging(
-        0,
-        &Line::default(),
-        &Line::new(Style::Heading, &title(finding)),
-        terminal.width,
-        terminal.colour,
-    );
+    let mut out = terminal.lines(0, &Line::new(Style::Heading, &title(finding)));
     remarks(finding).iter().for_each(|line| out.push_str(&plain(line)));
     let mut table = Table::new(vec![
         Column::left("").wrapping(),
@@ -48,7 +42,7 @@ pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
             table.across(4, Line::default(), Line::new(Style::Muted, &note));
         }
     }
-    out.push_str(&table.render(terminal.width, terminal.colour));
+    out.push_str(&terminal.table(&table));
     out.push_str(&plain(&closing(finding)));
     terminal.signs(out)
 }

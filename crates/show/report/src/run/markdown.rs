@@ -4,8 +4,10 @@ use plumb_analysis::CONFIDENCE;
 use plumb_text::clean;
 use plumb_text::units::{percent, whole_percent};
 
-use crate::covariates::covariates_text;
-use crate::view::{FlagNote, Row, View, baseline_text, comparison_text, spread_text, verdict_text};
+use crate::comparison::covariates::covariates_text;
+use crate::run::view::{
+    FlagNote, Row, View, baseline_text, comparison_text, spread_text, verdict_text,
+};
 
 /// The run as Markdown.
 #[must_use]

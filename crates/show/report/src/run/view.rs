@@ -8,8 +8,9 @@ use plumb_text::counted;
 use plumb_text::units::{Figure, quantity, whole_percent};
 
 use crate::figure::figure;
-use crate::header::Header;
-use crate::{flags, names};
+use crate::flags;
+use crate::run::header::Header;
+use crate::run::labels;
 
 /// What a report shows of a run.
 #[derive(Debug, Clone)]
@@ -106,7 +107,7 @@ impl<'a> View<'a> {
     /// The view of a finding.
     #[must_use]
     pub fn new(finding: &'a RunFinding) -> Self {
-        let labels = names::labels(&finding.results);
+        let labels = labels::labels(&finding.results);
         let flags = flag_notes(finding);
         let mut rows: Vec<Row> = finding
             .results
@@ -198,7 +199,7 @@ fn scaling_text(scaling: &Scaling) -> String {
 fn families(rows: &[Row]) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     for (index, row) in rows.iter().enumerate() {
-        let name = names::family(&row.finding.point.workload);
+        let name = labels::family(&row.finding.point.workload);
         match families.iter_mut().find(|family| family.name == name) {
             Some(family) => family.rows.push(index),
             None => families.push(Family { name: name.to_owned(), rows: vec![index] }),

@@ -1,12 +1,5 @@
 //! A series over its runs: lines of a terminal, Markdown, and a document.
 
-mod json;
-mod terminal;
-
-pub use json::{HISTORY_SCHEMA, HistoryDocument, history_document, history_json};
-pub(crate) use terminal::Scale;
-pub use terminal::history_card;
-
 use std::collections::BTreeSet;
 
 use plumb_analysis::{CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split};
@@ -16,7 +9,7 @@ use plumb_text::units::percent;
 use plumb_text::{Style, counted};
 
 use crate::figure::figure;
-use crate::markdown::{code, escape};
+use crate::run::markdown::{code, escape};
 
 /// What an event between two runs says, and how it is drawn.
 pub struct Between {

@@ -3,7 +3,7 @@
 use plumb_model::{Diagnosis, Severity, Symptom};
 use plumb_text::time::{date, rfc3339};
 use plumb_text::units::percent;
-use plumb_text::{Column, Line, Style, Table, Terminal, counted, hanging};
+use plumb_text::{Column, Line, Style, Table, Terminal, counted};
 use serde::Serialize;
 
 /// Name of the document's form.
@@ -133,7 +133,7 @@ pub fn doctor_card(
     };
     let grade = Line::new(style, &diagnosis.grade().to_string()).and(Style::Plain, "  ");
     let summary = Line::new(Style::Title, &summary(diagnosis));
-    let mut out = hanging(0, &grade, &summary, terminal.width, terminal.colour);
+    let mut out = terminal.hanging(0, &grade, &summary);
     if !diagnosis.symptoms.is_empty() {
         out.push('\n');
         out.push_str(&symptoms(diagnosis, terminal));
@@ -179,9 +179,7 @@ fn lines(it: &Symptom, terminal: &Terminal) -> String {
     let word = Line::new(style, &format!("{:INDENT$}", it.severity.word()));
     let seen = Line::new(Style::Heading, it.name).and(Style::Plain, &format!(": {}", it.evidence));
     let arrow = Line::new(Style::Command, "→ ");
-    let line = |indent, lead: &Line, text: &Line| {
-        hanging(indent, lead, text, terminal.width, terminal.colour)
-    };
+    let line = |indent, lead: &Line, text: &Line| terminal.hanging(indent, lead, text);
     line(0, &word, &seen)
         + &line(INDENT, &Line::default(), &Line::new(Style::Muted, it.why))
         + &line(INDENT, &arrow, &Line::new(Style::Command, &it.fix))
@@ -190,11 +188,11 @@ fn lines(it: &Symptom, terminal: &Terminal) -> String {
 /// How small a change each kind of work shows, and which symptoms may be why.
 fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> String {
     let title = Line::new(Style::Heading, &format!("audit of {}", date(audit.at_unix_ns)));
-    let mut out = hanging(0, &Line::default(), &title, terminal.width, terminal.colour);
+    let mut out = terminal.lines(0, &title);
     if audit.floors.is_empty() {
         let few =
             Line::new(Style::Plain, "its comparisons were too few to say how small a change shows");
-        out.push_str(&hanging(2, &Line::default(), &few, terminal.width, terminal.colour));
+        out.push_str(&terminal.lines(2, &few));
     }
     let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
     let mut table = Table::new(columns).indented(2);
@@ -214,7 +212,7 @@ fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> Stri
             Line::new(Style::Muted, &with),
         ]);
     }
-    out.push_str(&table.render(terminal.width, terminal.colour));
+    out.push_str(&terminal.table(&table));
     out
 }
 

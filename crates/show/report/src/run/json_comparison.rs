@@ -3,7 +3,7 @@
 use plumb_analysis::{Comparison, Estimate, LookFinding};
 use serde::Serialize;
 
-use crate::covariates::{MovedPart, covariate_part};
+use crate::comparison::covariates::{MovedPart, covariate_part};
 
 /// A comparison with the first point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -88,7 +88,7 @@ fn look(look: &LookFinding) -> LookPart {
 }
 
 /// The part of a document.
-pub(super) fn comparison(comparison: &Comparison) -> ComparisonPart {
+pub(crate) fn comparison(comparison: &Comparison) -> ComparisonPart {
     let ratio = comparison.ratio.as_ref();
     ComparisonPart {
         first: comparison.first.name.clone(),

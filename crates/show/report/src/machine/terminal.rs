@@ -2,11 +2,11 @@
 
 use plumb_analysis::{Difference, target_diff};
 use plumb_model::{FACTS, FOR_ROOT, FactKind, Impact, Target};
-use plumb_text::{Column, Line, Style, Table, Terminal, hanging};
+use plumb_text::{Column, Line, Style, Table, Terminal};
 use serde::Serialize;
 
-use crate::comparison::{DifferencePart, difference};
-use crate::json::{FactsPart, target};
+use crate::comparison::json::{DifferencePart, difference};
+use crate::run::json::{FactsPart, target};
 
 /// Name of the document's form.
 pub const MACHINE_SCHEMA: &str = "plumb.machine/1";
@@ -75,7 +75,7 @@ pub fn machine_card(portraits: &[Portrait], terminal: &Terminal) -> String {
 }
 
 fn line(style: Style, text: &str, terminal: &Terminal) -> String {
-    hanging(0, &Line::default(), &Line::new(style, text), terminal.width, terminal.colour)
+    terminal.lines(0, &Line::new(style, text))
 }
 
 /// `run 01a… · fp1:… · env1:…`.
@@ -103,7 +103,7 @@ fn facts(portrait: &Portrait, terminal: &Terminal) -> String {
             table.row(vec![Line::new(Style::Muted, &name), Line::new(Style::Plain, part)]);
         }
     }
-    out.push_str(&table.render(terminal.width, terminal.colour));
+    out.push_str(&terminal.table(&table));
     out
 }
 
@@ -140,7 +140,7 @@ fn difference_card(portraits: &[Portrait], terminal: &Terminal) -> String {
             table.row(vec![Line::default(), Line::default(), value]);
         }
     }
-    out.push_str(&table.render(terminal.width, terminal.colour));
+    out.push_str(&terminal.table(&table));
     out
 }
 

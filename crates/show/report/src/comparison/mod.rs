@@ -1,0 +1,13 @@
+//! Arms side by side: the sides of a paired run, or stored runs.
+
+pub(crate) mod covariates;
+pub(crate) mod json;
+mod markdown;
+mod terminal;
+mod view;
+
+pub use covariates::covariates_text;
+pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, comparison_json};
+pub use markdown::comparison_markdown;
+pub use terminal::comparison_card;
+pub use view::{closing, for_price, heading, ratio, remarks, series, verdict};

@@ -1,0 +1,11 @@
+//! A run under way: what is known of it, its page's document, and the lines that a terminal shows.
+
+mod charts;
+mod document;
+pub mod progress;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use document::{LIVE_SCHEMA, LiveCompared, LiveDocument, LiveFlag, LiveLine, LivePoint};
+pub use view::Live;
