@@ -17,7 +17,7 @@ const OF_A_FAMILY: &[&str] = &["protocol", "workload-kit"];
 
 /// stage/crate → the crates that it may use, families aside. Every crate may use `model`; `cli` joins all.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("base/model", &[]),
+    ("base/model", &["stats"]),
     ("base/stats", &[]),
     ("base/classics", &[]),
     ("base/machine", &[]),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use plumb_stats::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -182,8 +183,9 @@ pub struct Decision {
 pub struct Compared {
     /// Units of the comparison that were complete.
     pub pairs: usize,
-    /// The verdict's word; None when there is none.
-    pub verdict: Option<String>,
+    /// The verdict; None when there is none.
+    #[serde(with = "crate::verdict_word")]
+    pub verdict: Option<Verdict>,
     /// Units that would settle it in all, as far as can be told.
     pub pairs_needed: Option<usize>,
 }

@@ -19,6 +19,7 @@ mod series;
 mod stop;
 mod update;
 mod value;
+mod verdict_word;
 mod workload;
 
 pub use counter::{
@@ -35,6 +36,7 @@ pub use plan::{
     CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint,
     Program,
 };
+pub use plumb_stats::verdict::Verdict;
 pub use point::{Point, PointError};
 pub use preparation::{Preparation, PreparationRecord, Prepared, Slot};
 pub use record::{

@@ -31,6 +31,14 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Faster, Self::Slower, Self::Equivalent, Self::Inconclusive];
+
+    /// The verdict of a stored word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.word() == word)
+    }
+
     /// The word that is shown and stored.
     pub fn word(self) -> &'static str {
         match self {

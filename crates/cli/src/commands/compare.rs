@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_analysis::{Against, CompareSettings, ComparisonFinding, Verdict};
-use plumb_model::Impact;
+use plumb_analysis::{Against, CompareSettings, ComparisonFinding};
+use plumb_model::{Impact, Verdict};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};

@@ -1,6 +1,7 @@
 //! What verdicts mean for the exit code.
 
-use plumb_analysis::{Comparison, Verdict};
+use plumb_analysis::Comparison;
+use plumb_model::Verdict;
 
 use crate::error::Exit;
 

@@ -1,6 +1,6 @@
 //! What comparisons of a program with itself say about a machine: docs/method.md, *Audit*.
 
-use plumb_model::{RunRecord, Usage};
+use plumb_model::{RunRecord, Usage, Verdict};
 use plumb_stats::audit::{detectable, noise_floor, share_interval};
 use plumb_stats::components::{Components, components};
 use plumb_stats::describe::variance;
@@ -8,7 +8,7 @@ use plumb_stats::long_run::long_run;
 use plumb_stats::verdict::{Confidence, Schedule};
 
 use crate::comparison::pairs::{against_first, log_ratios_of};
-use crate::{CONFIDENCE, Ends, Verdict};
+use crate::{CONFIDENCE, Ends};
 
 /// What one kind of work shows of the machine's noise.
 #[derive(Debug, Clone, PartialEq)]

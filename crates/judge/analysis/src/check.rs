@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{Better, RunRecord};
+use plumb_model::{Better, RunRecord, Verdict};
 use plumb_stats::describe::mean;
 use plumb_stats::multiple::common_mode;
 use plumb_stats::regression_gate::{RegressionGate, Shift};
@@ -19,7 +19,7 @@ use crate::estimate::estimate;
 use crate::failures;
 use crate::series::{Series, machine, series_of, value_of_log};
 use crate::summarise::run_facts;
-use crate::{Estimate, METHOD_VERSION, PointFacts, RunFacts, Verdict};
+use crate::{Estimate, METHOD_VERSION, PointFacts, RunFacts};
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{CounterAmount, CounterKind, Id, Impact, InvocationRecord, RunRecord, Usage};
+use plumb_model::{
+    CounterAmount, CounterKind, Id, Impact, InvocationRecord, RunRecord, Usage, Verdict,
+};
 use plumb_stats::describe::{mean, median};
 use plumb_stats::effect::{RankEffect, rank_effect};
 use plumb_stats::multiple::benjamini_hochberg;
@@ -17,7 +19,7 @@ use crate::check::{CheckFinding, CheckState};
 use crate::comparison::runs::{CompareSettings, ComparisonFinding, runs_of_arms};
 use crate::environment_diff::Difference;
 use crate::series::points_of;
-use crate::{Estimate, RunFinding, Verdict};
+use crate::{Estimate, RunFinding};
 
 /// What monitors' counters came to beside each invocation.
 pub type Counters = BTreeMap<Id, Vec<CounterAmount>>;

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Better, ClockSource, Flag, Goal, Id, OnInterference, ParameterType, PreparationRecord,
-    RunStatus, SampleIs, Settings, StopReason, Target,
+    RunStatus, SampleIs, Settings, StopReason, Target, Verdict,
 };
-pub use plumb_stats::verdict::Verdict;
 
 use crate::Covariate;
 

@@ -47,7 +47,7 @@ pub use environment_diff::{Difference, target_diff};
 pub use finding::{
     BaselineSource, Comparison, CpuShares, Disturbances, Ends, Estimate, Failure, Finding,
     LookFinding, OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, SpreadRatio,
-    Unsupported, Verdict,
+    Unsupported,
 };
 pub use histogram::{PointTail, tails};
 pub use history::{

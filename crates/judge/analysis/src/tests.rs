@@ -1,9 +1,10 @@
 //! What is found in records made by hand.
 
 use crate::testing::{Builder, Spec, companion, exec, fail, flag};
-use crate::{Finding, Verdict, summarise};
+use crate::{Finding, summarise};
 use plumb_model::{
-    ClockKind, ClockSource, Flag, FlagKind, Goal, Outcome, ParameterType, Role, RunRecord, SampleIs,
+    ClockKind, ClockSource, Flag, FlagKind, Goal, Outcome, ParameterType, Role, RunRecord,
+    SampleIs, Verdict,
 };
 use plumb_stats::precision::{PER_LOOK_LEVEL, clustered_quantile};
 

@@ -7,7 +7,9 @@ mod fake;
 use std::collections::BTreeMap;
 
 use fake::{Fake, Kind, plan, precision};
-use plumb_model::{Event, Goal, Outcome, Plan, Preparation, Role, SampleIs, Slot, StopReason};
+use plumb_model::{
+    Event, Goal, Outcome, Plan, Preparation, Role, SampleIs, Slot, StopReason, Verdict,
+};
 
 fn stop_reasons(fake: &Fake) -> BTreeMap<usize, StopReason> {
     let decisions = fake.events().filter_map(|event| match event {
@@ -266,7 +268,7 @@ fn pairs_are_tossed_and_end_at_a_look_with_a_verdict() {
     let last = fake.last_decision(1);
     assert_eq!(last.stop, Some(StopReason::Verdict));
     let compared = last.compared.unwrap();
-    assert_eq!((compared.verdict.as_deref(), compared.pairs), (Some("slower"), 8));
+    assert_eq!((compared.verdict, compared.pairs), (Some(Verdict::Slower), 8));
     let look = last.look.unwrap();
     assert!(look.low.unwrap() > 1.03 && look.high.unwrap() < 1.07 && look.level == 0.985);
 }
@@ -275,12 +277,12 @@ fn pairs_are_tossed_and_end_at_a_look_with_a_verdict() {
 fn equal_sides_are_equivalent_and_hopeless_ones_inconclusive() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 2]);
     fake.run(&plan(2, verdict(40, false))).unwrap();
-    assert_eq!(fake.last_decision(1).compared.unwrap().verdict.as_deref(), Some("equivalent"));
+    assert_eq!(fake.last_decision(1).compared.unwrap().verdict, Some(Verdict::Equivalent));
     let mut fake = Fake::new(vec![Kind::Jumps { noise: 0.8 }; 2]);
     fake.run(&plan(2, verdict(40, false))).unwrap();
     let last = fake.last_decision(1);
     assert_eq!(last.stop, Some(StopReason::Hopeless));
-    assert_eq!(last.compared.as_ref().unwrap().verdict.as_deref(), Some("inconclusive"));
+    assert_eq!(last.compared.as_ref().unwrap().verdict, Some(Verdict::Inconclusive));
     assert!(last.compared.unwrap().pairs_needed.unwrap() > 80);
 }
 
@@ -301,7 +303,7 @@ fn a_quad_is_abba_or_baab() {
     fake.run(&plan(2, verdict(40, true))).unwrap();
     let rounds = rounds(&fake);
     assert!(rounds.iter().all(|round| *round == [0, 1, 1, 0] || *round == [1, 0, 0, 1]));
-    assert_eq!(fake.last_decision(1).compared.unwrap().verdict.as_deref(), Some("slower"));
+    assert_eq!(fake.last_decision(1).compared.unwrap().verdict, Some(Verdict::Slower));
 }
 
 #[test]
@@ -316,8 +318,8 @@ fn many_sides_take_every_position_and_leave_when_they_are_settled() {
         assert_eq!(there, [0, 1, 2]);
     }
     let last = |point| fake.last_decision(point).compared.unwrap();
-    assert_eq!((last(1).verdict.as_deref(), last(1).pairs), (Some("slower"), 8));
-    assert_eq!(last(2).verdict.as_deref(), Some("equivalent"));
+    assert_eq!((last(1).verdict, last(1).pairs), (Some(Verdict::Slower), 8));
+    assert_eq!(last(2).verdict, Some(Verdict::Equivalent));
     assert!(rounds[8..].iter().all(|round| !round.contains(&1)));
 }
 

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumb_analysis::{
-    Against, CompareSettings, HistoryFinding, RunFinding, RunResults, Verdict, add_covariates,
+    Against, CompareSettings, HistoryFinding, RunFinding, RunResults, add_covariates,
     compare_beside, history, history_of_results, rates_by_point,
 };
-use plumb_model::{Id, MARGIN, RunRecord, RunStatus};
+use plumb_model::{Id, MARGIN, RunRecord, RunStatus, Verdict};
 use plumb_report::View;
 use plumb_report::charts::charts_of_monitors;
 use plumb_site::{

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use plumb_analysis::{Against, BaselineSource, Verdict};
-use plumb_model::{Goal, RunStatus};
+use plumb_analysis::{Against, BaselineSource};
+use plumb_model::{Goal, RunStatus, Verdict};
 use plumb_report::figure;
 use plumb_report::run::{FlagNote, Row, View, baseline_text, comparison_text};
 use plumb_text::counted;

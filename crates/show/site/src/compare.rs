@@ -1,8 +1,8 @@
 //! The page on which runs are compared with the first of them.
 
-use plumb_analysis::{Against, ComparisonFinding, SeriesComparison, Verdict};
+use plumb_analysis::{Against, ComparisonFinding, SeriesComparison};
 use plumb_chart::Chart;
-use plumb_model::FactKind;
+use plumb_model::{FactKind, Verdict};
 use plumb_report::comparison::covariates_text;
 use plumb_report::comparison::{closing, for_price, heading as lines, remarks, series};
 use plumb_report::{charts, figure};

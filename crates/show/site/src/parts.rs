@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use plumb_analysis::{Estimate, Verdict};
-use plumb_model::FlagKind;
+use plumb_analysis::Estimate;
+use plumb_model::{FlagKind, Verdict};
 use plumb_report::figure;
 use plumb_text::time::date;
 use plumb_text::units::{Figure, quantity};

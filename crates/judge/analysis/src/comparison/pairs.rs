@@ -194,7 +194,7 @@ fn rederived(decisions: &[&Decision], looks: &[LookFinding]) -> bool {
             look.estimate.to_bits() == found.ratio.value.to_bits()
                 && bits(look.low) == bits(found.ratio.low())
                 && bits(look.high) == bits(found.ratio.high())
-                && compared.verdict.as_deref() == found.verdict.map(|verdict| verdict.word())
+                && compared.verdict == found.verdict
         })
 }
 

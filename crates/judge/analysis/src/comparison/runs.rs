@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, InvocationRecord, Metric, RunRecord, SampleIs};
+use plumb_model::{Better, InvocationRecord, Metric, RunRecord, SampleIs, Verdict};
 use plumb_stats::Interval;
 use plumb_stats::describe::median;
 use plumb_stats::multiple::mean_log_ratio;
@@ -21,9 +21,7 @@ use crate::estimate::{estimate, median_of_processes};
 use crate::run_results::RunResults;
 use crate::series::{environment, machine, series_of};
 use crate::summarise::run_facts;
-use crate::{
-    CONFIDENCE, Comparison, Estimate, METHOD_VERSION, PointFacts, RunFacts, RunFinding, Verdict,
-};
+use crate::{CONFIDENCE, Comparison, Estimate, METHOD_VERSION, PointFacts, RunFacts, RunFinding};
 
 /// With so many runs on either side, runs are the unit and nothing else need be known of their noise.
 const RUNS_AS_UNITS: usize = 4;

@@ -76,7 +76,7 @@ impl Verdict {
                 .flatten(),
             compared: Some(Compared {
                 pairs,
-                verdict: judged.map(|judged| judged.verdict.word().to_owned()),
+                verdict: judged.map(|judged| judged.verdict),
                 pairs_needed: needed,
             }),
             ..decision(history, point, stop)

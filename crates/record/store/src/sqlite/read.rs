@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plumb_model::{
     Compared, Decision, FixtureRecord, Flag, FlagKind, Id, Interference, InvocationEnd,
     InvocationRecord, Look, Missing, Outcome, Owner, PreparationRecord, Prepared, Ready, RunRecord,
-    RunStatus, Samples, Segment, Target, Usage, short_id,
+    RunStatus, Samples, Segment, Target, Usage, Verdict, short_id,
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
@@ -223,7 +223,9 @@ pub(super) fn decision(row: &Row<'_>) -> Result<Decision, Fault> {
     // SQLite keeps NaN as null.
     let look = |level| Look { estimate: estimate.unwrap_or(f64::NAN), low, high, level };
     let number = |column| row.get::<_, Option<i64>>(column)?.map(counted).transpose();
-    let (verdict, pairs_needed) = (row.get(11)?, number(12)?);
+    let word = row.get::<_, Option<String>>(11)?;
+    let verdict = word.as_deref().map(verdict).transpose()?;
+    let pairs_needed = number(12)?;
     let compared = number(10)?.map(|pairs| Compared { pairs, verdict, pairs_needed });
     Ok(Decision {
         point: counted(row.get(0)?)?,
@@ -235,6 +237,10 @@ pub(super) fn decision(row: &Row<'_>) -> Result<Decision, Fault> {
         remaining_ns: row.get::<_, Option<i64>>(9)?.map(unsigned),
         compared,
     })
+}
+
+fn verdict(word: &str) -> Result<Verdict, Fault> {
+    Verdict::of_word(word).ok_or_else(|| Fault::Stored(format!("`{word}` is no verdict")))
 }
 
 fn unsupported(db: &Connection, run: i64) -> Result<Vec<Missing>, Fault> {

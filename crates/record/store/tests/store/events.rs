@@ -297,7 +297,7 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
         remaining_ns: Some(u64::MAX),
         compared: Some(plumb_model::Compared {
             pairs: 12,
-            verdict: Some("slower".into()),
+            verdict: Some(plumb_model::Verdict::Slower),
             pairs_needed: Some(40),
         }),
     })));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plumb_model::{
     ClockKind, ClockSource, Compared, Decision, Event, Flag, FlagKind, Histogram, Id,
     InvocationEnd, Look, Missing, Outcome, Ready, Role, Samples, Stamped, StopReason, Target,
-    Usage, UsageSource,
+    Usage, UsageSource, Verdict,
 };
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 
@@ -115,13 +115,16 @@ fn decision() -> impl Strategy<Value = Decision> {
     let maybe = || prop::option::of(number());
     let look = (number(), maybe(), maybe(), number())
         .prop_map(|(estimate, low, high, level)| Look { estimate, low, high, level });
-    let compared = (any::<u16>(), prop::option::of(text()), any::<Option<u16>>()).prop_map(
-        |(pairs, verdict, pairs_needed)| Compared {
+    let compared = (
+        any::<u16>(),
+        prop::option::of(prop::sample::select(&Verdict::ALL[..])),
+        any::<Option<u16>>(),
+    )
+        .prop_map(|(pairs, verdict, pairs_needed)| Compared {
             pairs: pairs.into(),
             verdict,
             pairs_needed: pairs_needed.map(usize::from),
-        },
-    );
+        });
     (
         0..2_usize,
         any::<u16>(),

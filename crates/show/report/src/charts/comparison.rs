@@ -1,7 +1,8 @@
 //! Charts of a comparison: ratios of costs around the margin, and the arms of each series.
 
-use plumb_analysis::{Against, ComparisonFinding, Estimate, SeriesComparison, Verdict};
+use plumb_analysis::{Against, ComparisonFinding, Estimate, SeriesComparison};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
+use plumb_model::Verdict;
 use plumb_text::units::percent;
 
 use crate::figure::figure;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{CheckFinding, CheckState, CheckedSeries, Verdict};
-use plumb_model::Impact;
+use plumb_analysis::{CheckFinding, CheckState, CheckedSeries};
+use plumb_model::{Impact, Verdict};
 use plumb_text::time::date;
 use plumb_text::units::{percent, quantity};
 use plumb_text::{Column, Line, Style, Table, Terminal, counted};

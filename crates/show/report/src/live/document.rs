@@ -229,7 +229,7 @@ fn compared(it: &ProgressRatio, known: &Known) -> LiveCompared {
         high: it.ends.and_then(|(_, high)| finite(high)),
         margin: it.margin,
         pairs: it.pairs,
-        verdict: known.verdict.as_deref().map(clean),
+        verdict: known.verdict.map(|it| it.word().to_owned()),
     }
 }
 

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use crate::live::charts::{Beside, Narrowing, precision};
 use plumb_chart::Chart;
-use plumb_model::{Decision, EndedInvocation, Flag, Id, Plan, PlannedPoint, RunStatus, RunUpdate};
+use plumb_model::{
+    Decision, EndedInvocation, Flag, Id, Plan, PlannedPoint, RunStatus, RunUpdate, Verdict,
+};
 
 use crate::live::progress::{ProgressState, ProgressView};
 
@@ -50,7 +52,7 @@ pub(super) struct Known {
     pub(super) invocations: usize,
     pub(super) samples: usize,
     pub(super) excluded: usize,
-    pub(super) verdict: Option<String>,
+    pub(super) verdict: Option<Verdict>,
     pub(super) stop: Option<String>,
     pub(super) flags: Vec<Flag>,
 }
@@ -69,7 +71,7 @@ impl Known {
         (self.invocations, self.samples) = (decision.invocations, decision.samples);
         self.stop = decision.stop.map(|stop| stop.word().to_owned());
         match &decision.compared {
-            Some(compared) => self.verdict.clone_from(&compared.verdict),
+            Some(compared) => self.verdict = compared.verdict,
             None => {
                 let look = decision.look.filter(|look| look.estimate.is_finite());
                 self.estimate = look.map(|look| look.estimate).or(self.estimate);

@@ -83,7 +83,7 @@ fn look(look: &LookFinding) -> LookPart {
         ratio: look.ratio.value,
         low: look.ratio.low(),
         high: look.ratio.high(),
-        verdict: look.verdict.map(plumb_analysis::Verdict::word),
+        verdict: look.verdict.map(plumb_model::Verdict::word),
     }
 }
 

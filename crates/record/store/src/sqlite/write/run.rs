@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use plumb_model::{
     Decision, Event, Id, Owner, Plan, PlannedPoint, Prepared, Ready, Role, StopReason, Target,
+    Verdict,
 };
 use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
@@ -210,7 +211,7 @@ impl OpenRun {
             decision.stop.map(StopReason::word),
             decision.remaining_ns.map(signed),
             compared.map(|compared| count(compared.pairs)),
-            compared.and_then(|compared| compared.verdict.clone()),
+            compared.and_then(|compared| compared.verdict).map(Verdict::word),
             compared.and_then(|compared| compared.pairs_needed).map(count)
         ];
         self.fact(db, at_ns, "decision", columns)
