@@ -10,6 +10,7 @@ mod fact;
 mod flag;
 mod id;
 mod machine;
+mod measurement;
 mod plan;
 mod point;
 mod preparation;
@@ -32,6 +33,7 @@ pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, Theme};
 pub use flag::{Flag, FlagKind};
 pub use id::{Id, SHOWN_DIGITS, short_id};
 pub use machine::{Environment, Facts, Machine, Owner, Target};
+pub use measurement::Measurement;
 pub use plan::{
     CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint,
     Program,

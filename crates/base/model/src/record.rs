@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Better, CPU, Decision, Environment, Flag, Id, Interference, InvocationEnd, Metric, Outcome,
-    Owner, PEAK_MEMORY, Plan, PlannedPoint, PreparationRecord, Ready, Role, Samples, Target, Usage,
+    Decision, Environment, Flag, Id, Interference, InvocationEnd, Measurement, Metric, Outcome,
+    Owner, Plan, PlannedPoint, PreparationRecord, Ready, Role, Samples, Target, Usage,
 };
 
 /// Where records come from.
@@ -151,41 +151,29 @@ impl InvocationRecord {
             && self.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done)
     }
 
+    /// What it measured.
+    #[must_use]
+    pub fn measurement(&self) -> Measurement<'_> {
+        Measurement {
+            samples: &self.samples,
+            usage: &self.usage,
+            work: &self.ready.work,
+            steady_start: self.steady_start(),
+            peak_memory_bytes: self.end.as_ref().map(|end| end.peak_memory_bytes),
+        }
+    }
+
     /// The steady values of a metric; None when the samples do not carry it.
     #[must_use]
     pub fn steady(&self, metric: &Metric) -> Option<Vec<f64>> {
-        let work = self.ready.work.get(&metric.name).copied().unwrap_or(1.0);
-        let mut values = self.samples.metric(metric, work)?;
-        Some(values.split_off(self.steady_start().min(values.len())))
+        self.measurement().steady(metric)
     }
 
-    /// What the steady samples cost by a metric, or by [`CPU`] or [`PEAK_MEMORY`]: less is better,
-    /// whatever the metric's direction. None when it was not measured.
+    /// What the steady samples cost by a metric, or by the CPU time or the peak memory of the whole
+    /// invocation: see [`Measurement::costs`].
     #[must_use]
     pub fn costs(&self, planned: &PlannedPoint, metric: &str) -> Option<Vec<f64>> {
-        let Some(declared) = planned.description.metric(metric) else {
-            return self.cost_of_all(metric).map(|cost| vec![cost]);
-        };
-        let mut costs = self.steady(declared)?;
-        if declared.better == Better::Higher {
-            costs.iter_mut().for_each(|value| *value = 1.0 / *value);
-        }
-        Some(costs)
-    }
-
-    /// Resource use that every invocation has, warm-up included.
-    #[expect(clippy::cast_precision_loss, reason = "times and counts stay far below 2^53")]
-    fn cost_of_all(&self, metric: &str) -> Option<f64> {
-        let cost = match metric {
-            CPU => {
-                let ns: u64 = self.usage.iter().map(|usage| usage.user_ns + usage.system_ns).sum();
-                let iterations: u64 = self.samples.iterations.iter().sum();
-                ns as f64 * 1e-9 / iterations as f64
-            }
-            PEAK_MEMORY => self.end.as_ref()?.peak_memory_bytes as f64,
-            _ => return None,
-        };
-        (cost > 0.0 && cost.is_finite()).then_some(cost)
+        self.measurement().costs(planned, metric)
     }
 
     /// Index of the first steady sample.

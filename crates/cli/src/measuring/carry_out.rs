@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use plumb_engine::{Done, Ended, Identity, KeeperLauncher, LauncherSettings, Means, SystemClock};
+use plumb_engine::{
+    Ended, Identity, KeeperLauncher, LauncherSettings, RunContext, SlotReport, SystemClock,
+};
 use plumb_model::{Plan, RunRecord, Target};
 use plumb_store::Store;
 
@@ -60,12 +62,12 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     let mut recorder = recorder(&job.plan)?;
     recorder.only = job.watched;
     let (clock, interrupted) = (&SystemClock, &interrupt::is_interrupted);
-    let means = Means { clock, watch: &mut recorder, interrupted };
+    let context = RunContext { clock, watch: &mut recorder, interrupted };
     let ended = plumb_engine::run(
         &job.plan,
         job.before.as_ref(),
         &identity,
-        means,
+        context,
         &mut launcher,
         &mut listeners,
     );
@@ -99,7 +101,7 @@ fn launcher(bench: Bench, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLaun
 }
 
 /// Who measures, on the machine as it is prepared.
-fn identity(job: &Job<'_>, dir: &Path, done: Done) -> Identity {
+fn identity(job: &Job<'_>, dir: &Path, for_run: SlotReport) -> Identity {
     let root = locate::root();
     let environment = plumb_machine::environment(&root, dir);
     let prepared = job.plan.prepared(&[]);
@@ -113,6 +115,6 @@ fn identity(job: &Job<'_>, dir: &Path, done: Done) -> Identity {
             machine: plumb_machine::machine(&root),
             environment: plumb_machine::with_fact(&environment, "prepared", prepared),
         },
-        done,
+        prepared: for_run,
     }
 }

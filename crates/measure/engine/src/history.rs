@@ -1,6 +1,6 @@
 //! What is known of each point so far: all that a strategy may look at.
 
-use plumb_model::{InvocationRecord, Plan, RunRecord, SampleIs, StopReason};
+use plumb_model::{InvocationRecord, Measurement, Plan, RunRecord, SampleIs, StopReason};
 use plumb_stats::describe::median;
 
 /// What is known of all points of a run.
@@ -57,7 +57,10 @@ impl History {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
             point.excluded += usize::from(invocation.excluded_by.is_some());
             if invocation.counts_for(invocation.point) {
-                point.add(&record.plan, invocation);
+                let (index, round) = (invocation.point, invocation.round);
+                let measured = invocation.measurement();
+                let observation = Observation::of(&record.plan, index, round, measured);
+                observation.into_iter().for_each(|it| point.add(it));
                 point.spent_ns += length_ns(invocation);
             }
         }
@@ -70,24 +73,62 @@ impl History {
     }
 }
 
+/// What an invocation that ended well says to who decides, and nothing else.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// Steady values of the primary metric: one list, or a list a sample where a sample is a process.
+    pub processes: Vec<Vec<f64>>,
+    /// Where points are compared: its round and its median cost.
+    pub cost: Option<(u32, f64)>,
+    /// Where steady state began.
+    pub steady_start: usize,
+    /// The middle of its samples' iterations.
+    pub iterations: Option<u64>,
+    /// The middle length of its steady samples, in nanoseconds.
+    pub sample_ns: Option<u64>,
+}
+
+impl Observation {
+    /// Of what was measured at a point of a plan, in this round; None of a workload without a metric.
+    #[must_use]
+    pub fn of(plan: &Plan, point: usize, round: u32, measured: Measurement<'_>) -> Option<Self> {
+        let planned = &plan.points[point];
+        let steady = measured.steady(planned.description.primary()?).unwrap_or_default();
+        let processes = match planned.description.sample_is {
+            SampleIs::Process => steady.into_iter().map(|value| vec![value]).collect(),
+            SampleIs::Iteration => vec![steady],
+        };
+        let compared = plan.comparison().map(|comparison| comparison.metric);
+        let costs = compared.and_then(|metric| measured.costs(planned, metric));
+        let cost = costs.and_then(|costs| median(&costs)).map(|cost| (round, cost));
+        let steady_start = measured.steady_start;
+        let lengths_ns = measured.samples.elapsed_ns.get(steady_start..).unwrap_or_default();
+        Some(Self {
+            processes,
+            cost,
+            steady_start,
+            iterations: middle(&measured.samples.iterations),
+            sample_ns: middle(lengths_ns),
+        })
+    }
+}
+
 impl PointHistory {
     /// Takes in an invocation of this point that ended well.
-    pub fn add(&mut self, plan: &Plan, invocation: &InvocationRecord) {
-        let planned = &plan.points[invocation.point];
-        let Some(metric) = planned.description.primary() else { return };
-        let steady = invocation.steady(metric).unwrap_or_default();
-        match planned.description.sample_is {
-            SampleIs::Process => self.processes.extend(steady.iter().map(|value| vec![*value])),
-            SampleIs::Iteration => self.processes.push(steady),
-        }
-        let compared = plan.comparison().map(|comparison| comparison.metric);
-        let costs = compared.and_then(|metric| invocation.costs(planned, metric));
-        let cost = costs.and_then(|costs| median(&costs));
-        self.costs.extend(cost.map(|cost| (invocation.round, cost)));
-        self.steady_starts.push(invocation.steady_start());
+    pub fn add(&mut self, observation: Observation) {
+        self.processes.extend(observation.processes);
+        self.costs.extend(observation.cost);
+        self.steady_starts.push(observation.steady_start);
         self.invocations += 1;
         self.failures_in_a_row = 0;
-        self.learn_length(invocation);
+        self.iterations = self.iterations.or(observation.iterations);
+        self.sample_ns = observation.sample_ns.or(self.sample_ns);
+    }
+
+    /// Takes note of an invocation that failed.
+    pub fn add_failure(&mut self) {
+        self.failures += 1;
+        self.failures_in_a_row += 1;
     }
 
     /// Steady samples so far.
@@ -100,14 +141,6 @@ impl PointHistory {
     #[must_use]
     pub fn clusters(&self) -> Vec<&[f64]> {
         self.processes.iter().map(Vec::as_slice).collect()
-    }
-
-    fn learn_length(&mut self, invocation: &InvocationRecord) {
-        let samples = &invocation.samples;
-        self.iterations = self.iterations.or_else(|| middle(&samples.iterations));
-        let start = invocation.steady_start();
-        self.sample_ns =
-            middle(samples.elapsed_ns.get(start..).unwrap_or_default()).or(self.sample_ns);
     }
 }
 

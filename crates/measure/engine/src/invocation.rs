@@ -1,20 +1,28 @@
-//! One invocation: a fresh process is started, set up, sampled and ended.
+//! One invocation: a fresh process that is ready is sampled and ended.
+
+use std::collections::BTreeMap;
 
 use plumb_model::{
-    ClockSource, Event, Id, InvocationEnd, InvocationRecord, Outcome, Ready, Role, SampleIs,
-    Samples, Slot, Usage,
+    ClockSource, Id, InvocationEnd, Measurement, Outcome, Plan, PlannedPoint, Ready, Role,
+    SampleIs, Samples, Usage,
 };
-use plumb_protocol::SampleReply;
 
-use crate::launch::{Launcher, Order, Refusal, Session};
-use crate::run::{EngineError, Runner};
+use crate::calibration::{Calibration, calibrated};
+use crate::draws::Draws;
+use crate::error::EngineError;
+use crate::exclusion::rules;
+use crate::history::{Observation, PointHistory};
+use crate::launch::{Refusal, Session};
+use crate::monitoring::Monitoring;
 use crate::sampling::{self, METHOD, Take};
+use crate::schedule::Finished;
+use crate::stream::{EventStream, RunPosition, Started};
 
 /// Longest log of a worker that is kept, in bytes.
 const LOG_BYTES: usize = 2000;
 
 /// An invocation's end without samples of its own.
-pub(crate) fn end_of(outcome: Outcome, steady_start: usize, warmup: &str) -> InvocationEnd {
+pub fn end_of(outcome: Outcome, steady_start: usize, warmup: &str) -> InvocationEnd {
     InvocationEnd {
         outcome,
         steady_start,
@@ -25,7 +33,7 @@ pub(crate) fn end_of(outcome: Outcome, steady_start: usize, warmup: &str) -> Inv
     }
 }
 
-/// What came out of an invocation that went well.
+/// What was sampled in an invocation, all batches joined.
 struct Sampled {
     samples: Samples,
     usage: Vec<Usage>,
@@ -39,168 +47,118 @@ impl Sampled {
     }
 }
 
-impl Runner<'_> {
-    /// Carries out one invocation of a point; whatever happens to it is in the events.
-    pub(crate) fn invoke(
+/// Why an invocation was not sampled to its end: only it ends by a refusal, the run by an error.
+enum Broken {
+    Refused(Refusal),
+    Run(EngineError),
+}
+
+impl From<Refusal> for Broken {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<EngineError> for Broken {
+    fn from(error: EngineError) -> Self {
+        Self::Run(error)
+    }
+}
+
+/// A process that is to be measured, with the parts of the run that it needs.
+pub struct Invocation<'a, 'r> {
+    pub plan: &'r Plan,
+    pub point: usize,
+    pub at: RunPosition,
+    pub known: &'a mut PointHistory,
+    pub draws: &'a mut Draws,
+    pub stream: &'a mut EventStream<'r>,
+    pub monitoring: &'a mut Monitoring<'r>,
+    /// When it was begun, before its process was started.
+    pub began_ns: u64,
+}
+
+impl Invocation<'_, '_> {
+    /// Measures the process of a session, which said that it is ready. None when it did not end well:
+    /// whatever happens to it is in the events.
+    pub fn measure(
         &mut self,
-        launcher: &mut dyn Launcher,
-        point: usize,
-        position: u32,
-    ) -> Result<(), EngineError> {
-        let planned = &self.plan.points[point];
-        let began_ns = self.since_start_ns();
-        let seed = self.next_seed(point);
-        self.apply(launcher, Slot::Invocation, Some(point))?;
-        match launcher.start(Order { planned, role: Role::Workload, seed }) {
-            Ok((session, ready)) => {
-                let invocation = plumb_machine::fresh_id();
-                self.started(invocation, point, Role::Workload, position, seed, ready.clone())?;
-                self.measure(session, point, invocation, ready, began_ns)?;
+        session: Box<dyn Session + '_>,
+        started: Started,
+    ) -> Result<Option<Finished>, EngineError> {
+        let invocation = started.invocation;
+        let (clock, work) = (started.ready.clock.clone(), started.ready.work.clone());
+        self.stream.started(self.at, started)?;
+        match self.sample_and_end(session, invocation, clock.as_ref(), &work) {
+            Ok(finished) => Ok(Some(finished)),
+            Err(Broken::Run(error)) => Err(error),
+            Err(Broken::Refused(Refusal::Failed(why) | Refusal::Unsupported { why, .. })) => {
+                fail(self.stream, self.known, invocation, why).map(|()| None)
             }
-            Err(Refusal::Failed(why)) => self.failed_invocation(point, why)?,
-            Err(refusal) => self.refuse(point, refusal)?,
+            // Its samples stay in the record, without an end.
+            Err(Broken::Refused(Refusal::Interrupted)) => Ok(None),
+            Err(Broken::Refused(Refusal::Fatal(why))) => Err(EngineError::Fatal(why)),
         }
-        self.undo(launcher, Slot::Invocation)?;
-        self.history.points[point].spent_ns += self.since_start_ns() - began_ns;
-        Ok(())
     }
 
-    /// A process that failed before it was ready still leaves its reason in the record.
-    pub(crate) fn failed_invocation(
-        &mut self,
-        point: usize,
-        why: String,
-    ) -> Result<(), EngineError> {
-        let invocation = plumb_machine::fresh_id();
-        self.started(invocation, point, Role::Workload, 0, 0, Ready::default())?;
-        self.fail(point, invocation, why)
-    }
-
-    fn fail(&mut self, point: usize, invocation: Id, why: String) -> Result<(), EngineError> {
-        self.history.points[point].failures += 1;
-        self.history.points[point].failures_in_a_row += 1;
-        let end = Box::new(end_of(Outcome::Failed(why), 0, ""));
-        self.emit(Event::InvocationEnded { invocation, end })
-    }
-
-    fn measure(
+    fn sample_and_end(
         &mut self,
         mut session: Box<dyn Session + '_>,
-        point: usize,
         invocation: Id,
-        ready: Ready,
-        began_ns: u64,
-    ) -> Result<(), EngineError> {
-        let planned = &self.plan.points[point];
-        self.watch.begin(point, session.pid());
-        let sampled = self.sample(session.as_mut(), point, invocation, ready.clock.as_ref());
-        let readings = self.watch.end();
-        let sampled = match sampled? {
-            Ok(sampled) => sampled,
-            Err(refusal) => return self.failed_while_sampling(point, invocation, refusal),
+        clock: Option<&ClockSource>,
+        work: &BTreeMap<String, f64>,
+    ) -> Result<Finished, Broken> {
+        self.monitoring.begin(self.point, session.pid());
+        let sampled = self.sample(session.as_mut(), invocation, clock);
+        let readings = self.monitoring.end();
+        let Sampled { samples, usage, take } = sampled?;
+        let found = self.monitoring.tell(self.stream, invocation, readings, &samples)?;
+        let stopped = session.stop()?;
+        let (steady_start, warmup) =
+            sampling::steady_start(self.planned(), self.known, take, &samples);
+        let measured = Measurement {
+            samples: &samples,
+            usage: &usage,
+            work,
+            steady_start: steady_start.min(samples.len()),
+            peak_memory_bytes: Some(stopped.peak_memory_bytes),
         };
-        let interference = self.monitored(invocation, readings, &sampled.samples)?;
-        let stopped = match session.stop() {
-            Ok(stopped) => stopped,
-            Err(refusal) => return self.failed_while_sampling(point, invocation, refusal),
-        };
-        let known = &self.history.points[point];
-        let (start, warmup) =
-            sampling::steady_start(planned, known, sampled.take, &sampled.samples);
+        let observation = Observation::of(self.plan, self.point, self.at.round, measured);
+        let sampling_ns: u64 = samples.elapsed_ns.iter().sum();
+        let lasted_ns = self.stream.elapsed_ns() - self.began_ns;
+        self.known.setup_ns = lasted_ns.saturating_sub(sampling_ns);
         let end = InvocationEnd {
             peak_memory_bytes: stopped.peak_memory_bytes,
             log: last_bytes(&stopped.log),
-            ..end_of(Outcome::Done, start, warmup)
+            ..end_of(Outcome::Done, steady_start, warmup)
         };
-        let sampling_ns: u64 = sampled.samples.elapsed_ns.iter().sum();
-        let record = InvocationRecord {
-            invocation,
-            point,
-            role: Role::Workload,
-            round: self.round,
-            position: 0,
-            segment: self.segment,
-            target: 0,
-            environment: 0,
-            seed: 0,
-            ready,
-            samples: sampled.samples,
-            usage: sampled.usage,
-            flags: Vec::new(),
-            interference,
-            excluded_by: None,
-            end: Some(end.clone()),
-        };
-        let lasted_ns = self.since_start_ns() - began_ns;
-        let known = &mut self.history.points[point];
-        known.setup_ns = lasted_ns.saturating_sub(sampling_ns);
-        self.unsettled.push(record);
-        self.emit(Event::InvocationEnded { invocation, end: Box::new(end) })
+        self.stream.ended(invocation, end)?;
+        Ok(Finished { invocation, point: self.point, rules: rules(&found), observation })
     }
 
-    fn failed_while_sampling(
-        &mut self,
-        point: usize,
-        invocation: Id,
-        refusal: Refusal,
-    ) -> Result<(), EngineError> {
-        match refusal {
-            Refusal::Failed(why) | Refusal::Unsupported { why, .. } => {
-                self.fail(point, invocation, why)
-            }
-            // Its samples stay in the record, without an end.
-            Refusal::Interrupted => Ok(()),
-            Refusal::Fatal(why) => Err(EngineError::Fatal(why)),
-        }
+    fn planned(&self) -> &PlannedPoint {
+        &self.plan.points[self.point]
     }
 
-    /// Calibrates where that is still to be done, then takes the samples of this invocation. The
-    /// outer error ends the run, the inner one only the invocation.
+    /// Calibrates where that is still to be done, then takes the samples of this invocation.
     fn sample(
         &mut self,
         session: &mut dyn Session,
-        point: usize,
         invocation: Id,
         clock: Option<&ClockSource>,
-    ) -> Result<Result<Sampled, Refusal>, EngineError> {
-        let planned = &self.plan.points[point];
+    ) -> Result<Sampled, Broken> {
+        let planned = &self.plan.points[self.point];
         if planned.description.sample_is == SampleIs::Process {
-            return self.sample_processes(session, point, invocation);
+            return self.sample_processes(session, invocation);
         }
-        let (k, sample_ns) = match self.calibrated(session, point, clock) {
-            Ok(calibrated) => calibrated,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        let take = sampling::take(&self.history.points[point], sample_ns);
-        let iterations = self.draw_iterations(take, k);
+        let Calibration { iterations, sample_ns } =
+            calibrated(session, planned, self.known, clock)?;
+        let take = sampling::take(self.known, sample_ns);
+        let iterations = self.draws.iterations(take, iterations, self.at.round);
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
-        match session.sample(&iterations, expected_ns) {
-            Ok(reply) => {
-                let (samples, usage) = self.acknowledge(invocation, reply)?;
-                Ok(Ok(Sampled { samples, usage: vec![usage], take }))
-            }
-            Err(refusal) => Ok(Err(refusal)),
-        }
-    }
-
-    pub(crate) fn calibrated(
-        &mut self,
-        session: &mut dyn Session,
-        point: usize,
-        clock: Option<&ClockSource>,
-    ) -> Result<(u64, u64), Refusal> {
-        let known = &self.history.points[point];
-        if let (Some(k), Some(sample_ns)) = (known.iterations, known.sample_ns) {
-            return Ok((k, sample_ns));
-        }
-        let target_ns = sampling::target_ns(&self.plan.points[point], clock);
-        let (iterations, elapsed_ns) = session.calibrate(target_ns)?;
-        let known = &mut self.history.points[point];
-        known.iterations = Some(iterations);
-        // A workload may need longer samples than were asked for.
-        let sample_ns = elapsed_ns.max(if iterations == 1 { 1 } else { target_ns });
-        known.sample_ns = Some(sample_ns);
-        Ok((iterations, sample_ns))
+        let reply = session.sample(&iterations, expected_ns)?;
+        let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
+        Ok(Sampled { samples, usage: vec![usage], take })
     }
 
     /// Where a sample is a process: the first invocation takes one, to learn how long it is, and goes
@@ -208,23 +166,21 @@ impl Runner<'_> {
     fn sample_processes(
         &mut self,
         session: &mut dyn Session,
-        point: usize,
         invocation: Id,
-    ) -> Result<Result<Sampled, Refusal>, EngineError> {
+    ) -> Result<Sampled, Broken> {
         let nothing = Take { discard: 0, keep: 0 };
         let mut sampled = Sampled { samples: Samples::default(), usage: Vec::new(), take: nothing };
-        let known_ns = self.history.points[point].sample_ns;
-        if known_ns.is_none()
-            && let Err(refusal) = self.more_processes(session, invocation, 1, 0, &mut sampled)?
-        {
-            return Ok(Err(refusal));
+        let known_ns = self.known.sample_ns;
+        if known_ns.is_none() {
+            self.more_processes(session, invocation, 1, 0, &mut sampled)?;
         }
         let length_ns = known_ns.or_else(|| sampled.samples.elapsed_ns.first().copied());
         let length_ns = length_ns.unwrap_or(1);
-        let take = sampling::take_processes(self.plan, &self.history.points[point], length_ns);
-        let missing = (take.discard + take.keep).saturating_sub(sampled.samples.len());
-        let taken = self.more_processes(session, invocation, missing, length_ns, &mut sampled)?;
-        Ok(taken.map(|()| Sampled { take, ..sampled }))
+        sampled.take = sampling::take_processes(self.plan, self.known, length_ns);
+        let wanted = sampled.take.discard + sampled.take.keep;
+        let missing = wanted.saturating_sub(sampled.samples.len());
+        self.more_processes(session, invocation, missing, length_ns, &mut sampled)?;
+        Ok(sampled)
     }
 
     fn more_processes(
@@ -234,30 +190,38 @@ impl Runner<'_> {
         count: usize,
         length_ns: u64,
         sampled: &mut Sampled,
-    ) -> Result<Result<(), Refusal>, EngineError> {
+    ) -> Result<(), Broken> {
         if count == 0 {
-            return Ok(Ok(()));
+            return Ok(());
         }
-        match session.sample(&vec![1; count], length_ns.saturating_mul(count as u64)) {
-            Ok(reply) => {
-                let (samples, usage) = self.acknowledge(invocation, reply)?;
-                Ok(sampled.append(samples, usage))
-            }
-            Err(refusal) => Ok(Err(refusal)),
-        }
+        let reply = session.sample(&vec![1; count], length_ns.saturating_mul(count as u64))?;
+        let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
+        Ok(sampled.append(samples, usage)?)
     }
+}
 
-    /// Hands a batch to the listeners; when they return, it is stored.
-    fn acknowledge(
-        &mut self,
-        invocation: Id,
-        reply: SampleReply,
-    ) -> Result<(Samples, Usage), EngineError> {
-        let SampleReply { samples, usage, flags } = reply;
-        let copy = (samples.clone(), usage.clone());
-        self.emit(Event::Batch { invocation, samples: Box::new(samples), usage, flags })?;
-        Ok(copy)
-    }
+/// A process that failed before it was ready still leaves its reason in the record.
+pub fn failed_before_ready(
+    stream: &mut EventStream<'_>,
+    at: RunPosition,
+    point: usize,
+    known: &mut PointHistory,
+    why: String,
+) -> Result<(), EngineError> {
+    let (invocation, ready) = (plumb_machine::fresh_id(), Ready::default());
+    let role = Role::Workload;
+    stream.started(at, Started { invocation, point, role, position: 0, seed: 0, ready })?;
+    fail(stream, known, invocation, why)
+}
+
+fn fail(
+    stream: &mut EventStream<'_>,
+    known: &mut PointHistory,
+    invocation: Id,
+    why: String,
+) -> Result<(), EngineError> {
+    known.add_failure();
+    stream.ended(invocation, end_of(Outcome::Failed(why), 0, ""))
 }
 
 fn last_bytes(text: &str) -> String {

@@ -4,22 +4,32 @@
 //! ([`plumb_model::EventSink`]); nothing else comes out. Nothing here prints, and nothing but the
 //! worker runs inside a timed batch.
 
+mod calibration;
 mod clock;
+mod companions;
+mod context;
+mod draws;
+mod error;
+mod exclusion;
 mod history;
 mod invocation;
 mod launch;
-mod pairing;
-mod preparing;
+mod monitoring;
 mod run;
 mod sampling;
+mod schedule;
+mod slots;
 pub mod strategy;
+mod stream;
 mod watch;
 
 pub use clock::{Clock, SystemClock};
-pub use history::{History, PointHistory};
+pub use context::{Ended, Identity, RunContext};
+pub use error::EngineError;
+pub use history::{History, Observation, PointHistory};
 pub use launch::{
-    Conversation, DEFAULT_TIMEOUT, Done, KeeperLauncher, Launcher, LauncherSettings, Order,
-    Refusal, Session, Shape, Stopped, describe,
+    Conversation, DEFAULT_TIMEOUT, KeeperLauncher, Launcher, LauncherSettings, Refusal, Session,
+    Shape, SlotReport, StartSpec, Stopped, describe,
 };
-pub use run::{Ended, EngineError, Identity, Means, run};
+pub use run::run;
 pub use watch::Watch;

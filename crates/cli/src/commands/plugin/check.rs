@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use plumb_engine::{Conversation, KeeperLauncher, LauncherSettings, Order, Refusal};
+use plumb_engine::{Conversation, KeeperLauncher, LauncherSettings, Refusal, StartSpec};
 use plumb_keeper::Keeper;
 use plumb_keeper::preparation::Manner;
 use plumb_model::{Description, PlannedPoint, Point, Program, Role, Settings};
@@ -161,20 +161,20 @@ fn try_out(mut bench: Bench, planned: PlannedPoint, list: &mut Checklist) -> Res
         seed: SEED,
     };
     let mut launcher = KeeperLauncher::new(bench.keeper, settings);
-    let order = |role| Order { planned: &planned, role, seed: SEED };
+    let spec = |role| StartSpec { planned: &planned, role, seed: SEED };
     let is = |role| planned.description.can_be(role);
     let has_fixture = planned.description.fixture.is_some();
-    if has_fixture && !roles::fixture(&mut launcher, order(Role::Workload), list)? {
+    if has_fixture && !roles::fixture(&mut launcher, spec(Role::Workload), list)? {
         return Ok(());
     }
     if is(Role::Workload) {
-        workload::check(&mut launcher, order(Role::Workload), list)?;
+        workload::check(&mut launcher, spec(Role::Workload), list)?;
     }
     for role in [Role::Load, Role::Monitor].into_iter().filter(|role| is(*role)) {
-        roles::stream(&mut launcher, order(role), list)?;
+        roles::stream(&mut launcher, spec(role), list)?;
     }
     if is(Role::Preparation) {
-        roles::preparation(&mut launcher, order(Role::Preparation), list)?;
+        roles::preparation(&mut launcher, spec(Role::Preparation), list)?;
     }
     if has_fixture || is(Role::Server) { roles::clean(&mut launcher, list) } else { Ok(()) }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use plumb_engine::{Conversation, KeeperLauncher, Launcher, Order, Refusal, Shape};
+use plumb_engine::{Conversation, KeeperLauncher, Launcher, Refusal, Shape, StartSpec};
 use plumb_model::Role;
 use plumb_protocol::{Reply, Request};
 
@@ -20,10 +20,10 @@ const LATE: Duration = Duration::from_secs(3);
 /// `prepare` of a fixture; whether it stands.
 pub fn fixture(
     launcher: &mut KeeperLauncher,
-    order: Order<'_>,
+    spec: StartSpec<'_>,
     list: &mut Checklist,
 ) -> Result<bool> {
-    match launcher.prepare(order.planned) {
+    match launcher.prepare(spec.planned) {
         Ok(Some((key, ready))) => {
             let on_disk = ready.bytes_on_disk;
             list.add("prepare", State::Ok, format!("fixture `{key}`, {on_disk} B on disk"));
@@ -44,13 +44,17 @@ pub fn clean(launcher: &mut KeeperLauncher, list: &mut Checklist) -> Result<()> 
 }
 
 /// `start`, `stream`, `stop` of a load or a monitor.
-pub fn stream(launcher: &mut KeeperLauncher, order: Order<'_>, list: &mut Checklist) -> Result<()> {
-    let name = if order.role == Role::Load { "stream-load" } else { "stream-monitor" };
-    let mut conversation = match launcher.converse(order) {
+pub fn stream(
+    launcher: &mut KeeperLauncher,
+    spec: StartSpec<'_>,
+    list: &mut Checklist,
+) -> Result<()> {
+    let name = if spec.role == Role::Load { "stream-load" } else { "stream-monitor" };
+    let mut conversation = match launcher.converse(spec) {
         Ok((conversation, _)) => conversation,
         Err(refusal) => return note(list, name, &refusal),
     };
-    match count(&mut conversation, Shape::of(&order.planned.description)) {
+    match count(&mut conversation, Shape::of(&spec.planned.description)) {
         Ok(samples) => {
             let enough = samples > 0 && samples <= INTERVALS as usize + 1;
             let seen = format!("{samples} samples in {INTERVALS} intervals of 0.2 s");
@@ -96,11 +100,11 @@ fn count(conversation: &mut Conversation, mut shape: Shape) -> std::result::Resu
 /// `prepare`, `clean`, `stop` of a preparation: the change is made and undone.
 pub fn preparation(
     launcher: &mut KeeperLauncher,
-    order: Order<'_>,
+    spec: StartSpec<'_>,
     list: &mut Checklist,
 ) -> Result<()> {
     const NAME: &str = "preparation";
-    match launcher.converse(order) {
+    match launcher.converse(spec) {
         Ok((conversation, _)) => {
             list.add(NAME, State::Ok, "applied by `prepare`");
             ended(list, "undone", conversation.clean_and_stop(launcher.keeper()))

@@ -1,6 +1,6 @@
 //! The checks of a plug-in as a workload: one invocation at its defaults.
 
-use plumb_engine::{KeeperLauncher, Launcher, Order, Refusal, Session};
+use plumb_engine::{KeeperLauncher, Launcher, Refusal, Session, StartSpec};
 use plumb_model::{ClockKind, ClockSource, Description, Kind, Ready, SampleIs, Samples};
 use plumb_protocol::{SampleReply, now_ns};
 use plumb_stats::batch::{self, batch_floor_ns};
@@ -25,8 +25,12 @@ const REQUEST_NS: u64 = 100_000_000;
 const TWICE: std::ops::RangeInclusive<f64> = 1.6..=2.5;
 
 /// One invocation: start, calibrate, samples, stop.
-pub fn check(launcher: &mut KeeperLauncher, order: Order<'_>, list: &mut Checklist) -> Result<()> {
-    let (mut session, ready) = match launcher.start(order) {
+pub fn check(
+    launcher: &mut KeeperLauncher,
+    spec: StartSpec<'_>,
+    list: &mut Checklist,
+) -> Result<()> {
+    let (mut session, ready) = match launcher.start(spec) {
         Ok(started) => started,
         Err(refusal) => {
             note(list, "start", &refusal)?;
@@ -36,7 +40,7 @@ pub fn check(launcher: &mut KeeperLauncher, order: Order<'_>, list: &mut Checkli
     };
     let notes = if ready.notes.is_empty() { "ready".into() } else { ready.notes.join("; ") };
     list.add("start", State::Ok, notes);
-    let description = &order.planned.description;
+    let description = &spec.planned.description;
     clock(&ready, list);
     work(&ready, description, list);
     let mut talk = Talk { session: session.as_mut(), description, ready: &ready, list };

@@ -4,8 +4,8 @@ use plumb_keeper::Keeper;
 use plumb_model::{Companion, Role};
 use plumb_protocol::{Reply, Request, SampleReply};
 
-use super::Refusal;
 use super::conversation::{Conversation, MOST_HEARTBEATS, unexpected};
+use super::refusal::Refusal;
 use super::validate::Shape;
 
 /// A load and a monitor report once in this time, in nanoseconds.
@@ -15,7 +15,7 @@ const DURATION_NS: u64 = 31 * 86_400 * 1_000_000_000;
 
 /// A started companion.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningCompanion {
     /// Its index in the plan.
     pub index: usize,
     role: Role,
@@ -24,7 +24,7 @@ pub struct Running {
     shape: Shape,
 }
 
-impl Running {
+impl RunningCompanion {
     /// Makes a started program a companion: a preparation is applied already, anything else streams.
     pub fn begin(
         index: usize,

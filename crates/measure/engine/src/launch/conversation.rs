@@ -11,8 +11,10 @@ use plumb_protocol::{
 };
 use serde::Serialize;
 
+use super::launcher::Stopped;
 use super::log::Log;
-use super::{Refusal, Stopped, validate};
+use super::refusal::Refusal;
+use super::validate;
 
 /// One message may take this long when the workload states nothing.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);

@@ -13,11 +13,13 @@ use plumb_model::{
 };
 use plumb_protocol::{Reply, Request, SampleReply, Start};
 
-use super::companions::Running;
+use super::companions::RunningCompanion;
 use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
-use super::preparing::{Preparations, flag_of};
+use super::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};
+use super::preparations::{Preparations, flag_of};
+use super::refusal::Refusal;
+use super::slot_report::SlotReport;
 use super::validate::{self, Shape};
-use super::{Done, Endpoints, Launcher, Order, Refusal, Session, Stopped};
 
 /// A sample may take this many times as long as it should before it counts as hung.
 const PATIENCE: u64 = 20;
@@ -51,7 +53,7 @@ pub struct KeeperLauncher {
     keeper: Keeper,
     settings: LauncherSettings,
     fixtures: BTreeMap<String, (Conversation, Endpoints)>,
-    companions: Vec<Running>,
+    companions: Vec<RunningCompanion>,
     /// The far ends of companions.
     servers: Vec<Conversation>,
     preparations: Preparations,
@@ -74,7 +76,7 @@ impl KeeperLauncher {
     ///
     /// # Errors
     /// Why something that the user named can't be had.
-    pub fn prepare_machine(&mut self, points: &[PlannedPoint]) -> Result<Done, Refusal> {
+    pub fn prepare_machine(&mut self, points: &[PlannedPoint]) -> Result<SlotReport, Refusal> {
         let done = self.preparations.begin(&mut self.keeper, points)?;
         if let Some(cpus) = self.preparations.cpus() {
             self.settings.facts.cpus.retain(|cpu| cpus.contains(cpu));
@@ -98,15 +100,15 @@ impl KeeperLauncher {
     ///
     /// # Errors
     /// Why it can't be started.
-    pub fn converse(&mut self, order: Order<'_>) -> Result<(Conversation, Ready), Refusal> {
-        let at = self.surroundings(order)?;
-        self.set_up(order, at)
+    pub fn converse(&mut self, spec: StartSpec<'_>) -> Result<(Conversation, Ready), Refusal> {
+        let at = self.surroundings(spec)?;
+        self.set_up(spec, at)
     }
 
     /// What a companion finds: the word of its fixture, and of a server that lives as long as it.
-    fn surroundings(&mut self, order: Order<'_>) -> Result<Endpoints, Refusal> {
-        let mut at = self.fixture_of(order.planned);
-        let server = self.server(order, &mut at)?;
+    fn surroundings(&mut self, spec: StartSpec<'_>) -> Result<Endpoints, Refusal> {
+        let mut at = self.fixture_of(spec.planned);
+        let server = self.server(spec, &mut at)?;
         self.servers.extend(server);
         Ok(at)
     }
@@ -136,13 +138,13 @@ impl KeeperLauncher {
     /// Starts a program in a role and has it set up; kills it when that fails.
     fn set_up(
         &mut self,
-        order: Order<'_>,
+        spec: StartSpec<'_>,
         at: Endpoints,
     ) -> Result<(Conversation, Ready), Refusal> {
-        let manner = self.preparations.manner(order.role, order.planned, order.seed);
-        let mut conversation = self.open(order.planned, &manner)?;
-        let start = self.start_of(order.planned, order.role, order.seed, at);
-        let request = match order.role {
+        let manner = self.preparations.manner(spec.role, spec.planned, spec.seed);
+        let mut conversation = self.open(spec.planned, &manner)?;
+        let start = self.start_of(spec.planned, spec.role, spec.seed, at);
+        let request = match spec.role {
             Role::Preparation => Request::Prepare(start),
             Role::Workload | Role::Server | Role::Monitor | Role::Load => Request::Start(start),
         };
@@ -160,15 +162,15 @@ impl KeeperLauncher {
     }
 
     /// Starts the plug-ins that prepare this slot.
-    fn apply_plugins(&mut self, slot: Slot) -> Result<Done, Refusal> {
-        let mut done = Done::default();
+    fn apply_plugins(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
+        let mut done = SlotReport::default();
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
             if companion.slot != slot {
                 continue;
             }
             let (planned, role, seed) = (&companion.point, companion.role, self.settings.seed);
-            let prepared = self.converse(Order { planned, role, seed });
-            let (conversation, ready) = prepared.map_err(|refusal| named(planned, refusal))?;
+            let prepared = self.converse(StartSpec { planned, role, seed });
+            let (conversation, ready) = prepared.map_err(|refusal| refusal.of(&planned.name()))?;
             self.slotted.push((slot, index, conversation));
             let (setting, became) = (planned.name(), ready.notes.join("; "));
             done.prepared.push(Prepared { setting, was: String::new(), became });
@@ -177,14 +179,14 @@ impl KeeperLauncher {
     }
 
     /// Has the plug-ins that prepared this slot undo it, the last one first.
-    fn undo_plugins(&mut self, slot: Slot) -> Result<Done, Refusal> {
-        let mut done = Done::default();
+    fn undo_plugins(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
+        let mut done = SlotReport::default();
         while self.slotted.last().is_some_and(|(held, _, _)| *held == slot)
             && let Some((_, index, conversation)) = self.slotted.pop()
         {
             let name = self.settings.companions[index].point.name();
             let ended = conversation.clean_and_stop(&mut self.keeper);
-            ended.map_err(|refusal| prefixed(&name, refusal))?;
+            ended.map_err(|refusal| refusal.of(&name))?;
             done.restored.push(name);
         }
         Ok(done)
@@ -193,13 +195,13 @@ impl KeeperLauncher {
     /// The far end of an invocation, when the workload has one.
     fn server(
         &mut self,
-        order: Order<'_>,
+        spec: StartSpec<'_>,
         at: &mut Endpoints,
     ) -> Result<Option<Conversation>, Refusal> {
-        if order.role == Role::Server || !order.planned.description.can_be(Role::Server) {
+        if spec.role == Role::Server || !spec.planned.description.can_be(Role::Server) {
             return Ok(None);
         }
-        let (server, ready) = self.set_up(Order { role: Role::Server, ..order }, at.clone())?;
+        let (server, ready) = self.set_up(StartSpec { role: Role::Server, ..spec }, at.clone())?;
         at.extend(ready.endpoints);
         Ok(Some(server))
     }
@@ -227,13 +229,13 @@ impl Launcher for KeeperLauncher {
         }
     }
 
-    fn start(&mut self, order: Order<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
-        let mut at = self.fixture_of(order.planned);
-        let server = self.server(order, &mut at)?;
-        match self.set_up(order, at) {
+    fn start(&mut self, spec: StartSpec<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
+        let mut at = self.fixture_of(spec.planned);
+        let server = self.server(spec, &mut at)?;
+        match self.set_up(spec, at) {
             Ok((worker, ready)) => {
-                let timeout = timeout_of(&order.planned.description);
-                let shape = Shape::of(&order.planned.description);
+                let timeout = timeout_of(&spec.planned.description);
+                let shape = Shape::of(&spec.planned.description);
                 let (keeper, worker) = (&mut self.keeper, Some(worker));
                 Ok((Box::new(Invocation { keeper, worker, server, timeout, shape }), ready))
             }
@@ -251,7 +253,7 @@ impl Launcher for KeeperLauncher {
         for running in &mut self.companions {
             let replies = running.collect().map_err(|refusal| {
                 let companion = self.settings.companions.get(running.index);
-                companion.map_or(refusal.clone(), |companion| named(&companion.point, refusal))
+                companion.map_or(refusal.clone(), |it| refusal.of(&it.point.name()))
             })?;
             collected.extend(replies.into_iter().map(|reply| (running.index, reply)));
         }
@@ -265,17 +267,18 @@ impl Launcher for KeeperLauncher {
                 continue;
             }
             let seed = self.settings.seed;
-            let order = Order { planned: &companion.point, role: companion.role, seed };
-            let name = |refusal| named(&companion.point, refusal);
+            let spec = StartSpec { planned: &companion.point, role: companion.role, seed };
+            let name = |refusal: Refusal| refusal.of(&companion.point.name());
             self.prepare(&companion.point).map_err(name)?;
-            let (conversation, ready) = self.converse(order).map_err(name)?;
-            self.companions.push(Running::begin(index, companion, conversation).map_err(name)?);
+            let (conversation, ready) = self.converse(spec).map_err(name)?;
+            self.companions
+                .push(RunningCompanion::begin(index, companion, conversation).map_err(name)?);
             started.push((index, ready));
         }
         Ok(started)
     }
 
-    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<Done, Refusal> {
+    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<SlotReport, Refusal> {
         let mut done = self.preparations.apply(&mut self.keeper, slot, point)?;
         if slot != Slot::Run {
             done.extend(self.apply_plugins(slot)?);
@@ -283,7 +286,7 @@ impl Launcher for KeeperLauncher {
         Ok(done)
     }
 
-    fn undo(&mut self, slot: Slot) -> Result<Done, Refusal> {
+    fn undo(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
         let plugins = self.undo_plugins(slot);
         let mut done = self.preparations.undo(&mut self.keeper, slot)?;
         done.extend(plugins?);
@@ -298,14 +301,14 @@ impl Launcher for KeeperLauncher {
         // The last one first, as it found the machine changed by those before it.
         for running in std::mem::take(&mut self.companions).into_iter().rev() {
             let name = self.settings.companions[running.index].point.name();
-            failures.extend(running.end(&mut self.keeper).err().map(|why| prefixed(&name, why)));
+            failures.extend(running.end(&mut self.keeper).err().map(|why| why.of(&name)));
         }
         for server in std::mem::take(&mut self.servers) {
             failures.extend(server.stop(&mut self.keeper).err());
         }
         for (key, (fixture, _)) in std::mem::take(&mut self.fixtures) {
             let ended = fixture.clean_and_stop(&mut self.keeper);
-            failures.extend(ended.err().map(|why| prefixed(&key, why)));
+            failures.extend(ended.err().map(|why| why.of(&key)));
         }
         match failures.into_iter().next() {
             Some(failure) => Err(failure),
@@ -326,21 +329,6 @@ fn fixture_key(planned: &PlannedPoint) -> Option<String> {
         .collect();
     let settings: Vec<String> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
     Some(format!("{}:{}", planned.point.workload, settings.join(",")))
-}
-
-/// Says which program it was, where the point does not tell.
-fn named(planned: &PlannedPoint, refusal: Refusal) -> Refusal {
-    prefixed(&planned.name(), refusal)
-}
-
-fn prefixed(name: &str, refusal: Refusal) -> Refusal {
-    match refusal {
-        Refusal::Failed(why) => Refusal::Failed(format!("{name}: {why}")),
-        Refusal::Unsupported { why, fix } => {
-            Refusal::Unsupported { why: format!("{name}: {why}"), fix }
-        }
-        other => other,
-    }
 }
 
 /// Time limit of one message.

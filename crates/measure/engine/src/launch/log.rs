@@ -18,12 +18,12 @@ pub struct Log(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    kept: Mutex<Kept>,
+    kept: Mutex<Tail>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Tail {
     bytes: Vec<u8>,
     ended: bool,
 }

@@ -3,133 +3,16 @@
 mod companions;
 mod conversation;
 mod keeper;
+mod launcher;
 mod log;
-mod preparing;
+mod preparations;
+mod refusal;
+mod slot_report;
 mod validate;
-
-use std::collections::BTreeMap;
-
-use plumb_model::{PlannedPoint, Ready, Role, Slot};
-use plumb_protocol::SampleReply;
 
 pub use conversation::{Conversation, DEFAULT_TIMEOUT};
 pub use keeper::{KeeperLauncher, LauncherSettings, describe};
-pub use preparing::Done;
+pub use launcher::{Launcher, Session, StartSpec, Stopped};
+pub use refusal::Refusal;
+pub use slot_report::SlotReport;
 pub use validate::Shape;
-
-/// What is to be started.
-#[derive(Debug, Clone, Copy)]
-pub struct Order<'p> {
-    /// The point.
-    pub planned: &'p PlannedPoint,
-    /// As what.
-    pub role: Role,
-    /// Its seed.
-    pub seed: u64,
-}
-
-/// Starts invocations: through the keeper on this machine; simulated ones in tests; other machines
-/// later.
-pub trait Launcher {
-    /// Lays out the fixture of a point, if it has one and it does not stand yet. The answer is the
-    /// fixture's key and its word, when it was laid out now.
-    ///
-    /// # Errors
-    /// Why the point can't be measured.
-    fn prepare(&mut self, planned: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal>;
-
-    /// Starts a fresh process and has it set up.
-    ///
-    /// # Errors
-    /// Why it can't be measured.
-    fn start(&mut self, order: Order<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal>;
-
-    /// What the companions of the run (`--with`) reported since the last call: index, samples.
-    ///
-    /// # Errors
-    /// When one of them ended by itself.
-    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal>;
-
-    /// Starts the companions of the run.
-    ///
-    /// # Errors
-    /// Why one of them can't run.
-    fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal>;
-
-    /// Prepares the machine for a slot, and for this point in it. In the slot of the run, settings are
-    /// made before the run begins; what is left are actions, once its fixtures stand.
-    ///
-    /// # Errors
-    /// Why something that the user named can't be had.
-    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<Done, Refusal>;
-
-    /// Undoes what was made for a slot.
-    ///
-    /// # Errors
-    /// When it can't be undone.
-    fn undo(&mut self, slot: Slot) -> Result<Done, Refusal>;
-
-    /// Ends fixtures and companions.
-    ///
-    /// # Errors
-    /// When something could not be cleaned.
-    fn finish(&mut self) -> Result<(), Refusal>;
-}
-
-/// A started invocation.
-pub trait Session {
-    /// The number of its process, where it is known.
-    fn pid(&self) -> Option<u32> {
-        None
-    }
-
-    /// Iterations that take about `target_ns`, and how long they took.
-    ///
-    /// # Errors
-    /// Why the invocation failed.
-    fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal>;
-
-    /// Takes samples back to back; `expected_ns` is how long that should take, if known.
-    ///
-    /// # Errors
-    /// Why the invocation failed.
-    fn sample(&mut self, iterations: &[u64], expected_ns: u64) -> Result<SampleReply, Refusal>;
-
-    /// Ends the process.
-    ///
-    /// # Errors
-    /// Why the invocation failed after all (a status other than 0, a wrong last word).
-    fn stop(self: Box<Self>) -> Result<Stopped, Refusal>;
-}
-
-/// What is known after an invocation's process has ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stopped {
-    /// Peak resident memory of the process, in bytes.
-    pub peak_memory_bytes: u64,
-    /// The last lines that it wrote to stderr.
-    pub log: String,
-    /// Processes that it left behind; killed.
-    pub left_behind: u32,
-}
-
-/// Why something was not done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// It can't run here.
-    Unsupported {
-        /// Why not.
-        why: String,
-        /// What would mend it.
-        fix: String,
-    },
-    /// The workload failed; the run goes on.
-    Failed(String),
-    /// Somebody wants the run to stop.
-    Interrupted,
-    /// The run can't go on.
-    Fatal(String),
-}
-
-/// Names and addresses that fixtures and servers gave.
-pub type Endpoints = BTreeMap<String, String>;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use plumb_model::{Description, Histogram, MetricSource, Ready, Usage};
 use plumb_protocol::SampleReply;
 
-use super::Refusal;
+use super::refusal::Refusal;
 
 /// The most that a count of iterations, the times of a batch together, or a counter of resource use may
 /// be: 13 days in nanoseconds. Sums over any number of batches then fit into 64 bits.

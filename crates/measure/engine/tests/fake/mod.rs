@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use plumb_engine::{
-    Clock, Done, Ended, EngineError, Identity, Launcher, Means, Order, Refusal, Session, Stopped,
-    Watch, run,
+    Clock, Ended, EngineError, Identity, Launcher, Refusal, RunContext, Session, SlotReport,
+    StartSpec, Stopped, Watch, run,
 };
 use plumb_machine::Moment;
 use plumb_model::{
@@ -42,7 +42,7 @@ pub struct Fake {
     clock: FakeClock,
     rng: Rng,
     seen: Vec<Stamped>,
-    /// Iterations of every batch, in order.
+    /// Iterations of every batch, in spec.
     pub asked: Vec<Vec<u64>>,
     /// After so many events the listener fails.
     pub sink_fails_after: Option<usize>,
@@ -102,7 +102,7 @@ struct FakeSession<'s> {
 const SPAWN_NS: u64 = 5_000_000;
 
 impl Launcher for FakeLauncher<'_> {
-    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<Done, Refusal> {
+    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<SlotReport, Refusal> {
         let own = point.map(|point| point.preparation.clone()).unwrap_or_default();
         let names: Vec<String> = own.iter().map(plumb_model::Preparation::name).collect();
         let prepared = |name: &String| Prepared {
@@ -111,23 +111,23 @@ impl Launcher for FakeLauncher<'_> {
             became: "after".into(),
         };
         self.held.push((slot, names.clone()));
-        Ok(Done { prepared: names.iter().map(prepared).collect(), ..Done::default() })
+        Ok(SlotReport { prepared: names.iter().map(prepared).collect(), ..SlotReport::default() })
     }
 
-    fn undo(&mut self, slot: Slot) -> Result<Done, Refusal> {
+    fn undo(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
         let (held, restored) = self.held.pop().unwrap();
         assert_eq!(held, slot);
-        Ok(Done { restored, ..Done::default() })
+        Ok(SlotReport { restored, ..SlotReport::default() })
     }
 
     fn prepare(&mut self, _: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal> {
         Ok(None)
     }
 
-    fn start(&mut self, order: Order<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
+    fn start(&mut self, spec: StartSpec<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
         self.clock.pass(SPAWN_NS);
         let index: usize =
-            order.planned.point.workload.trim_start_matches("fake.w").parse().unwrap();
+            spec.planned.point.workload.trim_start_matches("fake.w").parse().unwrap();
         let kind = self.kinds[index];
         if matches!(kind, Kind::Unsupported) {
             return Err(Refusal::Unsupported {
@@ -255,8 +255,8 @@ impl Fake {
         let interrupted = move || at.is_some_and(|at| watched.0.get() >= at);
         let mut watch =
             FakeWatch { clock: clock.clone(), began_ns: 0, disturbs: self.disturbs, seen: 0 };
-        let means = Means { clock: &clock, watch: &mut watch, interrupted: &interrupted };
-        run(plan, before, &identity(), means, &mut launcher, &mut sink)
+        let context = RunContext { clock: &clock, watch: &mut watch, interrupted: &interrupted };
+        run(plan, before, &identity(), context, &mut launcher, &mut sink)
     }
 
     pub fn events(&self) -> impl Iterator<Item = &Event> {
@@ -367,7 +367,7 @@ fn identity() -> Identity {
             machine: Machine { fingerprint: "fp1:0".into(), facts: facts() },
             environment: Environment { fingerprint: "env1:0".into(), facts: facts() },
         },
-        done: Done::default(),
+        prepared: SlotReport::default(),
     }
 }
 

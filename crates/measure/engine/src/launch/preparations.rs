@@ -6,33 +6,11 @@ use plumb_keeper::{Keeper, KeeperError, Settled, Unchanged};
 use plumb_machine::Root;
 use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, Prepared, Role, Slot};
 
-use super::Refusal;
+use super::refusal::Refusal;
+use super::slot_report::SlotReport;
 
 /// The longest environment that chance adds, in bytes: a page, over which the stack's start moves.
 const MOST_PADDING: u64 = 4096;
-
-/// What was prepared, and what is to be known of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Done {
-    /// What was made.
-    pub prepared: Vec<Prepared>,
-    /// What of it is to be undone.
-    pub to_undo: Vec<String>,
-    /// What was undone.
-    pub restored: Vec<String>,
-    /// What was skipped, or is not as it was meant.
-    pub notes: Vec<String>,
-}
-
-impl Done {
-    /// Adds what came of another step.
-    pub fn extend(&mut self, other: Self) {
-        self.prepared.extend(other.prepared);
-        self.to_undo.extend(other.to_undo);
-        self.restored.extend(other.restored);
-        self.notes.extend(other.notes);
-    }
-}
 
 /// The preparations of a run.
 #[derive(Debug)]
@@ -65,11 +43,15 @@ impl Preparations {
     ///
     /// # Errors
     /// When something that the user named is not.
-    pub fn begin(&mut self, keeper: &mut Keeper, points: &[PlannedPoint]) -> Result<Done, Refusal> {
+    pub fn begin(
+        &mut self,
+        keeper: &mut Keeper,
+        points: &[PlannedPoint],
+    ) -> Result<SlotReport, Refusal> {
         let (now, later): (Vec<_>, Vec<_>) =
             self.planned.clone().into_iter().partition(|it| it.slot == Slot::Run);
         let before = keeper.changes();
-        let mut done = Done::default();
+        let mut done = SlotReport::default();
         for preparation in &now {
             done.extend(self.make(keeper, preparation, Stage::Begin)?);
         }
@@ -89,13 +71,13 @@ impl Preparations {
         keeper: &mut Keeper,
         slot: Slot,
         point: Option<&PlannedPoint>,
-    ) -> Result<Done, Refusal> {
+    ) -> Result<SlotReport, Refusal> {
         let own = point.map(|point| point.preparation.clone()).unwrap_or_default();
         let all = self.planned.clone().into_iter().filter(|it| it.slot == slot).chain(own);
         // Settings of the whole run are made by now.
         let stage = if slot == Slot::Run { Stage::Actions } else { Stage::Slot };
         let before = keeper.changes();
-        let mut done = Done::default();
+        let mut done = SlotReport::default();
         for preparation in all {
             done.extend(self.make(keeper, &preparation, stage)?);
         }
@@ -109,8 +91,8 @@ impl Preparations {
     ///
     /// # Errors
     /// When the keeper is gone.
-    pub fn undo(&mut self, keeper: &mut Keeper, slot: Slot) -> Result<Done, Refusal> {
-        let mut done = Done::default();
+    pub fn undo(&mut self, keeper: &mut Keeper, slot: Slot) -> Result<SlotReport, Refusal> {
+        let mut done = SlotReport::default();
         while self.holding.iter().any(|(held, _, _)| *held == slot)
             && let Some((_, before, names)) = self.holding.pop()
         {
@@ -157,7 +139,7 @@ impl Preparations {
         keeper: &mut Keeper,
         preparation: &Preparation,
         stage: Stage,
-    ) -> Result<Done, Refusal> {
+    ) -> Result<SlotReport, Refusal> {
         let outcome = match resolve(&self.root, preparation) {
             Ok(Step::Change(wanted)) if stage != Stage::Actions => {
                 change(keeper, preparation, &wanted)
@@ -170,7 +152,7 @@ impl Preparations {
                 became.map(|became| only(preparation, String::new(), became)).map_err(Into::into)
             }
             // Each at its stage; the manner of a point's own process is in `manner`.
-            Ok(_) => Ok(Done::default()),
+            Ok(_) => Ok(SlotReport::default()),
             Err(unusable) => Err(unusable),
         };
         outcome.or_else(|unusable| skipped(preparation, unusable))
@@ -195,7 +177,7 @@ impl Preparations {
         preparation: &Preparation,
         role: Option<Role>,
         part: Part,
-    ) -> Result<Done, Unusable> {
+    ) -> Result<SlotReport, Unusable> {
         let manner = probe(preparation, part.clone())?;
         let group = match &part {
             Part::Cpuset(_) => Some(make_group(&self.root, keeper, &preparation.value)?),
@@ -222,9 +204,9 @@ enum Stage {
     Slot,
 }
 
-fn only(preparation: &Preparation, was: String, became: String) -> Done {
+fn only(preparation: &Preparation, was: String, became: String) -> SlotReport {
     let setting = preparation.knob.clone();
-    Done { prepared: vec![Prepared { setting, was, became }], ..Done::default() }
+    SlotReport { prepared: vec![Prepared { setting, was, became }], ..SlotReport::default() }
 }
 
 /// Changes all settings of a knob, or none.
@@ -232,7 +214,7 @@ fn change(
     keeper: &mut Keeper,
     preparation: &Preparation,
     wanted: &[Wanted],
-) -> Result<Done, Unusable> {
+) -> Result<SlotReport, Unusable> {
     let lost = |error: KeeperError| Unusable::Unsupported(Unchanged::new(error.to_string()));
     let before = keeper.changes();
     let (mut was, mut became, mut refused) = (Vec::new(), Vec::new(), Vec::new());
@@ -289,7 +271,7 @@ fn values(values: Vec<String>) -> String {
 }
 
 /// A preset's preparation is skipped where it can't be had; the user's own ends the run.
-fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<Done, Refusal> {
+fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<SlotReport, Refusal> {
     let (why, fix) = match unusable {
         Unusable::Usage(why) => (why, String::new()),
         Unusable::Unsupported(Unchanged { why, fix }) => (why, fix),
@@ -297,7 +279,7 @@ fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<Done, Refusa
     let name = preparation.name();
     if preparation.optional {
         let notes = vec![format!("{name} is skipped: {why}")];
-        return Ok(Done { notes, ..Done::default() });
+        return Ok(SlotReport { notes, ..SlotReport::default() });
     }
     Err(Refusal::Unsupported { why: format!("--set {name} is unsupported: {why}"), fix })
 }

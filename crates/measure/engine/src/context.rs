@@ -1,0 +1,49 @@
+//! What a run is told before it begins, and what it says at its end.
+
+use plumb_model::{Id, Owner, Target};
+
+use crate::clock::Clock;
+use crate::launch::SlotReport;
+use crate::watch::Watch;
+
+/// Who carries the run out, and where.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The run.
+    pub run: Id,
+    /// Version of plumb.
+    pub plumb: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The process.
+    pub owner: Owner,
+    /// The machine, as it is prepared.
+    pub target: Target,
+    /// What was prepared for the whole run.
+    pub prepared: SlotReport,
+}
+
+/// What a run goes by, besides its launcher.
+pub struct RunContext<'r> {
+    /// Tells the time.
+    pub clock: &'r dyn Clock,
+    /// Reads beside invocations.
+    pub watch: &'r mut dyn Watch,
+    /// Whether somebody wants the run to stop; asked between messages.
+    pub interrupted: &'r dyn Fn() -> bool,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ended {
+    /// Whether somebody stopped it before it was done.
+    pub interrupted: bool,
+    /// Points with at least one good invocation.
+    pub measured: usize,
+    /// Points that were given up because the workload failed, or of which every invocation failed.
+    pub failed: usize,
+    /// Points that can't be measured here.
+    pub unsupported: usize,
+    /// What could not be cleaned up: a fixture, a preparation.
+    pub unclean: Option<String>,
+}

@@ -1,0 +1,27 @@
+//! Which invocations of a round do not count, by what disturbed them and never by their times.
+
+use plumb_model::{Goal, Interference, OnInterference, Plan};
+
+/// The rules that an invocation met, in one text; empty when nothing disturbed it.
+pub fn rules(found: &[Interference]) -> String {
+    let rules: Vec<&str> = found.iter().map(|it| it.rule.as_str()).collect();
+    rules.join(", ")
+}
+
+/// The rules by which each invocation of a round does not count, of the rules that each met. Where sides
+/// are compared, a neighbour that disturbs all of a round is no reason to repeat it: one that was there
+/// for some of it could be taken for a difference between the sides, and then the whole round goes
+/// (docs/method.md, *Order*).
+pub fn exclusions(plan: &Plan, round: &[&str]) -> Vec<Option<String>> {
+    let by = |own: &&str| (!own.is_empty()).then(|| (*own).to_owned());
+    match (plan.on_interference, &plan.goal) {
+        (OnInterference::Keep, _) => vec![None; round.len()],
+        (OnInterference::Retry, Goal::Verdict { .. }) => {
+            let all_alike = round.windows(2).all(|pair| pair[0].is_empty() == pair[1].is_empty());
+            let partner = || Some("the other side's".to_owned());
+            let one = |own: &&str| if all_alike { None } else { by(own).or_else(partner) };
+            round.iter().map(one).collect()
+        }
+        (OnInterference::Retry, _) => round.iter().map(by).collect(),
+    }
+}

@@ -1,0 +1,32 @@
+//! Why something was not done.
+
+/// Why something was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It can't run here.
+    Unsupported {
+        /// Why not.
+        why: String,
+        /// What would mend it.
+        fix: String,
+    },
+    /// The workload failed; the run goes on.
+    Failed(String),
+    /// Somebody wants the run to stop.
+    Interrupted,
+    /// The run can't go on.
+    Fatal(String),
+}
+
+impl Refusal {
+    /// Says which program it was, where the point does not tell.
+    pub(crate) fn of(self, name: &str) -> Self {
+        match self {
+            Self::Failed(why) => Self::Failed(format!("{name}: {why}")),
+            Self::Unsupported { why, fix } => {
+                Self::Unsupported { why: format!("{name}: {why}"), fix }
+            }
+            other => other,
+        }
+    }
+}

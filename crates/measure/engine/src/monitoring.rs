@@ -1,0 +1,56 @@
+//! What monitors read beside invocations, and what that says of other things that ran.
+
+use std::collections::BTreeSet;
+
+use plumb_model::{Event, Id, Interference, Readings, Samples};
+use plumb_monitors::interference;
+
+use crate::error::EngineError;
+use crate::stream::EventStream;
+use crate::watch::Watch;
+
+/// The monitors of a run.
+pub struct Monitoring<'r> {
+    watch: &'r mut dyn Watch,
+    /// Monitors whose first gap was told.
+    told_gaps: BTreeSet<String>,
+}
+
+impl<'r> Monitoring<'r> {
+    /// By these.
+    pub fn by(watch: &'r mut dyn Watch) -> Self {
+        Self { watch, told_gaps: BTreeSet::new() }
+    }
+
+    /// A process is ready to be measured.
+    pub fn begin(&mut self, point: usize, worker: Option<u32>) {
+        self.watch.begin(point, worker);
+    }
+
+    /// Its samples are taken: what was read meanwhile.
+    pub fn end(&mut self) -> Readings {
+        self.watch.end()
+    }
+
+    /// Tells what was read beside an invocation and what that says; a monitor that fails is told once.
+    pub fn tell(
+        &mut self,
+        stream: &mut EventStream<'_>,
+        invocation: Id,
+        readings: Readings,
+        samples: &Samples,
+    ) -> Result<Vec<Interference>, EngineError> {
+        for gap in &readings.gaps {
+            if self.told_gaps.insert(gap.monitor.clone()) {
+                stream.log(format!("monitor {} has a gap: {}", gap.monitor, gap.why))?;
+            }
+        }
+        let found = interference::find(&readings);
+        let found: Vec<_> = found.iter().map(|it| interference::touched(it, samples)).collect();
+        if !readings.traces.is_empty() {
+            let (readings, interference) = (Box::new(readings), found.clone());
+            stream.emit(Event::Monitored { invocation, readings, interference })?;
+        }
+        Ok(found)
+    }
+}

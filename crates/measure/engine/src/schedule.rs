@@ -1,0 +1,117 @@
+//! Which points come next, and what is known of them: the strategy with the history that it sees. Nothing
+//! here starts or tells anything.
+
+use plumb_model::{Decision, Id, Plan, RunRecord, StopReason};
+
+use crate::context::Ended;
+use crate::draws::Draws;
+use crate::exclusion::exclusions;
+use crate::history::{History, Observation, PointHistory};
+use crate::strategy::{self, Strategy};
+
+/// An invocation that ended well, until its round is over.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// Which.
+    pub invocation: Id,
+    /// Its point.
+    pub point: usize,
+    /// The rules of interference that it met, in one text.
+    pub rules: String,
+    /// What it says to the strategy; None of a workload without a metric.
+    pub observation: Option<Observation>,
+}
+
+/// The rounds of a run.
+pub struct Schedule<'r> {
+    plan: &'r Plan,
+    strategy: Box<dyn Strategy>,
+    history: History,
+    /// Time of the segments before an interruption.
+    elapsed_before_ns: u64,
+    /// Invocations of this round that ended well.
+    finished: Vec<Finished>,
+}
+
+impl<'r> Schedule<'r> {
+    /// Of a plan, or of what is left of it.
+    pub fn of(plan: &'r Plan, before: Option<&RunRecord>) -> Self {
+        let history = before.map_or_else(|| History::empty(plan.points.len()), History::of);
+        let elapsed_before_ns = history.points.iter().map(|point| point.spent_ns).sum();
+        let (strategy, finished) = (strategy::for_plan(plan), Vec::new());
+        Self { plan, strategy, history, elapsed_before_ns, finished }
+    }
+
+    /// What the strategy decided after so much time of this segment, and the points of the next round in
+    /// their order; none when the run is over.
+    pub fn next_round(
+        &mut self,
+        elapsed_ns: u64,
+        draws: &mut Draws,
+    ) -> (Vec<Decision>, Vec<usize>) {
+        self.history.elapsed_ns = self.elapsed_before_ns + elapsed_ns;
+        let mut round = self.strategy.next(&mut self.history);
+        if !round.ordered {
+            draws.shuffle(&mut round.points);
+        }
+        (round.decisions, round.points)
+    }
+
+    /// Whether the time for the whole run is over.
+    pub fn budget_is_spent(&self, elapsed_ns: u64) -> bool {
+        let elapsed_ns = self.elapsed_before_ns + elapsed_ns;
+        self.plan.budget_ns.is_some_and(|budget_ns| elapsed_ns >= budget_ns)
+    }
+
+    /// What is known of a point.
+    pub fn known(&mut self, point: usize) -> &mut PointHistory {
+        &mut self.history.points[point]
+    }
+
+    /// What is known of all points.
+    pub fn all_known(&mut self) -> &mut [PointHistory] {
+        &mut self.history.points
+    }
+
+    /// Takes note of an invocation that ended well.
+    pub fn finished(&mut self, finished: Finished) {
+        self.finished.push(finished);
+    }
+
+    /// The invocations of a round become part of what is known, but for those that are excluded: these,
+    /// with the rules that say so.
+    pub fn settle_round(&mut self) -> Vec<(Id, String)> {
+        let round = std::mem::take(&mut self.finished);
+        let rules: Vec<&str> = round.iter().map(|it| it.rules.as_str()).collect();
+        let by_rules = exclusions(self.plan, &rules);
+        let mut excluded = Vec::new();
+        for (one, by) in round.into_iter().zip(by_rules) {
+            let known = &mut self.history.points[one.point];
+            match (by, one.observation) {
+                (Some(by), _) => {
+                    known.excluded += 1;
+                    excluded.push((one.invocation, by));
+                }
+                (None, Some(observation)) => known.add(observation),
+                (None, None) => {}
+            }
+        }
+        excluded
+    }
+
+    /// How the run has ended.
+    pub fn ended(&self, interrupted: bool) -> Ended {
+        let count = |is: &dyn Fn(&PointHistory) -> bool| {
+            self.history.points.iter().filter(|point| is(point)).count()
+        };
+        let stopped = |point: &PointHistory, reason| point.stopped == Some(reason);
+        let without = |point: &PointHistory| point.invocations == 0 && point.failures > 0;
+        Ended {
+            interrupted,
+            measured: count(&|point| point.invocations > 0),
+            failed: count(&|point| stopped(point, StopReason::Failed) || without(point)),
+            unsupported: count(&|point| stopped(point, StopReason::Unsupported)),
+            unclean: None,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Prepares the slots of a run and undoes them, and tells what was made and undone.
+
+use plumb_model::{Event, Plan, Slot, Target};
+
+use crate::error::EngineError;
+use crate::launch::{Launcher, Refusal, SlotReport};
+use crate::stream::EventStream;
+
+/// The fact of an environment that says which knobs were set.
+const PREPARED: &str = "prepared";
+
+/// The slots of a run, and the machine in the state in which it was told last.
+#[derive(Debug)]
+pub struct Slots<'r> {
+    plan: &'r Plan,
+    target: Target,
+}
+
+impl<'r> Slots<'r> {
+    /// On this machine.
+    pub fn on(plan: &'r Plan, target: Target) -> Self {
+        Self { plan, target }
+    }
+
+    /// Prepares a slot, for a point's own invocation where it is one.
+    pub fn apply(
+        &mut self,
+        launcher: &mut dyn Launcher,
+        stream: &mut EventStream<'_>,
+        slot: Slot,
+        point: Option<usize>,
+    ) -> Result<(), EngineError> {
+        let planned = point.map(|point| &self.plan.points[point]);
+        tell(stream, launcher.apply(slot, planned).or_else(unless_interrupted)?)?;
+        match point {
+            Some(point) => self.environment_of(stream, point),
+            None => Ok(()),
+        }
+    }
+
+    /// Undoes a slot.
+    pub fn undo(
+        &self,
+        launcher: &mut dyn Launcher,
+        stream: &mut EventStream<'_>,
+        slot: Slot,
+    ) -> Result<(), EngineError> {
+        tell(stream, launcher.undo(slot).or_else(unless_interrupted)?)
+    }
+
+    /// Where points have preparations of their own, the environment of an invocation says which.
+    fn environment_of(
+        &mut self,
+        stream: &mut EventStream<'_>,
+        point: usize,
+    ) -> Result<(), EngineError> {
+        if self.plan.points.iter().all(|planned| planned.preparation.is_empty()) {
+            return Ok(());
+        }
+        let prepared = self.plan.prepared(&self.plan.points[point].preparation);
+        let environment = plumb_machine::with_fact(&self.target.environment, PREPARED, prepared);
+        if environment == self.target.environment {
+            return Ok(());
+        }
+        self.target.environment = environment;
+        let description = Box::new(self.target.clone());
+        stream.emit(Event::TargetReady { target: 0, description })
+    }
+}
+
+/// Tells the listeners what came of preparing.
+pub fn tell(stream: &mut EventStream<'_>, report: SlotReport) -> Result<(), EngineError> {
+    for prepared in report.prepared {
+        stream.emit(Event::Prepared(prepared))?;
+    }
+    for setting in report.restored {
+        stream.emit(Event::Restored { setting })?;
+    }
+    report.notes.into_iter().try_for_each(|note| stream.log(note))
+}
+
+/// Nothing when a signal came, after which the loop ends by itself.
+fn unless_interrupted(refusal: Refusal) -> Result<SlotReport, EngineError> {
+    match refusal {
+        Refusal::Unsupported { why, fix } => Err(EngineError::Unsupported { why, fix }),
+        Refusal::Failed(why) => Err(EngineError::Companion(format!("a preparation failed: {why}"))),
+        Refusal::Fatal(why) => Err(EngineError::Fatal(why)),
+        Refusal::Interrupted => Ok(SlotReport::default()),
+    }
+}
