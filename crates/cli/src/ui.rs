@@ -6,6 +6,8 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
 use plumb_text::{Colour, Terminal};
 
 use crate::error::{CommandError, Exit};
@@ -27,15 +29,18 @@ const DEFAULT_WIDTH: usize = 100;
 impl Ui {
     /// As the arguments (`--json`, `--quiet`) and the environment say.
     pub fn new(json: bool, quiet: bool) -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let (out, err) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
+        // A terminal, and what NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM say of it.
+        let colour_out = AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
+        let colour_err = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
         Self {
             json,
             quiet,
-            colour_out: wanted && out,
-            colour_err: wanted && err,
+            colour_out,
+            colour_err,
             width: width(),
-            live: err && !quiet && std::env::var("TERM").as_deref() != Ok("dumb"),
+            live: std::io::stderr().is_terminal()
+                && !quiet
+                && std::env::var("TERM").as_deref() != Ok("dumb"),
         }
     }
 
@@ -108,18 +113,23 @@ impl Ui {
 
     /// A warning, on stderr.
     pub fn warn(&self, text: &str) {
-        let label = if self.colour_err { "\x1b[33mwarning:\x1b[0m" } else { "warning:" };
-        to_stderr(&format!("{label} {text}\n"));
+        to_stderr(&format!("{} {text}\n", self.label("warning:", AnsiColor::Yellow)));
     }
 
     /// An error with its hints, on stderr.
     pub fn error(&self, error: &CommandError) {
-        let label = if self.colour_err { "\x1b[31merror:\x1b[0m" } else { "error:" };
+        let label = self.label("error:", AnsiColor::Red);
         let text = plumb_text::clean(&error.to_string());
         to_stderr(&format!("{label} {text}\n"));
         for hint in error.hints() {
             to_stderr(&format!("  try: {hint}\n"));
         }
+    }
+
+    /// A word in a colour, where there are colours.
+    fn label(&self, word: &str, colour: AnsiColor) -> String {
+        let style = if self.colour_err { colour.on_default() } else { Style::new() };
+        format!("{style}{word}{style:#}")
     }
 }
 

@@ -1,19 +1,11 @@
 //! Dates and lengths of time.
 
-/// Nanoseconds of a second.
-const SECOND: i64 = 1_000_000_000;
-/// Seconds of a day.
-const DAY: i64 = 86_400;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
 
-struct Civil {
-    year: i64,
-    month: i64,
-    day: i64,
-    hour: i64,
-    minute: i64,
-    second: i64,
-    nanos: i64,
-}
+/// The first year that [`day`] takes: moments count from it.
+const FIRST_YEAR: i16 = 1970;
 
 /// `2026-11-21 20:05 UTC`; 0 stands for a date that nobody knows, as of some imports.
 #[must_use]
@@ -21,34 +13,29 @@ pub fn date(unix_ns: i64) -> String {
     if unix_ns == 0 {
         return "date unknown".to_owned();
     }
-    let Civil { year, month, day, hour, minute, .. } = civil(unix_ns);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+    civil(unix_ns).strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// RFC 3339 in UTC, to the nanosecond: `2026-11-21T20:05:12.000000000Z`.
 #[must_use]
 pub fn rfc3339(unix_ns: i64) -> String {
-    let Civil { year, month, day, hour, minute, second, nanos } = civil(unix_ns);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}Z")
+    civil(unix_ns).strftime("%Y-%m-%dT%H:%M:%S.%9fZ").to_string()
 }
 
 /// The beginning (UTC) of a day that is written as [`date`] does, `2026-11-21`, in nanoseconds since 1970.
 /// None for what is no day.
 #[must_use]
 pub fn day(text: &str) -> Option<i64> {
-    let mut parts = text.splitn(3, '-').map(|part| part.parse::<u32>().ok());
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    if !(1970..=2261).contains(&year) {
-        return None;
-    }
-    let (year, month, day) = (i64::from(year), i64::from(month), i64::from(day));
-    // The guess is a few days off at most.
-    let guess = (year - 1970) * 365 + (year - 1969) / 4 + (month - 1) * 30 + day - 1;
-    let is = |days: &i64| {
-        let found = civil(days * DAY * SECOND);
-        (found.year, found.month, found.day) == (year, month, day)
-    };
-    (guess - 5..guess + 10).find(is).map(|days| days * DAY * SECOND)
+    let date = Date::strptime("%Y-%m-%d", text).ok().filter(|it| it.year() >= FIRST_YEAR)?;
+    let start = date.to_zoned(TimeZone::UTC).ok()?;
+    i64::try_from(start.timestamp().as_nanosecond()).ok()
+}
+
+/// The calendar's date and time, in UTC.
+fn civil(unix_ns: i64) -> DateTime {
+    let moment = Timestamp::from_nanosecond(i128::from(unix_ns));
+    // Every i64 of nanoseconds lies within the years that a timestamp knows.
+    TimeZone::UTC.to_datetime(moment.unwrap_or_default())
 }
 
 /// A length of time in seconds: `850 ms`, `12.3 s`, `2 min 05 s`, `3 h 02 min`.
@@ -88,28 +75,6 @@ pub fn between(start_unix_ns: i64, end_unix_ns: Option<i64>) -> Option<f64> {
     (elapsed >= 0).then_some(elapsed as f64 * 1e-9)
 }
 
-/// Days since 1970 to the Gregorian calendar, by eras of 400 years that begin in March.
-fn civil(unix_ns: i64) -> Civil {
-    let (seconds, nanos) = (unix_ns.div_euclid(SECOND), unix_ns.rem_euclid(SECOND));
-    let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    Civil {
-        year: year_of_era + era * 400 + i64::from(month <= 2),
-        month,
-        day: day_of_year - (153 * from_march + 2) / 5 + 1,
-        hour: rest / 3600,
-        minute: rest / 60 % 60,
-        second: rest % 60,
-        nanos,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{between, date, day, length, rfc3339};
@@ -130,11 +95,14 @@ mod tests {
         {
             assert_eq!(day(text), Some(at * 1_000_000_000), "{text}");
         }
+        assert_eq!(day("2000-2-9"), day("2000-02-09"), "as people type it");
         for days in (0..100_000_i64).step_by(37) {
             let at = days * 86_400_000_000_000;
             assert_eq!(day(&rfc3339(at)[..10]), Some(at));
         }
-        for text in ["2026-02-29", "2026-13-01", "2026-11", "-1-1-1", "x", "1969-12-31"] {
+        for text in
+            ["2026-02-29", "2026-13-01", "2026-11", "-1-1-1", "x", "1969-12-31", "2300-01-01"]
+        {
             assert_eq!(day(text), None, "{text}");
         }
     }
