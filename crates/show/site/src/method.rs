@@ -142,7 +142,7 @@ fn words() -> Html {
         let mut shown = Html::default();
         for (index, word) in words.split(", ").enumerate() {
             shown.push(if index > 0 { ", " } else { "" });
-            shown.push(tag("dfn").with("id", word).add(word));
+            shown.push(tag("dfn").with("id", &word.replace(' ', "-")).add(word));
         }
         table.row([name(shown), cell(marked(meaning))]);
     }
@@ -153,7 +153,7 @@ fn words() -> Html {
 pub(super) fn places() -> Vec<(&'static str, String, &'static str)> {
     let chapters = CHAPTERS.iter().map(|(id, title, _)| (*title, (*id).to_owned(), "method"));
     let words = glossary().flat_map(|(words, _)| words.split(", "));
-    chapters.chain(words.map(|word| (word, word.to_owned(), "word"))).collect()
+    chapters.chain(words.map(|word| (word, word.replace(' ', "-"), "word"))).collect()
 }
 
 /// The rows of the glossary's table.
