@@ -1,13 +1,13 @@
 //! `plumb export`: runs for other programs.
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use plumb_analysis::{RunFinding, summarise};
 use plumb_model::RunRecord;
-use plumb_report::export::{bmf, go_bench, hyperfine, junit, openmetrics, otava, xlsx};
-use plumb_report::{View, csv, document, samples_csv};
+use plumb_report::View;
+use plumb_report::export::{Content, EXPORTS, Export, ExportError, Holds};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
@@ -27,36 +27,19 @@ pub struct ExportArgs {
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// The format
-    #[arg(long, value_enum, default_value = "json")]
-    format: ExportFormat,
+    #[arg(long, value_parser = formats(), default_value = "json")]
+    format: &'static Export,
     /// Write to this file [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// What `export` writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum ExportFormat {
-    /// plumb.run/1 documents, one line per run
-    Json,
-    /// One row per result
-    Csv,
-    /// One row per sample
-    SamplesCsv,
-    /// Go's benchmark format, one line per process, for benchstat
-    GoBench,
-    /// The JSON of `hyperfine --export-json`
-    Hyperfine,
-    /// Bencher Metric Format, one run
-    Bmf,
-    /// A table for Apache Otava, with one row per run and one column per series
-    Otava,
-    /// JUnit XML, with one test case per series
-    Junit,
-    /// OpenMetrics text, for Prometheus
-    Openmetrics,
-    /// An Excel workbook with results and samples
-    Xlsx,
+/// The formats, as the registry lists them.
+fn formats() -> impl TypedValueParser<Value = &'static Export> {
+    let listed = |export: &'static Export| PossibleValue::new(export.name).help(export.summary);
+    let named = |name: &str| EXPORTS.iter().find(|export| export.name == name);
+    PossibleValuesParser::new(EXPORTS.iter().map(listed))
+        .try_map(move |name| named(&name).ok_or("unknown format"))
 }
 
 impl Subcommand for ExportArgs {
@@ -81,73 +64,25 @@ fn export(args: &ExportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 
 /// Refuses what a format can't hold, before anything is read.
 fn check(args: &ExportArgs, names: &[String]) -> Result<()> {
-    match args.format {
-        ExportFormat::Bmf if names.len() > 1 => {
-            Err(CommandError::usage("a bmf file holds one run: export each run to its own file"))
-        }
-        ExportFormat::Xlsx if args.output.is_none() => {
-            Err(CommandError::usage("xlsx is binary: pass -o FILE")
-                .hint("plumb export --format xlsx -o runs.xlsx"))
-        }
-        _ => Ok(()),
+    let Export { name, extension, .. } = args.format;
+    if args.format.holds == Holds::OneRun && names.len() > 1 {
+        let why = format!("a {name} file holds one run: export each run to its own file");
+        return Err(CommandError::usage(why));
     }
+    if args.format.content == Content::Binary && args.output.is_none() {
+        return Err(CommandError::usage(format!("{name} is binary: pass -o FILE"))
+            .hint(format!("plumb export --format {name} -o runs.{extension}")));
+    }
+    Ok(())
 }
 
-fn render(format: ExportFormat, records: &[RunRecord]) -> Result<Vec<u8>> {
+fn render(format: &Export, records: &[RunRecord]) -> Result<Vec<u8>> {
     let findings: Vec<RunFinding> = records.iter().map(summarise).collect();
     let views: Vec<View> = findings.iter().map(View::new).collect();
-    let text = match format {
-        ExportFormat::Json => documents(&views)?,
-        ExportFormat::Csv => joined(views.iter().map(|view| csv(view).into_bytes())),
-        ExportFormat::SamplesCsv => {
-            joined(records.iter().map(samples).collect::<Result<Vec<_>>>()?)
+    format.write(&views, records).map_err(|error| match error {
+        ExportError::TooLarge(why) => {
+            CommandError::usage(why).hint("--format samples-csv has no limit")
         }
-        ExportFormat::GoBench => go_bench(&views).into_bytes(),
-        ExportFormat::Hyperfine => hyperfine(records).map_err(|error| broken(&error))?.into_bytes(),
-        ExportFormat::Bmf => match views.as_slice() {
-            [view, ..] => bmf(view).map_err(|error| broken(&error))?.into_bytes(),
-            [] => Vec::new(),
-        },
-        ExportFormat::Otava => otava(&views).into_bytes(),
-        ExportFormat::Junit => junit(&views).into_bytes(),
-        ExportFormat::Openmetrics => openmetrics(&views).into_bytes(),
-        ExportFormat::Xlsx => xlsx(&views, records).map_err(|error| {
-            CommandError::usage(error.to_string()).hint("--format samples-csv has no limit")
-        })?,
-    };
-    Ok(text)
-}
-
-fn broken(error: &dyn Display) -> CommandError {
-    CommandError::bug(format!("export: {error}"))
-}
-
-/// A document a run, a line each.
-fn documents(views: &[View]) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    for view in views {
-        serde_json::to_writer(&mut out, &document(view)).map_err(|error| broken(&error))?;
-        out.push(b'\n');
-    }
-    Ok(out)
-}
-
-fn samples(record: &RunRecord) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    samples_csv(record, &mut out).map_err(|error| broken(&error))?;
-    Ok(out)
-}
-
-/// Tables as one, with one header.
-fn joined(tables: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
-    let mut out = Vec::new();
-    for table in tables {
-        let skip = if out.is_empty() { 0 } else { first_line(&table) };
-        out.extend_from_slice(&table[skip..]);
-    }
-    out
-}
-
-fn first_line(text: &[u8]) -> usize {
-    text.iter().position(|&byte| byte == b'\n').map_or(text.len(), |end| end + 1)
+        ExportError::Broken(why) => CommandError::bug(format!("export: {why}")),
+    })
 }

@@ -9,7 +9,6 @@ pub mod audit;
 pub mod charts;
 pub mod check;
 pub mod comparison;
-pub mod csv;
 pub mod doctor;
 pub mod export;
 mod figure;
@@ -26,7 +25,6 @@ pub use check::{CheckDocument, check_card, check_document, check_json, check_mar
 pub use comparison::{
     ComparisonDocument, comparison_card, comparison_document, comparison_json, comparison_markdown,
 };
-pub use csv::{csv, samples_csv};
 pub use doctor::{DoctorDocument, LastAudit, doctor_card, doctor_document};
 pub use figure::figure;
 pub use flags::meaning;

@@ -3,7 +3,8 @@
 use insta::assert_snapshot;
 use plumb_analysis::{summarise, testing};
 use plumb_model::InvocationRecord;
-use plumb_report::{View, csv, document, in_words, json, markdown, samples_csv};
+use plumb_report::export::{EXPORTS, csv, samples_csv};
+use plumb_report::{View, document, in_words, json, markdown};
 
 #[test]
 fn a_first_look_as_markdown() {
@@ -215,4 +216,18 @@ fn samples_come_with_their_phase() {
     ");
     assert_eq!(lines.iter().filter(|line| line.contains(",failed,")).count(), 12);
     assert!(lines.iter().skip(1).all(|line| line.split(',').count() == 14));
+}
+
+#[test]
+fn the_page_about_exports_lists_them_all() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/exports.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let cells = rows.filter_map(|row| row.split(" |").next());
+    let names = cells.flat_map(|cell| cell.split(',')).map(|name| name.trim_matches([' ', '`']));
+    let mut listed: Vec<&str> = names.collect();
+    let mut known: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
+    listed.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(listed, known);
 }

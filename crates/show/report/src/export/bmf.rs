@@ -7,7 +7,22 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::entry::{Content, Export, ExportError, Holds, Runs};
 use crate::run::view::{Row, View};
+
+pub(super) const BMF: Export = Export {
+    name: "bmf",
+    extension: "json",
+    summary: "Bencher Metric Format, one run",
+    content: Content::Text,
+    holds: Holds::OneRun,
+    write: one_run,
+};
+
+fn one_run(runs: &Runs) -> Result<Vec<u8>, ExportError> {
+    let Some(view) = runs.views.first() else { return Ok(Vec::new()) };
+    bmf(view).map(String::into_bytes).map_err(|error| ExportError::Broken(error.to_string()))
+}
 
 #[derive(Debug, Serialize)]
 struct Measure {

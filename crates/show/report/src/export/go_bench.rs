@@ -11,8 +11,18 @@ use plumb_model::Better;
 use plumb_text::clean;
 use plumb_text::csv::number;
 
+use super::entry::{Content, Export, Holds};
 use crate::run::json::better;
 use crate::run::view::{Row, View};
+
+pub(super) const GO_BENCH: Export = Export {
+    name: "go-bench",
+    extension: "txt",
+    summary: "Go's benchmark format, one line per process, for benchstat",
+    content: Content::Text,
+    holds: Holds::Runs,
+    write: |runs| Ok(go_bench(runs.views).into_bytes()),
+};
 
 /// The runs as lines of benchmarks.
 #[must_use]

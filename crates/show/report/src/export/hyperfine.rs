@@ -9,6 +9,20 @@ use plumb_analysis::{ProcessTimes, process_times};
 use plumb_model::{RunRecord, SampleIs, Value};
 use serde::Serialize;
 
+use super::entry::{Content, Export, ExportError, Holds};
+
+pub(super) const HYPERFINE: Export = Export {
+    name: "hyperfine",
+    extension: "json",
+    summary: "The JSON of `hyperfine --export-json`",
+    content: Content::Text,
+    holds: Holds::Runs,
+    write: |runs| match hyperfine(runs.records) {
+        Ok(text) => Ok(text.into_bytes()),
+        Err(error) => Err(ExportError::Broken(error.to_string())),
+    },
+};
+
 #[derive(Debug, Serialize)]
 struct Document {
     results: Vec<Command>,

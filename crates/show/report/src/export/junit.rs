@@ -9,7 +9,17 @@ use plumb_analysis::{CheckFinding, CheckedSeries, PointFacts};
 use plumb_text::time::rfc3339;
 use plumb_text::xml;
 
+use super::entry::{Content, Export, Holds};
 use crate::run::view::{Row, View};
+
+pub(super) const JUNIT: Export = Export {
+    name: "junit",
+    extension: "xml",
+    summary: "JUnit XML, with one test case per series",
+    content: Content::Text,
+    holds: Holds::Runs,
+    write: |runs| Ok(junit(runs.views).into_bytes()),
+};
 
 const SECOND: f64 = 1e9;
 

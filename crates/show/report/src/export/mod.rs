@@ -1,21 +1,41 @@
-//! What other programs read: a file a format, named after what reads it.
+//! What other programs read: a file per format, named after what reads it.
 //!
-//! All are made of the same [`View`](crate::View)s as the scorecard, in SI base units. Each is read
-//! back by the real program in `tests/consumers.rs`.
+//! All are made of the same [`View`](crate::View)s as the scorecard, in SI base units. The real program reads
+//! each of them in `tests/consumers`. A new format is a file with an entry, and a line in [`EXPORTS`].
 
 mod bmf;
+mod csv;
+mod entry;
 mod go_bench;
 mod hyperfine;
+mod json;
 mod junit;
 mod openmetrics;
 mod otava;
+mod tables;
 mod xlsx;
 mod zip;
 
 pub use bmf::bmf;
+pub use csv::{csv, samples_csv};
+pub use entry::{Content, Export, ExportError, Holds};
 pub use go_bench::go_bench;
 pub use hyperfine::hyperfine;
 pub use junit::{check_junit, junit};
 pub use openmetrics::openmetrics;
 pub use otava::otava;
-pub use xlsx::{XlsxError, xlsx};
+pub use xlsx::xlsx;
+
+/// All formats, in the order in which they are listed.
+pub static EXPORTS: &[Export] = &[
+    json::JSON,
+    csv::CSV,
+    csv::SAMPLES_CSV,
+    go_bench::GO_BENCH,
+    hyperfine::HYPERFINE,
+    bmf::BMF,
+    otava::OTAVA,
+    junit::JUNIT,
+    openmetrics::OPENMETRICS,
+    xlsx::XLSX,
+];

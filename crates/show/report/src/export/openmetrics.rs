@@ -9,7 +9,17 @@ use std::fmt::Write as _;
 use plumb_text::clean;
 use plumb_text::csv::number;
 
+use super::entry::{Content, Export, Holds};
 use crate::run::view::{Row, View};
+
+pub(super) const OPENMETRICS: Export = Export {
+    name: "openmetrics",
+    extension: "prom",
+    summary: "OpenMetrics text, for Prometheus",
+    content: Content::Text,
+    holds: Holds::Runs,
+    write: |runs| Ok(openmetrics(runs.views).into_bytes()),
+};
 
 /// A gauge: its name, what it is, and its value of a result.
 type Gauge = (&'static str, &'static str, fn(&Row) -> Option<f64>);

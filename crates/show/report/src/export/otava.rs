@@ -9,7 +9,17 @@ use std::collections::BTreeMap;
 use plumb_text::csv::{line, number, text};
 use plumb_text::time::rfc3339;
 
+use super::entry::{Content, Export, Holds};
 use crate::run::view::{Row, View};
+
+pub(super) const OTAVA: Export = Export {
+    name: "otava",
+    extension: "csv",
+    summary: "A table for Apache Otava, with one row per run and one column per series",
+    content: Content::Text,
+    holds: Holds::Runs,
+    write: |runs| Ok(otava(runs.views).into_bytes()),
+};
 
 /// The runs in the order of their start, with a header.
 #[must_use]

@@ -10,9 +10,19 @@ use plumb_model::RunRecord;
 use plumb_text::csv::number;
 use plumb_text::xml;
 
+use super::entry::{Content, Export, ExportError, Holds};
+use super::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
 use super::zip::zip;
-use crate::csv::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
 use crate::run::view::View;
+
+pub(super) const XLSX: Export = Export {
+    name: "xlsx",
+    extension: "xlsx",
+    summary: "An Excel workbook with results and samples",
+    content: Content::Binary,
+    holds: Holds::Runs,
+    write: |runs| xlsx(runs.views, runs.records),
+};
 
 /// Rows that a sheet may have.
 const MOST_ROWS: usize = 1 << 20;
@@ -23,23 +33,11 @@ const SHEET: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml";
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
 
-/// More than a workbook can hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct XlsxError(String);
-
-impl std::fmt::Display for XlsxError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for XlsxError {}
-
 /// The runs as a workbook; `views` are those of `records`.
 ///
 /// # Errors
 /// When there are more samples than a sheet has rows.
-pub fn xlsx(views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, XlsxError> {
+pub fn xlsx(views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, ExportError> {
     let mut texts = Texts::default();
     let mut results = Sheet::new(RESULT_COLUMNS, &mut texts);
     for row in views.iter().flat_map(|view| result_rows(view)) {
@@ -59,7 +57,8 @@ pub fn xlsx(views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, XlsxError>
         ("xl/sharedStrings.xml", texts.end()),
     ];
     let files = files.map(|(name, text)| (name, text.into_bytes()));
-    zip(&files).map_err(|_| XlsxError("the workbook would be larger than 4 GiB".to_owned()))
+    zip(&files)
+        .map_err(|_| ExportError::TooLarge("the workbook would be larger than 4 GiB".to_owned()))
 }
 
 /// Every text, once.
@@ -99,10 +98,10 @@ impl Sheet {
         sheet
     }
 
-    fn row(&mut self, cells: &[Cell], texts: &mut Texts) -> Result<(), XlsxError> {
+    fn row(&mut self, cells: &[Cell], texts: &mut Texts) -> Result<(), ExportError> {
         if self.rows == MOST_ROWS {
             let why = format!("a sheet holds {MOST_ROWS} rows, there are more samples");
-            return Err(XlsxError(why));
+            return Err(ExportError::TooLarge(why));
         }
         self.write(cells, texts);
         Ok(())

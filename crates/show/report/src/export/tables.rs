@@ -1,11 +1,8 @@
-//! Results and samples as CSV (RFC 4180), for spreadsheets and scripts. No precision is lost:
-//! numbers are written with as many digits as it takes to read the same number back.
+//! The two tables of a run: a row per result, and a row per sample.
 
 use std::borrow::Cow;
-use std::io;
 
 use plumb_model::{InvocationRecord, Metric, Outcome, PlannedPoint, Role, RunRecord, StopReason};
-use plumb_text::csv::{line, number, text};
 
 use crate::run::json::better;
 use crate::run::view::{Row, View};
@@ -71,18 +68,6 @@ pub(crate) enum Cell<'a> {
     Empty,
 }
 
-impl Cell<'_> {
-    /// The field as CSV has it.
-    fn field(&self) -> String {
-        match self {
-            Self::Text(value) => text(value),
-            Self::Whole(value) => value.to_string(),
-            Self::Number(value) => number(*value),
-            Self::Empty => String::new(),
-        }
-    }
-}
-
 impl<'a> From<&'a str> for Cell<'a> {
     fn from(value: &'a str) -> Self {
         Self::Text(Cow::Borrowed(value))
@@ -108,16 +93,6 @@ fn whole(value: usize) -> Cell<'static> {
 
 fn optional<'a, T: Into<Cell<'a>>>(value: Option<T>) -> Cell<'a> {
     value.map_or(Cell::Empty, Into::into)
-}
-
-/// A row a result, with a header.
-#[must_use]
-pub fn csv(view: &View) -> String {
-    let mut out = line(RESULT_COLUMNS.iter().map(|column| text(column)));
-    for row in result_rows(view) {
-        out.push_str(&line(row.iter().map(Cell::field)));
-    }
-    out
 }
 
 /// A row a result, in the order of [`RESULT_COLUMNS`].
@@ -160,18 +135,6 @@ fn result<'a>(run: String, row: &'a Row) -> Vec<Cell<'a>> {
         finding.peak_memory_bytes.map_or(Cell::Empty, |bytes| Cell::Whole(bytes.into())),
         words.join(" ").into(),
     ]
-}
-
-/// Writes a row a sample and metric, with a header, one invocation after the other.
-///
-/// Samples of every measured invocation are written; `phase` is `warm-up` or `steady`, or `failed`
-/// or `unfinished` for an invocation whose samples do not count.
-///
-/// # Errors
-/// Those of `out`.
-pub fn samples_csv(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
-    out.write_all(line(SAMPLE_COLUMNS.iter().map(|column| text(column))).as_bytes())?;
-    sample_rows(record, &mut |row| out.write_all(line(row.iter().map(Cell::field)).as_bytes()))
 }
 
 /// Gives `take` a row a sample and metric, in the order of [`SAMPLE_COLUMNS`].

@@ -1,0 +1,84 @@
+//! Results and samples as CSV (RFC 4180), for spreadsheets and scripts. No precision is lost:
+//! numbers are written with as many digits as it takes to read the same number back.
+
+use std::io;
+
+use plumb_model::RunRecord;
+use plumb_text::csv::{line, number, text};
+
+use super::entry::{Content, Export, ExportError, Holds, Runs};
+use super::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
+use crate::run::view::View;
+
+pub(super) const CSV: Export = Export {
+    name: "csv",
+    extension: "csv",
+    summary: "One row per result",
+    content: Content::Text,
+    holds: Holds::Runs,
+    write: |runs| Ok(joined(runs.views.iter().map(|view| csv(view).into_bytes()))),
+};
+
+pub(super) const SAMPLES_CSV: Export = Export {
+    name: "samples-csv",
+    extension: "csv",
+    summary: "One row per sample",
+    content: Content::Text,
+    holds: Holds::Runs,
+    write: samples,
+};
+
+fn samples(runs: &Runs) -> Result<Vec<u8>, ExportError> {
+    let table = |record: &RunRecord| {
+        let mut out = Vec::new();
+        samples_csv(record, &mut out).map_err(|error| ExportError::Broken(error.to_string()))?;
+        Ok(out)
+    };
+    Ok(joined(runs.records.iter().map(table).collect::<Result<Vec<_>, _>>()?))
+}
+
+/// A row a result, with a header.
+#[must_use]
+pub fn csv(view: &View) -> String {
+    let mut out = line(RESULT_COLUMNS.iter().map(|column| text(column)));
+    for row in result_rows(view) {
+        out.push_str(&line(row.iter().map(field)));
+    }
+    out
+}
+
+/// Writes a row a sample and metric, with a header, one invocation after the other.
+///
+/// Samples of every measured invocation are written; `phase` is `warm-up` or `steady`, or `failed`
+/// or `unfinished` for an invocation whose samples do not count.
+///
+/// # Errors
+/// Those of `out`.
+pub fn samples_csv(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
+    out.write_all(line(SAMPLE_COLUMNS.iter().map(|column| text(column))).as_bytes())?;
+    sample_rows(record, &mut |row| out.write_all(line(row.iter().map(field)).as_bytes()))
+}
+
+/// A field as CSV has it.
+fn field(cell: &Cell) -> String {
+    match cell {
+        Cell::Text(value) => text(value),
+        Cell::Whole(value) => value.to_string(),
+        Cell::Number(value) => number(*value),
+        Cell::Empty => String::new(),
+    }
+}
+
+/// Tables as one, with one header.
+fn joined(tables: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for table in tables {
+        let skip = if out.is_empty() { 0 } else { first_line(&table) };
+        out.extend_from_slice(&table[skip..]);
+    }
+    out
+}
+
+fn first_line(text: &[u8]) -> usize {
+    text.iter().position(|&byte| byte == b'\n').map_or(text.len(), |end| end + 1)
+}

@@ -1,0 +1,77 @@
+//! What an export is.
+
+use std::fmt;
+
+use plumb_model::RunRecord;
+
+use crate::run::view::View;
+
+/// A format in which runs are written for other programs.
+#[derive(Debug)]
+pub struct Export {
+    /// What people type: `samples-csv`.
+    pub name: &'static str,
+    /// How names of its files end: `csv`.
+    pub extension: &'static str,
+    /// What it holds, in a line of `--help`.
+    pub summary: &'static str,
+    /// Whether a terminal can show it.
+    pub content: Content,
+    /// How many runs a file holds.
+    pub holds: Holds,
+    pub(super) write: fn(&Runs) -> Result<Vec<u8>, ExportError>,
+}
+
+/// What a file consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Text in UTF-8.
+    Text,
+    /// Bytes that are no text.
+    Binary,
+}
+
+/// How many runs a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// One.
+    OneRun,
+    /// One or more.
+    Runs,
+}
+
+/// Runs as exports take them.
+pub(super) struct Runs<'a> {
+    pub(super) records: &'a [RunRecord],
+    /// Those of the records, in the same order.
+    pub(super) views: &'a [View<'a>],
+}
+
+/// Why a file can't be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExportError {
+    /// The format can't hold so much.
+    TooLarge(String),
+    /// A bug.
+    Broken(String),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge(why) | Self::Broken(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+impl Export {
+    /// A file's content with these runs; `views` are those of `records`, in the same order.
+    ///
+    /// # Errors
+    /// [`ExportError`]
+    pub fn write(&self, views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, ExportError> {
+        (self.write)(&Runs { records, views })
+    }
+}

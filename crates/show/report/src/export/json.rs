@@ -1,0 +1,23 @@
+//! The document that `plumb show --format json` prints, for scripts.
+
+use super::entry::{Content, Export, ExportError, Holds, Runs};
+use crate::run::json::document;
+
+pub(super) const JSON: Export = Export {
+    name: "json",
+    extension: "json",
+    summary: "plumb.run/1 documents, one line per run",
+    content: Content::Text,
+    holds: Holds::Runs,
+    write: documents,
+};
+
+fn documents(runs: &Runs) -> Result<Vec<u8>, ExportError> {
+    let mut out = Vec::new();
+    for view in runs.views {
+        let written = serde_json::to_writer(&mut out, &document(view));
+        written.map_err(|error| ExportError::Broken(error.to_string()))?;
+        out.push(b'\n');
+    }
+    Ok(out)
+}
