@@ -29,7 +29,6 @@ const BEING_TAKEN_APART: &[(&str, usize)] = &[
     ("base/stats", 3),
     ("judge/analysis", 22),
     ("measure/keeper", 15),
-    ("measure/protocol", 2),
     ("show/report", 35),
     ("show/serve", 8),
     ("xtask", 5),

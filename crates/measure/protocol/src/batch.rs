@@ -2,9 +2,6 @@
 
 use plumb_model::{Flag, Samples};
 
-use crate::clock::{current_cpu, now_ns};
-use crate::{Failure, Instance};
-
 /// Where the samples of one batch go.
 #[derive(Debug)]
 pub struct Batch {
@@ -35,26 +32,13 @@ impl Batch {
         }
     }
 
-    /// Takes one sample per entry of `iterations`: reads the clock, runs, reads the clock.
-    ///
-    /// # Errors
-    /// When the work fails.
-    pub fn take<I: Instance + ?Sized>(
-        &mut self,
-        instance: &mut I,
-        iterations: &[u64],
-    ) -> Result<(), Failure> {
-        for &k in iterations {
-            let start = now_ns();
-            instance.run(k)?;
-            let elapsed = now_ns() - start;
-            self.record(start, elapsed, k, current_cpu());
-            if !self.names.is_empty() {
-                instance.values(&mut self.row);
-                self.values.extend_from_slice(&self.row);
-            }
+    /// Adds the reported values of the sample just recorded, which `report` writes in the order of the
+    /// names; nothing where there are none.
+    pub fn record_reported(&mut self, report: impl FnOnce(&mut [f64])) {
+        if !self.names.is_empty() {
+            report(&mut self.row);
+            self.values.extend_from_slice(&self.row);
         }
-        Ok(())
     }
 
     /// Adds a sample that the workload timed itself. Workloads that report values call

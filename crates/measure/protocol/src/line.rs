@@ -1,12 +1,12 @@
 //! Lines from and to a pipe, with a limit of length and a time limit.
-#![expect(
-    unsafe_code,
-    reason = "poll, read and write on a raw descriptor have no safe form in std"
-)]
 
 use std::fmt;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::{Errno, read, write};
 
 /// Reads lines from a descriptor; remembers what it read beyond a line.
 #[derive(Debug)]
@@ -99,22 +99,19 @@ impl<F: AsFd> LineReader<F> {
     }
 
     fn wait(&self, deadline: Option<Instant>) -> Result<bool, LineError> {
-        wait(&self.source, libc::POLLIN, deadline)
+        wait(&self.source, PollFlags::IN, deadline)
     }
 
     fn read_more(&mut self) -> Result<usize, LineError> {
         let mut chunk = [0_u8; 65_536];
         loop {
-            let fd = self.source.as_fd().as_raw_fd();
-            // SAFETY: the buffer is valid for its whole length.
-            let n = unsafe { libc::read(fd, chunk.as_mut_ptr().cast(), chunk.len()) };
-            if let Ok(n) = usize::try_from(n) {
-                self.buffer.extend_from_slice(&chunk[..n]);
-                return Ok(n);
-            }
-            let error = std::io::Error::last_os_error();
-            if error.kind() != std::io::ErrorKind::Interrupted {
-                return Err(LineError::Io(error));
+            match read(&self.source, &mut chunk) {
+                Ok(n) => {
+                    self.buffer.extend_from_slice(&chunk[..n]);
+                    return Ok(n);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(LineError::Io(error.into())),
             }
         }
     }
@@ -132,17 +129,10 @@ impl<F: AsFd> LineWriter<F> {
     /// # Errors
     /// [`LineError::Io`] when the descriptor can't be made non-blocking.
     pub fn new(sink: F) -> Result<Self, LineError> {
-        let fd = sink.as_fd().as_raw_fd();
-        // SAFETY: fcntl on a descriptor that `sink` keeps open touches no memory.
-        let set = unsafe {
-            let flags = libc::fcntl(fd, libc::F_GETFL);
-            libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK)
-        };
-        if set < 0 {
-            Err(LineError::Io(std::io::Error::last_os_error()))
-        } else {
-            Ok(Self { sink })
-        }
+        fcntl_getfl(&sink)
+            .and_then(|flags| fcntl_setfl(&sink, flags | OFlags::NONBLOCK))
+            .map_err(|error| LineError::Io(error.into()))?;
+        Ok(Self { sink })
     }
 
     /// Writes all of `line`, which ends itself.
@@ -153,53 +143,37 @@ impl<F: AsFd> LineWriter<F> {
     pub fn write_line(&mut self, mut line: &[u8], timeout: Duration) -> Result<(), LineError> {
         let deadline = Instant::now().checked_add(timeout);
         while !line.is_empty() {
-            if !wait(&self.sink, libc::POLLOUT, deadline)? {
+            if !wait(&self.sink, PollFlags::OUT, deadline)? {
                 return Err(LineError::Timeout);
             }
-            let fd = self.sink.as_fd().as_raw_fd();
-            // SAFETY: the buffer is valid for its whole length.
-            let n = unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
-            match usize::try_from(n) {
+            match write(&self.sink, line) {
                 Ok(n) => line = &line[n..],
-                Err(_) => may_go_on(std::io::Error::last_os_error())?,
+                // No room after all, or a signal: try again.
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(Errno::PIPE) => return Err(LineError::Closed(String::new())),
+                Err(error) => return Err(LineError::Io(error.into())),
             }
         }
         Ok(())
     }
 }
 
-/// A write that did not work because there was no room, or a signal came, may be tried again.
-fn may_go_on(error: std::io::Error) -> Result<(), LineError> {
-    match error.kind() {
-        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted => Ok(()),
-        std::io::ErrorKind::BrokenPipe => Err(LineError::Closed(String::new())),
-        _ => Err(LineError::Io(error)),
-    }
-}
-
 /// Whether the descriptor became ready before the deadline.
 fn wait(
     descriptor: &impl AsFd,
-    events: libc::c_short,
+    events: PollFlags,
     deadline: Option<Instant>,
 ) -> Result<bool, LineError> {
-    let timeout = deadline.map_or(-1, |deadline| {
-        let left = deadline.saturating_duration_since(Instant::now());
-        i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
+    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    let timeout = left.map(|left| Timespec {
+        tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: left.subsec_nanos().into(),
     });
-    let fd = descriptor.as_fd().as_raw_fd();
-    let mut poll = libc::pollfd { fd, events, revents: 0 };
-    // SAFETY: one valid pollfd, and the count says one.
-    let ready = unsafe { libc::poll(&raw mut poll, 1, timeout) };
-    if ready >= 0 {
-        return Ok(ready > 0);
+    match poll(&mut [PollFd::new(descriptor, events)], timeout.as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Err(LineError::Interrupted),
+        Err(error) => Err(LineError::Io(error.into())),
     }
-    let error = std::io::Error::last_os_error();
-    Err(if error.kind() == std::io::ErrorKind::Interrupted {
-        LineError::Interrupted
-    } else {
-        LineError::Io(error)
-    })
 }
 
 fn beginning(bytes: &[u8]) -> String {

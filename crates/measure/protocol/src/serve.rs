@@ -7,13 +7,14 @@ use std::os::fd::AsFd;
 
 use plumb_model::{Flag, Ready, Role, Samples, Usage};
 
+use crate::batch::Batch;
+use crate::clock::{self, now_ns};
 use crate::line::{LineError, LineReader};
 use crate::message::{
     MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start,
 };
 use crate::usage::UsageMeter;
 use crate::workload::{Failure, Held, Instance, StartError, Workload};
-use crate::{Batch, clock, now_ns};
 
 /// Why serving ended early.
 #[derive(Debug)]

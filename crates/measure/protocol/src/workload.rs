@@ -4,7 +4,9 @@ use std::fmt;
 
 use plumb_model::{Description, Ready};
 
-use crate::{Batch, Start};
+use crate::batch::Batch;
+use crate::clock::{current_cpu, now_ns};
+use crate::message::Start;
 
 /// A program that exercises one part of the system.
 pub trait Workload: Sync {
@@ -85,13 +87,21 @@ pub trait Instance {
     /// Writes the reported values of the sample just taken; between samples, so it must be quick.
     fn values(&mut self, _out: &mut [f64]) {}
 
-    /// Takes one sample per entry of `iterations`, back to back, into preallocated columns. Only
+    /// Takes one sample per entry of `iterations`, back to back, into preallocated columns: reads the
+    /// clock, runs, reads the clock. Only
     /// workloads whose sample is a process, or that time themselves, write their own.
     ///
     /// # Errors
     /// As for [`Instance::run`].
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        batch.take(self, iterations)
+        for &k in iterations {
+            let start = now_ns();
+            self.run(k)?;
+            let elapsed = now_ns() - start;
+            batch.record(start, elapsed, k, current_cpu());
+            batch.record_reported(|row| self.values(row));
+        }
+        Ok(())
     }
 
     /// Whether a sample is always one iteration, whatever is asked for: a fresh process, or a whole

@@ -9,7 +9,7 @@ use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workl
 
 use plumb_workload_kit::declare::{integer, reported, threads, within, workload};
 use plumb_workload_kit::memory_floor;
-use plumb_workload_kit::spawn::{Output, Program, describe_end, find_program, metrics};
+use plumb_workload_kit::spawn::{OutputPipe, Program, describe_end, find_program, metrics};
 use plumb_workload_kit::threads::oversubscribed;
 
 /// The workload.
@@ -32,9 +32,9 @@ const OWN_TEST_TIME: usize = 4;
 impl Workload for SevenZip {
     fn describe(&self) -> Description {
         let mut all = vec![
-            said("compress", "B/s", "bytes compressed a second, by all threads together"),
-            said("decompress", "B/s", "bytes unpacked a second, by all threads together"),
-            said("rating", "ops/s", "7-Zip's total rating; its MIPS × 1000000"),
+            printed("compress", "B/s", "bytes compressed a second, by all threads together"),
+            printed("decompress", "B/s", "bytes unpacked a second, by all threads together"),
+            printed("rating", "ops/s", "7-Zip's total rating; its MIPS × 1000000"),
         ];
         all.extend(metrics(OF_THE_PROCESS));
         Description {
@@ -66,7 +66,7 @@ impl Workload for SevenZip {
         let dictionary = within(start, "dictionary", 18, 30)?;
         check_memory(threads, dictionary, start.facts.memory_bytes)?;
         let path = find(&PROGRAMS)?;
-        let output = Output::new()?;
+        let output = OutputPipe::new()?;
         let argv = arguments(&path, threads, dictionary, within(start, "test_time", 0, 60)?);
         let program = Program::new(&path, &argv, Some(output.end()), start.seed)?;
         let mut ready = Ready::default();
@@ -74,11 +74,11 @@ impl Workload for SevenZip {
         ready.notes.push(format!("program {}", path.display()));
         ready.notes.push(memory_floor::note(program.rehearse()));
         ready.flags.extend(oversubscribed(threads, &start.facts));
-        Ok(Started { instance: Box::new(Running { program, output, dictionary }), ready })
+        Ok(Started { instance: Box::new(SevenZipRuns { program, output, dictionary }), ready })
     }
 }
 
-fn said(name: &str, unit: &str, summary: &str) -> Metric {
+fn printed(name: &str, unit: &str, summary: &str) -> Metric {
     reported(name, unit, Better::Higher, summary)
 }
 
@@ -107,16 +107,16 @@ fn version(path: &Path) -> Result<String, StartError> {
         .stdin(Stdio::null())
         .output()
         .map_err(|e| Failure::io(format!("starting {}", path.display()), &e))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    banner_version(&said).map(str::to_owned).ok_or_else(|| {
+    let output = String::from_utf8_lossy(&output.stdout);
+    banner_version(&output).map(str::to_owned).ok_or_else(|| {
         let why = format!("{} does not say its version: it is no 7-Zip", path.display());
         StartError::unsupported(why, FIX)
     })
 }
 
 /// The version in `7-Zip (z) 26.02 (x64) : Copyright …`, `7-Zip [64] 16.02 : Copyright …`.
-fn banner_version(said: &str) -> Option<&str> {
-    let banner = said.lines().find_map(|line| line.strip_prefix("7-Zip "))?;
+fn banner_version(output: &str) -> Option<&str> {
+    let banner = output.lines().find_map(|line| line.strip_prefix("7-Zip "))?;
     banner.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
@@ -140,7 +140,7 @@ fn check_memory(threads: usize, dictionary: usize, memory: u64) -> Result<(), St
 
 /// What a run of 7-Zip's benchmark printed, in SI units.
 #[derive(Debug, PartialEq)]
-struct Said {
+struct BenchmarkResult {
     compress: f64,
     decompress: f64,
     rating: f64,
@@ -148,7 +148,7 @@ struct Said {
 
 /// Reads the line of this dictionary and the line `Tot:`. The tables of p7zip 9 and 16 and of 7-Zip up to
 /// 26 agree in both; only what `Avr:` has differs.
-fn parse(text: &str, dictionary: usize) -> Option<Said> {
+fn parse(text: &str, dictionary: usize) -> Option<BenchmarkResult> {
     let numbers = |start: &str| {
         let rest = text.lines().find_map(|line| line.trim_start().strip_prefix(start))?;
         let words = rest.split_whitespace().filter(|&word| word != "|");
@@ -156,21 +156,21 @@ fn parse(text: &str, dictionary: usize) -> Option<Said> {
     };
     let row = numbers(&format!("{dictionary}:")).filter(|row| row.len() == 8)?;
     let total = numbers("Tot:")?;
-    let said = Said {
+    let result = BenchmarkResult {
         compress: row[0] * 1024.0,
         decompress: row[4] * 1024.0,
         rating: total.last()? * 1e6,
     };
-    (said.compress > 0.0 && said.decompress > 0.0 && said.rating > 0.0).then_some(said)
+    (result.compress > 0.0 && result.decompress > 0.0 && result.rating > 0.0).then_some(result)
 }
 
-struct Running {
+struct SevenZipRuns {
     program: Program,
-    output: Output,
+    output: OutputPipe,
     dictionary: usize,
 }
 
-impl Running {
+impl SevenZipRuns {
     fn once(&mut self, batch: Option<&mut Batch>) -> Result<(), Failure> {
         let ended = self.program.run()?;
         let text = self.output.take()?;
@@ -182,7 +182,7 @@ impl Running {
                 last_line(&text),
             )));
         }
-        let said = parse(&text, self.dictionary).ok_or_else(|| {
+        let result = parse(&text, self.dictionary).ok_or_else(|| {
             Failure(format!(
                 "7-Zip's benchmark printed no result; its last line: {}",
                 last_line(&text)
@@ -190,7 +190,7 @@ impl Running {
         })?;
         if let Some(batch) = batch {
             ended.record(batch, OF_THE_PROCESS);
-            batch.record_values(&[said.compress, said.decompress, said.rating]);
+            batch.record_values(&[result.compress, result.decompress, result.rating]);
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ fn last_line(text: &str) -> &str {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing")
 }
 
-impl Instance for Running {
+impl Instance for SevenZipRuns {
     fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
         self.once(None)
     }
@@ -226,7 +226,9 @@ mod tests {
 
     use plumb_protocol::{Instance, StartError};
 
-    use super::{Output, Program, Running, arguments, banner_version, check_memory, find, parse};
+    use super::{
+        OutputPipe, Program, SevenZipRuns, arguments, banner_version, check_memory, find, parse,
+    };
 
     /// 7zz b 1 -mmt=4 -md=22 on a virtual machine with two CPUs.
     const SEVEN_ZIP_26: &str = "
@@ -309,10 +311,10 @@ Tot:              99   2144   2129
     #[test]
     fn a_program_that_fails_or_says_something_else_is_quoted() {
         let why = |script: &str| {
-            let output = Output::new().unwrap();
+            let output = OutputPipe::new().unwrap();
             let argv = ["sh", "-c", script].map(OsString::from);
             let program = Program::new(Path::new("/bin/sh"), &argv, Some(output.end()), 1).unwrap();
-            Running { program, output, dictionary: 22 }.run(1).unwrap_err().0
+            SevenZipRuns { program, output, dictionary: 22 }.run(1).unwrap_err().0
         };
         let failed = why("echo; echo System ERROR:; echo E_INVALIDARG; exit 2");
         assert!(failed.starts_with("7-Zip's benchmark failed: exit status 2"), "{failed}");

@@ -3,7 +3,7 @@
 use plumb_model::{AuditClass, Description, Facts, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
-use super::sealer::{Sealer, check_known_answer, cipher};
+use crate::sealer::{Sealer, check_known_answer, cipher};
 use plumb_workload_kit::declare;
 
 /// Sizes of a message.
@@ -59,7 +59,7 @@ impl Workload for Aead {
             .ok_or_else(|| StartError::Failed(format!("there is no cipher `{name}`")))?;
         check_known_answer(cipher)?;
         let sealer = Sealer::new(cipher, start.size("bytes"), start.seed)?;
-        Ok(Started { instance: Box::new(Running(sealer)), ready: ready(bytes, &start.facts) })
+        Ok(Started { instance: Box::new(sealer), ready: ready(bytes, &start.facts) })
     }
 }
 
@@ -79,15 +79,13 @@ fn ready(bytes: u64, facts: &Facts) -> Ready {
     ready
 }
 
-struct Running(Sealer);
-
-impl Instance for Running {
+impl Instance for Sealer {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        self.0.seal(iterations)
+        self.seal(iterations)
     }
 
     fn verify(&mut self) -> Result<(), Failure> {
-        self.0.check()
+        self.check()
     }
 
     fn shortest_sample_ns(&self) -> u64 {

@@ -129,7 +129,7 @@ fn nonce(number: u64) -> Nonce {
 }
 
 /// A published example.
-struct Known {
+struct KnownAnswer {
     cipher: &'static Algorithm,
     key: &'static [u8],
     nonce: [u8; 12],
@@ -141,8 +141,8 @@ struct Known {
 
 /// McGrew and Viega, "The Galois/Counter Mode of Operation", test cases 2 and 14 (the ones that NIST
 /// took over); RFC 8439 section 2.8.2, shortened nowhere.
-static KNOWN: [Known; 3] = [
-    Known {
+static KNOWN: [KnownAnswer; 3] = [
+    KnownAnswer {
         cipher: &AES_128_GCM,
         key: &[0; 16],
         nonce: [0; 12],
@@ -151,7 +151,7 @@ static KNOWN: [Known; 3] = [
         sealed: b"\x03\x88\xda\xce\x60\xb6\xa3\x92\xf3\x28\xc2\xb9\x71\xb2\xfe\x78",
         tag: *b"\xab\x6e\x47\xd4\x2c\xec\x13\xbd\xf5\x3a\x67\xb2\x12\x57\xbd\xdf",
     },
-    Known {
+    KnownAnswer {
         cipher: &AES_256_GCM,
         key: &[0; 32],
         nonce: [0; 12],
@@ -160,7 +160,7 @@ static KNOWN: [Known; 3] = [
         sealed: b"\xce\xa7\x40\x3d\x4d\x60\x6b\x6e\x07\x4e\xc5\xd3\xba\xf3\x9d\x18",
         tag: *b"\xd0\xd1\xc8\xa7\x99\x99\x6b\xf0\x26\x5b\x98\xb5\xd4\x8a\xb9\x19",
     },
-    Known {
+    KnownAnswer {
         cipher: &CHACHA20_POLY1305,
         key: b"\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\
                \x90\x91\x92\x93\x94\x95\x96\x97\x98\x99\x9a\x9b\x9c\x9d\x9e\x9f",

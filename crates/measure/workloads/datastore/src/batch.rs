@@ -6,9 +6,9 @@ use std::path::Path;
 use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
-use super::contents::{Contents, STAMP_BYTES};
-use super::file::{Filesystem, FreshFile};
-use super::table::{Durability, PhaseTimes, Table};
+use crate::contents::{Contents, STAMP_BYTES};
+use crate::file::{Filesystem, FreshFile};
+use crate::table::{Durability, PhaseTimes, Table};
 use plumb_workload_kit::declare;
 
 /// Metrics of the phases, in the order of [`PhaseTimes`].
@@ -66,7 +66,8 @@ impl Workload for BatchOfEntities {
         let count = u32::try_from(entities).unwrap_or(u32::MAX);
         let table =
             Table::create(FreshFile::create(dir)?, count, contents, durability, start.seed)?;
-        let instance = Running { table, times: PhaseTimes::default(), entities, iterations: 1 };
+        let instance =
+            EntityCycles { table, times: PhaseTimes::default(), entities, iterations: 1 };
         let ready = ready(entities, durability, filesystem);
         Ok(Started { instance: Box::new(instance), ready })
     }
@@ -118,14 +119,14 @@ fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) 
     ready
 }
 
-struct Running {
+struct EntityCycles {
     table: Table,
     times: PhaseTimes,
     entities: u64,
     iterations: u64,
 }
 
-impl Instance for Running {
+impl Instance for EntityCycles {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.times = PhaseTimes::default();
         self.iterations = iterations;

@@ -1,15 +1,11 @@
 //! The database's file: fresh, on a filesystem with room, and gone at the end.
-#![expect(unsafe_code, reason = "statfs has no safe form in std")]
 
-use std::ffi::CString;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use plumb_protocol::StartError;
-
-/// Filesystem types that keep files in memory: tmpfs and ramfs (linux/magic.h).
-const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+use plumb_workload_kit::filesystem::{free_bytes, is_in_memory};
 
 /// What a filesystem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,15 +19,8 @@ pub(super) struct Filesystem {
 impl Filesystem {
     /// The filesystem that holds `dir`; none when the kernel does not tell.
     pub(super) fn of(dir: &Path) -> Option<Self> {
-        let path = CString::new(dir.as_os_str().as_encoded_bytes()).ok()?;
-        // SAFETY: statfs is plain numbers, for which all zeroes is a value.
-        let mut told: libc::statfs = unsafe { std::mem::zeroed() };
-        // SAFETY: the path ends with a zero byte, and the structure is ours to write.
-        let status = unsafe { libc::statfs(path.as_ptr(), &raw mut told) };
-        (status == 0).then(|| Self {
-            in_memory: IN_MEMORY.contains(&u64::try_from(told.f_type).unwrap_or(0)),
-            free_bytes: told.f_bavail * u64::try_from(told.f_bsize).unwrap_or(0),
-        })
+        let free_bytes = free_bytes(dir).ok()?;
+        Some(Self { in_memory: is_in_memory(dir), free_bytes })
     }
 }
 

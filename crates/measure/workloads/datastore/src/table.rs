@@ -3,8 +3,8 @@
 use plumb_protocol::{Failure, SplitMix64, StartError, now_ns};
 use rusqlite::{CachedStatement, Connection};
 
-use super::contents::Contents;
-use super::file::FreshFile;
+use crate::contents::Contents;
+use crate::file::FreshFile;
 
 /// When a commit is on the disk, and how much one commit holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,12 +135,12 @@ impl Table {
     fn phase(
         &mut self,
         name: &str,
-        work: impl FnOnce(&Connection, &mut Contents, &[i64], u64) -> Result<(), Trouble>,
+        work: impl FnOnce(&Connection, &mut Contents, &[i64], u64) -> Result<(), PhaseError>,
     ) -> Result<(), Failure> {
         let one = self.durability != Durability::Entity;
         let connection = &self.connection;
         let command = |sql| connection.prepare_cached(sql)?.execute([]);
-        let whole = || -> Result<(), Trouble> {
+        let whole = || -> Result<(), PhaseError> {
             if one {
                 command("BEGIN")?;
             }
@@ -150,9 +150,9 @@ impl Table {
             }
             Ok(())
         };
-        whole().map_err(|trouble| match trouble {
-            Trouble::Sqlite(error) => failed(name, &error),
-            Trouble::Entity(key, what) => {
+        whole().map_err(|error| match error {
+            PhaseError::Sqlite(error) => failed(name, &error),
+            PhaseError::Entity(key, what) => {
                 Failure(format!("datastore.batch: {name}: entity {key} {what}"))
             }
         })
@@ -164,7 +164,7 @@ impl Table {
         contents: &mut Contents,
         keys: &[i64],
         generation: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PhaseError> {
         let mut insert = connection.prepare_cached("INSERT INTO entity VALUES (?1, ?2)")?;
         for key in (1..).take(keys.len()) {
             insert.execute((key, contents.body(key, generation)))?;
@@ -177,7 +177,7 @@ impl Table {
         contents: &mut Contents,
         keys: &[i64],
         generation: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PhaseError> {
         let mut select = connection.prepare_cached("SELECT body FROM entity WHERE key = ?1")?;
         keys.iter().try_for_each(|&key| compare(&mut select, key, contents.body(key, generation)))
     }
@@ -187,7 +187,7 @@ impl Table {
         contents: &mut Contents,
         keys: &[i64],
         generation: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PhaseError> {
         let mut update = connection.prepare_cached("UPDATE entity SET body = ?2 WHERE key = ?1")?;
         for &key in keys {
             changed(key, update.execute((key, contents.body(key, generation)))?)?;
@@ -200,7 +200,7 @@ impl Table {
         _: &mut Contents,
         keys: &[i64],
         _: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PhaseError> {
         let mut delete = connection.prepare_cached("DELETE FROM entity WHERE key = ?1")?;
         for &key in keys {
             changed(key, delete.execute([key])?)?;
@@ -233,28 +233,28 @@ impl Table {
     }
 }
 
-fn compare(select: &mut CachedStatement<'_>, key: i64, wanted: &[u8]) -> Result<(), Trouble> {
+fn compare(select: &mut CachedStatement<'_>, key: i64, wanted: &[u8]) -> Result<(), PhaseError> {
     let mut rows = select.query([key])?;
     let Some(row) = rows.next()? else {
-        return Err(Trouble::Entity(key, "is not there"));
+        return Err(PhaseError::Entity(key, "is not there"));
     };
     match row.get_ref(0)?.as_blob() {
         Ok(found) if found == wanted => Ok(()),
-        _ => Err(Trouble::Entity(key, "has other contents than were written")),
+        _ => Err(PhaseError::Entity(key, "has other contents than were written")),
     }
 }
 
-fn changed(key: i64, rows: usize) -> Result<(), Trouble> {
-    if rows == 1 { Ok(()) } else { Err(Trouble::Entity(key, "is not there")) }
+fn changed(key: i64, rows: usize) -> Result<(), PhaseError> {
+    if rows == 1 { Ok(()) } else { Err(PhaseError::Entity(key, "is not there")) }
 }
 
 /// What can go wrong in a phase.
-enum Trouble {
+enum PhaseError {
     Sqlite(rusqlite::Error),
     Entity(i64, &'static str),
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for PhaseError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }

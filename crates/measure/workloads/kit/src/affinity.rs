@@ -1,49 +1,38 @@
 //! Which CPUs a thread may run on.
-#![expect(unsafe_code, reason = "sched_setaffinity has no safe form in std")]
 
 use std::fs;
 
 use plumb_protocol::Failure;
+use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 
 /// The CPUs that a thread may run on.
 #[derive(Clone)]
-pub struct CpuSet(libc::cpu_set_t);
+pub struct CpuSet(Mask);
 
 impl CpuSet {
     /// The set of the calling thread.
     ///
     /// # Errors
-    /// When the kernel does not tell (more CPUs than libc's set holds).
+    /// When the kernel does not tell (more CPUs than a set holds).
     pub fn current() -> Result<Self, Failure> {
-        let mut set = Self::empty();
-        let size = std::mem::size_of::<libc::cpu_set_t>();
-        // SAFETY: the set is live, writable, and of the stated size.
-        if unsafe { libc::sched_getaffinity(0, size, &raw mut set.0) } == 0 {
-            Ok(set)
-        } else {
-            Err(Failure::last_os_error("sched_getaffinity"))
-        }
+        let mask = sched_getaffinity(None);
+        mask.map(Self).map_err(|error| Failure::io("sched_getaffinity", &error.into()))
     }
 
     /// One CPU alone.
+    #[must_use]
     pub fn only(cpu: usize) -> Self {
-        let mut set = Self::empty();
-        // SAFETY: CPU_SET checks nothing itself; the index is inside the set.
-        if cpu < CAPACITY {
-            unsafe { libc::CPU_SET(cpu, &mut set.0) };
+        let mut mask = Mask::new();
+        if cpu < Mask::MAX_CPU {
+            mask.set(cpu);
         }
-        set
-    }
-
-    fn empty() -> Self {
-        // SAFETY: plain bits, for which all zeroes is a value.
-        Self(unsafe { std::mem::zeroed() })
+        Self(mask)
     }
 
     /// Its CPUs in rising order.
+    #[must_use]
     pub fn cpus(&self) -> Vec<usize> {
-        // SAFETY: the index is inside the set.
-        (0..CAPACITY).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &self.0) }).collect()
+        (0..Mask::MAX_CPU).filter(|&cpu| self.0.is_set(cpu)).collect()
     }
 
     /// Keeps the calling thread to this set. Makes one system call, so a forked child may do it.
@@ -51,19 +40,13 @@ impl CpuSet {
     /// # Errors
     /// When no CPU of the set may be used.
     pub fn apply(&self) -> Result<(), Failure> {
-        let size = std::mem::size_of::<libc::cpu_set_t>();
-        // SAFETY: the set is live and of the stated size.
-        if unsafe { libc::sched_setaffinity(0, size, &raw const self.0) } == 0 {
-            Ok(())
-        } else {
-            Err(Failure::last_os_error("sched_setaffinity"))
-        }
+        sched_setaffinity(None, &self.0)
+            .map_err(|error| Failure::io("sched_setaffinity", &error.into()))
     }
 }
 
-const CAPACITY: usize = libc::CPU_SETSIZE as usize;
-
 /// Whether two CPUs are threads of one core; false when the kernel does not tell.
+#[must_use]
 pub fn share_a_core(one: usize, other: usize) -> bool {
     let siblings = |cpu: usize| {
         fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings"))

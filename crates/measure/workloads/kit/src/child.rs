@@ -1,5 +1,8 @@
 //! Child processes made by fork, for workloads whose parts are processes.
-#![expect(unsafe_code, reason = "fork, wait, poll and signals have no safe form in std")]
+#![expect(
+    unsafe_code,
+    reason = "fork has no safe form; waits, reads and writes are timed as bare system calls"
+)]
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -7,6 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use plumb_protocol::Failure;
+use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 
 /// A forked child. It dies with its parent; dropping this kills and reaps it.
 pub struct Child {
@@ -66,8 +70,8 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if !self.reaped {
-            // SAFETY: the process is our child and not reaped yet, so its id is still its own.
-            unsafe { libc::kill(self.pid, libc::SIGKILL) };
+            // The process is our child and not reaped yet, so its id is still its own.
+            let _ = Pid::from_raw(self.pid).map(|pid| kill_process(pid, Signal::KILL));
             let _ = self.wait();
         }
     }
@@ -75,12 +79,12 @@ impl Drop for Child {
 
 /// Asks the kernel to kill this process when `parent` dies, and ends it if that has happened.
 fn die_with(parent: u32) {
-    // SAFETY: two system calls that touch no memory, and the end of this process.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        if libc::getppid().unsigned_abs() != parent {
-            libc::_exit(1);
-        }
+    let asked = set_parent_process_death_signal(Some(Signal::KILL));
+    let has_parent =
+        getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent);
+    if asked.is_err() || !has_parent {
+        // SAFETY: ends this process at once, running no handlers of the parent's.
+        unsafe { libc::_exit(1) };
     }
 }
 

@@ -64,13 +64,13 @@ fn take_in(from: &mut impl Read, length: u64, buffer: &mut [u8]) -> io::Result<u
 }
 
 /// The sending end of one stream.
-pub struct Flow {
+pub struct FramedStream {
     to: Box<dyn Write + Send>,
     answers: Box<dyn Read + Send>,
     block: Arc<[u8]>,
 }
 
-impl Flow {
+impl FramedStream {
     /// A stream into `to`, sending `block` over and over, whose answers come from `answers`.
     pub fn new(
         to: impl Write + Send + 'static,
@@ -106,14 +106,14 @@ impl Flow {
 
 /// What the threads of all streams but the first wait for and report.
 #[derive(Default)]
-struct Crew {
-    state: Mutex<State>,
+struct StreamThreads {
+    state: Mutex<FrameState>,
     /// The state has changed.
-    news: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct FrameState {
     /// Which frame is to be sent: they are numbered.
     frame: u64,
     /// Its blocks.
@@ -126,19 +126,19 @@ struct State {
     ended: bool,
 }
 
-impl Crew {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl StreamThreads {
+    fn state(&self) -> MutexGuard<'_, FrameState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_while(&self, condition: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
-        self.news
+    fn wait_while(&self, condition: impl Fn(&FrameState) -> bool) -> MutexGuard<'_, FrameState> {
+        self.changed
             .wait_while(self.state(), |state| condition(state))
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The life of a thread with its stream.
-    fn serve(&self, mut flow: Flow) {
+    fn serve(&self, mut stream: FramedStream) {
         let mut done = 0;
         loop {
             let state = self.wait_while(|state| state.frame == done && !state.ended);
@@ -148,14 +148,14 @@ impl Crew {
             done = state.frame;
             let blocks = state.blocks;
             drop(state);
-            let result = flow.carry(blocks);
+            let result = stream.carry(blocks);
             let mut state = self.state();
             state.working -= 1;
             if let Err(failure) = result {
                 state.failure.get_or_insert(failure);
             }
             drop(state);
-            self.news.notify_all();
+            self.changed.notify_all();
         }
     }
 
@@ -165,7 +165,7 @@ impl Crew {
         state.blocks = blocks;
         state.working = threads;
         drop(state);
-        self.news.notify_all();
+        self.changed.notify_all();
     }
 
     fn finish(&self) -> Result<(), Failure> {
@@ -175,42 +175,42 @@ impl Crew {
 
 /// Work on streams: an iteration is one block on each. `G` keeps the far end alive; it is dropped
 /// after the first stream.
-pub struct Counted<G> {
-    first: Flow,
-    crew: Arc<Crew>,
+pub struct FramedStreams<G> {
+    first: FramedStream,
+    others: Arc<StreamThreads>,
     threads: usize,
     helpers: Vec<u32>,
     shortest_sample_ns: u64,
     _far_end: G,
 }
 
-impl<G> Counted<G> {
+impl<G> FramedStreams<G> {
     /// Work on `first`, and on `others` with a thread each; `helpers` are processes that work for it.
     pub fn new(
-        first: Flow,
-        others: Vec<Flow>,
+        first: FramedStream,
+        others: Vec<FramedStream>,
         helpers: Vec<u32>,
         shortest_sample_ns: u64,
         far_end: G,
     ) -> Self {
-        let crew = Arc::new(Crew::default());
+        let shared = Arc::new(StreamThreads::default());
         let threads = others.len();
-        for flow in others {
-            let crew = Arc::clone(&crew);
-            thread::spawn(move || crew.serve(flow));
+        for stream in others {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.serve(stream));
         }
-        Self { first, crew, threads, helpers, shortest_sample_ns, _far_end: far_end }
+        Self { first, others: shared, threads, helpers, shortest_sample_ns, _far_end: far_end }
     }
 }
 
-impl<G> Instance for Counted<G> {
+impl<G> Instance for FramedStreams<G> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         if self.threads == 0 {
             return self.first.carry(iterations);
         }
-        self.crew.begin(iterations, self.threads);
+        self.others.begin(iterations, self.threads);
         let first = self.first.carry(iterations);
-        first.and(self.crew.finish())
+        first.and(self.others.finish())
     }
 
     fn least_iterations(&self) -> u64 {
@@ -226,25 +226,25 @@ impl<G> Instance for Counted<G> {
     }
 }
 
-impl<G> Drop for Counted<G> {
+impl<G> Drop for FramedStreams<G> {
     fn drop(&mut self) {
-        self.crew.state().ended = true;
-        self.crew.news.notify_all();
+        self.others.state().ended = true;
+        self.others.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Counted, Flow, receive};
+    use super::{FramedStream, FramedStreams, receive};
     use plumb_protocol::Instance;
     use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
     use std::thread;
 
-    fn flow(far_end: impl FnOnce(PipeReader, PipeWriter) + Send + 'static) -> Flow {
+    fn stream(far_end: impl FnOnce(PipeReader, PipeWriter) + Send + 'static) -> FramedStream {
         let (there, to) = pipe().unwrap();
         let (answers, back) = pipe().unwrap();
         thread::spawn(move || far_end(there, back));
-        Flow::new(to, answers, vec![7; 1000].into())
+        FramedStream::new(to, answers, vec![7; 1000].into())
     }
 
     /// Counts one byte less than the three blocks of a first frame, and is gone.
@@ -254,16 +254,16 @@ mod tests {
         to.write_all(&2999_u64.to_le_bytes()).unwrap();
     }
 
-    fn honest() -> Flow {
-        flow(|from, to| receive(from, to, &mut [0; 300]).unwrap())
+    fn honest() -> FramedStream {
+        stream(|from, to| receive(from, to, &mut [0; 300]).unwrap())
     }
 
     #[test]
     fn every_frame_is_counted_at_the_far_end() {
-        let mut counted = Counted::new(honest(), Vec::new(), Vec::new(), 0, ());
+        let mut counted = FramedStreams::new(honest(), Vec::new(), Vec::new(), 0, ());
         counted.run(3).unwrap();
         counted.run(500).unwrap();
-        let mut counted = Counted::new(honest(), vec![honest(), honest()], Vec::new(), 0, ());
+        let mut counted = FramedStreams::new(honest(), vec![honest(), honest()], Vec::new(), 0, ());
         for k in [1, 500, 3] {
             counted.run(k).unwrap();
         }
@@ -271,12 +271,12 @@ mod tests {
 
     #[test]
     fn a_receiver_that_counts_less_fails_the_sample() {
-        let mut counted = Counted::new(flow(miscount), Vec::new(), Vec::new(), 0, ());
+        let mut counted = FramedStreams::new(stream(miscount), Vec::new(), Vec::new(), 0, ());
         let failure = counted.run(3).unwrap_err();
         assert_eq!(failure.0, "3000 bytes were sent, the receiver counted 2999");
         let failure = counted.run(3).unwrap_err();
         assert!(failure.0.contains("does not answer"), "{failure}");
-        let mut counted = Counted::new(honest(), vec![flow(miscount)], Vec::new(), 0, ());
+        let mut counted = FramedStreams::new(honest(), vec![stream(miscount)], Vec::new(), 0, ());
         let failure = counted.run(3).unwrap_err();
         assert_eq!(failure.0, "3000 bytes were sent, the receiver counted 2999");
     }

@@ -5,6 +5,7 @@
 pub mod affinity;
 pub mod child;
 pub mod declare;
+pub mod filesystem;
 pub mod framed_stream;
 pub mod mapping;
 pub mod memory_floor;

@@ -112,7 +112,7 @@ impl Mapping {
     }
 
     fn check_small(&self) -> Result<(), StartError> {
-        let base = base_page_bytes();
+        let base = rustix::param::page_size();
         if base != 4096 {
             return Err(StartError::unsupported(
                 format!("base pages of this kernel have {base} bytes, not 4096"),
@@ -129,17 +129,17 @@ impl Mapping {
     }
 
     fn check_huge(&self) -> Result<(), StartError> {
-        let all = |part: &Part| part.huge == part.size;
-        let mut part = self.part();
-        if !part.as_ref().is_some_and(all) {
+        let all = |entry: &SmapsEntry| entry.huge == entry.size;
+        let mut entry = self.entry();
+        if !entry.as_ref().is_some_and(all) {
             let used = self.bytes.next_multiple_of(HUGE_BYTES);
             // SAFETY: the range lies within the mapping, and collapsing keeps the contents.
             unsafe { libc::madvise(self.words.as_ptr().cast(), used, MADV_COLLAPSE) };
-            part = self.part();
+            entry = self.entry();
         }
-        match part {
-            Some(part) if all(&part) => Ok(()),
-            Some(part) => Err(no_huge_pages(&part)),
+        match entry {
+            Some(entry) if all(&entry) => Ok(()),
+            Some(entry) => Err(no_huge_pages(&entry)),
             None => Err(StartError::unsupported(
                 "whether memory lies in huge pages can't be known without /proc/self/smaps",
                 "mount /proc",
@@ -147,13 +147,13 @@ impl Mapping {
         }
     }
 
-    fn part(&self) -> Option<Part> {
+    fn entry(&self) -> Option<SmapsEntry> {
         let smaps = fs::read_to_string("/proc/self/smaps").ok()?;
         huge_bytes_at(&smaps, self.words.addr().get())
     }
 }
 
-fn no_huge_pages(part: &Part) -> StartError {
+fn no_huge_pages(entry: &SmapsEntry) -> StartError {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     if switched_off(&status) {
         return StartError::unsupported(
@@ -166,8 +166,8 @@ fn no_huge_pages(part: &Part) -> StartError {
     StartError::unsupported(
         format!(
             "{} of {} bytes lie in huge pages (transparent huge pages: {})",
-            part.huge,
-            part.size,
+            entry.huge,
+            entry.size,
             setting.trim()
         ),
         "as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled; if that is set, \
@@ -188,15 +188,9 @@ impl Drop for Mapping {
     }
 }
 
-/// Size of a base page of this kernel, in bytes.
-fn base_page_bytes() -> i64 {
-    // SAFETY: takes a number, returns a number.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) }
-}
-
 /// One entry of smaps.
 #[derive(Debug, PartialEq, Eq)]
-struct Part {
+struct SmapsEntry {
     /// Its size, in bytes.
     size: usize,
     /// What of it lies in huge pages, in bytes.
@@ -204,14 +198,14 @@ struct Part {
 }
 
 /// The entry of `smaps` that holds `address`.
-fn huge_bytes_at(smaps: &str, address: usize) -> Option<Part> {
+fn huge_bytes_at(smaps: &str, address: usize) -> Option<SmapsEntry> {
     let mut size = None;
     for line in smaps.lines() {
         if let Some((start, end)) = range(line) {
             size = (start..end).contains(&address).then_some(end - start);
         } else if let (Some(size), Some(rest)) = (size, line.strip_prefix("AnonHugePages:")) {
             let kib: usize = rest.trim().strip_suffix("kB")?.trim().parse().ok()?;
-            return Some(Part { size, huge: kib * 1024 });
+            return Some(SmapsEntry { size, huge: kib * 1024 });
         }
     }
     None
@@ -225,7 +219,7 @@ fn range(line: &str) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mapping, Pages, Part, huge_bytes_at, no_huge_pages, switched_off};
+    use super::{Mapping, Pages, SmapsEntry, huge_bytes_at, no_huge_pages, switched_off};
     use plumb_protocol::StartError;
 
     const SMAPS: &str = "\
@@ -238,10 +232,10 @@ AnonHugePages:         0 kB
 
     #[test]
     fn huge_pages_are_read_from_the_entry_that_holds_the_address() {
-        let part = Part { size: 4 << 20, huge: 2 << 20 };
-        assert_eq!(huge_bytes_at(SMAPS, 0x7f00_003f_ffff), Some(part));
-        let part = Part { size: 4096, huge: 0 };
-        assert_eq!(huge_bytes_at(SMAPS, 0x7f00_0040_0000), Some(part));
+        let entry = SmapsEntry { size: 4 << 20, huge: 2 << 20 };
+        assert_eq!(huge_bytes_at(SMAPS, 0x7f00_003f_ffff), Some(entry));
+        let entry = SmapsEntry { size: 4096, huge: 0 };
+        assert_eq!(huge_bytes_at(SMAPS, 0x7f00_0040_0000), Some(entry));
         assert_eq!(huge_bytes_at(SMAPS, 0x1000), None);
     }
 
@@ -262,7 +256,7 @@ AnonHugePages:         0 kB
     #[test]
     fn missing_huge_pages_are_explained() {
         let StartError::Unsupported { why, fix } =
-            no_huge_pages(&Part { size: 4 << 20, huge: 2 << 20 })
+            no_huge_pages(&SmapsEntry { size: 4 << 20, huge: 2 << 20 })
         else {
             panic!("not unsupported")
         };

@@ -30,7 +30,7 @@ const PADDING_MAX: usize = 4096;
 /// The variable that says how long it is instead, in bytes (`--set env-size=BYTES`).
 const PADDING_LENGTH: &str = "PLUMB_PADDING_LENGTH";
 
-/// Names of what [`Ended::values`] gives, in its order.
+/// Names of what [`EndedProcess::values`] gives, in its order.
 pub const VALUE_NAMES: [&str; 8] = [
     "user",
     "system",
@@ -69,11 +69,11 @@ pub struct Program {
     /// The length that the padding always has; None for a new one each time.
     fixed_length: Option<usize>,
     random: SplitMix64,
-    setup: Setup,
+    options: SpawnOptions,
 }
 
 /// A process that has ended.
-pub struct Ended {
+pub struct EndedProcess {
     /// When it was started (CLOCK_MONOTONIC), in nanoseconds.
     pub start_ns: u64,
     /// How long it took, in nanoseconds.
@@ -112,7 +112,7 @@ impl Program {
             padding_length: PADDING_MAX,
             fixed_length: fixed_length.map(|length: usize| length.min(PADDING_MAX)),
             random: SplitMix64::new(seed),
-            setup: Setup::new(stdout)?,
+            options: SpawnOptions::new(stdout)?,
         })
     }
 
@@ -121,7 +121,7 @@ impl Program {
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn run(&mut self) -> Result<Ended, Failure> {
+    pub fn run(&mut self) -> Result<EndedProcess, Failure> {
         self.draw_padding();
         let start_ns = now_ns();
         let (errno, pid) = self.spawn(&self.path);
@@ -131,7 +131,7 @@ impl Program {
         let (status, usage) = wait4(pid);
         let elapsed_ns = now_ns() - start_ns;
         match status {
-            Ok(status) => Ok(Ended { start_ns, elapsed_ns, status, usage }),
+            Ok(status) => Ok(EndedProcess { start_ns, elapsed_ns, status, usage }),
             Err(error) => Err(Failure::io(format!("waiting for process {pid}"), &error)),
         }
     }
@@ -155,8 +155,8 @@ impl Program {
             libc::posix_spawn(
                 &raw mut pid,
                 path.as_ptr(),
-                &raw const self.setup.actions,
-                &raw const self.setup.attributes,
+                &raw const self.options.actions,
+                &raw const self.options.attributes,
                 self.arguments.pointers.as_ptr(),
                 self.environment.pointers.as_ptr(),
             )
@@ -201,7 +201,7 @@ fn wait4(pid: libc::pid_t) -> (io::Result<ExitStatus>, libc::rusage) {
     }
 }
 
-impl Ended {
+impl EndedProcess {
     /// Puts the sample into the batch, with as many values as the workload reports.
     pub fn record(&self, batch: &mut Batch, values: usize) {
         batch.record(self.start_ns, self.elapsed_ns, 1, current_cpu());
@@ -253,7 +253,7 @@ fn c_string(bytes: &[u8]) -> Result<CString, Failure> {
 
 /// What `posix_spawn` does in the child before the program starts: stdin and stderr from and to
 /// /dev/null, stdout to /dev/null or a pipe, and signals at their defaults.
-struct Setup {
+struct SpawnOptions {
     actions: libc::posix_spawn_file_actions_t,
     attributes: libc::posix_spawnattr_t,
     /// Where stdin, stdout and stderr come from; open as long as this lives.
@@ -261,7 +261,7 @@ struct Setup {
     _stdout: Option<OwnedFd>,
 }
 
-impl Setup {
+impl SpawnOptions {
     fn new(stdout: Option<&OwnedFd>) -> Result<Self, Failure> {
         let null = File::options()
             .read(true)
@@ -275,14 +275,14 @@ impl Setup {
         let out = stdout.as_ref().map_or(null.as_raw_fd(), OwnedFd::as_raw_fd);
         let sources = [null.as_raw_fd(), out, null.as_raw_fd()];
         // SAFETY: plain C structs that the next calls initialise.
-        let mut setup: Self = Self {
+        let mut options: Self = Self {
             actions: unsafe { std::mem::zeroed() },
             attributes: unsafe { std::mem::zeroed() },
             _null: null,
             _stdout: stdout,
         };
-        setup.fill(sources)?;
-        Ok(setup)
+        options.fill(sources)?;
+        Ok(options)
     }
 
     fn fill(&mut self, sources: [RawFd; 3]) -> Result<(), Failure> {
@@ -332,7 +332,7 @@ fn check(errno: c_int) -> Result<(), Failure> {
     }
 }
 
-impl Drop for Setup {
+impl Drop for SpawnOptions {
     fn drop(&mut self) {
         // SAFETY: both were initialised in `fill`, or are zeroed, which glibc and musl take for empty.
         unsafe {
@@ -343,12 +343,12 @@ impl Drop for Setup {
 }
 
 /// What programs write to stdout: a pipe that holds it until they have ended, 64 KiB at most.
-pub struct Output {
+pub struct OutputPipe {
     reader: PipeReader,
     writer: OwnedFd,
 }
 
-impl Output {
+impl OutputPipe {
     /// An empty pipe.
     ///
     /// # Errors
@@ -436,11 +436,11 @@ mod tests {
     use std::ffi::OsString;
     use std::path::Path;
 
-    use super::{Output, Program, find_program};
+    use super::{OutputPipe, Program, find_program};
 
     #[test]
     fn the_environment_has_another_size_in_every_process() {
-        let mut output = Output::new().unwrap();
+        let mut output = OutputPipe::new().unwrap();
         assert_eq!(output.take().unwrap(), "");
         let script = "echo ${#PLUMB_PADDING}; read line || echo silence >&2; exit 3";
         let argv = ["sh", "-c", script].map(OsString::from);

@@ -36,13 +36,13 @@ pub struct Team<M> {
 }
 
 struct Helpers<M> {
-    slots: Vec<Arc<Mutex<Slot<M>>>>,
+    cells: Vec<Arc<Mutex<MemberCell<M>>>>,
     threads: Vec<JoinHandle<()>>,
-    gate: Arc<Gate>,
+    barrier: Arc<RoundBarrier>,
 }
 
 /// A member with the result of its last round; none while it works, and after a panic.
-struct Slot<M> {
+struct MemberCell<M> {
     member: M,
     result: Option<Result<(), Failure>>,
 }
@@ -58,18 +58,18 @@ impl<M: Member> Team<M> {
         B: Fn(usize) -> Result<M, StartError> + Send + Sync + 'static,
     {
         let build = Arc::new(build);
-        let gate = Arc::new(Gate::new(fits(threads, facts)));
-        let mut helpers = Helpers { slots: Vec::new(), threads: Vec::new(), gate };
+        let barrier = Arc::new(RoundBarrier::new(fits(threads, facts)));
+        let mut helpers = Helpers { cells: Vec::new(), threads: Vec::new(), barrier };
         let (sender, built) = mpsc::channel();
         for index in 1..threads {
             helpers.spawn(index, threads, Arc::clone(&build), sender.clone())?;
         }
         drop(sender);
         let own = build(0)?;
-        for slot in built {
-            helpers.slots.push(slot?);
+        for cell in built {
+            helpers.cells.push(cell?);
         }
-        if helpers.slots.len() + 1 != threads.max(1) {
+        if helpers.cells.len() + 1 != threads.max(1) {
             return Err(StartError::Failed("a thread panicked while it was set up".into()));
         }
         Ok(Self { own, helpers })
@@ -78,36 +78,36 @@ impl<M: Member> Team<M> {
     /// Shows every member to `look`.
     pub fn each(&self, mut look: impl FnMut(&M)) {
         look(&self.own);
-        self.helpers.slots.iter().for_each(|slot| look(&locked(slot).member));
+        self.helpers.cells.iter().for_each(|cell| look(&locked(cell).member));
     }
 }
 
 impl<M: Member> Instance for Team<M> {
     /// Lets every member work for `iterations` iterations and waits for the last.
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        if self.helpers.slots.is_empty() {
+        if self.helpers.cells.is_empty() {
             return self.own.run(iterations);
         }
-        self.helpers.gate.release(iterations, self.helpers.slots.len());
+        self.helpers.barrier.release(iterations, self.helpers.cells.len());
         let own = self.own.run(iterations);
-        self.helpers.gate.wait_for_all();
+        self.helpers.barrier.wait_for_all();
         own?;
         let panicked = || Err(Failure("a thread of the workload panicked".into()));
         self.helpers
-            .slots
+            .cells
             .iter()
-            .try_for_each(|slot| locked(slot).result.take().unwrap_or_else(panicked))
+            .try_for_each(|cell| locked(cell).result.take().unwrap_or_else(panicked))
     }
 
     /// Checks every member's results, on the caller's thread.
     fn verify(&mut self) -> Result<(), Failure> {
         self.own.verify()?;
-        self.helpers.slots.iter().try_for_each(|slot| locked(slot).member.verify())
+        self.helpers.cells.iter().try_for_each(|cell| locked(cell).member.verify())
     }
 
     /// Releasing the members does not show in a sample of this length.
     fn shortest_sample_ns(&self) -> u64 {
-        if self.helpers.slots.is_empty() { 0 } else { SHORTEST_SAMPLE_NS }
+        if self.helpers.cells.is_empty() { 0 } else { SHORTEST_SAMPLE_NS }
     }
 }
 
@@ -117,21 +117,21 @@ impl<M: Member> Helpers<M> {
         index: usize,
         threads: usize,
         build: Arc<B>,
-        sender: Sender<Result<Arc<Mutex<Slot<M>>>, StartError>>,
+        sender: Sender<Result<Arc<Mutex<MemberCell<M>>>, StartError>>,
     ) -> Result<(), StartError>
     where
         B: Fn(usize) -> Result<M, StartError> + Send + Sync + 'static,
     {
-        let gate = Arc::clone(&self.gate);
+        let barrier = Arc::clone(&self.barrier);
         let body = move || {
-            let slot =
-                build(index).map(|member| Arc::new(Mutex::new(Slot { member, result: None })));
-            let own = slot.as_ref().ok().map(Arc::clone);
-            // The receiver is gone only when the start has failed, and then the gate is closed.
-            drop(sender.send(slot));
+            let cell = build(index)
+                .map(|member| Arc::new(Mutex::new(MemberCell { member, result: None })));
+            let own = cell.as_ref().ok().map(Arc::clone);
+            // The receiver is gone only when the start has failed, and then the barrier is closed.
+            drop(sender.send(cell));
             drop(sender);
-            if let Some(slot) = own {
-                gate.serve(&slot);
+            if let Some(cell) = own {
+                barrier.serve(&cell);
             }
         };
         let thread =
@@ -148,7 +148,7 @@ impl<M: Member> Helpers<M> {
 
 impl<M> Drop for Helpers<M> {
     fn drop(&mut self) {
-        self.gate.close();
+        self.barrier.close();
         for thread in self.threads.drain(..) {
             // A panic of the thread has been reported by `run` already.
             drop(thread.join());
@@ -183,28 +183,28 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Where helpers wait for work and the caller waits for helpers.
-struct Gate {
-    orders: Mutex<Orders>,
+struct RoundBarrier {
+    state: Mutex<RoundState>,
     released: Condvar,
     finished: Condvar,
-    /// Copies of what `orders` holds, for those who poll.
+    /// Copies of what `state` holds, for those who poll.
     round: AtomicU64,
     working: AtomicUsize,
     polls: bool,
 }
 
 #[derive(Default)]
-struct Orders {
+struct RoundState {
     round: u64,
     iterations: u64,
     working: usize,
     closed: bool,
 }
 
-impl Gate {
+impl RoundBarrier {
     fn new(polls: bool) -> Self {
         Self {
-            orders: Mutex::default(),
+            state: Mutex::default(),
             released: Condvar::new(),
             finished: Condvar::new(),
             round: AtomicU64::new(0),
@@ -214,50 +214,50 @@ impl Gate {
     }
 
     fn release(&self, iterations: u64, helpers: usize) {
-        let mut orders = locked(&self.orders);
-        orders.round += 1;
-        orders.iterations = iterations;
-        orders.working = helpers;
+        let mut state = locked(&self.state);
+        state.round += 1;
+        state.iterations = iterations;
+        state.working = helpers;
         self.working.store(helpers, Ordering::Release);
-        self.round.store(orders.round, Ordering::Release);
-        drop(orders);
+        self.round.store(state.round, Ordering::Release);
+        drop(state);
         self.released.notify_all();
     }
 
     fn wait_for_all(&self) {
         self.poll(|| self.working.load(Ordering::Acquire) == 0);
-        let mut orders = locked(&self.orders);
-        while orders.working > 0 {
-            orders = self.finished.wait(orders).unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
+        while state.working > 0 {
+            state = self.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn close(&self) {
-        locked(&self.orders).closed = true;
+        locked(&self.state).closed = true;
         self.round.store(u64::MAX, Ordering::Release);
         self.released.notify_all();
     }
 
-    /// Works round after round until the gate is closed.
-    fn serve<M: Member>(&self, slot: &Mutex<Slot<M>>) {
+    /// Works round after round until the barrier is closed.
+    fn serve<M: Member>(&self, cell: &Mutex<MemberCell<M>>) {
         let mut seen = 0;
-        while let Some(iterations) = self.wait_for_orders(&mut seen) {
-            // Dropped after the lock on the slot, and in a panic, too.
-            let _leaving = Leaving(self);
-            let mut slot = locked(slot);
-            slot.result = None;
-            slot.result = Some(slot.member.run(iterations));
+        while let Some(iterations) = self.wait_for_round(&mut seen) {
+            // Dropped after the lock on the cell, and in a panic, too.
+            let _finish = FinishGuard(self);
+            let mut cell = locked(cell);
+            cell.result = None;
+            cell.result = Some(cell.member.run(iterations));
         }
     }
 
-    fn wait_for_orders(&self, seen: &mut u64) -> Option<u64> {
+    fn wait_for_round(&self, seen: &mut u64) -> Option<u64> {
         self.poll(|| self.round.load(Ordering::Acquire) != *seen);
-        let mut orders = locked(&self.orders);
-        while orders.round == *seen && !orders.closed {
-            orders = self.released.wait(orders).unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
+        while state.round == *seen && !state.closed {
+            state = self.released.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        *seen = orders.round;
-        (!orders.closed).then_some(orders.iterations)
+        *seen = state.round;
+        (!state.closed).then_some(state.iterations)
     }
 
     fn poll(&self, ready: impl Fn() -> bool) {
@@ -271,14 +271,14 @@ impl Gate {
 }
 
 /// Reports the end of a helper's round when it is dropped.
-struct Leaving<'g>(&'g Gate);
+struct FinishGuard<'g>(&'g RoundBarrier);
 
-impl Drop for Leaving<'_> {
+impl Drop for FinishGuard<'_> {
     fn drop(&mut self) {
-        let mut orders = locked(&self.0.orders);
-        orders.working -= 1;
-        self.0.working.store(orders.working, Ordering::Release);
-        if orders.working == 0 {
+        let mut state = locked(&self.0.state);
+        state.working -= 1;
+        self.0.working.store(state.working, Ordering::Release);
+        if state.working == 0 {
             self.0.finished.notify_one();
         }
     }

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use plumb_model::{AuditClass, Description, Ready, Role, SampleIs};
 use plumb_protocol::{Batch, Failure, Held, Instance, Start, StartError, Started, Workload};
 
-use super::toolchain::{LANGUAGES, Language};
+use crate::toolchain::{LANGUAGES, Language};
 use plumb_workload_kit::declare::{choice, integer, within, workload};
 use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::primes::count_primes;
-use plumb_workload_kit::spawn::{Ended, Output, Program, VALUE_NAMES, describe_end, metrics};
+use plumb_workload_kit::spawn::{
+    EndedProcess, OutputPipe, Program, VALUE_NAMES, describe_end, metrics,
+};
 
 /// The workload.
 pub(crate) struct Sieve;
@@ -43,7 +45,8 @@ impl Workload for Sieve {
 
     fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let language = language(start)?;
-        let folder = Folder(Path::new(&start.scratch).join(format!("sieve-{}", language.word)));
+        let folder =
+            BuildFolder(Path::new(&start.scratch).join(format!("sieve-{}", language.word)));
         fs::create_dir_all(&folder.0)
             .map_err(|e| Failure::io(format!("making {}", folder.0.display()), &e))?;
         let built = language.build(&folder.0)?;
@@ -68,14 +71,14 @@ impl Workload for Sieve {
         };
         let words = [Some(path.clone()), given("script"), Some(limit.to_string())];
         let argv: Vec<OsString> = words.into_iter().flatten().map(OsString::from).collect();
-        let output = Output::new()?;
+        let output = OutputPipe::new()?;
         let program = Program::new(Path::new(&path), &argv, Some(output.end()), start.seed)?;
         let primes = count_primes(u32::try_from(limit).unwrap_or(u32::MAX));
         let expected = format!("Found {primes} prime numbers.\n");
         let mut ready = Ready::default();
         ready.versions.insert(language.tool().into(), given("version").unwrap_or_default());
         ready.notes.push(memory_floor::note(program.rehearse()));
-        Ok(Started { instance: Box::new(Running { program, output, expected }), ready })
+        Ok(Started { instance: Box::new(SieveProcesses { program, output, expected }), ready })
     }
 }
 
@@ -101,37 +104,37 @@ fn check_memory(language: &Language, limit: u64, memory: u64) -> Result<(), Star
 }
 
 /// The fixture's folder, removed with it.
-struct Folder(PathBuf);
+struct BuildFolder(PathBuf);
 
-impl Folder {
+impl BuildFolder {
     fn bytes(&self) -> u64 {
         let files = fs::read_dir(&self.0).into_iter().flatten().flatten();
         files.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum()
     }
 }
 
-impl Held for Folder {
+impl Held for BuildFolder {
     fn clean(self: Box<Self>) -> Result<(), Failure> {
         fs::remove_dir_all(&self.0)
             .map_err(|e| Failure::io(format!("removing {}", self.0.display()), &e))
     }
 }
 
-impl Drop for Folder {
+impl Drop for BuildFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-struct Running {
+struct SieveProcesses {
     program: Program,
-    output: Output,
+    output: OutputPipe,
     expected: String,
 }
 
-impl Running {
+impl SieveProcesses {
     /// One process from start to end, its line checked after the clock has stopped.
-    fn once(&mut self) -> Result<Ended, Failure> {
+    fn once(&mut self) -> Result<EndedProcess, Failure> {
         let ended = self.program.run()?;
         let said = self.output.take()?;
         if !ended.status.success() {
@@ -144,7 +147,7 @@ impl Running {
     }
 }
 
-impl Instance for Running {
+impl Instance for SieveProcesses {
     fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
         self.once().map(drop)
     }

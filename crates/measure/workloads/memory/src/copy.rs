@@ -3,8 +3,8 @@
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
-use super::methods::{HAS_NON_TEMPORAL, Method};
-use super::place;
+use crate::methods::{HAS_NON_TEMPORAL, Method};
+use crate::place;
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::{Mapping, Pages};
 use plumb_workload_kit::threads::{self, Member, Team};

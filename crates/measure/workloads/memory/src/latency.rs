@@ -3,8 +3,8 @@
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
-use super::cycle::{Cycle, LINE_BYTES, UNROLLED};
-use super::place;
+use crate::cycle::{Cycle, LINE_BYTES, UNROLLED};
+use crate::place;
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::Pages;
 

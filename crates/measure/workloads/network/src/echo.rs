@@ -1,10 +1,18 @@
 //! A socket that sends ICMP echo requests to 127.0.0.1 and receives the replies.
-#![expect(unsafe_code, reason = "ICMP sockets have no safe form in std")]
+#![expect(
+    unsafe_code,
+    reason = "send and recv are timed as bare system calls; filters have no safe form"
+)]
 
 use std::io;
-use std::mem::{size_of, size_of_val};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::mem::size_of_val;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with};
 
 const HEADER: usize = 8;
 const ECHO_REQUEST: u8 = 8;
@@ -21,7 +29,7 @@ pub enum OpenError {
 
 /// How the socket talks to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SocketKind {
     /// The kernel sets identifier and checksum and delivers only replies to this socket.
     Datagram,
     /// Everything is ours, and replies to others arrive, too.
@@ -31,7 +39,7 @@ enum Kind {
 /// A socket, connected to 127.0.0.1, that waits at most 1 s for a reply.
 pub struct EchoSocket {
     fd: OwnedFd,
-    kind: Kind,
+    kind: SocketKind,
     identifier: u16,
     packet: Vec<u8>,
 }
@@ -45,11 +53,11 @@ impl EchoSocket {
         Self::open_with(socket)
     }
 
-    fn open_with(open: impl Fn(i32) -> io::Result<OwnedFd>) -> Result<Self, OpenError> {
+    fn open_with(open: impl Fn(SocketType) -> io::Result<OwnedFd>) -> Result<Self, OpenError> {
         let mut tried = Vec::new();
         for (kind, number, name) in [
-            (Kind::Datagram, libc::SOCK_DGRAM, "ICMP datagram socket"),
-            (Kind::Raw, libc::SOCK_RAW, "raw socket"),
+            (SocketKind::Datagram, SocketType::DGRAM, "ICMP datagram socket"),
+            (SocketKind::Raw, SocketType::RAW, "raw socket"),
         ] {
             match open(number) {
                 Ok(fd) => return Self::with(fd, kind).map_err(|e| OpenError::Other(e.to_string())),
@@ -62,11 +70,11 @@ impl EchoSocket {
         Err(OpenError::Forbidden(tried.join("; ")))
     }
 
-    fn with(fd: OwnedFd, kind: Kind) -> io::Result<Self> {
-        connect(&fd)?;
-        set(&fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &libc::timeval { tv_sec: 1, tv_usec: 0 })?;
+    fn with(fd: OwnedFd, kind: SocketKind) -> io::Result<Self> {
+        connect(&fd, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+        set_socket_timeout(&fd, Timeout::Recv, Some(Duration::from_secs(1)))?;
         let identifier = own_identifier();
-        if kind == Kind::Raw {
+        if kind == SocketKind::Raw {
             // ICMP_FILTER (1): a set bit drops that type; only echo replies pass.
             set(&fd, libc::SOL_RAW, 1, &!(1_u32 << ECHO_REPLY))?;
             admit_only(&fd, identifier)?;
@@ -77,8 +85,8 @@ impl EchoSocket {
     /// What the notes call it.
     pub fn kind(&self) -> &'static str {
         match self.kind {
-            Kind::Datagram => "ICMP datagram, unprivileged",
-            Kind::Raw => "raw ICMP, with CAP_NET_RAW",
+            SocketKind::Datagram => "ICMP datagram, unprivileged",
+            SocketKind::Raw => "raw ICMP, with CAP_NET_RAW",
         }
     }
 
@@ -92,7 +100,7 @@ impl EchoSocket {
         self.packet.extend_from_slice(&self.identifier.to_be_bytes());
         self.packet.extend_from_slice(&sequence.to_be_bytes());
         self.packet.extend_from_slice(payload);
-        if self.kind == Kind::Raw {
+        if self.kind == SocketKind::Raw {
             let sum = checksum(&self.packet).to_be_bytes();
             self.packet[2..4].copy_from_slice(&sum);
         }
@@ -114,8 +122,8 @@ impl EchoSocket {
         let (start, length) = loop {
             let length = self.receive_packet(buffer)?;
             let start = match self.kind {
-                Kind::Datagram => 0,
-                Kind::Raw => usize::from(buffer[0] & 0x0f) * 4,
+                SocketKind::Datagram => 0,
+                SocketKind::Raw => usize::from(buffer[0] & 0x0f) * 4,
             };
             let packet = buffer.get(start..length).unwrap_or_default();
             if packet.len() >= HEADER && packet[0] == ECHO_REPLY && self.is_ours(packet) {
@@ -128,7 +136,7 @@ impl EchoSocket {
 
     /// The kernel hands a datagram socket only its own replies, and chooses the identifier.
     fn is_ours(&self, packet: &[u8]) -> bool {
-        self.kind == Kind::Datagram || packet[4..6] == self.identifier.to_be_bytes()
+        self.kind == SocketKind::Datagram || packet[4..6] == self.identifier.to_be_bytes()
     }
 
     fn receive_packet(&self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -182,23 +190,8 @@ fn own_identifier() -> u16 {
     u16::try_from(mixed & 0xffff).unwrap_or(0)
 }
 
-fn socket(kind: i32) -> io::Result<OwnedFd> {
-    // SAFETY: takes numbers; the new descriptor has no other owner.
-    unsafe {
-        let fd = libc::socket(libc::AF_INET, kind | libc::SOCK_CLOEXEC, libc::IPPROTO_ICMP);
-        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
-    }
-}
-
-fn connect(fd: &OwnedFd) -> io::Result<()> {
-    // SAFETY: sockaddr_in is plain numbers.
-    let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
-    address.sin_family = libc::sa_family_t::try_from(libc::AF_INET).unwrap_or(2);
-    address.sin_addr.s_addr = u32::from_ne_bytes([127, 0, 0, 1]);
-    let length = libc::socklen_t::try_from(size_of::<libc::sockaddr_in>()).unwrap_or(0);
-    // SAFETY: the address is valid for its length.
-    let result = unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), length) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+fn socket(kind: SocketType) -> io::Result<OwnedFd> {
+    Ok(socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, Some(ipproto::ICMP))?)
 }
 
 fn set<T>(fd: &OwnedFd, level: i32, name: i32, value: &T) -> io::Result<()> {

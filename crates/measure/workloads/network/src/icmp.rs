@@ -3,7 +3,7 @@
 use plumb_model::{AuditClass, Description, Ready, Requirement};
 use plumb_protocol::{Failure, Instance, SplitMix64, Start, StartError, Started, Workload};
 
-use super::echo::{EchoSocket, OpenError};
+use crate::echo::{EchoSocket, OpenError};
 use plumb_workload_kit::declare::{bytes, integer, rate, time, workload};
 
 /// At least this long: with several requests outstanding the borders of a sample would show.
@@ -49,7 +49,7 @@ impl Workload for Icmp {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (outstanding, payload) = read_setting(start)?;
+        let (outstanding, payload) = read_settings(start)?;
         let socket = EchoSocket::open().map_err(refused)?;
         let notes = vec![format!("socket: {}", socket.kind())];
         let echo = Echo::new(socket, outstanding, payload, start.seed);
@@ -57,7 +57,7 @@ impl Workload for Icmp {
     }
 }
 
-fn read_setting(start: &Start) -> Result<(u16, usize), StartError> {
+fn read_settings(start: &Start) -> Result<(u16, usize), StartError> {
     let (outstanding, payload) = (start.integer("outstanding"), start.size("bytes"));
     let wrong = |text: String| Err(StartError::Failed(text));
     if !(1..=MOST_OUTSTANDING).contains(&outstanding) {

@@ -1,10 +1,8 @@
 //! `network.tcp`: a stream to another process through the loopback device.
-#![expect(unsafe_code, reason = "getsockopt of TCP_CONGESTION has no safe form in std")]
 
 use std::fs;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -13,7 +11,9 @@ use plumb_model::{AuditClass, Description, Ready, Role};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare::{bytes, integer, rate, workload};
-use plumb_workload_kit::framed_stream::{Counted, Flow, receive};
+use rustix::net::sockopt::tcp_congestion;
+
+use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams, receive};
 
 /// Samples are at least this long, so that their borders (an empty pipe, an answer) are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
@@ -47,8 +47,8 @@ impl Workload for Tcp {
     }
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let setting = Setting::read(start)?;
-        let server = Server::start(setting.block)
+        let settings = StreamSettings::read(start)?;
+        let server = Server::start(settings.block)
             .map_err(|error| Failure::io("listening on 127.0.0.1", &error))?;
         let endpoints = [
             ("tcp".to_owned(), server.address.to_string()),
@@ -59,20 +59,20 @@ impl Workload for Tcp {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let setting = Setting::read(start)?;
+        let settings = StreamSettings::read(start)?;
         let address: SocketAddr = start
             .endpoints
             .get("tcp")
             .and_then(|address| address.parse().ok())
             .ok_or_else(|| StartError::Failed("the server named no address".to_owned()))?;
-        let mut block = vec![0; setting.block];
+        let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
         let block: Arc<[u8]> = block.into();
         let first = connect(address)?;
         let mut notes = notes_on(&first);
-        let first = flow(first, &block)?;
-        let others: Vec<Flow> = (1..setting.streams)
-            .map(|_| flow(connect(address)?, &block))
+        let first = framed(first, &block)?;
+        let others: Vec<FramedStream> = (1..settings.streams)
+            .map(|_| framed(connect(address)?, &block))
             .collect::<Result<_, Failure>>()?;
         let server = start.endpoints.get("pid").and_then(|pid| pid.parse().ok());
         let helpers: Vec<u32> =
@@ -81,20 +81,20 @@ impl Workload for Tcp {
             notes.push("CPU time covers both ends".to_owned());
         }
         #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
-        let work = (setting.block as u64 * setting.streams) as f64;
+        let work = (settings.block as u64 * settings.streams) as f64;
         let ready =
             Ready { work: [("throughput".to_owned(), work)].into(), notes, ..Ready::default() };
-        let instance = Counted::new(first, others, helpers, SHORTEST_SAMPLE_NS, ());
+        let instance = FramedStreams::new(first, others, helpers, SHORTEST_SAMPLE_NS, ());
         Ok(Started { instance: Box::new(instance), ready })
     }
 }
 
-struct Setting {
+struct StreamSettings {
     streams: u64,
     block: usize,
 }
 
-impl Setting {
+impl StreamSettings {
     fn read(start: &Start) -> Result<Self, StartError> {
         let (streams, block) = (start.integer("streams"), start.size("block"));
         if !(1..=MOST_STREAMS).contains(&streams) {
@@ -116,10 +116,10 @@ fn connect(address: SocketAddr) -> Result<TcpStream, Failure> {
         .map_err(|error| Failure::io(format!("connecting to {address}"), &error))
 }
 
-fn flow(stream: TcpStream, block: &Arc<[u8]>) -> Result<Flow, Failure> {
+fn framed(stream: TcpStream, block: &Arc<[u8]>) -> Result<FramedStream, Failure> {
     let answers =
         stream.try_clone().map_err(|error| Failure::io("a second handle of a socket", &error))?;
-    Ok(Flow::new(stream, answers, Arc::clone(block)))
+    Ok(FramedStream::new(stream, answers, Arc::clone(block)))
 }
 
 fn notes_on(stream: &TcpStream) -> Vec<String> {
@@ -130,7 +130,10 @@ fn notes_on(stream: &TcpStream) -> Vec<String> {
     let mtu = fs::read_to_string("/sys/class/net/lo/mtu").unwrap_or_default();
     let kib = |bytes: Option<u64>| bytes.map_or("?".to_owned(), |bytes| (bytes >> 10).to_string());
     vec![
-        format!("congestion control: {}", congestion_control(stream)),
+        format!(
+            "congestion control: {}",
+            tcp_congestion(stream).unwrap_or_else(|_| "unknown".to_owned())
+        ),
         format!(
             "socket buffers: sized by the kernel, up to {} KiB sending and {} KiB receiving",
             kib(most("tcp_wmem")),
@@ -138,23 +141,6 @@ fn notes_on(stream: &TcpStream) -> Vec<String> {
         ),
         format!("loopback with an MTU of {} bytes: no network card, no wire", mtu.trim()),
     ]
-}
-
-fn congestion_control(stream: &TcpStream) -> String {
-    let mut name = [0_u8; 16];
-    let mut length: libc::socklen_t = 16;
-    // SAFETY: name and length are valid for writing, and the length is that of name.
-    let result = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_CONGESTION,
-            name.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    if result == 0 { String::from_utf8_lossy(text).into_owned() } else { "unknown".to_owned() }
 }
 
 /// Listens, and counts on every connection in a thread of its own. Dropping it ends them.

@@ -7,7 +7,9 @@ use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workl
 
 use plumb_workload_kit::declare::{path, switch, text, workload};
 use plumb_workload_kit::memory_floor;
-use plumb_workload_kit::spawn::{Ended, Program, VALUE_NAMES, describe_end, find_program, metrics};
+use plumb_workload_kit::spawn::{
+    EndedProcess, Program, VALUE_NAMES, describe_end, find_program, metrics,
+};
 
 /// The workload.
 pub(crate) struct Command;
@@ -53,7 +55,7 @@ impl Workload for Command {
         let mut ready = Ready::default();
         ready.notes.push(format!("program {}", path.display()));
         ready.notes.push(memory_floor::note(program.rehearse()));
-        let instance = Running {
+        let instance = CommandRuns {
             program,
             shown: words.join(" "),
             ignore_failure: start.is_on("ignore_failure"),
@@ -91,14 +93,14 @@ fn missing(failure: Failure, first: &str) -> StartError {
     StartError::unsupported(failure.0, fix)
 }
 
-struct Running {
+struct CommandRuns {
     program: Program,
     shown: String,
     ignore_failure: bool,
 }
 
-impl Running {
-    fn once(&mut self) -> Result<Ended, Failure> {
+impl CommandRuns {
+    fn once(&mut self) -> Result<EndedProcess, Failure> {
         let ended = self.program.run()?;
         if ended.status.success() || self.ignore_failure {
             return Ok(ended);
@@ -112,7 +114,7 @@ impl Running {
     }
 }
 
-impl Instance for Running {
+impl Instance for CommandRuns {
     fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
         self.once().map(drop)
     }

@@ -15,7 +15,7 @@ use plumb_workload_kit::spawn::describe_end;
 
 /// The parameters of a run.
 #[derive(Debug, Clone)]
-pub(crate) struct Shape {
+pub(crate) struct Hackbench {
     pub(crate) groups: usize,
     /// Senders, and receivers, of a group.
     pub(crate) fds: usize,
@@ -29,7 +29,7 @@ pub(crate) struct Shape {
     pub(crate) threads: bool,
 }
 
-impl Shape {
+impl Hackbench {
     /// Messages of a run: every sender to every receiver of its group, `loops` times.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub(crate) fn messages(&self) -> f64 {
@@ -56,11 +56,11 @@ pub(crate) struct Run {
     pub(crate) elapsed_ns: u64,
 }
 
-/// All tasks of a run, made and waiting.
-pub(crate) struct Crew {
+/// All tasks of a run, in their groups, made and waiting.
+pub(crate) struct Groups {
     tasks: Vec<Task>,
     kick: File,
-    called_off: Arc<AtomicBool>,
+    cancelled: Arc<AtomicBool>,
     /// Ends that threads use; closed after the run.
     _channels: Vec<Arc<Channel>>,
 }
@@ -77,10 +77,10 @@ struct Channel {
 }
 
 /// What tasks need to wait for the kick-off.
-struct Gate {
+struct StartGate {
     ready: File,
     kicked: File,
-    called_off: Arc<AtomicBool>,
+    cancelled: Arc<AtomicBool>,
 }
 
 /// How long the making of all tasks may take before the run is given up.
@@ -89,25 +89,25 @@ const READY_TIMEOUT_MS: i32 = 60_000;
 /// Stack of a sender or receiver thread.
 const STACK_BYTES: usize = 64 * 1024;
 
-impl Crew {
+impl Groups {
     /// Makes all tasks and waits until each says that it is ready.
     ///
     /// # Errors
     /// When there is no room for them.
-    pub(crate) fn assemble(shape: &Shape) -> Result<Self, Failure> {
+    pub(crate) fn assemble(shape: &Hackbench) -> Result<Self, Failure> {
         let (mut heard, ready) = pipe()?;
         let (kicked, kick) = pipe()?;
-        let called_off = Arc::new(AtomicBool::new(false));
-        let gate = Arc::new(Gate { ready, kicked, called_off: Arc::clone(&called_off) });
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let gate = Arc::new(StartGate { ready, kicked, cancelled: Arc::clone(&cancelled) });
         let message = Arc::new((0..=u8::MAX).cycle().take(shape.bytes).collect::<Vec<u8>>());
         let count = usize::try_from(shape.tasks()).unwrap_or(usize::MAX);
-        let mut crew =
-            Self { tasks: Vec::with_capacity(count), kick, called_off, _channels: Vec::new() };
+        let mut groups =
+            Self { tasks: Vec::with_capacity(count), kick, cancelled, _channels: Vec::new() };
         for _ in 0..shape.groups {
             if shape.threads {
-                crew.add_threads(shape, &gate, &message)?;
+                groups.add_threads(shape, &gate, &message)?;
             } else {
-                crew.add_processes(shape, &gate, &message)?;
+                groups.add_processes(shape, &gate, &message)?;
             }
         }
         for done in 0..count {
@@ -116,12 +116,17 @@ impl Crew {
             }
             heard.read_exact(&mut [0]).map_err(|e| Failure::io("hearing of a task", &e))?;
         }
-        Ok(crew)
+        Ok(groups)
     }
 
     /// A group of processes. As in hackbench a child keeps what its parent had open, but a receiver
     /// closes its own writing end.
-    fn add_processes(&mut self, shape: &Shape, gate: &Gate, message: &[u8]) -> Result<(), Failure> {
+    fn add_processes(
+        &mut self,
+        shape: &Hackbench,
+        gate: &StartGate,
+        message: &[u8],
+    ) -> Result<(), Failure> {
         let mut outputs = Vec::with_capacity(shape.fds);
         for _ in 0..shape.fds {
             let channel = Channel::new(shape.pipes)?;
@@ -142,8 +147,8 @@ impl Crew {
 
     fn add_threads(
         &mut self,
-        shape: &Shape,
-        gate: &Arc<Gate>,
+        shape: &Hackbench,
+        gate: &Arc<StartGate>,
         message: &Arc<Vec<u8>>,
     ) -> Result<(), Failure> {
         let channels = (0..shape.fds)
@@ -191,10 +196,10 @@ impl Crew {
     }
 }
 
-/// A crew that is given up sends its threads home; processes are killed by their own drop.
-impl Drop for Crew {
+/// Groups that are given up end their threads; processes are killed by their own drop.
+impl Drop for Groups {
     fn drop(&mut self) {
-        self.called_off.store(true, Ordering::Release);
+        self.cancelled.store(true, Ordering::Release);
         for task in &mut self.tasks {
             if let Task::Thread(Some(thread)) = task
                 && !thread.is_finished()
@@ -227,12 +232,12 @@ impl Task {
     }
 }
 
-impl Gate {
-    /// Says that this task is ready and waits for the kick-off. True unless the run is called off.
+impl StartGate {
+    /// Says that this task is ready and waits for the kick-off. True unless the run is cancelled.
     fn pass(&self) -> bool {
         (&self.ready).write_all(&[0]).is_ok()
             && wait_readable(self.kicked.as_raw_fd(), -1)
-            && !self.called_off.load(Ordering::Acquire)
+            && !self.cancelled.load(Ordering::Acquire)
     }
 }
 
@@ -256,14 +261,14 @@ fn pipe() -> Result<(File, File), Failure> {
 /// Writes `loops` messages to each output in turn. True when all were written.
 fn send<'a>(
     outputs: impl Iterator<Item = &'a File> + Clone,
-    shape: &Shape,
+    shape: &Hackbench,
     message: &[u8],
 ) -> bool {
     (0..shape.loops).all(|_| outputs.clone().all(|output| write_full(output.as_raw_fd(), message)))
 }
 
 /// Reads the messages of all senders. True when all came, and the last as it was sent.
-fn receive(input: &File, shape: &Shape, inbox: &mut [u8], message: &[u8]) -> bool {
+fn receive(input: &File, shape: &Hackbench, inbox: &mut [u8], message: &[u8]) -> bool {
     (0..shape.fds * shape.loops).all(|_| read_full(input.as_raw_fd(), inbox)) && inbox == message
 }
 
@@ -271,17 +276,17 @@ fn receive(input: &File, shape: &Shape, inbox: &mut [u8], message: &[u8]) -> boo
 mod tests {
     use std::io::Write;
 
-    use super::{Channel, Crew, Shape, receive};
+    use super::{Channel, Groups, Hackbench, receive};
 
-    fn shape(pipes: bool, threads: bool) -> Shape {
-        Shape { groups: 2, fds: 3, loops: 5, bytes: 100, pipes, threads }
+    fn shape(pipes: bool, threads: bool) -> Hackbench {
+        Hackbench { groups: 2, fds: 3, loops: 5, bytes: 100, pipes, threads }
     }
 
     #[test]
-    fn every_kind_of_crew_passes_on_all_its_bytes() {
+    fn every_kind_of_group_passes_on_all_its_bytes() {
         for (pipes, threads) in [(false, false), (true, false), (false, true), (true, true)] {
             let shape = shape(pipes, threads);
-            let run = Crew::assemble(&shape).unwrap().work().unwrap();
+            let run = Groups::assemble(&shape).unwrap().work().unwrap();
             assert!(run.elapsed_ns > 0, "{shape:?}");
         }
         assert_eq!(shape(false, false).tasks(), 12);
@@ -289,15 +294,15 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_that_is_called_off_leaves_nothing_behind() {
+    fn a_crew_that_is_cancelled_leaves_nothing_behind() {
         for threads in [false, true] {
-            drop(Crew::assemble(&shape(true, threads)).unwrap());
+            drop(Groups::assemble(&shape(true, threads)).unwrap());
         }
     }
 
     #[test]
     fn a_receiver_notices_lost_and_damaged_bytes() {
-        let shape = Shape { groups: 1, fds: 1, loops: 2, ..shape(true, true) };
+        let shape = Hackbench { groups: 1, fds: 1, loops: 2, ..shape(true, true) };
         let message = vec![7; 100];
         let receive_of = |bytes: &[u8]| {
             let Channel { input, mut output } = Channel::new(true).unwrap();

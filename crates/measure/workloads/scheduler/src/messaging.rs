@@ -6,7 +6,7 @@ use std::fs;
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu};
 
-use crate::hackbench::{Crew, Shape};
+use crate::hackbench::{Groups, Hackbench};
 use plumb_workload_kit::declare::{bytes, choice, integer, rate, time, within, workload};
 
 /// The workload.
@@ -41,7 +41,7 @@ impl Workload for Messaging {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let shape = Shape {
+        let shape = Hackbench {
             groups: within(start, "groups", 1, 10_000)?,
             fds: within(start, "fds", 1, 10_000)?,
             loops: within(start, "loops", 1, 1 << 30)?,
@@ -53,7 +53,7 @@ impl Workload for Messaging {
         let mut ready = Ready::default();
         ready.work.insert("messages".into(), shape.messages());
         ready.notes.push(format!("{} tasks", shape.tasks()));
-        Ok(Started { instance: Box::new(Runs { shape }), ready })
+        Ok(Started { instance: Box::new(HackbenchRuns { shape }), ready })
     }
 }
 
@@ -72,7 +72,7 @@ fn open_files() -> u64 {
 
 /// Refuses a shape for which the limits of this process leave no room.
 fn check_limits(
-    shape: &Shape,
+    shape: &Hackbench,
     limit: impl Fn(&str) -> Option<u64>,
     open: u64,
 ) -> Result<(), StartError> {
@@ -93,13 +93,13 @@ fn check_limits(
     Ok(())
 }
 
-struct Runs {
-    shape: Shape,
+struct HackbenchRuns {
+    shape: Hackbench,
 }
 
-impl Instance for Runs {
+impl Instance for HackbenchRuns {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        (0..iterations).try_for_each(|_| Crew::assemble(&self.shape)?.work().map(drop))
+        (0..iterations).try_for_each(|_| Groups::assemble(&self.shape)?.work().map(drop))
     }
 
     /// Times each run itself, because hackbench does not count the making of its tasks.
@@ -107,7 +107,7 @@ impl Instance for Runs {
         for &k in iterations {
             let (mut first_start, mut sum) = (None, 0);
             for _ in 0..k {
-                let run = Crew::assemble(&self.shape)?.work()?;
+                let run = Groups::assemble(&self.shape)?.work()?;
                 first_start.get_or_insert(run.start_ns);
                 sum += run.elapsed_ns;
             }
@@ -122,7 +122,7 @@ mod tests {
     use plumb_protocol::StartError;
 
     use super::{check_limits, soft_limit};
-    use crate::hackbench::Shape;
+    use crate::hackbench::Hackbench;
 
     const LIMITS: &str = "\
 Limit                     Soft Limit           Hard Limit           Units
@@ -134,7 +134,7 @@ Max open files            1024                 1048576              files
     fn shapes_beyond_the_limits_are_unsupported_and_say_what_would_do() {
         let limit = |what: &str| soft_limit(LIMITS, what);
         let mut shape =
-            Shape { groups: 90, fds: 20, loops: 1, bytes: 1, pipes: false, threads: false };
+            Hackbench { groups: 90, fds: 20, loops: 1, bytes: 1, pipes: false, threads: false };
         check_limits(&shape, limit, 10).unwrap();
         shape.threads = true;
         match check_limits(&shape, limit, 10).unwrap_err() {

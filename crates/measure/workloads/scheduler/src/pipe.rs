@@ -44,35 +44,35 @@ impl Workload for Pipe {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let before = CpuSet::current()?;
-        let places = Places::choose(start.text("placement"), &before.cpus())?;
+        let placement = Placement::choose(start.text("placement"), &before.cpus())?;
         let (requests, to_partner) = pipe()?;
         let (from_partner, answers) = pipe()?;
         let partner = if start.text("mode") == "thread" {
-            Partner::thread(requests, answers, &places)?
+            Partner::thread(requests, answers, &placement)?
         } else {
-            Partner::process(requests, answers, &places, (&to_partner, &from_partner))?
+            Partner::process(requests, answers, &placement, (&to_partner, &from_partner))?
         };
-        let mut game =
-            Game { to_partner, from_partner, count: 0, partner, helpers: Vec::new(), before };
-        if let Some((mine, _)) = places.cpus {
+        let mut round_trips =
+            RoundTrips { to_partner, from_partner, count: 0, partner, helpers: Vec::new(), before };
+        if let Some((mine, _)) = placement.cpus {
             CpuSet::only(mine).apply()?;
         }
-        if let Partner::Process(child) = &game.partner {
-            game.helpers.push(child.pid());
+        if let Partner::Process(child) = &round_trips.partner {
+            round_trips.helpers.push(child.pid());
         }
-        game.run(1)?;
-        let ready = Ready { notes: vec![places.note], ..Ready::default() };
-        Ok(Started { instance: Box::new(game), ready })
+        round_trips.run(1)?;
+        let ready = Ready { notes: vec![placement.note], ..Ready::default() };
+        Ok(Started { instance: Box::new(round_trips), ready })
     }
 }
 
 /// Where the two tasks run: the worker's CPU and the partner's.
-struct Places {
+struct Placement {
     cpus: Option<(usize, usize)>,
     note: String,
 }
 
-impl Places {
+impl Placement {
     /// Keeps away from the first CPU where it can, because that one tends to serve interrupts.
     fn choose(placement: &str, allowed: &[usize]) -> Result<Self, StartError> {
         let Some((&mine, others)) = allowed.split_last() else {
@@ -117,10 +117,10 @@ impl Partner {
     fn process(
         requests: File,
         answers: File,
-        places: &Places,
+        placement: &Placement,
         workers: (&File, &File),
     ) -> Result<Self, Failure> {
-        let set = places.cpus.map(|(_, theirs)| CpuSet::only(theirs));
+        let set = placement.cpus.map(|(_, theirs)| CpuSet::only(theirs));
         let child = Child::fork(|| {
             // Without the worker's ends, its death is seen as the end of the pipe.
             close_in_child(workers.0);
@@ -130,8 +130,8 @@ impl Partner {
         Ok(Self::Process(child))
     }
 
-    fn thread(requests: File, answers: File, places: &Places) -> Result<Self, Failure> {
-        let set = places.cpus.map(|(_, theirs)| CpuSet::only(theirs));
+    fn thread(requests: File, answers: File, placement: &Placement) -> Result<Self, Failure> {
+        let set = placement.cpus.map(|(_, theirs)| CpuSet::only(theirs));
         let thread = std::thread::Builder::new()
             .name("partner".into())
             .spawn(move || {
@@ -161,7 +161,7 @@ fn answer(mut requests: &File, mut answers: &File) -> bool {
     }
 }
 
-struct Game {
+struct RoundTrips {
     to_partner: File,
     from_partner: File,
     count: i32,
@@ -170,7 +170,7 @@ struct Game {
     before: CpuSet,
 }
 
-impl Instance for Game {
+impl Instance for RoundTrips {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         let mut message = [0; 4];
         for _ in 0..iterations {
@@ -194,7 +194,7 @@ impl Instance for Game {
     }
 }
 
-impl Drop for Game {
+impl Drop for RoundTrips {
     fn drop(&mut self) {
         let _ = self.to_partner.write_all(&STOP.to_ne_bytes());
         match &mut self.partner {
@@ -211,18 +211,18 @@ mod tests {
 
     use plumb_protocol::{Instance, StartError};
 
-    use super::{CpuSet, Game, Partner, Places, pipe};
+    use super::{CpuSet, Partner, Placement, RoundTrips, pipe};
 
     #[test]
     fn places_are_pinned_as_asked_or_refused() {
-        assert_eq!(Places::choose("free", &[0, 1]).unwrap_or_else(|_| panic!()).cpus, None);
+        assert_eq!(Placement::choose("free", &[0, 1]).unwrap_or_else(|_| panic!()).cpus, None);
         assert_eq!(
-            Places::choose("same-cpu", &[3]).unwrap_or_else(|_| panic!()).cpus,
+            Placement::choose("same-cpu", &[3]).unwrap_or_else(|_| panic!()).cpus,
             Some((3, 3))
         );
-        let two = Places::choose("cross-cpu", &[4000, 4001]).unwrap_or_else(|_| panic!());
+        let two = Placement::choose("cross-cpu", &[4000, 4001]).unwrap_or_else(|_| panic!());
         assert_eq!(two.cpus, Some((4001, 4000)));
-        let Err(StartError::Unsupported { why, fix }) = Places::choose("cross-cpu", &[0]) else {
+        let Err(StartError::Unsupported { why, fix }) = Placement::choose("cross-cpu", &[0]) else {
             panic!("one CPU is not two");
         };
         assert!(why.contains("two CPUs") && fix.contains("second CPU"));
@@ -237,7 +237,7 @@ mod tests {
             requests.read_exact(&mut message).unwrap();
             answers.write_all(&message).unwrap();
         });
-        let mut game = Game {
+        let mut round_trips = RoundTrips {
             to_partner,
             from_partner,
             count: 5,
@@ -245,7 +245,7 @@ mod tests {
             helpers: Vec::new(),
             before: CpuSet::current().unwrap(),
         };
-        let failure = game.run(1).unwrap_err();
+        let failure = round_trips.run(1).unwrap_err();
         assert_eq!(failure.0, "the partner answered 5 where 6 is right");
     }
 }

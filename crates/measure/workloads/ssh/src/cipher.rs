@@ -6,13 +6,13 @@ use std::sync::Arc;
 use plumb_model::{AuditClass, Description, Ready, Requirement};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
 
-use super::processes::line_up_to;
-use super::session::{Open, Route, Session};
-use super::sshd::Sshd;
-use super::tools::Tools;
-use super::user::User;
+use crate::processes::line_up_to;
+use crate::session::{OpenSession, Session, SessionSettings};
+use crate::sshd::Sshd;
+use crate::tools::Tools;
+use crate::user::User;
 use plumb_workload_kit::declare::{bytes, choice, rate, workload};
-use plumb_workload_kit::framed_stream::{Counted, Flow};
+use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
@@ -106,7 +106,7 @@ impl Workload for Cipher {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let route = route(start)?;
+        let settings = settings(start)?;
         let block = start.size("block");
         if !(1..=1 << 30).contains(&block) {
             return Err(StartError::Failed(format!("`block` must be 1B to 1GiB, not {block}")));
@@ -114,8 +114,8 @@ impl Workload for Cipher {
         if start.facts.plumb.is_empty() {
             return Err(StartError::Failed("the facts name no plumb binary".to_owned()));
         }
-        let open = Session::open(&route, &start.facts.plumb)?;
-        let agreed = agreed_on(&open, &route.cipher)?;
+        let open = Session::open(&settings, &start.facts.plumb)?;
+        let agreed = agreed_on(&open, &settings.cipher)?;
         let server = endpoint(start, "sshd")?.parse().unwrap_or(0);
         let mut helpers = vec![open.session.pid()];
         helpers.extend(line_up_to(open.sink, server));
@@ -131,9 +131,9 @@ impl Workload for Cipher {
         };
         let mut data = vec![0; block];
         SplitMix64::new(start.seed).fill(&mut data);
-        let Open { session, to, from, .. } = open;
-        let flow = Flow::new(to, from, Arc::from(data));
-        let instance = Counted::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session);
+        let OpenSession { session, to, from, .. } = open;
+        let flow = FramedStream::new(to, from, Arc::from(data));
+        let instance = FramedStreams::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session);
         Ok(Started { instance: Box::new(instance), ready })
     }
 }
@@ -144,7 +144,7 @@ fn endpoint<'s>(start: &'s Start, name: &str) -> Result<&'s str, StartError> {
     })
 }
 
-fn route(start: &Start) -> Result<Route, StartError> {
+fn settings(start: &Start) -> Result<SessionSettings, StartError> {
     for (name, known) in [("cipher", "ciphers"), ("mac", "macs")] {
         let wanted = start.text(name);
         if !endpoint(start, known)?.split(',').any(|known| known == wanted) {
@@ -154,7 +154,7 @@ fn route(start: &Start) -> Result<Route, StartError> {
             ));
         }
     }
-    Ok(Route {
+    Ok(SessionSettings {
         ssh: PathBuf::from(endpoint(start, "ssh")?),
         port: endpoint(start, "port")?.parse().unwrap_or(0),
         folder: PathBuf::from(endpoint(start, "folder")?),
@@ -165,7 +165,7 @@ fn route(start: &Start) -> Result<Route, StartError> {
 }
 
 /// What both ends agreed on, after a check that it is what was asked for.
-fn agreed_on(open: &Open, cipher: &str) -> Result<String, Failure> {
+fn agreed_on(open: &OpenSession, cipher: &str) -> Result<String, Failure> {
     let agreed = open.agreed();
     let is_right =
         agreed.contains(&format!("cipher: {cipher} ")) && agreed.ends_with("compression: none");

@@ -1,10 +1,11 @@
 //! Family trees of processes, from /proc.
-#![expect(unsafe_code, reason = "kill and prctl have no safe form in std")]
+#![expect(unsafe_code, reason = "what runs between fork and exec must be vouched for")]
 
 use std::fs;
-use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 
 /// The parent of a process; None when it is gone.
 fn parent(pid: u32) -> Option<u32> {
@@ -49,10 +50,9 @@ fn descendants(pid: u32) -> Vec<u32> {
 /// Ends everything that a process started, at once.
 pub fn kill_descendants(pid: u32) {
     for pid in descendants(pid) {
-        if let Ok(pid) = libc::pid_t::try_from(pid) {
-            // SAFETY: takes numbers; the process was a descendant of our child a moment ago.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
-        }
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        // The process was a descendant of our child a moment ago; it may have ended since.
+        let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
     }
 }
 
@@ -60,13 +60,7 @@ pub fn kill_descendants(pid: u32) {
 pub fn die_with_parent(command: &mut Command) {
     // SAFETY: between fork and exec only prctl is called, which is async-signal-safe.
     unsafe {
-        command.pre_exec(|| {
-            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == 0 {
-                Ok(())
-            } else {
-                Err(io::Error::last_os_error())
-            }
-        });
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
     }
 }
 

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use plumb_protocol::Failure;
 
-use super::processes::die_with_parent;
-use super::sink::GREETING;
-use super::sshd::HOST_ALIAS;
+use crate::processes::die_with_parent;
+use crate::sink::GREETING;
+use crate::sshd::HOST_ALIAS;
 
 /// A session that was told to end gets this long.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -21,7 +21,7 @@ const MOST_NOISE: usize = 64 << 10;
 
 /// Where to, as whom, and how.
 #[derive(Debug)]
-pub struct Route {
+pub struct SessionSettings {
     /// The client.
     pub ssh: PathBuf,
     /// The server's port on 127.0.0.1.
@@ -43,7 +43,7 @@ pub struct Session {
 }
 
 /// A session with its ends.
-pub struct Open {
+pub struct OpenSession {
     /// What keeps it alive.
     pub session: Session,
     /// Goes to the sink.
@@ -61,11 +61,11 @@ impl Session {
     ///
     /// # Errors
     /// With the last words of client and server, when there is no greeting.
-    pub fn open(route: &Route, plumb: &str) -> Result<Open, Failure> {
-        let log = route.folder.join(format!("ssh-{}.log", std::process::id()));
+    pub fn open(settings: &SessionSettings, plumb: &str) -> Result<OpenSession, Failure> {
+        let log = settings.folder.join(format!("ssh-{}.log", std::process::id()));
         let file = File::create(&log)
             .map_err(|error| Failure::io(format!("creating {}", log.display()), &error))?;
-        let mut command = command(route, plumb);
+        let mut command = command(settings, plumb);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file);
         die_with_parent(&mut command);
         let mut child = command.spawn().map_err(|error| Failure::io("starting ssh", &error))?;
@@ -73,11 +73,11 @@ impl Session {
         let session = Self { child };
         let (to, mut from) = ends.ok_or_else(|| Failure("ssh has no pipes".to_owned()))?;
         match greeting(&mut from) {
-            Some(sink) => Ok(Open { session, to, from, sink, log }),
+            Some(sink) => Ok(OpenSession { session, to, from, sink, log }),
             None => Err(Failure(format!(
                 "the ssh session did not come up; client: {}; server: {}",
                 last_line(&log),
-                last_line(&route.folder.join("sshd.log"))
+                last_line(&settings.folder.join("sshd.log"))
             ))),
         }
     }
@@ -88,7 +88,7 @@ impl Session {
     }
 }
 
-impl Open {
+impl OpenSession {
     /// What client and server agreed on for the data: `cipher: … MAC: … compression: …`, from the
     /// client's log.
     pub fn agreed(&self) -> String {
@@ -113,17 +113,17 @@ impl Drop for Session {
     }
 }
 
-fn command(route: &Route, plumb: &str) -> Command {
-    let mut command = Command::new(&route.ssh);
+fn command(settings: &SessionSettings, plumb: &str) -> Command {
+    let mut command = Command::new(&settings.ssh);
     command.env_remove("SSH_AUTH_SOCK").env_remove("DISPLAY");
     // bash reads ~/.bashrc in a session's outermost shell, whatever that does and however long it
     // takes; killed in the middle of it, it might leave locks behind.
     command.env("SHLVL", "1");
-    command.args(["-v", "-T", "-F", "none", "-c", &route.cipher, "-m", &route.mac]);
-    command.arg("-p").arg(route.port.to_string());
-    command.arg("-i").arg(route.folder.join("user"));
+    command.args(["-v", "-T", "-F", "none", "-c", &settings.cipher, "-m", &settings.mac]);
+    command.arg("-p").arg(settings.port.to_string());
+    command.arg("-i").arg(settings.folder.join("user"));
     let known_hosts =
-        format!("UserKnownHostsFile=\"{}\"", route.folder.join("known_hosts").display());
+        format!("UserKnownHostsFile=\"{}\"", settings.folder.join("known_hosts").display());
     let alias = format!("HostKeyAlias={HOST_ALIAS}");
     for option in [
         "BatchMode=yes",
@@ -143,7 +143,7 @@ fn command(route: &Route, plumb: &str) -> Command {
     ] {
         command.arg("-o").arg(option);
     }
-    command.arg("-l").arg(&route.user).arg("127.0.0.1");
+    command.arg("-l").arg(&settings.user).arg("127.0.0.1");
     command.arg(format!("{} ssh-sink", quoted(plumb)));
     command
 }

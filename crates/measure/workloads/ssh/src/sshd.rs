@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use plumb_protocol::{Failure, Held, StartError};
 
-use super::processes::{die_with_parent, kill_descendants};
-use super::tools::Tools;
-use super::user::User;
+use crate::processes::{die_with_parent, kill_descendants};
+use crate::tools::Tools;
+use crate::user::User;
 
 /// The name under which the host key is known.
 pub const HOST_ALIAS: &str = "plumb";
@@ -26,9 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A folder for keys and logs, for this user only; dropping it removes it.
 #[derive(Debug)]
-struct Folder(PathBuf);
+struct KeyFolder(PathBuf);
 
-impl Folder {
+impl KeyFolder {
     fn create(scratch: &Path) -> Result<Self, Failure> {
         static FOLDERS: AtomicU32 = AtomicU32::new(0);
         let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
@@ -54,7 +54,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for KeyFolder {
     fn drop(&mut self) {
         // The keeper removes the whole scratch folder at the end in any case.
         fs::remove_dir_all(&self.0).ok();
@@ -66,16 +66,16 @@ impl Drop for Folder {
 pub struct Sshd {
     child: Child,
     port: u16,
-    folder: Folder,
+    folder: KeyFolder,
 }
 
 /// What can go wrong when sshd is started.
-enum Trouble {
+enum SshdError {
     PortTaken,
     Refused(StartError),
 }
 
-impl From<Failure> for Trouble {
+impl From<Failure> for SshdError {
     fn from(failure: Failure) -> Self {
         Self::Refused(failure.into())
     }
@@ -99,11 +99,11 @@ impl Sshd {
             tried += 1;
             match Self::attempt(scratch, tools, user, ciphers, macs) {
                 Ok(sshd) => return Ok(sshd),
-                Err(Trouble::PortTaken) if tried < ATTEMPTS => {}
-                Err(Trouble::PortTaken) => {
+                Err(SshdError::PortTaken) if tried < ATTEMPTS => {}
+                Err(SshdError::PortTaken) => {
                     return Err(StartError::Failed("no free port for sshd".to_owned()));
                 }
-                Err(Trouble::Refused(error)) => return Err(error),
+                Err(SshdError::Refused(error)) => return Err(error),
             }
         }
     }
@@ -114,8 +114,8 @@ impl Sshd {
         user: &User,
         ciphers: &str,
         macs: &str,
-    ) -> Result<Self, Trouble> {
-        let folder = Folder::create(scratch)?;
+    ) -> Result<Self, SshdError> {
+        let folder = KeyFolder::create(scratch)?;
         for key in ["host", "user"] {
             tools.make_key(&folder.0.join(key))?;
         }
@@ -138,7 +138,7 @@ impl Sshd {
         Ok(sshd)
     }
 
-    fn wait_until_ready(&mut self) -> Result<(), Trouble> {
+    fn wait_until_ready(&mut self) -> Result<(), SshdError> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             if matches!(self.child.try_wait(), Ok(Some(_))) {
@@ -152,12 +152,12 @@ impl Sshd {
         Err(Failure(format!("sshd did not listen on port {} in time", self.port)).into())
     }
 
-    fn why_it_ended(&self) -> Trouble {
+    fn why_it_ended(&self) -> SshdError {
         let log = self.folder.read("sshd.log").unwrap_or_default();
         if log.contains("Address already in use") {
-            return Trouble::PortTaken;
+            return SshdError::PortTaken;
         }
-        Trouble::Refused(refusal(&log))
+        SshdError::Refused(refusal(&log))
     }
 
     /// The port on 127.0.0.1.

@@ -1,5 +1,5 @@
 //! The work of both storage workloads: blocks of a laid-out file, read or written with a steady
-//! number of them under way.
+//! number of them in flight.
 
 use std::path::Path;
 
@@ -8,12 +8,14 @@ use plumb_protocol::{
     Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, current_cpu, now_ns,
 };
 
-use super::device;
-use super::engine::Operation;
-use super::file::{TestFile, drop_cache, is_in_memory, show};
-use super::method::{Wish, find};
-use super::queue::{Arrived, Queue};
-use super::stamp::{self, SECTOR};
+use plumb_workload_kit::filesystem::is_in_memory;
+
+use crate::device;
+use crate::engine::Operation;
+use crate::file::{TestFile, drop_cache, show};
+use crate::method::{MethodRequest, find};
+use crate::queue::{Completed, Queue};
+use crate::stamp::{self, SECTOR};
 
 /// Writes come from at least this much random data, so that a compressing filesystem finds no repeat.
 const FRESH_DATA: usize = 1 << 20;
@@ -24,7 +26,7 @@ const DEVICE_SHARE: f64 = 0.9;
 /// Blocks of a batch that are checked whole, at most: the last ones.
 const RECENT: usize = 8;
 
-/// With several blocks under way a sample has this many times as many at least.
+/// With several blocks in flight a sample has this many times as many at least.
 const FULL_QUEUES: u64 = 4;
 
 /// Deepest queue that the kernel takes.
@@ -32,7 +34,7 @@ const DEEPEST: u64 = 4096;
 
 /// In which order the blocks of the file are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum AccessPattern {
     /// One after the other from a random one on, then from the beginning.
     Sequential,
     /// Each one drawn anew.
@@ -76,61 +78,61 @@ fn memory_flag(start: &Start) -> Vec<Flag> {
 }
 
 /// Opens the file that `prepare` laid out, in the best way that works.
-pub fn start(start: &Start, order: Order) -> Result<Started, StartError> {
-    let setting = Setting::read(start)?;
+pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartError> {
+    let settings = BlockSettings::read(start)?;
     let path = start.endpoints.get("file").ok_or_else(|| {
         StartError::Failed("no test file: the fixture was not prepared".to_owned())
     })?;
     let path = Path::new(path);
-    let mut offsets = Offsets::new(order, setting.size, setting.block, start.seed);
-    let found = find(path, &setting.wish, offsets.next())?;
+    let mut offsets = Offsets::new(pattern, settings.size, settings.block, start.seed);
+    let chosen = find(path, &settings.request, offsets.next())?;
     let in_memory = is_in_memory_on_purpose(start);
-    let cached = !found.direct && !in_memory;
+    let cached = !chosen.direct && !in_memory;
     let sync = match start.text("sync") {
-        "sample" => setting.is_write(),
+        "sample" => settings.is_write(),
         "none" => false,
-        _ => setting.is_write() && cached,
+        _ => settings.is_write() && cached,
     };
-    let mut notes = found.notes;
-    let mut flags = found.flags;
+    let mut notes = chosen.notes;
+    let mut flags = chosen.flags;
     flags.extend(memory_flag(start));
     if in_memory {
         notes.push("the file lies in memory: no device takes part".to_owned());
     }
-    if cached && !setting.is_write() {
-        drop_cache(found.queue.file());
+    if cached && !settings.is_write() {
+        drop_cache(chosen.queue.file());
         notes.push("the file's cached pages were dropped at the start".to_owned());
     }
     if sync {
         notes.push("every sample ends with fdatasync, inside its time".to_owned());
     }
-    if cached && setting.is_write() && !sync {
+    if cached && settings.is_write() && !sync {
         let why = "writes end in the page cache: no time is spent waiting for the device";
         flags.push(Flag::new(FlagKind::Cached, why));
     }
-    let mut queue = found.queue;
-    fill_buffers(&mut queue, &setting, start.seed);
-    let instance = Blocks::new(queue, &setting, offsets, found.depth, sync, order);
+    let mut queue = chosen.queue;
+    fill_buffers(&mut queue, &settings, start.seed);
+    let instance = Blocks::new(queue, &settings, offsets, chosen.depth, sync, pattern);
     if !device::is_counted() && !in_memory {
         notes.push("the kernel keeps no account of device bytes: caching can't be told".to_owned());
     }
     #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
-    let work = match order {
-        Order::Sequential => [("bandwidth".to_owned(), setting.block as f64)].into(),
-        Order::Random => [("rate".to_owned(), 1.0)].into(),
+    let work = match pattern {
+        AccessPattern::Sequential => [("bandwidth".to_owned(), settings.block as f64)].into(),
+        AccessPattern::Random => [("rate".to_owned(), 1.0)].into(),
     };
     let ready = Ready { work, notes, flags, ..Ready::default() };
     Ok(Started { instance: Box::new(instance), ready })
 }
 
-struct Setting {
+struct BlockSettings {
     size: u64,
     block: usize,
     in_memory: bool,
-    wish: Wish,
+    request: MethodRequest,
 }
 
-impl Setting {
+impl BlockSettings {
     fn read(start: &Start) -> Result<Self, StartError> {
         let (size, block) = (start.integer("size"), start.size("block"));
         let depth = start.integer("depth");
@@ -153,13 +155,13 @@ impl Setting {
             "write" => Operation::Write,
             _ => Operation::Read,
         };
-        let under_way = usize::try_from(depth).unwrap_or(usize::MAX);
+        let in_flight = usize::try_from(depth).unwrap_or(usize::MAX);
         let slots = match operation {
-            Operation::Read => under_way,
-            Operation::Write => under_way.max(FRESH_DATA / block),
+            Operation::Read => in_flight,
+            Operation::Write => in_flight.max(FRESH_DATA / block),
         };
         let text = |name: &str| start.text(name).to_owned();
-        let wish = Wish {
+        let request = MethodRequest {
             dir: start.dir.clone().into(),
             engine: text("engine"),
             direct: text("direct"),
@@ -168,17 +170,17 @@ impl Setting {
             depth,
             slots,
         };
-        Ok(Self { size, block, in_memory: is_in_memory_on_purpose(start), wish })
+        Ok(Self { size, block, in_memory: is_in_memory_on_purpose(start), request })
     }
 
     fn is_write(&self) -> bool {
-        self.wish.operation == Operation::Write
+        self.request.operation == Operation::Write
     }
 }
 
 /// Writes get random data to carry; reads bring their own.
-fn fill_buffers(queue: &mut Queue, setting: &Setting, seed: u64) {
-    if setting.is_write() {
+fn fill_buffers(queue: &mut Queue, settings: &BlockSettings, seed: u64) {
+    if settings.is_write() {
         let mut random = SplitMix64::new(seed);
         for slot in 0..queue.slots() {
             random.fill(queue.block(slot).0);
@@ -189,7 +191,7 @@ fn fill_buffers(queue: &mut Queue, setting: &Setting, seed: u64) {
 /// Where the next block lies.
 #[derive(Debug)]
 struct Offsets {
-    order: Order,
+    pattern: AccessPattern,
     random: SplitMix64,
     blocks: u64,
     block: u64,
@@ -197,20 +199,20 @@ struct Offsets {
 }
 
 impl Offsets {
-    fn new(order: Order, size: u64, block: usize, seed: u64) -> Self {
+    fn new(pattern: AccessPattern, size: u64, block: usize, seed: u64) -> Self {
         let block = block as u64;
         let blocks = size / block;
         let mut random = SplitMix64::new(seed);
         let next = random.below(blocks);
-        Self { order, random, blocks, block, next }
+        Self { pattern, random, blocks, block, next }
     }
 
     fn next(&mut self) -> u64 {
         let offset = self.next * self.block;
-        self.next = match self.order {
-            Order::Sequential if self.next + 1 == self.blocks => 0,
-            Order::Sequential => self.next + 1,
-            Order::Random => self.random.below(self.blocks),
+        self.next = match self.pattern {
+            AccessPattern::Sequential if self.next + 1 == self.blocks => 0,
+            AccessPattern::Sequential => self.next + 1,
+            AccessPattern::Random => self.random.below(self.blocks),
         };
         offset
     }
@@ -233,7 +235,7 @@ struct Blocks {
     /// Blocks that arrived in the batch.
     arrived: u64,
     /// The last blocks that arrived, in any order.
-    recent: [Option<Arrived>; RECENT],
+    recent: [Option<Completed>; RECENT],
     names: &'static [&'static str],
     /// Whether each block is timed.
     timed: bool,
@@ -248,16 +250,16 @@ struct Blocks {
 impl Blocks {
     fn new(
         queue: Queue,
-        setting: &Setting,
+        settings: &BlockSettings,
         offsets: Offsets,
         depth: u32,
         sync: bool,
-        order: Order,
+        pattern: AccessPattern,
     ) -> Self {
-        let operation = setting.wish.operation;
-        let names = match order {
-            Order::Sequential => SEQUENTIAL_NAMES,
-            Order::Random => RANDOM_NAMES,
+        let operation = settings.request.operation;
+        let names = match pattern {
+            AccessPattern::Sequential => SEQUENTIAL_NAMES,
+            AccessPattern::Random => RANDOM_NAMES,
         };
         // The last name needs the kernel's account.
         let told = names.len() - usize::from(!device::is_counted());
@@ -265,7 +267,7 @@ impl Blocks {
             sent_ns: vec![0; queue.slots()],
             queue,
             operation,
-            block: setting.block,
+            block: settings.block,
             depth: usize::try_from(depth).unwrap_or(1),
             sync,
             offsets,
@@ -274,22 +276,22 @@ impl Blocks {
             arrived: 0,
             recent: [None; RECENT],
             names: &names[..told],
-            timed: order == Order::Random,
-            on_device: !setting.in_memory,
+            timed: pattern == AccessPattern::Random,
+            on_device: !settings.in_memory,
             latencies: Vec::new(),
         }
     }
 
-    /// Sends blocks until `depth` are under way.
+    /// Sends blocks until `depth` are in flight.
     fn top_up(&mut self, depth: usize) -> Result<(), Failure> {
-        while self.queue.under_way() < depth {
+        while self.queue.in_flight() < depth {
             let offset = self.offsets.next();
             let slot = match self.operation {
-                Operation::Read => self.queue.send(offset, |_| {})?,
+                Operation::Read => self.queue.submit(offset, |_| {})?,
                 Operation::Write => {
                     self.generation += 1;
                     let generation = self.generation;
-                    self.queue.send(offset, |block| stamp::write(block, offset, generation))?
+                    self.queue.submit(offset, |block| stamp::write(block, offset, generation))?
                 }
             };
             if self.timed {
@@ -304,8 +306,8 @@ impl Blocks {
         Ok(())
     }
 
-    fn arrive(&mut self) -> Result<(), Failure> {
-        let arrived = self.queue.arrive()?;
+    fn complete(&mut self) -> Result<(), Failure> {
+        let arrived = self.queue.complete()?;
         if self.timed && self.latencies.len() < self.latencies.capacity() {
             self.latencies.push(now_ns() - self.sent_ns[arrived.slot]);
         }
@@ -327,17 +329,17 @@ impl Blocks {
         }
     }
 
-    fn note(&mut self, arrived: Arrived) {
+    fn note(&mut self, arrived: Completed) {
         #[expect(clippy::cast_possible_truncation, reason = "only the remainder matters")]
         let at = self.arrived as usize % RECENT;
         self.recent[at] = Some(arrived);
         self.arrived += 1;
     }
 
-    /// Waits for all that is under way; what comes late belongs to no sample.
+    /// Waits for all that is in flight; what comes late belongs to no sample.
     fn drain(&mut self) -> Result<(), Failure> {
-        while self.queue.under_way() > 0 {
-            let arrived = self.queue.arrive()?;
+        while self.queue.in_flight() > 0 {
+            let arrived = self.queue.complete()?;
             self.note(arrived);
         }
         Ok(())
@@ -347,7 +349,7 @@ impl Blocks {
         for left in (1..=iterations).rev() {
             let depth = usize::try_from(left).map_or(self.depth, |left| left.min(self.depth));
             self.top_up(depth)?;
-            self.arrive()?;
+            self.complete()?;
         }
         self.queue
             .file()
@@ -355,7 +357,7 @@ impl Blocks {
             .map_err(|error| Failure::io("fdatasync of the test file", &error))
     }
 
-    /// Takes the samples. With more than one block under way they are consecutive windows of one
+    /// Takes the samples. With more than one block in flight they are consecutive windows of one
     /// steady flow: the next begins where the last one ended, and the queue is full at every border.
     fn take(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         let steady = self.depth > 1 && !self.sync;
@@ -413,7 +415,7 @@ impl Instance for Blocks {
         }
         for _ in 0..iterations {
             self.top_up(self.depth)?;
-            self.arrive()?;
+            self.complete()?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::engine::Operation;
+use crate::engine::Operation;
 
 /// Bytes read from (or, for writing, sent to) devices by this process and its threads so far, from
 /// /proc/self/io; None where the kernel keeps no such account. A buffered write counts when it makes

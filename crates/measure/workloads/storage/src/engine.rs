@@ -1,4 +1,4 @@
-//! How blocks are moved: through io_uring with many under way, or by pread and pwrite one at a time.
+//! How blocks are moved: through io_uring with many in flight, or by pread and pwrite one at a time.
 #![expect(
     unsafe_code,
     reason = "the kernel reads and fills the buffers behind the compiler's back"
@@ -53,7 +53,7 @@ impl Pool {
         unsafe { self.base.as_ptr().add(slot * self.block) }
     }
 
-    /// A slot's block. Only for slots that are not under way, which the exclusive borrow and the
+    /// A slot's block. Only for slots that are not in flight, which the exclusive borrow and the
     /// caller's list of free slots ensure.
     pub fn block(&mut self, slot: usize) -> &mut [u8] {
         // SAFETY: inside the allocation, initialised, and borrowed as long as the pool.
@@ -69,7 +69,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         if !self.leaked {
-            // SAFETY: allocated with this layout; the owner has waited for what is under way.
+            // SAFETY: allocated with this layout; the owner has waited for what is in flight.
             unsafe { dealloc(self.base.as_ptr(), self.layout) };
         }
     }
@@ -88,7 +88,7 @@ pub struct Transfer {
 
 /// Moves blocks between a file and a pool.
 pub enum Engine {
-    /// Linux's queue pair; many blocks under way.
+    /// Linux's queue pair; many blocks in flight.
     Ring(Box<IoUring>),
     /// pread and pwrite; one block at a time, moved when it is waited for.
     Psync(Option<Transfer>),
@@ -122,7 +122,7 @@ impl Engine {
     /// Sends a block on its way, at the latest with the next [`Engine::wait`].
     ///
     /// # Errors
-    /// When more blocks are under way than the engine has room for.
+    /// When more blocks are in flight than the engine has room for.
     pub fn submit(&mut self, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
         match self {
             Self::Psync(waiting) => {
@@ -133,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// Makes sure that everything submitted is under way.
+    /// Makes sure that everything submitted is in flight.
     ///
     /// # Errors
     /// When the kernel does not take it.
@@ -176,7 +176,7 @@ fn push(ring: &mut IoUring, file: &File, pool: &Pool, transfer: Transfer) -> io:
     };
     let entry = entry.user_data(transfer.slot as u64);
     // SAFETY: buffer and descriptor stay valid until the completion is reaped: the owner of file and
-    // pool waits for everything under way before it drops them.
+    // pool waits for everything in flight before it drops them.
     unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)
 }
 

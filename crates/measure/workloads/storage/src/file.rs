@@ -1,22 +1,17 @@
 //! The test file: laid out with real data before anything is measured, and what lies under it.
-#![expect(
-    unsafe_code,
-    reason = "statvfs, statfs, statx and posix_fadvise have no safe form in std"
-)]
 
-use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::mem::zeroed;
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use plumb_protocol::{Failure, Held, SplitMix64, StartError};
+use plumb_workload_kit::filesystem::free_bytes;
+use rustix::fs::{Advice, AtFlags, CWD, MemfdFlags, StatxFlags, fadvise, memfd_create, statx};
 
-use super::stamp;
+use crate::stamp;
 
 /// Bytes written at a time while a file is laid out.
 const PIECE: usize = 1 << 20;
@@ -142,13 +137,7 @@ fn create_new(path: &Path) -> io::Result<File> {
 
 /// A file without a name that lies in memory, and only there.
 fn memory_file() -> io::Result<File> {
-    // SAFETY: the name is a valid string; the descriptor, when there is one, is nobody else's.
-    unsafe {
-        match libc::memfd_create(c"plumb-storage".as_ptr(), libc::MFD_CLOEXEC) {
-            -1 => Err(io::Error::last_os_error()),
-            fd => Ok(File::from_raw_fd(fd)),
-        }
-    }
+    Ok(memfd_create(c"plumb-storage", MemfdFlags::CLOEXEC)?.into())
 }
 
 /// Memory that may be had without swapping, in bytes; None where the kernel does not tell.
@@ -252,46 +241,6 @@ pub fn show(bytes: u64) -> String {
     if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
 }
 
-fn c_path(path: &Path) -> io::Result<CString> {
-    Ok(CString::new(path.as_os_str().as_bytes())?)
-}
-
-fn checked(result: libc::c_int) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Bytes that an ordinary user may still write in this folder's filesystem.
-///
-/// # Errors
-/// Those of statvfs.
-#[expect(clippy::useless_conversion, reason = "the fields are narrower on 32-bit machines")]
-pub fn free_bytes(dir: &Path) -> io::Result<u64> {
-    let path = c_path(dir)?;
-    // SAFETY: statvfs is plain numbers; path and buffer are valid.
-    let stat = unsafe {
-        let mut stat: libc::statvfs = zeroed();
-        checked(libc::statvfs(path.as_ptr(), &raw mut stat))?;
-        stat
-    };
-    Ok(u64::from(stat.f_bavail).saturating_mul(u64::from(stat.f_frsize)))
-}
-
-/// Whether a file or folder lies in memory: tmpfs or ramfs.
-#[must_use]
-#[expect(clippy::useless_conversion, reason = "the field is narrower on 32-bit machines")]
-pub fn is_in_memory(path: &Path) -> bool {
-    const TMPFS: i64 = 0x0102_1994;
-    const RAMFS: i64 = 0x8584_58f6;
-    let Ok(path) = c_path(path) else { return false };
-    // SAFETY: statfs is plain numbers; path and buffer are valid.
-    let (known, kind) = unsafe {
-        let mut stat: libc::statfs = zeroed();
-        let known = libc::statfs(path.as_ptr(), &raw mut stat) == 0;
-        (known, stat.f_type)
-    };
-    known && [TMPFS, RAMFS].iter().any(|magic| i64::from(kind) == *magic)
-}
-
 /// What direct I/O on a file asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DirectRule {
@@ -306,36 +255,30 @@ pub enum DirectRule {
 /// What direct I/O on this file asks for (statx `STATX_DIOALIGN`, Linux 6.1).
 #[must_use]
 pub fn direct_rule(path: &Path) -> DirectRule {
-    let Ok(path) = c_path(path) else { return DirectRule::Unknown };
-    // SAFETY: statx is plain numbers; path and buffer are valid.
-    let (known, stat) = unsafe {
-        let mut stat: libc::statx = zeroed();
-        let result =
-            libc::statx(libc::AT_FDCWD, path.as_ptr(), 0, libc::STATX_DIOALIGN, &raw mut stat);
-        (result == 0 && stat.stx_mask & libc::STATX_DIOALIGN != 0, stat)
+    let Ok(stat) = statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) else {
+        return DirectRule::Unknown;
     };
-    match (known, stat.stx_dio_offset_align) {
-        (false, _) => DirectRule::Unknown,
-        (true, 0) => DirectRule::Never,
-        (true, multiple) => DirectRule::MultiplesOf(u64::from(multiple)),
+    match (stat.stx_mask & StatxFlags::DIOALIGN.bits(), stat.stx_dio_offset_align) {
+        (0, _) => DirectRule::Unknown,
+        (_, 0) => DirectRule::Never,
+        (_, multiple) => DirectRule::MultiplesOf(u64::from(multiple)),
     }
 }
 
 /// Asks the kernel to forget the clean cached pages of a file. A hint: what stays cached shows in the
 /// device's bytes.
 pub fn drop_cache(file: &File) {
-    // SAFETY: takes a valid descriptor and numbers.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    let _ = fadvise(file, 0, None, Advice::DontNeed);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SHARE, TestFile, free_bytes, is_in_memory};
+    use super::{SHARE, TestFile, free_bytes};
     use crate::stamp;
     use plumb_protocol::{Held, StartError};
+    use plumb_workload_kit::filesystem::is_in_memory;
     use std::fs;
     use std::io::Write;
-    use std::path::Path;
 
     #[test]
     fn a_file_is_real_stamped_and_removed() {
@@ -399,13 +342,5 @@ mod tests {
         assert!(why.contains("of 8 MiB") && why.contains("are free"), "{why}");
         assert!(why.contains(&dir.path().display().to_string()), "{why}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn memory_is_told_from_disks() {
-        assert!(!is_in_memory(Path::new("/proc")));
-        if Path::new("/dev/shm").exists() {
-            assert!(is_in_memory(Path::new("/dev/shm")));
-        }
     }
 }

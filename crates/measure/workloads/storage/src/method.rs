@@ -1,4 +1,4 @@
-//! Which way blocks go: io_uring or plain calls, past the page cache or through it; the best that
+//! How blocks are moved: io_uring or plain calls, past the page cache or through it; the best that
 //! works here, found by trying it.
 
 use std::fs::{File, OpenOptions};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use plumb_model::{Flag, FlagKind};
 use plumb_protocol::StartError;
 
-use super::engine::{Engine, Operation};
-use super::file::{DirectRule, direct_rule};
-use super::queue::Queue;
-use super::stamp;
+use crate::engine::{Engine, Operation};
+use crate::file::{DirectRule, direct_rule};
+use crate::queue::Queue;
+use crate::stamp;
 
 /// What the user asked for.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct MethodRequest {
     /// The target directory, for messages.
     pub dir: PathBuf,
     /// `auto`, `io_uring` or `psync`.
@@ -27,48 +27,48 @@ pub struct Wish {
     pub operation: Operation,
     /// Bytes of one block.
     pub block: usize,
-    /// Blocks that should be under way.
+    /// Blocks that should be in flight.
     pub depth: u32,
     /// Buffers.
     pub slots: usize,
 }
 
-/// The way that works, with what the reader should know of it.
-pub struct Found {
+/// The method that works, with what the reader should know of it.
+pub struct ChosenMethod {
     /// Ready to move blocks.
     pub queue: Queue,
-    /// Blocks that will be under way.
+    /// Blocks that will be in flight.
     pub depth: u32,
     /// Whether it goes past the page cache.
     pub direct: bool,
     /// `method: io_uring, O_DIRECT, depth 8`, and why better ways were not taken.
     pub notes: Vec<String>,
-    /// Whether a better way was wanted.
+    /// Flags when a better method was asked for.
     pub flags: Vec<Flag>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct Method {
     ring: bool,
     direct: bool,
 }
 
 /// Best first: going past the page cache matters more than the depth.
-const WAYS: [Way; 4] = [
-    Way { ring: true, direct: true },
-    Way { ring: false, direct: true },
-    Way { ring: true, direct: false },
-    Way { ring: false, direct: false },
+const METHODS: [Method; 4] = [
+    Method { ring: true, direct: true },
+    Method { ring: false, direct: true },
+    Method { ring: true, direct: false },
+    Method { ring: false, direct: false },
 ];
 
-impl Way {
-    fn is_wished(self, wish: &Wish) -> bool {
-        let engine = match wish.engine.as_str() {
+impl Method {
+    fn is_requested(self, request: &MethodRequest) -> bool {
+        let engine = match request.engine.as_str() {
             "io_uring" => self.ring,
             "psync" => !self.ring,
             _ => true,
         };
-        let direct = match wish.direct.as_str() {
+        let direct = match request.direct.as_str() {
             "yes" => self.direct,
             "no" => !self.direct,
             _ => true,
@@ -83,18 +83,18 @@ impl Way {
     }
 }
 
-/// The best wished way that can read the block at `offset` of the file at `path`.
+/// The best requested method that can read the block at `offset` of the file at `path`.
 ///
 /// # Errors
 /// Unsupported, with every reason, when none works; failed when the file was changed.
-pub fn find(path: &Path, wish: &Wish, offset: u64) -> Result<Found, StartError> {
+pub fn find(path: &Path, request: &MethodRequest, offset: u64) -> Result<ChosenMethod, StartError> {
     let mut reasons: Vec<String> = Vec::new();
-    for way in WAYS.into_iter().filter(|way| way.is_wished(wish)) {
-        match try_way(path, wish, way, offset) {
-            Ok(queue) => return Ok(found(queue, wish, way, reasons)),
-            Err(Refusal::Wrong(why)) => return Err(StartError::Failed(why)),
-            Err(Refusal::Way(reason)) if reasons.contains(&reason) => {}
-            Err(Refusal::Way(reason)) => reasons.push(reason),
+    for method in METHODS.into_iter().filter(|method| method.is_requested(request)) {
+        match try_method(path, request, method, offset) {
+            Ok(queue) => return Ok(chosen(queue, request, method, reasons)),
+            Err(MethodError::Wrong(why)) => return Err(StartError::Failed(why)),
+            Err(MethodError::Unavailable(reason)) if reasons.contains(&reason) => {}
+            Err(MethodError::Unavailable(reason)) => reasons.push(reason),
         }
     }
     Err(StartError::unsupported(
@@ -105,67 +105,81 @@ pub fn find(path: &Path, wish: &Wish, offset: u64) -> Result<Found, StartError> 
     ))
 }
 
-fn found(queue: Queue, wish: &Wish, way: Way, reasons: Vec<String>) -> Found {
-    let depth = if way.ring { wish.depth } else { 1 };
-    let mut notes = vec![format!("method: {}", way.show(depth))];
+fn chosen(
+    queue: Queue,
+    request: &MethodRequest,
+    method: Method,
+    reasons: Vec<String>,
+) -> ChosenMethod {
+    let depth = if method.ring { request.depth } else { 1 };
+    let mut notes = vec![format!("method: {}", method.show(depth))];
     notes.extend(reasons.iter().cloned());
     let mut flags = Vec::new();
-    if depth < wish.depth {
-        let why = format!("depth 1 instead of {}: psync has one block under way", wish.depth);
+    if depth < request.depth {
+        let why = format!("depth 1 instead of {}: psync has one block in flight", request.depth);
         notes.push(why.clone());
         flags.push(Flag::new(FlagKind::Capped, why));
     }
-    Found { queue, depth, direct: way.direct, notes, flags }
+    ChosenMethod { queue, depth, direct: method.direct, notes, flags }
 }
 
-/// Why a way was not taken.
-enum Refusal {
+/// Why a method was not taken.
+enum MethodError {
     /// It does not work here; another may.
-    Way(String),
+    Unavailable(String),
     /// The file is not the one that was laid out.
     Wrong(String),
 }
 
-impl From<String> for Refusal {
+impl From<String> for MethodError {
     fn from(reason: String) -> Self {
-        Self::Way(reason)
+        Self::Unavailable(reason)
     }
 }
 
-fn try_way(path: &Path, wish: &Wish, way: Way, offset: u64) -> Result<Queue, Refusal> {
-    let file = open(path, wish, way.direct)?;
-    let engine = if way.ring {
-        Engine::ring(wish.depth).map_err(|error| format!("io_uring is not to be had: {error}"))?
+fn try_method(
+    path: &Path,
+    request: &MethodRequest,
+    method: Method,
+    offset: u64,
+) -> Result<Queue, MethodError> {
+    let file = open(path, request, method.direct)?;
+    let engine = if method.ring {
+        Engine::ring(request.depth)
+            .map_err(|error| format!("io_uring is not available: {error}"))?
     } else {
         Engine::psync()
     };
-    let mut queue = Queue::new(&wish.dir, file, engine, wish.operation, wish.slots, wish.block)
-        .map_err(|error| format!("{} buffers of {} bytes: {error}", wish.slots, wish.block))?;
-    let block = queue.read(offset).map_err(|error| format!("{}: {error}", way.show(1)))?;
+    let mut queue =
+        Queue::new(&request.dir, file, engine, request.operation, request.slots, request.block)
+            .map_err(|error| {
+                format!("{} buffers of {} bytes: {error}", request.slots, request.block)
+            })?;
+    let block = queue.read(offset).map_err(|error| format!("{}: {error}", method.show(1)))?;
     match stamp::read(block, offset) {
         Ok(_) => Ok(queue),
-        Err(at) => Err(Refusal::Wrong(format!(
+        Err(at) => Err(MethodError::Wrong(format!(
             "the test file in {} holds foreign bytes at offset {at}",
-            wish.dir.display()
+            request.dir.display()
         ))),
     }
 }
 
-fn open(path: &Path, wish: &Wish, direct: bool) -> Result<File, String> {
+fn open(path: &Path, request: &MethodRequest, direct: bool) -> Result<File, String> {
     let rule = if direct { direct_rule(path) } else { DirectRule::MultiplesOf(1) };
     match rule {
         DirectRule::Never => return Err("the filesystem has no O_DIRECT for this file".to_owned()),
-        DirectRule::MultiplesOf(multiple) if !(wish.block as u64).is_multiple_of(multiple) => {
+        DirectRule::MultiplesOf(multiple) if !(request.block as u64).is_multiple_of(multiple) => {
             return Err(format!(
                 "O_DIRECT wants multiples of {multiple} bytes here, the block has {}",
-                wish.block
+                request.block
             ));
         }
         DirectRule::MultiplesOf(_) | DirectRule::Unknown => {}
     }
     OpenOptions::new()
         .read(true)
-        .write(wish.operation == Operation::Write)
+        .write(request.operation == Operation::Write)
         .custom_flags(if direct { libc::O_DIRECT } else { 0 })
         .open(path)
         .map_err(|error| match (direct, error.kind()) {
@@ -176,13 +190,13 @@ fn open(path: &Path, wish: &Wish, direct: bool) -> Result<File, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wish, find};
+    use super::{MethodRequest, find};
     use crate::engine::Operation;
     use crate::file::TestFile;
     use plumb_protocol::StartError;
 
-    fn wish(engine: &str, direct: &str, block: usize) -> Wish {
-        Wish {
+    fn request(engine: &str, direct: &str, block: usize) -> MethodRequest {
+        MethodRequest {
             dir: "/nowhere".into(),
             engine: engine.into(),
             direct: direct.into(),
@@ -197,10 +211,10 @@ mod tests {
     fn the_way_that_was_taken_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let file = TestFile::lay_out(dir.path(), "test", 1 << 20, 1).unwrap();
-        let found = find(file.path(), &wish("psync", "no", 4096), 8192).unwrap();
-        assert_eq!(found.notes[0], "method: psync, page cache, depth 1");
-        assert!(found.notes[1].contains("depth 1 instead of 4"), "{:?}", found.notes);
-        assert_eq!(found.flags.len(), 1);
+        let chosen = find(file.path(), &request("psync", "no", 4096), 8192).unwrap();
+        assert_eq!(chosen.notes[0], "method: psync, page cache, depth 1");
+        assert!(chosen.notes[1].contains("depth 1 instead of 4"), "{:?}", chosen.notes);
+        assert_eq!(chosen.flags.len(), 1);
     }
 
     #[test]
@@ -208,13 +222,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = TestFile::lay_out(dir.path(), "test", 1 << 20, 1).unwrap();
         // 520 is a multiple of nothing that any device takes.
-        let found = find(file.path(), &wish("auto", "auto", 520), 0);
-        if let Ok(found) = found {
-            assert!(found.notes[0].contains("page cache"), "{:?}", found.notes);
-            assert!(found.notes.len() > 1, "no reason: {:?}", found.notes);
+        let chosen = find(file.path(), &request("auto", "auto", 520), 0);
+        if let Ok(chosen) = chosen {
+            assert!(chosen.notes[0].contains("page cache"), "{:?}", chosen.notes);
+            assert!(chosen.notes.len() > 1, "no reason: {:?}", chosen.notes);
         }
         let Err(StartError::Unsupported { why, fix }) =
-            find(file.path(), &wish("auto", "yes", 520), 0)
+            find(file.path(), &request("auto", "yes", 520), 0)
         else {
             panic!("direct I/O of 520 bytes worked");
         };

@@ -6,28 +6,29 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use plumb_protocol::Failure;
+use plumb_workload_kit::filesystem::free_bytes;
 
-use super::engine::{Engine, Operation, Pool, Transfer};
-use super::file::{free_bytes, is_full, show};
+use crate::engine::{Engine, Operation, Pool, Transfer};
+use crate::file::{is_full, show};
 
-/// Blocks on their way between a file and buffers. Dropping it waits for those under way.
+/// Blocks on their way between a file and buffers. Dropping it waits for those in flight.
 pub struct Queue {
     dir: PathBuf,
     file: File,
     engine: Engine,
     pool: Pool,
-    /// Buffers that are not under way, the longest unused first.
+    /// Buffers that are not in flight, the longest unused first.
     free: VecDeque<usize>,
     /// What each buffer last held.
     offsets: Vec<u64>,
-    under_way: usize,
+    in_flight: usize,
     block: usize,
     operation: Operation,
 }
 
 /// A block that has arrived.
 #[derive(Debug, Clone, Copy)]
-pub struct Arrived {
+pub struct Completed {
     /// Its buffer.
     pub slot: usize,
     /// Where it lies in the file.
@@ -56,7 +57,7 @@ impl Queue {
             pool,
             free,
             offsets: vec![0; slots],
-            under_way: 0,
+            in_flight: 0,
             block,
             operation,
         })
@@ -67,9 +68,9 @@ impl Queue {
         &self.file
     }
 
-    /// Blocks under way.
-    pub fn under_way(&self) -> usize {
-        self.under_way
+    /// Blocks in flight.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
     }
 
     /// The number of buffers.
@@ -77,7 +78,7 @@ impl Queue {
         self.offsets.len()
     }
 
-    /// The block in a buffer that is not under way, and where it lies in the file.
+    /// The block in a buffer that is not in flight, and where it lies in the file.
     pub fn block(&mut self, slot: usize) -> (&mut [u8], u64) {
         (self.pool.block(slot), self.offsets[slot])
     }
@@ -87,7 +88,7 @@ impl Queue {
     ///
     /// # Errors
     /// When no buffer is free.
-    pub fn send(&mut self, offset: u64, ready: impl FnOnce(&mut [u8])) -> Result<usize, Failure> {
+    pub fn submit(&mut self, offset: u64, ready: impl FnOnce(&mut [u8])) -> Result<usize, Failure> {
         self.transfer(self.operation, offset, ready)
     }
 
@@ -103,11 +104,11 @@ impl Queue {
         self.engine
             .submit(&self.file, &self.pool, Transfer { operation, offset, slot })
             .map_err(|error| Failure::io("sending a block", &error))?;
-        self.under_way += 1;
+        self.in_flight += 1;
         Ok(slot)
     }
 
-    /// Makes sure that everything sent is under way.
+    /// Makes sure that everything sent is in flight.
     ///
     /// # Errors
     /// When the kernel does not take it.
@@ -119,16 +120,16 @@ impl Queue {
     ///
     /// # Errors
     /// When it did not arrive whole.
-    pub fn arrive(&mut self) -> Result<Arrived, Failure> {
+    pub fn complete(&mut self) -> Result<Completed, Failure> {
         let (slot, moved) = self
             .engine
             .wait(&self.file, &self.pool)
             .map_err(|error| Failure::io("waiting for a block", &error))?;
-        self.under_way -= 1;
+        self.in_flight -= 1;
         self.free.push_back(slot);
         let offset = self.offsets[slot];
         match moved {
-            Ok(moved) if moved == self.block => Ok(Arrived { slot, offset }),
+            Ok(moved) if moved == self.block => Ok(Completed { slot, offset }),
             Ok(moved) => Err(Failure(format!(
                 "{moved} of {} bytes were moved at offset {offset}",
                 self.block
@@ -137,14 +138,14 @@ impl Queue {
         }
     }
 
-    /// Reads the block at `offset` while nothing is under way; what the buffer held is wiped first, so
+    /// Reads the block at `offset` while nothing is in flight; what the buffer held is wiped first, so
     /// that what is found there was read.
     ///
     /// # Errors
     /// When it can't be read.
     pub fn read(&mut self, offset: u64) -> Result<&[u8], Failure> {
         self.transfer(Operation::Read, offset, |block| block.fill(0))?;
-        let slot = self.arrive()?.slot;
+        let slot = self.complete()?.slot;
         Ok(self.pool.block(slot))
     }
 }
@@ -161,12 +162,12 @@ fn not_moved(dir: &Path, block: usize, offset: u64, error: &io::Error) -> Failur
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        while self.under_way > 0 {
+        while self.in_flight > 0 {
             if self.engine.wait(&self.file, &self.pool).is_err() {
                 self.pool.leak();
                 return;
             }
-            self.under_way -= 1;
+            self.in_flight -= 1;
         }
     }
 }

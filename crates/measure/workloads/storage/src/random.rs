@@ -3,8 +3,8 @@
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 
-use super::blocks::{self, Order};
-use super::sequential::{parameters, with_device_ratio};
+use crate::blocks::{self, AccessPattern};
+use crate::sequential::{parameters, with_device_ratio};
 use plumb_workload_kit::declare::{LONG_TIMEOUT_S, rate, reported_time, workload};
 
 /// Reads or writes blocks of a laid-out file at random.
@@ -40,6 +40,6 @@ impl Workload for Random {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        blocks::start(start, Order::Random)
+        blocks::start(start, AccessPattern::Random)
     }
 }

@@ -3,8 +3,8 @@
 use plumb_model::{AuditClass, Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 
-use super::blocks::{self, Order};
-use super::device;
+use crate::blocks::{self, AccessPattern};
+use crate::device;
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, integer, rate, reported, workload,
 };
@@ -38,7 +38,7 @@ impl Workload for Sequential {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        blocks::start(start, Order::Sequential)
+        blocks::start(start, AccessPattern::Sequential)
     }
 }
 
@@ -48,7 +48,7 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
         bytes("size", 1 << 30, "size of the file, laid out before"),
         bytes("block", block, "bytes of one read or write"),
         choice("operation", &["read", "write"], "what is done to each block"),
-        integer("depth", "blocks", depth, "blocks under way at a time"),
+        integer("depth", "blocks", depth, "blocks in flight at a time"),
         choice("engine", &["auto", "io_uring", "psync"], "how blocks are moved"),
         choice("direct", &["auto", "yes", "no"], "whether the page cache is passed by (O_DIRECT)"),
         choice(
