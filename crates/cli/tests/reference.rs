@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use plumb_keeper::preparation::{KNOBS, Knob};
 use plumb_machine::doctor::SYMPTOMS;
 use plumb_model::{FACTS, IDENTITY, Theme};
 
@@ -229,4 +230,26 @@ fn the_page_of_the_monitors_names_them_all() {
     for rule in plumb_monitors::interference::RULES {
         assert!(page.contains(&format!("`{rule}`")), "no {rule} in docs/monitors.md");
     }
+}
+
+/// A knob's row: what its manual says after each of the words in bold.
+fn row(knob: &Knob) -> String {
+    let said = |part: &str| {
+        let (_, rest) = knob.manual.split_once(&format!("\n**{part}** ")).unwrap();
+        rest.lines().next().unwrap().trim_end_matches('.').replace('|', "\\|")
+    };
+    let said = ["Sets", "Needs", "Afterwards", "Risk"].map(said);
+    format!("| `{}` | {} | {} |\n", knob.name, knob.values, said.join(" | "))
+}
+
+#[test]
+fn the_table_of_the_knobs_is_what_their_manuals_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/preparations.md");
+    let page = fs::read_to_string(path).unwrap();
+    let head = "| knob | values | sets | needs | afterwards | risk, and what to know |\n";
+    let (before, rest) = page.split_once(head).unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    let rows: String = KNOBS.iter().map(|knob| row(knob)).collect();
+    let text = format!("{before}{head}| --- | --- | --- | --- | --- | --- |\n{rows}\n{after}");
+    is_committed("preparations.md", &text);
 }

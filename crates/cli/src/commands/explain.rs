@@ -1,6 +1,7 @@
-//! `plumb explain`: the manual of a workload, suite or monitor.
+//! `plumb explain`: the manual of a workload, suite, monitor or knob.
 
 use clap::Args;
+use plumb_keeper::preparation::{KNOBS, named};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
@@ -9,14 +10,15 @@ use crate::planning::{catalogue, suite};
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
-/// Print the manual of a workload, suite or monitor
+/// Print the manual of a workload, suite, monitor or knob
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   plumb explain memory.copy
   plumb explain first-look
-  plumb explain monitor.stat")]
+  plumb explain monitor.stat
+  plumb explain knob.thp")]
 pub struct ExplainArgs {
-    /// A workload, suite or monitor (`monitor.stat`)
+    /// A workload, suite, monitor (`monitor.stat`) or knob (`knob.thp`)
     name: String,
 }
 
@@ -26,10 +28,11 @@ impl Subcommand for ExplainArgs {
     }
 }
 
-/// What names of monitors begin with here.
+/// What names of monitors and knobs begin with here.
 const MONITOR: &str = "monitor.";
+const KNOB: &str = "knob.";
 
-/// Prints the manual of a built-in workload or a monitor, or the text of a suite.
+/// Prints the manual of a built-in workload, a monitor or a knob, or the text of a suite.
 fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
     let id = args.name.split(':').next().unwrap_or(&args.name);
     if let Some(workload) = plumb_workloads::find(id) {
@@ -44,14 +47,20 @@ fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
         ui.out(found.manual);
         return Ok(Exit::Fine);
     }
+    if let Some((found, _)) = id.strip_prefix(KNOB).and_then(named) {
+        ui.out(found.manual);
+        return Ok(Exit::Fine);
+    }
     if let Some(text) = suite::builtin(id) {
         ui.out(text);
         return Ok(Exit::Fine);
     }
-    let error =
-        CommandError::usage(format!("no built-in workload, suite or monitor is called `{id}`"));
+    let error = CommandError::usage(format!(
+        "no built-in workload, suite, monitor or knob is called `{id}`"
+    ));
     let mut known = catalogue::builtin_names();
     known.extend(plumb_monitors::ALL.iter().map(|it| format!("{MONITOR}{}", it.name)));
+    known.extend(KNOBS.iter().map(|it| format!("{KNOB}{}", it.name)));
     Err(match nearest(id, &known) {
         Some(near) => error.hint(format!("plumb explain {near}")),
         None => {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use plumb_keeper::preparation::{KNOBS, Knob, Lasts, Unusable, check, parse, preset, resolve};
-use plumb_keeper::{Held, Settled};
+use plumb_keeper::{HeldChange, Settled};
 use plumb_machine::Root;
 use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;
@@ -119,7 +119,7 @@ fn shown(knob: &Knob, root: &Root) -> Shown {
         values: knob.values,
         example: knob.example,
         undo,
-        now: knob.now(root),
+        now: (knob.now)(root),
         gentle: of_preset("gentle"),
         lab: of_preset("lab"),
         unsupported: unsupported(knob, root),
@@ -152,7 +152,7 @@ fn table(knobs: &[Shown]) -> Table {
     table
 }
 
-fn changed(held: Held, root: &Root) -> Changed {
+fn changed(held: HeldChange, root: &Root) -> Changed {
     let now = held.setting.read(root).ok().map(|now| now.trim().to_owned());
     let (was, became) = (held.was.trim().to_owned(), held.became.trim().to_owned());
     let (setting, plumb, alive) = (held.setting.to_string(), held.plumb, held.alive);

@@ -28,7 +28,6 @@ const BEING_TAKEN_APART: &[(&str, usize)] = &[
     ("base/model", 5),
     ("base/stats", 3),
     ("judge/analysis", 22),
-    ("measure/keeper", 15),
     ("show/report", 35),
     ("show/serve", 8),
     ("xtask", 5),

@@ -1,13 +1,34 @@
 //! Starts every process, prepares the machine, and cleans up whatever happens: the keeper, its journal,
 //! preparations, and the measuring lock.
+//!
+//! The keeper is a small process between plumb and everything that it starts. It is started before
+//! anything large is touched, does every spawn and every `wait4` of workers and fixtures, is their
+//! subreaper, and holds a socket to plumb. When that socket ends (exit, panic, kill -9) it kills every
+//! descendant, undoes the changes that its journal holds and removes the temporary folders that plumb
+//! told it of. When the keeper itself is killed, plumb inherits its descendants, and does that; when both
+//! are killed at once, each worker ends what it started (`orphaned.rs`), and the next plumb does the rest.
 
+mod client;
+mod descendants;
 mod journal;
-mod keeper;
 mod lock;
+mod message;
+mod orphaned;
 pub mod preparation;
+mod server;
+mod setting;
+mod spawn_options;
+#[cfg(test)]
+mod testing;
+mod unchanged;
 
-pub use journal::{Change, Held, Journal, Settled, Unchanged, held, recover};
-pub use keeper::{
-    Exit, Keeper, KeeperError, Pipes, end_with_keeper, serve as serve_keeper, stand_in,
-};
+pub use client::{Keeper, KeeperError, Pipes};
+pub use descendants::stand_in;
+pub use journal::{ChangeMade, HeldChange, Journal, Settled, held, recover};
 pub use lock::{LockError, MeasuringLock};
+pub use message::Exit;
+pub use orphaned::end_with_keeper;
+pub use server::serve as serve_keeper;
+pub use setting::{OFF, ON, Setting};
+pub use spawn_options::{PADDING, PADDING_LENGTH, SchedulingClass, SpawnOption, SpawnOptions};
+pub use unchanged::Unchanged;

@@ -48,9 +48,17 @@ mod offloads {
 
     /// `struct ethtool_value`.
     #[repr(C)]
-    struct Answer {
+    struct EthtoolValue {
         command: u32,
         data: u32,
+    }
+
+    /// `struct ifreq` of net/if.h with a pointer to data, as large as the largest of its forms.
+    #[repr(C)]
+    struct Request {
+        name: [u8; libc::IFNAMSIZ],
+        data: *mut EthtoolValue,
+        rest: [u64; 2],
     }
 
     /// The offloads that are on; None where the device can't be asked.
@@ -66,17 +74,12 @@ mod offloads {
     }
 
     fn ask(socket: &std::net::UdpSocket, device: &str, command: u32) -> Option<bool> {
-        let mut answer = Answer { command, data: 0 };
-        // SAFETY: `ifreq` is plain data, for which zeros are valid.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        let name = device.as_bytes();
-        if name.len() >= request.ifr_name.len() {
-            return None;
-        }
-        for (to, from) in request.ifr_name.iter_mut().zip(name) {
-            *to = from.cast_signed();
-        }
-        request.ifr_ifru.ifru_data = (&raw mut answer).cast();
+        let mut answer = EthtoolValue { command, data: 0 };
+        let mut name = [0; libc::IFNAMSIZ];
+        // The last byte stays zero.
+        let space = name.get_mut(..device.len()).filter(|space| space.len() < libc::IFNAMSIZ)?;
+        space.copy_from_slice(device.as_bytes());
+        let mut request = Request { name, data: &raw mut answer, rest: [0; 2] };
         // SAFETY: the socket is open, and both structures live until the call has returned.
         let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
         (done == 0).then_some(answer.data != 0)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plumb_engine::{Conversation, KeeperLauncher, LauncherSettings, Refusal, StartSpec};
 use plumb_keeper::Keeper;
-use plumb_keeper::preparation::Manner;
+use plumb_keeper::SpawnOptions;
 use plumb_model::{Description, PlannedPoint, Point, Program, Role, Settings};
 use plumb_protocol::{PROTOCOL, Reply, Request};
 
@@ -93,7 +93,8 @@ fn describe(
     list: &mut Checklist,
 ) -> Result<Option<Description>> {
     let mut conversation =
-        match Conversation::open(keeper, &program.argv, &Manner::default(), DESCRIBE_TIMEOUT) {
+        match Conversation::open(keeper, &program.argv, &SpawnOptions::default(), DESCRIBE_TIMEOUT)
+        {
             Ok(conversation) => conversation,
             Err(Refusal::Failed(why)) => {
                 let hint = manifest::starting_hint(program, &why);

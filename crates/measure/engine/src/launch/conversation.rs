@@ -3,8 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use plumb_keeper::preparation::Manner;
-use plumb_keeper::{Exit, Keeper, KeeperError};
+use plumb_keeper::{Exit, Keeper, KeeperError, SpawnOptions};
 use plumb_model::Ready;
 use plumb_protocol::{
     LineError, LineReader, LineWriter, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine,
@@ -44,17 +43,17 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Starts a program in this manner and exchanges `hello`; one message may take `timeout`.
+    /// Starts a program with these options and exchanges `hello`; one message may take `timeout`.
     ///
     /// # Errors
     /// When it can't be started or greets wrongly.
     pub fn open(
         keeper: &mut Keeper,
         argv: &[String],
-        manner: &Manner,
+        options: &SpawnOptions,
         timeout: Duration,
     ) -> Result<Self, Refusal> {
-        let pipes = keeper.spawn(argv, None, manner).map_err(not_started)?;
+        let pipes = keeper.spawn(argv, None, options).map_err(not_started)?;
         let stdin = LineWriter::new(pipes.stdin)
             .map_err(|error| Refusal::Fatal(format!("a worker's stdin: {error}")))?;
         let mut conversation = Self {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plumb_keeper::Keeper;
-use plumb_keeper::preparation::Manner;
+use plumb_keeper::{Keeper, SpawnOptions};
 use plumb_machine::Root;
 use plumb_model::{
     Companion, Description, Facts, PlannedPoint, Preparation, Prepared, Program, Ready, Role,
@@ -130,9 +129,13 @@ impl KeeperLauncher {
         }
     }
 
-    fn open(&mut self, planned: &PlannedPoint, manner: &Manner) -> Result<Conversation, Refusal> {
+    fn open(
+        &mut self,
+        planned: &PlannedPoint,
+        options: &SpawnOptions,
+    ) -> Result<Conversation, Refusal> {
         let timeout = timeout_of(&planned.description);
-        Conversation::open(&mut self.keeper, &planned.program.argv, manner, timeout)
+        Conversation::open(&mut self.keeper, &planned.program.argv, options, timeout)
     }
 
     /// Starts a program in a role and has it set up; kills it when that fails.
@@ -141,8 +144,8 @@ impl KeeperLauncher {
         spec: StartSpec<'_>,
         at: Endpoints,
     ) -> Result<(Conversation, Ready), Refusal> {
-        let manner = self.preparations.manner(spec.role, spec.planned, spec.seed);
-        let mut conversation = self.open(spec.planned, &manner)?;
+        let options = self.preparations.spawn_options(spec.role, spec.planned, spec.seed);
+        let mut conversation = self.open(spec.planned, &options)?;
         let start = self.start_of(spec.planned, spec.role, spec.seed, at);
         let request = match spec.role {
             Role::Preparation => Request::Prepare(start),
@@ -150,7 +153,7 @@ impl KeeperLauncher {
         };
         match conversation.ask_ready(request) {
             Ok(mut ready) => {
-                ready.flags.extend(flag_of(&manner));
+                ready.flags.extend(flag_of(&options));
                 Ok((conversation, ready))
             }
             Err(refusal) => {
@@ -213,7 +216,7 @@ impl Launcher for KeeperLauncher {
         if self.fixtures.contains_key(&key) {
             return Ok(None);
         }
-        let mut conversation = self.open(planned, &Manner::default())?;
+        let mut conversation = self.open(planned, &SpawnOptions::default())?;
         let seed = self.settings.seed;
         let start = self.start_of(planned, Role::Workload, seed, Endpoints::new());
         match conversation.ask_ready(Request::Prepare(start)) {
@@ -419,7 +422,8 @@ impl Drop for Invocation<'_> {
 /// When it can't be started or answers wrongly.
 pub fn describe(keeper: &mut Keeper, program: &Program) -> Result<Description, Refusal> {
     let timeout = Duration::from_secs(10);
-    let mut conversation = Conversation::open(keeper, &program.argv, &Manner::default(), timeout)?;
+    let mut conversation =
+        Conversation::open(keeper, &program.argv, &SpawnOptions::default(), timeout)?;
     let description = match conversation.ask(Request::Describe, timeout) {
         Ok(Reply::Description { description }) => description,
         Ok(other) => {

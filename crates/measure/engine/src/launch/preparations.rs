@@ -1,8 +1,10 @@
 //! Sets knobs in their slots, and has them undone: settings of the machine through the keeper's journal,
-//! plug-ins by conversation, processes by the manner in which they are started.
+//! plug-ins by conversation, processes by the options with which they are started.
 
-use plumb_keeper::preparation::{Manner, Part, Setting, Step, Unusable, Wanted, cpuset, resolve};
-use plumb_keeper::{Keeper, KeeperError, Settled, Unchanged};
+use plumb_keeper::preparation::{Assignment, Resolved, Unusable, cpuset, resolve};
+use plumb_keeper::{
+    Keeper, KeeperError, ON, Setting, Settled, SpawnOption, SpawnOptions, Unchanged,
+};
 use plumb_machine::Root;
 use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, Prepared, Role, Slot};
 
@@ -19,8 +21,8 @@ pub struct Preparations {
     planned: Vec<Preparation>,
     interrupted: fn() -> bool,
     /// How workloads and monitors of this run are started.
-    workload: Manner,
-    monitor: Manner,
+    workload: SpawnOptions,
+    monitor: SpawnOptions,
     /// What holds now: the slot, the journal's changes before it, and the names.
     holding: Vec<(Slot, usize, Vec<String>)>,
 }
@@ -34,7 +36,8 @@ impl Preparations {
     /// What is planned, for the machine below `root`.
     #[must_use]
     pub fn new(root: Root, planned: Vec<Preparation>, interrupted: fn() -> bool) -> Self {
-        let (workload, monitor, holding) = (Manner::default(), Manner::default(), Vec::new());
+        let (workload, monitor, holding) =
+            (SpawnOptions::default(), SpawnOptions::default(), Vec::new());
         Self { root, planned, interrupted, workload, monitor, holding }
     }
 
@@ -105,27 +108,27 @@ impl Preparations {
     }
 
     /// How a process of a role is started; a point's own preparations win.
-    pub fn manner(&self, role: Role, point: &PlannedPoint, seed: u64) -> Manner {
-        let mut manner = match role {
+    pub fn spawn_options(&self, role: Role, point: &PlannedPoint, seed: u64) -> SpawnOptions {
+        let mut options = match role {
             Role::Workload => self.workload.clone(),
             Role::Monitor => self.monitor.clone(),
-            Role::Server | Role::Preparation | Role::Load => return Manner::default(),
+            Role::Server | Role::Preparation | Role::Load => return SpawnOptions::default(),
         };
         if role != Role::Workload {
-            return manner;
+            return options;
         }
         let mut chance = self.planned.iter().any(Preparation::is_only_chance);
         for own in &point.preparation {
             chance = if own.knob == "env-size" { own.is_only_chance() } else { chance };
-            if let Ok(Step::Manner(_, part)) = resolve(&self.root, own) {
-                put(&mut manner, part, None);
+            if let Ok(Resolved::Spawn(_, option)) = resolve(&self.root, own) {
+                put(&mut options, option, None);
             }
         }
         if chance {
-            manner.padding = usize::try_from(mixed(seed) % MOST_PADDING).ok();
-            manner.same_padding = false;
+            options.padding = usize::try_from(mixed(seed) % MOST_PADDING).ok();
+            options.same_padding = false;
         }
-        manner
+        options
     }
 
     /// The CPUs that workloads are kept to; None for all.
@@ -141,17 +144,17 @@ impl Preparations {
         stage: Stage,
     ) -> Result<SlotReport, Refusal> {
         let outcome = match resolve(&self.root, preparation) {
-            Ok(Step::Change(wanted)) if stage != Stage::Actions => {
-                change(keeper, preparation, &wanted)
+            Ok(Resolved::Settings(assignments)) if stage != Stage::Actions => {
+                change(keeper, preparation, &assignments)
             }
-            Ok(Step::Manner(role, part)) if stage == Stage::Begin => {
-                self.take_manner(keeper, preparation, role, part)
+            Ok(Resolved::Spawn(role, option)) if stage == Stage::Begin => {
+                self.take_option(keeper, preparation, role, option)
             }
-            Ok(Step::Action(action)) if stage != Stage::Begin => {
+            Ok(Resolved::Action(action)) if stage != Stage::Begin => {
                 let became = action.act(&self.root, keeper, &self.interrupted);
                 became.map(|became| only(preparation, String::new(), became)).map_err(Into::into)
             }
-            // Each at its stage; the manner of a point's own process is in `manner`.
+            // Each at its stage; the options of a point's own process are in `spawn_options`.
             Ok(_) => Ok(SlotReport::default()),
             Err(unusable) => Err(unusable),
         };
@@ -162,32 +165,34 @@ impl Preparations {
     fn try_out(&mut self, keeper: &mut Keeper, preparation: &Preparation) -> Result<(), Refusal> {
         let before = keeper.changes();
         let tried = match resolve(&self.root, preparation) {
-            Ok(Step::Change(wanted)) => change(keeper, preparation, &wanted).map(|_| ()),
-            Ok(Step::Manner(_, part)) => probe(preparation, part).map(|_| ()),
-            Ok(Step::Action(_)) => Ok(()),
+            Ok(Resolved::Settings(assignments)) => {
+                change(keeper, preparation, &assignments).map(|_| ())
+            }
+            Ok(Resolved::Spawn(_, option)) => probe(preparation, option).map(|_| ()),
+            Ok(Resolved::Action(_)) => Ok(()),
             Err(unusable) => Err(unusable),
         };
         keeper.restore(before).map_err(gone)?;
         tried.or_else(|unusable| skipped(preparation, unusable).map(|_| ()))
     }
 
-    fn take_manner(
+    fn take_option(
         &mut self,
         keeper: &mut Keeper,
         preparation: &Preparation,
         role: Option<Role>,
-        part: Part,
+        option: SpawnOption,
     ) -> Result<SlotReport, Unusable> {
-        let manner = probe(preparation, part.clone())?;
-        let group = match &part {
-            Part::Cpuset(_) => Some(make_group(&self.root, keeper, &preparation.value)?),
+        let options = probe(preparation, option.clone())?;
+        let group = match &option {
+            SpawnOption::Cpuset(_) => Some(make_group(&self.root, keeper, &preparation.value)?),
             _ => None,
         };
         match role {
-            Some(Role::Monitor) => put(&mut self.monitor, part, group),
-            Some(_) => put(&mut self.workload, part, group),
+            Some(Role::Monitor) => put(&mut self.monitor, option, group),
+            Some(_) => put(&mut self.workload, option, group),
             // plumb itself.
-            None => manner.take_on().map_err(|error| denied(preparation, &error))?,
+            None => options.take_on().map_err(|error| denied(preparation, &error))?,
         }
         Ok(only(preparation, String::new(), preparation.value.clone()))
     }
@@ -196,7 +201,7 @@ impl Preparations {
 /// When something is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Before the run: its settings and manners.
+    /// Before the run: its settings and options.
     Begin,
     /// Once its fixtures stand: its actions.
     Actions,
@@ -213,12 +218,12 @@ fn only(preparation: &Preparation, was: String, became: String) -> SlotReport {
 fn change(
     keeper: &mut Keeper,
     preparation: &Preparation,
-    wanted: &[Wanted],
+    assignments: &[Assignment],
 ) -> Result<SlotReport, Unusable> {
     let lost = |error: KeeperError| Unusable::Unsupported(Unchanged::new(error.to_string()));
     let before = keeper.changes();
     let (mut was, mut became, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-    for one in wanted {
+    for one in assignments {
         match keeper.change(&one.setting, &one.to).map_err(lost)? {
             Ok(change) => {
                 let changed = change.was != change.became;
@@ -240,7 +245,7 @@ fn change(
     let mut done = only(preparation, values(unlike(&was, &became)), values(unlike(&became, &was)));
     done.to_undo.extend(changed.then(|| preparation.knob.clone()));
     if !refused.is_empty() {
-        let (of, all) = (refused.len(), wanted.len());
+        let (of, all) = (refused.len(), assignments.len());
         done.notes.push(format!("{}: {of} of {all} settings refused it", preparation.name()));
     }
     Ok(done)
@@ -284,12 +289,12 @@ fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<SlotReport, 
     Err(Refusal::Unsupported { why: format!("--set {name} is unsupported: {why}"), fix })
 }
 
-/// The manner with only this part, tried.
-fn probe(preparation: &Preparation, part: Part) -> Result<Manner, Unusable> {
-    let mut manner = Manner::default();
-    put(&mut manner, part, None);
-    manner.probe().map_err(|error| denied(preparation, &error))?;
-    Ok(manner)
+/// Options with this one alone, tried.
+fn probe(preparation: &Preparation, option: SpawnOption) -> Result<SpawnOptions, Unusable> {
+    let mut options = SpawnOptions::default();
+    put(&mut options, option, None);
+    options.probe().map_err(|error| denied(preparation, &error))?;
+    Ok(options)
 }
 
 fn denied(preparation: &Preparation, error: &std::io::Error) -> Unusable {
@@ -299,17 +304,17 @@ fn denied(preparation: &Preparation, error: &std::io::Error) -> Unusable {
     Unchanged { why: format!("the kernel refuses {name}: {error}"), fix: fix.into() }.into()
 }
 
-fn put(manner: &mut Manner, part: Part, group: Option<String>) {
-    match part {
-        Part::Nice(level) => manner.nice = Some(level),
-        Part::Class(class) => manner.class = Some(class),
-        Part::Pin(cpus) | Part::Cpuset(cpus) => manner.cpus = cpus,
-        Part::Padding(bytes) => {
-            (manner.padding, manner.same_padding) = (bytes, bytes.is_some());
+fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
+    match option {
+        SpawnOption::Nice(level) => options.nice = Some(level),
+        SpawnOption::SchedulingClass(class) => options.class = Some(class),
+        SpawnOption::Pin(cpus) | SpawnOption::Cpuset(cpus) => options.cpus = cpus,
+        SpawnOption::Padding(bytes) => {
+            (options.padding, options.same_padding) = (bytes, bytes.is_some());
         }
-        Part::FixedLayout(fixed) => manner.fixed_layout = fixed,
+        SpawnOption::FixedLayout(fixed) => options.fixed_layout = fixed,
     }
-    manner.group = group.or(manner.group.take());
+    options.group = group.or(options.group.take());
 }
 
 /// A control group of these CPUs; the journal has it removed once it is empty.
@@ -317,7 +322,7 @@ fn make_group(root: &Root, keeper: &mut Keeper, list: &str) -> Result<String, Un
     let lost = |error: KeeperError| Unchanged::new(error.to_string());
     let (folder, files) = cpuset(root, &group_name(), list)?;
     let group = Setting::Group(folder.clone());
-    keeper.change(&group, plumb_keeper::preparation::ON).map_err(lost)??;
+    keeper.change(&group, ON).map_err(lost)??;
     for (path, value) in files {
         let written = Setting::File(path.clone()).write(root, &value);
         written
@@ -327,9 +332,9 @@ fn make_group(root: &Root, keeper: &mut Keeper, list: &str) -> Result<String, Un
 }
 
 /// The flag of an invocation whose address space was not random.
-pub fn flag_of(manner: &Manner) -> Option<Flag> {
+pub fn flag_of(options: &SpawnOptions) -> Option<Flag> {
     let why = "address-space randomisation is off, by --set aslr=off";
-    manner.fixed_layout.then(|| Flag::new(FlagKind::LayoutFixed, why))
+    options.fixed_layout.then(|| Flag::new(FlagKind::LayoutFixed, why))
 }
 
 /// The bits of a seed, well mixed (the finaliser of SplitMix64, Steele et al. 2014).

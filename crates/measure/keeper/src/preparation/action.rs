@@ -3,11 +3,11 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::journal::Unchanged;
-use crate::keeper::{Keeper, KeeperError};
 use plumb_machine::Root;
 
-use super::setting::{OFF, ON, Setting};
+use crate::client::{Keeper, KeeperError};
+use crate::setting::{OFF, ON, Setting};
+use crate::unchanged::Unchanged;
 
 /// How often a cool-down looks at the temperature and at signals.
 const STEP: Duration = Duration::from_millis(100);
@@ -121,20 +121,8 @@ fn hottest(root: &Root) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{Action, areas, hottest, wait};
-    use plumb_machine::Root;
-    use std::fs;
+    use crate::testing::tree;
     use std::time::Duration;
-
-    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let tree = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = tree.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        let root = Root::at(tree.path());
-        (tree, root)
-    }
 
     #[test]
     fn the_hottest_zone_counts_and_without_one_there_is_no_cooling_down_to_it() {

@@ -1,19 +1,23 @@
 //! Preparations: what can be done to a machine, or to a process, before it is measured.
 //!
-//! A *knob* is a name that people set (`knob.rs` lists them). It comes to one of four things: settings
-//! of the machine, which the keeper's journal changes and changes back; the manner in which a process is
-//! started; a control group for it; or an action without an undo.
+//! A *knob* is a name that people set: a file in `knobs/` with its manual beside it. It comes to settings
+//! of the machine, which the keeper's journal changes and changes back; to an action that leaves nothing
+//! to undo; or to an option with which processes are started (`spawn_options.rs`).
 
+mod act;
 mod action;
+mod cpuset;
+mod files;
 mod knob;
-mod machine;
-mod manner;
+mod knobs;
 mod preset;
-mod setting;
+mod process;
+mod resolve;
+mod units;
 
 pub use action::Action;
-pub use knob::{KNOBS, Knob, Lasts, Part, Step, Unusable, Wanted, check, parse, resolve, slotted};
-pub use machine::cpuset;
-pub use manner::{Class, Manner, PADDING, PADDING_LENGTH};
+pub use cpuset::cpuset;
+pub use knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
+pub use knobs::KNOBS;
 pub use preset::{PRESETS, preset};
-pub use setting::{OFF, ON, Setting};
+pub use resolve::{check, named, parse, resolve, slotted};

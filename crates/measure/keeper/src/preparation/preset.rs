@@ -39,7 +39,8 @@ pub fn preset(name: &str) -> Option<Vec<Preparation>> {
 #[cfg(test)]
 mod tests {
     use super::{PRESETS, preset};
-    use crate::preparation::{Unusable, parse, resolve};
+    use crate::preparation::knob::Unusable;
+    use crate::preparation::resolve::{parse, resolve};
     use plumb_machine::Root;
 
     #[test]

@@ -76,14 +76,19 @@ fn open(kind: u32, config: u64, tid: i32, group: Option<&OwnedFd>) -> Result<Own
         ..Attributes::default()
     };
     let group = group.map_or(-1, |group| group.as_raw_fd());
-    // SAFETY: the structure is as large as it says and lives through the call, which only reads it.
-    let fd = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, tid, -1, group, CLOEXEC)
-    };
-    match i32::try_from(fd) {
-        // SAFETY: a fresh file descriptor that nobody else owns.
-        Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-        _ => Err(Error::last_os_error()),
+    // SAFETY: the structure is as large as it says and lives through the call, which only reads it; what
+    // it returns is a fresh file descriptor that nobody else owns.
+    unsafe {
+        let fd = libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            tid,
+            -1,
+            group,
+            CLOEXEC,
+        );
+        let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(Error::last_os_error)?;
+        Ok(OwnedFd::from_raw_fd(fd))
     }
 }
 

@@ -11,15 +11,17 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::{Change, Settled, Unchanged};
-use crate::preparation::{Manner, Setting};
+use crate::journal::settled::{ChangeMade, Settled};
+use crate::setting::Setting;
+use crate::spawn_options::SpawnOptions;
+use crate::unchanged::Unchanged;
 
 /// Longest packet, in bytes: below the kernel's default socket buffer.
 const MAX_PACKET: usize = 160 * 1024;
 
 /// What plumb wants of the keeper.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Order {
+pub enum ToKeeper {
     /// Start a program; its stdin, stdout and stderr come as descriptors with the packet.
     Spawn {
         /// Executable and arguments.
@@ -28,7 +30,7 @@ pub enum Order {
         cwd: Option<String>,
         /// What else holds for it.
         #[serde(default)]
-        manner: Manner,
+        options: SpawnOptions,
     },
     /// Change a setting of the machine; undone at the end, whatever happens.
     Change {
@@ -61,7 +63,7 @@ pub enum Order {
 
 /// What the keeper answers, in order, except `Exited`, which comes when it comes.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Answer {
+pub enum FromKeeper {
     /// To `Spawn`.
     Spawned {
         /// The process.
@@ -79,7 +81,7 @@ pub enum Answer {
     /// To `Change`.
     Changed {
         /// What was changed.
-        change: Change,
+        change: ChangeMade,
         /// Changes that are not undone.
         left: usize,
     },

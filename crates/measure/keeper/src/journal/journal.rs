@@ -1,162 +1,20 @@
-//! The journal of changes to the machine: what was, written down and synced before anything is changed.
-//!
-//! One file a keeper, under the state folder, locked (`flock`) for as long as its keeper lives. First
-//! line: the boot and the owner. Then a line a change (what, was, is to be), after it what became of it,
-//! as it reads back. A change is undone by writing the old value, and its lines are cut off; an empty
-//! journal is removed. So whatever is killed, whenever:
-//!
-//! - before a change's line is whole, it was not made: a torn last line is ignored;
-//! - after it, it may have been made: the old value is written if it is not there already;
-//! - a journal whose lock is free belongs to nobody: whoever comes next restores it ([`recover`]);
-//! - values of another boot are never written: the kernel has forgotten the changes by itself.
-//!
-//! A value that is no longer what plumb made of it was changed by somebody else, who may rely on it; it
-//! is left, and said so. A setting that a living journal holds is refused to all others: what they would
-//! take for the old value is not. Looking at the other journals and adding a line is one step under the
-//! folder's lock.
+//! The journal of one keeper, and the restoring of those that no keeper has.
 
-use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use plumb_model::Owner;
-use rustix::fs::{FlockOperation, flock};
-use serde::{Deserialize, Serialize};
-
-use crate::preparation::Setting;
 use plumb_machine::{Root, boot_id, owner};
+use rustix::fs::{FlockOperation, flock};
+use serde::Serialize;
 
-/// How journals end.
-const SUFFIX: &str = ".jsonl";
-
-/// The first line: whose journal it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Header {
-    keeper: Owner,
-    /// The plumb that has the keeper.
-    plumb: u32,
-}
-
-/// A line that is followed by the change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Intent {
-    setting: Setting,
-    was: String,
-    to: String,
-}
-
-/// The line after a change: how it reads back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Became {
-    became: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
-    intent: Intent,
-    became: Option<String>,
-    /// Where its line begins.
-    offset: u64,
-}
-
-/// A change that was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// What was changed.
-    pub setting: Setting,
-    /// The value before.
-    pub was: String,
-    /// The value after, as it reads back.
-    pub became: String,
-}
-
-/// Why something was not changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unchanged {
-    /// Why not.
-    pub why: String,
-    /// What would mend it; may be empty.
-    pub fix: String,
-}
-
-impl Unchanged {
-    /// Without a remedy.
-    pub fn new(why: impl Into<String>) -> Self {
-        Self { why: why.into(), fix: String::new() }
-    }
-}
-
-/// What became of a change that was to be undone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Settled {
-    /// The old value is back.
-    Restored {
-        /// Of what.
-        setting: Setting,
-        /// The old value.
-        was: String,
-    },
-    /// Somebody else has changed it meanwhile; it stays so.
-    Left {
-        /// What.
-        setting: Setting,
-        /// Its value now.
-        now: String,
-        /// What plumb had made of it.
-        became: String,
-    },
-    /// It is gone from this machine.
-    Gone(Setting),
-    /// The old value could not be written; the journal stays.
-    Failed {
-        /// Of what.
-        setting: Setting,
-        /// The old value.
-        was: String,
-        /// Why not.
-        why: String,
-    },
-    /// A journal of another boot was removed; nothing was written.
-    Stale(usize),
-}
-
-impl fmt::Display for Settled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Restored { setting, was } => write!(f, "{setting} restored to {}", was.trim()),
-            Self::Left { setting, now, became } => write!(
-                f,
-                "{setting} is {}, not the {} that plumb made of it: changed by somebody else, left",
-                now.trim(),
-                became.trim()
-            ),
-            Self::Gone(setting) => write!(f, "{setting} is gone; nothing to restore"),
-            Self::Failed { setting, was, why } => {
-                write!(f, "{setting} could not be restored to {}: {why}", was.trim())
-            }
-            Self::Stale(changes) => {
-                write!(f, "a journal of another boot with {changes} changes removed")
-            }
-        }
-    }
-}
-
-/// A change that some journal holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
-    /// What.
-    pub setting: Setting,
-    /// The value before.
-    pub was: String,
-    /// The value that it was given.
-    pub became: String,
-    /// The plumb that did it.
-    pub plumb: u32,
-    /// Whether its keeper lives.
-    pub alive: bool,
-}
+use crate::journal::file::{
+    Became, Entry, Header, Intent, SUFFIX, Written, journals, line, lock, read,
+};
+use crate::journal::settled::{ChangeMade, Settled, settle};
+use crate::setting::{Setting, refused};
+use crate::unchanged::Unchanged;
 
 /// The journal of one keeper. Nothing is on disk before the first change and after the last undo.
 #[derive(Debug)]
@@ -199,7 +57,7 @@ impl Journal {
     ///
     /// # Errors
     /// Why it is as it was.
-    pub fn change(&mut self, setting: &Setting, to: &str) -> Result<Change, Unchanged> {
+    pub fn change(&mut self, setting: &Setting, to: &str) -> Result<ChangeMade, Unchanged> {
         if *setting == Setting::Latency {
             return self.hold_latency(to);
         }
@@ -207,7 +65,7 @@ impl Journal {
         recover_locked(&self.root, &self.folder);
         self.refuse_held(setting)?;
         let was = setting.read(&self.root).map_err(|error| refused(setting, None, &error))?;
-        let change = |became| Change { setting: setting.clone(), was: was.clone(), became };
+        let change = |became| ChangeMade { setting: setting.clone(), was: was.clone(), became };
         if Setting::same(&was, to) {
             return Ok(change(was.clone()));
         }
@@ -252,13 +110,14 @@ impl Journal {
         settled
     }
 
-    fn hold_latency(&mut self, to: &str) -> Result<Change, Unchanged> {
+    fn hold_latency(&mut self, to: &str) -> Result<ChangeMade, Unchanged> {
         let setting = Setting::Latency;
         let limit: i32 = to.parse().map_err(|_| Unchanged::new(format!("{to} is no latency")))?;
         let file = OpenOptions::new().write(true).open(self.root.path(&setting.to_string()));
         let held = file.and_then(|mut file| file.write_all(&limit.to_ne_bytes()).map(|()| file));
         self.latency.push(held.map_err(|error| refused(&setting, Some(to), &error))?);
-        let change = Change { setting: setting.clone(), was: String::new(), became: to.to_owned() };
+        let change =
+            ChangeMade { setting: setting.clone(), was: String::new(), became: to.to_owned() };
         let intent = Intent { setting, was: String::new(), to: to.to_owned() };
         // It stands in no file, so that nothing is to be cut off.
         let offset = self.open.as_ref().and_then(|open| Some(open.file.metadata().ok()?.len()));
@@ -336,32 +195,6 @@ impl Journal {
     }
 }
 
-/// Writes the old value back where that is right; None when it is there already.
-fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
-    let Intent { setting, was, .. } = &entry.intent;
-    let setting = setting.clone();
-    let was = was.clone();
-    let failed =
-        |setting, was, error: io::Error| Settled::Failed { setting, was, why: error.to_string() };
-    let now = match setting.read(root) {
-        Ok(now) => now,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Some(Settled::Gone(setting));
-        }
-        Err(error) => return Some(failed(setting, was, error)),
-    };
-    if Setting::same(&now, &was) {
-        return None;
-    }
-    if let Some(became) = entry.became.clone().filter(|became| !Setting::same(became, &now)) {
-        return Some(Settled::Left { setting, now, became });
-    }
-    Some(match setting.write(root, &was) {
-        Ok(()) => Settled::Restored { setting, was },
-        Err(error) => failed(setting, was, error),
-    })
-}
-
 /// Restores what journals without a keeper hold, and removes those of another boot.
 #[must_use]
 pub fn recover(root: &Root, folder: &Path) -> Vec<Settled> {
@@ -399,102 +232,16 @@ fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
     Journal { root, folder, plumb, open, entries, latency: Vec::new() }.restore(0)
 }
 
-/// What all journals hold now.
-#[must_use]
-pub fn held(folder: &Path) -> Vec<Held> {
-    journals(folder).iter().flat_map(|path| held_by(path)).collect()
-}
-
-fn held_by(path: &Path) -> Vec<Held> {
-    let Ok(mut file) = File::open(path) else { return Vec::new() };
-    let alive = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
-    let Some(Written { header, entries }) = read(&mut file) else { return Vec::new() };
-    let plumb = header.plumb;
-    let one = |entry: Entry| {
-        let Intent { setting, was, to } = entry.intent;
-        Held { setting, was, became: entry.became.unwrap_or(to), plumb, alive }
-    };
-    entries.into_iter().map(one).collect()
-}
-
-/// The journals in a folder, in a fixed order.
-fn journals(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_journal = |path: &PathBuf| path.to_string_lossy().ends_with(SUFFIX);
-    let mut paths: Vec<PathBuf> = entries.filter(is_journal).collect();
-    paths.sort();
-    paths
-}
-
-/// The lock of the folder, for as long as the file is open.
-fn lock(folder: &Path) -> io::Result<File> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let path = folder.join("lock");
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-    flock(&file, FlockOperation::LockExclusive)?;
-    Ok(file)
-}
-
-/// A journal that was read.
-struct Written {
-    header: Header,
-    entries: Vec<Entry>,
-}
-
-/// What stands in a journal up to the first line that is torn; None without a header.
-fn read(file: &mut File) -> Option<Written> {
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(0)).ok()?;
-    file.read_to_end(&mut bytes).ok()?;
-    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n"));
-    let first = lines.next()?;
-    let header: Header = serde_json::from_slice(first).ok()?;
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut offset = first.len() as u64;
-    for line in lines {
-        if let Ok(intent) = serde_json::from_slice::<Intent>(line) {
-            entries.push(Entry { intent, became: None, offset });
-        } else if let (Ok(Became { became }), Some(last)) =
-            (serde_json::from_slice(line), entries.last_mut())
-        {
-            last.became = Some(became);
-        }
-        offset += line.len() as u64;
-    }
-    Some(Written { header, entries })
-}
-
-fn line(what: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(what).map_err(io::Error::other)?;
-    line.push(b'\n');
-    Ok(line)
-}
-
 fn unwritable(folder: &Path, error: &io::Error) -> Unchanged {
     let folder = folder.display();
     Unchanged::new(format!("the old value can't be written down in {folder}: {error}"))
 }
 
-/// Why the system did not let a setting be read or changed.
-pub(crate) fn refused(setting: &Setting, to: Option<&str>, error: &io::Error) -> Unchanged {
-    match (error.kind(), to) {
-        (io::ErrorKind::NotFound, _) => Unchanged::new(format!("this machine has no {setting}")),
-        (io::ErrorKind::PermissionDenied, _) => {
-            Unchanged { why: format!("{setting} needs root"), fix: "start plumb as root".into() }
-        }
-        (io::ErrorKind::ReadOnlyFilesystem, _) => {
-            let fix = "start plumb outside the container".into();
-            Unchanged { why: format!("{setting} is read-only here"), fix }
-        }
-        (_, Some(to)) => Unchanged::new(format!("{setting} does not take {to}: {error}")),
-        (_, None) => Unchanged::new(format!("{setting} can't be read: {error}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Journal, Settled, held, journals, recover};
-    use crate::preparation::{OFF, ON, Setting};
+    use super::{Journal, Settled, journals, recover};
+    use crate::journal::held::held;
+    use crate::setting::{OFF, ON, Setting};
     use plumb_machine::Root;
     use std::fs;
     use std::path::PathBuf;

@@ -1,5 +1,5 @@
 //! The keeper's own side. It allocates little and stays single-threaded.
-#![expect(unsafe_code, reason = "signalfd, wait4 and pre_exec have no safe form")]
+#![expect(unsafe_code, reason = "signals and pre_exec have no safe form")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,14 +8,15 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-
-use super::message::{Answer, Exit, Order, receive, send};
-use crate::journal::Journal;
-use crate::preparation::{Manner, PADDING, PADDING_LENGTH};
 use plumb_machine::Root;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::descendants::{children_of, end_children, kill_tree, remove, wait_any};
+use crate::journal::journal::Journal;
+use crate::message::{FromKeeper, ToKeeper, receive, send};
+use crate::spawn_options::{PADDING, PADDING_LENGTH, SpawnOptions};
 
 /// Signals that a terminal or a service manager sends to a whole group: the keeper outlives plumb by
 /// the time it takes to clean up, so it ignores them and goes by the socket alone.
@@ -33,9 +34,9 @@ pub fn serve(socket: OwnedFd, root: Root, journals: PathBuf) -> io::Result<()> {
     let plumb =
         rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
     let journal = Journal::new(root, journals, plumb);
-    let mut kept = Kept { socket, children: BTreeSet::new(), folders: Vec::new(), journal };
-    let outcome = kept.work(&signals);
-    kept.end();
+    let mut server = Server { socket, children: BTreeSet::new(), folders: Vec::new(), journal };
+    let outcome = server.work(&signals);
+    server.end();
     outcome
 }
 
@@ -58,7 +59,7 @@ fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-struct Kept {
+struct Server {
     socket: OwnedFd,
     /// Processes that plumb ordered; anything else that becomes a child is an orphan.
     children: BTreeSet<u32>,
@@ -66,7 +67,7 @@ struct Kept {
     journal: Journal,
 }
 
-impl Kept {
+impl Server {
     fn work(&mut self, signals: &OwnedFd) -> io::Result<()> {
         loop {
             let mut polled =
@@ -88,31 +89,33 @@ impl Kept {
 
     /// Carries one order out; false at the end of the socket.
     fn obey(&mut self) -> bool {
-        let Ok(Some((order, descriptors))) = receive::<Order>(&self.socket) else { return false };
+        let Ok(Some((order, descriptors))) = receive::<ToKeeper>(&self.socket) else {
+            return false;
+        };
         let answer = match order {
-            Order::Spawn { argv, cwd, manner } => {
-                self.spawn(&argv, cwd.as_deref(), manner, descriptors)
+            ToKeeper::Spawn { argv, cwd, options } => {
+                self.spawn(&argv, cwd.as_deref(), options, descriptors)
             }
-            Order::Change { setting, to } => match self.journal.change(&setting, &to) {
-                Ok(change) => Answer::Changed { change, left: self.journal.len() },
-                Err(unchanged) => Answer::Unchanged(unchanged),
+            ToKeeper::Change { setting, to } => match self.journal.change(&setting, &to) {
+                Ok(change) => FromKeeper::Changed { change, left: self.journal.len() },
+                Err(unchanged) => FromKeeper::Unchanged(unchanged),
             },
-            Order::Restore { left } => {
+            ToKeeper::Restore { left } => {
                 let settled = self.journal.restore(left);
-                Answer::Settled { settled, left: self.journal.len() }
+                FromKeeper::Settled { settled, left: self.journal.len() }
             }
-            Order::Kill { pid } => {
+            ToKeeper::Kill { pid } => {
                 kill_tree(pid);
                 return true;
             }
-            Order::Own { path } => {
+            ToKeeper::Own { path } => {
                 self.folders.push(path);
-                Answer::Noted
+                FromKeeper::Noted
             }
-            Order::Remove { path } => {
+            ToKeeper::Remove { path } => {
                 let _ = fs::remove_dir_all(&path);
                 self.folders.retain(|folder| *folder != path);
-                Answer::Noted
+                FromKeeper::Noted
             }
         };
         send(&self.socket, &answer, &[]).is_ok()
@@ -122,15 +125,15 @@ impl Kept {
         &mut self,
         argv: &[String],
         cwd: Option<&str>,
-        manner: Manner,
+        options: SpawnOptions,
         fds: Vec<OwnedFd>,
-    ) -> Answer {
-        match start(argv, cwd, manner, fds) {
+    ) -> FromKeeper {
+        match start(argv, cwd, options, fds) {
             Ok(pid) => {
                 self.children.insert(pid);
-                Answer::Spawned { pid }
+                FromKeeper::Spawned { pid }
             }
-            Err(error) => Answer::NotSpawned {
+            Err(error) => FromKeeper::NotSpawned {
                 missing: error.kind() == io::ErrorKind::NotFound,
                 why: error.to_string(),
             },
@@ -142,7 +145,7 @@ impl Kept {
         while let Some(mut exit) = wait_any() {
             if self.children.remove(&exit.pid) {
                 exit.orphans = self.kill_orphans();
-                let _ = send(&self.socket, &Answer::Exited(exit), &[]);
+                let _ = send(&self.socket, &FromKeeper::Exited(exit), &[]);
             }
         }
     }
@@ -166,43 +169,10 @@ impl Kept {
     }
 }
 
-/// Does for a keeper that was killed what it can no longer do: its descendants have become those of
-/// this process, which has waited for all that it started itself. Nothing is left to do after a
-/// keeper that ended by itself.
-pub fn stand_in(folders: &[&Path]) {
-    end_children(&mut BTreeSet::new());
-    remove(folders.iter().copied());
-}
-
-/// Kills every descendant; gives up after two seconds.
-fn end_children(known: &mut BTreeSet<u32>) {
-    let deadline = Instant::now() + Duration::from_secs(2);
-    loop {
-        // Where /proc is not mounted, only those that plumb ordered are known.
-        let mut left: BTreeSet<u32> = children_of(std::process::id()).into_iter().collect();
-        left.extend(&*known);
-        if left.is_empty() || Instant::now() > deadline {
-            break;
-        }
-        left.into_iter().for_each(kill_tree);
-        while let Some(exit) = wait_any() {
-            known.remove(&exit.pid);
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// Removes the folders, the last one first.
-fn remove<'f>(folders: impl DoubleEndedIterator<Item = &'f Path>) {
-    for folder in folders.rev() {
-        let _ = fs::remove_dir_all(folder);
-    }
-}
-
 fn start(
     argv: &[String],
     cwd: Option<&str>,
-    manner: Manner,
+    options: SpawnOptions,
     descriptors: Vec<OwnedFd>,
 ) -> io::Result<u32> {
     let [stdin, stdout, stderr] = <[OwnedFd; 3]>::try_from(descriptors)
@@ -215,18 +185,18 @@ fn start(
     if let Some(cwd) = cwd {
         command.current_dir(cwd);
     }
-    if let Some(bytes) = manner.padding {
+    if let Some(bytes) = options.padding {
         command.env(PADDING, "x".repeat(bytes));
-        if manner.same_padding {
+        if options.same_padding {
             command.env(PADDING_LENGTH, bytes.to_string());
         }
     }
-    let group = manner.group.as_ref().map(|group| entrance(group)).transpose()?;
+    let group = options.group.as_ref().map(|group| entrance(group)).transpose()?;
     let keeper = rustix::process::getpid();
     // SAFETY: the closure calls only async-signal-safe functions and touches no memory of the parent.
     unsafe {
         command.pre_exec(move || {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            set_parent_process_death_signal(Some(Signal::KILL))?;
             if rustix::process::getppid() != Some(keeper) {
                 return Err(io::Error::other("the keeper is gone"));
             }
@@ -240,7 +210,7 @@ fn start(
                 // "0" stands for whoever writes it.
                 rustix::io::write(group, b"0")?;
             }
-            manner.take_on()
+            options.take_on()
         });
     }
     // The child is waited for by `wait_any`, never through this handle.
@@ -255,51 +225,4 @@ fn entrance(group: &str) -> io::Result<fs::File> {
 fn drain(signals: &OwnedFd) {
     let mut buffer = [0_u8; 1024];
     while matches!(rustix::io::read(signals.as_fd(), &mut buffer), Ok(n) if n > 0) {}
-}
-
-/// Waits for any ended child without blocking.
-fn wait_any() -> Option<Exit> {
-    let mut status = 0;
-    // SAFETY: rusage is plain numbers; both pointers are valid for the call.
-    let (pid, usage) = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        let pid = libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage);
-        (pid, usage)
-    };
-    let pid = u32::try_from(pid).ok().filter(|&pid| pid > 0)?;
-    let nanos = |t: libc::timeval| {
-        t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_usec.unsigned_abs() * 1_000
-    };
-    Some(Exit {
-        pid,
-        status: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
-        signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
-        peak_memory_bytes: usage.ru_maxrss.unsigned_abs() * 1024,
-        user_ns: nanos(usage.ru_utime),
-        system_ns: nanos(usage.ru_stime),
-        orphans: 0,
-    })
-}
-
-/// Kills a process and all its descendants, parents first so that none can start another unseen.
-fn kill_tree(pid: u32) {
-    let children = children_of(pid);
-    if let Some(raw) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process(raw, rustix::process::Signal::KILL);
-    }
-    children.into_iter().for_each(kill_tree);
-}
-
-/// The living children of a process, from field 4 of every /proc/PID/stat; zombies don't count.
-fn children_of(parent: u32) -> Vec<u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let mut fields = after_name.split_whitespace();
-        let state = fields.next();
-        state != Some("Z") && fields.next().and_then(|p| p.parse().ok()) == Some(parent)
-    })
-    .collect()
 }

@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use super::message::{Answer, Exit, Order, receive, send};
-use crate::journal::{Change, Settled, Unchanged};
-use crate::preparation::{Manner, Setting};
+use crate::journal::settled::{ChangeMade, Settled};
+use crate::message::{Exit, FromKeeper, ToKeeper, receive, send};
+use crate::setting::Setting;
+use crate::spawn_options::SpawnOptions;
+use crate::unchanged::Unchanged;
 
 /// The keeper of this run; when it is dropped, everything that it started is killed.
 #[derive(Debug)]
@@ -100,7 +102,7 @@ impl Keeper {
         self.process.id()
     }
 
-    /// Starts a program with three fresh pipes, in this manner.
+    /// Starts a program with three fresh pipes, with these options.
     ///
     /// # Errors
     /// When the program does not exist or can't be started.
@@ -108,23 +110,23 @@ impl Keeper {
         &mut self,
         argv: &[String],
         cwd: Option<&Path>,
-        manner: &Manner,
+        options: &SpawnOptions,
     ) -> Result<Pipes, KeeperError> {
         let (stdin_theirs, stdin) = pipe()?;
         let (stdout, stdout_theirs) = pipe()?;
         let (stderr, stderr_theirs) = pipe()?;
-        let order = Order::Spawn {
+        let order = ToKeeper::Spawn {
             argv: argv.to_vec(),
             cwd: cwd.map(|path| path.to_string_lossy().into_owned()),
-            manner: manner.clone(),
+            options: options.clone(),
         };
         let theirs = [stdin_theirs.as_fd(), stdout_theirs.as_fd(), stderr_theirs.as_fd()];
         send(self.socket()?, &order, &theirs)?;
         let program = argv.first().cloned().unwrap_or_default();
         match self.answer()? {
-            Answer::Spawned { pid } => Ok(Pipes { pid, stdin, stdout, stderr }),
-            Answer::NotSpawned { missing: true, .. } => Err(KeeperError::Missing(program)),
-            Answer::NotSpawned { why, .. } => Err(KeeperError::NotSpawned { program, why }),
+            FromKeeper::Spawned { pid } => Ok(Pipes { pid, stdin, stdout, stderr }),
+            FromKeeper::NotSpawned { missing: true, .. } => Err(KeeperError::Missing(program)),
+            FromKeeper::NotSpawned { why, .. } => Err(KeeperError::NotSpawned { program, why }),
             other => Err(unexpected(&other)),
         }
     }
@@ -135,7 +137,7 @@ impl Keeper {
     /// # Errors
     /// When the keeper is gone.
     pub fn kill(&mut self, pid: u32) -> Result<(), KeeperError> {
-        Ok(send(self.socket()?, &Order::Kill { pid }, &[])?)
+        Ok(send(self.socket()?, &ToKeeper::Kill { pid }, &[])?)
     }
 
     /// Has a folder removed at the end, whatever happens. Tell it before the folder is made.
@@ -144,7 +146,7 @@ impl Keeper {
     /// When the keeper is gone.
     pub fn own(&mut self, folder: &Path) -> Result<(), KeeperError> {
         let path = folder.to_string_lossy().into_owned();
-        self.note(&Order::Own { path })
+        self.note(&ToKeeper::Own { path })
     }
 
     /// Has an owned folder removed now.
@@ -153,7 +155,7 @@ impl Keeper {
     /// When the keeper is gone.
     pub fn remove(&mut self, folder: &Path) -> Result<(), KeeperError> {
         let path = folder.to_string_lossy().into_owned();
-        self.note(&Order::Remove { path })
+        self.note(&ToKeeper::Remove { path })
     }
 
     /// The exit of a started program; None when it still runs after `timeout`.
@@ -170,7 +172,7 @@ impl Keeper {
                 return Ok(None);
             }
             match self.receive()? {
-                Answer::Exited(exit) => self.exits.push_back(exit),
+                FromKeeper::Exited(exit) => self.exits.push_back(exit),
                 other => return Err(unexpected(&other)),
             }
         }
@@ -185,15 +187,15 @@ impl Keeper {
         &mut self,
         setting: &Setting,
         to: &str,
-    ) -> Result<Result<Change, Unchanged>, KeeperError> {
-        let order = Order::Change { setting: setting.clone(), to: to.to_owned() };
+    ) -> Result<Result<ChangeMade, Unchanged>, KeeperError> {
+        let order = ToKeeper::Change { setting: setting.clone(), to: to.to_owned() };
         send(self.socket()?, &order, &[])?;
         match self.answer()? {
-            Answer::Changed { change, left } => {
+            FromKeeper::Changed { change, left } => {
                 self.changes = left;
                 Ok(Ok(change))
             }
-            Answer::Unchanged(why) => Ok(Err(why)),
+            FromKeeper::Unchanged(why) => Ok(Err(why)),
             other => Err(unexpected(&other)),
         }
     }
@@ -212,9 +214,9 @@ impl Keeper {
         if self.changes <= left {
             return Ok(Vec::new());
         }
-        send(self.socket()?, &Order::Restore { left }, &[])?;
+        send(self.socket()?, &ToKeeper::Restore { left }, &[])?;
         match self.answer()? {
-            Answer::Settled { settled, left } => {
+            FromKeeper::Settled { settled, left } => {
                 self.changes = left;
                 Ok(settled)
             }
@@ -222,27 +224,27 @@ impl Keeper {
         }
     }
 
-    fn note(&mut self, order: &Order) -> Result<(), KeeperError> {
+    fn note(&mut self, order: &ToKeeper) -> Result<(), KeeperError> {
         send(self.socket()?, order, &[])?;
         match self.answer()? {
-            Answer::Noted => Ok(()),
+            FromKeeper::Noted => Ok(()),
             other => Err(unexpected(&other)),
         }
     }
 
     /// The answer to the last order; exits that come before it are kept.
-    fn answer(&mut self) -> Result<Answer, KeeperError> {
+    fn answer(&mut self) -> Result<FromKeeper, KeeperError> {
         loop {
             match self.receive()? {
-                Answer::Exited(exit) => self.exits.push_back(exit),
+                FromKeeper::Exited(exit) => self.exits.push_back(exit),
                 answer => return Ok(answer),
             }
         }
     }
 
-    fn receive(&self) -> Result<Answer, KeeperError> {
+    fn receive(&self) -> Result<FromKeeper, KeeperError> {
         loop {
-            match receive::<Answer>(self.socket()?) {
+            match receive::<FromKeeper>(self.socket()?) {
                 Ok(Some((answer, _))) => return Ok(answer),
                 Ok(None) => return Err(KeeperError::Gone(io::ErrorKind::UnexpectedEof.into())),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -274,7 +276,7 @@ impl Drop for Keeper {
     }
 }
 
-fn unexpected(answer: &Answer) -> KeeperError {
+fn unexpected(answer: &FromKeeper) -> KeeperError {
     KeeperError::Gone(io::Error::other(format!("unexpected answer {answer:?}")))
 }
 

@@ -11,7 +11,7 @@ use std::ffi::c_int;
 use std::io;
 
 /// Makes this process, a worker, end with all that it started as soon as its keeper ends. `plumb
-/// orphaned` must call [`super::stand_in`].
+/// orphaned` must call [`crate::stand_in`].
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -19,15 +19,18 @@ pub fn end_with_keeper() -> io::Result<()> {
     // What commands leave behind comes here and not to the keeper that may be gone.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let handler: extern "C" fn(c_int) = replace;
+    // Until the keeper's end is told by SIGTERM, SIGKILL does the work, which the keeper asked for.
     // SAFETY: the handler calls only async-signal-safe functions. Zeroes are a valid empty mask, and
-    // no flags. Until prctl returns, SIGKILL does the work, which the keeper asked for.
+    // no flags.
     let done = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as libc::sighandler_t;
         libc::sigaction(libc::SIGTERM, &raw const action, std::ptr::null_mut()) == 0
-            && libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) == 0
     };
-    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if !done {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?)
 }
 
 /// Becomes `plumb orphaned`; where plumb can't be found, ends its process group.

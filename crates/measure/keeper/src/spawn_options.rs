@@ -1,8 +1,5 @@
 //! How a process is started: what holds for it alone and ends with it, so that nothing is to be undone.
-#![expect(
-    unsafe_code,
-    reason = "priorities, scheduling and personality have no safe form before exec"
-)]
+#![expect(unsafe_code, reason = "scheduling classes and personality have no safe form")]
 
 use std::io;
 
@@ -16,7 +13,7 @@ pub const PADDING_LENGTH: &str = "PLUMB_PADDING_LENGTH";
 /// The scheduling class of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Class {
+pub enum SchedulingClass {
     /// The ordinary one.
     Other,
     /// For work that does not wait for people: fewer preemptions.
@@ -29,7 +26,7 @@ pub enum Class {
     RoundRobin(u8),
 }
 
-impl Class {
+impl SchedulingClass {
     fn policy(self) -> (i32, i32) {
         match self {
             Self::Other => (libc::SCHED_OTHER, 0),
@@ -41,14 +38,31 @@ impl Class {
     }
 }
 
+/// One of the options with which a process is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SpawnOption {
+    /// The nice level.
+    Nice(i32),
+    /// The scheduling class.
+    SchedulingClass(SchedulingClass),
+    /// The CPUs, by affinity.
+    Pin(Vec<u32>),
+    /// The CPUs, by a control group of its own.
+    Cpuset(Vec<u32>),
+    /// Bytes more in the environment; None for a number that chance picks.
+    Padding(Option<usize>),
+    /// Whether address spaces are laid out the same way.
+    FixedLayout(bool),
+}
+
 /// How a process is started.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Manner {
+pub struct SpawnOptions {
     /// Its nice level.
     pub nice: Option<i32>,
     /// Its scheduling class.
-    pub class: Option<Class>,
+    pub class: Option<SchedulingClass>,
     /// The CPUs that it may run on; empty for all.
     pub cpus: Vec<u32>,
     /// The control group that it is put into: the folder.
@@ -61,7 +75,7 @@ pub struct Manner {
     pub fixed_layout: bool,
 }
 
-impl Manner {
+impl SpawnOptions {
     /// Whether this process may do all of it; tried on a thread, which ends with what it was given.
     ///
     /// # Errors
@@ -77,6 +91,9 @@ impl Manner {
     /// What the kernel says.
     pub fn take_on(&self) -> io::Result<()> {
         self.be_pinned()?;
+        if let Some(nice) = self.nice {
+            rustix::process::setpriority_process(None, nice)?;
+        }
         // SAFETY: no memory is shared; all arguments are plain numbers or valid for the call.
         unsafe {
             if let Some(class) = self.class {
@@ -84,9 +101,6 @@ impl Manner {
                 let mut parameters: libc::sched_param = std::mem::zeroed();
                 parameters.sched_priority = priority;
                 done(libc::sched_setscheduler(0, policy, &raw const parameters))?;
-            }
-            if let Some(nice) = self.nice {
-                done(libc::setpriority(libc::PRIO_PROCESS, 0, nice))?;
             }
             if self.fixed_layout {
                 let now = libc::personality(0xffff_ffff);
@@ -118,23 +132,29 @@ fn done(result: i32) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, Manner};
+    use super::{SchedulingClass, SpawnOptions};
 
     #[test]
     fn what_is_tried_does_not_stay() {
         let before = rustix::process::getpriority_process(None).unwrap();
-        let manner = Manner { nice: Some(before + 1), cpus: vec![0], ..Manner::default() };
-        manner.probe().unwrap();
+        let options =
+            SpawnOptions { nice: Some(before + 1), cpus: vec![0], ..SpawnOptions::default() };
+        options.probe().unwrap();
         assert_eq!(rustix::process::getpriority_process(None).unwrap(), before);
-        let batch = Manner { class: Some(Class::Batch), fixed_layout: true, ..Manner::default() };
+        let batch = SpawnOptions {
+            class: Some(SchedulingClass::Batch),
+            fixed_layout: true,
+            ..SpawnOptions::default()
+        };
         batch.probe().unwrap();
     }
 
     #[test]
     fn what_the_kernel_refuses_is_told() {
-        let manner = Manner { cpus: vec![1_000_000], ..Manner::default() };
-        assert!(manner.probe().is_err());
-        let manner = Manner { class: Some(Class::Fifo(120)), ..Manner::default() };
-        assert!(manner.probe().is_err());
+        let options = SpawnOptions { cpus: vec![1_000_000], ..SpawnOptions::default() };
+        assert!(options.probe().is_err());
+        let options =
+            SpawnOptions { class: Some(SchedulingClass::Fifo(120)), ..SpawnOptions::default() };
+        assert!(options.probe().is_err());
     }
 }

@@ -8,10 +8,10 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
+use plumb_machine::Root;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::{Unchanged, refused};
-use plumb_machine::Root;
+use crate::unchanged::Unchanged;
 
 /// What a unit or a swap area is when it runs or is used, and when not.
 pub const ON: &str = "on";
@@ -108,6 +108,22 @@ impl Setting {
     #[must_use]
     pub fn same(one: &str, other: &str) -> bool {
         one.split_whitespace().eq(other.split_whitespace())
+    }
+}
+
+/// Why the system did not let a setting be read or changed.
+pub fn refused(setting: &Setting, to: Option<&str>, error: &io::Error) -> Unchanged {
+    match (error.kind(), to) {
+        (io::ErrorKind::NotFound, _) => Unchanged::new(format!("this machine has no {setting}")),
+        (io::ErrorKind::PermissionDenied, _) => {
+            Unchanged { why: format!("{setting} needs root"), fix: "start plumb as root".into() }
+        }
+        (io::ErrorKind::ReadOnlyFilesystem, _) => {
+            let fix = "start plumb outside the container".into();
+            Unchanged { why: format!("{setting} is read-only here"), fix }
+        }
+        (_, Some(to)) => Unchanged::new(format!("{setting} does not take {to}: {error}")),
+        (_, None) => Unchanged::new(format!("{setting} can't be read: {error}")),
     }
 }
 

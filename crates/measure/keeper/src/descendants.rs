@@ -1,0 +1,89 @@
+//! Descendants: which there are, waiting for them, and killing them all.
+#![expect(unsafe_code, reason = "wait4 has no safe form")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::message::Exit;
+
+/// Does for a keeper that was killed what it can no longer do: its descendants have become those of
+/// this process, which has waited for all that it started itself. Nothing is left to do after a
+/// keeper that ended by itself.
+pub fn stand_in(folders: &[&Path]) {
+    end_children(&mut BTreeSet::new());
+    remove(folders.iter().copied());
+}
+
+/// Kills every descendant; gives up after two seconds.
+pub fn end_children(known: &mut BTreeSet<u32>) {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    loop {
+        // Where /proc is not mounted, only those that plumb ordered are known.
+        let mut left: BTreeSet<u32> = children_of(std::process::id()).into_iter().collect();
+        left.extend(&*known);
+        if left.is_empty() || Instant::now() > deadline {
+            break;
+        }
+        left.into_iter().for_each(kill_tree);
+        while let Some(exit) = wait_any() {
+            known.remove(&exit.pid);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Removes the folders, the last one first.
+pub fn remove<'f>(folders: impl DoubleEndedIterator<Item = &'f Path>) {
+    for folder in folders.rev() {
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// Waits for any ended child without blocking.
+pub fn wait_any() -> Option<Exit> {
+    let mut status = 0;
+    // SAFETY: rusage is plain numbers; both pointers are valid for the call.
+    let (pid, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        let pid = libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage);
+        (pid, usage)
+    };
+    let pid = u32::try_from(pid).ok().filter(|&pid| pid > 0)?;
+    let nanos = |t: libc::timeval| {
+        t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_usec.unsigned_abs() * 1_000
+    };
+    Some(Exit {
+        pid,
+        status: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+        signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+        peak_memory_bytes: usage.ru_maxrss.unsigned_abs() * 1024,
+        user_ns: nanos(usage.ru_utime),
+        system_ns: nanos(usage.ru_stime),
+        orphans: 0,
+    })
+}
+
+/// Kills a process and all its descendants, parents first so that none can start another unseen.
+pub fn kill_tree(pid: u32) {
+    let children = children_of(pid);
+    if let Some(raw) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process(raw, rustix::process::Signal::KILL);
+    }
+    children.into_iter().for_each(kill_tree);
+}
+
+/// The living children of a process, from field 4 of every /proc/PID/stat; zombies don't count.
+pub fn children_of(parent: u32) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let mut fields = after_name.split_whitespace();
+        let state = fields.next();
+        state != Some("Z") && fields.next().and_then(|p| p.parse().ok()) == Some(parent)
+    })
+    .collect()
+}

@@ -1,0 +1,98 @@
+//! What stands in a journal's file, and where the files are.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use plumb_model::Owner;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::setting::Setting;
+
+/// How journals end.
+pub const SUFFIX: &str = ".jsonl";
+
+/// The first line: whose journal it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    pub keeper: Owner,
+    /// The plumb that has the keeper.
+    pub plumb: u32,
+}
+
+/// A line that is followed by the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    pub setting: Setting,
+    pub was: String,
+    pub to: String,
+}
+
+/// The line after a change: how it reads back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Became {
+    pub became: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub intent: Intent,
+    pub became: Option<String>,
+    /// Where its line begins.
+    pub offset: u64,
+}
+
+/// The journals in a folder, in a fixed order.
+pub fn journals(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_journal = |path: &PathBuf| path.to_string_lossy().ends_with(SUFFIX);
+    let mut paths: Vec<PathBuf> = entries.filter(is_journal).collect();
+    paths.sort();
+    paths
+}
+
+/// The lock of the folder, for as long as the file is open.
+pub fn lock(folder: &Path) -> io::Result<File> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let path = folder.join("lock");
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
+}
+
+/// A journal that was read.
+pub struct Written {
+    pub header: Header,
+    pub entries: Vec<Entry>,
+}
+
+/// What stands in a journal up to the first line that is torn; None without a header.
+pub fn read(file: &mut File) -> Option<Written> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.read_to_end(&mut bytes).ok()?;
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n"));
+    let first = lines.next()?;
+    let header: Header = serde_json::from_slice(first).ok()?;
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut offset = first.len() as u64;
+    for line in lines {
+        if let Ok(intent) = serde_json::from_slice::<Intent>(line) {
+            entries.push(Entry { intent, became: None, offset });
+        } else if let (Ok(Became { became }), Some(last)) =
+            (serde_json::from_slice(line), entries.last_mut())
+        {
+            last.became = Some(became);
+        }
+        offset += line.len() as u64;
+    }
+    Some(Written { header, entries })
+}
+
+pub fn line(what: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(what).map_err(io::Error::other)?;
+    line.push(b'\n');
+    Ok(line)
+}

@@ -1,0 +1,102 @@
+//! What was changed, and what became of it when it was to be undone.
+
+use std::fmt;
+use std::io;
+
+use plumb_machine::Root;
+use serde::{Deserialize, Serialize};
+
+use crate::journal::file::{Entry, Intent};
+use crate::setting::Setting;
+
+/// A change that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeMade {
+    /// What was changed.
+    pub setting: Setting,
+    /// The value before.
+    pub was: String,
+    /// The value after, as it reads back.
+    pub became: String,
+}
+
+/// What became of a change that was to be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Settled {
+    /// The old value is back.
+    Restored {
+        /// Of what.
+        setting: Setting,
+        /// The old value.
+        was: String,
+    },
+    /// Somebody else has changed it meanwhile; it stays so.
+    Left {
+        /// What.
+        setting: Setting,
+        /// Its value now.
+        now: String,
+        /// What plumb had made of it.
+        became: String,
+    },
+    /// It is gone from this machine.
+    Gone(Setting),
+    /// The old value could not be written; the journal stays.
+    Failed {
+        /// Of what.
+        setting: Setting,
+        /// The old value.
+        was: String,
+        /// Why not.
+        why: String,
+    },
+    /// A journal of another boot was removed; nothing was written.
+    Stale(usize),
+}
+
+impl fmt::Display for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Restored { setting, was } => write!(f, "{setting} restored to {}", was.trim()),
+            Self::Left { setting, now, became } => write!(
+                f,
+                "{setting} is {}, not the {} that plumb made of it: changed by somebody else, left",
+                now.trim(),
+                became.trim()
+            ),
+            Self::Gone(setting) => write!(f, "{setting} is gone; nothing to restore"),
+            Self::Failed { setting, was, why } => {
+                write!(f, "{setting} could not be restored to {}: {why}", was.trim())
+            }
+            Self::Stale(changes) => {
+                write!(f, "a journal of another boot with {changes} changes removed")
+            }
+        }
+    }
+}
+
+/// Writes the old value back where that is right; None when it is there already.
+pub fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
+    let Intent { setting, was, .. } = &entry.intent;
+    let setting = setting.clone();
+    let was = was.clone();
+    let failed =
+        |setting, was, error: io::Error| Settled::Failed { setting, was, why: error.to_string() };
+    let now = match setting.read(root) {
+        Ok(now) => now,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Some(Settled::Gone(setting));
+        }
+        Err(error) => return Some(failed(setting, was, error)),
+    };
+    if Setting::same(&now, &was) {
+        return None;
+    }
+    if let Some(became) = entry.became.clone().filter(|became| !Setting::same(became, &now)) {
+        return Some(Settled::Left { setting, now, became });
+    }
+    Some(match setting.write(root, &was) {
+        Ok(()) => Settled::Restored { setting, was },
+        Err(error) => failed(setting, was, error),
+    })
+}

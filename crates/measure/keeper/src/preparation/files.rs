@@ -1,0 +1,50 @@
+//! Files of the kernel that knobs read and set.
+
+use plumb_machine::Root;
+
+use crate::preparation::knob::{Assignment, Resolved, Unusable};
+use crate::setting::Setting;
+
+/// The folder of the CPUs.
+pub const CPUS: &str = "/sys/devices/system/cpu";
+
+/// The value of a file now.
+pub fn file_now(root: &Root, path: &str) -> Option<String> {
+    Some(Setting::File(path.into()).read(root).ok()?.trim().to_owned())
+}
+
+/// The different values of these files now.
+pub fn files_now(root: &Root, paths: &[String]) -> Option<String> {
+    let mut values: Vec<String> = paths.iter().filter_map(|path| file_now(root, path)).collect();
+    values.sort();
+    values.dedup();
+    (!values.is_empty()).then(|| values.join(", "))
+}
+
+/// This file of every CPU that has it.
+pub fn of_cpus(root: &Root, file: &str) -> Vec<String> {
+    let is_cpu = |name: &String| name.strip_prefix("cpu").is_some_and(|n| n.parse::<u32>().is_ok());
+    let names = root.names(CPUS).into_iter().filter(is_cpu);
+    let paths = names.map(|name| format!("{CPUS}/{name}/{file}"));
+    paths.filter(|path| root.path(path).exists()).collect()
+}
+
+/// A file that lists the values that it takes: `always [madvise] never`.
+pub fn choice(root: &Root, path: &str, value: &str) -> Result<Resolved, Unusable> {
+    let Some(text) = root.text(path) else {
+        return Err(Unusable::unsupported(format!("this kernel has no {path}"), ""));
+    };
+    let offered: Vec<&str> = text.split_whitespace().map(|w| w.trim_matches(['[', ']'])).collect();
+    if !offered.contains(&value) {
+        return Err(Unusable::not_taken(value, &offered.join(", ")));
+    }
+    Ok(Resolved::Settings(vec![Assignment::file(path, value)]))
+}
+
+/// All these settings; what this machine lacks where there are none.
+pub fn all(files: Vec<Assignment>, without: &str) -> Result<Resolved, Unusable> {
+    match files.is_empty() {
+        true => Err(Unusable::unsupported(without, "")),
+        false => Ok(Resolved::Settings(files)),
+    }
+}

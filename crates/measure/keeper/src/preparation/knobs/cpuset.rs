@@ -1,0 +1,18 @@
+//! `--set cpuset`: the same by a control group, which threads can't leave.
+
+use crate::preparation::knob::{Knob, Lasts, Suffix};
+use crate::preparation::process::{cpus, option};
+use crate::spawn_options::SpawnOption;
+
+/// This knob.
+pub const KNOB: Knob = Knob {
+    name: "cpuset",
+    values: "CPUs (0-1,3)",
+    example: "cpuset=0",
+    summary: "the same by a control group, which threads can't leave",
+    manual: include_str!("cpuset.md"),
+    lasts: Lasts::Process,
+    suffix: Suffix::Role,
+    resolve: |_, role, value| option(role, SpawnOption::Cpuset(cpus(value)?)),
+    now: |_| None,
+};

@@ -1,0 +1,28 @@
+//! `--set env-size`: the length of the environment, which moves the stack.
+
+use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
+use crate::preparation::process::option;
+use crate::spawn_options::SpawnOption;
+
+/// This knob.
+pub const KNOB: Knob = Knob {
+    name: "env-size",
+    values: "random, or bytes",
+    example: "env-size=random",
+    summary: "the length of the environment, which moves the stack",
+    manual: include_str!("env_size.md"),
+    lasts: Lasts::Process,
+    suffix: Suffix::Role,
+    resolve: |_, role, value| option(role, padding(value)?),
+    now: |_| None,
+};
+
+fn padding(value: &str) -> Result<SpawnOption, Unusable> {
+    const MOST: usize = 4096;
+    if value == "random" {
+        return Ok(SpawnOption::Padding(None));
+    }
+    let bytes = value.parse().ok().filter(|bytes| *bytes <= MOST);
+    let wrong = || Unusable::not_taken(value, "random, or up to 4096 bytes");
+    Ok(SpawnOption::Padding(Some(bytes.ok_or_else(wrong)?)))
+}

@@ -1,0 +1,67 @@
+//! The knobs, a file each with its manual beside it, listed by hand in the order in which people see them.
+
+mod aslr;
+mod cooldown;
+mod cpu_latency;
+mod cpuset;
+mod drop_caches;
+mod env_size;
+mod governor;
+mod icmp_limit;
+mod irq;
+mod nice;
+mod pin;
+mod sched;
+mod smt;
+mod stop_service;
+mod swap_reset;
+mod sysctl;
+mod thp;
+mod thp_defrag;
+mod timers;
+mod turbo;
+
+use crate::preparation::knob::Knob;
+
+/// All knobs; what is not listed does not exist.
+pub const KNOBS: &[&Knob] = &[
+    &governor::KNOB,
+    &turbo::KNOB,
+    &smt::KNOB,
+    &cpu_latency::KNOB,
+    &thp::KNOB,
+    &thp_defrag::KNOB,
+    &icmp_limit::KNOB,
+    &irq::KNOB,
+    &timers::KNOB,
+    &stop_service::KNOB,
+    &sysctl::KNOB,
+    &swap_reset::KNOB,
+    &drop_caches::KNOB,
+    &cooldown::KNOB,
+    &nice::KNOB,
+    &sched::KNOB,
+    &pin::KNOB,
+    &cpuset::KNOB,
+    &env_size::KNOB,
+    &aslr::KNOB,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::KNOBS;
+    use crate::preparation::resolve::parse;
+
+    #[test]
+    fn every_knob_has_a_name_of_its_own_and_a_manual_that_says_what_people_need() {
+        for (index, knob) in KNOBS.iter().enumerate() {
+            assert!(KNOBS[..index].iter().all(|other| other.name != knob.name), "{}", knob.name);
+            assert!(knob.manual.starts_with(&format!("# knob.{}\n", knob.name)), "{}", knob.name);
+            for part in ["Sets", "Needs", "Afterwards", "Risk"] {
+                assert!(knob.manual.contains(&format!("\n**{part}** ")), "{}: {part}", knob.name);
+            }
+            assert!(knob.manual.contains(&format!("--set {} ", knob.example)), "{}", knob.name);
+            assert!(parse(knob.example).is_ok(), "{}: {}", knob.name, knob.example);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! `--set nice`: the nice level; also of nice.controller and nice.monitor.
+
+use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
+use crate::preparation::process::option;
+use crate::spawn_options::SpawnOption;
+
+/// This knob.
+pub const KNOB: Knob = Knob {
+    name: "nice",
+    values: "-20 to 19",
+    example: "nice=5",
+    summary: "the nice level; also of nice.controller and nice.monitor",
+    manual: include_str!("nice.md"),
+    lasts: Lasts::Process,
+    suffix: Suffix::Role,
+    resolve: |_, role, value| option(role, nice(value)?),
+    now: |_| None,
+};
+
+fn nice(value: &str) -> Result<SpawnOption, Unusable> {
+    let level = value.parse().ok().filter(|level| (-20..=19).contains(level));
+    level.map(SpawnOption::Nice).ok_or_else(|| Unusable::not_taken(value, KNOB.values))
+}

@@ -1,0 +1,18 @@
+//! `--set pin`: the CPUs that may be used; also of pin.controller and pin.monitor.
+
+use crate::preparation::knob::{Knob, Lasts, Suffix};
+use crate::preparation::process::{cpus, option};
+use crate::spawn_options::SpawnOption;
+
+/// This knob.
+pub const KNOB: Knob = Knob {
+    name: "pin",
+    values: "CPUs (0-1,3)",
+    example: "pin=0",
+    summary: "the CPUs that may be used; also of pin.controller and pin.monitor",
+    manual: include_str!("pin.md"),
+    lasts: Lasts::Process,
+    suffix: Suffix::Role,
+    resolve: |_, role, value| option(role, SpawnOption::Pin(cpus(value)?)),
+    now: |_| None,
+};

@@ -1,0 +1,35 @@
+//! `--set sched`: the scheduling class; also of sched.controller and sched.monitor.
+
+use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
+use crate::preparation::process::option;
+use crate::spawn_options::{SchedulingClass, SpawnOption};
+
+/// This knob.
+pub const KNOB: Knob = Knob {
+    name: "sched",
+    values: "other, batch, idle, fifo:N, rr:N",
+    example: "sched=batch",
+    summary: "the scheduling class; also of sched.controller and sched.monitor",
+    manual: include_str!("sched.md"),
+    lasts: Lasts::Process,
+    suffix: Suffix::Role,
+    resolve: |_, role, value| option(role, class(value)?),
+    now: |_| None,
+};
+
+fn class(value: &str) -> Result<SpawnOption, Unusable> {
+    let real_time = |name| -> Option<u8> {
+        let priority = value.strip_prefix(name)?.parse().ok()?;
+        (1..=99).contains(&priority).then_some(priority)
+    };
+    let class = match value {
+        "other" => Some(SchedulingClass::Other),
+        "batch" => Some(SchedulingClass::Batch),
+        "idle" => Some(SchedulingClass::Idle),
+        _ => real_time("fifo:")
+            .map(SchedulingClass::Fifo)
+            .or_else(|| real_time("rr:").map(SchedulingClass::RoundRobin)),
+    };
+    let wrong = || Unusable::not_taken(value, "other, batch, idle, fifo:N, rr:N (1–99)");
+    class.map(SpawnOption::SchedulingClass).ok_or_else(wrong)
+}

@@ -1,0 +1,18 @@
+//! `--set swap-reset`: takes swap out of use and into it again.
+
+use crate::preparation::act::simple;
+use crate::preparation::action::Action;
+use crate::preparation::knob::{Knob, Lasts, Suffix};
+
+/// This knob.
+pub const KNOB: Knob = Knob {
+    name: "swap-reset",
+    values: "",
+    example: "swap-reset",
+    summary: "takes swap out of use and into it again",
+    manual: include_str!("swap_reset.md"),
+    lasts: Lasts::Done,
+    suffix: Suffix::None,
+    resolve: |root, _, value| simple(root, value, Action::SwapReset),
+    now: |_| None,
+};

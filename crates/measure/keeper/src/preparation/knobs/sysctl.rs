@@ -1,0 +1,50 @@
+//! `--set sysctl`: any file below /proc/sys.
+
+use plumb_machine::Root;
+
+use crate::preparation::knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
+
+/// This knob.
+pub const KNOB: Knob = Knob {
+    name: "sysctl",
+    values: "sysctl.NAME=VALUE",
+    example: "sysctl.vm.swappiness=10",
+    summary: "any file below /proc/sys",
+    manual: include_str!("sysctl.md"),
+    lasts: Lasts::Undone,
+    suffix: Suffix::Name,
+    resolve: sysctl,
+    now: |_| None,
+};
+
+fn sysctl(root: &Root, name: &str, value: &str) -> Result<Resolved, Unusable> {
+    let path = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
+    let odd = |part: &str| part.is_empty() || part == "." || part == "..";
+    if path.split('/').any(odd) {
+        return Err(Unusable::Usage("name one, as in sysctl.vm.swappiness=10".into()));
+    }
+    let path = format!("/proc/sys/{path}");
+    match root.path(&path).is_file() {
+        true => Ok(Resolved::Settings(vec![Assignment::file(path, value)])),
+        false => Err(Unusable::unsupported(format!("this kernel has no {path}"), "")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{settings, tree, why};
+
+    #[test]
+    fn sysctls_are_files_below_proc_sys_and_nothing_else() {
+        let (_tree, root) = tree(&[
+            ("proc/sys/vm/swappiness", "60\n"),
+            ("proc/sys/net/conf/eth0.5/tag", "0\n"),
+            ("secret", "1\n"),
+        ]);
+        assert_eq!(settings(&root, "sysctl.vm.swappiness=10"), ["/proc/sys/vm/swappiness=10"]);
+        let dotted = settings(&root, "sysctl.net/conf/eth0.5/tag=1");
+        assert_eq!(dotted, ["/proc/sys/net/conf/eth0.5/tag=1"]);
+        assert!(why(&root, "sysctl.../../secret=1").starts_with("usage: "));
+        assert!(why(&root, "sysctl.vm.none=1").contains("has no"));
+    }
+}
