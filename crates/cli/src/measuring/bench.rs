@@ -1,7 +1,7 @@
 //! What is needed before a plan can be made: a keeper, and the facts of this machine.
 
-use plumb_keeper::Keeper;
-use plumb_keeper::preparation::{Part, Step, parse, resolve};
+use plumb_keeper::preparation::{Resolved, parse, resolve};
+use plumb_keeper::{Keeper, SpawnOption};
 use plumb_model::{Facts, Role};
 
 use crate::error::Result;
@@ -29,8 +29,10 @@ impl Bench {
     pub fn keep_to(&mut self, args: &PrepareArgs) {
         let root = locate::root();
         for preparation in args.set.iter().filter_map(|text| parse(text).ok()) {
-            if let Ok(Step::Manner(Some(Role::Workload), Part::Pin(cpus) | Part::Cpuset(cpus))) =
-                resolve(&root, &preparation)
+            if let Ok(Resolved::Spawn(
+                Some(Role::Workload),
+                SpawnOption::Pin(cpus) | SpawnOption::Cpuset(cpus),
+            )) = resolve(&root, &preparation)
             {
                 self.facts.cpus.retain(|cpu| cpus.contains(cpu));
             }
