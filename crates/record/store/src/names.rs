@@ -84,24 +84,8 @@ fn unknown(runs: &[RunSummary], name: &str) -> Error {
     if !names.is_empty() {
         names.push("last".to_owned());
     }
-    let nearest = names.into_iter().min_by_key(|candidate| distance(name, candidate));
+    let nearest = names.into_iter().min_by_key(|candidate| strsim::levenshtein(name, candidate));
     Error::NoSuchRun { wanted: name.to_owned(), nearest }
-}
-
-/// Levenshtein distance: insertions, deletions and replacements between two texts.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<_> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -110,7 +94,7 @@ mod tests {
 
     use plumb_model::{Id, RunStatus};
 
-    use super::{distance, resolve, short_id};
+    use super::{resolve, short_id};
     use crate::{ErrorKind, RunSummary};
 
     fn run(id: &str, label: Option<(&str, &str)>) -> RunSummary {
@@ -181,12 +165,5 @@ mod tests {
         }
         let error = resolve(&[], "last").unwrap_err().to_string();
         assert_eq!(error, "no run `last`; the store holds no runs yet, `plumb run` makes one");
-    }
-
-    #[test]
-    fn distances_count_edits() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", "abc"), 0);
     }
 }

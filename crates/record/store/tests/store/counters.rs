@@ -1,7 +1,7 @@
 //! What monitors read comes back, and what is excluded does not count.
 
-use crate::events::{Script, eventful, id, monitored};
-use plumb_model::{CounterKind, Event};
+use crate::events::{Script, eventful, id};
+use plumb_model::Event;
 use plumb_store::Store;
 use rusqlite::Connection;
 
@@ -11,29 +11,6 @@ fn stored(events: &[plumb_model::Stamped]) -> (tempfile::TempDir, Store) {
     let mut writer = store.writer().unwrap();
     events.iter().for_each(|event| writer.write(event).unwrap());
     (folder, store)
-}
-
-#[test]
-fn amounts_and_readings_come_back() {
-    let (_folder, store) = stored(&eventful(id(1), id(2)));
-    let found = store.counters(id(1)).unwrap();
-    assert_eq!(found.len(), 1);
-    let (invocation, amounts) = &found[0];
-    assert_eq!(*invocation, id(2));
-    let shown = |it: &plumb_model::CounterAmount| {
-        (it.counter.name.clone(), it.counter.unit.clone(), it.amount, it.rate().unwrap())
-    };
-    assert_eq!(
-        amounts.iter().map(shown).collect::<Vec<_>>(),
-        [
-            ("meminfo.free".into(), "kB".into(), 150, 153_600.0),
-            ("stat.user".into(), "tick".into(), 9, 0.045)
-        ]
-    );
-    assert_eq!(amounts[0].counter.kind, CounterKind::Gauge);
-    let Event::Monitored { readings, .. } = monitored(id(2)) else { unreachable!() };
-    // The gauge was read twice: its mean is all that is kept.
-    assert_eq!(store.traces(id(2)).unwrap(), readings.traces[..1]);
 }
 
 #[test]
@@ -63,16 +40,4 @@ fn an_excluded_invocation_is_in_no_result() {
     let counted: i64 =
         db.query_row("SELECT invocations FROM results", [], |row| row.get(0)).unwrap();
     assert_eq!(counted, 1);
-}
-
-#[test]
-fn nobody_is_excluded_who_never_started() {
-    let mut script = Script::new(id(1), 5, &[]);
-    script.say(Event::Excluded { invocation: id(9), by: "steal".into() });
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().join("plumb.db")).unwrap();
-    let mut writer = store.writer().unwrap();
-    let last = script.events.pop().unwrap();
-    script.events.iter().for_each(|event| writer.write(event).unwrap());
-    assert!(writer.write(&last).unwrap_err().to_string().contains("never started"));
 }

@@ -6,8 +6,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::events::{Script, batch, eventful, fold, id, work};
-use plumb_model::{Role, RunStatus, Stamped};
+use crate::events::{Script, batch, eventful, id, work};
+use plumb_model::{Role, Stamped};
 use plumb_store::{Error, ErrorKind, Store, info};
 use rusqlite::Connection;
 
@@ -189,21 +189,6 @@ fn a_store_opened_for_reading_is_never_written() {
 }
 
 #[test]
-fn a_locked_store_is_named_after_a_while() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = closed(folder.path());
-    let holder = Connection::open(&path).unwrap();
-    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let store = Store::open(&path).unwrap();
-    let mut writer = store.writer().unwrap();
-    let error = writer.write(&eventful(id(3), id(4))[0]).unwrap_err();
-    says(&error, &path, &["locked by another process", "fuser"]);
-    assert_eq!(store.runs().unwrap().len(), 1, "reading goes on");
-    holder.execute_batch("COMMIT").unwrap();
-    writer.write(&eventful(id(3), id(4))[0]).unwrap();
-}
-
-#[test]
 fn runs_that_write_at_the_same_time_all_succeed() {
     let folder = tempfile::tempdir().unwrap();
     // All of them make the store, too.
@@ -285,68 +270,6 @@ fn kill_9_loses_nothing_that_was_acknowledged() {
         let info = store.info().unwrap();
         assert_eq!((info.interrupted, info.problems.len()), (1, 0));
     }
-}
-
-#[test]
-fn a_run_goes_on_after_its_writer_died() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().join("plumb.db")).unwrap();
-    let cut = Script::new(id(1), 5, &[]).copy(id(2), 10);
-    fill(&store, &cut.events);
-    assert_eq!(store.record(id(1)).unwrap().status, RunStatus::Interrupted);
-    let known = cut.events.len();
-    let whole = cut.segment(1, 9, "epyc").copy(id(3), 20).end(false).events;
-    fill(&store, &whole[known..]);
-    assert_eq!(store.record(id(1)).unwrap(), fold(&whole));
-}
-
-#[test]
-fn a_run_is_running_while_its_owner_lives() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().join("plumb.db")).unwrap();
-    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
-    let mut script = Script::new(id(1), 5, &[]);
-    script.events.pop();
-    script.events.pop();
-    script.say(plumb_model::Event::SegmentStarted {
-        run: id(1),
-        segment: 0,
-        started_unix_ns: 5,
-        monotonic_ns: 5,
-        owner: plumb_model::Owner {
-            pid: child.id(),
-            start_ticks: stat.split(' ').nth(21).unwrap().parse().unwrap(),
-            boot_id: fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim().into(),
-        },
-    });
-    fill(&store, &script.events);
-    assert_eq!(store.record(id(1)).unwrap().status, RunStatus::Running);
-    assert_eq!(store.info().unwrap().running, 1);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(store.summaries().unwrap()[0].status, RunStatus::Interrupted);
-}
-
-#[test]
-fn events_that_cannot_be_are_refused_as_a_bug() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().join("plumb.db")).unwrap();
-    let script = Script::new(id(1), 5, &[]).copy(id(2), 10).events;
-    let mut writer = store.writer().unwrap();
-    let error = writer.write(&script[1]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Bug);
-    assert!(error.to_string().contains("never started"), "{error}");
-    let error = writer.write(&script[4]).unwrap_err();
-    assert!(error.to_string().contains("before its run had started"), "{error}");
-    for event in &script {
-        writer.write(event).unwrap();
-    }
-    for (event, why) in [(0, "started twice"), (4, "not under way"), (5, "not under way")] {
-        let error = writer.write(&script[event]).unwrap_err();
-        assert!(error.to_string().contains(why), "{error}");
-    }
-    assert_eq!(store.record(id(1)).unwrap(), fold(&script), "and change nothing");
 }
 
 /// Bytes that a sample takes on disk, all else of its invocation included, with so many reported

@@ -6,7 +6,7 @@ mod conformance;
 mod counters;
 mod events;
 mod files;
+mod layers;
 mod merge;
 mod ops;
 mod shell;
-mod updates;

@@ -129,4 +129,24 @@ mod tests {
         }
         assert_eq!(store.record(id(1)).unwrap(), fold(&script.events));
     }
+
+    #[test]
+    fn a_locked_store_is_named_after_a_while() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plumb.db");
+        let mut writer = SqliteWriter::new(open::writable(&path).ok().unwrap(), path.clone());
+        writer.connection.busy_timeout(std::time::Duration::from_millis(50)).unwrap();
+        let holder = rusqlite::Connection::open(&path).unwrap();
+        holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let events = Script::new(id(1), 5, &[]).events;
+        let error = writer.write(&events[0]).unwrap_err();
+        assert!(matches!(error, Error::Locked { .. }), "{error:?}");
+        let text = error.to_string();
+        for words in [path.to_str().unwrap(), "locked by another process", "fuser"] {
+            assert!(text.contains(words), "no `{words}` in: {text}");
+        }
+        assert_eq!(Store::open(&path).unwrap().runs().unwrap().len(), 0, "reading goes on");
+        holder.execute_batch("COMMIT").unwrap();
+        writer.write(&events[0]).unwrap();
+    }
 }

@@ -2,13 +2,7 @@
 
 use crate::events::{Script, eventful, id, work};
 use plumb_model::{Event, Role, RunStatus, RunUpdate, Stamped};
-use plumb_store::{Backend, Follow, Store};
-
-fn store() -> (tempfile::TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().join("plumb.db")).unwrap();
-    (folder, store)
-}
+use plumb_store::{Backend, Follow};
 
 /// Looks after every event.
 fn watched(store: &dyn Backend, events: &[Stamped]) -> Vec<RunUpdate> {
@@ -37,14 +31,12 @@ fn joined(news: Vec<RunUpdate>) -> RunUpdate {
     news.into_iter().reduce(join).unwrap()
 }
 
-#[test]
-fn what_is_heard_bit_by_bit_is_what_is_heard_at_once() {
-    let (_folder, store) = store();
+pub fn what_is_heard_bit_by_bit_is_what_is_heard_at_once(store: &dyn Backend) {
     let mut events = eventful(id(1), id(2));
     let last = events.len() - 2;
     let excluded = Event::Excluded { invocation: id(2), by: "steal".into() };
     events.insert(last, Stamped { at_ns: 99, event: excluded });
-    let bits = watched(&*store, &events);
+    let bits = watched(store, &events);
     let current: Vec<bool> = bits.iter().map(|news| news.current == Some(1)).collect();
     assert_eq!(
         current.iter().filter(|it| **it).count(),
@@ -65,22 +57,18 @@ fn what_is_heard_bit_by_bit_is_what_is_heard_at_once() {
     assert!(nothing.ended.is_empty() && nothing.decisions.is_empty());
 }
 
-#[test]
-fn what_was_cut_off_is_not_current_for_ever() {
-    let (_folder, store) = store();
+pub fn what_was_cut_off_is_not_current_for_ever(store: &dyn Backend) {
     let mut script = Script::new(id(1), 5, &[]);
     script.start(id(2), 0, Role::Workload, work("bandwidth", 1.0));
     let mut script = script.segment(1, 9, "epyc").copy(id(3), 10);
     script.start(id(4), 0, Role::Workload, work("bandwidth", 1.0));
-    let news = watched(&*store, &script.events);
+    let news = watched(store, &script.events);
     let current: Vec<_> = news.iter().rev().take(3).map(|it| it.current).collect();
     assert_eq!(current, [Some(0), None, Some(0)]);
 }
 
-#[test]
-fn another_run_is_not_heard_and_an_unknown_one_is_an_error() {
-    let (_folder, store) = store();
-    watched(&*store, &eventful(id(1), id(2)));
+pub fn another_run_is_not_heard_and_an_unknown_one_is_an_error(store: &dyn Backend) {
+    watched(store, &eventful(id(1), id(2)));
     let mut follow = store.follow(id(1)).unwrap();
     store.updates(&mut follow).unwrap();
     let before = store.version().unwrap();

@@ -1,0 +1,51 @@
+//! Dated facts: baselines and audits.
+
+use plumb_model::Id;
+use plumb_store::{AuditFact, Backend};
+
+use super::told::write;
+use crate::events::{Script, id, target};
+
+/// Sets a baseline at this time, its facts numbered from there.
+fn set(store: &dyn Backend, name: &str, runs: &[Id], at_unix_ns: i64) {
+    let mut next = at_unix_ns.unsigned_abs() * 100;
+    let mut fresh = || {
+        next += 1;
+        id(next)
+    };
+    store.set_baseline(name, runs, at_unix_ns, &mut fresh).unwrap();
+}
+
+pub fn a_baseline_is_what_was_said_last(store: &dyn Backend) {
+    for (n, started) in [(1, 100), (2, 200), (3, 300)] {
+        write(store, &Script::new(id(n), started, &[]).end(false).events);
+    }
+    assert_eq!(store.baselines().unwrap(), []);
+    set(store, "main", &[id(1), id(2)], 1);
+    set(store, "main", &[id(2), id(3)], 2);
+    set(store, "other", &[id(1)], 3);
+    let names: Vec<_> = store.baselines().unwrap().into_iter().map(|it| it.name).collect();
+    assert_eq!(names, ["main", "other"]);
+    let main = store.baseline("main").unwrap().unwrap();
+    assert_eq!((main.runs, main.changed_unix_ns), (vec![id(2), id(3)], 2));
+    assert_eq!(store.resolve("main").unwrap(), id(3));
+    set(store, "other", &[], 4);
+    assert!(store.baseline("other").unwrap().is_none());
+}
+
+pub fn audits_are_of_a_machine(store: &dyn Backend) {
+    let (epyc, xeon) = (target("epyc"), target("xeon"));
+    store.add_audit(&epyc, 2, r#"{"n":2}"#).unwrap();
+    store.add_audit(&epyc, 1, r#"{"n":1}"#).unwrap();
+    store.add_audit(&xeon, 3, r#"{"n":3}"#).unwrap();
+    let fact = |at_unix_ns: i64| AuditFact { at_unix_ns, json: format!(r#"{{"n":{at_unix_ns}}}"#) };
+    assert_eq!(store.audits(&epyc.machine.fingerprint).unwrap(), [fact(1), fact(2)]);
+    assert_eq!(store.audits(&xeon.machine.fingerprint).unwrap(), [fact(3)]);
+    assert_eq!(store.audits("fp1:unknown").unwrap(), []);
+}
+
+pub fn targets_are_read_without_samples(store: &dyn Backend) {
+    write(store, &Script::new(id(1), 100, &[]).copy(id(2), 20).end(false).events);
+    assert_eq!(store.targets(id(1)).unwrap(), store.record(id(1)).unwrap().targets);
+    assert!(store.targets(id(9)).is_err());
+}
