@@ -43,7 +43,7 @@ fn a_newer_store_is_left_alone() {
     // `user_version` in the header of the file.
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
     fs::write(place.store(), bytes).unwrap();
-    all_refuse(&place, &["has schema 99", "use a newer plumb"]);
+    all_refuse(&place, &["has schema version 99", "use a newer plumb"]);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_store_that_cannot_be_made_is_named_before_anything_is_measured() {
         let ran = place.run(&format!("--store {store} exec touch -n 2 -q --no-lock -- measured"));
         ran.unwrap()
     };
-    run("file/below.db").exits(6).says(&["its folder cannot be made", "name another file"]);
+    run("file/below.db").exits(6).says(&["plumb can't create its folder", "name another file"]);
     run("/proc/plumb.db").exits(6).says(&["/proc/plumb.db", "name another file"]);
     assert!(!place.cwd().join("measured").exists());
     assert_eq!(place.leftovers(), [""; 0]);
@@ -99,7 +99,7 @@ fn a_store_that_may_only_be_read_is_read() {
     };
     modes(0o555, 0o444);
     as_reader("show").exits(0).shows(&["sleep 0.01"]);
-    as_reader(MEASURE).exits(6).says(&["it may only be read", "check its permissions"]);
+    as_reader(MEASURE).exits(6).says(&["it is read-only", "check its permissions"]);
     modes(0o755, 0o644);
     exec(&place, "-n 2 -q", &["true"]).exits(0);
 }

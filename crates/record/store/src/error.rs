@@ -9,7 +9,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum Error {
     /// There is no such file.
-    #[error("no store at `{}`; `plumb run` makes one, or name another file", path.display())]
+    #[error("no store at `{}`; `plumb run` creates one, or name another file", path.display())]
     Missing {
         /// Where it was looked for.
         path: PathBuf,
@@ -35,8 +35,8 @@ pub enum Error {
     },
     /// A newer plumb wrote the file.
     #[error(
-        "the store `{}` has schema {found}, this plumb knows {known}; use a newer plumb, or name \
-         another file", path.display()
+        "the store `{}` has schema version {found} and this plumb knows versions up to {known}; use \
+         a newer plumb, or name another file", path.display()
     )]
     Newer {
         /// The file.
@@ -48,8 +48,8 @@ pub enum Error {
     },
     /// An older plumb wrote the file, and it was to be read only.
     #[error(
-        "the store `{}` has schema {found}, this plumb knows {known} and may only read it; open it \
-         once for writing (`plumb run`), or import it into another store", path.display()
+        "the store `{}` has schema version {found}, which must be upgraded to {known}, and plumb \
+         opened it read-only; run `plumb run` once with it, or import it into another store", path.display()
     )]
     Older {
         /// The file.
@@ -61,7 +61,7 @@ pub enum Error {
     },
     /// Another process did not let go of the file.
     #[error(
-        "the store `{path}` is locked by another process; end what holds it (`fuser {path}` names \
+        "the store `{path}` is locked by another process; end that process (`fuser {path}` names \
          it) and try again", path = path.display()
     )]
     Locked {
@@ -71,7 +71,7 @@ pub enum Error {
     /// There is no space left.
     #[error(
         "no space for the store `{}`: {why}; what was stored before is safe: free some space, \
-         then `plumb run --resume`", path.display()
+         then go on with `plumb run --resume`", path.display()
     )]
     Full {
         /// The file.
@@ -100,8 +100,8 @@ pub enum Error {
     },
     /// The other store went on changing while it was read.
     #[error(
-        "`{}` was written while it was read, nothing was imported; try again when the run there \
-         has ended", path.display()
+        "`{}` kept changing while plumb read it, so nothing was imported; try again when the run \
+         there has ended", path.display()
     )]
     Changing {
         /// The other file.
@@ -109,8 +109,8 @@ pub enum Error {
     },
     /// Two stores disagree on the same thing.
     #[error(
-        "`{}` contradicts this store, nothing was imported: {what}; one of the two was changed by \
-         hand or is damaged", path.display()
+        "`{}` contradicts this store, so nothing was imported: {what}; one of the two is damaged \
+         or was changed by hand", path.display()
     )]
     Contradiction {
         /// The other file.
@@ -127,7 +127,7 @@ pub enum Error {
         nearest: Option<String>,
     },
     /// Several runs begin like this.
-    #[error("`{prefix}` could be {}; give more digits", matches.join(" or "))]
+    #[error("`{prefix}` matches several runs: {}; type more digits", matches.join(", "))]
     Ambiguous {
         /// The name as it was given.
         prefix: String,
@@ -135,7 +135,7 @@ pub enum Error {
         matches: Vec<String>,
     },
     /// The name is that of something else.
-    #[error("`{wanted}` is no run: {why}; try `last`, an id or a label `k=v`")]
+    #[error("`{wanted}` is not a run: {why}; try `last`, an id or a label `k=v`")]
     NotARun {
         /// The name as it was given.
         wanted: String,
@@ -143,13 +143,15 @@ pub enum Error {
         why: String,
     },
     /// Events that contradict each other.
-    #[error("the store was told what cannot be: {0}; this is a bug in plumb, please report it")]
+    #[error(
+        "the store received events that contradict each other: {0}; this is a bug in plumb, please report it"
+    )]
     Invalid(String),
 }
 
 fn hint(nearest: Option<&str>) -> String {
     match nearest {
-        Some(name) => format!("; the nearest is `{name}`"),
+        Some(name) => format!("; did you mean `{name}`?"),
         None => "; the store holds no runs yet, `plumb run` makes one".to_owned(),
     }
 }

@@ -146,17 +146,17 @@ mod tests {
     fn names_that_are_wrong_are_answered_with_one_that_is_right() {
         let runs = runs();
         for (name, answer) in [
-            ("last~3", "no run `last~3`; the nearest is `last~2`"),
-            ("last~x", "no run `last~x`; the nearest is `last~1`"),
-            ("lsat", "no run `lsat`; the nearest is `last`"),
-            ("hots=b", "no run `hots=b`; the nearest is `host=b`"),
-            ("0193fff00000", "no run `0193fff00000`; the nearest is `0193ffff0000`"),
-            ("", "no run ``; the nearest is `last`"),
-            ("reference:x", "is no run: references cannot be looked up in a store yet"),
+            ("last~3", "no run `last~3`; did you mean `last~2`?"),
+            ("last~x", "no run `last~x`; did you mean `last~1`?"),
+            ("lsat", "no run `lsat`; did you mean `last`?"),
+            ("hots=b", "no run `hots=b`; did you mean `host=b`?"),
+            ("0193fff00000", "no run `0193fff00000`; did you mean `0193ffff0000`?"),
+            ("", "no run ``; did you mean `last`?"),
+            ("reference:x", "is not a run: references cannot be looked up in a store yet"),
             (
                 "0193",
-                "`0193` could be 01930000000070008 or 01930000000070009 or 0193ffff0000; \
-                 give more digits",
+                "`0193` matches several runs: 01930000000070008, 01930000000070009, 0193ffff0000; \
+                 type more digits",
             ),
         ] {
             let error = resolve(&runs, name).unwrap_err();

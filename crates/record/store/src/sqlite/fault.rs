@@ -36,7 +36,7 @@ impl From<rusqlite::Error> for Fault {
 
 impl From<serde_json::Error> for Fault {
     fn from(error: serde_json::Error) -> Self {
-        Self::Stored(format!("a stored text is no longer what plumb wrote ({error})"))
+        Self::Stored(format!("a stored value is not what plumb writes ({error})"))
     }
 }
 
@@ -81,7 +81,7 @@ fn from_sqlite(path: PathBuf, error: &rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt { path, what: why },
         Some(ErrorCode::NotADatabase) => Error::NotAStore {
             path,
-            why: "it is no SQLite file, or its beginning is damaged".into(),
+            why: "it is not an SQLite file, or its header is damaged".into(),
         },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Locked { path },
         Some(ErrorCode::DiskFull) => Error::Full { path, why },

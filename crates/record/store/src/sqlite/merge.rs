@@ -204,7 +204,9 @@ impl Merge<'_> {
             |row| row.get(0),
         )?;
         if differ {
-            return Err(self.contradiction(format!("the same `{table}` has other contents")));
+            return Err(
+                self.contradiction(format!("the same row of `{table}` has different contents"))
+            );
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ const NETWORK: [u32; 14] = [
 /// The path from the root, so that SQLite cannot take it for a URI or a name of its own.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     if path.to_str().is_some_and(|text| text.contains("://")) {
-        let why = "it is an address, and only files are supported yet".to_owned();
+        let why = "it is an address, and only files are supported so far".to_owned();
         return Err(Error::NotAStore { path: path.to_owned(), why });
     }
     Ok(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
@@ -52,8 +52,9 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
 pub(super) fn writable(path: &Path) -> Result<Connection, Fault> {
     refuse_folder(path)?;
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)
-            .map_err(|error| Fault::Unwritable(format!("its folder cannot be made ({error})")))?;
+        fs::create_dir_all(folder).map_err(|error| {
+            Fault::Unwritable(format!("plumb can't create its folder ({error})"))
+        })?;
     }
     let connection = migrated(path)?;
     journal(&connection, on_network(path)?)?;
@@ -65,7 +66,7 @@ pub(super) fn migrated(path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     if connection.is_readonly("main")? {
-        return Err(Fault::Unwritable("it may only be read".into()));
+        return Err(Fault::Unwritable("it is read-only".into()));
     }
     migrate(&mut connection)?;
     Ok(connection)

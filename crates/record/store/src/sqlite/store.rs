@@ -42,7 +42,7 @@ impl Sqlite {
     /// Another connection, which may write.
     fn second(&self) -> Result<Connection, Error> {
         if at(&self.path, self.connection.is_readonly("main").map_err(Fault::from))? {
-            let why = "it was opened for reading only".to_owned();
+            let why = "it was opened read-only".to_owned();
             return Err(Error::Unwritable { path: self.path.clone(), why });
         }
         at(&self.path, open::writable(&self.path))

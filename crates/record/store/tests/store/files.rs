@@ -61,7 +61,7 @@ fn what_is_no_store_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notes.txt");
     fs::write(&path, "milk, eggs\n".repeat(500)).unwrap();
-    says(&trouble(&path), &path, &["not a plumb store", "no SQLite file", "name another file"]);
+    says(&trouble(&path), &path, &["not a plumb store", "not an SQLite file", "name another file"]);
     assert!(fs::read_to_string(&path).unwrap().starts_with("milk"));
     says(&trouble(folder.path()), folder.path(), &["it is a folder"]);
     let path = folder.path().join("other.db");
@@ -99,7 +99,7 @@ fn a_missing_store_is_not_made_by_reading() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plumb.db");
     let error = Store::open_read_only(&path).unwrap_err();
-    says(&error, &path, &["no store at", "`plumb run` makes one"]);
+    says(&error, &path, &["no store at", "`plumb run` creates one"]);
     assert!(!path.exists());
     fs::write(&path, "").unwrap();
     says(&Store::open_read_only(&path).unwrap_err(), &path, &["it is empty"]);
@@ -110,7 +110,7 @@ fn a_newer_store_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = closed(folder.path());
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    let words = ["schema 99, this plumb knows 3", "use a newer plumb"];
+    let words = ["schema version 99 and this plumb knows versions up to 3", "use a newer plumb"];
     says(&trouble(&path), &path, &words);
     says(&Store::open_read_only(&path).unwrap_err(), &path, &words);
     let here = Store::open(folder.path().join("here.db")).unwrap();
@@ -169,7 +169,11 @@ fn a_path_that_cannot_be_written_is_named() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     let path = file.join("plumb.db");
-    says(&trouble(&path), &path, &["no access", "its folder cannot be made", "name another file"]);
+    says(
+        &trouble(&path),
+        &path,
+        &["no access", "plumb can't create its folder", "name another file"],
+    );
     // A kernel filesystem in which nobody, not even root, can make a file.
     let path = Path::new("/proc/plumb.db");
     says(&trouble(path), path, &["no access"]);
@@ -181,8 +185,8 @@ fn a_store_opened_for_reading_is_never_written() {
     let path = closed(folder.path());
     let before = fs::read(&path).unwrap();
     let store = Store::open_read_only(&path).unwrap();
-    says(&store.writer().unwrap_err(), &path, &["opened for reading only"]);
-    says(&store.merge(&path).unwrap_err(), &path, &["opened for reading only"]);
+    says(&store.writer().unwrap_err(), &path, &["opened read-only"]);
+    says(&store.merge(&path).unwrap_err(), &path, &["opened read-only"]);
     assert_eq!(store.summaries().unwrap()[0].samples, 5000);
     drop(store);
     assert_eq!(fs::read(&path).unwrap(), before);

@@ -268,7 +268,10 @@ fn a_store_that_contradicts_is_refused_and_leaves_no_trace() {
     let before = dump(here.path());
     let error = here.merge(there.path()).unwrap_err();
     assert!(matches!(error, Error::Contradiction { .. }), "{error}");
-    assert!(error.to_string().contains("the same `sample` has other contents"), "{error}");
+    assert!(
+        error.to_string().contains("the same row of `sample` has different contents"),
+        "{error}"
+    );
     assert_eq!(dump(here.path()), before);
 }
 
@@ -301,9 +304,12 @@ fn what_is_no_store_is_refused_by_name() {
     let here = room.store("here", &[]);
     fs::write(room.path("text"), "a,b\n1,2\n".repeat(1000)).unwrap();
     fs::write(room.path("empty"), "").unwrap();
-    for (name, why) in
-        [("text", "no SQLite file"), ("empty", "empty"), ("", "folder"), ("gone", "no store at")]
-    {
+    for (name, why) in [
+        ("text", "not an SQLite file"),
+        ("empty", "empty"),
+        ("", "folder"),
+        ("gone", "no store at"),
+    ] {
         let error = here.merge(&room.path(name)).unwrap_err().to_string();
         assert!(
             error.contains(why) && error.contains(room.path(name).to_str().unwrap()),

@@ -237,7 +237,7 @@ impl OpenRun {
 
     fn known_place(&self, target: u32) -> Result<&TargetKeys, Fault> {
         let place = self.targets.get(&target);
-        place.ok_or_else(|| Fault::Invalid(format!("target {target} was never ready")))
+        place.ok_or_else(|| Fault::Invalid(format!("target {target} was never described")))
     }
 
     fn open_invocation(&mut self, uuid: Id) -> Result<&mut OpenInvocation, Fault> {

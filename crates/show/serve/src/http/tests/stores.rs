@@ -44,7 +44,7 @@ fn a_folder_a_text_nothing_or_a_newer_store_in_its_place() {
     replace(&served, |store| fs::create_dir(store).unwrap());
     fails_and_mends(&served, "it is a folder");
     replace(&served, |store| fs::write(store, "no database, but long enough to be one").unwrap());
-    fails_and_mends(&served, "no SQLite file");
+    fails_and_mends(&served, "not an SQLite file");
     replace(&served, |_| {});
     fails_and_mends(&served, "no store");
     replace(&served, |store| {
