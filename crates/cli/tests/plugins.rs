@@ -93,7 +93,7 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     (
         "histogram",
-        "def sample(request): say(request, type='samples', **columns(request['iterations']), histograms=dict(time=['HISTFAAA'] * len(request['iterations'])))",
+        "def sample(request): say(request, type='samples', **columns(request['iterations']), histograms=dict(time=['HISTAAAA'] * len(request['iterations'])))",
         "HISTEw",
     ),
     (

@@ -135,7 +135,7 @@ impl Samples {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Histogram {
-    /// HdrHistogram's V2 encoding (not compressed), in base64.
+    /// HdrHistogram's V2 encoding, compressed or not, in base64.
     Hdr(String),
     /// Pairs of value and count, for workloads without a library.
     Sparse(Vec<(u64, u64)>),

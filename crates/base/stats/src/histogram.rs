@@ -15,11 +15,15 @@ const FEWEST_BEYOND: f64 = 10.0;
 /// Value → how often.
 pub type Counts = BTreeMap<u64, u64>;
 
+/// All counts together.
+pub fn total(counts: &Counts) -> u64 {
+    counts.values().fold(0, |all, count| all.saturating_add(*count))
+}
+
 /// A quantile of all counts together, the smallest value with at least the share `q` at or below it; `None` without
 /// counts.
 pub fn quantile(counts: &Counts, q: f64) -> Option<u64> {
-    let all: u64 = counts.values().sum();
-    at_rank(counts, (q * all as f64).ceil().max(1.0))
+    at_rank(counts, (q * total(counts) as f64).ceil().max(1.0))
 }
 
 /// The quantile `q` of the pool of all processes with its interval at `level`: the values at which the share below is
@@ -68,7 +72,7 @@ pub fn pooled_quantile(processes: &[Counts], q: f64, level: f64) -> Result<Inter
 
 /// The size of each process, and what one of its samples counts: less in a process with more than the middle one has.
 fn weights(processes: &[&Counts]) -> Vec<(f64, f64)> {
-    let sizes = processes.iter().map(|counts| counts.values().sum::<u64>() as f64);
+    let sizes = processes.iter().map(|counts| total(counts) as f64);
     let sizes: Vec<f64> = sizes.collect();
     let mut sorted = sizes.clone();
     sorted.sort_by(f64::total_cmp);

@@ -14,6 +14,7 @@ mod environment_diff;
 mod estimate;
 mod failures;
 mod finding;
+mod hdr;
 mod histogram;
 mod history;
 mod point_data;

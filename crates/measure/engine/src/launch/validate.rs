@@ -15,8 +15,8 @@ use super::refusal::Refusal;
 const MOST: u64 = 1 << 50;
 /// The least and the most work of an iteration.
 const WORK: std::ops::RangeInclusive<f64> = 1e-18..=1e18;
-/// How an HdrHistogram in V2 encoding begins, in base64: its cookie.
-const HDR_V2: &str = "HISTEw";
+/// How an HdrHistogram in V2 encoding begins in base64, plain and compressed: with its cookie.
+const HDR_V2: [&str; 2] = ["HISTEw", "HISTFA"];
 
 /// What the samples of one started program have to look like.
 #[derive(Debug)]
@@ -45,8 +45,9 @@ impl Shape {
         amounts(&reply)?;
         if let Some(name) = bad_histogram(&reply) {
             return Err(failed(format!(
-                "metric `{name}` has a histogram that is none: either HdrHistogram V2 without \
-                 compression in base64 (it begins with {HDR_V2}), or pairs [value, count]"
+                "metric `{name}` reports something that is not a histogram: send HdrHistogram V2 in \
+                 base64 (it begins with {} or {}), or pairs [value, count]",
+                HDR_V2[0], HDR_V2[1]
             )));
         }
         if samples.is_empty() {
@@ -135,7 +136,7 @@ fn counters(usage: &Usage) -> [(&'static str, u64); 10] {
 
 fn bad_histogram(reply: &SampleReply) -> Option<&String> {
     let good = |histogram: &Histogram| match histogram {
-        Histogram::Hdr(text) => text.starts_with(HDR_V2),
+        Histogram::Hdr(text) => HDR_V2.iter().any(|cookie| text.starts_with(cookie)),
         Histogram::Sparse(pairs) => pairs.iter().all(|(_, count)| (1..=MOST).contains(count)),
     };
     let bad = |column: &[Histogram]| !column.iter().all(good);
@@ -240,10 +241,13 @@ mod tests {
         let mut reply = two();
         let sparse = Histogram::Sparse(vec![(100, 3)]);
         let hdr = Histogram::Hdr("HISTEwAAAAA".into());
-        reply.samples.histograms.insert("latency".into(), vec![sparse, hdr]);
-        Shape::of(&description()).accept(reply.clone()).unwrap();
         let compressed = Histogram::Hdr("HISTFAAAAA".into());
-        reply.samples.histograms.insert("latency".into(), vec![compressed.clone(), compressed]);
+        for kind in [sparse, hdr, compressed] {
+            reply.samples.histograms.insert("latency".into(), vec![kind.clone(), kind]);
+            Shape::of(&description()).accept(reply.clone()).unwrap();
+        }
+        let other = Histogram::Hdr("HISTAAAAAA".into());
+        reply.samples.histograms.insert("latency".into(), vec![other.clone(), other]);
         assert!(why(reply).contains("`latency`"));
     }
 

@@ -1,0 +1,214 @@
+//! HdrHistogram's V2 encoding, compressed or not, in base64.
+//!
+//! Read by hand, because what plug-ins send is not to be trusted and what is stored must stay readable. The
+//! crate `hdrhistogram` takes the header's word for how much it allocates (4 GiB for a text of 60 bytes, and
+//! every slot between the least and the greatest value), and refuses what some writers leave: an index offset,
+//! another ratio, counts above the highest value. The tests have it write what is read here.
+
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+
+/// The first word of the encoding, and of its compressed form.
+const COOKIE: u32 = 0x1c84_9313;
+const COMPRESSED: u32 = 0x1c84_9314;
+/// Where the counts begin; of the compressed form, where that begins.
+const HEADER: usize = 40;
+const SHORT_HEADER: usize = 8;
+/// More digits than HdrHistogram has.
+const MOST_DIGITS: u32 = 5;
+/// A count above this is no count: sums must fit into 64 bits.
+const MOST: i64 = 1 << 50;
+/// Unpacked, no histogram is longer: every slot of the finest one with the longest count.
+const LONGEST: usize = 64 << 20;
+
+/// Values with their counts; None for what is no histogram.
+pub(crate) fn decode(text: &str) -> Option<Vec<(u64, u64)>> {
+    let bytes = base64(text)?;
+    if word(&bytes, 0)? != COMPRESSED {
+        return counts(&bytes);
+    }
+    let length = usize::try_from(word(&bytes, 4)?).ok()?;
+    let packed = bytes.get(SHORT_HEADER..SHORT_HEADER.checked_add(length)?)?;
+    counts(&decompress_to_vec_zlib_with_limit(packed, LONGEST).ok()?)
+}
+
+/// A number in network order.
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// The V2 encoding: a header in network order, then counts by index, where a negative one skips.
+fn counts(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
+    let long = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let (digits, lowest) = (word(bytes, 12)?, long(16)?);
+    if word(bytes, 0)? != COOKIE || digits > MOST_DIGITS || lowest == 0 {
+        return None;
+    }
+    let length = usize::try_from(word(bytes, 4)?).ok()?;
+    let mut payload = bytes.get(HEADER..HEADER.checked_add(length)?)?.iter();
+    let half_bits = (2 * 10_u64.pow(digits)).next_power_of_two().trailing_zeros().max(1) - 1;
+    let (mut index, mut found) = (0_u64, Vec::new());
+    while let Some(count) = next_count(&mut payload)? {
+        if count < 0 {
+            index = index.checked_add(count.unsigned_abs())?;
+            continue;
+        }
+        if count > MOST {
+            return None;
+        }
+        if count > 0 {
+            found.push((value_at(index, half_bits, lowest.ilog2())?, count.unsigned_abs()));
+        }
+        index += 1;
+    }
+    Some(found)
+}
+
+/// The middle of the values that are counted at this index.
+fn value_at(index: u64, half_bits: u32, unit_bits: u32) -> Option<u64> {
+    let bucket = index >> half_bits;
+    let within = index & ((1 << half_bits) - 1);
+    let (steps, shift) = match u32::try_from(bucket).ok()? {
+        0 => (within, unit_bits),
+        bucket => (within + (1 << half_bits), bucket - 1 + unit_bits),
+    };
+    let size = 1_u64.checked_shl(shift)?;
+    steps.checked_mul(size)?.checked_add(size / 2)
+}
+
+/// The next zigzag LEB128 number of at most nine bytes, the last of which has eight bits; `Some(None)` at
+/// the end, None where it breaks off.
+fn next_count(payload: &mut std::slice::Iter<u8>) -> Option<Option<i64>> {
+    let mut raw = 0_u64;
+    for place in 0..9 {
+        let Some(&byte) = payload.next() else {
+            return (place == 0).then_some(None);
+        };
+        let last = place == 8 || byte < 0x80;
+        let bits = if place == 8 { u64::from(byte) } else { u64::from(byte & 0x7f) };
+        raw |= bits << (7 * place);
+        if last {
+            break;
+        }
+    }
+    Some(Some((raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()))
+}
+
+/// The bytes of a base64 text, padded or not.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::new());
+    for c in text.trim_end_matches('=').bytes() {
+        let six = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(six);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push(u8::try_from(bits >> held & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
+    use proptest::prelude::{any, prop, proptest};
+
+    use super::decode;
+
+    /// Written by HdrHistogram's Python library (V2, 3 digits, 1 to 3,600,000,000): 1, 2000 twice, 5000,
+    /// 123456 three times.
+    const ENCODED: &str = "HISTEwAAAAsAAAAAAAAAAwAAAAAAAAABAAAAANaTpAA/8AAAAAAAAAECmx8EoRQCy0oG";
+
+    fn base64(bytes: &[u8]) -> String {
+        const LETTERS: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let letters = bytes.chunks(3).flat_map(|three| {
+            let bits = three.iter().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
+            let bits = bits << (8 * (3 - three.len()));
+            (0..=three.len()).map(move |place| LETTERS[bits >> (18 - 6 * place) & 63])
+        });
+        String::from_utf8(letters.collect()).unwrap()
+    }
+
+    fn written(histogram: &Histogram<u64>) -> [Vec<u8>; 2] {
+        let mut forms = [Vec::new(), Vec::new()];
+        V2Serializer::new().serialize(histogram, &mut forms[0]).unwrap();
+        V2DeflateSerializer::new().serialize(histogram, &mut forms[1]).unwrap();
+        forms
+    }
+
+    #[test]
+    fn what_the_library_wrote_is_read() {
+        let found = decode(ENCODED).unwrap();
+        let counts: Vec<u64> = found.iter().map(|it| it.1).collect();
+        assert_eq!(counts, [1, 2, 1, 3]);
+        for ((value, _), wanted) in found.iter().zip([1_u64, 2000, 5000, 123_456]) {
+            assert!(value.abs_diff(wanted) * 1000 <= wanted, "{value} {wanted}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_histogram_is_refused() {
+        for text in ["", "HISTEw", "HISTEwAAAAMAAAAA", "HISTFAAAAAMAAAAA", "%%%", &ENCODED[..60]] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_unpacks_to_too_much_is_refused() {
+        let packed = miniz_oxide::deflate::compress_to_vec_zlib(&vec![0; super::LONGEST + 1], 9);
+        let length = u32::try_from(packed.len()).unwrap().to_be_bytes();
+        let bytes = [&super::COMPRESSED.to_be_bytes()[..], &length, &packed].concat();
+        assert!(bytes.len() < 100_000);
+        assert_eq!(decode(&base64(&bytes)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn both_forms_are_read_as_the_crate_reads_them(
+            values in prop::collection::vec((0..1_u64 << 40, 1..1_u64 << 40), 0..50),
+            digits in 0..=4_u8,
+            lowest in 1..2_000_u64,
+        ) {
+            let mut histogram = Histogram::<u64>::new_with_bounds(lowest, 1 << 41, digits).unwrap();
+            for (value, count) in values {
+                histogram.record_n(value, count).unwrap();
+            }
+            let wanted: Vec<(u64, u64)> = histogram
+                .iter_recorded()
+                .map(|it| (histogram.median_equivalent(it.value_iterated_to()), it.count_at_value()))
+                .collect();
+            for form in written(&histogram) {
+                assert_eq!(decode(&base64(&form)).as_ref(), Some(&wanted));
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(
+            compressed in any::<bool>(),
+            at in 0..60_usize,
+            bytes in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let mut histogram = Histogram::<u64>::new_with_bounds(1, 1 << 41, 3).unwrap();
+            [1, 2_000, 123_456].iter().for_each(|value| histogram.record(*value).unwrap());
+            let mut form = written(&histogram)[usize::from(compressed)].clone();
+            let at = at.min(form.len());
+            let end = (at + bytes.len()).min(form.len());
+            form.splice(at..end, bytes);
+            let _ = decode(&base64(&form));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in any::<String>()) {
+            let _ = decode(&text);
+        }
+    }
+}
