@@ -14,7 +14,6 @@ mod openmetrics;
 mod otava;
 mod tables;
 mod xlsx;
-mod zip;
 
 pub use bmf::bmf;
 pub use csv::{csv, samples_csv};

@@ -1,19 +1,17 @@
-//! A workbook (ECMA-376) with the sheets `results` and `samples`: the columns of the two CSV tables.
+//! A workbook with the sheets `results` and `samples`: the columns of the two CSV tables.
 //!
-//! A cell has a type, so a text that begins with `=` is no formula. Texts stand once in a table of
-//! their own, which keeps the sheets small.
-
-use std::collections::HashMap;
-use std::fmt::Write as _;
+//! A cell has a type, so a text that begins with `=` is no formula.
 
 use plumb_model::RunRecord;
-use plumb_text::csv::number;
-use plumb_text::xml;
+use plumb_text::clean;
+use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, Worksheet, XlsxError};
 
 use super::entry::{Content, Export, ExportError, Holds};
 use super::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
-use super::zip::zip;
 use crate::run::view::View;
+
+/// Rows that a sheet may have.
+const MOST_ROWS: u32 = 1 << 20;
 
 pub(super) const XLSX: Export = Export {
     name: "xlsx",
@@ -24,155 +22,84 @@ pub(super) const XLSX: Export = Export {
     write: |runs| xlsx(runs.views, runs.records),
 };
 
-/// Rows that a sheet may have.
-const MOST_ROWS: usize = 1 << 20;
-
-const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006";
-const DOCUMENT: &str = "http://schemas.openxmlformats.org/officeDocument/2006";
-const SHEET: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-const TYPE: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml";
-const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
-
 /// The runs as a workbook; `views` are those of `records`.
 ///
 /// # Errors
 /// When there are more samples than a sheet has rows.
 pub fn xlsx(views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, ExportError> {
-    let mut texts = Texts::default();
-    let mut results = Sheet::new(RESULT_COLUMNS, &mut texts);
+    let mut results = Sheet::new("results", RESULT_COLUMNS)?;
     for row in views.iter().flat_map(|view| result_rows(view)) {
-        results.row(&row, &mut texts)?;
+        results.row(&row)?;
     }
-    let mut samples = Sheet::new(SAMPLE_COLUMNS, &mut texts);
+    let mut samples = Sheet::new("samples", SAMPLE_COLUMNS)?;
     for record in records {
-        sample_rows(record, &mut |row| samples.row(row, &mut texts))?;
+        sample_rows(record, &mut |row| samples.row(row))?;
     }
-    let files = [
-        ("[Content_Types].xml", content_types()),
-        ("_rels/.rels", relations(&[("officeDocument", "xl/workbook.xml")])),
-        ("xl/workbook.xml", workbook()),
-        ("xl/_rels/workbook.xml.rels", workbook_relations()),
-        ("xl/worksheets/sheet1.xml", results.end()),
-        ("xl/worksheets/sheet2.xml", samples.end()),
-        ("xl/sharedStrings.xml", texts.end()),
-    ];
-    let files = files.map(|(name, text)| (name, text.into_bytes()));
-    zip(&files)
-        .map_err(|_| ExportError::TooLarge("the workbook would be larger than 4 GiB".to_owned()))
+    let mut workbook = Workbook::new();
+    workbook.set_properties(&properties(records)?);
+    workbook.push_worksheet(results.sheet);
+    workbook.push_worksheet(samples.sheet);
+    workbook.save_to_buffer().map_err(refused)
 }
 
-/// Every text, once.
-#[derive(Default)]
-struct Texts {
-    known: HashMap<String, usize>,
-    items: String,
+/// Dated like the first run, so that the same runs give the same file.
+fn properties(records: &[RunRecord]) -> Result<DocProperties, ExportError> {
+    let started = records.first().map_or(0, |record| record.started_unix_ns.max(0));
+    let date = ExcelDateTime::from_timestamp(started / 1_000_000_000).map_err(refused)?;
+    Ok(DocProperties::new().set_creation_datetime(&date))
 }
 
-impl Texts {
-    fn index(&mut self, text: &str) -> usize {
-        if let Some(&index) = self.known.get(text) {
-            return index;
-        }
-        let index = self.known.len();
-        self.known.insert(text.to_owned(), index);
-        let _ = write!(self.items, "<si><t xml:space=\"preserve\">{}</t></si>", xml(text));
-        index
-    }
-
-    fn end(self) -> String {
-        format!("{HEAD}<sst xmlns=\"{SHEET}\">{}</sst>", self.items)
-    }
+fn refused(error: XlsxError) -> ExportError {
+    ExportError::Broken(error.to_string())
 }
 
 /// A sheet under way.
 struct Sheet {
-    rows: usize,
-    data: String,
+    sheet: Worksheet,
+    rows: u32,
 }
 
 impl Sheet {
-    fn new(columns: &[&str], texts: &mut Texts) -> Self {
-        let mut sheet = Self { rows: 0, data: String::new() };
-        let header: Vec<Cell> = columns.iter().map(|&column| column.into()).collect();
-        sheet.write(&header, texts);
-        sheet
+    fn new(name: &str, columns: &[&str]) -> Result<Self, ExportError> {
+        let mut sheet = Worksheet::new();
+        sheet.set_name(name).map_err(refused)?;
+        let mut sheet = Self { sheet, rows: 0 };
+        sheet.row(&columns.iter().map(|&column| column.into()).collect::<Vec<Cell>>())?;
+        Ok(sheet)
     }
 
-    fn row(&mut self, cells: &[Cell], texts: &mut Texts) -> Result<(), ExportError> {
+    fn row(&mut self, cells: &[Cell]) -> Result<(), ExportError> {
         if self.rows == MOST_ROWS {
             let why = format!("a sheet holds {MOST_ROWS} rows, there are more samples");
             return Err(ExportError::TooLarge(why));
         }
-        self.write(cells, texts);
+        for (column, cell) in (0..).zip(cells) {
+            self.cell(column, cell).map_err(refused)?;
+        }
+        self.rows += 1;
         Ok(())
     }
 
-    fn write(&mut self, cells: &[Cell], texts: &mut Texts) {
-        self.rows += 1;
-        self.data.push_str("<row>");
-        for cell in cells {
-            let _ = match cell {
-                Cell::Text(text) if text.is_empty() => write!(self.data, "<c/>"),
-                Cell::Text(text) => {
-                    write!(self.data, "<c t=\"s\"><v>{}</v></c>", texts.index(text))
-                }
-                Cell::Whole(value) => write!(self.data, "<c><v>{value}</v></c>"),
-                Cell::Number(value) if value.is_finite() => {
-                    write!(self.data, "<c><v>{}</v></c>", number(*value))
-                }
-                Cell::Number(_) | Cell::Empty => write!(self.data, "<c/>"),
-            };
+    fn cell(&mut self, column: u16, cell: &Cell) -> Result<(), XlsxError> {
+        let (sheet, row) = (&mut self.sheet, self.rows);
+        match cell {
+            Cell::Text(text) if text.is_empty() => Ok(()),
+            Cell::Text(text) => sheet.write_string(row, column, shown(text)).map(drop),
+            #[expect(clippy::cast_precision_loss, reason = "a workbook's numbers are doubles")]
+            Cell::Whole(value) => sheet.write_number(row, column, *value as f64).map(drop),
+            Cell::Number(value) if value.is_finite() => {
+                sheet.write_number(row, column, *value).map(drop)
+            }
+            Cell::Number(_) | Cell::Empty => Ok(()),
         }
-        self.data.push_str("</row>");
-    }
-
-    fn end(self) -> String {
-        let data = self.data;
-        format!("{HEAD}<worksheet xmlns=\"{SHEET}\"><sheetData>{data}</sheetData></worksheet>")
     }
 }
 
-fn content_types() -> String {
-    let part = |name: &str, kind: &str| {
-        format!("<Override PartName=\"/xl/{name}.xml\" ContentType=\"{TYPE}.{kind}+xml\"/>")
-    };
-    let parts = [
-        part("workbook", "sheet.main"),
-        part("worksheets/sheet1", "worksheet"),
-        part("worksheets/sheet2", "worksheet"),
-        part("sharedStrings", "sharedStrings"),
-    ];
-    format!(
-        "{HEAD}<Types xmlns=\"{PACKAGE}/content-types\">\
-         <Default Extension=\"rels\" ContentType=\"application/vnd.openxmlformats-package.relationships+xml\"/>\
-         <Default Extension=\"xml\" ContentType=\"application/xml\"/>{}</Types>",
-        parts.concat()
-    )
-}
-
-fn workbook() -> String {
-    format!(
-        "{HEAD}<workbook xmlns=\"{SHEET}\" xmlns:r=\"{DOCUMENT}/relationships\"><sheets>\
-         <sheet name=\"results\" sheetId=\"1\" r:id=\"rId1\"/>\
-         <sheet name=\"samples\" sheetId=\"2\" r:id=\"rId2\"/></sheets></workbook>"
-    )
-}
-
-fn workbook_relations() -> String {
-    relations(&[
-        ("worksheet", "worksheets/sheet1.xml"),
-        ("worksheet", "worksheets/sheet2.xml"),
-        ("sharedStrings", "sharedStrings.xml"),
-    ])
-}
-
-fn relations(targets: &[(&str, &str)]) -> String {
-    let relation = |(i, (kind, target)): (usize, &(&str, &str))| {
-        let id = i + 1;
-        format!(
-            "<Relationship Id=\"rId{id}\" Type=\"{DOCUMENT}/relationships/{kind}\" Target=\"{target}\"/>"
-        )
-    };
-    let relations: String = targets.iter().enumerate().map(relation).collect();
-    format!("{HEAD}<Relationships xmlns=\"{PACKAGE}/relationships\">{relations}</Relationships>")
+/// Text with nothing in it that XML has no form for.
+fn shown(text: &str) -> String {
+    let text = clean(text);
+    if !text.contains(['\u{fffe}', '\u{ffff}']) {
+        return text;
+    }
+    text.replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")
 }
