@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use plumb_model::{Event, Plan, Role, Stamped, StopReason};
-use plumb_report::live::progress::{ProgressView, live, plain};
+use plumb_report::live::{ProgressView, progress_line, progress_lines};
 
 use crate::ui::Ui;
 
@@ -71,11 +71,11 @@ impl Progress {
         }
         self.drawn_at = Some(self.view.elapsed);
         if self.ui.is_live() {
-            let text = live(&self.view, &self.ui.talk_terminal(), MOST_LINES);
+            let text = progress_lines(&self.view, &self.ui.talk_terminal(), MOST_LINES);
             self.ui.draw(&format!("{}{text}", self.back()));
             self.drawn_lines = text.lines().count();
         } else {
-            self.ui.say(&plain(&self.view));
+            self.ui.say(&progress_line(&self.view));
         }
     }
 

@@ -1,11 +1,11 @@
 //! What stands below a scorecard: where the run is stored, and the next commands to type.
 
 use plumb_model::{RunRecord, RunStatus};
-use plumb_report::Closing;
+use plumb_report::NextSteps;
 use plumb_store::{Store, short};
 
 /// What stands below the scorecard of a run.
-pub fn closing(record: &RunRecord, store: &Store) -> Closing {
+pub fn closing(record: &RunRecord, store: &Store) -> NextSteps {
     let id = short(record.run);
     let command = |command: &str, does: &str| (command.to_owned(), does.to_owned());
     let mut next = Vec::new();
@@ -14,5 +14,5 @@ pub fn closing(record: &RunRecord, store: &Store) -> Closing {
     }
     next.push(command(&format!("plumb show {id} --in-words"), "the same in sentences"));
     next.push(command(&format!("plumb export {id} --format samples-csv"), "every sample"));
-    Closing { stored: Some(format!("run {id} in {}", store.path().display())), next }
+    NextSteps { stored: Some(format!("run {id} in {}", store.path().display())), next }
 }

@@ -8,38 +8,36 @@ use plumb_model::FlagKind;
 pub fn meaning(flag: &FlagKind) -> &'static str {
     match flag {
         FlagKind::Cached => {
-            "fewer bytes reached the device than were moved: memory was measured too"
+            "fewer bytes reached the device than the workload moved: this measures memory as well"
         }
-        FlagKind::Tmpfs => "the target directory lies in memory: no device was measured",
-        FlagKind::Capped => "a size is smaller than the rule wants: caches may play a part",
-        FlagKind::Noisy => "the samples are too unsteady for the precision that was wanted",
-        FlagKind::Unsteady => "no steady state was found: the median mixes different regimes",
-        FlagKind::WarmUp => "an invocation warmed up longer than the others",
+        FlagKind::Tmpfs => "the target directory is in memory: no device was measured",
+        FlagKind::Capped => "a size is smaller than recommended: caches may affect the result",
+        FlagKind::Noisy => "the samples vary too much for the requested precision",
+        FlagKind::Unsteady => "plumb found no steady state: the median mixes different phases",
+        FlagKind::WarmUp => "one invocation took longer to warm up than the others",
         FlagKind::SingleProcess => {
-            "another process may settle elsewhere, however narrow the interval"
+            "another process may give a different result, however narrow the interval"
         }
-        FlagKind::ClientBound => "the client was the limit, not what it measures",
-        FlagKind::ZeroCounter => "a counter never moved: it may not work here",
+        FlagKind::ClientBound => "the client was the bottleneck, not the system that it measures",
+        FlagKind::ZeroCounter => "a counter stayed at zero: it may not work on this machine",
         FlagKind::NotResumed => {
-            "TLS sessions were not resumed: every connection paid a full handshake"
+            "TLS sessions were not resumed: every connection needed a full handshake"
         }
         FlagKind::LayoutFixed => {
-            "address-space layout was frozen: one layout was measured, not its spread"
+            "the address-space layout was fixed: the result holds for one layout only"
         }
-        FlagKind::Suspended => "the machine slept or its clock was set meanwhile",
+        FlagKind::Suspended => "the machine was suspended, or its clock was set, during the run",
         FlagKind::Uncalibrated => {
             "too little history on this machine to judge a change between runs"
         }
-        FlagKind::Bimodal => "processes fall into two groups: a median describes neither",
-        FlagKind::Overhead => "reading the clock costs a visible part of each sample",
-        FlagKind::Interference => {
-            "something else ran beside: part of what was measured is its doing"
+        FlagKind::Bimodal => "processes fall into two groups: the median describes neither",
+        FlagKind::Overhead => "reading the clock takes a noticeable part of each sample",
+        FlagKind::Interference => "other activity on the machine affected the result",
+        FlagKind::WithLoad => {
+            "a load ran alongside on purpose: do not compare with a quiet machine"
         }
-        FlagKind::WithLoad => "a load ran beside on purpose: not comparable with a quiet machine",
-        FlagKind::Resumed => "the run was interrupted between its samples",
-        FlagKind::EnvironmentChanged => {
-            "kernel, settings or libraries were not the same for all samples"
-        }
+        FlagKind::Resumed => "the run was interrupted and resumed between samples",
+        FlagKind::EnvironmentChanged => "the kernel, settings or libraries changed between samples",
         FlagKind::Other(_) => "",
     }
 }

@@ -14,10 +14,15 @@ pub mod export;
 mod figure;
 pub mod flags;
 pub mod history;
+mod interval_scale;
+mod json;
 pub mod live;
 pub mod machine;
+mod markdown;
 pub mod monitors;
 pub mod run;
+#[cfg(test)]
+mod schemas;
 pub mod sparkline;
 
 pub use audit::{AuditClock, AuditDocument, audit_card, audit_document};
@@ -31,9 +36,9 @@ pub use flags::meaning;
 pub use history::{
     HistoryDocument, history_card, history_document, history_json, history_markdown,
 };
-pub use machine::{MachineDocument, Portrait, machine_card, machine_document};
+pub use machine::{MachineDocument, MachineSnapshot, machine_card, machine_document};
 pub use monitors::{
     CountersDocument, EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card,
     counters_document, monitors_card,
 };
-pub use run::{Closing, RunDocument, View, document, in_words, json, markdown, scorecard};
+pub use run::{NextSteps, RunDocument, View, document, in_words, json, markdown, scorecard};

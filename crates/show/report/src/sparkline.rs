@@ -12,10 +12,10 @@ const FEWEST: usize = 5;
 /// what lies beyond counts in the outermost bins. Empty where there are too few samples.
 #[must_use]
 pub fn histogram(finding: &Finding, bins: usize, unicode: bool) -> String {
-    sketch(&finding.distribution, bins, unicode)
+    histogram_of(&finding.distribution, bins, unicode)
 }
 
-fn sketch(sorted: &[f64], bins: usize, unicode: bool) -> String {
+fn histogram_of(sorted: &[f64], bins: usize, unicode: bool) -> String {
     let marks = if unicode { BLOCKS } else { LETTERS };
     if sorted.len() < FEWEST || bins < 2 || sorted.iter().any(|value| !value.is_finite()) {
         return String::new();
@@ -29,7 +29,7 @@ fn sketch(sorted: &[f64], bins: usize, unicode: bool) -> String {
 /// Values in their order, low ones low; of many the middle of every stretch. Before the places that are
 /// named stands a border. Empty where there are fewer than three.
 #[must_use]
-pub fn course(values: &[f64], borders: &[usize], columns: usize, unicode: bool) -> String {
+pub fn line(values: &[f64], borders: &[usize], columns: usize, unicode: bool) -> String {
     let marks = if unicode { BLOCKS } else { LETTERS };
     if values.len() < 3 || columns < 3 || values.iter().any(|value| !value.is_finite()) {
         return String::new();
@@ -87,36 +87,36 @@ fn counts(sorted: &[f64], bins: usize) -> Vec<usize> {
 mod tests {
     use proptest::prelude::{any, prop, proptest};
 
-    use super::{course, sketch};
+    use super::{histogram_of, line};
 
     #[test]
     fn shapes_are_recognisable() {
         let bell: Vec<f64> = [1, 2, 2, 3, 3, 3, 3, 4, 4, 5].map(f64::from).to_vec();
-        assert_eq!(sketch(&bell, 5, true), "▃▄▇▄▃");
-        assert_eq!(sketch(&bell, 5, false), ":-#-:");
+        assert_eq!(histogram_of(&bell, 5, true), "▃▄▇▄▃");
+        assert_eq!(histogram_of(&bell, 5, false), ":-#-:");
         let two: Vec<f64> = [1, 1, 1, 9, 9, 9].map(f64::from).to_vec();
-        assert_eq!(sketch(&two, 6, true), "▇▁▁▁▁▇");
-        assert_eq!(sketch(&[2.0; 9], 5, true), "▁▁▇▁▁");
-        assert_eq!(sketch(&[1.0, 2.0], 5, true), "");
+        assert_eq!(histogram_of(&two, 6, true), "▇▁▁▁▁▇");
+        assert_eq!(histogram_of(&[2.0; 9], 5, true), "▁▁▇▁▁");
+        assert_eq!(histogram_of(&[1.0, 2.0], 5, true), "");
     }
 
     #[test]
-    fn a_course_goes_up_and_down_with_borders() {
+    fn a_line_goes_up_and_down_with_borders() {
         let values = [1.0, 1.0, 1.5, 4.0, 4.0, 3.5];
-        assert_eq!(course(&values, &[3], 20, true), "▁▁▂│▇▇▆");
-        assert_eq!(course(&values, &[0], 20, false), "__.##+");
-        assert_eq!(course(&values, &[3], 3, true), "▁│▇▇");
-        assert_eq!(course(&[2.0; 4], &[], 9, true), "▄▄▄▄");
-        assert_eq!(course(&values[..2], &[], 9, true), "");
-        assert_eq!(course(&[1.0, f64::NAN, 2.0], &[], 9, true), "");
+        assert_eq!(line(&values, &[3], 20, true), "▁▁▂│▇▇▆");
+        assert_eq!(line(&values, &[0], 20, false), "__.##+");
+        assert_eq!(line(&values, &[3], 3, true), "▁│▇▇");
+        assert_eq!(line(&[2.0; 4], &[], 9, true), "▄▄▄▄");
+        assert_eq!(line(&values[..2], &[], 9, true), "");
+        assert_eq!(line(&[1.0, f64::NAN, 2.0], &[], 9, true), "");
     }
 
     proptest! {
         #[test]
         fn any_values_give_so_many_marks(mut values in prop::collection::vec(any::<f64>(), 0..50), bins in 0_usize..20) {
             values.sort_by(f64::total_cmp);
-            let sketch = sketch(&values, bins, true);
-            assert!(sketch.is_empty() || sketch.chars().count() == bins);
+            let drawn = histogram_of(&values, bins, true);
+            assert!(drawn.is_empty() || drawn.chars().count() == bins);
         }
     }
 }

@@ -7,7 +7,7 @@ use plumb_chart::{Along, Axis, Chart, Mark, Scale, Tone, drawing};
 use plumb_model::{Counter, CounterKind, ParameterType, Reading, RunRecord, Trace};
 use plumb_report::charts::{Monitored, of_comparison, of_monitors, of_run, of_workload};
 use plumb_report::{
-    Closing, View, comparison_card, comparison_document, comparison_markdown, document, markdown,
+    NextSteps, View, comparison_card, comparison_document, comparison_markdown, document, markdown,
     scorecard,
 };
 use plumb_text::Terminal;
@@ -110,7 +110,7 @@ fn terminal_document_markdown_and_chart_show_the_same_numbers_of_a_run() {
     let finding = summarise(&record);
     let view = View::new(&finding);
     let wide = Terminal { every_metric: true, ..Terminal::plain(200) };
-    let card = flat(&scorecard(&view, &wide, &Closing::default()));
+    let card = flat(&scorecard(&view, &wide, &NextSteps::default()));
     let markdown = flat(&markdown(&view));
     let document = serde_json::to_value(document(&view)).unwrap();
     let charts = charts(&record);

@@ -9,23 +9,23 @@ use plumb_report::{View, document, in_words, json, markdown};
 #[test]
 fn a_first_look_as_markdown() {
     let finding = summarise(&testing::first_look());
-    assert_snapshot!(markdown(&View::new(&finding)), @r#"
+    assert_snapshot!(markdown(&View::new(&finding)), @r"
     ### plumb: first-look (complete)
 
     - Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
     - Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
-    - ext4 on /dev/vda under /srv/bench/plumb-target
+    - /srv/bench/plumb-target: ext4 on /dev/vda
     - 2026-11-21 20:05 UTC · took 2 min 19 s · board=rev-c · plumb 0.1.0
-    - wanted ±3 % within 2 min: reached by 17 of 24 measured points, 5 at ±3.8 % to ±33 %, 2 without interval
+    - goal: ±3 % within 2 min; reached by 17 of 24 measured points, 5 at ±3.8 % to ±33 %, 2 without an interval
     - run 019aa821-51c0-7c3e-9d1f-4b6a22e08f57
 
     | point | metric | median | 95 % interval | unit | n | CPU | flags |
     | :-- | :-- | --: | :-- | :-- | --: | --: | :-- |
     | `cpu.sieve` | rate | 412.5 | [410.9, 413.9] | ops/s | 13×20 | 99 % |  |
     | `cpu.sieve:threads=2`<br>2 threads give 1.939×: efficiency 97.0 % \[96.1, 97.9\] | rate | 800 | [796, 805] | ops/s | 13×20 | 199 % |  |
-    | `memory.copy`<br>86 % \[85, 87\] of what this machine gives: 13.2 GB/s by memory.copy:method=nt | bandwidth | 11.36 | [11.28, 11.48] | GB/s | 13×20 | 99 % |  |
-    | `memory.copy:method=loop`<br>74 % \[73, 74\] of what this machine gives: 13.2 GB/s by memory.copy:method=nt | bandwidth | 9.71 | [9.62, 9.77] | GB/s | 13×20 | 99 % |  |
-    | `memory.copy:method=block`<br>77 % \[76, 78\] of what this machine gives: 13.2 GB/s by memory.copy:method=nt | bandwidth | 10.15 | [10.02, 10.24] | GB/s | 13×20 | 99 % |  |
+    | `memory.copy`<br>86 % \[85, 87\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 11.36 | [11.28, 11.48] | GB/s | 13×20 | 99 % |  |
+    | `memory.copy:method=loop`<br>74 % \[73, 74\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 9.71 | [9.62, 9.77] | GB/s | 13×20 | 99 % |  |
+    | `memory.copy:method=block`<br>77 % \[76, 78\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 10.15 | [10.02, 10.24] | GB/s | 13×20 | 99 % |  |
     | `memory.copy:method=nt` | bandwidth | 13.21 | [13.08, 13.30] | GB/s | 13×20 | 99 % |  |
     | `memory.latency:size=16KiB` | latency | 1.421 | [1.415, 1.426] | ns | 13×20 | 99 % |  |
     | `memory.latency` | latency | 88 | [85, 91] | ns | 13×20 | 99 % | capped |
@@ -47,15 +47,15 @@ fn a_first_look_as_markdown() {
     | `language.sieve:language=javascript` | wall | 61.5 | [61.2, 61.7] | ms | 31×1 | 99 % |  |
     | `language.sieve:language=python` | wall | 212.8 | [211.8, 215.3] | ms | 31×1 | 99 % |  |
 
-    n: invocations × samples of each; CPU: user and system over wall time.
+    n: invocations × samples per invocation; CPU: user and system time over wall time.
 
     **Reasons to distrust**
 
-    - **cached**: fewer bytes reached the device than were moved: memory was measured too (storage.random: 3 % of the bytes reached the device)
-    - **capped**: a size is smaller than the rule wants: caches may play a part (memory.latency: 64 MiB where 4 × the last-level cache of 260 MiB is wanted)
-    - **noisy**: the samples are too unsteady for the precision that was wanted (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %; 2 more)
-    - **single-process**: another process may settle elsewhere, however narrow the interval (network.tcp: one process: layout and regime were not sampled)
-    - **bimodal**: processes fall into two groups: a median describes neither (scheduler.pipe:placement=across: 38 % of the processes lie 37 % above the others)
+    - **cached**: fewer bytes reached the device than the workload moved: this measures memory as well (storage.random: 3 % of the bytes reached the device)
+    - **capped**: a size is smaller than recommended: caches may affect the result (memory.latency: 64 MiB where 4 × the last-level cache of 260 MiB is wanted)
+    - **noisy**: the samples vary too much for the requested precision (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %; 2 more)
+    - **single-process**: another process may give a different result, however narrow the interval (network.tcp: one process: layout and regime were not sampled)
+    - **bimodal**: processes fall into two groups: the median describes neither (scheduler.pipe:placement=across: 38 % of the processes lie 37 % above the others)
 
     **Not supported here**
 
@@ -64,20 +64,20 @@ fn a_first_look_as_markdown() {
     **Failed**
 
     - `datastore.batch`: the database answered: disk I/O error (3 of 3 invocations)
-    "#);
+    ");
 }
 
 #[test]
 fn commands_as_markdown() {
     let finding = summarise(&testing::exec());
-    assert_snapshot!(markdown(&View::new(&finding)), @r#"
+    assert_snapshot!(markdown(&View::new(&finding)), @r"
     ### plumb: exec 'gzip -1 corpus' 'zstd -1 corpus' 'pigz -1 corpus' (complete)
 
     - Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
     - Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
-    - ext4 on /dev/vda under /srv/bench/plumb-target
+    - /srv/bench/plumb-target: ext4 on /dev/vda
     - 2026-11-21 20:05 UTC · took 22 s · plumb 0.1.0
-    - wanted 20 invocations and 3 s a point: 3 points measured
+    - goal: 20 invocations and 3 s per point; 3 points measured
     - run 019aa821-51c0-7c3e-9d1f-4b6a22e08f57
 
     | point | metric | median | 95 % interval | unit | n | CPU | flags |
@@ -86,13 +86,13 @@ fn commands_as_markdown() {
     | `zstd -1 corpus` | wall | 102.5 | [101.9, 103.1] | ms | 20×1 | 98 % |  |
     | `pigz -1 corpus` | wall | 413 | [407, 417] | ms | 20×1 | 98 % |  |
 
-    n: invocations × samples of each; CPU: user and system over wall time.
+    n: invocations × samples per invocation; CPU: user and system time over wall time.
 
     **Compared with `gzip -1 corpus`**
 
     - `zstd -1 corpus`: **faster**, 0.2470× the cost \[0.2457, 0.2486\], 4.05× as fast, 20 pairs, beyond margin
     - `pigz -1 corpus`: **inconclusive**, 0.995× the cost \[0.988, 1.002\], 20 pairs, about 34 pairs would settle it
-    "#);
+    ");
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn a_first_look_in_words() {
     assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @"
     cpu.sieve (push): sustained 412.5 ops/s [410.9, 413.9] at 99 % CPU
     cpu.sieve (push, 2 threads): sustained 800 ops/s [796, 805] at 199 % CPU; 2 threads give 1.939×: efficiency 97.0 % [96.1, 97.9]
-    memory.copy (libc, 64 MiB): sustained 11.36 GB/s [11.28, 11.48] at 99 % CPU; 86 % [85, 87] of what this machine gives: 13.2 GB/s by memory.copy:method=nt
-    memory.copy (loop, 64 MiB): sustained 9.71 GB/s [9.62, 9.77] at 99 % CPU; 74 % [73, 74] of what this machine gives: 13.2 GB/s by memory.copy:method=nt
-    memory.copy (block, 64 MiB): sustained 10.15 GB/s [10.02, 10.24] at 99 % CPU; 77 % [76, 78] of what this machine gives: 13.2 GB/s by memory.copy:method=nt
+    memory.copy (libc, 64 MiB): sustained 11.36 GB/s [11.28, 11.48] at 99 % CPU; 86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+    memory.copy (loop, 64 MiB): sustained 9.71 GB/s [9.62, 9.77] at 99 % CPU; 74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+    memory.copy (block, 64 MiB): sustained 10.15 GB/s [10.02, 10.24] at 99 % CPU; 77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
     memory.copy (nt, 64 MiB): sustained 13.21 GB/s [13.08, 13.30] at 99 % CPU
     memory.latency (16 KiB, huge): took 1.421 ns [1.415, 1.426] at 99 % CPU
     memory.latency (64 MiB, huge): took 88 ns [85, 91] at 99 % CPU; capped

@@ -84,12 +84,12 @@ fn a_line_a_run_within_the_width() {
       ── command_line …quiet → …mitigations=off quiet · kernel 6.1.0-28-amd64 →
          6.12.9-amd64
       2026-11-22 00:00  c4    9.42  [9.39, 9.45]      GB/s  ──●─
-      ── slower from here: × 1.040 [1.030, 1.050] cost, certain
+      ── slower from here: 1.040× [1.030, 1.050] the cost, certain
       2026-11-22 06:00  c5     9.4  [9.1, 9.7]        GB/s  ‹──●──────────────
-    1 step, 1 certain (found by chance 1 time in 1000, beyond the margin of 1 %)
-    1 recorded change: nothing is compared across one
-    time of day (UTC) matters: 18-24 h × 1.021 [1.013, 1.029] cost of the rest, 12
-    of 48 moments
+    1 step, 1 certain (under 1 in 1000 by chance, and beyond the margin of 1 %)
+    1 recorded change: plumb compares nothing across a change
+    time of day (UTC) matters: 18-24 h costs 1.021× [1.013, 1.029] as much as the
+    rest, 12 of 48 moments
     ");
 }
 
@@ -107,7 +107,7 @@ fn markdown_and_document_say_the_same() {
     let lines: Vec<&str> = markdown.lines().collect();
     assert!(
         lines.contains(
-            &"| | | **slower from here: × 1.040 \\[1.030, 1.050\\] cost, certain** | | | |"
+            &"| | | **slower from here: 1.040× \\[1.030, 1.050\\] the cost, certain** | | | |"
         ),
         "{markdown}"
     );

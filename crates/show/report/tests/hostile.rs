@@ -4,7 +4,7 @@ use plumb_analysis::testing::{Builder, Spec};
 use plumb_analysis::{summarise, testing};
 use plumb_model::{ParameterType, RunRecord};
 use plumb_report::export::{csv, samples_csv};
-use plumb_report::{Closing, View, in_words, json, markdown, scorecard};
+use plumb_report::{NextSteps, View, in_words, json, markdown, scorecard};
 use plumb_text::Terminal;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, proptest};
 
@@ -33,7 +33,7 @@ fn everything(record: &RunRecord, width: usize) -> [String; 4] {
     let every = Terminal { every_metric: true, ..Terminal::plain(width) };
     assert!(json(&view).is_ok());
     [
-        scorecard(&view, &every, &Closing::default()),
+        scorecard(&view, &every, &NextSteps::default()),
         markdown(&view),
         in_words(&view).join("\n"),
         csv(&view),

@@ -3,11 +3,11 @@
 use insta::assert_snapshot;
 use plumb_analysis::{RunFinding, summarise, testing};
 use plumb_model::RunStatus;
-use plumb_report::{Closing, View, scorecard};
+use plumb_report::{NextSteps, View, scorecard};
 use plumb_text::{Colour, Terminal};
 
-fn closing() -> Closing {
-    Closing {
+fn closing() -> NextSteps {
+    NextSteps {
         stored: Some("~/.local/share/plumb/plumb.db".into()),
         next: vec![
             ("plumb show last --json".into(), "the same as a document".into()),
@@ -28,10 +28,10 @@ fn a_first_look_in_80_columns() {
     plumb first-look                                     complete · run 019aa82151c0
     Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
     Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
-    ext4 on /dev/vda under /srv/bench/plumb-target
+    /srv/bench/plumb-target: ext4 on /dev/vda
     2026-11-21 20:05 UTC · took 2 min 19 s · board=rev-c · plumb 0.1.0
-    wanted ±3 % within 2 min: reached by 17 of 24 measured points, 5 at ±3.8 % to
-    ±33 %, 2 without interval
+    goal: ±3 % within 2 min; reached by 17 of 24 measured points, 5 at ±3.8 % to
+    ±33 %, 2 without an interval
 
                                median 95 % interval  unit         n    CPU  spread
     cpu
@@ -40,11 +40,11 @@ fn a_first_look_in_80_columns() {
         2 threads give 1.939×: efficiency 97.0 % [96.1, 97.9]
     memory
       copy libc                 11.36 [11.28, 11.48] GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
-        86 % [85, 87] of what this machine gives: 13.2 GB/s by memory.copy:method=nt
+        86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
       copy loop                  9.71 [9.62, 9.77]   GB/s     13×20   99 %  ▂▂▄▆▇▇▅▃
-        74 % [73, 74] of what this machine gives: 13.2 GB/s by memory.copy:method=nt
+        74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
       copy block                10.15 [10.02, 10.24] GB/s     13×20   99 %  ▂▃▄▆▇▅▃▂
-        77 % [76, 78] of what this machine gives: 13.2 GB/s by memory.copy:method=nt
+        77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
       copy nt                   13.21 [13.08, 13.30] GB/s     13×20   99 %  ▃▄▅▇▇▄▂▃
       latency 16KiB             1.421 [1.415, 1.426] ns       13×20   99 %  ▃▄▅▇▇▆▅▃
       latency 64MiB                88 [85, 91]       ns       13×20   99 %  ▃▄▇▇▇▄▄▃
@@ -59,10 +59,10 @@ fn a_first_look_in_80_columns() {
       command                     609 [600, 615]     µs       220×1   95 %  ▃▃▆▇▇▆▄▂
     storage
       sequential write             85 [70, 100]      MB/s      10×8   13 %  ▃▄▄▆▇▆▇▃
-        waits for devices 71 % of the time
+        waits for I/O 71 % of the time
         ! noisy
       random                       21 [15, 28]       k ops/s  10×10   35 %  ▂▄▅▇▆▄▄▃
-        waits for devices 58 % of the time
+        waits for I/O 58 % of the time
         ! cached, noisy
     network
       tcp                       2.860 [2.829, 2.878] GB/s     1×240  127 %  ▂▃▆▆▇▄▃▂
@@ -84,33 +84,33 @@ fn a_first_look_in_80_columns() {
       sieve c                    4.92 [4.85, 4.99]   ms        31×1   99 %  ▇▇▃▃▇▃▃▅
       sieve javascript           61.5 [61.2, 61.7]   ms        31×1   99 %  ▂▁▁▃▃▃▇▅
       sieve python              212.8 [211.8, 215.3] ms        31×1   99 %  ▂▃▃▇▃▄▃▄
-    n: invocations × samples · CPU: of wall time · spread: low to high
+    n: invocations × samples · CPU: share of wall time · spread: low to high
 
     Reasons to distrust
-      cached          fewer bytes reached the device than were moved: memory was
-                      measured too (storage.random: 3 % of the bytes reached the
-                      device)
-      capped          a size is smaller than the rule wants: caches may play a part
-                      (memory.latency: 64 MiB where 4 × the last-level cache of 260
-                      MiB is wanted)
-      noisy           the samples are too unsteady for the precision that was wanted
+      cached          fewer bytes reached the device than the workload moved: this
+                      measures memory as well (storage.random: 3 % of the bytes
+                      reached the device)
+      capped          a size is smaller than recommended: caches may affect the
+                      result (memory.latency: 64 MiB where 4 × the last-level cache
+                      of 260 MiB is wanted)
+      noisy           the samples vary too much for the requested precision
                       (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %;
                       2 more)
-      single-process  another process may settle elsewhere, however narrow the
-                      interval (network.tcp: one process: layout and regime were not
-                      sampled)
-      bimodal         processes fall into two groups: a median describes neither
+      single-process  another process may give a different result, however narrow
+                      the interval (network.tcp: one process: layout and regime were
+                      not sampled)
+      bimodal         processes fall into two groups: the median describes neither
                       (scheduler.pipe:placement=across: 38 % of the processes lie
                       37 % above the others)
 
     Not supported here
       network.icmp  raw sockets need CAP_NET_RAW and ping sockets are closed to this
                     group
-        to mend: sysctl -w net.ipv4.ping_group_range='0 2147483647', or run as root
+        fix: sysctl -w net.ipv4.ping_group_range='0 2147483647', or run as root
 
     Failed
       datastore.batch  the database answered: disk I/O error (3 of 3 invocations)
-        it said: disk I/O error (10)
+        last output: disk I/O error (10)
 
     stored: ~/.local/share/plumb/plumb.db
     plumb show last --json     the same as a document
@@ -125,69 +125,70 @@ fn a_first_look_in_160_columns() {
     plumb first-look                                                                                                                     complete · run 019aa82151c0
     Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
     Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
-    ext4 on /dev/vda under /srv/bench/plumb-target
+    /srv/bench/plumb-target: ext4 on /dev/vda
     2026-11-21 20:05 UTC · took 2 min 19 s · board=rev-c · plumb 0.1.0
-    wanted ±3 % within 2 min: reached by 17 of 24 measured points, 5 at ±3.8 % to ±33 %, 2 without interval
+    goal: ±3 % within 2 min; reached by 17 of 24 measured points, 5 at ±3.8 % to ±33 %, 2 without an interval
 
-                                   metric      median 95 % interval  unit         ±      n   user  system  iowait    memory  spread        until      flags
+                                  metric      median 95 % interval  unit         ±      n   user  system  iowait    memory  spread        stopped by  flags
     cpu
-      sieve 1 thread               rate         412.5 [410.9, 413.9] ops/s    0.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
-      sieve 2 threads              rate           800 [796, 805]     ops/s    0.6 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
+      sieve 1 thread              rate         412.5 [410.9, 413.9] ops/s    0.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
+      sieve 2 threads             rate           800 [796, 805]     ops/s    0.6 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
         2 threads give 1.939×: efficiency 97.0 % [96.1, 97.9]
     memory
-      copy libc                    bandwidth    11.36 [11.28, 11.48] GB/s     1.0 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
-        86 % [85, 87] of what this machine gives: 13.2 GB/s by memory.copy:method=nt
-      copy loop                    bandwidth     9.71 [9.62, 9.77]   GB/s     1.0 %  13×20   99 %     0 %     0 %   132 MiB  ▂▂▂▃▅▅▆▇▅▄▃▂  precision
-        74 % [73, 74] of what this machine gives: 13.2 GB/s by memory.copy:method=nt
-      copy block                   bandwidth    10.15 [10.02, 10.24] GB/s     1.3 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▆▇▆▄▄▂▂  precision
-        77 % [76, 78] of what this machine gives: 13.2 GB/s by memory.copy:method=nt
-      copy nt                      bandwidth    13.21 [13.08, 13.30] GB/s     1.0 %  13×20   99 %     0 %     0 %   132 MiB  ▂▄▄▄▆▇▇▄▃▃▂▃  precision
-      latency 16KiB                latency      1.421 [1.415, 1.426] ns       0.5 %  13×20   99 %     0 %     0 %  68.0 MiB  ▃▃▄▅▆▇▇▆▆▅▃▃  precision
-      latency 64MiB                latency         88 [85, 91]       ns       3.8 %  13×20   99 %     0 %     0 %  68.0 MiB  ▂▃▅▆▆▇▇▆▃▄▂▃  precision  capped
+      copy libc                   bandwidth    11.36 [11.28, 11.48] GB/s     1.0 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
+        86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+      copy loop                   bandwidth     9.71 [9.62, 9.77]   GB/s     1.0 %  13×20   99 %     0 %     0 %   132 MiB  ▂▂▂▃▅▅▆▇▅▄▃▂  precision
+        74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+      copy block                  bandwidth    10.15 [10.02, 10.24] GB/s     1.3 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▆▇▆▄▄▂▂  precision
+        77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+      copy nt                     bandwidth    13.21 [13.08, 13.30] GB/s     1.0 %  13×20   99 %     0 %     0 %   132 MiB  ▂▄▄▄▆▇▇▄▃▃▂▃  precision
+      latency 16KiB               latency      1.421 [1.415, 1.426] ns       0.5 %  13×20   99 %     0 %     0 %  68.0 MiB  ▃▃▄▅▆▇▇▆▆▅▃▃  precision
+      latency 64MiB               latency         88 [85, 91]       ns       3.8 %  13×20   99 %     0 %     0 %  68.0 MiB  ▂▃▅▆▆▇▇▆▃▄▂▃  precision   capped
     scheduler
-      messaging groups=10          time          1.83 [1.80, 1.92]   s        5.2 %   10×3   12 %   186 %     0 %  6.00 MiB  ▂▂▃▇▇▄▄▄▁▁▁▂  budget
-      pipe same                    time          4.10 [4.02, 4.20]   µs       2.5 %  13×20   14 %    84 %     0 %  6.00 MiB  ▄▄▅▆▇▇▇▆▆▅▄▃  precision
-      pipe across                  time          20.4 [19.7, 27.0]   µs        32 %  13×20   11 %    96 %     0 %  6.00 MiB  ▄▇▅▂▁▂▁▂▃▄▄▃  precision  noisy, bimodal
+      messaging groups=10         time          1.83 [1.80, 1.92]   s        5.2 %   10×3   12 %   186 %     0 %  6.00 MiB  ▂▂▃▇▇▄▄▄▁▁▁▂  budget
+      pipe same                   time          4.10 [4.02, 4.20]   µs       2.5 %  13×20   14 %    84 %     0 %  6.00 MiB  ▄▄▅▆▇▇▇▆▆▅▄▃  precision
+      pipe across                 time          20.4 [19.7, 27.0]   µs        32 %  13×20   11 %    96 %     0 %  6.00 MiB  ▄▇▅▂▁▂▁▂▃▄▄▃  precision   noisy, bimodal
     process
-      fork                         time         131.7 [131.1, 132.2] µs       0.5 %  13×20    8 %    91 %     0 %  6.00 MiB  ▃▄▃▅▇▇▇▇▅▃▃▃  precision
-      command                      wall           609 [600, 615]     µs       1.5 %  220×1   31 %    64 %     0 %  2.00 MiB  ▃▃▃▅▇▆▇▆▅▄▂▂  precision
+      fork                        time         131.7 [131.1, 132.2] µs       0.5 %  13×20    8 %    91 %     0 %  6.00 MiB  ▃▄▃▅▇▇▇▇▅▃▃▃  precision
+      command                     wall           609 [600, 615]     µs       1.5 %  220×1   31 %    64 %     0 %  2.00 MiB  ▃▃▃▅▇▆▇▆▅▄▂▂  precision
     storage
-      sequential write             bandwidth       85 [70, 100]      MB/s      18 %   10×8    1 %    12 %    71 %  7.00 MiB  ▃▃▃▄▄▆▇▅▄▆▄▂  budget     noisy
-      random                       rate            21 [15, 28]       k ops/s   33 %  10×10    4 %    31 %    58 %  6.00 MiB  ▂▄▄▅▆▇▅▆▄▄▄▂  budget     cached, noisy
+      sequential write            bandwidth       85 [70, 100]      MB/s      18 %   10×8    1 %    12 %    71 %  7.00 MiB  ▃▃▃▄▄▆▇▅▄▆▄▂  budget      noisy
+      random                      rate            21 [15, 28]       k ops/s   33 %  10×10    4 %    31 %    58 %  6.00 MiB  ▂▄▄▅▆▇▅▆▄▄▄▂  budget      cached, noisy
     network
-      tcp                          throughput   2.860 [2.829, 2.878] GB/s     1.1 %  1×240    6 %   121 %     0 %  6.00 MiB  ▂▂▄▄▆▆▇▆▄▃▃▂  budget     single-process
+      tcp                         throughput   2.860 [2.829, 2.878] GB/s     1.1 %  1×240    6 %   121 %     0 %  6.00 MiB  ▂▂▄▄▆▆▇▆▄▃▃▂  budget      single-process
     crypto
-      aead aes-256-gcm             throughput   4.311 [4.287, 4.330] GB/s     0.6 %  13×20   99 %     0 %     0 %  6.00 MiB  ▃▄▄▆▆▆▇▅▄▃▂▃  precision
-      aead aes-128-gcm             throughput   5.119 [5.100, 5.148] GB/s     0.6 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▆▆▇▆▆▅▅▃▃  precision
-      aead chacha20-poly1305       throughput   1.873 [1.868, 1.878] GB/s     0.3 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▄▅▇▆▆▄▄▂▃  precision
+      aead aes-256-gcm            throughput   4.311 [4.287, 4.330] GB/s     0.6 %  13×20   99 %     0 %     0 %  6.00 MiB  ▃▄▄▆▆▆▇▅▄▃▂▃  precision
+      aead aes-128-gcm            throughput   5.119 [5.100, 5.148] GB/s     0.6 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▆▆▇▆▆▅▅▃▃  precision
+      aead chacha20-poly1305      throughput   1.873 [1.868, 1.878] GB/s     0.3 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▄▅▇▆▆▄▄▂▃  precision
     ssh
-      cipher                       throughput     610 none           MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▄▇▇▇▁▄▄▄▄▁▁▄  budget
+      cipher                      throughput     610 none           MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▄▇▇▇▁▄▄▄▄▁▁▄  budget
         aes256-gcm@openssh.com
         no interval: too few processes: 4, needs 8
-      cipher                       throughput     331 none           MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▃▁▆▃▃▁▃▇▁▁▁▃  budget
+      cipher                      throughput     331 none           MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▃▁▆▃▃▁▃▇▁▁▁▃  budget
         chacha20-poly1305@
         openssh.com
         no interval: too few processes: 4, needs 8
     language
-      sieve c                      wall          4.92 [4.85, 4.99]   ms       1.4 %   31×1   97 %     2 %     0 %  4.00 MiB  ▃▅▇▂▄▁▅▆▁▃▂▄  precision
-      sieve javascript             wall          61.5 [61.2, 61.7]   ms       0.5 %   31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
-      sieve python                 wall         212.8 [211.8, 215.3] ms       1.2 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
-    ±: half-width of the interval · n: invocations × samples · user, system, iowait: of wall time · spread: low to high
+      sieve c                     wall          4.92 [4.85, 4.99]   ms       1.4 %   31×1   97 %     2 %     0 %  4.00 MiB  ▃▅▇▂▄▁▅▆▁▃▂▄  precision
+      sieve javascript            wall          61.5 [61.2, 61.7]   ms       0.5 %   31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
+      sieve python                wall         212.8 [211.8, 215.3] ms       1.2 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
+    ±: half-width of the interval · n: invocations × samples · user, system, iowait: share of wall time · spread: low to high
 
     Reasons to distrust
-      cached          fewer bytes reached the device than were moved: memory was measured too (storage.random: 3 % of the bytes reached the device)
-      capped          a size is smaller than the rule wants: caches may play a part (memory.latency: 64 MiB where 4 × the last-level cache of 260 MiB is wanted)
-      noisy           the samples are too unsteady for the precision that was wanted (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %; 2 more)
-      single-process  another process may settle elsewhere, however narrow the interval (network.tcp: one process: layout and regime were not sampled)
-      bimodal         processes fall into two groups: a median describes neither (scheduler.pipe:placement=across: 38 % of the processes lie 37 % above the others)
+      cached          fewer bytes reached the device than the workload moved: this measures memory as well (storage.random: 3 % of the bytes reached the device)
+      capped          a size is smaller than recommended: caches may affect the result (memory.latency: 64 MiB where 4 × the last-level cache of 260 MiB is wanted)
+      noisy           the samples vary too much for the requested precision (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %; 2 more)
+      single-process  another process may give a different result, however narrow the interval (network.tcp: one process: layout and regime were not sampled)
+      bimodal         processes fall into two groups: the median describes neither (scheduler.pipe:placement=across: 38 % of the processes lie 37 % above the
+                      others)
 
     Not supported here
       network.icmp  raw sockets need CAP_NET_RAW and ping sockets are closed to this group
-        to mend: sysctl -w net.ipv4.ping_group_range='0 2147483647', or run as root
+        fix: sysctl -w net.ipv4.ping_group_range='0 2147483647', or run as root
 
     Failed
       datastore.batch  the database answered: disk I/O error (3 of 3 invocations)
-        it said: disk I/O error (10)
+        last output: disk I/O error (10)
 
     stored: ~/.local/share/plumb/plumb.db
     plumb show last --json     the same as a document
@@ -202,16 +203,17 @@ fn commands_are_compared_with_the_first() {
     plumb exec 'gzip -1 corpus' 'zstd -1 corpus' 'pigz -1 corpus'            complete · run 019aa82151c0
     Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
     Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
-    ext4 on /dev/vda under /srv/bench/plumb-target
+    /srv/bench/plumb-target: ext4 on /dev/vda
     2026-11-21 20:05 UTC · took 22 s · plumb 0.1.0
-    wanted 20 invocations and 3 s a point: 3 points measured
+    goal: 20 invocations and 3 s per point; 3 points measured
 
                       median 95 % interval  unit      ±     n   CPU  spread    flags
     process
       gzip -1 corpus     415 [412, 418]     ms    0.8 %  20×1  98 %  ▄▃▇▆▆▇▄▃
       zstd -1 corpus   102.5 [101.9, 103.1] ms    0.6 %  20×1  98 %  ▆▃▇▄▇▆▃▄
       pigz -1 corpus     413 [407, 417]     ms    1.3 %  20×1  98 %  ▃▂▄▃▇▂▄▃
-    ±: half-width of the interval · n: invocations × samples · CPU: of wall time · spread: low to high
+    ±: half-width of the interval · n: invocations × samples · CPU: share of wall time · spread: low to
+    high
 
     Compared with gzip -1 corpus, margin 1 %
       zstd -1 corpus  faster        0.2470× the cost [0.2457, 0.2486], 4.05× as fast, 20 pairs, beyond
@@ -239,16 +241,16 @@ fn a_run_cut_off_says_what_it_did_not_reach() {
     Intel(R) Xeon(R) Processor @ 2.30GHz | 2 CPUs | 24 GiB | virtual machine
     (QEMU)
     Linux 6.18.44 | Debian GNU/Linux 12 (bookworm)
-    ext4 on /dev/vda under /srv/bench/plumb-target
+    /srv/bench/plumb-target: ext4 on /dev/vda
     2026-11-21 20:05 UTC | board=rev-c | plumb 0.1.0
-    wanted ~3 % within 2 min: reached by 2 of 2 measured points
+    goal: ~3 % within 2 min; reached by 2 of 2 measured points
 
                        median 95 % interval  unit       n    CPU  spread
     cpu
       sieve 1 thread    412.5 [410.9, 413.9] ops/s  13x20   99 %  ..=##+-:
       sieve 2 threads     800 [796, 805]     ops/s  13x20  199 %  :==###=:
         2 threads give 1.939x: efficiency 97.0 % [96.1, 97.9]
-    n: invocations x samples | CPU: of wall time | spread: low to high
+    n: invocations x samples | CPU: share of wall time | spread: low to high
 
     Not reached
       memory.copy, memory.copy:method=loop
@@ -275,13 +277,13 @@ fn every_metric_and_every_target_has_a_row() {
     storage
       random on local           22.2 none          k ops/s     5×10  35 %  ▄▆▇▆▇▄▄▃
         no interval: too few processes: 5, needs 8
-        waits for devices 58 % of the time
+        waits for I/O 58 % of the time
         method: io_uring, O_DIRECT
         latency_p99 on local     210 none          µs          5×10  35 %  ▅▁▁▁▁▁▁▇
         no interval: too few processes: 5, needs 8
       random on far             19.8 none          k ops/s     5×10  35 %  ▃▇▆▇▄▄▅▃  bimodal
         no interval: too few processes: 5, needs 8
-        waits for devices 58 % of the time
+        waits for I/O 58 % of the time
         method: io_uring, O_DIRECT
     ");
 }

@@ -2,7 +2,7 @@
 
 use plumb_analysis::{HistoryFinding, HistoryStep};
 use plumb_report::charts;
-use plumb_report::history::{between, closing, label_keys, label_of, short};
+use plumb_report::history::{closing, events_before, label_keys, label_of, short};
 use plumb_text::counted;
 use plumb_text::time::date;
 
@@ -79,7 +79,7 @@ fn runs(finding: &HistoryFinding, links: &Links) -> Html {
             count(run.processes),
             count(run.samples),
         ]));
-        for event in between(finding, index) {
+        for event in events_before(finding, index) {
             table.across(event.text);
         }
     }

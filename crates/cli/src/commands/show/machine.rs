@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_model::Target;
-use plumb_report::{Portrait, machine_card, machine_document};
+use plumb_report::{MachineSnapshot, machine_card, machine_document};
 use plumb_store::{Store, short};
 
 use crate::error::{CommandError, Exit, Result};
@@ -29,18 +29,18 @@ pub fn machine(runs: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 }
 
 /// This machine now, with the current directory as its target.
-fn here() -> Result<Portrait> {
+fn here() -> Result<MachineSnapshot> {
     let root = locate::root();
     let dir = locate::directory(None)?;
     let machine = plumb_machine::machine(&root);
     let environment = plumb_machine::environment(&root, &dir);
-    Ok(Portrait { run: None, target: Target { name: "local".into(), machine, environment } })
+    Ok(MachineSnapshot { run: None, target: Target { name: "local".into(), machine, environment } })
 }
 
-fn of_run(name: &str, store: &Store) -> Result<Portrait> {
+fn of_run(name: &str, store: &Store) -> Result<MachineSnapshot> {
     let run = store.resolve(name)?;
     let target = store.record(run)?.targets.into_iter().next();
     let target = target
         .ok_or_else(|| CommandError::nothing(format!("run {name} does not record its machine")))?;
-    Ok(Portrait { run: Some(short(run)), target })
+    Ok(MachineSnapshot { run: Some(short(run)), target })
 }

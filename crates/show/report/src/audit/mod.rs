@@ -1,5 +1,7 @@
-//! The audit of a machine.
+//! The audit of a machine: comparisons of equals, which tell how small a change it shows.
 
+mod json;
 mod terminal;
 
-pub use terminal::{AUDIT_SCHEMA, AuditClock, AuditDocument, audit_card, audit_document};
+pub use json::{AUDIT_SCHEMA, AuditClock, AuditDocument, audit_document};
+pub use terminal::audit_card;

@@ -1,166 +1,23 @@
-//! The audit of a machine: a table for people, a document to keep.
+//! The audit of a machine on a terminal.
 
 use plumb_analysis::{ClassAudit, Injected};
 use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal};
-use serde::Serialize;
 
-/// Name of the document's form.
-pub const AUDIT_SCHEMA: &str = "plumb.audit/1";
+use crate::audit::json::AuditClock;
 
-/// An audit as a document; this is what the store keeps.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.audit/1"))]
-pub struct AuditDocument {
-    /// `plumb.audit/1`.
-    #[cfg_attr(test, schemars(extend("const" = AUDIT_SCHEMA)))]
-    pub schema: &'static str,
-    /// The machine's fingerprint.
-    pub machine: String,
-    /// The environment's fingerprint.
-    pub environment: String,
-    /// Every kind of work.
-    pub classes: Vec<ClassPart>,
-    /// Slow-downs that were put in.
-    pub injected: Vec<InjectedPart>,
-    /// The clock.
-    pub clock: AuditClock,
-}
-
-/// What the clock that everything is timed by can do.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct AuditClock {
-    /// The smallest step that it was seen to take, in nanoseconds.
-    pub resolution_ns: f64,
-    /// What a read costs, in nanoseconds.
-    pub overhead_ns: f64,
-    /// By how many millionths it was slewed against the raw clock during the audit.
-    pub slew_ppm: Option<f64>,
-    /// By how many millionths the rate of the CPU's time stamp counter against it changed during the audit.
-    pub counter_ppm: Option<f64>,
-}
-
-impl AuditClock {
-    fn words(self) -> String {
-        let Self { resolution_ns, overhead_ns, .. } = self;
-        let tenths = |ppm: f64| (ppm * 10.0).round() / 10.0 + 0.0;
-        let said = |what: &str, ppm: Option<f64>| {
-            ppm.map_or_else(String::new, |ppm| format!(", {what} {:+.1} ppm", tenths(ppm)))
-        };
-        let slewed = said("slewed by", self.slew_ppm);
-        let drifted = said("the CPU's counter drifted by", self.counter_ppm);
-        format!(
-            "clock: steps of {resolution_ns:.0} ns, {overhead_ns:.0} ns a read{slewed}{drifted}\n"
-        )
-    }
-}
-
-/// What one kind of work shows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ClassPart {
-    /// The kind.
-    pub class: String,
-    /// The point that was compared with itself.
-    pub point: String,
-    /// Comparisons.
-    pub comparisons: usize,
-    /// Those that called it faster or slower than itself.
-    pub wrong: usize,
-    /// Interval of the share of wrong ones, at 95 %.
-    pub wrong_low: Option<f64>,
-    /// Its upper end.
-    pub wrong_high: Option<f64>,
-    /// The largest relative difference between equals, at 95 %.
-    pub noise_floor: Option<f64>,
-    /// Relative deviation of one pair.
-    pub pair_sd: Option<f64>,
-    /// The smallest relative change found four times in five.
-    pub detectable: Option<f64>,
-    /// In so many pairs.
-    pub pairs: usize,
-    /// Relative deviation of samples within a process.
-    pub sample_sd: Option<f64>,
-    /// Relative deviation of processes, beyond what their samples explain.
-    pub process_sd: Option<f64>,
-    /// Relative deviation of the levels of whole comparisons.
-    pub comparison_sd: Option<f64>,
-    /// Samples in a row that tell as much as one independent one.
-    pub tau: Option<f64>,
-    /// Times a second that the scheduler took the CPU away.
-    pub preemptions_per_s: f64,
-    /// Page faults a second.
-    pub faults_per_s: f64,
-    /// Change of the level from the first to the last comparison.
-    pub drift: Option<f64>,
-}
-
-/// A slow-down that was put in.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct InjectedPart {
-    /// The relative slow-down.
-    pub share: f64,
-    /// The verdict on it; null without one.
-    pub verdict: Option<&'static str>,
-    /// The ratio that was found.
-    pub ratio: Option<f64>,
-    /// Lower end of its interval.
-    pub low: Option<f64>,
-    /// Upper end of its interval.
-    pub high: Option<f64>,
-}
-
-/// The document of an audit.
-#[must_use]
-pub fn audit_document(
-    machine: &str,
-    environment: &str,
-    classes: &[ClassAudit],
-    injected: &[Injected],
-    clock: AuditClock,
-) -> AuditDocument {
-    AuditDocument {
-        schema: AUDIT_SCHEMA,
-        machine: machine.to_owned(),
-        environment: environment.to_owned(),
-        classes: classes.iter().map(class).collect(),
-        injected: injected.iter().map(injection).collect(),
-        clock,
-    }
-}
-
-fn class(audit: &ClassAudit) -> ClassPart {
-    ClassPart {
-        class: audit.class.clone(),
-        point: audit.point.clone(),
-        comparisons: audit.comparisons,
-        wrong: audit.wrong,
-        wrong_low: audit.wrong_share.map(|ends| ends.low),
-        wrong_high: audit.wrong_share.map(|ends| ends.high),
-        noise_floor: audit.noise_floor,
-        pair_sd: audit.pair_sd,
-        detectable: audit.detectable,
-        pairs: audit.pairs,
-        sample_sd: audit.levels.map(|levels| levels.samples),
-        process_sd: audit.levels.map(|levels| levels.processes),
-        comparison_sd: audit.levels.and_then(|levels| levels.comparisons),
-        tau: audit.levels.map(|levels| levels.tau),
-        preemptions_per_s: audit.preemptions_per_s,
-        faults_per_s: audit.faults_per_s,
-        drift: audit.drift,
-    }
-}
-
-fn injection(injected: &Injected) -> InjectedPart {
-    InjectedPart {
-        share: injected.share,
-        verdict: injected.verdict.map(|verdict| verdict.word()),
-        ratio: injected.ratio,
-        low: injected.ends.map(|ends| ends.low),
-        high: injected.ends.map(|ends| ends.high),
-    }
+/// The line about the clock.
+fn clock_line(clock: AuditClock) -> String {
+    let AuditClock { resolution_ns, overhead_ns, .. } = clock;
+    let tenths = |ppm: f64| (ppm * 10.0).round() / 10.0 + 0.0;
+    let said = |what: &str, ppm: Option<f64>| {
+        ppm.map_or_else(String::new, |ppm| format!(", {what} {:+.1} ppm", tenths(ppm)))
+    };
+    let slewed = said("slewed by", clock.slew_ppm);
+    let drifted = said("the CPU's counter drifted by", clock.counter_ppm);
+    format!(
+        "clock: steps of {resolution_ns:.0} ns, {overhead_ns:.0} ns per read{slewed}{drifted}\n"
+    )
 }
 
 /// The audit in lines of a terminal's width.
@@ -174,8 +31,8 @@ pub fn audit_card(
     let titles = [
         "",
         "equals differ by up to",
-        "changes seen from",
-        "a pair's",
+        "detects changes from",
+        "pairs",
         "samples",
         "processes",
         "wrong",
@@ -211,9 +68,9 @@ pub fn audit_card(
     let mut out = terminal.table(&table);
     for it in injected {
         let (share, verdict) = (percent(it.share), it.verdict.map_or("no verdict", |it| it.word()));
-        let ratio = it.ratio.map_or_else(String::new, |ratio| format!(", seen as {ratio:.3}×"));
-        out.push_str(&format!("{share} slower on purpose: {verdict}{ratio}\n"));
+        let ratio = it.ratio.map_or_else(String::new, |ratio| format!(", measured as {ratio:.3}×"));
+        out.push_str(&format!("slowed down on purpose by {share}: {verdict}{ratio}\n"));
     }
-    out.push_str(&clock.words());
+    out.push_str(&clock_line(clock));
     terminal.signs(out)
 }

@@ -6,7 +6,7 @@ use plumb_text::Style;
 use plumb_text::time::date;
 
 use crate::figure::figure;
-use crate::history::view::{between, closing, label_keys, label_of, short, title};
+use crate::history::view::{closing, events_before, label_keys, label_of, short, title};
 
 /// The charts of a series over its runs; `label` is the key of the label that names runs.
 #[must_use]
@@ -31,7 +31,7 @@ pub fn of_history(finding: &HistoryFinding, label: Option<&str>) -> Vec<Chart> {
     };
     for after in 1..finding.runs.len() {
         let Some((from, to)) = started(after - 1).zip(started(after)) else { continue };
-        for event in between(finding, after) {
+        for event in events_before(finding, after) {
             let (name, tone) = match event.style {
                 Style::Bad => ("slower from here", Tone::Slower),
                 Style::Good => ("faster from here", Tone::Faster),

@@ -1,7 +1,10 @@
 //! A check against a baseline.
 
+mod json;
+mod markdown;
 mod terminal;
+mod view;
 
-pub use terminal::{
-    CHECK_SCHEMA, CheckDocument, check_card, check_document, check_json, check_markdown,
-};
+pub use json::{CHECK_SCHEMA, CheckDocument, check_document, check_json};
+pub use markdown::check_markdown;
+pub use terminal::check_card;

@@ -1,4 +1,4 @@
-//! What moved with a difference, in one line and as a document.
+//! What else changed with a difference, in one line and as a document.
 
 use plumb_analysis::{Covariate, CovariateChange};
 use plumb_text::units::quantity;
@@ -7,12 +7,12 @@ use serde::Serialize;
 /// So many are told in a line; a document has all.
 const MOST: usize = 4;
 
-/// `moved with it: own system time 0.02 → 0.18 CPU (+1.00), …`; None when nothing did.
+/// `also changed: own system time 0.02 → 0.18 CPU (+1.00), …`; None when nothing did.
 pub fn covariates_text(moved: &[Covariate]) -> Option<String> {
     let told: Vec<String> = moved.iter().take(MOST).map(one).collect();
     let more = moved.len().saturating_sub(told.len());
     let more = if more > 0 { format!(" · {more} more in --json") } else { String::new() };
-    (!told.is_empty()).then(|| format!("moved with it: {}{more}", told.join(" · ")))
+    (!told.is_empty()).then(|| format!("also changed: {}{more}", told.join(" · ")))
 }
 
 fn one(moved: &Covariate) -> String {

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use plumb_analysis::{Against, ComparisonFinding, Difference, Estimate, SeriesComparison};
 use serde::Serialize;
 
+use crate::json::text::pretty;
+
 use crate::comparison::covariates::{MovedPart, covariate_part};
-use crate::run::json::{ValuePart, settings};
+use crate::json::point::{ValuePart, settings};
 
 /// Name of the document's form.
 pub const COMPARISON_SCHEMA: &str = "plumb.comparison/1";
@@ -169,7 +171,7 @@ fn overall(ratio: &Estimate) -> OverallPart {
 /// # Errors
 /// When it can't be written as JSON.
 pub fn comparison_json(finding: &ComparisonFinding) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&comparison_document(finding)).map(|text| text + "\n")
+    pretty(&comparison_document(finding))
 }
 
 /// A difference as a part of a document.

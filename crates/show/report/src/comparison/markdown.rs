@@ -5,7 +5,7 @@ use plumb_analysis::ComparisonFinding;
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::view::{closing, for_price, heading, ratio, remarks, series, told, verdict};
 use crate::figure::figure;
-use crate::run::markdown::{code, escape};
+use crate::markdown::{code, escape};
 
 /// The comparison as Markdown.
 #[must_use]

@@ -38,7 +38,7 @@ fn differences(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     if !harmless.is_empty() {
         out.push_str(&text(2, &Line::new(Style::Muted, "harmless  "), &harmless, terminal));
     }
-    if out.is_empty() { out } else { title("What differs besides", terminal) + &out }
+    if out.is_empty() { out } else { title("Other differences", terminal) + &out }
 }
 
 fn results(finding: &ComparisonFinding, terminal: &Terminal) -> String {
@@ -78,8 +78,9 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
         let mut notes: Vec<String> =
             against.iter().map(remarks).filter(|it| !it.is_empty()).collect();
         let previous = later(&result.against_previous).filter(|_| index > 1);
-        notes
-            .extend(previous.map(|it| format!("× the one before {} {}", ratio(&it), verdict(&it))));
+        notes.extend(
+            previous.map(|it| format!("against the previous arm {}× {}", ratio(&it), verdict(&it))),
+        );
         notes.extend(arm.for_price.map(|value| for_price(result, value)));
         table.across(4, Line::default(), Line::new(Style::Muted, &notes.join(" · ")));
         let moved = against.as_ref().and_then(|it| covariates_text(&it.covariates));
@@ -118,5 +119,5 @@ fn lacking(finding: &ComparisonFinding, terminal: &Terminal) -> String {
         text(2, &lead, &arms.join(", "), terminal)
     };
     let lines: String = finding.not_in_all.iter().map(line).collect();
-    if lines.is_empty() { lines } else { title("Not in all", terminal) + &lines }
+    if lines.is_empty() { lines } else { title("Missing in some arms", terminal) + &lines }
 }

@@ -1,5 +1,9 @@
 //! What is wrong with a machine for measuring.
 
+mod json;
 mod terminal;
+mod view;
 
-pub use terminal::{DOCTOR_SCHEMA, DoctorDocument, LastAudit, doctor_card, doctor_document};
+pub use json::{DOCTOR_SCHEMA, DoctorDocument, doctor_document};
+pub use terminal::doctor_card;
+pub use view::LastAudit;

@@ -1,123 +1,11 @@
-//! What is wrong with a machine for measuring: a page for people, a document to keep.
+//! What is wrong with a machine for measuring, on a terminal.
 
 use plumb_model::{Diagnosis, Severity, Symptom};
-use plumb_text::time::{date, rfc3339};
+use plumb_text::time::date;
 use plumb_text::units::percent;
-use plumb_text::{Column, Line, Style, Table, Terminal, counted};
-use serde::Serialize;
+use plumb_text::{Column, Line, Style, Table, Terminal};
 
-/// Name of the document's form.
-pub const DOCTOR_SCHEMA: &str = "plumb.doctor/1";
-
-/// What the last audit of a machine left.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LastAudit {
-    /// When it was made, in nanoseconds since 1970.
-    pub at_unix_ns: i64,
-    /// The noise floor of each kind of work: by how much equals differed.
-    pub floors: Vec<(String, f64)>,
-}
-
-/// A diagnosis as a document.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.doctor/1"))]
-pub struct DoctorDocument {
-    /// `plumb.doctor/1`.
-    #[cfg_attr(test, schemars(extend("const" = DOCTOR_SCHEMA)))]
-    pub schema: &'static str,
-    /// The machine's fingerprint.
-    pub machine: String,
-    /// The environment's fingerprint.
-    pub environment: String,
-    /// A to F.
-    pub mark: char,
-    /// 0 for a note, 1 for a minor symptom, 3 for a major one, 6 for a grave one.
-    pub points: u32,
-    /// What is wrong, the worst first.
-    pub symptoms: Vec<SymptomPart>,
-    /// What the last audit left; null without one.
-    pub audit: Option<LastAuditPart>,
-}
-
-/// Something that costs precision.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct SymptomPart {
-    /// Its name.
-    pub name: &'static str,
-    /// How bad it is here.
-    #[cfg_attr(test, schemars(extend("enum" = ["note", "minor", "major", "grave"])))]
-    pub effect: &'static str,
-    /// What was seen, and where.
-    pub evidence: String,
-    /// What it does to measurements.
-    pub why: &'static str,
-    /// The kinds of work whose results it moves.
-    pub disturbs: Vec<&'static str>,
-    /// What mends it.
-    pub fix: String,
-}
-
-/// What the last audit left.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct LastAuditPart {
-    /// When it was made.
-    pub at: String,
-    /// By how much equals differed.
-    pub noise_floors: Vec<NoiseFloorPart>,
-}
-
-/// How small a change a kind of work shows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct NoiseFloorPart {
-    /// The kind of work.
-    pub class: String,
-    /// The largest relative difference between equals, at 95 %.
-    pub noise_floor: f64,
-}
-
-/// The diagnosis of a machine as a document.
-#[must_use]
-pub fn doctor_document(
-    machine: &str,
-    environment: &str,
-    diagnosis: &Diagnosis,
-    audit: Option<&LastAudit>,
-) -> DoctorDocument {
-    DoctorDocument {
-        schema: DOCTOR_SCHEMA,
-        machine: machine.to_owned(),
-        environment: environment.to_owned(),
-        mark: diagnosis.grade(),
-        points: diagnosis.points(),
-        symptoms: diagnosis.symptoms.iter().map(symptom).collect(),
-        audit: audit.map(last_audit),
-    }
-}
-
-fn symptom(it: &Symptom) -> SymptomPart {
-    SymptomPart {
-        name: it.name,
-        effect: it.severity.word(),
-        evidence: it.evidence.clone(),
-        why: it.why,
-        disturbs: it.disturbs.to_vec(),
-        fix: it.fix.clone(),
-    }
-}
-
-fn last_audit(audit: &LastAudit) -> LastAuditPart {
-    let floor = |(class, floor): &(String, f64)| NoiseFloorPart {
-        class: class.clone(),
-        noise_floor: *floor,
-    };
-    LastAuditPart {
-        at: rfc3339(audit.at_unix_ns),
-        noise_floors: audit.floors.iter().map(floor).collect(),
-    }
-}
+use crate::doctor::view::{LastAudit, summary};
 
 /// The diagnosis in lines of a terminal's width.
 #[must_use]
@@ -145,28 +33,10 @@ pub fn doctor_card(
     terminal.signs(out)
 }
 
-/// `for measuring: 1 major, 3 minor symptoms and 2 notes; 6 points of 12 that make F`.
-fn summary(diagnosis: &Diagnosis) -> String {
-    let count = |severity: Severity| {
-        let count = diagnosis.symptoms.iter().filter(|it| it.severity == severity).count();
-        (count > 0).then(|| match severity {
-            Severity::Note => counted(count, "note", "notes"),
-            _ => format!("{count} {}", severity.word()),
-        })
-    };
-    let counts: Vec<String> = Severity::ALL.into_iter().filter_map(count).collect();
-    match (counts.as_slice(), diagnosis.points()) {
-        ([], _) => "for measuring: nothing is wrong".to_owned(),
-        (_, 0) => format!("for measuring: nothing is wrong ({})", counts.join(", ")),
-        (_, 1) => format!("for measuring: {}: 1 point", counts.join(", ")),
-        (_, points) => format!("for measuring: {}: {points} points", counts.join(", ")),
-    }
-}
-
 /// Columns before what is said of a symptom.
 const INDENT: usize = 7;
 
-fn symptoms(diagnosis: &Diagnosis, terminal: &Terminal) -> String {
+pub(crate) fn symptoms(diagnosis: &Diagnosis, terminal: &Terminal) -> String {
     diagnosis.symptoms.iter().map(|it| lines(it, terminal)).collect()
 }
 
@@ -186,12 +56,14 @@ fn lines(it: &Symptom, terminal: &Terminal) -> String {
 }
 
 /// How small a change each kind of work shows, and which symptoms may be why.
-fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> String {
+pub(crate) fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> String {
     let title = Line::new(Style::Heading, &format!("audit of {}", date(audit.at_unix_ns)));
     let mut out = terminal.lines(0, &title);
     if audit.floors.is_empty() {
-        let few =
-            Line::new(Style::Plain, "its comparisons were too few to say how small a change shows");
+        let few = Line::new(
+            Style::Plain,
+            "too few comparisons to tell how small a change this machine detects",
+        );
         out.push_str(&terminal.lines(2, &few));
     }
     let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
@@ -208,7 +80,7 @@ fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> Stri
         };
         table.row(vec![
             Line::new(Style::Name, class),
-            Line::new(Style::Plain, &format!("this machine sees ≥ {}", percent(*floor))),
+            Line::new(Style::Plain, &format!("detects changes of {} or more", percent(*floor))),
             Line::new(Style::Muted, &with),
         ]);
     }
@@ -221,7 +93,9 @@ mod tests {
     use insta::assert_snapshot;
     use plumb_model::{Diagnosis, Severity, Symptom};
 
-    use super::{LastAudit, doctor_card, doctor_document};
+    use super::doctor_card;
+    use crate::doctor::json::doctor_document;
+    use crate::doctor::view::LastAudit;
     use plumb_text::Terminal;
 
     fn diagnosis() -> Diagnosis {
@@ -262,11 +136,12 @@ mod tests {
                → sudo plumb doctor shows what root could do
 
         audit of 2025-10-09 08:53 UTC
-          cpu      this machine sees ≥ 0.4 %  disturbed by turbo
-          process  this machine sees ≥ 25 %
+          cpu      detects changes of 0.4 % or more  disturbed by
+                                                     turbo
+          process  detects changes of 25 % or more
         ");
         let well = doctor_card(&Diagnosis::new(Vec::new()), None, &Terminal::plain(80));
-        assert_snapshot!(well, @"A  for measuring: nothing is wrong");
+        assert_snapshot!(well, @"A  for measuring: no problems found");
     }
 
     #[test]

@@ -6,7 +6,10 @@ use plumb_analysis::{CONFIDENCE, CycleFinding, HistoryFinding, HistoryRun, Histo
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
-use crate::run::json::{EstimatePart, better, estimate};
+use crate::json::text::pretty;
+
+use crate::json::estimate::{EstimatePart, estimate};
+use crate::json::words::better;
 
 /// Name of the document's form.
 pub const HISTORY_SCHEMA: &str = "plumb.history/1";
@@ -150,7 +153,7 @@ pub fn history_document(finding: &HistoryFinding) -> HistoryDocument {
 /// # Errors
 /// When it can't be written as JSON.
 pub fn history_json(finding: &HistoryFinding) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&history_document(finding)).map(|text| text + "\n")
+    pretty(&history_document(finding))
 }
 
 fn run(run: &HistoryRun) -> RunPart {

@@ -1,50 +1,20 @@
-//! A series over its runs: lines of a terminal, Markdown, and a document.
+//! What a history says, for every form that shows it.
 
 use std::collections::BTreeSet;
 
 use plumb_analysis::{CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split};
 use plumb_model::Better;
-use plumb_text::time::date;
 use plumb_text::units::percent;
 use plumb_text::{Style, counted};
 
 use crate::figure::figure;
-use crate::run::markdown::{code, escape};
 
 /// What an event between two runs says, and how it is drawn.
-pub struct Between {
+pub struct HistoryEvent {
     /// What it says.
     pub text: String,
     /// How it is drawn.
     pub style: Style,
-}
-
-/// The history as Markdown; `label` is the key of the label that names runs.
-#[must_use]
-pub fn history_markdown(finding: &HistoryFinding, label: Option<&str>) -> String {
-    let keys = label_keys(finding, label);
-    let mut out = format!("### plumb: {}\n\n", escape(&title(finding)));
-    for line in closing(finding) {
-        out.push_str(&format!("- {}\n", escape(&line)));
-    }
-    out.push_str("\n| run | started | label | estimate | interval | processes |\n");
-    out.push_str("| :-- | :-- | :-- | --: | :-- | --: |\n");
-    for (index, run) in finding.runs.iter().enumerate() {
-        for between in between(finding, index) {
-            out.push_str(&format!("| | | **{}** | | | |\n", escape(&between.text)));
-        }
-        let shown = figure(&run.estimate, &finding.unit);
-        out.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} |\n",
-            code(&short(run)),
-            date(run.started_unix_ns),
-            escape(&label_of(run, &keys)),
-            escape(&shown.quantity()),
-            shown.interval.as_ref().map_or_else(|why| escape(why), |_| shown.brackets()),
-            run.processes,
-        ));
-    }
-    out
 }
 
 /// `memory.copy:method=libc/bandwidth, 37 runs on fp1:0123456789abcdef`.
@@ -85,19 +55,19 @@ pub fn short(run: &HistoryRun) -> String {
 }
 
 /// What stands before the run of this index.
-pub fn between(finding: &HistoryFinding, index: usize) -> Vec<Between> {
+pub fn events_before(finding: &HistoryFinding, index: usize) -> Vec<HistoryEvent> {
     let splits = finding.splits.iter().filter(|split| split.at == index).map(split);
     let steps = finding.steps.iter().flatten().filter(|step| step.at == index);
     splits.chain(steps.map(|it| step(it, finding.better))).collect()
 }
 
-fn split(split: &Split) -> Between {
+fn split(split: &Split) -> HistoryEvent {
     let change = |(field, before, after): &(String, String, String)| {
         let (before, after) = differing(before, after);
         format!("{field} {before} → {after}")
     };
     let text = split.changes.iter().map(change).collect::<Vec<_>>().join(" · ");
-    Between { text, style: Style::Flag }
+    HistoryEvent { text, style: Style::Flag }
 }
 
 /// Two long texts without the words that they have in common at either end.
@@ -117,7 +87,7 @@ fn differing(before: &str, after: &str) -> (String, String) {
 }
 
 /// What a step says, and how it is drawn.
-pub fn step(step: &HistoryStep, better: Better) -> Between {
+pub fn step(step: &HistoryStep, better: Better) -> HistoryEvent {
     let dearer = step.ratio.value > 1.0;
     let (word, style) = match (better, dearer) {
         (Better::Neither, true) => ("more", Style::Flag),
@@ -126,45 +96,45 @@ pub fn step(step: &HistoryStep, better: Better) -> Between {
         (_, false) => ("faster", Style::Good),
     };
     let shown = figure(&step.ratio, "");
-    let ratio = format!("× {} {}", shown.estimate, shown.brackets());
-    let sure = if step.certain { "certain" } else { "a suspect; measure it again in pairs" };
-    Between { text: format!("{word} from here: {} cost, {sure}", ratio.trim_end()), style }
+    let ratio = format!("{}× {}", shown.estimate, shown.brackets());
+    let sure = if step.certain { "certain" } else { "suspected; measure it again in pairs" };
+    HistoryEvent { text: format!("{word} from here: {} the cost, {sure}", ratio.trim_end()), style }
 }
 
 /// What stands below the runs.
 pub fn closing(finding: &HistoryFinding) -> Vec<String> {
     let mut lines = vec![match &finding.steps {
-        Err(why) => format!("steps can't be told: {why}"),
-        Ok(steps) if steps.is_empty() => "no step".to_owned(),
+        Err(why) => format!("plumb cannot look for steps: {why}"),
+        Ok(steps) if steps.is_empty() => "no steps".to_owned(),
         Ok(steps) => {
             let certain = steps.iter().filter(|step| step.certain).count();
             let margin = percent(finding.margin);
             format!(
-                "{}, {certain} certain (found by chance 1 time in 1000, beyond the margin of {margin})",
+                "{}, {certain} certain (under 1 in 1000 by chance, and beyond the margin of {margin})",
                 counted(steps.len(), "step", "steps")
             )
         }
     }];
     if !finding.splits.is_empty() {
         let splits = counted(finding.splits.len(), "recorded change", "recorded changes");
-        lines.push(format!("{splits}: nothing is compared across one"));
+        lines.push(format!("{splits}: plumb compares nothing across a change"));
     }
     lines.extend(finding.cycles.iter().map(cycle));
     if finding.other_units > 0 {
         let left = counted(finding.other_units, "run", "runs");
-        lines.push(format!("{left} in another unit left out"));
+        lines.push(format!("left out: {left} in another unit"));
     }
     lines
 }
 
 fn cycle(it: &CycleFinding) -> String {
     let shown = figure(&it.ratio, "");
-    let found = format!("× {} {} cost", shown.estimate, shown.brackets());
+    let found = format!("{}× {}", shown.estimate, shown.brackets());
     let of = format!("{} of {} moments", it.moments, it.moments + it.others);
     let (words, part) = (it.cycle.words(), it.part);
     if it.differs {
-        format!("{words} (UTC) matters: {part} {found} of the rest, {of}")
+        format!("{words} (UTC) matters: {part} costs {found} as much as the rest, {of}")
     } else {
-        format!("{words} (UTC): no difference found; the largest is {part}, {found}, {of}")
+        format!("{words} (UTC): no difference found; the largest is {part}, {found} the cost, {of}")
     }
 }

@@ -83,16 +83,16 @@ pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
 
 /// Title, label of the axis and what it says.
 const KNOWN: (&str, &str, &str) = (
-    "How well each point is known",
+    "Precision of each point",
     "distance from the estimate",
-    "The interval of every point around its estimate. Once it lies within the shaded stretch, the \
-     precision that was wanted is reached.",
+    "The interval of every point around its estimate. A point has the requested precision once its \
+     interval lies inside the shaded band.",
 );
 const COMPARED: (&str, &str, &str) = (
     "How each side compares with the first",
-    "more or less cost than the first",
-    "The interval of every side's cost relative to the first: right of 0 is slower. An interval within \
-     the shaded stretch is equivalent, one that lies beside 0 is a difference.",
+    "cost relative to the first",
+    "The interval of every side's cost relative to the first: right of 0 is slower. An interval inside \
+     the shaded band means equivalent, one that excludes 0 means a difference.",
 );
 
 /// The points in the plan's order; where there are too many, open ones first.
@@ -116,7 +116,7 @@ struct Row {
 impl Row {
     fn of(point: &ProgressPoint, compared: bool) -> Option<Self> {
         let name = clean(&point.name);
-        let tip = format!("{name}: {}", crate::live::progress::standing(point));
+        let tip = format!("{name}: {}", crate::live::terminal::standing(point));
         if compared {
             let ProgressRatio { ratio, ends, margin, .. } = point.compared?;
             let ends = ends.map(|(low, high)| (low - 1.0, high - 1.0));
@@ -152,13 +152,13 @@ fn intervals(rows: &[Row]) -> Mark {
 
 /// How the intervals narrowed.
 #[derive(Debug, Clone)]
-pub(super) struct Narrowing {
+pub(super) struct PrecisionOverTime {
     /// Of every point: seconds since the start, and relative half-width.
     points: Vec<Vec<(f64, f64)>>,
     wanted: Option<f64>,
 }
 
-impl Narrowing {
+impl PrecisionOverTime {
     pub(super) fn of(plan: &Plan) -> Self {
         let wanted = match plan.goal {
             Goal::Precision { relative } => Some(relative),
@@ -198,8 +198,8 @@ impl Narrowing {
         let time = (0.0, all().map(|look| look.0).fold(1.0, f64::max));
         let y = axis("half-width of the interval", "%", 0.01, (low * 0.8, high * 1.25));
         let x = axis("since the start", "s", 1.0, time);
-        let says = "The relative half-width of each point's interval at every look. It falls with the root \
-                    of the number of invocations; the rule is what was wanted.";
+        let says = "The relative half-width of each point's interval at every look. It shrinks with the \
+                    square root of the number of invocations; the rule marks the target.";
         let y = Axis { scale: Scale::Log, ..y };
         let mut chart = chart("narrowing", "How the intervals narrow", says, x, y);
         for &index in &drawn {
@@ -214,7 +214,7 @@ impl Narrowing {
         }
         if left_out > 0 {
             let left_out = counted(left_out, "point is", "points are");
-            chart.notes.push(format!("{left_out} known better than these and not drawn"));
+            chart.notes.push(format!("{left_out} more precise than these and not drawn"));
         }
         Some(chart)
     }
@@ -227,7 +227,7 @@ fn wanted_rule(wanted: f64) -> Layer {
 
 /// What monitors read beside the run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Beside {
+pub(super) struct MonitorReadings {
     readings: VecDeque<Reading>,
     left_out: usize,
     spans: VecDeque<(f64, f64, String)>,
@@ -257,41 +257,41 @@ struct Panel {
 const PANELS: [Panel; 3] = [
     Panel {
         id: "cpu",
-        title: "What the CPUs did",
-        says: "CPUs busy in programs, in the kernel, waiting for devices, and taken away by the host, \
-               beside every invocation.",
+        title: "CPU time",
+        says: "CPUs busy in programs and in the kernel, waiting for I/O, and taken by the host, during \
+               every invocation.",
         unit: "CPUs",
         per: 1.0,
         lines: &[
             ("stat.user", "programs"),
             ("stat.system", "kernel"),
-            ("stat.iowait", "waiting for devices"),
+            ("stat.iowait", "waiting for I/O"),
             ("stat.steal", "taken by the host"),
         ],
     },
     Panel {
         id: "pressure",
-        title: "How long work had to wait",
-        says: "Share of the time in which some task waited for a CPU, for memory or for a device.",
+        title: "Waiting",
+        says: "Share of time in which some task waited for a CPU, for memory or for I/O.",
         unit: "%",
         per: 0.01,
         lines: &[
             ("psi.cpu.some", "for a CPU"),
             ("psi.memory.some", "for memory"),
-            ("psi.io.some", "for devices"),
+            ("psi.io.some", "for I/O"),
         ],
     },
     Panel {
         id: "switches",
         title: "Context switches and interrupts",
-        says: "How often the CPUs turned to another task, or were interrupted, a second.",
+        says: "Context switches and interrupts per second, over all CPUs.",
         unit: "1/s",
         per: 1.0,
         lines: &[("stat.ctxt", "context switches"), ("stat.intr", "interrupts")],
     },
 ];
 
-impl Beside {
+impl MonitorReadings {
     pub(super) fn take(&mut self, ended: &EndedInvocation) {
         let (from, to) = (seconds(ended.began_ns), seconds(ended.at_ns));
         for Interference { rule, evidence, .. } in &ended.interference {

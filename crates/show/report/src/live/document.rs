@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use crate::figure::figure;
 use crate::flags::meaning;
-use crate::live::progress::{ProgressPoint, ProgressRatio, plain, standing};
-use crate::live::view::{Changed, Known, Live};
+use crate::live::progress::{ProgressPoint, ProgressRatio};
+use crate::live::terminal::{progress_line, standing};
+use crate::live::view::{Live, LivePointState, Versioned};
 
 /// Name of the form of a message.
 pub const LIVE_SCHEMA: &str = "plumb.live/1";
@@ -147,7 +148,7 @@ impl Live {
     #[must_use]
     pub fn since(&self, seen: u64) -> LiveDocument {
         let changed = self.points.iter().enumerate().filter(|(_, point)| point.number > seen);
-        let points = changed.filter_map(|(index, Changed { it, .. })| {
+        let points = changed.filter_map(|(index, Versioned { it, .. })| {
             Some(point(index, it, self.progress.points.get(index)?))
         });
         let charts = self.charts.iter().filter(|chart| chart.number > seen);
@@ -168,14 +169,14 @@ impl Live {
             points_open: self.open(),
             points: points.collect(),
             charts: charts.map(|chart| chart.it.clone()).collect(),
-            log: log.map(|Changed { it: (at_ns, text), .. }| line(*at_ns, text)).collect(),
+            log: log.map(|Versioned { it: (at_ns, text), .. }| line(*at_ns, text)).collect(),
         }
     }
 
     /// How far it is, in one line.
     fn says(&self) -> String {
         if !self.is_over() {
-            return plain(&self.progress);
+            return progress_line(&self.progress);
         }
         let (planned, open) = (self.points.len(), self.open());
         let took = length(self.progress.elapsed.as_secs_f64());
@@ -189,7 +190,7 @@ fn line(at_ns: u64, text: &str) -> LiveLine {
     LiveLine { at: at_ns as f64 * 1e-9, text: clean(text) }
 }
 
-fn point(index: usize, known: &Known, progress: &ProgressPoint) -> LivePoint {
+fn point(index: usize, known: &LivePointState, progress: &ProgressPoint) -> LivePoint {
     let (low, high) = known.ends.map_or((None, None), |(low, high)| (Some(low), Some(high)));
     LivePoint {
         index,
@@ -214,14 +215,14 @@ fn point(index: usize, known: &Known, progress: &ProgressPoint) -> LivePoint {
     }
 }
 
-fn written(value: f64, known: &Known) -> String {
+fn written(value: f64, known: &LivePointState) -> String {
     let interval = known.ends.map(|(low, high)| Ends { low, high }).ok_or_else(String::new);
     let shown = figure(&Estimate { value, interval }, &known.unit);
     let alone = || format!("{} (no interval yet)", shown.quantity());
     clean(&known.ends.map_or_else(alone, |_| shown.to_string()))
 }
 
-fn compared(it: &ProgressRatio, known: &Known) -> LiveCompared {
+fn compared(it: &ProgressRatio, known: &LivePointState) -> LiveCompared {
     let finite = |value: f64| value.is_finite().then_some(value);
     LiveCompared {
         ratio: it.ratio,

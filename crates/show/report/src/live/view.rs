@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::live::charts::{Beside, Narrowing, precision};
+use crate::live::charts::{MonitorReadings, PrecisionOverTime, precision};
 use plumb_chart::Chart;
 use plumb_model::{
     Decision, EndedInvocation, Flag, Id, Plan, PlannedPoint, RunStatus, RunUpdate, Verdict,
@@ -27,24 +27,24 @@ pub struct Live {
     pub(super) started_unix_ns: i64,
     pub(super) status: RunStatus,
     pub(super) progress: ProgressView,
-    pub(super) points: Vec<Changed<Known>>,
-    pub(super) charts: Vec<Changed<Chart>>,
-    pub(super) log: VecDeque<Changed<(u64, String)>>,
-    pub(super) narrowing: Narrowing,
-    pub(super) beside: Beside,
+    pub(super) points: Vec<Versioned<LivePointState>>,
+    pub(super) charts: Vec<Versioned<Chart>>,
+    pub(super) log: VecDeque<Versioned<(u64, String)>>,
+    pub(super) precision_over_time: PrecisionOverTime,
+    pub(super) readings: MonitorReadings,
     pub(super) number: u64,
 }
 
 /// Something, and the message in which it last changed.
 #[derive(Debug, Clone)]
-pub(super) struct Changed<T> {
+pub(super) struct Versioned<T> {
     pub(super) number: u64,
     pub(super) it: T,
 }
 
 /// What is known of a point, besides its progress.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known {
+pub(super) struct LivePointState {
     pub(super) workload: String,
     pub(super) unit: String,
     pub(super) estimate: Option<f64>,
@@ -57,7 +57,7 @@ pub(super) struct Known {
     pub(super) flags: Vec<Flag>,
 }
 
-impl Known {
+impl LivePointState {
     fn of(planned: &PlannedPoint) -> Self {
         let metric = planned.description.primary();
         Self {
@@ -92,17 +92,17 @@ impl Live {
     /// A run of which nothing is known but what it is going to do.
     #[must_use]
     pub fn new(run: Id, started_unix_ns: i64, plan: &Plan) -> Self {
-        let first = |it| Changed { number: 1, it };
+        let first = |it| Versioned { number: 1, it };
         let mut live = Self {
             run,
             started_unix_ns,
             status: RunStatus::Running,
             progress: ProgressView::of(plan),
-            points: plan.points.iter().map(Known::of).map(first).collect(),
+            points: plan.points.iter().map(LivePointState::of).map(first).collect(),
             charts: Vec::new(),
             log: VecDeque::new(),
-            narrowing: Narrowing::of(plan),
-            beside: Beside::default(),
+            precision_over_time: PrecisionOverTime::of(plan),
+            readings: MonitorReadings::default(),
             number: 1,
         };
         live.draw();
@@ -156,7 +156,7 @@ impl Live {
     }
 
     /// Changes what is known of a point; a number that is no point's changes nothing.
-    fn change(&mut self, point: usize, how: impl FnOnce(&mut Known)) {
+    fn change(&mut self, point: usize, how: impl FnOnce(&mut LivePointState)) {
         if let Some(point) = self.points.get_mut(point) {
             how(&mut point.it);
             point.number = self.number;
@@ -165,32 +165,32 @@ impl Live {
 
     fn decided(&mut self, at_ns: u64, decision: &Decision) {
         self.progress.decided(decision);
-        self.narrowing.take(at_ns, decision);
+        self.precision_over_time.take(at_ns, decision);
         self.change(decision.point, |known| known.decided(decision));
     }
 
     fn ended(&mut self, ended: &EndedInvocation) {
-        self.beside.take(ended);
+        self.readings.take(ended);
         self.change(ended.point, |known| ended.flags.iter().for_each(|flag| known.flag(flag)));
     }
 
     fn log(&mut self, lines: &[(u64, String)]) {
         let number = self.number;
-        self.log.extend(lines.iter().map(|line| Changed { number, it: line.clone() }));
+        self.log.extend(lines.iter().map(|line| Versioned { number, it: line.clone() }));
         let surplus = self.log.len().saturating_sub(MOST_LINES);
         self.log.drain(..surplus);
     }
 
     /// Draws the charts anew; those that come out the same have not changed.
     fn draw(&mut self) {
-        let drawn = [precision(&self.progress), self.narrowing.chart(&self.progress)];
-        let drawn = drawn.into_iter().flatten().chain(self.beside.charts());
+        let drawn = [precision(&self.progress), self.precision_over_time.chart(&self.progress)];
+        let drawn = drawn.into_iter().flatten().chain(self.readings.charts());
         for chart in drawn.collect::<Vec<_>>() {
             let number = self.number;
             match self.charts.iter_mut().find(|it| it.it.id == chart.id) {
                 Some(before) if before.it == chart => {}
-                Some(before) => *before = Changed { number, it: chart },
-                None => self.charts.push(Changed { number, it: chart }),
+                Some(before) => *before = Versioned { number, it: chart },
+                None => self.charts.push(Versioned { number, it: chart }),
             }
         }
     }

@@ -1,7 +1,9 @@
 //! A machine, or what differs between several.
 
+mod json;
 mod terminal;
+mod view;
 
-pub use terminal::{
-    MACHINE_SCHEMA, MachineDocument, Portrait, machine_card, machine_document, shown,
-};
+pub use json::{MACHINE_SCHEMA, MachineDocument, machine_document};
+pub use terminal::machine_card;
+pub use view::{MachineSnapshot, shown};

@@ -1,72 +1,13 @@
-//! A machine and its environment by themes, or what differs between two: for people, and as a document.
+//! A machine and its environment by themes, or what differs between two, on a terminal.
 
-use plumb_analysis::{Difference, target_diff};
-use plumb_model::{FACTS, FOR_ROOT, FactKind, Impact, Target};
+use plumb_model::{FACTS, FOR_ROOT, FactKind, Impact};
 use plumb_text::{Column, Line, Style, Table, Terminal};
-use serde::Serialize;
 
-use crate::comparison::json::{DifferencePart, difference};
-use crate::run::json::{FactsPart, target};
-
-/// Name of the document's form.
-pub const MACHINE_SCHEMA: &str = "plumb.machine/1";
-
-/// A machine, and when it was that.
-#[derive(Debug, Clone)]
-pub struct Portrait {
-    /// The run that found it so; None for now.
-    pub run: Option<String>,
-    /// The machine and its environment.
-    pub target: Target,
-}
-
-/// Machines as a document.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.machine/1"))]
-pub struct MachineDocument {
-    /// `plumb.machine/1`.
-    #[cfg_attr(test, schemars(extend("const" = MACHINE_SCHEMA)))]
-    pub schema: &'static str,
-    /// One machine, or the two that are compared.
-    pub targets: Vec<PortraitPart>,
-    /// What differs between two; what one of them did not read is no difference.
-    pub differences: Vec<DifferencePart>,
-}
-
-/// A machine, and when it was that.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct PortraitPart {
-    /// The run that found it so; null for now.
-    pub run: Option<String>,
-    /// Its stable identity.
-    pub machine: FactsPart,
-    /// What may change.
-    pub environment: FactsPart,
-}
-
-/// Machines as a document.
-#[must_use]
-pub fn machine_document(portraits: &[Portrait]) -> MachineDocument {
-    let part = |portrait: &Portrait| {
-        let target = target(&portrait.target);
-        let run = portrait.run.clone();
-        PortraitPart { run, machine: target.machine, environment: target.environment }
-    };
-    MachineDocument {
-        schema: MACHINE_SCHEMA,
-        targets: portraits.iter().map(part).collect(),
-        differences: differences(portraits).iter().map(difference).collect(),
-    }
-}
-
-fn differences(portraits: &[Portrait]) -> Vec<Difference> {
-    target_diff(&portraits.iter().map(|it| &it.target).collect::<Vec<_>>())
-}
+use crate::machine::view::{MachineSnapshot, differences, shown};
 
 /// The facts of one machine by themes, or what differs between several.
 #[must_use]
-pub fn machine_card(portraits: &[Portrait], terminal: &Terminal) -> String {
+pub fn machine_card(portraits: &[MachineSnapshot], terminal: &Terminal) -> String {
     let text = match portraits {
         [one] => facts(one, terminal),
         several => difference_card(several, terminal),
@@ -79,20 +20,20 @@ fn line(style: Style, text: &str, terminal: &Terminal) -> String {
 }
 
 /// `run 01a… · fp1:… · env1:…`.
-fn title(portrait: &Portrait) -> String {
+pub(crate) fn title(portrait: &MachineSnapshot) -> String {
     let target = &portrait.target;
     let (machine, environment) = (&target.machine.fingerprint, &target.environment.fingerprint);
     let when = portrait.run.as_ref().map_or_else(|| "now".into(), |run| format!("run {run}"));
     format!("{when} · {machine} · {environment}")
 }
 
-fn facts(portrait: &Portrait, terminal: &Terminal) -> String {
+fn facts(portrait: &MachineSnapshot, terminal: &Terminal) -> String {
     let mut out = line(Style::Title, &title(portrait), terminal);
     let (stable, changing) = (&portrait.target.machine.facts, &portrait.target.environment.facts);
     let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]).indented(2);
     let mut theme = None;
     for fact in FACTS {
-        let unread = FOR_ROOT.contains(&fact.name).then_some("not read (takes root and DMI)");
+        let unread = FOR_ROOT.contains(&fact.name).then_some("not read (needs root and DMI)");
         let value = stable.get(fact.name).or_else(|| changing.get(fact.name));
         let Some(value) = value.map(String::as_str).or(unread) else { continue };
         if theme.replace(fact.theme) != Some(fact.theme) {
@@ -107,18 +48,13 @@ fn facts(portrait: &Portrait, terminal: &Terminal) -> String {
     out
 }
 
-/// The name of a fact for people; a sysctl keeps its own.
-pub fn shown(name: &str) -> String {
-    if name.contains('.') { name.to_owned() } else { name.replace('_', " ") }
-}
-
-fn difference_card(portraits: &[Portrait], terminal: &Terminal) -> String {
+fn difference_card(portraits: &[MachineSnapshot], terminal: &Terminal) -> String {
     let titles = portraits.iter().map(|it| line(Style::Title, &title(it), terminal));
     let mut out: String = titles.collect();
     out.push('\n');
     let differences = differences(portraits);
     if differences.is_empty() {
-        out.push_str(&line(Style::Good, "nothing differs that both have read", terminal));
+        out.push_str(&line(Style::Good, "no differences in what was read of both", terminal));
         return out;
     }
     let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
@@ -150,7 +86,7 @@ fn own_parts(values: &[String]) -> Vec<String> {
     let own = |of: &Vec<&str>| {
         let alone = of.iter().filter(|part| !parts.iter().all(|it| it.contains(part)));
         let alone: Vec<&str> = alone.copied().collect();
-        if alone.is_empty() { "nothing besides".to_owned() } else { alone.join("; ") }
+        if alone.is_empty() { "nothing else".to_owned() } else { alone.join("; ") }
     };
     parts.iter().map(own).collect()
 }
@@ -162,16 +98,18 @@ mod tests {
     use insta::assert_snapshot;
     use plumb_model::{Environment, Machine, Target};
 
-    use super::{Portrait, machine_card, machine_document};
+    use super::machine_card;
+    use crate::machine::json::machine_document;
+    use crate::machine::view::MachineSnapshot;
     use plumb_text::Terminal;
 
-    fn portrait(run: Option<&str>, kernel: &str, mitigations: &str) -> Portrait {
+    fn portrait(run: Option<&str>, kernel: &str, mitigations: &str) -> MachineSnapshot {
         let facts = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let stable = [("cpu", "Xeon"), ("cpus", "2"), ("memory", "8 GiB")];
         let changing = [("kernel", kernel), ("mitigations", mitigations), ("device", "/dev/sda")];
-        Portrait {
+        MachineSnapshot {
             run: run.map(str::to_owned),
             target: Target {
                 name: "local".into(),
@@ -196,7 +134,7 @@ mod tests {
 
         memory
           memory          8 GiB
-          memory modules  not read (takes root and DMI)
+          memory modules  not read (needs root and DMI)
 
         target directory
           device          /dev/sda
@@ -234,7 +172,7 @@ mod tests {
         run 01a · fp1:a · env1:b
         run 01a · fp1:a · env1:b
 
-        nothing differs that both have read
+        no differences in what was read of both
         ");
     }
 }

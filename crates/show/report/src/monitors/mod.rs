@@ -1,8 +1,12 @@
 //! What monitors counted beside a run, and what they cost.
 
+mod json;
 mod terminal;
+mod view;
 
-pub use terminal::{
+pub use json::{
     COUNTERS_SCHEMA, CountersDocument, EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument,
-    counters_card, counters_document, monitors_card, place,
+    counters_document,
 };
+pub use terminal::{counters_card, monitors_card};
+pub use view::place;

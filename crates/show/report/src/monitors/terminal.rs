@@ -1,105 +1,11 @@
-//! What monitors counted beside a run, and what they cost: tables for people, documents for machines.
+//! What monitors counted beside a run, and what they cost, on a terminal.
 
 use plumb_analysis::{CounterRate, PointRates};
-use plumb_model::CounterKind;
 use plumb_text::units::quantity;
 use plumb_text::{Column, Line, Style, Table, Terminal, clean, counted};
-use serde::Serialize;
 
-/// Name of the form of a run's counters.
-pub const COUNTERS_SCHEMA: &str = "plumb.counters/1";
-/// Name of the form of what monitors cost.
-pub const MONITORS_SCHEMA: &str = "plumb.monitors/1";
-
-/// Beginnings of the names of counters that are shown where not all are asked for.
-const FIRST: [&str; 15] = [
-    "worker.",
-    "stat.",
-    "psi.",
-    "cgroup.",
-    "cpufreq.",
-    "perf.",
-    "latency.",
-    "powercap.",
-    "tree.",
-    "vmstat.pgfault",
-    "vmstat.pgmajfault",
-    "vmstat.pgp",
-    "vmstat.psw",
-    "thermal.",
-    "kmsg.",
-];
-
-/// The counters beside a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.counters/1"))]
-pub struct CountersDocument {
-    /// `plumb.counters/1`.
-    #[cfg_attr(test, schemars(extend("const" = COUNTERS_SCHEMA)))]
-    pub schema: &'static str,
-    /// The run's UUIDv7.
-    pub run: String,
-    /// Every point that monitors read beside.
-    pub points: Vec<CountersPart>,
-}
-
-/// The counters beside a point.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct CountersPart {
-    /// The point, as people write it.
-    pub point: String,
-    /// Invocations beside which monitors read.
-    pub invocations: usize,
-    /// Every counter that moved beside any of them.
-    pub counters: Vec<CounterPart>,
-}
-
-/// A counter beside a point.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct CounterPart {
-    /// `monitor.name`.
-    pub counter: String,
-    /// Unit of the figures, in SI base units: `s/s`, `events/s`, `B`.
-    pub unit: String,
-    /// `counter`: figures are a second; `gauge`: figures are levels.
-    #[cfg_attr(test, schemars(extend("enum" = ["counter", "gauge"])))]
-    pub kind: &'static str,
-    /// Median over invocations.
-    pub median: f64,
-    /// Least.
-    pub low: f64,
-    /// Most.
-    pub high: f64,
-}
-
-/// The counters of a run as a document.
-#[must_use]
-pub fn counters_document(run: &str, points: &[PointRates]) -> CountersDocument {
-    let part = |it: &CounterRate| CounterPart {
-        counter: it.counter.name.clone(),
-        unit: it.counter.rate_unit(),
-        kind: kind(it.counter.kind),
-        median: it.median,
-        low: it.low,
-        high: it.high,
-    };
-    let point = |it: &PointRates| CountersPart {
-        point: it.point.name.clone(),
-        invocations: it.invocations,
-        counters: it.rates.iter().map(part).collect(),
-    };
-    let points = points.iter().map(point).collect();
-    CountersDocument { schema: COUNTERS_SCHEMA, run: run.to_owned(), points }
-}
-
-fn kind(kind: CounterKind) -> &'static str {
-    match kind {
-        CounterKind::Counter => "counter",
-        CounterKind::Gauge => "gauge",
-    }
-}
+use crate::monitors::json::{EffectPart, MonitorsDocument};
+use crate::monitors::view::{FIRST, place};
 
 /// The counters of a run as a table a point, the ones that matter first; all with
 /// [`Terminal::every_metric`].
@@ -108,8 +14,8 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
     let mut table = Table::new(vec![
         Column::left("counter"),
         Column::right("median").gap(2),
-        Column::right("least").gap(2),
-        Column::right("most").gap(2),
+        Column::right("lowest").gap(2),
+        Column::right("highest").gap(2),
     ])
     .indented(2);
     for point in points {
@@ -130,78 +36,19 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
     terminal.table(&table)
 }
 
-/// Where a counter stands among those that are shown first.
-pub fn place(rate: &CounterRate) -> usize {
-    let name = &rate.counter.name;
-    FIRST.iter().position(|first| name.starts_with(first)).unwrap_or(FIRST.len())
-}
-
-/// What the monitors cost.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.monitors/1"))]
-pub struct MonitorsDocument {
-    /// `plumb.monitors/1`.
-    #[cfg_attr(test, schemars(extend("const" = MONITORS_SCHEMA)))]
-    pub schema: &'static str,
-    /// Every monitor.
-    pub monitors: Vec<MonitorPart>,
-    /// CPU time of all default monitors at their default rates, as a share of one core, wake-ups and all.
-    pub cpu_share: f64,
-    /// Time over which that was measured, in seconds.
-    pub seconds: f64,
-    /// What they do to a workload; null where that was not measured.
-    pub effect: Option<EffectPart>,
-}
-
-/// What a monitor costs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct MonitorPart {
-    /// Its name.
-    pub name: &'static str,
-    /// What it reads.
-    pub summary: &'static str,
-    /// Readings a second by default; null where it reads only when it is asked for.
-    pub default_hz: Option<f64>,
-    /// Readings a second here.
-    pub hz: f64,
-    /// CPU time of a reading, in microseconds; null where it is unsupported.
-    pub read_us: Option<f64>,
-    /// CPU time at that rate, as a share of one core; null where it is unsupported.
-    pub cpu_share: Option<f64>,
-    /// Why this machine does not have it.
-    pub unsupported: Option<String>,
-}
-
-/// The same workload with all default monitors and with none.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct EffectPart {
-    /// The workload.
-    pub workload: String,
-    /// Cost with monitors over cost without.
-    pub ratio: f64,
-    /// Lower end of its interval.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-    /// Pairs.
-    pub pairs: usize,
-}
-
 /// The costs as a table.
 #[must_use]
 pub fn monitors_card(document: &MonitorsDocument, terminal: &Terminal) -> String {
     let mut table = Table::new(vec![
         Column::left("monitor"),
         Column::right("/s").gap(2),
-        Column::right("a reading").gap(2),
-        Column::right("of a core").gap(2),
+        Column::right("per reading").gap(2),
+        Column::right("of one core").gap(2),
         Column::left("").gap(2).wrapping(),
     ]);
     for it in &document.monitors {
         let why = it.unsupported.as_ref().map(|why| format!("unsupported: {why}"));
-        let asked = if it.default_hz.is_none() { " (only when asked for)" } else { "" };
+        let asked = if it.default_hz.is_none() { " (only on request)" } else { "" };
         let text = why.unwrap_or_else(|| format!("{}{asked}", it.summary));
         let cells = [
             it.name.to_owned(),
@@ -213,25 +60,24 @@ pub fn monitors_card(document: &MonitorsDocument, terminal: &Terminal) -> String
         table.row(cells.iter().map(|text| Line::new(Style::Plain, text)).collect());
     }
     let all = format!(
-        "\nall default monitors together: {} of one core, over {:.0} s\n",
+        "\nall default monitors together: {} of one core, measured over {:.0} s\n",
         fine(document.cpu_share),
         document.seconds
     );
-    let effect = document.effect.as_ref().map(EffectPart::words).unwrap_or_default();
+    let effect = document.effect.as_ref().map(effect_line).unwrap_or_default();
     terminal.table(&table) + &all + &effect
 }
 
-impl EffectPart {
-    fn words(&self) -> String {
-        let percent = |ratio: f64| format!("{:+.2} %", (ratio - 1.0) * 100.0);
-        let interval = self.low.zip(self.high).map_or_else(
-            || "no interval".to_owned(),
-            |(low, high)| format!("[{}, {}]", percent(low), percent(high)),
-        );
-        let pairs = counted(self.pairs, "pair", "pairs");
-        let name = clean(&self.workload);
-        format!("cost of {name} with them: {} {interval}, {pairs}\n", percent(self.ratio))
-    }
+/// The line about what monitors do to a workload.
+fn effect_line(effect: &EffectPart) -> String {
+    let percent = |ratio: f64| format!("{:+.2} %", (ratio - 1.0) * 100.0);
+    let interval = effect.low.zip(effect.high).map_or_else(
+        || "no interval".to_owned(),
+        |(low, high)| format!("[{}, {}]", percent(low), percent(high)),
+    );
+    let pairs = counted(effect.pairs, "pair", "pairs");
+    let name = clean(&effect.workload);
+    format!("cost of {name} with monitors: {} {interval}, {pairs}\n", percent(effect.ratio))
 }
 
 fn fine(share: f64) -> String {
@@ -240,9 +86,8 @@ fn fine(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card, monitors_card,
-    };
+    use super::{counters_card, monitors_card};
+    use crate::monitors::json::{EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument};
     use plumb_analysis::{CounterRate, PointFacts, PointRates};
     use plumb_model::{Counter, CounterKind};
     use plumb_text::Terminal;
@@ -272,11 +117,11 @@ mod tests {
         let points = [PointRates { point, invocations: 8, rates }];
         let plain = Terminal::plain(80);
         insta::assert_snapshot!(counters_card(&points, &plain), @"
-          counter         median  least   most
+          counter         median  lowest  highest
 
         cpu.sieve · 8 invocations
-          worker.threads    1.00      0   2.00
-          stat.user       99.5 %    0 %  199 %
+          worker.threads    1.00       0     2.00
+          stat.user       99.5 %     0 %    199 %
         ");
         let all = counters_card(&points, &Terminal { every_metric: true, ..plain });
         assert!(all.contains("softirqs.RCU"));
@@ -311,13 +156,13 @@ mod tests {
             }),
         };
         insta::assert_snapshot!(monitors_card(&document, &Terminal::plain(90)), @"
-        monitor  /s  a reading  of a core
-        stat     10      30 µs    0.030 %  what it reads
-        perf     10       5 µs    0.005 %  what it reads (only when asked for)
-        cpufreq  10          –          –  unsupported: no CPU tells its frequency
+        monitor  /s  per reading  of one core
+        stat     10        30 µs      0.030 %  what it reads
+        perf     10         5 µs      0.005 %  what it reads (only on request)
+        cpufreq  10            –            –  unsupported: no CPU tells its frequency
 
-        all default monitors together: 0.120 % of one core, over 10 s
-        cost of cpu.sieve with them: +0.10 % [-0.10 %, +0.30 %], 40 pairs
+        all default monitors together: 0.120 % of one core, measured over 10 s
+        cost of cpu.sieve with monitors: +0.10 % [-0.10 %, +0.30 %], 40 pairs
         ");
     }
 }

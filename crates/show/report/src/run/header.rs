@@ -21,7 +21,7 @@ pub struct Header {
     /// `complete`, `running` or `interrupted`.
     pub status: &'static str,
     /// Where it was measured.
-    pub places: Vec<Place>,
+    pub places: Vec<TargetLines>,
     /// Date, length and labels.
     pub when: String,
     /// What was wanted, and how much of it was reached.
@@ -34,7 +34,7 @@ pub struct Header {
 
 /// A target, in lines.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct TargetLines {
     /// CPU, number of CPUs, memory, virtualisation.
     pub machine: String,
     /// Kernel and operating system.
@@ -43,7 +43,7 @@ pub struct Place {
     pub dir: String,
 }
 
-impl Place {
+impl TargetLines {
     /// Its lines that say something.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         [&self.machine, &self.system, &self.dir]
@@ -116,8 +116,12 @@ fn typed(command: &[String]) -> String {
     command.iter().skip(1).map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn place(target: &Target, targets: usize, run: &RunFacts) -> Place {
-    Place { machine: machine(target, targets), system: system(target), dir: dir(target, &run.dir) }
+fn place(target: &Target, targets: usize, run: &RunFacts) -> TargetLines {
+    TargetLines {
+        machine: machine(target, targets),
+        system: system(target),
+        dir: dir(target, &run.dir),
+    }
 }
 
 fn machine(target: &Target, targets: usize) -> String {
@@ -142,9 +146,9 @@ fn dir(target: &Target, dir: &str) -> String {
     let facts = &target.environment.facts;
     match (fact(facts, "filesystem"), fact(facts, "device")) {
         _ if dir.is_empty() => String::new(),
-        (Some(filesystem), Some(device)) => format!("{filesystem} on {device} under {dir}"),
-        (Some(filesystem), None) => format!("{filesystem} under {dir}"),
-        (None, _) => format!("files under {dir}"),
+        (Some(filesystem), Some(device)) => format!("{dir}: {filesystem} on {device}"),
+        (Some(filesystem), None) => format!("{dir}: {filesystem}"),
+        (None, _) => format!("files in {dir}"),
     }
 }
 
@@ -162,7 +166,7 @@ fn when(run: &RunFacts) -> String {
     let took = between(run.started_unix_ns, run.ended_unix_ns);
     let labels = run.labels.iter().map(|(key, value)| format!("{key}={value}"));
     let parts = [Some(date(run.started_unix_ns)), took.map(|t| format!("took {}", length(t)))];
-    let segments = (run.segments > 1).then(|| format!("in {} stretches", run.segments));
+    let segments = (run.segments > 1).then(|| format!("in {} segments", run.segments));
     let parts = parts.into_iter().chain([segments]).flatten().chain(labels);
     let plumb = (!run.plumb.is_empty()).then(|| format!("plumb {}", run.plumb));
     parts.chain(plumb).collect::<Vec<_>>().join(" · ")
@@ -172,15 +176,15 @@ fn goal(finding: &RunFinding) -> String {
     let budget = finding.run.budget_ns.map(|ns| length(seconds(ns)));
     let wanted = match &finding.run.goal {
         Goal::Soak => return soak(finding, &budget.unwrap_or_default()),
-        Goal::Precision { relative } => format!("wanted ±{}", percent(*relative)),
+        Goal::Precision { relative } => format!("±{}", percent(*relative)),
         Goal::Verdict { margin, metric, quad, max_pairs, noise_floor } => {
-            let units = if *quad { "units of ABBA" } else { "pairs" };
+            let units = if *quad { "ABBA units" } else { "pairs" };
             let margin = percent(*margin);
             let floor = noise_floor.map_or_else(String::new, |floor| {
-                format!(" (by its audit this machine sees ≥ {} here)", percent(floor))
+                format!(" (its audit says: this machine detects {} or more)", percent(floor))
             });
             format!(
-                "wanted a verdict by {metric} at a margin of {margin}{floor} in {max_pairs} {units}"
+                "a verdict on {metric} with a margin of {margin}{floor} in up to {max_pairs} {units}"
             )
         }
         // Nothing was wanted of an import.
@@ -189,20 +193,20 @@ fn goal(finding: &RunFinding) -> String {
             let invocations = counted(*min_invocations, "invocation", "invocations");
             let time = format!(" and {}", length(seconds(*min_time_ns)));
             let time = if *min_time_ns > 0 { time } else { String::new() };
-            format!("wanted {invocations}{time} a point")
+            format!("{invocations}{time} per point")
         }
     };
     let budget = budget.map(|budget| format!("within {budget}"));
     let head = [Some(wanted), budget].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    format!("{head}: {}", reached(finding))
+    format!("goal: {head}; {}", reached(finding))
 }
 
 fn soak(finding: &RunFinding, planned: &str) -> String {
     let intervals = match finding.run.status {
         RunStatus::Complete => "",
-        _ => "; intervals hold at any time that one looks",
+        _ => "; intervals are valid at any time",
     };
-    format!("a soak of {planned}: {}{intervals}", reached(finding))
+    format!("soak for {planned}; {}{intervals}", reached(finding))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
@@ -233,7 +237,7 @@ fn reached(finding: &RunFinding) -> String {
         n => text.push_str(&format!(", {n} at ±{} to ±{}", percent(least), percent(most))),
     }
     if without > 0 {
-        text.push_str(&format!(", {without} without interval"));
+        text.push_str(&format!(", {without} without an interval"));
     }
     text
 }

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{
-    BaselineSource, Estimate, Failure, Finding, OfBaseline, PointFacts, Scaling, Unsupported,
-};
-use plumb_model::{Better, Flag, PreparationRecord, Prepared, SampleIs, Target, Value};
+use plumb_analysis::{BaselineSource, Failure, Finding, OfBaseline, Scaling, Unsupported};
+use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
+use crate::json::text::pretty;
+
+use crate::json::estimate::{EstimatePart, estimate};
+use crate::json::point::{PointPart, ValuePart, place, settings};
+use crate::json::target::{TargetPart, target};
+use crate::json::words::better;
 use crate::run::header::status;
 use crate::run::interference::InterferencePart;
 use crate::run::json_comparison::{ComparisonPart, comparison};
@@ -75,28 +79,6 @@ pub struct RunPart {
     pub dir: String,
     /// Loads that ran beside on purpose.
     pub loads: Vec<String>,
-}
-
-/// A target.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct TargetPart {
-    /// `local`, or the host's name.
-    pub name: String,
-    /// Its stable identity.
-    pub machine: FactsPart,
-    /// What may change.
-    pub environment: FactsPart,
-}
-
-/// Facts with their hash.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct FactsPart {
-    /// Hash over the sorted facts.
-    pub fingerprint: String,
-    /// The facts.
-    pub facts: BTreeMap<String, String>,
 }
 
 /// One metric of one point on one target.
@@ -177,19 +159,6 @@ pub struct ResultPart {
     pub flags: Vec<FlagPart>,
 }
 
-/// A parameter's value.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(untagged)]
-pub enum ValuePart {
-    /// On or off.
-    Switch(bool),
-    /// A count, or a size in bytes.
-    Integer(u64),
-    /// A choice or any text.
-    Text(String),
-}
-
 /// Shares of wall time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -243,32 +212,6 @@ pub struct ScalingPart {
     pub speedup: EstimatePart,
     /// The same per thread.
     pub efficiency: EstimatePart,
-}
-
-/// An estimate with its interval.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct EstimatePart {
-    /// The estimate.
-    pub estimate: f64,
-    /// Lower end.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-    /// Why there is no interval.
-    pub no_interval: Option<String>,
-}
-
-/// A point.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct PointPart {
-    /// The workload's id.
-    pub workload: String,
-    /// What people call the point.
-    pub name: String,
-    /// Every parameter with its value.
-    pub point: BTreeMap<String, ValuePart>,
 }
 
 /// A point that can't be measured here.
@@ -351,7 +294,7 @@ pub fn document(view: &View) -> RunDocument {
 /// # Errors
 /// Never for a document of this form; the signature is that of the writer.
 pub fn json(view: &View) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&document(view)).map(|text| text + "\n")
+    pretty(&document(view))
 }
 
 fn run(view: &View) -> RunPart {
@@ -368,21 +311,6 @@ fn run(view: &View) -> RunPart {
         command: run.command.clone(),
         dir: run.dir.clone(),
         loads: run.loads.clone(),
-    }
-}
-
-/// A target as a part of a document.
-pub(crate) fn target(target: &Target) -> TargetPart {
-    TargetPart {
-        name: target.name.clone(),
-        machine: FactsPart {
-            fingerprint: target.machine.fingerprint.clone(),
-            facts: target.machine.facts.clone(),
-        },
-        environment: FactsPart {
-            fingerprint: target.environment.fingerprint.clone(),
-            facts: target.environment.facts.clone(),
-        },
     }
 }
 
@@ -428,29 +356,11 @@ fn result(row: &Row) -> ResultPart {
     }
 }
 
-/// The word for a direction.
-pub(crate) fn better(better: Better) -> &'static str {
-    match better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
-        Better::Neither => "neither",
-    }
-}
-
 fn sample_is(sample_is: SampleIs) -> &'static str {
     match sample_is {
         SampleIs::Iteration => "iteration",
         SampleIs::Process => "process",
     }
-}
-
-pub(crate) fn settings(point: &PointFacts) -> BTreeMap<String, ValuePart> {
-    let part = |value: &Value| match value {
-        Value::Switch(on) => ValuePart::Switch(*on),
-        Value::Integer(n) => ValuePart::Integer(*n),
-        Value::Text(text) => ValuePart::Text(text.clone()),
-    };
-    point.settings.iter().map(|(name, value)| (name.clone(), part(value))).collect()
 }
 
 fn flag(flag: &Flag) -> FlagPart {
@@ -475,20 +385,6 @@ fn scaling(scaling: &Scaling, results: &[Finding]) -> Option<ScalingPart> {
     })
 }
 
-/// An estimate with its interval, or why there is none.
-pub(crate) fn estimate(estimate: &Estimate) -> EstimatePart {
-    EstimatePart {
-        estimate: estimate.value,
-        low: estimate.low(),
-        high: estimate.high(),
-        no_interval: estimate.interval.clone().err(),
-    }
-}
-
-fn place(point: &PointFacts) -> PointPart {
-    PointPart { workload: point.workload.clone(), name: point.name.clone(), point: settings(point) }
-}
-
 fn unsupported(missing: &Unsupported) -> UnsupportedPart {
     let place = place(&missing.point);
     UnsupportedPart { place, why: missing.why.clone(), fix: missing.fix.clone() }
@@ -501,49 +397,5 @@ fn failed(failure: &Failure) -> FailedPart {
         times: failure.times,
         of: failure.of,
         log: failure.log.clone(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use schemars::generate::SchemaSettings;
-    use serde_json::Value;
-
-    use super::RunDocument;
-    use crate::{
-        AuditDocument, CheckDocument, ComparisonDocument, DoctorDocument, HistoryDocument,
-        MachineDocument,
-    };
-
-    /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
-    fn is_committed<T: schemars::JsonSchema>(name: &str) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/schemas");
-        let file = folder.join(name);
-        let settings = SchemaSettings::draft2020_12().for_serialize();
-        let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
-            let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
-            std::fs::write(&file, text).unwrap();
-        }
-        let committed = std::fs::read_to_string(&file).unwrap();
-        let committed: Value = serde_json::from_str(&committed).unwrap();
-        assert!(committed == schema, "run this with UPDATE_SCHEMAS=1 and look at what changed");
-    }
-
-    #[test]
-    fn the_committed_schemas_are_those_of_the_documents() {
-        is_committed::<RunDocument>("plumb.run-1.json");
-        is_committed::<ComparisonDocument>("plumb.comparison-1.json");
-        is_committed::<CheckDocument>("plumb.check-1.json");
-        is_committed::<AuditDocument>("plumb.audit-1.json");
-        is_committed::<HistoryDocument>("plumb.history-1.json");
-        is_committed::<crate::CountersDocument>("plumb.counters-1.json");
-        is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");
-        is_committed::<DoctorDocument>("plumb.doctor-1.json");
-        is_committed::<MachineDocument>("plumb.machine-1.json");
-        is_committed::<plumb_chart::Chart>("plumb.chart-1.json");
-        is_committed::<crate::live::LiveDocument>("plumb.live-1.json");
     }
 }

@@ -1,10 +1,10 @@
 //! A run as Markdown tables, for a ticket or a pull request.
 
 use plumb_analysis::CONFIDENCE;
-use plumb_text::clean;
 use plumb_text::units::{percent, whole_percent};
 
 use crate::comparison::covariates::covariates_text;
+use crate::markdown::{code, escape};
 use crate::run::view::{
     FlagNote, Row, View, baseline_text, comparison_text, spread_text, verdict_text,
 };
@@ -40,7 +40,7 @@ fn heading(view: &View) -> String {
     let header = &view.header;
     let mut out = format!("### plumb: {} ({})\n\n", escape(&header.title), header.status);
     let lines = header.places.iter().flat_map(|place| place.lines().map(str::to_owned));
-    let load = header.load.iter().map(|load| format!("beside {load}"));
+    let load = header.load.iter().map(|load| format!("load: {load}"));
     let prepared = header.prepared.iter().map(|prepared| format!("prepared: {prepared}"));
     let last = [header.when.clone(), header.goal.clone(), format!("run {}", view.finding.run.id)];
     for line in lines.chain(load).chain(prepared).chain(last) {
@@ -58,7 +58,7 @@ fn results(view: &View) -> String {
     let level = percent(CONFIDENCE);
     let head = format!("| point | metric | median | {level} interval | unit | n | CPU | flags |");
     let rule = "| :-- | :-- | --: | :-- | :-- | --: | --: | :-- |";
-    let note = "n: invocations × samples of each; CPU: user and system over wall time.";
+    let note = "n: invocations × samples per invocation; CPU: user and system time over wall time.";
     format!("\n{head}\n{rule}\n{}\n{note}\n", rows.concat())
 }
 
@@ -107,49 +107,4 @@ fn flag(note: &FlagNote) -> String {
 fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
     let lines: String = lines.map(|line| format!("- {line}\n")).collect();
     if lines.is_empty() { lines } else { format!("\n**{title}**\n\n{lines}") }
-}
-
-/// Text that is shown as it is: nothing in it marks up, links, mentions or ends a table's cell.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::new();
-    let text = clean(text);
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
-        match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '!' | '&' | '$' => {
-                out.push('\\');
-                out.push(c);
-            }
-            // Neither a mention nor a reference to a ticket.
-            '@' | '#' if characters.peek().is_some_and(|next| !next.is_whitespace()) => {
-                out.push(c);
-                out.push_str("<!-- -->");
-            }
-            c => out.push(c),
-        }
-    }
-    // Nor a link.
-    out.replace("://", ":<!-- -->//").replace("www.", "www<!-- -->.")
-}
-
-/// Text as code, safe inside a table's cell.
-pub(crate) fn code(text: &str) -> String {
-    let text = clean(text).replace('`', "'").replace('|', "¦");
-    if text.trim().is_empty() { String::new() } else { format!("`{text}`") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{code, escape};
-
-    #[test]
-    fn text_cannot_mark_up_link_or_mention() {
-        assert_eq!(escape("a|b*c*"), r"a\|b\*c\*");
-        assert_eq!(escape("<img src=x>"), r"\<img src=x\>");
-        assert_eq!(
-            escape("@all see http://x [y](z) #1"),
-            r"@<!-- -->all see http:<!-- -->//x \[y\](z) #<!-- -->1"
-        );
-        assert_eq!(code("a`b|c\n"), "`a'b¦c `");
-    }
 }

@@ -5,18 +5,18 @@ mod interference;
 pub(crate) mod json;
 mod json_comparison;
 pub(crate) mod labels;
-pub(crate) mod markdown;
+mod markdown;
 mod results_table;
 mod sentences;
 mod terminal;
 pub(crate) mod view;
 
-pub use header::{Header, Place, status};
+pub use header::{Header, TargetLines, status};
 pub use json::{RunDocument, document, json};
 pub use labels::metric;
 pub use markdown::markdown;
 pub use sentences::in_words;
-pub use terminal::{Closing, scorecard};
+pub use terminal::{NextSteps, scorecard};
 pub use view::{
     Family, FlagNote, Row, View, baseline_text, comparison_text, looks_text, spread_text,
     verdict_text,

@@ -5,7 +5,7 @@ use plumb_model::FlagKind;
 use plumb_text::units::{percent, quantity, whole_percent};
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
-use crate::history::terminal::Scale;
+use crate::interval_scale::IntervalScale;
 use crate::run::view::{Row, View, baseline_text};
 use crate::sparkline::histogram;
 
@@ -49,7 +49,7 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
         of.is_some_and(|of| of.source == BaselineSource::Expectation)
     };
     if terminal.width >= ROOMY && view.rows.iter().any(expected) {
-        let column = Column::right("of baseline");
+        let column = Column::right("of expected");
         fields.insert(fields.len().min(OF_BASELINE), field(column, |row, _| of_baseline(row)));
     }
     let mut columns: Vec<Column> = fields.iter().map(|field| field.column.clone()).collect();
@@ -103,7 +103,7 @@ fn fields(terminal: &Terminal) -> Vec<Field> {
     fields.extend(resources(terminal));
     fields.extend(spread);
     if terminal.width >= WIDE {
-        fields.push(field(Column::left("until"), |row, _| {
+        fields.push(field(Column::left("stopped by"), |row, _| {
             muted(row.finding.stop.map(|stop| stop.word().to_owned()))
         }));
     }
@@ -151,7 +151,7 @@ fn side_by_side(row: &Row, rows: &[&Row]) -> String {
     let low = alike().map(|it| it.low().unwrap_or(it.value)).fold(f64::INFINITY, f64::min);
     let high = alike().map(|it| it.high().unwrap_or(it.value)).fold(f64::NEG_INFINITY, f64::max);
     let is_drawn = alike().count() > 1 && (high - low).is_finite();
-    let scale = Scale { low, high, room: STRIP };
+    let scale = IntervalScale { low, high, room: STRIP };
     if is_drawn { scale.draw(&row.finding.estimate) } else { String::new() }
 }
 
@@ -203,7 +203,7 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     let worth_saying = |cpu: &CpuShares| cpu.iowait >= WORTH_SAYING && sound(cpu);
     let waits = row.finding.cpu.filter(|cpu| worth_saying(cpu) && has_no_column);
     if let Some(cpu) = waits {
-        let text = format!("waits for devices {} of the time", whole_percent(cpu.iowait));
+        let text = format!("waits for I/O {} of the time", whole_percent(cpu.iowait));
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
     }
     if terminal.width < ROOMY && !row.own_flags.is_empty() {
@@ -225,7 +225,8 @@ fn remarks(finding: &Finding) -> String {
 fn legend(terminal: &Terminal) -> String {
     let cpu = if terminal.width >= WIDE { "user, system, iowait" } else { "CPU" };
     let reached = if terminal.width >= ROOMY { "±: half-width of the interval · " } else { "" };
-    let legend =
-        format!("{reached}n: invocations × samples · {cpu}: of wall time · spread: low to high");
+    let legend = format!(
+        "{reached}n: invocations × samples · {cpu}: share of wall time · spread: low to high"
+    );
     terminal.lines(0, &Line::new(Style::Muted, &legend))
 }

@@ -14,7 +14,7 @@ const NARROWEST: usize = 40;
 
 /// What stands below a scorecard.
 #[derive(Debug, Clone, Default)]
-pub struct Closing {
+pub struct NextSteps {
     /// Where the run is stored.
     pub stored: Option<String>,
     /// What to type next, each with what it does.
@@ -23,7 +23,7 @@ pub struct Closing {
 
 /// The scorecard of a run.
 #[must_use]
-pub fn scorecard(view: &View, terminal: &Terminal, closing: &Closing) -> String {
+pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> String {
     let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
     let mut results = [results(view, &terminal), comparisons(view, &terminal)];
     if matches!(view.finding.run.goal, Goal::Verdict { .. }) {
@@ -62,7 +62,7 @@ fn header(view: &View, terminal: &Terminal) -> String {
         out.push_str(&terminal.lines(0, &Line::new(Style::Plain, line)));
     }
     if let Some(load) = &header.load {
-        let line = Line::new(Style::Flag, "beside ").and(Style::Flag, load);
+        let line = Line::new(Style::Flag, "load: ").and(Style::Flag, load);
         out.push_str(&terminal.lines(0, &line));
     }
     if let Some(prepared) = &header.prepared {
@@ -128,7 +128,7 @@ fn unsupported(view: &View, terminal: &Terminal) -> String {
         out.push_str(&named(&lead, &why, terminal));
         if !missing.fix.is_empty() {
             let fix = Line::new(Style::Good, &missing.fix);
-            let lead = Line::new(Style::Muted, "to mend: ");
+            let lead = Line::new(Style::Muted, "fix: ");
             out.push_str(&terminal.hanging(4, &lead, &fix));
         }
     }
@@ -145,7 +145,7 @@ fn failure(failure: &Failure, terminal: &Terminal) -> String {
     let why = format!("{} ({} of {} invocations)", failure.why, failure.times, failure.of);
     let mut out = named(&lead, &Line::new(Style::Bad, &why), terminal);
     if let Some(last) = failure.log.lines().rev().find(|line| !line.trim().is_empty()) {
-        let lead = Line::new(Style::Muted, "it said: ");
+        let lead = Line::new(Style::Muted, "last output: ");
         out.push_str(&terminal.hanging(4, &lead, &Line::new(Style::Plain, last)));
     }
     out
@@ -169,7 +169,7 @@ fn not_reached(view: &View, terminal: &Terminal) -> String {
         + &terminal.lines(2, &Line::new(Style::Plain, &names.join(", ")))
 }
 
-fn end(closing: &Closing, terminal: &Terminal) -> String {
+fn end(closing: &NextSteps, terminal: &Terminal) -> String {
     let mut out = String::new();
     if let Some(stored) = &closing.stored {
         out.push_str(

@@ -242,7 +242,7 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
     notes
 }
 
-/// `81 % [78, 84] of the 105 MB/s that were expected`.
+/// `81 % [78, 84] of the expected 105 MB/s`.
 #[must_use]
 pub fn baseline_text(finding: &Finding) -> Option<String> {
     let of = finding.of_baseline.as_ref()?;
@@ -253,9 +253,9 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
     );
     let value = quantity(of.value, &finding.unit);
     Some(match &of.source {
-        BaselineSource::Expectation => format!("{share}{ends} of the {value} that are expected"),
+        BaselineSource::Expectation => format!("{share}{ends} of the expected {value}"),
         BaselineSource::Ceiling(point) => {
-            format!("{share}{ends} of what this machine gives: {value} by {point}")
+            format!("{share}{ends} of this machine's ceiling: {value} by {point}")
         }
     })
 }

@@ -1,0 +1,138 @@
+//! `plumb.check/1`: the document for machines. Fields may be added, never changed.
+
+use std::collections::BTreeMap;
+
+use plumb_analysis::{CheckFinding, CheckedSeries};
+use serde::Serialize;
+
+use crate::json::text::pretty;
+
+use crate::comparison::covariates::{MovedPart, covariate_part};
+
+/// Name of the document's form.
+pub const CHECK_SCHEMA: &str = "plumb.check/1";
+
+/// A check as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.check/1"))]
+pub struct CheckDocument {
+    /// `plumb.check/1`.
+    #[cfg_attr(test, schemars(extend("const" = CHECK_SCHEMA)))]
+    pub schema: &'static str,
+    /// Version of the method that found the results.
+    pub method: u32,
+    /// The baseline's name.
+    pub baseline: String,
+    /// Runs of the baseline.
+    pub baseline_runs: usize,
+    /// Ids of the fresh runs; the first screened, the others confirmed.
+    pub runs: Vec<String>,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// `regression`, `clean` or `inconclusive`.
+    #[cfg_attr(test, schemars(extend("enum" = ["regression", "clean", "inconclusive"])))]
+    pub outcome: &'static str,
+    /// The relative shift of all series, where they moved together.
+    pub common_shift: Option<f64>,
+    /// Why alerts do not count.
+    pub vetoes: Vec<String>,
+    /// By how much unchanged work moved meanwhile, relative: smaller alerts do not count.
+    pub canary_shift: Option<f64>,
+    /// Every series, what matters most first.
+    pub series: Vec<CheckedPart>,
+    /// Series that the baseline has in too few runs.
+    pub uncalibrated: Vec<String>,
+    /// Series of the baseline that could not be measured now, with the reason.
+    pub not_measured: BTreeMap<String, String>,
+}
+
+/// One series of a check.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CheckedPart {
+    /// Its name.
+    pub series: String,
+    /// What people call the point.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// The geometric mean of the baseline's runs.
+    pub baseline: f64,
+    /// That of the fresh runs that decided.
+    pub now: f64,
+    /// Fresh runs that decided.
+    pub fresh_runs: usize,
+    /// Cost over the baseline's: over 1 is slower.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// What the interval says by itself.
+    #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive"])))]
+    pub verdict: &'static str,
+    /// `confirmed`, `not confirmed` or `as usual`.
+    #[cfg_attr(test, schemars(extend("enum" = ["confirmed", "not confirmed", "as usual"])))]
+    pub state: &'static str,
+    /// The run with which a confirmed change began, where history tells.
+    pub since_run: Option<String>,
+    /// What else changed, where the change is confirmed: facts first, then rates, the farthest apart first.
+    pub moved: Vec<MovedPart>,
+}
+
+/// The check as a document.
+#[must_use]
+pub fn check_document(finding: &CheckFinding) -> CheckDocument {
+    let outcome = if finding.regressions().next().is_some() {
+        "regression"
+    } else if finding.is_inconclusive() {
+        "inconclusive"
+    } else {
+        "clean"
+    };
+    CheckDocument {
+        schema: CHECK_SCHEMA,
+        method: finding.method,
+        baseline: finding.baseline.clone(),
+        baseline_runs: finding.baseline_runs,
+        runs: finding.runs.iter().map(|run| run.id.to_string()).collect(),
+        margin: finding.margin,
+        outcome,
+        common_shift: finding.common_shift,
+        vetoes: finding.vetoes.clone(),
+        canary_shift: finding.canary_shift,
+        series: finding.series.iter().map(part).collect(),
+        uncalibrated: finding.uncalibrated.iter().map(|(name, _)| name.clone()).collect(),
+        not_measured: finding
+            .not_measured
+            .iter()
+            .map(|it| (it.series.clone(), it.why.clone()))
+            .collect(),
+    }
+}
+
+fn part(series: &CheckedSeries) -> CheckedPart {
+    CheckedPart {
+        series: series.series.clone(),
+        name: series.point.name.clone(),
+        unit: series.unit.clone(),
+        baseline: series.baseline,
+        now: series.now,
+        fresh_runs: series.fresh_runs,
+        ratio: series.ratio.value,
+        low: series.ratio.low(),
+        high: series.ratio.high(),
+        verdict: series.verdict.word(),
+        state: series.state.word(),
+        since_run: series.since.as_ref().map(|(run, _)| run.clone()),
+        moved: series.covariates.iter().map(covariate_part).collect(),
+    }
+}
+
+/// The document as text.
+///
+/// # Errors
+/// When it can't be written as JSON.
+pub fn check_json(finding: &CheckFinding) -> serde_json::Result<String> {
+    pretty(&check_document(finding))
+}

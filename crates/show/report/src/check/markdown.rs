@@ -1,0 +1,33 @@
+//! A check as Markdown, for a pull request.
+
+use plumb_analysis::CheckFinding;
+use plumb_text::Style;
+use plumb_text::units::quantity;
+
+use crate::check::view::{closing, name, note, remarks, standing, title};
+use crate::figure::figure;
+use crate::markdown::{code, escape};
+
+/// The check as Markdown.
+#[must_use]
+pub fn check_markdown(finding: &CheckFinding) -> String {
+    let mut out = format!("### plumb: {}\n\n**{}**\n\n", escape(&title(finding)), closing(finding));
+    remarks(finding).iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
+    out.push_str("\n| series | baseline | now | × cost | |\n| :-- | --: | --: | :-- | :-- |\n");
+    for series in &finding.series {
+        let shown = figure(&series.ratio, "");
+        let notes = note(series).map(|note| format!("<br>{}", escape(&note)));
+        let (word, style) = standing(series, finding);
+        let word = if style == Style::Bad { format!("**{word}**") } else { word };
+        out.push_str(&format!(
+            "| {}{} | {} | {} | {} {} | {word} |\n",
+            code(&name(series)),
+            notes.unwrap_or_default(),
+            escape(&quantity(series.baseline, &series.unit)),
+            escape(&quantity(series.now, &series.unit)),
+            shown.estimate,
+            shown.brackets(),
+        ));
+    }
+    out
+}

@@ -1,0 +1,92 @@
+//! What a check says, for every form that shows it.
+
+use plumb_analysis::{CheckFinding, CheckState, CheckedSeries};
+use plumb_model::{Impact, Verdict};
+use plumb_text::time::date;
+use plumb_text::units::percent;
+use plumb_text::{Style, counted};
+
+/// A move of canaries from which on it is told.
+const WORTH_SAYING: f64 = 0.01;
+
+pub(crate) fn title(finding: &CheckFinding) -> String {
+    let runs = counted(finding.baseline_runs, "run", "runs");
+    let margin = percent(finding.margin);
+    format!("Checked against {} ({runs}), margin {margin}", finding.baseline)
+}
+
+/// What stands above the table.
+pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
+    let mut lines = Vec::new();
+    if finding.machines_differ {
+        lines.push("This machine is not the one that the baseline was measured on.".to_owned());
+    }
+    for it in finding.differences.iter().filter(|it| it.impact > Impact::Harmless) {
+        lines.push(format!("{} {}: {}", it.impact.word(), it.field, it.values.join(" | ")));
+    }
+    lines.extend(finding.common_shift.map(|shift| {
+        let shift = format!("{:+.1} %", shift * 100.0);
+        format!("all series moved together, by {shift} in cost: suspect the machine or the build, not one series")
+    }));
+    lines.extend(finding.canary_shift.filter(|shift| *shift >= WORTH_SAYING).map(|shift| {
+        let shift = percent(shift);
+        format!("unchanged work moved by {shift} at the same time: smaller alerts do not count")
+    }));
+    let lost = finding.not_measured.iter();
+    lines.extend(lost.map(|it| format!("not measured: {}: {}", it.series, it.why)));
+    lines.extend(finding.vetoes.iter().map(|why| format!("alerts do not count: {why}")));
+    lines
+}
+
+/// What stands below it.
+pub(crate) fn closing(finding: &CheckFinding) -> String {
+    let confirmed = finding.regressions().count();
+    let first = match confirmed {
+        0 if finding.is_inconclusive() => "no verdict".to_owned(),
+        0 => "no regression".to_owned(),
+        n => counted(n, "confirmed regression", "confirmed regressions"),
+    };
+    let series = counted(finding.series.len(), "series", "series");
+    let runs = counted(finding.runs.len(), "fresh run", "fresh runs");
+    let few = match finding.uncalibrated.len() {
+        0 => String::new(),
+        n => format!(", {n} left out: fewer than six runs in the baseline"),
+    };
+    let lost = match finding.not_measured.len() {
+        0 => String::new(),
+        n => format!(", {n} not measured"),
+    };
+    format!("{first} in {series}, {runs}{lost}{few}")
+}
+
+/// What the table says of a series in one or two words.
+pub(crate) fn standing(series: &CheckedSeries, finding: &CheckFinding) -> (String, Style) {
+    match (series.state, series.verdict) {
+        _ if finding.is_doubted(series) => ("does not count".to_owned(), Style::Flag),
+        (CheckState::Confirmed, Verdict::Slower) => ("slower".to_owned(), Style::Bad),
+        (CheckState::Confirmed, Verdict::Faster) => ("faster".to_owned(), Style::Good),
+        (_, Verdict::Equivalent) => ("equivalent".to_owned(), Style::Estimate),
+        (state, _) => (state.word().to_owned(), Style::Plain),
+    }
+}
+
+pub(crate) fn name(series: &CheckedSeries) -> String {
+    if series.point.titled { series.point.name.clone() } else { series.series.clone() }
+}
+
+/// What a confirmed change deserves to be told.
+pub(crate) fn note(series: &CheckedSeries) -> Option<String> {
+    if series.state != CheckState::Confirmed {
+        return None;
+    }
+    let noise = format!("runs vary by {} on their own", percent(series.run_sd));
+    let runs = counted(series.fresh_runs, "fresh run", "fresh runs");
+    let since = series.since.as_ref().map(|(run, at)| {
+        format!(
+            ", since {} (run {})",
+            date(*at),
+            run.replace('-', "").chars().take(12).collect::<String>()
+        )
+    });
+    Some(format!("confirmed by {runs}; {noise}{}", since.unwrap_or_default()))
+}

@@ -1,0 +1,31 @@
+//! What a diagnosis says in a line, and the audit that stands beside it.
+
+use plumb_model::{Diagnosis, Severity};
+use plumb_text::counted;
+
+/// What the last audit of a machine left.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastAudit {
+    /// When it was made, in nanoseconds since 1970.
+    pub at_unix_ns: i64,
+    /// The noise floor of each kind of work: by how much equals differed.
+    pub floors: Vec<(String, f64)>,
+}
+
+/// `for measuring: 1 major, 3 minor symptoms and 2 notes; 6 points of 12 that make F`.
+pub(crate) fn summary(diagnosis: &Diagnosis) -> String {
+    let count = |severity: Severity| {
+        let count = diagnosis.symptoms.iter().filter(|it| it.severity == severity).count();
+        (count > 0).then(|| match severity {
+            Severity::Note => counted(count, "note", "notes"),
+            _ => format!("{count} {}", severity.word()),
+        })
+    };
+    let counts: Vec<String> = Severity::ALL.into_iter().filter_map(count).collect();
+    match (counts.as_slice(), diagnosis.points()) {
+        ([], _) => "for measuring: no problems found".to_owned(),
+        (_, 0) => format!("for measuring: no problems found ({})", counts.join(", ")),
+        (_, 1) => format!("for measuring: {}: 1 point", counts.join(", ")),
+        (_, points) => format!("for measuring: {}: {points} points", counts.join(", ")),
+    }
+}

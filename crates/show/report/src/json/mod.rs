@@ -1,0 +1,7 @@
+//! Parts of several documents for machines.
+
+pub(crate) mod estimate;
+pub(crate) mod point;
+pub(crate) mod target;
+pub(crate) mod text;
+pub(crate) mod words;

@@ -1,0 +1,43 @@
+//! Machine and environment in a document.
+
+use std::collections::BTreeMap;
+
+use plumb_model::Target;
+use serde::Serialize;
+
+/// A target.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TargetPart {
+    /// `local`, or the host's name.
+    pub name: String,
+    /// Its stable identity.
+    pub machine: FactsPart,
+    /// What may change.
+    pub environment: FactsPart,
+}
+
+/// Facts with their hash.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FactsPart {
+    /// Hash over the sorted facts.
+    pub fingerprint: String,
+    /// The facts.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// A target as a part of a document.
+pub(crate) fn target(target: &Target) -> TargetPart {
+    TargetPart {
+        name: target.name.clone(),
+        machine: FactsPart {
+            fingerprint: target.machine.fingerprint.clone(),
+            facts: target.machine.facts.clone(),
+        },
+        environment: FactsPart {
+            fingerprint: target.environment.fingerprint.clone(),
+            facts: target.environment.facts.clone(),
+        },
+    }
+}

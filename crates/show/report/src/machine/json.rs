@@ -1,0 +1,50 @@
+//! `plumb.machine/1`: the document for machines. Fields may be added, never changed.
+
+use serde::Serialize;
+
+use crate::comparison::json::{DifferencePart, difference};
+use crate::json::target::{FactsPart, target};
+use crate::machine::view::{MachineSnapshot, differences};
+
+/// Name of the document's form.
+pub const MACHINE_SCHEMA: &str = "plumb.machine/1";
+
+/// Machines as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.machine/1"))]
+pub struct MachineDocument {
+    /// `plumb.machine/1`.
+    #[cfg_attr(test, schemars(extend("const" = MACHINE_SCHEMA)))]
+    pub schema: &'static str,
+    /// One machine, or the two that are compared.
+    pub targets: Vec<PortraitPart>,
+    /// What differs between two; what one of them did not read is no difference.
+    pub differences: Vec<DifferencePart>,
+}
+
+/// A machine, and when it was that.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PortraitPart {
+    /// The run that found it so; null for now.
+    pub run: Option<String>,
+    /// Its stable identity.
+    pub machine: FactsPart,
+    /// What may change.
+    pub environment: FactsPart,
+}
+
+/// Machines as a document.
+#[must_use]
+pub fn machine_document(portraits: &[MachineSnapshot]) -> MachineDocument {
+    let part = |portrait: &MachineSnapshot| {
+        let target = target(&portrait.target);
+        let run = portrait.run.clone();
+        PortraitPart { run, machine: target.machine, environment: target.environment }
+    };
+    MachineDocument {
+        schema: MACHINE_SCHEMA,
+        targets: portraits.iter().map(part).collect(),
+        differences: differences(portraits).iter().map(difference).collect(),
+    }
+}

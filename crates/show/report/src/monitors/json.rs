@@ -1,0 +1,135 @@
+//! `plumb.counters/1` and `plumb.monitors/1`: what monitors counted, and what they cost, for machines.
+
+use plumb_analysis::{CounterRate, PointRates};
+use plumb_model::CounterKind;
+use serde::Serialize;
+
+/// Name of the form of a run's counters.
+pub const COUNTERS_SCHEMA: &str = "plumb.counters/1";
+
+/// Name of the form of what monitors cost.
+pub const MONITORS_SCHEMA: &str = "plumb.monitors/1";
+
+/// The counters beside a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.counters/1"))]
+pub struct CountersDocument {
+    /// `plumb.counters/1`.
+    #[cfg_attr(test, schemars(extend("const" = COUNTERS_SCHEMA)))]
+    pub schema: &'static str,
+    /// The run's UUIDv7.
+    pub run: String,
+    /// Every point that monitors read beside.
+    pub points: Vec<CountersPart>,
+}
+
+/// The counters beside a point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CountersPart {
+    /// The point, as people write it.
+    pub point: String,
+    /// Invocations beside which monitors read.
+    pub invocations: usize,
+    /// Every counter that moved beside any of them.
+    pub counters: Vec<CounterPart>,
+}
+
+/// A counter beside a point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CounterPart {
+    /// `monitor.name`.
+    pub counter: String,
+    /// Unit of the figures, in SI base units: `s/s`, `events/s`, `B`.
+    pub unit: String,
+    /// `counter`: figures are a second; `gauge`: figures are levels.
+    #[cfg_attr(test, schemars(extend("enum" = ["counter", "gauge"])))]
+    pub kind: &'static str,
+    /// Median over invocations.
+    pub median: f64,
+    /// Least.
+    pub low: f64,
+    /// Most.
+    pub high: f64,
+}
+
+/// The counters of a run as a document.
+#[must_use]
+pub fn counters_document(run: &str, points: &[PointRates]) -> CountersDocument {
+    let part = |it: &CounterRate| CounterPart {
+        counter: it.counter.name.clone(),
+        unit: it.counter.rate_unit(),
+        kind: kind(it.counter.kind),
+        median: it.median,
+        low: it.low,
+        high: it.high,
+    };
+    let point = |it: &PointRates| CountersPart {
+        point: it.point.name.clone(),
+        invocations: it.invocations,
+        counters: it.rates.iter().map(part).collect(),
+    };
+    let points = points.iter().map(point).collect();
+    CountersDocument { schema: COUNTERS_SCHEMA, run: run.to_owned(), points }
+}
+
+pub(crate) fn kind(kind: CounterKind) -> &'static str {
+    match kind {
+        CounterKind::Counter => "counter",
+        CounterKind::Gauge => "gauge",
+    }
+}
+
+/// What the monitors cost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.monitors/1"))]
+pub struct MonitorsDocument {
+    /// `plumb.monitors/1`.
+    #[cfg_attr(test, schemars(extend("const" = MONITORS_SCHEMA)))]
+    pub schema: &'static str,
+    /// Every monitor.
+    pub monitors: Vec<MonitorPart>,
+    /// CPU time of all default monitors at their default rates, as a share of one core, wake-ups and all.
+    pub cpu_share: f64,
+    /// Time over which that was measured, in seconds.
+    pub seconds: f64,
+    /// What they do to a workload; null where that was not measured.
+    pub effect: Option<EffectPart>,
+}
+
+/// What a monitor costs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MonitorPart {
+    /// Its name.
+    pub name: &'static str,
+    /// What it reads.
+    pub summary: &'static str,
+    /// Readings a second by default; null where it reads only when it is asked for.
+    pub default_hz: Option<f64>,
+    /// Readings a second here.
+    pub hz: f64,
+    /// CPU time of a reading, in microseconds; null where it is unsupported.
+    pub read_us: Option<f64>,
+    /// CPU time at that rate, as a share of one core; null where it is unsupported.
+    pub cpu_share: Option<f64>,
+    /// Why this machine does not have it.
+    pub unsupported: Option<String>,
+}
+
+/// The same workload with all default monitors and with none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EffectPart {
+    /// The workload.
+    pub workload: String,
+    /// Cost with monitors over cost without.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Pairs.
+    pub pairs: usize,
+}

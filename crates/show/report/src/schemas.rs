@@ -1,0 +1,41 @@
+//! The committed schemas are those of the documents.
+
+use std::path::Path;
+
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use crate::{
+    AuditDocument, CheckDocument, ComparisonDocument, DoctorDocument, HistoryDocument,
+    MachineDocument, RunDocument,
+};
+
+/// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
+fn is_committed<T: schemars::JsonSchema>(name: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/schemas");
+    let file = folder.join(name);
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        std::fs::write(&file, text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&file).unwrap();
+    let committed: Value = serde_json::from_str(&committed).unwrap();
+    assert!(committed == schema, "run this with UPDATE_SCHEMAS=1 and look at what changed");
+}
+
+#[test]
+fn the_committed_schemas_are_those_of_the_documents() {
+    is_committed::<RunDocument>("plumb.run-1.json");
+    is_committed::<ComparisonDocument>("plumb.comparison-1.json");
+    is_committed::<CheckDocument>("plumb.check-1.json");
+    is_committed::<AuditDocument>("plumb.audit-1.json");
+    is_committed::<HistoryDocument>("plumb.history-1.json");
+    is_committed::<crate::CountersDocument>("plumb.counters-1.json");
+    is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");
+    is_committed::<DoctorDocument>("plumb.doctor-1.json");
+    is_committed::<MachineDocument>("plumb.machine-1.json");
+    is_committed::<plumb_chart::Chart>("plumb.chart-1.json");
+    is_committed::<crate::live::LiveDocument>("plumb.live-1.json");
+}
