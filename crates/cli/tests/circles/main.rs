@@ -28,13 +28,13 @@ const BEING_TAKEN_APART: &[(&str, usize)] = &[
     ("base/model", 5),
     ("base/stats", 3),
     ("judge/analysis", 22),
-    ("show/report", 35),
+    ("show/report", 6),
     ("show/serve", 8),
     ("xtask", 5),
 ];
 
 /// Crates with more lines, and why that is right.
-const LARGE_CRATES: &[(&str, usize, &str)] = &[("show/report", 15_000, "being taken apart")];
+const LARGE_CRATES: &[(&str, usize, &str)] = &[("show/report", 8_500, "exports come out")];
 
 /// Files with more lines, and why that is right.
 const LONG_FILES: &[(&str, &str)] = &[];

@@ -139,7 +139,7 @@ fn resumed(place: &TestEnvironment, seen: &Samples) -> Result<(usize, bool), Str
     lost(seen, &kept, "after the kill")?;
     expect(place, "store info", &["1 interrupted", "intact"])?;
     expect(place, "show", &["interrupted", "plumb run --resume"])?;
-    expect(place, "run --resume --dir ../work --no-lock --quiet", &["complete", "in 2 stretches"])?;
+    expect(place, "run --resume --dir ../work --no-lock --quiet", &["complete", "in 2 segments"])?;
     let complete = Samples::visible(place).ok_or("the completed run can't be read")?;
     lost(&kept, &complete, "after the resume")?;
     let words = ["\"status\": \"complete\"", "\"failed\": []", "\"not_reached\": []"];

@@ -42,7 +42,7 @@ fn what_moved_with_a_slower_side_is_told() {
         "dd if=/dev/zero of=/dev/null bs=4k count=5000 status=none",
         "dd if=/dev/zero of=/dev/null bs=64 count=320000 status=none",
     ];
-    ab(&place, "-q", &sides).exits(0).shows(&["moved with it:", "an iteration"]);
+    ab(&place, "-q", &sides).exits(0).shows(&["also changed:", "an iteration"]);
     let moved = compared(&place)["moved"].clone();
     let system =
         moved.as_array().unwrap().iter().find(|it| it["what"] == "system time an iteration");

@@ -57,7 +57,7 @@ fn what_fails_now_is_no_clean_check() {
     place.run(&format!("baseline set good {members}")).unwrap().exits(0);
     place.write("work", "#!/bin/sh\nexit 3\n").unwrap();
     let ran = place.run("check -q --no-lock --margin 30% --junit c.xml").unwrap().exits(4);
-    ran.shows(&["not measured now", "./work", "exit status 3", "1 series", "1 not measured now"]);
+    ran.shows(&["not measured", "./work", "exit status 3", "1 series", "1 not measured"]);
     let junit = fs::read_to_string(place.cwd().join("c.xml")).unwrap();
     assert!(junit.contains("tests=\"2\"") && junit.contains("errors=\"1\""), "{junit}");
     let document = parsed(&place.run("check -q --no-lock --margin 30% --json").unwrap().exits(4));
@@ -65,7 +65,7 @@ fn what_fails_now_is_no_clean_check() {
     assert_eq!(document["not_measured"].as_object().unwrap().len(), 1);
     fs::remove_file(place.cwd().join("work")).unwrap();
     let gone = place.run("check -q --no-lock --margin 30%").unwrap().exits(3);
-    gone.shows(&["not measured now", "command not found"]);
+    gone.shows(&["not measured", "command not found"]);
 }
 
 #[test]

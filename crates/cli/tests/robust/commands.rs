@@ -231,7 +231,7 @@ fn what_a_result_should_be_stands_beside_it() {
     let ran = run(
         "memory.copy -p method=libc,loop -p size=1MiB --expect memory.copy:method=loop,size=1MiB=1TB/s",
     );
-    ran.exits(0).shows(&["of baseline", "of the 1.00 TB/s that are expected"]);
+    ran.exits(0).shows(&["of expected", "of the expected 1.00 TB/s"]);
     let document = last(&place);
     let [libc, looped] = results(&document, "bandwidth")[..] else { panic!("{document}") };
     assert!(libc["of_baseline"].is_null());
@@ -241,7 +241,7 @@ fn what_a_result_should_be_stands_beside_it() {
     // Without an expectation, what libc copies is the ceiling.
     run("memory.copy -p method=libc,loop -p size=1MiB")
         .exits(0)
-        .shows(&["of what this machine gives"]);
+        .shows(&["of this machine's ceiling"]);
     // The same calls on a file in memory are the ceiling of those that reach a device.
     let ran = run("storage.random -p size=16MiB --ceilings").exits(0);
     ran.shows(&["place=memory"]);
@@ -258,9 +258,9 @@ fn what_a_result_should_be_stands_beside_it() {
     let suite =
         "name = 'x'\n[[point]]\nworkload = 'cpu.sieve'\n[expect]\n'cpu.sieve' = '1Mops/s'\n";
     place.write("suite.toml", suite).unwrap();
-    run("suite.toml").exits(0).shows(&["of the 1.00 M ops/s that are expected"]);
-    place.run("show --in-words").unwrap().exits(0).shows(&["that are expected"]);
-    place.run("show --format markdown").unwrap().exits(0).shows(&["that are expected"]);
+    run("suite.toml").exits(0).shows(&["of the expected 1.00 M ops/s"]);
+    place.run("show --in-words").unwrap().exits(0).shows(&["of the expected"]);
+    place.run("show --format markdown").unwrap().exits(0).shows(&["of the expected"]);
     run("cpu.sieve --expect cpu.sive=1ops/s").exits(2).says(&["not measured", "cpu.sieve"]);
     run("cpu.sieve --expect cpu.sieve=1s").exits(2).says(&["no figure in ops/s"]);
     run("cpu.sieve --expect cpu.sieve").exits(2).says(&["SERIES=FIGURE"]);

@@ -47,7 +47,7 @@ fn a_full_filesystem_keeps_what_was_acknowledged() {
         "sieve limit=20000",
         "intact",
         "then 6",
-        "in 2 stretches",
+        "in 2 segments",
         "room",
     ]);
     assert_eq!(place.leftovers(), [""; 0]);

@@ -47,7 +47,7 @@ fn the_first_signal_ends_the_run_with_a_scorecard_of_what_there_is() {
         let before = Samples::visible(&place).unwrap();
         place.write("go", "").unwrap();
         let resumed = place.run("run --resume --dir ../work --no-lock -q").unwrap().exits(0);
-        resumed.shows(&["complete", "in 2 stretches"]);
+        resumed.shows(&["complete", "in 2 segments"]);
         assert_eq!(before.lost_in(&Samples::visible(&place).unwrap()), None);
         nothing_is_left(&place);
     }

@@ -11,7 +11,7 @@ fn a_soak_takes_its_time_and_all_of_it() {
     let ran = place.run("run cpu.sieve --for 4s --no-lock --json").unwrap().exits(0);
     let document = parsed(&ran);
     assert_eq!(document["results"][0]["stop"], "time");
-    place.run("show").unwrap().exits(0).shows(&["a soak of 4 s: 1 point measured"]);
+    place.run("show").unwrap().exits(0).shows(&["soak for 4 s; 1 point measured"]);
     let clash = place.run("run cpu.sieve --for 4s --precision 1%").unwrap().exits(2);
     clash.says(&["cannot be used with"]);
 }

@@ -58,7 +58,7 @@ fn an_interrupted_run_is_completed_once() {
                   touch go
                   wait $one; first=$?; wait $two; echo together $((first + $?)); cat one two";
     let ran = while_the_first_runs(&place, script).exits(0);
-    ran.shows(&["exit 130", "together 2", "in 2 stretches", "is complete"]);
+    ran.shows(&["exit 130", "together 2", "in 2 segments", "is complete"]);
     place.run("store info").unwrap().exits(0).shows(&["2 complete", "intact"]);
 }
 

@@ -15,7 +15,7 @@ mod figure;
 pub mod flags;
 pub mod history;
 mod interval_scale;
-mod json;
+mod json_parts;
 pub mod live;
 pub mod machine;
 mod markdown;

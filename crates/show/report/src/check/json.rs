@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plumb_analysis::{CheckFinding, CheckedSeries};
 use serde::Serialize;
 
-use crate::json::text::pretty;
+use crate::json_parts::text::pretty;
 
 use crate::comparison::covariates::{MovedPart, covariate_part};
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use plumb_analysis::{Against, ComparisonFinding, Difference, Estimate, SeriesComparison};
 use serde::Serialize;
 
-use crate::json::text::pretty;
+use crate::json_parts::text::pretty;
 
 use crate::comparison::covariates::{MovedPart, covariate_part};
-use crate::json::point::{ValuePart, settings};
+use crate::json_parts::point::{ValuePart, settings};
 
 /// Name of the document's form.
 pub const COMPARISON_SCHEMA: &str = "plumb.comparison/1";

@@ -12,7 +12,7 @@ use plumb_text::clean;
 use plumb_text::csv::number;
 
 use super::entry::{Content, Export, Holds};
-use crate::json::words::better;
+use crate::json_parts::words::better;
 use crate::run::view::{Row, View};
 
 pub(super) const GO_BENCH: Export = Export {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use plumb_model::{InvocationRecord, Metric, Outcome, PlannedPoint, Role, RunRecord, StopReason};
 
-use crate::json::words::better;
+use crate::json_parts::words::better;
 use crate::run::view::{Row, View};
 
 pub(crate) const RESULT_COLUMNS: &[&str] = &[

@@ -6,10 +6,10 @@ use plumb_analysis::{CONFIDENCE, CycleFinding, HistoryFinding, HistoryRun, Histo
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
-use crate::json::text::pretty;
+use crate::json_parts::text::pretty;
 
-use crate::json::estimate::{EstimatePart, estimate};
-use crate::json::words::better;
+use crate::json_parts::estimate::{EstimatePart, estimate};
+use crate::json_parts::words::better;
 
 /// Name of the document's form.
 pub const HISTORY_SCHEMA: &str = "plumb.history/1";

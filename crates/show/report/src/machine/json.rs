@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::comparison::json::{DifferencePart, difference};
-use crate::json::target::{FactsPart, target};
+use crate::json_parts::target::{FactsPart, target};
 use crate::machine::view::{MachineSnapshot, differences};
 
 /// Name of the document's form.

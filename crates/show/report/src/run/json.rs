@@ -7,12 +7,12 @@ use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
-use crate::json::text::pretty;
+use crate::json_parts::text::pretty;
 
-use crate::json::estimate::{EstimatePart, estimate};
-use crate::json::point::{PointPart, ValuePart, place, settings};
-use crate::json::target::{TargetPart, target};
-use crate::json::words::better;
+use crate::json_parts::estimate::{EstimatePart, estimate};
+use crate::json_parts::point::{PointPart, ValuePart, place, settings};
+use crate::json_parts::target::{TargetPart, target};
+use crate::json_parts::words::better;
 use crate::run::header::status;
 use crate::run::interference::InterferencePart;
 use crate::run::json_comparison::{ComparisonPart, comparison};
