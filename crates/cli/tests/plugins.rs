@@ -28,7 +28,11 @@ fn failures(document: &Value) -> Vec<(String, String)> {
 
 /// Ways to go wrong after the description, with what is said of them.
 const BAD: &[(&str, &str, &str)] = &[
-    ("garbage", "def sample(request): print('Segmentation fault', flush=True)", "garbage"),
+    (
+        "garbage",
+        "def sample(request): print('Segmentation fault', flush=True)",
+        "a line that is not a reply",
+    ),
     ("binary", "def sample(request): os.write(1, b'\\xff\\xfe\\n')", "not UTF-8"),
     (
         "nan",
@@ -62,7 +66,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "narrow",
         "def hello(request): say(request, type='hello', protocol=1, max_line=100)",
-        "lines of 100 bytes at most",
+        "lines of at most 100 bytes",
     ),
     ("wrong-word", "def sample(request): say(request, type='done')", "wrong message"),
     ("says-so", "def sample(request): say(request, type='failed', why='no luck')", "no luck"),
@@ -84,7 +88,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "count",
         "def sample(request): say(request, type='samples', **columns([5, 5, 5]))",
-        "3 samples where",
+        "3 samples, and plumb asked for",
     ),
     (
         "lacking",
@@ -104,7 +108,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "work",
         "def start(request): say(request, type='ready', work=dict(time=-1))",
-        "work is positive",
+        "work must be positive",
     ),
 ];
 
@@ -166,10 +170,12 @@ fn what_can_not_even_be_described_is_refused_before_anything_is_measured() {
     let place = Place::new();
     let text = "def describe(request): print('hello world', flush=True)";
     let no_json = place.plugin("no-json", text);
-    place.run(&[&no_json]).ends(4, &["garbage", "hello world", "plumb plugin check"]);
+    place
+        .run(&[&no_json])
+        .ends(4, &["a line that is not a reply", "hello world", "plumb plugin check"]);
     let old = place
         .plugin("old", "def hello(request): say(request, type='hello', protocol=7, max_line=1)");
-    place.run(&[&old]).ends(4, &["it speaks protocol 7, plumb speaks 1"]);
+    place.run(&[&old]).ends(4, &["it speaks protocol 7, and plumb speaks 1"]);
     let unit = "MORE = dict(metrics=[dict(name='time', unit='ms', better='lower')])";
     let milli = place.plugin("milli", unit);
     place.run(&[&milli]).ends(4, &["`time` is in `ms`", "plumb plugin check"]);
@@ -341,9 +347,13 @@ fn companions_that_go_wrong_end_the_run_by_name() {
     let place = Place::new();
     let good = place.plugin("good", "");
     let changes = [
-        ("ends", "def stream(request): say(request, type='done')", "ended its stream by itself"),
+        ("ends", "def stream(request): say(request, type='done')", "ended its stream on its own"),
         ("dies", "def stream(request): os._exit(3)", "ended without answering `stream`"),
-        ("lies", "def stream(request): say(request, type='samples', **columns([0]))", "no samples"),
+        (
+            "lies",
+            "def stream(request): say(request, type='samples', **columns([0]))",
+            "samples are invalid",
+        ),
     ];
     for (name, change, why) in changes {
         place.plugin(name, &format!("MORE = dict(roles=['load'])\n{change}"));

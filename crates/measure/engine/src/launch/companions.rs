@@ -54,7 +54,7 @@ impl RunningCompanion {
                 Reply::Samples(reply) => collected.push(self.shape.accept(reply)?),
                 Reply::Progress { .. } => {}
                 Reply::Done { .. } => {
-                    return Err(Refusal::Failed("it ended its stream by itself".into()));
+                    return Err(Refusal::Failed("it ended its stream on its own".into()));
                 }
                 Reply::Failed { why } => return Err(Refusal::Failed(why)),
                 other => return Err(unexpected("stream", &other)),

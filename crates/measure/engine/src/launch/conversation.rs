@@ -54,8 +54,9 @@ impl Conversation {
         timeout: Duration,
     ) -> Result<Self, Refusal> {
         let pipes = keeper.spawn(argv, None, options).map_err(not_started)?;
-        let stdin = LineWriter::new(pipes.stdin)
-            .map_err(|error| Refusal::Fatal(format!("a worker's stdin: {error}")))?;
+        let stdin = LineWriter::new(pipes.stdin).map_err(|error| {
+            Refusal::Fatal(format!("plumb can't use a worker's stdin: {error}"))
+        })?;
         let mut conversation = Self {
             pid: pipes.pid,
             stdin: Some(stdin),
@@ -84,7 +85,7 @@ impl Conversation {
                 Ok(())
             }
             Reply::Hello { protocol, .. } => Err(Refusal::Failed(format!(
-                "it speaks protocol {protocol}, plumb speaks {PROTOCOL}"
+                "it speaks protocol {protocol}, and plumb speaks {PROTOCOL}"
             ))),
             other => Err(unexpected("hello", &other)),
         }
@@ -139,7 +140,9 @@ impl Conversation {
                 reply => return Ok(reply),
             }
         }
-        Err(Refusal::Failed(format!("it answered `{word}` with {MOST_HEARTBEATS} heartbeats")))
+        Err(Refusal::Failed(format!(
+            "it sent {MOST_HEARTBEATS} heartbeats and no answer to `{word}`"
+        )))
     }
 
     /// Sends a request without waiting; its id.
@@ -157,11 +160,12 @@ impl Conversation {
         if text.len() > self.max_line {
             let (needed, most) = (text.len(), self.max_line);
             return Err(Refusal::Failed(format!(
-                "it accepts lines of {most} bytes at most, this request has {needed}"
+                "it accepts lines of at most {most} bytes, and this request has {needed}"
             )));
         }
         text.push(b'\n');
-        let stdin = self.stdin.as_mut().ok_or_else(|| Refusal::Failed("it was ended".into()))?;
+        let stdin =
+            self.stdin.as_mut().ok_or_else(|| Refusal::Failed("it has already ended".into()))?;
         match stdin.write_line(&text, self.timeout) {
             Ok(()) => Ok(()),
             Err(LineError::Interrupted) => Err(Refusal::Interrupted),
@@ -259,7 +263,10 @@ impl Conversation {
         }
         let mut log = self.log.last_words();
         if exit.orphans > 0 {
-            log.push_str(&format!("\nplumb: it left {} processes behind; killed", exit.orphans));
+            log.push_str(&format!(
+                "\nplumb: it left {} processes behind, which plumb killed",
+                exit.orphans
+            ));
         }
         Ok(Stopped { peak_memory_bytes: exit.peak_memory_bytes, log, left_behind: exit.orphans })
     }
@@ -273,7 +280,7 @@ impl Conversation {
         }
         self.kill(keeper);
         let seconds = EXIT_TIMEOUT.as_secs();
-        Err(Refusal::Failed(format!("it did not exit within {seconds} s of its last word")))
+        Err(Refusal::Failed(format!("it did not exit within {seconds} s of its last reply")))
     }
 
     /// Kills it with all that it started.
@@ -313,7 +320,7 @@ fn no_line(error: LineError, timeout: Duration, word: &str) -> Refusal {
 }
 
 fn unwritable(error: &serde_json::Error) -> Refusal {
-    Refusal::Fatal(format!("a request could not be written as JSON: {error}"))
+    Refusal::Fatal(format!("plumb can't write a request as JSON: {error}"))
 }
 
 /// What is no reply, with the text around the place where it stops being one.
@@ -325,7 +332,9 @@ fn garbage(word: &str, line: &str, error: &serde_json::Error) -> Refusal {
         from -= 1;
     }
     let shown: String = line[from..].chars().take(LINE_SHOWN).collect();
-    Refusal::Failed(format!("it answered `{word}` with garbage: {what}: `{shown}`"))
+    Refusal::Failed(format!(
+        "it answered `{word}` with a line that is not a reply: {what}: `{shown}`"
+    ))
 }
 
 /// A reply that does not belong to the request.

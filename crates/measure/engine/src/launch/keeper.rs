@@ -357,7 +357,7 @@ impl Invocation<'_> {
                 let reply = worker.ask(request, timeout);
                 reply.map_err(|refusal| worker.explain(refusal))
             }
-            None => Err(Refusal::Failed("it was ended".into())),
+            None => Err(Refusal::Failed("it has already ended".into())),
         }
     }
 
@@ -366,7 +366,9 @@ impl Invocation<'_> {
         let reply = self.shape.accept(reply)?;
         match reply.samples.len() {
             got if got == wanted => Ok(reply),
-            got => Err(Refusal::Failed(format!("it took {got} samples where {wanted} were asked"))),
+            got => {
+                Err(Refusal::Failed(format!("it took {got} samples, and plumb asked for {wanted}")))
+            }
         }
     }
 }
@@ -399,7 +401,7 @@ impl Session for Invocation<'_> {
         let server = self.server.take();
         let stopped = match worker {
             Some(worker) => worker.stop(self.keeper),
-            None => Err(Refusal::Failed("it was ended".into())),
+            None => Err(Refusal::Failed("it has already ended".into())),
         };
         if let Some(server) = server {
             server.stop(self.keeper)?;

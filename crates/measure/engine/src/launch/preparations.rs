@@ -239,14 +239,14 @@ fn change(
     }
     let changed = was != became;
     if was.is_empty() {
-        let why = refused.pop().unwrap_or_else(|| "it has no settings here".into());
+        let why = refused.pop().unwrap_or_else(|| "this machine has no such setting".into());
         return Err(Unchanged::new(why).into());
     }
     let mut done = only(preparation, values(unlike(&was, &became)), values(unlike(&became, &was)));
     done.to_undo.extend(changed.then(|| preparation.knob.clone()));
     if !refused.is_empty() {
         let (of, all) = (refused.len(), assignments.len());
-        done.notes.push(format!("{}: {of} of {all} settings refused it", preparation.name()));
+        done.notes.push(format!("{}: {of} of {all} settings rejected it", preparation.name()));
     }
     Ok(done)
 }
@@ -283,7 +283,7 @@ fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<SlotReport, 
     };
     let name = preparation.name();
     if preparation.optional {
-        let notes = vec![format!("{name} is skipped: {why}")];
+        let notes = vec![format!("skipped {name}: {why}")];
         return Ok(SlotReport { notes, ..SlotReport::default() });
     }
     Err(Refusal::Unsupported { why: format!("--set {name} is unsupported: {why}"), fix })
@@ -326,7 +326,7 @@ fn make_group(root: &Root, keeper: &mut Keeper, list: &str) -> Result<String, Un
     for (path, value) in files {
         let written = Setting::File(path.clone()).write(root, &value);
         written
-            .map_err(|error| Unchanged::new(format!("{path} does not take {value}: {error}")))?;
+            .map_err(|error| Unchanged::new(format!("{path} does not accept {value}: {error}")))?;
     }
     Ok(root.path(&folder).to_string_lossy().into_owned())
 }

@@ -41,7 +41,7 @@ impl Shape {
     /// The first rule that it breaks.
     pub fn accept(&mut self, reply: SampleReply) -> Result<SampleReply, Refusal> {
         let samples = &reply.samples;
-        samples.check().map_err(|error| failed(format!("its samples are no samples: {error}")))?;
+        samples.check().map_err(|error| failed(format!("its samples are invalid: {error}")))?;
         amounts(&reply)?;
         if let Some(name) = bad_histogram(&reply) {
             return Err(failed(format!(
@@ -80,7 +80,7 @@ impl Shape {
 pub fn ready(ready: &Ready) -> Result<(), Refusal> {
     match ready.work.iter().find(|(_, work)| !WORK.contains(*work)) {
         Some((name, work)) => Err(failed(format!(
-            "it says that one iteration does {work} of `{name}`; work is positive, at most 1e18"
+            "it says that one iteration does {work} of `{name}`; work must be positive and at most 1e18"
         ))),
         None => Ok(()),
     }
@@ -90,10 +90,10 @@ pub fn ready(ready: &Ready) -> Result<(), Refusal> {
 pub fn calibrated(iterations: u64, elapsed_ns: u64) -> Result<(u64, u64), Refusal> {
     match (iterations, elapsed_ns) {
         (0, _) => Err(failed("it calibrated to 0 iterations".into())),
-        (_, 0) => Err(failed("it calibrated to iterations that take no time".into())),
+        (_, 0) => Err(failed("it calibrated to iterations that took no time".into())),
         (..=MOST, ..=MOST) => Ok((iterations, elapsed_ns)),
         _ => Err(failed(format!(
-            "it calibrated to {iterations} iterations in {elapsed_ns} ns; {MOST} is the most of both"
+            "it calibrated to {iterations} iterations in {elapsed_ns} ns; neither may exceed {MOST}"
         ))),
     }
 }
@@ -103,8 +103,7 @@ fn amounts(reply: &SampleReply) -> Result<(), Refusal> {
     let together = samples.elapsed_ns.iter().try_fold(0_u64, |sum, ns| sum.checked_add(*ns));
     if together.is_none_or(|ns| ns > MOST) {
         return Err(failed(
-            "its samples are no samples: together they last over 13 days; elapsed_ns counts \
-             nanoseconds"
+            "its samples are invalid: together they last over 13 days; elapsed_ns counts nanoseconds"
                 .into(),
         ));
     }
