@@ -258,6 +258,17 @@ pub struct ClockSource {
     pub kind: ClockKind,
 }
 
+impl ClockSource {
+    /// The id of CLOCK_MONOTONIC, by which series are timed unless they say otherwise.
+    pub const MONOTONIC: &'static str = "monotonic";
+
+    /// Whether it is CLOCK_MONOTONIC.
+    #[must_use]
+    pub fn is_monotonic(&self) -> bool {
+        self.id == Self::MONOTONIC
+    }
+}
+
 /// What kind of clock a workload is timed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

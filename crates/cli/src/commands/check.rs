@@ -242,7 +242,7 @@ impl Again<'_> {
         let control = Plan { points, goal, budget_ns, suite: None, ..plan.clone() };
         let control = self.measure(&control, &format!("comparing {name} with itself"))?;
         let finding = plumb_analysis::summarise(&control.record);
-        let verdict = finding.against_first.first().and_then(|it| it.verdict.clone().ok());
+        let verdict = finding.against_first.first().and_then(|it| it.found.verdict.ok());
         Ok(match verdict {
             Some(verdict @ (Verdict::Faster | Verdict::Slower)) => {
                 Some(format!("{name} came out {} than itself", verdict.word()))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_analysis::{Against, CompareSettings, ComparisonFinding};
+use plumb_analysis::{CompareSettings, Comparison, ComparisonFinding};
 use plumb_model::{Impact, Verdict};
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -93,7 +93,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     Ok(if args.strict && undecided { Exit::Inconclusive } else { Exit::Fine })
 }
 
-fn open(against: &Against) -> bool {
+fn open(against: &Comparison) -> bool {
     !matches!(against.verdict, Ok(Verdict::Faster | Verdict::Slower | Verdict::Equivalent))
 }
 

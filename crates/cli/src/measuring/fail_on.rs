@@ -1,6 +1,6 @@
 //! What verdicts mean for the exit code.
 
-use plumb_analysis::Comparison;
+use plumb_analysis::PointComparison;
 use plumb_model::Verdict;
 
 use crate::error::Exit;
@@ -25,18 +25,18 @@ pub struct FailPolicy {
 
 impl FailPolicy {
     /// The exit codes that these comparisons ask for.
-    pub fn exits(self, comparisons: &[Comparison]) -> Vec<Exit> {
-        let one = |comparison: &Comparison| match comparison.verdict {
-            Ok(Verdict::Slower) if self.fails(comparison) => Exit::Regression,
+    pub fn exits(self, comparisons: &[PointComparison]) -> Vec<Exit> {
+        let one = |it: &PointComparison| match it.found.verdict {
+            Ok(Verdict::Slower) if self.fails(it) => Exit::Regression,
             Ok(Verdict::Inconclusive) | Err(_) if self.strict => Exit::Inconclusive,
             _ => Exit::Fine,
         };
         comparisons.iter().map(one).collect()
     }
 
-    fn fails(self, comparison: &Comparison) -> bool {
-        let most = 1.0 + comparison.margin;
-        let ratio = comparison.ratio.as_ref();
+    fn fails(self, it: &PointComparison) -> bool {
+        let most = 1.0 + it.margin;
+        let ratio = it.found.ratio.as_ref();
         match self.fail_on {
             None => false,
             Some(FailOn::Slower) => ratio.is_some_and(|ratio| ratio.value >= most),

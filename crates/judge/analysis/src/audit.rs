@@ -7,8 +7,10 @@ use plumb_stats::describe::variance;
 use plumb_stats::long_run::long_run;
 use plumb_stats::verdict::{Confidence, Schedule};
 
-use crate::comparison::pairs::{against_first, log_ratios_of};
-use crate::{CONFIDENCE, Ends};
+use crate::comparison::pairs::{PointComparison, against_first, log_ratios_of};
+use crate::estimate::Ends;
+use crate::method::CONFIDENCE;
+use crate::summarise::summarise;
 
 /// What one kind of work shows of the machine's noise.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,11 +76,10 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
         records.iter().filter_map(|it| against_first(it).into_iter().next()).collect();
     let logs: Vec<Vec<f64>> = records.iter().filter_map(log_ratios_of).collect();
     let centres: Vec<f64> =
-        compared.iter().filter_map(|it| Some(it.ratio.as_ref()?.value.ln())).collect();
-    let wrong = |verdict: &Result<Verdict, String>| {
-        matches!(verdict, Ok(Verdict::Faster | Verdict::Slower))
-    };
-    let wrong = compared.iter().filter(|it| wrong(&it.verdict)).count();
+        compared.iter().filter_map(|it| Some(it.found.ratio.as_ref()?.value.ln())).collect();
+    let wrong =
+        |it: &&PointComparison| matches!(it.found.verdict, Ok(Verdict::Faster | Verdict::Slower));
+    let wrong = compared.iter().filter(wrong).count();
     let schedule = Schedule::Forty;
     let pairs = schedule.most_pairs();
     let pair_sd = variance(&logs.concat()).map(f64::sqrt);
@@ -105,10 +106,10 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
 #[must_use]
 pub fn audit_injected(share: f64, record: &RunRecord) -> Injected {
     let compared = against_first(record).into_iter().next();
-    let ratio = compared.as_ref().and_then(|it| it.ratio.clone());
+    let ratio = compared.as_ref().and_then(|it| it.found.ratio.clone());
     Injected {
         share,
-        verdict: compared.and_then(|it| it.verdict.ok()),
+        verdict: compared.and_then(|it| it.found.verdict.ok()),
         ends: ratio.as_ref().and_then(|it| it.interval.clone().ok()),
         ratio: ratio.map(|it| it.value),
     }
@@ -160,7 +161,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 fn level(record: &RunRecord) -> Option<f64> {
-    let found = crate::summarise(record);
+    let found = summarise(record);
     found.results.into_iter().find(|it| it.primary).map(|it| it.estimate.value)
 }
 

@@ -3,7 +3,8 @@
 
 use plumb_model::{Better, Description, RunRecord, Settings};
 
-use crate::{BaselineSource, Ends, Estimate, Finding, OfBaseline};
+use crate::estimate::{Ends, Estimate};
+use crate::finding::{BaselineSource, Finding, OfBaseline};
 
 /// What the built-ins of the time said before workloads declared it: stored runs still need it. It does not
 /// grow.

@@ -13,13 +13,14 @@ use plumb_stats::regression_gate::{RegressionGate, Shift};
 use plumb_stats::unpaired::FEWEST_RUNS;
 use plumb_stats::verdict::judge;
 
-use crate::covariates::Covariate;
+use crate::comparison::covariates::Covariate;
 use crate::environment_diff::{Difference, differences};
-use crate::estimate::estimate;
+use crate::estimate::{Estimate, estimate};
+use crate::facts::{PointFacts, RunFacts, run_facts};
 use crate::failures;
-use crate::series::{Series, machine, series_of, value_of_log};
-use crate::summarise::run_facts;
-use crate::{Estimate, METHOD_VERSION, PointFacts, RunFacts};
+use crate::log_cost::value_of_log;
+use crate::method::METHOD_VERSION;
+use crate::series::{Series, machine, series_of};
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,9 +2,9 @@
 
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
 
+use crate::facts::{PointFacts, point_facts};
+use crate::finding::{Failure, Unsupported};
 use crate::point_data::PointData;
-use crate::summarise::point_facts;
-use crate::{Failure, PointFacts, Unsupported};
 
 /// Points that can't be measured here, each reason once.
 pub(crate) fn unsupported(record: &RunRecord) -> Vec<Unsupported> {
@@ -51,21 +51,21 @@ pub(crate) fn failed(record: &RunRecord) -> Vec<Failure> {
 }
 
 /// Metrics that have no finding because a value of theirs is infinite or no number.
-pub(crate) fn no_numbers(evidence: &[PointData]) -> Vec<Failure> {
-    let metrics = evidence.iter().flat_map(|evidence| {
-        evidence.planned.description.metrics.iter().map(move |metric| (evidence, metric))
-    });
+pub(crate) fn no_numbers(data: &[PointData]) -> Vec<Failure> {
+    let metrics = data
+        .iter()
+        .flat_map(|data| data.planned.description.metrics.iter().map(move |metric| (data, metric)));
     metrics
-        .filter_map(|(evidence, metric)| {
+        .filter_map(|(data, metric)| {
             let nonsense = |i: &&&InvocationRecord| {
                 i.steady(metric).is_some_and(|values| values.iter().any(|v| !v.is_finite()))
             };
-            let times = evidence.invocations.iter().filter(nonsense).count();
+            let times = data.invocations.iter().filter(nonsense).count();
             (times > 0).then(|| Failure {
-                point: point_facts(evidence.index, evidence.planned),
+                point: point_facts(data.index, data.planned),
                 why: format!("metric `{}` has a value that is no number", metric.name),
                 times,
-                of: evidence.invocations.len(),
+                of: data.invocations.len(),
                 log: String::new(),
             })
         })

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{
-    Better, ClockSource, Flag, Goal, Id, OnInterference, ParameterType, PreparationRecord,
-    RunStatus, SampleIs, Settings, StopReason, Target, Verdict,
-};
+use plumb_model::{Better, ClockSource, Flag, OnInterference, SampleIs, StopReason, Target};
 
-use crate::Covariate;
+use crate::comparison::pairs::PointComparison;
+use crate::estimate::Estimate;
+use crate::facts::{CpuShares, PointFacts, RunFacts};
 
 /// Everything that is found in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +22,7 @@ pub struct RunFinding {
     /// How points that differ only in their number of threads compare.
     pub scaling: Vec<Scaling>,
     /// Comparisons with the plan's first point, when the plan asks for them.
-    pub against_first: Vec<Comparison>,
+    pub against_first: Vec<PointComparison>,
     /// What can't be measured here.
     pub unsupported: Vec<Unsupported>,
     /// What went wrong.
@@ -49,75 +48,6 @@ pub struct Disturbances {
     pub excluded: usize,
     /// Rule → invocations in which it found something.
     pub rules: BTreeMap<String, usize>,
-}
-
-/// What is known of the run as a whole.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunFacts {
-    /// Its identity.
-    pub id: Id,
-    /// Wall-clock start, in nanoseconds since 1970 (UTC).
-    pub started_unix_ns: i64,
-    /// Wall-clock end, when it has one.
-    pub ended_unix_ns: Option<i64>,
-    /// Whether it is complete, running or interrupted.
-    pub status: RunStatus,
-    /// The suite's name, when it came from one.
-    pub suite: Option<String>,
-    /// Labels: `k=v`.
-    pub labels: BTreeMap<String, String>,
-    /// Seed of every random choice.
-    pub seed: u64,
-    /// Version of plumb that measured.
-    pub plumb: String,
-    /// The command line.
-    pub command: Vec<String>,
-    /// The target directory.
-    pub dir: String,
-    /// When a point was to be done.
-    pub goal: Goal,
-    /// Time that the run had, in nanoseconds.
-    pub budget_ns: Option<u64>,
-    /// Stretches without interruption.
-    pub segments: usize,
-    /// Loads that ran beside on purpose.
-    pub loads: Vec<String>,
-    /// What was prepared, in order.
-    pub preparations: Vec<PreparationRecord>,
-}
-
-/// A point as people know it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PointFacts {
-    /// Its index in the plan.
-    pub index: usize,
-    /// The workload's id.
-    pub workload: String,
-    /// The workload's version.
-    pub version: u32,
-    /// What tells it from other points; empty for the default point.
-    pub key: String,
-    /// What people call it.
-    pub name: String,
-    /// Whether a person gave it that name.
-    pub titled: bool,
-    /// Every parameter with its value.
-    pub settings: Settings,
-    /// The parameters as people write them, without paths, in the order of the description.
-    pub parameters: Vec<Setting>,
-}
-
-/// One parameter's value as people write it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    /// The parameter's name.
-    pub name: String,
-    /// Its value (`8MiB`).
-    pub value: String,
-    /// What kind of value it is.
-    pub kind: ParameterType,
-    /// Whether the point's key leaves it out.
-    pub default: bool,
 }
 
 /// One metric of one point on one target.
@@ -203,66 +133,6 @@ pub enum BaselineSource {
     Ceiling(String),
 }
 
-/// An estimate with its interval, or with the reason why it has none.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
-    /// The estimate.
-    pub value: f64,
-    /// The interval's ends, or why there is none.
-    pub interval: Result<Ends, String>,
-}
-
-/// The ends of an interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ends {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-impl Estimate {
-    /// Lower end, if there is an interval.
-    #[must_use]
-    pub fn low(&self) -> Option<f64> {
-        self.interval.as_ref().ok().map(|ends| ends.low)
-    }
-
-    /// Upper end, if there is an interval.
-    #[must_use]
-    pub fn high(&self) -> Option<f64> {
-        self.interval.as_ref().ok().map(|ends| ends.high)
-    }
-
-    /// Larger distance from the estimate to an end, relative to the estimate.
-    #[must_use]
-    pub fn relative_half_width(&self) -> Option<f64> {
-        let ends = self.interval.as_ref().ok()?;
-        let half = (ends.high - self.value).max(self.value - ends.low);
-        let relative = if half == 0.0 { 0.0 } else { half / self.value.abs() };
-        relative.is_finite().then_some(relative)
-    }
-}
-
-/// Shares of wall time; several threads add up to more than 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CpuShares {
-    /// CPU time in user mode over wall time.
-    pub user: f64,
-    /// CPU time in kernel mode over wall time.
-    pub system: f64,
-    /// Time that the machine's CPUs idled with I/O under way, summed over CPUs, over wall time.
-    pub iowait: f64,
-}
-
-impl CpuShares {
-    /// User and system together.
-    #[must_use]
-    pub fn total(&self) -> f64 {
-        self.user + self.system
-    }
-}
-
 /// How several threads compare with one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaling {
@@ -276,63 +146,6 @@ pub struct Scaling {
     pub speedup: Estimate,
     /// The same per thread: 1 is perfect.
     pub efficiency: Estimate,
-}
-
-/// A later point compared with the plan's first.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
-    /// The first point.
-    pub first: PointFacts,
-    /// The later point.
-    pub point: PointFacts,
-    /// The metric.
-    pub metric: String,
-    /// Cost over the first's cost: over 1 is slower, whatever the metric's direction. None when no
-    /// round has both.
-    pub ratio: Option<Estimate>,
-    /// Level of the interval.
-    pub confidence: f64,
-    /// Units in which both were measured: pairs, or ABBA of two.
-    pub pairs: usize,
-    /// What was seen at each look on the way, the last one included; empty when there was one look.
-    pub looks: Vec<LookFinding>,
-    /// Smallest relative change that matters.
-    pub margin: f64,
-    /// The verdict, or why there is none.
-    pub verdict: Result<Verdict, String>,
-    /// Whether the looks that the strategy stored follow from the stored samples to the last bit; None
-    /// when it stored none.
-    pub rederived: Option<bool>,
-    /// Pairs that an inconclusive comparison would still need in all, as far as can be told.
-    pub pairs_needed: Option<usize>,
-    /// Remarks on the verdict: `exact`, `beyond margin`, `detectable but negligible`.
-    pub tags: Vec<String>,
-    /// What else changed, where the interval excludes equality.
-    pub covariates: Vec<Covariate>,
-    /// The later point's spread over the first's.
-    pub spread: SpreadRatio,
-    /// Whether the sides are one point at several values of a knob.
-    pub of_knob: bool,
-}
-
-/// How far results scatter, over how far the first's do: over 1 is less repeatable.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct SpreadRatio {
-    /// From process to process; None where a cost is not positive, or there is no pair.
-    pub between: Option<Estimate>,
-    /// From sample to sample in a process; None where processes have few samples, or most are equal.
-    pub within: Option<Estimate>,
-}
-
-/// What a comparison looked like on the way.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LookFinding {
-    /// Units of the comparison.
-    pub pairs: usize,
-    /// The ratio of costs.
-    pub ratio: Estimate,
-    /// The verdict, where there was one.
-    pub verdict: Option<Verdict>,
 }
 
 /// A point that can't be measured here.

@@ -5,11 +5,10 @@ use plumb_stats::NoInterval;
 use plumb_stats::histogram::{Counts, pooled_quantile, quantile, total};
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
-use crate::estimate::estimate;
+use crate::estimate::{Estimate, estimate};
+use crate::facts::{PointFacts, point_facts};
 use crate::hdr;
 use crate::point_data::PointData;
-use crate::summarise::point_facts;
-use crate::{Estimate, PointFacts};
 
 /// What is shown of a distribution.
 const QUANTILES: [(&str, f64); 5] =
@@ -35,13 +34,12 @@ const KNOTS: f64 = 10.0;
 #[must_use]
 pub fn tails(record: &RunRecord, workload: &str) -> Vec<PointTail> {
     let mut all = Vec::new();
-    for evidence in PointData::of(record).iter().filter(|it| it.planned.point.workload == workload)
-    {
-        let metrics = evidence.planned.description.metrics.iter();
+    for data in PointData::of(record).iter().filter(|it| it.planned.point.workload == workload) {
+        let metrics = data.planned.description.metrics.iter();
         for metric in metrics.filter(|it| it.kind == Kind::Histogram) {
-            let pool = pooled(&processes(evidence, metric));
+            let pool = pooled(&processes(data, metric));
             let values = total(&pool);
-            let point = point_facts(evidence.index, evidence.planned);
+            let point = point_facts(data.index, data.planned);
             let exceeded = tail(&pool, scale(&metric.unit), values);
             all.push(PointTail { point, metric: metric.clone(), exceeded, values });
         }
@@ -85,8 +83,8 @@ pub(crate) struct QuantileFound {
 }
 
 /// The steady distributions of a metric, one a process. Encodings that can't be read are left out.
-pub(crate) fn processes(evidence: &PointData, metric: &Metric) -> Vec<Counts> {
-    let of = evidence.invocations.iter().filter_map(|invocation| {
+pub(crate) fn processes(data: &PointData, metric: &Metric) -> Vec<Counts> {
+    let of = data.invocations.iter().filter_map(|invocation| {
         let steady = invocation.samples.histograms.get(&metric.name)?;
         let mut counts = Counts::new();
         for histogram in steady.iter().skip(invocation.steady_start()) {

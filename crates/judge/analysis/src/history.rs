@@ -13,8 +13,9 @@ use plumb_stats::history;
 use plumb_stats::unpaired::rank_sum_interval;
 
 use crate::environment_diff::is_of_environment;
-use crate::estimate::{estimate, median_of_processes};
-use crate::{CONFIDENCE, Estimate, METHOD_VERSION};
+use crate::estimate::{Estimate, estimate, median_of_processes};
+use crate::log_cost::log_costs;
+use crate::method::{CONFIDENCE, METHOD_VERSION};
 
 /// Fewest moments (runs of one part of one day are one) for the time of day to be tested.
 const FEWEST_MOMENTS: usize = 12;
@@ -267,10 +268,7 @@ fn run(record: &SeriesRecord) -> Option<HistoryRun> {
 
 /// As `check` and `compare` take it: the middle of the processes' log medians.
 fn log_cost(record: &SeriesRecord) -> f64 {
-    let sign = if record.better == Better::Higher { -1.0 } else { 1.0 };
-    let processes = record.processes();
-    let medians = processes.iter().filter_map(|values| median(values));
-    median(&medians.map(|value| sign * value.ln()).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+    median(&log_costs(&record.processes(), record.better)).unwrap_or(f64::NAN)
 }
 
 fn steps(logs: &[f64], borders: &[usize], margin: f64) -> Result<Vec<HistoryStep>, String> {

@@ -2,21 +2,25 @@
 //!
 //! [`summarise`] reads a [`plumb_model::RunRecord`] and finds an estimate with its interval for every
 //! metric of every point, how threads scale, how later points compare with the first, what could not
-//! be measured, and the reasons to distrust all of it. Intervals come from `plumb-stats`, the same
-//! functions that the engine's strategies stop by, so that the two cannot disagree.
+//! be measured, and the reasons to distrust all of it. [`compare`] and [`Checker`] set runs against each
+//! other, [`history()`] one series against its past. Intervals come from `plumb-stats`, the same functions
+//! that the engine's strategies stop by, so that the two cannot disagree.
 
+mod also_changed;
 mod audit;
 mod baselines;
 mod check;
 mod comparison;
-mod covariates;
 mod environment_diff;
 mod estimate;
+mod facts;
 mod failures;
 mod finding;
 mod hdr;
 mod histogram;
 mod history;
+mod log_cost;
+mod method;
 mod point_data;
 mod rates;
 mod rules;
@@ -32,40 +36,35 @@ mod tests;
 mod time_series;
 mod times;
 
+pub use also_changed::{add_covariates, add_covariates_to_check, add_covariates_to_points};
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use check::{
     Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured, canary_shift,
 };
-pub use comparison::runs::{
-    Against, Arm, CompareSettings, ComparisonFinding, SeriesComparison, compare, compare_beside,
-    compare_sides, without,
+pub use comparison::arms::{CompareSettings, without};
+pub use comparison::covariates::{Counters, Covariate, CovariateChange};
+pub use comparison::pairs::PointComparison;
+pub use comparison::side_by_side::{
+    Arm, ComparisonFinding, SeriesComparison, compare, compare_beside, compare_sides,
 };
-pub use covariates::{
-    Counters, Covariate, CovariateChange, add_covariates, add_covariates_to_check,
-    add_covariates_to_points,
+pub use comparison::verdict::{
+    Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
 };
 pub use environment_diff::{Difference, target_diff};
+pub use estimate::{Ends, Estimate};
+pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
 pub use finding::{
-    BaselineSource, Comparison, CpuShares, Disturbances, Ends, Estimate, Failure, Finding,
-    LookFinding, OfBaseline, PointFacts, RunFacts, RunFinding, Scaling, Setting, SpreadRatio,
-    Unsupported,
+    BaselineSource, Disturbances, Failure, Finding, OfBaseline, RunFinding, Scaling, Unsupported,
 };
 pub use histogram::{PointTail, tails};
 pub use history::{
     Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history, since,
 };
+pub use method::{CONFIDENCE, METHOD_VERSION};
 pub use plumb_stats::describe::BoxPlot;
 pub use rates::{CounterRate, PointRates, rates_by_point};
 pub use run_results::{RunResults, SeriesResults, history_of_results};
 pub use samples::{InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples};
-pub(crate) use summarise::run_facts;
-pub use summarise::{point_facts, summarise};
+pub use summarise::summarise;
 pub use time_series::{Disturbed, PointTimeSeries, TimeSeries, Traces, time_series};
 pub use times::{ProcessTimes, process_times};
-
-/// Rises whenever the same record gives another finding.
-pub const METHOD_VERSION: u32 = 1;
-
-/// Level of every interval that is printed. The looks at which a strategy stops have the level
-/// [`plumb_stats::precision::PER_LOOK_LEVEL`], which leaves this for the interval that was kept.
-pub const CONFIDENCE: f64 = 0.95;

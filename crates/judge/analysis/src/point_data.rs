@@ -7,7 +7,7 @@ use plumb_model::{
     Usage,
 };
 
-use crate::CpuShares;
+use crate::facts::CpuShares;
 
 /// One point on one target: its good invocations and what was decided about it.
 pub(crate) struct PointData<'a> {

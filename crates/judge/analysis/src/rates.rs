@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use plumb_model::{Counter, CounterKind, RunRecord};
 use plumb_stats::describe::median;
 
-use crate::PointFacts;
-use crate::covariates::Counters;
-use crate::summarise::point_facts;
+use crate::comparison::covariates::Counters;
+use crate::facts::{PointFacts, point_facts};
 
 /// What monitors counted beside the invocations of a point.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,24 +62,12 @@ pub fn rates_by_point(record: &RunRecord, counters: &Counters) -> Vec<PointRates
 mod tests {
     use super::rates_by_point;
     use crate::Counters;
-    use crate::testing::{Builder, Spec};
+    use crate::testing::{Builder, COPY, Spec};
     use plumb_model::{Counter, CounterAmount, CounterKind};
 
     #[test]
     fn a_counter_that_did_not_move_has_a_rate_of_zero() {
-        let spec = Spec {
-            id: "memory.copy",
-            metric: "bandwidth",
-            unit: "B/s",
-            parameters: &[],
-            value: 1e10,
-            within: 0.01,
-            between: 0.005,
-            processes: 5,
-            samples: 10,
-            cpu: (90, 5, 1),
-            memory_mib: 8,
-        };
+        let spec = Spec { processes: 5, ..COPY };
         let record = Builder::new(None).measured(&spec).build();
         let amount = |name: &str, amount| CounterAmount {
             counter: Counter { name: name.into(), unit: String::new(), kind: CounterKind::Counter },

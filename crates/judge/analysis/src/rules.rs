@@ -6,8 +6,9 @@ use plumb_model::{Flag, FlagKind, InvocationRecord, Role, RunRecord};
 use plumb_stats::describe::{lag_one, median, quantile_of_sorted};
 use plumb_stats::modes::bimodal;
 
-use crate::Finding;
 use crate::environment_diff::is_of_environment;
+use crate::facts::loads;
+use crate::finding::Finding;
 use crate::point_data::PointData;
 
 /// Reached over wanted half-width from which on a result is noisy.
@@ -34,19 +35,19 @@ const CLOCKS_AGREE: f64 = 1.0;
 const LONGEST_END: f64 = 120.0;
 
 /// Reasons to distrust one metric of one point: the workers' own, then this page's.
-pub(crate) fn of_result(evidence: &PointData, finding: &Finding) -> Vec<Flag> {
-    let mut flags = worker_flags(evidence);
-    flags.extend(interfered(evidence));
+pub(crate) fn of_result(data: &PointData, finding: &Finding) -> Vec<Flag> {
+    let mut flags = worker_flags(data);
+    flags.extend(interfered(data));
     let rules = [
-        capped(evidence),
+        capped(data),
         imprecise(finding),
         drift(finding),
-        bursts(evidence, finding),
+        bursts(data, finding),
         two_modes(finding),
-        single_process(evidence, finding),
-        unsteady(evidence),
-        overhead(evidence),
-        resumed(evidence),
+        single_process(data, finding),
+        unsteady(data),
+        overhead(data),
+        resumed(data),
     ];
     for flag in rules.into_iter().flatten() {
         add(&mut flags, flag);
@@ -74,9 +75,9 @@ pub(crate) fn add(flags: &mut Vec<Flag>, flag: Flag) {
 }
 
 /// What the workers said, each kind once with its first evidence and how many invocations said it.
-fn worker_flags(evidence: &PointData) -> Vec<Flag> {
+fn worker_flags(data: &PointData) -> Vec<Flag> {
     let mut flags: Vec<(Flag, usize)> = Vec::new();
-    for invocation in &evidence.invocations {
+    for invocation in &data.invocations {
         let mut seen: Vec<&FlagKind> = Vec::new();
         for flag in invocation.ready.flags.iter().chain(&invocation.flags) {
             if seen.contains(&&flag.flag) {
@@ -89,20 +90,20 @@ fn worker_flags(evidence: &PointData) -> Vec<Flag> {
             }
         }
     }
-    let all = evidence.invocations.len();
+    let all = data.invocations.len();
     flags.into_iter().map(|(flag, times)| counted(flag, times, all)).collect()
 }
 
 /// What else ran, each rule once with its first evidence and how many invocations it disturbed.
-fn interfered(evidence: &PointData) -> Option<Flag> {
+fn interfered(data: &PointData) -> Option<Flag> {
     let mut rules: Vec<(&str, &str, usize)> = Vec::new();
-    for it in evidence.invocations.iter().flat_map(|invocation| &invocation.interference) {
+    for it in data.invocations.iter().flat_map(|invocation| &invocation.interference) {
         match rules.iter_mut().find(|(rule, ..)| *rule == it.rule) {
             Some((_, _, times)) => *times += 1,
             None => rules.push((&it.rule, &it.evidence, 1)),
         }
     }
-    let all = evidence.invocations.len();
+    let all = data.invocations.len();
     let told = |&(_, evidence, times): &(&str, &str, usize)| {
         counted(Flag::new(FlagKind::Interference, evidence), times, all).why
     };
@@ -117,8 +118,8 @@ fn counted(flag: Flag, times: usize, all: usize) -> Flag {
     Flag::new(flag.flag, format!("{} ({times} of {all} invocations)", flag.why))
 }
 
-fn capped(evidence: &PointData) -> Option<Flag> {
-    evidence.planned.capped.as_ref().map(|why| Flag::new(FlagKind::Capped, why.clone()))
+fn capped(data: &PointData) -> Option<Flag> {
+    data.planned.capped.as_ref().map(|why| Flag::new(FlagKind::Capped, why.clone()))
 }
 
 fn imprecise(finding: &Finding) -> Option<Flag> {
@@ -150,8 +151,8 @@ fn drift(finding: &Finding) -> Option<Flag> {
 }
 
 /// Where a sample is a process, its neighbours are taken for independent: are they?
-fn bursts(evidence: &PointData, finding: &Finding) -> Option<Flag> {
-    let found = evidence.samples_are_processes() && finding.primary;
+fn bursts(data: &PointData, finding: &Finding) -> Option<Flag> {
+    let found = data.samples_are_processes() && finding.primary;
     let correlation = resemblance(&finding.process_medians).filter(|_| found)?;
     let why = format!(
         "neighbouring processes resemble each other (correlation {correlation:.2}), as in bursts of \
@@ -203,17 +204,17 @@ fn two_modes(finding: &Finding) -> Option<Flag> {
     Some(Flag::new(FlagKind::Bimodal, why))
 }
 
-fn single_process(evidence: &PointData, finding: &Finding) -> Option<Flag> {
-    (finding.invocations == 1 && !evidence.samples_are_processes()).then(|| {
+fn single_process(data: &PointData, finding: &Finding) -> Option<Flag> {
+    (finding.invocations == 1 && !data.samples_are_processes()).then(|| {
         Flag::new(FlagKind::SingleProcess, "one process: layout and regime were not sampled")
     })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of processes are small")]
-fn unsteady(evidence: &PointData) -> Option<Flag> {
-    let classes = evidence.warmups();
+fn unsteady(data: &PointData) -> Option<Flag> {
+    let classes = data.warmups();
     let count = |class| classes.get(class).copied().unwrap_or(0);
-    let (unsteady, all) = (count("unsteady") + count("trend"), evidence.invocations.len());
+    let (unsteady, all) = (count("unsteady") + count("trend"), data.invocations.len());
     (unsteady as f64 > UNSTEADY_SHARE * all as f64).then(|| {
         let why = format!("no steady state in {unsteady} of {all} invocations");
         Flag::new(FlagKind::Unsteady, why)
@@ -221,9 +222,9 @@ fn unsteady(evidence: &PointData) -> Option<Flag> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of one sample")]
-fn overhead(evidence: &PointData) -> Option<Flag> {
-    let clock = evidence.clock()?;
-    let elapsed: Vec<f64> = evidence.invocations.iter().flat_map(|i| lengths(i)).collect();
+fn overhead(data: &PointData) -> Option<Flag> {
+    let clock = data.clock()?;
+    let elapsed: Vec<f64> = data.invocations.iter().flat_map(|i| lengths(i)).collect();
     let share = clock.overhead_ns as f64 / median(&elapsed)?;
     (share > OVERHEAD_SHARE && share.is_finite()).then(|| {
         let why = format!(
@@ -240,8 +241,8 @@ fn lengths(invocation: &InvocationRecord) -> impl Iterator<Item = f64> {
     invocation.samples.elapsed_ns.iter().skip(invocation.steady_start()).map(|&ns| ns as f64)
 }
 
-fn resumed(evidence: &PointData) -> Option<Flag> {
-    let mut segments: Vec<u32> = evidence.invocations.iter().map(|i| i.segment).collect();
+fn resumed(data: &PointData) -> Option<Flag> {
+    let mut segments: Vec<u32> = data.invocations.iter().map(|i| i.segment).collect();
     segments.sort_unstable();
     segments.dedup();
     (segments.len() > 1).then(|| {
@@ -288,12 +289,6 @@ fn environment_changed(record: &RunRecord) -> Option<Flag> {
     (!changes.is_empty()).then(|| Flag::new(FlagKind::EnvironmentChanged, changes.join("; ")))
 }
 
-/// The loads that ran beside on purpose.
-pub(crate) fn loads(record: &RunRecord) -> Vec<String> {
-    let companions = record.plan.companions.iter();
-    companions.filter(|c| c.role == Role::Load).map(|c| c.point.name()).collect()
-}
-
 /// Wall clock and monotonic clock run apart while a machine is suspended or its clock is stepped.
 fn suspended(record: &RunRecord) -> Option<Flag> {
     let between = record.segments.windows(2).find_map(|pair| {
@@ -319,7 +314,7 @@ fn suspended(record: &RunRecord) -> Option<Flag> {
 fn end_gap(record: &RunRecord) -> Option<f64> {
     let segment = record.segments.last()?;
     let last = record.invocations.iter().rev().find(|i| i.segment == segment.segment)?;
-    let virtual_clock = last.ready.clock.as_ref().is_some_and(|clock| clock.id != "monotonic");
+    let virtual_clock = last.ready.clock.as_ref().is_some_and(|clock| !clock.is_monotonic());
     if last.target != 0 || virtual_clock {
         return None;
     }

@@ -7,14 +7,20 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, Id, RunRecord, RunStatus, Target};
+use plumb_model::{Better, ClockSource, Id, Metric, RunRecord, RunStatus, Target};
 use plumb_stats::describe::median;
 
-use crate::comparison::runs::{RunsNoise, against_runs};
-use crate::estimate::median_of_processes;
-use crate::history::{Entry, facts_of_place, facts_of_work, history_of};
-use crate::series::{MONOTONIC, comparable, environment, series_of};
-use crate::{Against, Estimate, Finding, HistoryFinding, HistoryRun, RunFinding, run_facts};
+use crate::comparison::noise::RunsNoise;
+use crate::comparison::runs::by_runs;
+use crate::comparison::verdict::Comparison;
+use crate::estimate::{Estimate, median_of_processes};
+use crate::facts::run_facts;
+use crate::finding::{Finding, RunFinding};
+use crate::history::{
+    Entry, HistoryFinding, HistoryRun, facts_of_place, facts_of_work, history_of,
+};
+use crate::point_data::PointData;
+use crate::series::{Series, environment, series_where};
 
 /// A run without its samples.
 #[derive(Debug, Clone)]
@@ -135,7 +141,7 @@ impl RunResults {
         before: &Self,
         others: impl IntoIterator<Item = &'r Self>,
         margin: f64,
-    ) -> Vec<Option<Against>> {
+    ) -> Vec<Option<Comparison>> {
         let noise = Self::noise(before.machine(), others);
         let places = self.series.iter().flat_map(|it| &it.results).max().map_or(0, |last| last + 1);
         let mut found = vec![None; places];
@@ -143,7 +149,7 @@ impl RunResults {
             let same = |it: &&SeriesResults| it.comparable == this.comparable;
             let Some(first) = before.series.iter().find(same) else { continue };
             let runs = (&[first.logs.clone()][..], &[this.logs.clone()][..]);
-            let against = against_runs(runs, this.better, noise.logs(&this.comparable), margin);
+            let against = by_runs(runs, this.better, noise.logs(&this.comparable), margin);
             for &result in &this.results {
                 found[result] = Some(against.clone());
             }
@@ -208,62 +214,54 @@ pub fn history_of_results<'r>(
 /// The series of a run: every metric but distributions. Results of one series, as where a program was
 /// compared with itself, are one: what they have in common is the run.
 fn series(record: &RunRecord, finding: &RunFinding) -> Vec<SeriesResults> {
-    let mut all: Vec<SeriesResults> = Vec::new();
-    for (index, result) in finding.results.iter().enumerate() {
-        let Some(made) = one(record, result, index) else { continue };
-        match all.iter_mut().find(|it| it.comparable == made.comparable) {
-            Some(known) => {
-                known.results.push(index);
-                known.logs.extend(made.logs);
-            }
-            None => all.push(made),
-        }
-    }
-    all.retain(|it| !it.logs.is_empty());
-    if all.iter().any(|it| it.results.len() > 1) || record.status != RunStatus::Complete {
-        from_samples(record, &mut all);
-    }
-    all
+    let is_found = |data: &PointData, metric: &Metric| {
+        result_of(finding, (data.index, data.target), &metric.name).is_some()
+    };
+    let all = series_where(record, usize::MAX, is_found).into_iter();
+    all.filter(|it| !it.logs.is_empty()).filter_map(|it| one(record, finding, it)).collect()
 }
 
-fn one(record: &RunRecord, result: &Finding, index: usize) -> Option<SeriesResults> {
-    let planned = record.plan.points.get(result.point.index)?;
-    let metric = planned.description.metric(&result.metric)?;
-    let first = record.good_invocations(result.point.index).next()?;
-    let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
-    let clock = result.clock.as_ref().map_or(MONOTONIC, |clock| clock.id.as_str());
+/// Where the result of a metric of a point on a target stands.
+fn result_of(finding: &RunFinding, of: (usize, usize), metric: &str) -> Option<usize> {
+    let is_it = |it: &Finding| (it.point.index, it.target) == of && it.metric == metric;
+    finding.results.iter().position(is_it)
+}
+
+fn one(record: &RunRecord, finding: &RunFinding, series: Series) -> Option<SeriesResults> {
+    let metric = &series.metric;
+    let place = |of: &(usize, usize)| result_of(finding, *of, &metric.name);
+    let results: Vec<usize> = series.parts.iter().filter_map(place).collect();
+    let result = finding.results.get(*results.first()?)?;
+    let planned = record.plan.points.get(series.point.index)?;
+    let first = record.good_invocations(series.point.index).next()?;
+    let clock = result.clock.as_ref().map_or(ClockSource::MONOTONIC, |clock| clock.id.as_str());
     Some(SeriesResults {
-        comparable: comparable(&result.series, result.point.version, clock),
-        name: result.series.clone(),
-        workload: result.point.workload.clone(),
+        workload: series.point.workload.clone(),
         title: planned.title.clone(),
-        unit: result.unit.clone(),
-        better: result.better,
+        unit: metric.unit.clone(),
+        better: metric.better,
         primary: result.primary,
-        estimate: result.estimate.clone(),
-        processes: result.invocations,
-        samples: result.samples,
-        results: vec![index],
-        logs: result.process_medians.iter().map(|value| sign * value.ln()).collect(),
+        estimate: estimate_of(record, result, &series),
+        processes: series.processes.len(),
+        samples: series.processes.iter().map(Vec::len).sum(),
+        results,
         of_knob: !planned.preparation.is_empty(),
-        version: result.point.version,
+        version: series.point.version,
         clock: clock.to_owned(),
         versions: first.ready.versions.clone(),
         environment: first.environment,
+        comparable: series.name,
+        name: series.stored,
+        logs: series.logs,
     })
 }
 
-/// The estimates where a finding's are not those of the whole series, or are made to hold at any time.
-fn from_samples(record: &RunRecord, all: &mut [SeriesResults]) {
-    for found in series_of(record, true) {
-        let Some(results) = all.iter_mut().find(|it| it.comparable == found.name) else { continue };
-        let slices: Vec<&[f64]> = found.processes.iter().map(Vec::as_slice).collect();
-        if let Some(estimated) = median_of_processes(&slices) {
-            results.estimate = estimated.estimate;
-        }
-        results.processes = slices.len();
-        results.samples = slices.iter().map(|values| values.len()).sum();
-    }
+/// The result's estimate, but where that is not of the whole series, or is made to hold at any time.
+fn estimate_of(record: &RunRecord, result: &Finding, series: &Series) -> Estimate {
+    let whole = series.parts.len() == 1 && record.status == RunStatus::Complete;
+    let slices: Vec<&[f64]> = series.processes.iter().map(Vec::as_slice).collect();
+    let found = (!whole).then(|| median_of_processes(&slices)).flatten();
+    found.map_or_else(|| result.estimate.clone(), |found| found.estimate)
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use plumb_model::{Better, InvocationRecord, Kind, Metric, Outcome, Role, RunReco
 use plumb_stats::describe::{BoxPlot, box_plot, median, quantile};
 use plumb_stats::unpaired::rank_sum_interval;
 
-use crate::estimate::estimate;
-use crate::summarise::point_facts;
-use crate::{CONFIDENCE, Estimate, PointFacts};
+use crate::estimate::{Estimate, estimate};
+use crate::facts::{PointFacts, point_facts};
+use crate::method::CONFIDENCE;
 
 /// Quantiles at which two distributions are compared.
 const QUANTILES: [f64; 19] = [
@@ -184,22 +184,10 @@ fn of_processes(one: &[Vec<f64>], other: &[Vec<f64>], q: f64) -> Option<Estimate
 #[cfg(test)]
 mod tests {
     use super::{quantile_ratios, samples};
-    use crate::testing::{Builder, Spec, first_look};
+    use crate::testing::{Builder, COPY, Spec, first_look};
 
     fn copy(value: f64, processes: usize) -> Spec {
-        Spec {
-            id: "memory.copy",
-            metric: "bandwidth",
-            unit: "B/s",
-            parameters: &[],
-            value,
-            within: 0.02,
-            between: 0.004,
-            processes,
-            samples: 20,
-            cpu: (99, 0, 0),
-            memory_mib: 6,
-        }
+        Spec { value, within: 0.02, between: 0.004, processes, samples: 20, ..COPY }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use plumb_model::{Better, ParameterType, Settings};
 
-use crate::{Ends, Estimate, Finding, Scaling};
+use crate::estimate::{Ends, Estimate};
+use crate::finding::{Finding, Scaling};
 
 /// Every point with several threads beside the one with a single thread, where both gave a rate and every
 /// thread could have a CPU of its own: more threads than CPUs have no efficiency.

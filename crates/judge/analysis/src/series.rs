@@ -1,14 +1,11 @@
 //! The series of a run: what comparisons over runs are made of.
 
-use plumb_model::{Better, Impact, Metric, RunRecord};
+use plumb_model::{ClockSource, Impact, Metric, RunRecord};
 use plumb_stats::describe::median;
 
-use crate::PointFacts;
+use crate::facts::{PointFacts, point_facts};
+use crate::log_cost::log_costs;
 use crate::point_data::PointData;
-use crate::summarise::point_facts;
-
-/// The clock that series are timed by unless they say otherwise.
-pub(crate) const MONOTONIC: &str = "monotonic";
 
 /// One series in one run.
 pub(crate) struct Series {
@@ -18,6 +15,8 @@ pub(crate) struct Series {
     /// Its name in the store.
     pub(crate) stored: String,
     pub(crate) point: PointFacts,
+    /// The points that give it, each with its target.
+    pub(crate) parts: Vec<(usize, usize)>,
     pub(crate) metric: Metric,
     /// The steady values of every process.
     pub(crate) processes: Vec<Vec<f64>>,
@@ -35,12 +34,23 @@ impl Series {
 /// The series of a run: of every metric, or of each workload's first. Points that give the same one, as
 /// where a program was compared with itself, are one: what they have in common is the run.
 pub(crate) fn series_of(record: &RunRecord, every_metric: bool) -> Vec<Series> {
-    let evidence = PointData::of(record);
     let most = if every_metric { usize::MAX } else { 1 };
+    series_where(record, most, |_, _| true)
+}
+
+/// The same of the first `most` metrics of each workload, of those alone that `counts` says.
+pub(crate) fn series_where(
+    record: &RunRecord,
+    most: usize,
+    counts: impl Fn(&PointData, &Metric) -> bool,
+) -> Vec<Series> {
+    let data = PointData::of(record);
+    let of_point = |data| of_data(data, most, &counts);
     let mut all: Vec<Series> = Vec::new();
-    for found in evidence.iter().flat_map(|evidence| of_evidence(evidence, most)) {
+    for found in data.iter().flat_map(of_point) {
         match all.iter_mut().find(|known| known.name == found.name) {
             Some(known) => {
+                known.parts.extend(found.parts);
                 known.processes.extend(found.processes);
                 known.logs.extend(found.logs);
             }
@@ -52,52 +62,48 @@ pub(crate) fn series_of(record: &RunRecord, every_metric: bool) -> Vec<Series> {
 
 /// The points of a run that give this series.
 pub(crate) fn points_of(record: &RunRecord, series: &str) -> Vec<usize> {
-    let gives = |evidence: &&PointData| {
-        let metrics = &evidence.planned.description.metrics;
-        metrics.iter().any(|metric| name(evidence, &metric.name) == series)
+    let gives = |data: &&PointData| {
+        let metrics = &data.planned.description.metrics;
+        metrics.iter().any(|metric| name(data, &metric.name) == series)
     };
-    PointData::of(record).iter().filter(gives).map(|evidence| evidence.index).collect()
+    PointData::of(record).iter().filter(gives).map(|data| data.index).collect()
 }
 
-fn of_evidence(evidence: &PointData, most: usize) -> Vec<Series> {
-    let metrics = evidence.planned.description.metrics.iter().take(most);
+fn of_data(
+    data: &PointData,
+    most: usize,
+    counts: &impl Fn(&PointData, &Metric) -> bool,
+) -> Vec<Series> {
+    let metrics = data.planned.description.metrics.iter().take(most);
     metrics
+        .filter(|metric| counts(data, metric))
         .filter_map(|metric| {
-            let processes = evidence.processes(metric)?;
+            let processes = data.processes(metric)?;
             Some(Series {
-                name: name(evidence, &metric.name),
-                stored: evidence.planned.point.series(&metric.name),
-                point: point_facts(evidence.index, evidence.planned),
+                name: name(data, &metric.name),
+                stored: data.planned.point.series(&metric.name),
+                point: point_facts(data.index, data.planned),
+                parts: vec![(data.index, data.target)],
                 metric: metric.clone(),
-                logs: log_costs(&processes, metric),
+                logs: log_costs(&processes, metric.better),
                 processes,
             })
         })
         .collect()
 }
 
-fn name(evidence: &PointData, metric: &str) -> String {
-    let planned = evidence.planned;
-    let clock = evidence.clock().map_or_else(|| MONOTONIC.to_owned(), |clock| clock.id);
+fn name(data: &PointData, metric: &str) -> String {
+    let planned = data.planned;
+    let clock = data.clock().map_or_else(|| ClockSource::MONOTONIC.to_owned(), |clock| clock.id);
     comparable(&planned.point.series(metric), planned.description.version, &clock)
 }
 
 /// The name of a series among those that may be compared.
 pub(crate) fn comparable(series: &str, version: u32, clock: &str) -> String {
-    let clock = if clock == MONOTONIC { String::new() } else { format!(" by {clock}") };
+    let clock =
+        if clock == ClockSource::MONOTONIC { String::new() } else { format!(" by {clock}") };
     let version = if version == 1 { String::new() } else { format!(" v{version}") };
     format!("{series}{version}{clock}")
-}
-
-/// What is no number stays one, for the intervals to refuse.
-fn log_costs(processes: &[Vec<f64>], metric: &Metric) -> Vec<f64> {
-    let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
-    processes.iter().filter_map(|values| median(values)).map(|value| sign * value.ln()).collect()
-}
-
-/// A cost as the metric's value.
-pub(crate) fn value_of_log(log: f64, better: Better) -> f64 {
-    if better == Better::Higher { (-log).exp() } else { log.exp() }
 }
 
 /// The fingerprint of the run's first machine.

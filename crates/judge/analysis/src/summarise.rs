@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{
-    Goal, Kind, Metric, ParameterType, PlannedPoint, Role, RunRecord, RunStatus, Value,
-};
+use plumb_model::{Goal, Kind, Metric, Role, RunRecord, RunStatus};
 use plumb_stats::describe::median;
 
-use crate::comparison::pairs;
-use crate::estimate::{median_at_any_time, median_of_processes};
+use crate::baselines;
+use crate::comparison::pairs::against_first;
+use crate::estimate::{Estimate, median_at_any_time, median_of_processes};
+use crate::facts::{point_facts, run_facts};
+use crate::failures;
+use crate::finding::{Disturbances, Finding, RunFinding};
+use crate::histogram;
+use crate::method::{CONFIDENCE, METHOD_VERSION};
 use crate::point_data::PointData;
-use crate::{
-    CONFIDENCE, Disturbances, Estimate, Finding, METHOD_VERSION, PointFacts, RunFacts, RunFinding,
-    Setting, baselines, failures, histogram, rules, scaling,
-};
+use crate::rules;
+use crate::scaling;
 
 /// Most quantiles of the steady samples that are kept for sketches.
 const THINNED: usize = 256;
@@ -22,21 +24,21 @@ const THINNED: usize = 256;
 #[must_use]
 pub fn summarise(record: &RunRecord) -> RunFinding {
     let run_flags = rules::of_run(record);
-    let evidence = PointData::of(record);
-    let mut results: Vec<Finding> = evidence.iter().flat_map(|e| of_point(e, record)).collect();
+    let data = PointData::of(record);
+    let mut results: Vec<Finding> = data.iter().flat_map(|e| of_point(e, record)).collect();
     for flag in &run_flags {
         results.iter_mut().for_each(|finding| rules::add(&mut finding.flags, flag.clone()));
     }
     baselines::judge(&mut results, record);
     let mut failed = failures::failed(record);
-    failed.extend(failures::no_numbers(&evidence));
+    failed.extend(failures::no_numbers(&data));
     RunFinding {
         method: METHOD_VERSION,
         run: run_facts(record),
         targets: record.targets.clone(),
         scaling: scaling::scaling(&results),
         results,
-        against_first: pairs::against_first(record),
+        against_first: against_first(record),
         unsupported: failures::unsupported(record),
         failed,
         not_reached: failures::not_reached(record),
@@ -64,94 +66,40 @@ fn disturbances(record: &RunRecord) -> Disturbances {
     }
 }
 
-pub(crate) fn run_facts(record: &RunRecord) -> RunFacts {
-    RunFacts {
-        id: record.run,
-        started_unix_ns: record.started_unix_ns,
-        ended_unix_ns: record.ended_unix_ns,
-        status: record.status,
-        suite: record.plan.suite.clone(),
-        labels: record.plan.labels.clone(),
-        seed: record.plan.seed,
-        plumb: record.plumb.clone(),
-        command: record.command.clone(),
-        dir: record.plan.dir.clone(),
-        goal: record.plan.goal.clone(),
-        budget_ns: record.plan.budget_ns,
-        segments: record.segments.len(),
-        loads: rules::loads(record),
-        preparations: record.preparations.clone(),
-    }
-}
-
-/// A point as people know it.
-#[must_use]
-pub fn point_facts(index: usize, planned: &PlannedPoint) -> PointFacts {
-    PointFacts {
-        index,
-        workload: planned.point.workload.clone(),
-        version: planned.description.version,
-        key: planned.point.key.clone(),
-        name: planned.name(),
-        titled: planned.title.is_some(),
-        settings: planned.point.settings.clone(),
-        parameters: parameters(planned),
-    }
-}
-
-fn parameters(planned: &PlannedPoint) -> Vec<Setting> {
-    let key = format!(",{}", planned.point.key);
-    let shown = planned.description.parameters.iter().filter(|p| p.kind != ParameterType::Path);
-    shown
-        .filter_map(|parameter| {
-            let value = match (parameter.kind, planned.point.settings.get(&parameter.name)?) {
-                (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
-                (_, value) => value.to_string(),
-            };
-            Some(Setting {
-                name: parameter.name.clone(),
-                value,
-                kind: parameter.kind,
-                default: !key.contains(&format!(",{}=", parameter.name)),
-            })
-        })
-        .collect()
-}
-
-fn of_point(evidence: &PointData, record: &RunRecord) -> Vec<Finding> {
-    let metrics = evidence.planned.description.metrics.iter().enumerate();
+fn of_point(data: &PointData, record: &RunRecord) -> Vec<Finding> {
+    let metrics = data.planned.description.metrics.iter().enumerate();
     metrics
         .flat_map(|(i, metric)| match metric.kind {
-            Kind::Histogram => of_histogram(evidence, metric),
-            _ => of_metric(evidence, record, metric, i == 0).into_iter().collect(),
+            Kind::Histogram => of_histogram(data, metric),
+            _ => of_metric(data, record, metric, i == 0).into_iter().collect(),
         })
         .collect()
 }
 
 /// The quantiles of a reported distribution, a finding each.
-fn of_histogram(evidence: &PointData, metric: &Metric) -> Vec<Finding> {
-    let processes = histogram::processes(evidence, metric);
+fn of_histogram(data: &PointData, metric: &Metric) -> Vec<Finding> {
+    let processes = histogram::processes(data, metric);
     let samples = processes.iter().flat_map(|counts| counts.values()).sum::<u64>();
     let quantile = |found: histogram::QuantileFound| Finding {
-        series: format!("{} {}", evidence.planned.point.series(&metric.name), found.name),
+        series: format!("{} {}", data.planned.point.series(&metric.name), found.name),
         metric: format!("{} {}", metric.name, found.name),
         statistic: found.name.to_owned(),
         reached: found.estimate.relative_half_width(),
         invocations: processes.len(),
         samples: usize::try_from(samples).unwrap_or(usize::MAX),
-        ..finding(evidence, metric, found.estimate)
+        ..finding(data, metric, found.estimate)
     };
     histogram::quantiles(&processes, &metric.unit).into_iter().map(quantile).collect()
 }
 
 /// The finding of one metric. None when the samples do not carry it, or one value is no number.
 fn of_metric(
-    evidence: &PointData,
+    data: &PointData,
     record: &RunRecord,
     metric: &Metric,
     primary: bool,
 ) -> Option<Finding> {
-    let processes = evidence.processes(metric)?;
+    let processes = data.processes(metric)?;
     let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
     let found = if open_ended(record) { median_at_any_time } else { median_of_processes }(&slices)?;
     let pool = slices.concat();
@@ -161,22 +109,22 @@ fn of_metric(
         invocations: processes.len(),
         samples: pool.len(),
         n_eff: found.n_eff,
-        discarded: evidence.discarded(),
-        wanted: primary.then(|| evidence.wanted().or(wanted(record))).flatten(),
+        discarded: data.discarded(),
+        wanted: primary.then(|| data.wanted().or(wanted(record))).flatten(),
         process_medians: slices.iter().filter_map(|values| median(values)).collect(),
         distribution: rules::thin(&pool, THINNED),
-        ..finding(evidence, metric, found.estimate)
+        ..finding(data, metric, found.estimate)
     };
-    finding.flags = rules::of_result(evidence, &finding);
+    finding.flags = rules::of_result(data, &finding);
     Some(finding)
 }
 
 /// What is known of a metric of a point besides its samples.
-fn finding(evidence: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
-    let description = &evidence.planned.description;
+fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
+    let description = &data.planned.description;
     Finding {
-        series: evidence.planned.point.series(&metric.name),
-        point: point_facts(evidence.index, evidence.planned),
+        series: data.planned.point.series(&metric.name),
+        point: point_facts(data.index, data.planned),
         metric: metric.name.clone(),
         summary: metric.summary.clone(),
         unit: metric.unit.clone(),
@@ -190,18 +138,18 @@ fn finding(evidence: &PointData, metric: &Metric, estimate: Estimate) -> Finding
         samples: 0,
         n_eff: None,
         sample_is: description.sample_is,
-        warmup: evidence.warmup(),
+        warmup: data.warmup(),
         discarded: 0,
-        stop: evidence.stop(),
+        stop: data.stop(),
         wanted: None,
-        target: evidence.target,
-        cpu: evidence.cpu(),
-        peak_memory_bytes: evidence.peak_memory_bytes(),
-        clock: evidence.clock(),
+        target: data.target,
+        cpu: data.cpu(),
+        peak_memory_bytes: data.peak_memory_bytes(),
+        clock: data.clock(),
         process_medians: Vec::new(),
         distribution: Vec::new(),
-        versions: evidence.versions(),
-        notes: evidence.notes(),
+        versions: data.versions(),
+        notes: data.notes(),
         of_baseline: None,
         flags: Vec::new(),
     }

@@ -47,6 +47,21 @@ pub struct Spec {
     pub memory_mib: u64,
 }
 
+/// Copying of memory on a quiet machine: what others are made of, `Spec { processes: 5, ..COPY }`.
+pub const COPY: Spec = Spec {
+    id: "memory.copy",
+    metric: "bandwidth",
+    unit: "B/s",
+    parameters: &[],
+    value: 1e10,
+    within: 0.01,
+    between: 0.005,
+    processes: 12,
+    samples: 10,
+    cpu: (90, 5, 1),
+    memory_mib: 8,
+};
+
 const START_UNIX_NS: i64 = 1_795_291_512_000_000_000;
 const START_NS: u64 = 86_400_000_000_000;
 const SAMPLE_NS: f64 = 8e6;

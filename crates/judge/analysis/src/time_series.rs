@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 use plumb_model::{Counter, CounterKind, Id, InvocationRecord, Metric, RunRecord, Trace};
 use plumb_stats::describe::{median, quantile};
 
-use crate::PointFacts;
-use crate::summarise::point_facts;
+use crate::facts::{PointFacts, point_facts};
 
 /// What monitors read beside each invocation.
 pub type Traces = BTreeMap<Id, Vec<Trace>>;
@@ -329,21 +328,9 @@ mod tests {
     use plumb_model::{Counter, CounterKind, Interference, Reading, RunRecord, Trace};
 
     use super::{Traces, time_series};
-    use crate::testing::{Builder, Spec};
+    use crate::testing::{Builder, COPY, Spec};
 
-    const SPEC: Spec = Spec {
-        id: "memory.copy",
-        metric: "bandwidth",
-        unit: "B/s",
-        parameters: &[],
-        value: 1e10,
-        within: 0.01,
-        between: 0.005,
-        processes: 5,
-        samples: 100,
-        cpu: (90, 5, 1),
-        memory_mib: 8,
-    };
+    const SPEC: Spec = Spec { processes: 5, samples: 100, ..COPY };
 
     /// Readings every 50 ms from 100 ms before the first sample, for a second.
     fn traced(record: &RunRecord, name: &str, kind: CounterKind, value: fn(u64) -> u64) -> Traces {

@@ -3,8 +3,8 @@
 use plumb_model::{Better, Kind, Metric, MetricSource, RunRecord, SampleIs};
 use plumb_stats::describe::{mean, median, variance};
 
+use crate::facts::{CpuShares, PointFacts, point_facts};
 use crate::point_data::PointData;
-use crate::{CpuShares, PointFacts, point_facts};
 
 /// A point's times on one target.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ pub fn process_times(record: &RunRecord) -> Vec<ProcessTimes> {
     PointData::of(record).iter().filter_map(of_point).collect()
 }
 
-fn of_point(evidence: &PointData) -> Option<ProcessTimes> {
+fn of_point(data: &PointData) -> Option<ProcessTimes> {
     // One unit of work an iteration: no workload may say otherwise of a metric without a name.
     let time = Metric {
         name: String::new(),
@@ -43,16 +43,16 @@ fn of_point(evidence: &PointData) -> Option<ProcessTimes> {
         source: MetricSource::Time,
         summary: String::new(),
     };
-    let processes = evidence.processes(&time)?;
+    let processes = data.processes(&time)?;
     let times_s: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();
     Some(ProcessTimes {
-        point: point_facts(evidence.index, evidence.planned),
-        target: evidence.target,
-        sample_is: evidence.planned.description.sample_is,
+        point: point_facts(data.index, data.planned),
+        target: data.target,
+        sample_is: data.planned.description.sample_is,
         mean: mean(&times_s)?,
         median: median(&times_s)?,
         deviation: variance(&times_s).map(f64::sqrt).filter(|deviation| deviation.is_finite()),
-        cpu: evidence.cpu(),
+        cpu: data.cpu(),
         times_s,
     })
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumb_analysis::{
-    Against, CompareSettings, HistoryFinding, RunFinding, RunResults, add_covariates,
+    CompareSettings, Comparison, HistoryFinding, RunFinding, RunResults, add_covariates,
     compare_beside, history, history_of_results, rates_by_point,
 };
 use plumb_model::{Id, MARGIN, RunRecord, RunStatus, Verdict};
@@ -427,7 +427,7 @@ impl Reader<'_> {
 }
 
 /// How points compare, by their first metrics.
-fn changes(results: &RunResults, against: &[Option<Against>]) -> VerdictCounts {
+fn changes(results: &RunResults, against: &[Option<Comparison>]) -> VerdictCounts {
     let mut changed = VerdictCounts::default();
     for series in results.series.iter().filter(|it| it.primary) {
         let Some(Some(against)) = against.get(series.first_result()) else { continue };

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use plumb_analysis::{Against, BaselineSource};
+use plumb_analysis::{BaselineSource, Comparison};
 use plumb_model::{Goal, RunStatus, Verdict};
 use plumb_report::figure;
 use plumb_report::run::{FlagNote, Row, View, baseline_text, comparison_text};
@@ -56,9 +56,9 @@ fn unfinished(view: &View) -> Html {
 
 /// What the sides of a comparison came to.
 fn sides(view: &View) -> Html {
-    let line = |it: &plumb_analysis::Comparison| {
+    let line = |it: &plumb_analysis::PointComparison| {
         let names = format!(" {} against {}: ", it.point.name, it.first.name);
-        Html::all([verdict(&it.verdict), names.into(), comparison_text(it).into()])
+        Html::all([verdict(&it.found.verdict), names.into(), comparison_text(&it.found).into()])
     };
     list(view.comparisons().iter().map(line))
 }
@@ -85,19 +85,20 @@ fn shares(view: &View, expected: bool) -> Html {
 /// What changed since the last comparable run.
 fn since(view: &View, previous: &PreviousRun, links: &Links) -> Html {
     let rows = || view.rows.iter().zip(&previous.against).filter(|(row, _)| row.finding.primary);
-    let judged: Vec<(&Row, &Against)> =
+    let judged: Vec<(&Row, &Comparison)> =
         rows().filter_map(|(row, against)| Some((row, against.as_ref()?))).collect();
     if judged.is_empty() {
         return Html::default();
     }
-    let of = |wanted: &dyn Fn(&Against) -> bool| judged.iter().filter(|(_, it)| wanted(it)).count();
-    let is = |verdict: Verdict| move |it: &Against| it.verdict == Ok(verdict);
+    let of =
+        |wanted: &dyn Fn(&Comparison) -> bool| judged.iter().filter(|(_, it)| wanted(it)).count();
+    let is = |verdict: Verdict| move |it: &Comparison| it.verdict == Ok(verdict);
     let counts = [
         (of(&is(Verdict::Slower)), "slower"),
         (of(&is(Verdict::Faster)), "faster"),
         (of(&is(Verdict::Equivalent)), "equivalent"),
         (of(&is(Verdict::Inconclusive)), "inconclusive"),
-        (of(&|it: &Against| it.verdict.is_err()), "without a verdict"),
+        (of(&|it: &Comparison| it.verdict.is_err()), "without a verdict"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
@@ -121,13 +122,13 @@ fn since(view: &View, previous: &PreviousRun, links: &Links) -> Html {
 }
 
 /// The changes that matter, slower ones first, the largest first.
-fn worst(mut judged: Vec<(&Row, &Against)>) -> Html {
+fn worst(mut judged: Vec<(&Row, &Comparison)>) -> Html {
     judged.retain(|(_, it)| matches!(it.verdict, Ok(Verdict::Slower | Verdict::Faster)));
-    let rank = |it: &Against| it.ratio.as_ref().map_or(1.0, |ratio| ratio.value);
+    let rank = |it: &Comparison| it.ratio.as_ref().map_or(1.0, |ratio| ratio.value);
     judged.sort_by(|(_, one), (_, other)| {
         rank(other).partial_cmp(&rank(one)).unwrap_or(Ordering::Equal)
     });
-    let line = |(row, it): &(&Row, &Against)| {
+    let line = |(row, it): &(&Row, &Comparison)| {
         let name = link(&format!("#{}", anchors::of_result(row)), row.finding.point.name.as_str());
         let ratio = it.ratio.as_ref().map(|ratio| figure(ratio, ""));
         let ratio = ratio.map_or_else(String::new, |it| {

@@ -1,6 +1,6 @@
 //! The page on which runs are compared with the first of them.
 
-use plumb_analysis::{Against, ComparisonFinding, SeriesComparison};
+use plumb_analysis::{Comparison, ComparisonFinding, SeriesComparison};
 use plumb_chart::Chart;
 use plumb_model::{FactKind, Verdict};
 use plumb_report::comparison::covariates_text;
@@ -68,7 +68,7 @@ fn answer(finding: &ComparisonFinding) -> Html {
 fn of_arm(finding: &ComparisonFinding, arm: usize, name: &str) -> Html {
     let all =
         finding.results.iter().filter_map(|it| Some((it, it.against_first.get(arm)?.as_ref()?)));
-    let all: Vec<(&SeriesComparison, &Against)> = all.collect();
+    let all: Vec<(&SeriesComparison, &Comparison)> = all.collect();
     if all.is_empty() {
         return Html::default();
     }
@@ -92,13 +92,13 @@ fn of_arm(finding: &ComparisonFinding, arm: usize, name: &str) -> Html {
 }
 
 /// The changes that matter, the largest first.
-fn largest(all: &[(&SeriesComparison, &Against)]) -> Html {
-    let size = |it: &Against| it.ratio.as_ref().map_or(0.0, |ratio| ratio.value.ln().abs());
+fn largest(all: &[(&SeriesComparison, &Comparison)]) -> Html {
+    let size = |it: &Comparison| it.ratio.as_ref().map_or(0.0, |ratio| ratio.value.ln().abs());
     let changed =
         all.iter().filter(|(_, it)| matches!(it.verdict, Ok(Verdict::Slower | Verdict::Faster)));
     let mut changed: Vec<_> = changed.collect();
     changed.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
-    let line = |(result, it): &&(&SeriesComparison, &Against)| {
+    let line = |(result, it): &&(&SeriesComparison, &Comparison)| {
         let ratio = it.ratio.as_ref().map(|ratio| figure(ratio, ""));
         let ratio = ratio
             .map_or_else(String::new, |it| format!(" {}× {} the cost", it.estimate, it.brackets()));
@@ -172,7 +172,7 @@ fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
     cells
 }
 
-fn ratio(against: Option<&Against>) -> Tag {
+fn ratio(against: Option<&Comparison>) -> Tag {
     let Some(ratio) = against.and_then(|it| it.ratio.as_ref()) else { return nothing() };
     let shown = figure(ratio, "");
     crate::parts::number(ratio.value, "", &format!("{} {}", shown.estimate, shown.brackets()))

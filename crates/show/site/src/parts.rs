@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use plumb_analysis::Estimate;
+use plumb_analysis::{Estimate, NoVerdict};
 use plumb_model::{FlagKind, Verdict};
 use plumb_report::figure;
 use plumb_text::time::date;
@@ -148,7 +148,7 @@ pub(crate) fn nothing() -> Tag {
 }
 
 /// A verdict by sign and word.
-pub(crate) fn verdict(verdict: &Result<Verdict, String>) -> Html {
+pub(crate) fn verdict(verdict: &Result<Verdict, NoVerdict>) -> Html {
     let (class, sign, word) = match verdict {
         Ok(Verdict::Faster) => ("verdict faster", "▲", "faster"),
         Ok(Verdict::Slower) => ("verdict slower", "▼", "slower"),
@@ -158,7 +158,7 @@ pub(crate) fn verdict(verdict: &Result<Verdict, String>) -> Html {
     };
     let made = wrap("span", format!("{sign} {word}")).class(class);
     match verdict {
-        Err(why) => made.with("title", why).into(),
+        Err(why) => made.with("title", &why.to_string()).into(),
         Ok(_) => made.into(),
     }
 }

@@ -1,6 +1,6 @@
 //! How a run compares with the newest comparable one before it.
 
-use plumb_analysis::Against;
+use plumb_analysis::Comparison;
 use plumb_model::Id;
 use plumb_report::figure;
 use plumb_report::run::{Row, View};
@@ -17,7 +17,7 @@ pub struct PreviousRun {
     pub started_unix_ns: i64,
     /// This run against that one, a place for every result of the finding; None where that one lacks the
     /// series.
-    pub against: Vec<Option<Against>>,
+    pub against: Vec<Option<Comparison>>,
 }
 
 /// How a row compares with the last comparable run.
@@ -25,13 +25,13 @@ pub(crate) fn since<'l>(
     view: &View,
     row: &Row,
     previous: Option<&'l PreviousRun>,
-) -> Option<&'l Against> {
+) -> Option<&'l Comparison> {
     let index = view.rows.iter().position(|other| std::ptr::eq(other.finding, row.finding))?;
     previous?.against.get(index)?.as_ref()
 }
 
 /// A verdict with its ratio.
-pub(crate) fn change(against: Option<&Against>) -> Tag {
+pub(crate) fn change(against: Option<&Comparison>) -> Tag {
     let Some(against) = against else { return nothing() };
     let ratio = against.ratio.as_ref().map(|ratio| figure(ratio, ""));
     let text = ratio.map_or_else(String::new, |it| format!(" {}× {}", it.estimate, it.brackets()));

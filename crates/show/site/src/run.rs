@@ -1,6 +1,6 @@
 //! The page of a run: its scorecard.
 
-use plumb_analysis::{Comparison, Failure};
+use plumb_analysis::{Failure, PointComparison};
 use plumb_report::charts;
 use plumb_report::comparison::covariates_text;
 use plumb_report::run::{FlagNote, View, looks_text, spread_text};
@@ -83,18 +83,20 @@ fn comparisons(view: &View) -> Html {
     heading("compared", title).and(table.build())
 }
 
-fn side(it: &Comparison) -> Vec<Tag> {
-    let mut cells = vec![name(it.point.name.as_str()), cell(verdict(&it.verdict))];
-    match &it.ratio {
+fn side(it: &PointComparison) -> Vec<Tag> {
+    let mut cells = vec![name(it.point.name.as_str()), cell(verdict(&it.found.verdict))];
+    match &it.found.ratio {
         Some(ratio) => cells.extend(estimated(ratio, "")),
         None => cells.extend([nothing(), nothing()]),
     }
-    cells.push(crate::parts::count(it.pairs));
-    cells.push(cell(looks_text(it).unwrap_or_default()));
+    let pairs = it.found.by_pairs().map_or(0, |it| it.pairs);
+    cells.push(crate::parts::count(pairs));
+    cells.push(cell(looks_text(&it.found).unwrap_or_default()));
+    let remarks: Vec<&str> = it.found.remarks.iter().map(|it| it.words()).collect();
     let rest = [
-        Some(it.tags.join(", ")).filter(|tags| !tags.is_empty()),
+        Some(remarks.join(", ")).filter(|remarks| !remarks.is_empty()),
         spread_text(it),
-        covariates_text(&it.covariates),
+        covariates_text(&it.found.covariates),
     ];
     cells.push(cell(list(rest.into_iter().flatten())));
     cells

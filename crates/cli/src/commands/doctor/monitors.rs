@@ -127,14 +127,9 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
     }
     let found = summarise(&measured.record).against_first.into_iter().next();
     Ok(found.and_then(|it| {
-        let ratio = it.ratio?;
+        let pairs = it.found.by_pairs()?.pairs;
+        let ratio = it.found.ratio?;
         let (low, high) = (ratio.low(), ratio.high());
-        Some(EffectPart {
-            workload: WORKLOAD.into(),
-            ratio: ratio.value,
-            low,
-            high,
-            pairs: it.pairs,
-        })
+        Some(EffectPart { workload: WORKLOAD.into(), ratio: ratio.value, low, high, pairs })
     }))
 }

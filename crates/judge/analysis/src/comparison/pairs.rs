@@ -5,7 +5,8 @@
 //! derived again from the samples: what is shown never rests on what was decided, only on facts.
 
 use plumb_model::{
-    ComparisonPlan, Decision, InvocationRecord, Outcome, Role, RunRecord, too_disturbed,
+    ComparisonPlan, Decision, InvocationEnd, InvocationRecord, Outcome, Role, RunRecord,
+    too_disturbed,
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
@@ -14,12 +15,34 @@ use plumb_stats::pairs::{FEWEST_PAIRS, hodges_lehmann, log_ratios};
 use plumb_stats::spread;
 use plumb_stats::verdict::{Confidence, Judgement, Schedule, interval_of_pairs, judge_pairs};
 
-use crate::estimate::estimate;
-use crate::summarise::point_facts;
-use crate::{CONFIDENCE, Comparison, Estimate, LookFinding, SpreadRatio};
+use crate::comparison::verdict::{
+    Basis, ByPairs, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
+};
+use crate::estimate::{Estimate, estimate};
+use crate::facts::{PointFacts, point_facts};
+use crate::method::CONFIDENCE;
+
+/// A later point compared with the plan's first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PointComparison {
+    /// The first point.
+    pub first: PointFacts,
+    /// The later point.
+    pub point: PointFacts,
+    /// The metric, or CPU time or peak memory of any workload.
+    pub metric: String,
+    /// Level of the interval.
+    pub confidence: f64,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// Whether the sides are one point at several values of a knob.
+    pub of_knob: bool,
+    /// The later point against the first.
+    pub found: Comparison,
+}
 
 /// Every later point compared with the first; none when the plan does not ask.
-pub(crate) fn against_first(record: &RunRecord) -> Vec<Comparison> {
+pub(crate) fn against_first(record: &RunRecord) -> Vec<PointComparison> {
     let Some(plan) = record.plan.comparison() else { return Vec::new() };
     let first = costs(record, 0, &plan);
     let measured = |point: &usize| {
@@ -53,33 +76,44 @@ fn compare(
     point: usize,
     plan: &ComparisonPlan,
     first: &[(u32, f64)],
+) -> PointComparison {
+    PointComparison {
+        first: point_facts(0, &record.plan.points[0]),
+        point: point_facts(point, &record.plan.points[point]),
+        metric: plan.metric.to_owned(),
+        confidence: CONFIDENCE,
+        margin: plan.margin,
+        of_knob: !record.plan.points[point].preparation.is_empty(),
+        found: by_pairs(record, point, plan, first),
+    }
+}
+
+fn by_pairs(
+    record: &RunRecord,
+    point: usize,
+    plan: &ComparisonPlan,
+    first: &[(u32, f64)],
 ) -> Comparison {
     let logs = log_ratios(first, &costs(record, point, plan), plan.a_unit);
     let level = level(plan);
     let unfit = failures(record, point).or_else(|| disturbed(record, point));
     let judged = unfit.map_or_else(|| judge(&logs, level, plan.margin), Err);
-    let decisions: Vec<&Decision> = record
-        .decisions
-        .iter()
-        .filter(|decision| decision.point == point && decision.compared.is_some())
-        .collect();
+    let is_look = |it: &&Decision| it.point == point && it.compared.is_some();
+    let decisions: Vec<&Decision> = record.decisions.iter().filter(is_look).collect();
     let looks = looks(&decisions, &logs, level, plan.margin);
-    Comparison {
-        first: point_facts(0, &record.plan.points[0]),
-        point: point_facts(point, &record.plan.points[point]),
-        metric: plan.metric.to_owned(),
-        ratio: ratio(&logs, level),
-        confidence: CONFIDENCE,
+    let basis = ByPairs {
         pairs: logs.len(),
-        margin: plan.margin,
-        pairs_needed: judged.as_ref().ok().and_then(|judged| judged.pairs_needed),
-        tags: judged.as_ref().map(tags).unwrap_or_default(),
-        covariates: Vec::new(),
-        verdict: judged.map(|judged| judged.verdict),
-        spread: spread(record, point, plan),
-        of_knob: !record.plan.points[point].preparation.is_empty(),
         rederived: (!looks.is_empty()).then(|| rederived(&decisions, &looks)),
         looks,
+        pairs_needed: judged.as_ref().ok().and_then(|judged| judged.pairs_needed),
+        spread: spread(record, point, plan),
+    };
+    Comparison {
+        basis: Basis::Pairs(basis),
+        ratio: ratio(&logs, level),
+        remarks: judged.as_ref().map(remarks).unwrap_or_default(),
+        verdict: judged.map(|judged| judged.verdict),
+        covariates: Vec::new(),
     }
 }
 
@@ -108,84 +142,61 @@ fn ratio(logs: &[f64], level: f64) -> Option<Estimate> {
     Some(estimate(centre.exp(), interval.map(|found| found.map(f64::exp))))
 }
 
-fn judge(logs: &[f64], level: f64, margin: f64) -> Result<Judgement, String> {
+fn judge(logs: &[f64], level: f64, margin: f64) -> Result<Judgement, NoVerdict> {
     judge_pairs(logs, level, margin).map_err(|reason| match reason {
         reason if reason != NoInterval::NotFinite && logs.len() < FEWEST_PAIRS => {
-            format!("a verdict takes {FEWEST_PAIRS} pairs")
+            NoVerdict::FewPairs
         }
-        reason => no_verdict(reason),
+        reason => reason.into(),
     })
 }
 
-/// Why log costs give no verdict: the log of a cost is infinite or none where the cost is not above 0.
-pub(crate) fn no_verdict(reason: NoInterval) -> String {
-    match reason {
-        NoInterval::NotFinite => "a value is zero, negative or no number".to_owned(),
-        reason => reason.to_string(),
-    }
-}
-
-fn tags(judged: &Judgement) -> Vec<String> {
-    let tags = [
-        (judged.negligible, "detectable but negligible"),
-        (judged.beyond_margin, "beyond margin"),
-        (judged.exact, "exact"),
-    ];
-    tags.iter().filter(|(is, _)| *is).map(|(_, tag)| (*tag).to_owned()).collect()
+fn remarks(judged: &Judgement) -> Vec<Remark> {
+    Remark::those(&[
+        (judged.negligible, Remark::Negligible),
+        (judged.beyond_margin, Remark::BeyondMargin),
+        (judged.exact, Remark::Exact),
+    ])
 }
 
 /// docs/method.md, *Order*: what is left where other work disturbed too much says nothing.
-fn disturbed(record: &RunRecord, point: usize) -> Option<String> {
+fn disturbed(record: &RunRecord, point: usize) -> Option<NoVerdict> {
     let excluded = record.excluded(0).max(record.excluded(point));
     let counted = record.good_invocations(point).count();
-    too_disturbed(excluded, counted).then(|| {
-        format!(
-            "other work disturbed {excluded} of {} pairs, which is too many: try on a quieter machine, or \
-             --on-interference keep",
-            excluded + counted
-        )
-    })
+    let of = excluded + counted;
+    too_disturbed(excluded, counted).then_some(NoVerdict::Disturbed { excluded, of })
 }
 
 /// docs/method.md, *Edge cases*: times say nothing of a program that fails on some of its ways.
-fn failures(record: &RunRecord, point: usize) -> Option<String> {
+fn failures(record: &RunRecord, point: usize) -> Option<NoVerdict> {
+    let failed = |end: &InvocationEnd| matches!(end.outcome, Outcome::Failed(_));
     let count = |point: usize| {
-        let all = || {
-            record.invocations.iter().filter(|it| it.point == point && it.role == Role::Workload)
-        };
-        let failed = |end: &plumb_model::InvocationEnd| matches!(end.outcome, Outcome::Failed(_));
-        let failures = all().filter(|it| it.end.as_ref().is_some_and(failed)).count();
-        (failures, all().count())
+        let is_of = |it: &&InvocationRecord| it.point == point && it.role == Role::Workload;
+        let all = || record.invocations.iter().filter(is_of);
+        (all().filter(|it| it.end.as_ref().is_some_and(failed)).count(), all().count())
     };
-    let ((first, of_first), (later, of_later)) = (count(0), count(point));
-    let chance = || {
-        let count = |n: usize| n as u64;
-        crashes_differ((count(first), count(of_first)), (count(later), count(of_later)))
-    };
-    (first + later > 0).then(|| {
-        format!(
-            "{later} of its {of_later} invocations failed, {first} of {of_first} of the first (p = {:.2} \
-             by Fisher's test): their times are not compared",
-            chance()
-        )
+    let (first, later) = (count(0), count(point));
+    (first.0 + later.0 > 0).then(|| {
+        let counts = |(failed, all): (usize, usize)| (failed as u64, all as u64);
+        NoVerdict::Failures { later, first, p: crashes_differ(counts(first), counts(later)) }
     })
 }
 
 /// The looks of the strategy, derived anew from the units that it had.
-fn looks(decisions: &[&Decision], logs: &[f64], level: f64, margin: f64) -> Vec<LookFinding> {
+fn looks(decisions: &[&Decision], logs: &[f64], level: f64, margin: f64) -> Vec<LookFound> {
     let units = decisions.iter().filter_map(|it| it.compared.as_ref()).map(|it| it.pairs);
     units
         .filter_map(|pairs| {
             let logs = logs.get(..pairs)?;
             let judged = judge_pairs(logs, level, margin).ok();
             let verdict = judged.map(|judged| judged.verdict);
-            Some(LookFinding { pairs, ratio: ratio(logs, level)?, verdict })
+            Some(LookFound { pairs, ratio: ratio(logs, level)?, verdict })
         })
         .collect()
 }
 
 /// Whether every stored look is what the samples say.
-fn rederived(decisions: &[&Decision], looks: &[LookFinding]) -> bool {
+fn rederived(decisions: &[&Decision], looks: &[LookFound]) -> bool {
     let stored = decisions.iter().filter_map(|it| Some((it.look?, it.compared.as_ref()?)));
     let stored: Vec<_> = stored.collect();
     let bits = |value: Option<f64>| value.map(f64::to_bits);
@@ -204,7 +215,7 @@ mod tests {
 
     #[test]
     fn reasons_for_no_verdict_are_told() {
-        let why = |logs: &[f64]| judge(logs, 0.95, 0.01).unwrap_err();
+        let why = |logs: &[f64]| judge(logs, 0.95, 0.01).unwrap_err().to_string();
         assert_eq!(why(&[0.1; 7]), "a verdict takes 8 pairs");
         assert_eq!(why(&[]), "a verdict takes 8 pairs");
         assert_eq!(why(&[f64::NAN; 9]), "a value is zero, negative or no number");

@@ -1,6 +1,6 @@
 //! Charts of a comparison: ratios of costs around the margin, and the arms of each series.
 
-use plumb_analysis::{Against, ComparisonFinding, Estimate, SeriesComparison};
+use plumb_analysis::{Comparison, ComparisonFinding, Estimate, NoVerdict, SeriesComparison};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::Verdict;
 use plumb_text::units::percent;
@@ -12,7 +12,7 @@ use crate::run::labels::family;
 pub(super) struct Ratio {
     pub(super) name: String,
     pub(super) ratio: Estimate,
-    pub(super) verdict: Result<Verdict, String>,
+    pub(super) verdict: Result<Verdict, NoVerdict>,
 }
 
 /// The charts of a comparison: all ratios, those of each family, and the arms of every series.
@@ -49,11 +49,11 @@ pub(crate) fn ratios_of(finding: &ComparisonFinding, of: Option<&str>) -> Option
 fn of_series(result: &SeriesComparison, finding: &ComparisonFinding) -> Vec<Ratio> {
     let several = finding.arms.len() > 2;
     let later = finding.arms.iter().skip(1).zip(&result.against_first);
-    let ratio = |(arm, against): (&String, &Option<Against>)| {
+    let ratio = |(arm, against): (&String, &Option<Comparison>)| {
         let against = against.as_ref()?;
         let series = series(result);
         let name = if several { format!("{series} · {arm}") } else { series };
-        Some(Ratio { name, ratio: against.ratio.clone()?, verdict: against.verdict.clone() })
+        Some(Ratio { name, ratio: against.ratio.clone()?, verdict: against.verdict })
     };
     later.filter_map(ratio).collect()
 }
@@ -119,7 +119,7 @@ pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> D
     draft
 }
 
-fn tone(verdict: &Result<Verdict, String>) -> Tone {
+fn tone(verdict: &Result<Verdict, NoVerdict>) -> Tone {
     match verdict {
         Ok(Verdict::Faster) => Tone::Faster,
         Ok(Verdict::Slower) => Tone::Slower,

@@ -38,7 +38,7 @@ fn numbers<'a>(points: &'a [Point]) -> Vec<Parameter<'a>> {
         matches!(kind, ParameterType::Integer | ParameterType::Bytes | ParameterType::Threads)
     };
     let kinds = kinds.filter(|it| numeric(it.kind));
-    let parameter = |setting: &'a plumb_analysis::Setting| {
+    let parameter = |setting: &'a plumb_analysis::ShownParameter| {
         let values = points.iter().filter_map(|it| value(it, &setting.name));
         let values: BTreeSet<u64> = values.collect();
         let (name, values) = (setting.name.as_str(), values.into_iter().collect::<Vec<_>>());

@@ -1,6 +1,6 @@
 //! Charts of a run: its results beside each other, and beside what they should be.
 
-use plumb_analysis::{BaselineSource, Comparison};
+use plumb_analysis::{BaselineSource, PointComparison};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_text::units::percent;
 
@@ -118,11 +118,11 @@ fn of_baseline(view: &View) -> Option<Chart> {
 /// Later points against the first, where the run was made for that.
 fn against_first(view: &View) -> Option<Chart> {
     let first = view.comparisons().first()?;
-    let ratio = |it: &Comparison| {
+    let ratio = |it: &PointComparison| {
         Some(Ratio {
             name: it.point.name.clone(),
-            ratio: it.ratio.clone()?,
-            verdict: it.verdict.clone(),
+            ratio: it.found.ratio.clone()?,
+            verdict: it.found.verdict,
         })
     };
     let all: Vec<Ratio> = view.comparisons().iter().filter_map(ratio).collect();

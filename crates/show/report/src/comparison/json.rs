@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{Against, ComparisonFinding, Difference, Estimate, SeriesComparison};
+use plumb_analysis::{
+    ByPairs, Comparison, ComparisonFinding, Difference, Estimate, SeriesComparison,
+};
 use serde::Serialize;
 
 use crate::json_parts::text::pretty;
@@ -180,7 +182,8 @@ pub(crate) fn difference(it: &Difference) -> DifferencePart {
 }
 
 fn compared(result: &SeriesComparison, labels: &[String]) -> ComparedPart {
-    let all = |them: &[Option<Against>]| them.iter().map(|it| it.as_ref().map(against)).collect();
+    let all =
+        |them: &[Option<Comparison>]| them.iter().map(|it| it.as_ref().map(against)).collect();
     let arm = |(arm, label): (&Option<plumb_analysis::Arm>, &String)| {
         arm.as_ref().map(|arm| ArmPart {
             label: label.clone(),
@@ -203,20 +206,21 @@ fn compared(result: &SeriesComparison, labels: &[String]) -> ComparedPart {
     }
 }
 
-fn against(against: &Against) -> AgainstPart {
+fn against(against: &Comparison) -> AgainstPart {
     let ratio = against.ratio.as_ref();
+    let (pairs, noise) = (against.by_pairs(), against.by_runs().copied().unwrap_or_default());
     AgainstPart {
         ratio: ratio.map(|ratio| ratio.value),
         low: ratio.and_then(plumb_analysis::Estimate::low),
         high: ratio.and_then(plumb_analysis::Estimate::high),
         verdict: against.verdict.as_ref().ok().map(|verdict| verdict.word()),
-        no_verdict: against.verdict.clone().err(),
-        flags: against.flags.clone(),
-        pairs: against.pairs,
-        looks: against.looks,
-        pairs_needed: against.pairs_needed,
-        break_even: against.break_even,
-        run_sd: against.run_sd,
+        no_verdict: against.verdict.err().map(|why| why.to_string()),
+        flags: against.remarks.iter().map(ToString::to_string).collect(),
+        pairs: pairs.map(|it| it.pairs),
+        looks: pairs.map(ByPairs::looks_taken),
+        pairs_needed: pairs.and_then(|it| it.pairs_needed),
+        break_even: noise.break_even,
+        run_sd: noise.run_sd,
         moved: against.covariates.iter().map(covariate_part).collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! A comparison on a terminal.
 
-use plumb_analysis::{Against, Arm, ComparisonFinding, SeriesComparison};
+use plumb_analysis::{Arm, Comparison, ComparisonFinding, SeriesComparison};
 use plumb_chart::{Chart, drawing};
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
@@ -70,7 +70,7 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
     table.across(0, Line::default(), Line::new(Style::Name, &series(result)));
     for (index, (name, arm)) in finding.arms.iter().zip(&result.arms).enumerate() {
         let Some(arm) = arm else { continue };
-        let later = |all: &[Option<Against>]| {
+        let later = |all: &[Option<Comparison>]| {
             index.checked_sub(1).and_then(|index| all.get(index).cloned()).flatten()
         };
         let against = later(&result.against_first);
@@ -88,7 +88,7 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
     }
 }
 
-fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Against>) -> Vec<Line> {
+fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Comparison>) -> Vec<Line> {
     let shown = figure(&arm.estimate, unit);
     let word = against.map_or("", verdict);
     let style = match word {

@@ -1,6 +1,6 @@
 //! One text for every fact, shared by terminal and Markdown; the document takes the same finding.
 
-use plumb_analysis::{Against, ComparisonFinding, SeriesComparison};
+use plumb_analysis::{Comparison, ComparisonFinding, SeriesComparison};
 use plumb_model::Impact;
 use plumb_text::counted;
 use plumb_text::units::percent;
@@ -8,30 +8,38 @@ use plumb_text::units::percent;
 use crate::figure::figure;
 
 /// The verdict's word.
-pub fn verdict(against: &Against) -> &'static str {
+pub fn verdict(against: &Comparison) -> &'static str {
     against.verdict.as_ref().map_or("no verdict", |verdict| verdict.word())
 }
 
 /// `1.021 [0.994, 1.048]`.
-pub fn ratio(against: &Against) -> String {
+pub fn ratio(against: &Comparison) -> String {
     let Some(ratio) = &against.ratio else { return "no ratio".to_owned() };
     let figure = figure(ratio, "");
     format!("{} {}", figure.estimate, figure.brackets()).trim_end().to_owned()
 }
 
 /// Everything that belongs beside a verdict, in one line.
-pub fn remarks(against: &Against) -> String {
+pub fn remarks(against: &Comparison) -> String {
     let ratio = against.ratio.as_ref().map(|ratio| ratio.value);
-    let pairs = against.pairs.map(|pairs| counted(pairs, "pair", "pairs"));
-    let needed = against.pairs_needed.map(|pairs| format!("about {pairs} pairs would settle it"));
+    let pairs = against.by_pairs().map(|it| counted(it.pairs, "pair", "pairs"));
+    let noise = against.by_runs().copied().unwrap_or_default();
     let open = against.verdict.is_err();
     let chance =
-        against.break_even.filter(|_| open).zip(ratio).map(|(sd, ratio)| break_even(sd, ratio));
-    let allowed = against.run_sd.map(|sd| format!("runs differ by {} by themselves", percent(sd)));
-    let flags = against.flags.iter().cloned();
-    let why = against.verdict.as_ref().err().filter(|_| against.break_even.is_none()).cloned();
-    let all = pairs.into_iter().chain(flags).chain(why).chain(chance).chain(allowed).chain(needed);
+        noise.break_even.filter(|_| open).zip(ratio).map(|(sd, ratio)| break_even(sd, ratio));
+    let allowed = noise.run_sd.map(|sd| format!("runs differ by {} by themselves", percent(sd)));
+    let remarks = against.remarks.iter().map(ToString::to_string);
+    let why = against.verdict.err().filter(|_| noise.break_even.is_none());
+    let why = why.map(|why| why.to_string());
+    let all = pairs.into_iter().chain(remarks).chain(why).chain(chance).chain(allowed);
+    let all = all.chain(settling(against));
     all.collect::<Vec<_>>().join(", ")
+}
+
+/// How many pairs would settle what is inconclusive, as far as can be told.
+pub(crate) fn settling(comparison: &Comparison) -> Option<String> {
+    let pairs = comparison.by_pairs()?.pairs_needed?;
+    Some(format!("about {pairs} pairs would settle it"))
 }
 
 /// What may be said where too little is known of the noise between runs.

@@ -1,6 +1,6 @@
 //! A comparison with the first point, as a part of `plumb.run/1`.
 
-use plumb_analysis::{Comparison, Estimate, LookFinding};
+use plumb_analysis::{Estimate, LookFound, PointComparison};
 use serde::Serialize;
 
 use crate::comparison::covariates::{MovedPart, covariate_part};
@@ -77,7 +77,7 @@ pub struct LookPart {
     pub verdict: Option<&'static str>,
 }
 
-fn look(look: &LookFinding) -> LookPart {
+fn look(look: &LookFound) -> LookPart {
     LookPart {
         pairs: look.pairs,
         ratio: look.ratio.value,
@@ -88,27 +88,29 @@ fn look(look: &LookFinding) -> LookPart {
 }
 
 /// The part of a document.
-pub(crate) fn comparison(comparison: &Comparison) -> ComparisonPart {
+pub(crate) fn comparison(of_point: &PointComparison) -> ComparisonPart {
+    let comparison = &of_point.found;
     let ratio = comparison.ratio.as_ref();
+    let pairs = comparison.by_pairs().cloned().unwrap_or_default();
     ComparisonPart {
-        first: comparison.first.name.clone(),
+        first: of_point.first.name.clone(),
         ratio: ratio.map(|ratio| ratio.value),
         low: ratio.and_then(Estimate::low),
         high: ratio.and_then(Estimate::high),
-        confidence: comparison.confidence,
-        margin: comparison.margin,
+        confidence: of_point.confidence,
+        margin: of_point.margin,
         verdict: comparison.verdict.as_ref().ok().map(|verdict| verdict.word()),
-        no_verdict: comparison.verdict.clone().err(),
-        flags: comparison.tags.clone(),
-        pairs: comparison.pairs,
-        looks: comparison.looks.len().max(1),
-        path: comparison.looks.iter().map(look).collect(),
-        rederived: comparison.rederived,
-        pairs_needed: comparison.pairs_needed,
-        break_even: None,
+        no_verdict: comparison.verdict.err().map(|why| why.to_string()),
+        flags: comparison.remarks.iter().map(ToString::to_string).collect(),
+        pairs: pairs.pairs,
+        looks: pairs.looks_taken(),
+        path: pairs.looks.iter().map(look).collect(),
+        rederived: pairs.rederived,
+        pairs_needed: pairs.pairs_needed,
+        break_even: comparison.by_runs().and_then(|it| it.break_even),
         moved: comparison.covariates.iter().map(covariate_part).collect(),
-        spread_between: comparison.spread.between.as_ref().map(spread),
-        spread_within: comparison.spread.within.as_ref().map(spread),
+        spread_between: pairs.spread.between.as_ref().map(spread),
+        spread_within: pairs.spread.within.as_ref().map(spread),
     }
 }
 

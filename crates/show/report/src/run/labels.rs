@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_analysis::{Finding, PointFacts, Setting};
+use plumb_analysis::{Finding, PointFacts, ShownParameter};
 use plumb_model::ParameterType;
 
 /// Names of parameters that differ between the points of a workload, by workload.
@@ -42,12 +42,16 @@ fn differing(results: &[Finding]) -> Differing<'_> {
     differing
 }
 
-fn label(point: &PointFacts, differing: &Differing, value: fn(&Setting) -> String) -> String {
+fn label(
+    point: &PointFacts,
+    differing: &Differing,
+    value: fn(&ShownParameter) -> String,
+) -> String {
     if point.titled {
         return point.name.clone();
     }
     let differs = differing.get(point.workload.as_str());
-    let wanted = |setting: &&Setting| {
+    let wanted = |setting: &&ShownParameter| {
         !setting.default || differs.is_some_and(|names| names.contains(setting.name.as_str()))
     };
     let workload = point.workload.split_once('.').map_or(point.workload.as_str(), |(_, name)| name);
@@ -56,11 +60,11 @@ fn label(point: &PointFacts, differing: &Differing, value: fn(&Setting) -> Strin
     words.join(" ")
 }
 
-fn full_value(setting: &Setting) -> String {
+fn full_value(setting: &ShownParameter) -> String {
     format!("{}={}", setting.name, setting.value)
 }
 
-fn short_value(setting: &Setting) -> String {
+fn short_value(setting: &ShownParameter) -> String {
     match setting.kind {
         ParameterType::Choice | ParameterType::Bytes => setting.value.clone(),
         ParameterType::Threads => threads(&setting.value),
@@ -79,7 +83,7 @@ pub fn spoken(point: &PointFacts) -> String {
     if point.titled {
         return point.name.clone();
     }
-    let tells = |setting: &&Setting| {
+    let tells = |setting: &&ShownParameter| {
         let kind = matches!(setting.kind, ParameterType::Choice | ParameterType::Bytes);
         !setting.default || kind && !matches!(setting.value.as_str(), "auto" | "none")
     };
@@ -90,7 +94,7 @@ pub fn spoken(point: &PointFacts) -> String {
     format!("{} ({})", point.workload, values.join(", "))
 }
 
-fn spoken_value(setting: &Setting) -> String {
+fn spoken_value(setting: &ShownParameter) -> String {
     match setting.kind {
         ParameterType::Bytes => spaced(&setting.value),
         _ => short_value(setting),

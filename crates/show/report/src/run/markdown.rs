@@ -4,10 +4,9 @@ use plumb_analysis::CONFIDENCE;
 use plumb_text::units::{percent, whole_percent};
 
 use crate::comparison::covariates::covariates_text;
+use crate::comparison::verdict;
 use crate::markdown::{code, escape};
-use crate::run::view::{
-    FlagNote, Row, View, baseline_text, comparison_text, spread_text, verdict_text,
-};
+use crate::run::view::{FlagNote, Row, View, baseline_text, comparison_text, spread_text};
 
 /// The run as Markdown.
 #[must_use]
@@ -90,11 +89,11 @@ fn result(row: &Row) -> String {
 fn comparisons(view: &View) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let lines = view.comparisons().iter().map(|comparison| {
-        let (name, verdict) = (code(&comparison.point.name), verdict_text(comparison));
-        let moved = covariates_text(&comparison.covariates)
+        let (name, verdict) = (code(&comparison.point.name), verdict(&comparison.found));
+        let moved = covariates_text(&comparison.found.covariates)
             .map_or_else(String::new, |it| format!("; {it}"));
         let spread = spread_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
-        let text = comparison_text(comparison) + &spread + &moved;
+        let text = comparison_text(&comparison.found) + &spread + &moved;
         format!("{name}: **{verdict}**, {}", escape(&text))
     });
     list(&format!("Compared with {}", code(&first.first.name)), lines)

@@ -19,5 +19,4 @@ pub use sentences::in_words;
 pub use terminal::{NextSteps, scorecard};
 pub use view::{
     Family, FlagNote, Row, View, baseline_text, comparison_text, looks_text, spread_text,
-    verdict_text,
 };

@@ -5,8 +5,9 @@ use plumb_model::Better;
 use plumb_text::clean;
 use plumb_text::units::whole_percent;
 
+use crate::comparison::verdict;
 use crate::run::labels;
-use crate::run::view::{Row, View, baseline_text, comparison_text, verdict_text};
+use crate::run::view::{Row, View, baseline_text, comparison_text};
 
 /// One sentence a point: what it sustained or took, and at what share of the CPU.
 #[must_use]
@@ -15,7 +16,7 @@ pub fn in_words(view: &View) -> Vec<String> {
     let mut lines: Vec<String> = primary.map(|row| clean(&sentence(row))).collect();
     lines.extend(view.comparisons().iter().map(|comparison| {
         let (name, first) = (&comparison.point.name, &comparison.first.name);
-        let (verdict, figures) = (verdict_text(comparison), comparison_text(comparison));
+        let (verdict, figures) = (verdict(&comparison.found), comparison_text(&comparison.found));
         clean(&format!("{name} against {first}: {verdict}; {figures}"))
     }));
     lines

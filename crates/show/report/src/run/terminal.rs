@@ -6,8 +6,9 @@ use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
 use crate::comparison::covariates::covariates_text;
+use crate::comparison::verdict;
 use crate::run::results_table::results;
-use crate::run::view::{FlagNote, View, comparison_text, looks_text, spread_text, verdict_text};
+use crate::run::view::{FlagNote, View, comparison_text, looks_text, spread_text};
 
 /// Narrower than this nothing is arranged.
 const NARROWEST: usize = 40;
@@ -83,20 +84,20 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
     let columns = vec![Column::left("").wrapping(), Column::left(""), Column::left("").wrapping()];
     let mut table = Table::new(columns).indented(2);
     for comparison in view.comparisons() {
-        let style = if comparison.verdict.is_ok() { Style::Estimate } else { Style::Flag };
+        let style = if comparison.found.verdict.is_ok() { Style::Estimate } else { Style::Flag };
         table.row(vec![
             Line::new(Style::Name, &comparison.point.name),
-            Line::new(style, verdict_text(comparison)),
-            Line::new(Style::Plain, &comparison_text(comparison)),
+            Line::new(style, verdict(&comparison.found)),
+            Line::new(Style::Plain, &comparison_text(&comparison.found)),
         ]);
-        if let Some(looks) = looks_text(comparison) {
+        if let Some(looks) = looks_text(&comparison.found) {
             let lead = Line::new(Style::Muted, "looks  ");
             table.across(2, lead, Line::new(Style::Muted, &looks));
         }
         if let Some(spread) = spread_text(comparison) {
             table.across(2, Line::default(), Line::new(Style::Plain, &spread));
         }
-        let moved = covariates_text(&comparison.covariates).unwrap_or_default();
+        let moved = covariates_text(&comparison.found.covariates).unwrap_or_default();
         table.across(2, Line::default(), Line::new(Style::Muted, &moved));
     }
     heading(&title, terminal) + &terminal.table(&table)

@@ -1,12 +1,13 @@
 //! The one view model: everything that any format shows, taken from a finding once.
 
 use plumb_analysis::{
-    BaselineSource, Comparison, Estimate, Finding, LookFinding, RunFinding, Scaling,
+    BaselineSource, Comparison, Estimate, Finding, LookFound, PointComparison, RunFinding, Scaling,
 };
 use plumb_model::{Flag, FlagKind};
 use plumb_text::counted;
 use plumb_text::units::{Figure, quantity, whole_percent};
 
+use crate::comparison::settling;
 use crate::figure::figure;
 use crate::flags;
 use crate::run::header::Header;
@@ -45,7 +46,7 @@ pub struct Row<'a> {
     /// How several threads compare with one, when this is the row of several.
     pub scaling: Option<String>,
     /// How the point compares with the plan's first.
-    pub against_first: Option<&'a Comparison>,
+    pub against_first: Option<&'a PointComparison>,
 }
 
 /// Rows of one family.
@@ -136,7 +137,7 @@ impl<'a> View<'a> {
 
     /// Comparisons with the first point, whether or not they have a result row.
     #[must_use]
-    pub fn comparisons(&self) -> &'a [Comparison] {
+    pub fn comparisons(&self) -> &'a [PointComparison] {
         &self.finding.against_first
     }
 }
@@ -264,32 +265,33 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
 #[must_use]
 pub fn comparison_text(comparison: &Comparison) -> String {
     let Some(ratio) = &comparison.ratio else {
-        let why = comparison.verdict.as_ref().err().cloned();
+        let why = comparison.verdict.err().map(|why| why.to_string());
         return why.unwrap_or_else(|| "no round has values of both".to_owned());
     };
     let shown = figure(ratio, "");
     let times = format!("{}× the cost {}", shown.estimate, shown.brackets());
     let clearly = ratio.value < 0.9 && ratio.value > 0.0;
     let as_fast = clearly.then(|| format!("{}× as fast", quantity(1.0 / ratio.value, "")));
-    let needed = comparison.pairs_needed.map(|n| format!("about {n} pairs would settle it"));
-    let pairs = counted(comparison.pairs, "pair", "pairs");
-    let parts = [Some(times.trim_end().to_owned()), as_fast, Some(pairs)].into_iter().flatten();
-    let parts = parts.chain(comparison.tags.iter().cloned()).chain(needed);
-    let parts = parts.chain(comparison.verdict.as_ref().err().cloned());
+    let pairs = comparison.by_pairs().map(|it| counted(it.pairs, "pair", "pairs"));
+    let parts = [Some(times.trim_end().to_owned()), as_fast, pairs].into_iter().flatten();
+    let parts = parts.chain(comparison.remarks.iter().map(ToString::to_string));
+    let parts = parts.chain(settling(comparison));
+    let parts = parts.chain(comparison.verdict.err().map(|why| why.to_string()));
     parts.collect::<Vec<_>>().join(", ")
 }
 
 /// What was seen at the looks before the last: `8 pairs 1.02 [0.97, 1.07]`; None where there was none.
 #[must_use]
 pub fn looks_text(comparison: &Comparison) -> Option<String> {
-    let look = |look: &LookFinding| {
+    let look = |look: &LookFound| {
         let ratio = figure(&look.ratio, "");
         format!("{} {} {}", counted(look.pairs, "pair", "pairs"), ratio.estimate, ratio.brackets())
     };
-    let (_, before) = comparison.looks.split_last()?;
+    let pairs = comparison.by_pairs()?;
+    let (_, before) = pairs.looks.split_last()?;
     let looks: Vec<String> = before.iter().map(look).collect();
     let path = (!looks.is_empty()).then(|| looks.join(" · "));
-    let broken = comparison.rederived == Some(false);
+    let broken = pairs.rederived == Some(false);
     let warning = "the stored looks do not follow from the stored samples";
     if broken {
         Some(path.map_or(warning.to_owned(), |path| format!("{path}; {warning}")))
@@ -301,25 +303,17 @@ pub fn looks_text(comparison: &Comparison) -> Option<String> {
 /// What a knob does to the spread: `spread from process to process 0.6× [0.4, 0.9], within one 1.02× …`;
 /// None where no knob is compared.
 #[must_use]
-pub fn spread_text(comparison: &Comparison) -> Option<String> {
-    if !comparison.of_knob {
-        return None;
-    }
+pub fn spread_text(compared: &PointComparison) -> Option<String> {
+    let spread = &compared.found.by_pairs().filter(|_| compared.of_knob)?.spread;
     let times = |what: &str, ratio: &Option<Estimate>| {
         let ratio = ratio.as_ref()?;
         let shown = figure(ratio, "");
         Some(format!("{what} {}× {}", shown.estimate, shown.brackets()).trim_end().to_owned())
     };
     let parts = [
-        times("from process to process", &comparison.spread.between),
-        times("within a process", &comparison.spread.within),
+        times("from process to process", &spread.between),
+        times("within a process", &spread.within),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("spread {}", parts.join(", ")))
-}
-
-/// The verdict's word.
-#[must_use]
-pub fn verdict_text(comparison: &Comparison) -> &'static str {
-    comparison.verdict.as_ref().map_or("no verdict", |verdict| verdict.word())
 }

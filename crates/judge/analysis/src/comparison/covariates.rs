@@ -1,0 +1,236 @@
+//! Covariates: what else changed with a difference. The rates and facts that changed between two arms, the
+//! farthest apart first.
+//!
+//! A covariate need not be the cause of the difference, but a cause that anything here sees is among them.
+//! There is one value an invocation: what an iteration of the work took of every resource, and what the
+//! monitors beside it counted a second. Their effect is Cliff's delta, which knows no unit; those that equal
+//! arms might show by chance are left out by Benjamini and Hochberg's rule over all rates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plumb_model::{CounterAmount, CounterKind, Id, Impact, InvocationRecord, Usage};
+use plumb_stats::describe::{mean, median};
+use plumb_stats::effect::{RankEffect, rank_effect};
+use plumb_stats::multiple::benjamini_hochberg;
+
+use crate::environment_diff::Difference;
+
+/// What monitors' counters came to beside each invocation.
+pub type Counters = BTreeMap<Id, Vec<CounterAmount>>;
+
+/// The share of what is told that may be chance.
+const FALSE_SHARE: f64 = 0.05;
+/// A rate that moved less than this, relative, explains nothing.
+const LEAST_CHANGE: f64 = 0.01;
+/// Events an invocation by which a count must change to be told.
+const FEWEST_EVENTS: f64 = 5.0;
+
+/// Something that changed between two arms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Covariate {
+    /// What: a counter, a rate of resource use, or a fact of machine or environment.
+    pub what: String,
+    /// How it moved.
+    pub how: CovariateChange,
+    /// From -1 (all of it below) by way of 0 to 1 (all of it above): Cliff's delta; 1 for a fact.
+    pub effect: f64,
+}
+
+/// How something changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CovariateChange {
+    /// A rate: the medians over invocations.
+    Rate {
+        /// In the first arm.
+        from: f64,
+        /// In the later one.
+        to: f64,
+        /// The unit of both.
+        unit: String,
+    },
+    /// A fact.
+    Fact {
+        /// In the first arm.
+        from: String,
+        /// In the later one.
+        to: String,
+        /// How bad such a difference is.
+        impact: Impact,
+    },
+}
+
+/// Facts that differ and matter, the worst first.
+pub(crate) fn facts_that_differ(
+    differences: &[Difference],
+    first: usize,
+    later: usize,
+) -> Vec<Covariate> {
+    let moved = |it: &Difference| {
+        let (from, to) = (it.values.get(first)?, it.values.get(later)?);
+        let impact = it.impact;
+        let how = CovariateChange::Fact { from: from.clone(), to: to.clone(), impact };
+        let told = from != to && impact != Impact::Harmless;
+        told.then(|| Covariate { what: it.field.clone(), how, effect: 1.0 })
+    };
+    differences.iter().filter_map(moved).collect()
+}
+
+/// Rates that lie apart in two groups of invocations, the farthest first.
+pub(crate) fn rates_that_differ(
+    from: &[&InvocationRecord],
+    to: &[&InvocationRecord],
+    counters: &Counters,
+) -> Vec<Covariate> {
+    let (before, after) = (Arm::of(from, counters), Arm::of(to, counters));
+    let names: BTreeSet<&String> = before.rates.keys().chain(after.rates.keys()).collect();
+    let compared: Vec<(&String, RankEffect, Rates, Rates)> = names
+        .into_iter()
+        .filter_map(|name| {
+            let like = before.rates.get(name).or(after.rates.get(name))?;
+            let (one, other) = (before.rates(name, like), after.rates(name, like));
+            let effect = rank_effect(&one.values, &other.values).ok()?;
+            Some((name, effect, one, other))
+        })
+        .collect();
+    let p_values: Vec<f64> = compared.iter().map(|(_, effect, ..)| effect.p).collect();
+    let told = benjamini_hochberg(&p_values, FALSE_SHARE);
+    let mut moved: Vec<(f64, Covariate)> = compared
+        .into_iter()
+        .zip(told)
+        .filter(|(_, told)| *told)
+        .filter_map(|((name, effect, one, other), _)| {
+            let change = change(&one, &other)?;
+            let (from, to) = (median(&one.values)?, median(&other.values)?);
+            let how = CovariateChange::Rate { from, to, unit: one.unit };
+            Some((change, Covariate { what: name.clone(), how, effect: effect.delta }))
+        })
+        .collect();
+    // To a tenth of the effect, what changed by more goes first.
+    let tenths = |it: &(f64, Covariate)| (it.1.effect.abs() * 10.0).round();
+    moved.sort_by(|one, other| {
+        tenths(other).total_cmp(&tenths(one)).then(other.0.total_cmp(&one.0))
+    });
+    moved.into_iter().map(|(_, moved)| moved).collect()
+}
+
+/// By how much a rate changed, as the absolute log of a ratio; None when that is too little to matter.
+fn change(one: &Rates, other: &Rates) -> Option<f64> {
+    let (from, to) = (mean(&one.values)?, mean(&other.values)?);
+    let over = mean(&one.counted_over)?.max(mean(&other.counted_over)?);
+    let grain = if one.is_count { 1.0 / over } else { 0.0 };
+    if one.is_count && (to - from).abs() * over < FEWEST_EVENTS {
+        return None;
+    }
+    let change = ((to + grain) / (from + grain)).ln().abs();
+    // From nothing to something is the largest change of all.
+    let change = if change.is_nan() { 0.0 } else { change.min(f64::MAX) };
+    (change >= LEAST_CHANGE).then_some(change)
+}
+
+/// A rate in the invocations of an arm.
+#[derive(Debug, Clone, Default)]
+struct Rates {
+    unit: String,
+    /// Whether it counts events, whose number has a grain.
+    is_count: bool,
+    /// Whether it is a level, not something that grows.
+    is_level: bool,
+    values: Vec<f64>,
+    /// The seconds, or the iterations, that each was counted over.
+    counted_over: Vec<f64>,
+}
+
+/// The invocations of an arm, by their rates.
+struct Arm {
+    rates: BTreeMap<String, Rates>,
+    /// How long the monitors read beside each of the monitored invocations.
+    monitored: Vec<f64>,
+}
+
+impl Arm {
+    fn of(invocations: &[&InvocationRecord], counters: &Counters) -> Self {
+        let mut arm = Self { rates: BTreeMap::new(), monitored: Vec::new() };
+        for invocation in invocations {
+            arm.add_own(invocation);
+            let Some(amounts) = counters.get(&invocation.invocation) else { continue };
+            let longest = amounts.iter().map(|it| it.duration_ns).max().unwrap_or(0);
+            arm.monitored.push(seconds(longest));
+            amounts.iter().for_each(|amount| arm.add(amount));
+        }
+        arm
+    }
+
+    /// The rates of this name. Where a counter is missing beside an invocation that was monitored, it did not
+    /// move.
+    fn rates(&self, name: &str, like: &Rates) -> Rates {
+        let mut rates = self.rates.get(name).cloned().unwrap_or_else(|| Rates {
+            values: Vec::new(),
+            counted_over: Vec::new(),
+            ..like.clone()
+        });
+        if !rates.is_level {
+            for missing in rates.values.len()..self.monitored.len() {
+                rates.values.push(0.0);
+                rates.counted_over.push(self.monitored[missing]);
+            }
+        }
+        rates
+    }
+
+    fn add(&mut self, amount: &CounterAmount) {
+        let Some(rate) = amount.rate() else { return };
+        let counter = &amount.counter;
+        let is_level = counter.kind == CounterKind::Gauge;
+        let rates = self.rates.entry(counter.name.clone()).or_insert_with(|| Rates {
+            unit: counter.rate_unit(),
+            is_count: !is_level && counter.unit.is_empty(),
+            is_level,
+            ..Rates::default()
+        });
+        rates.values.push(rate);
+        rates.counted_over.push(seconds(amount.duration_ns));
+    }
+
+    /// What an iteration of the work itself took, over all batches of an invocation.
+    fn add_own(&mut self, invocation: &InvocationRecord) {
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+        let iterations = invocation.samples.iterations.iter().sum::<u64>() as f64;
+        if iterations <= 0.0 || invocation.usage.is_empty() {
+            return;
+        }
+        for (name, unit, of) in OWN {
+            let amount: u64 = invocation.usage.iter().map(of).sum();
+            #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+            let amount = if unit == "s" { seconds(amount) } else { amount as f64 };
+            let rates = self.rates.entry(name.to_owned()).or_insert_with(|| Rates {
+                unit: unit.to_owned(),
+                is_count: unit.is_empty(),
+                ..Rates::default()
+            });
+            rates.values.push(amount / iterations);
+            rates.counted_over.push(iterations);
+        }
+    }
+}
+
+/// What resource use tells of an iteration: name, unit, amount.
+type Own = (&'static str, &'static str, fn(&Usage) -> u64);
+
+const OWN: [Own; 9] = [
+    ("user time an iteration", "s", |usage| usage.user_ns),
+    ("system time an iteration", "s", |usage| usage.system_ns),
+    ("time off CPU an iteration", "s", |usage| {
+        usage.wall_ns.saturating_sub(usage.user_ns + usage.system_ns)
+    }),
+    ("minor faults an iteration", "", |usage| usage.minor_faults),
+    ("major faults an iteration", "", |usage| usage.major_faults),
+    ("voluntary switches an iteration", "", |usage| usage.voluntary_switches),
+    ("involuntary switches an iteration", "", |usage| usage.involuntary_switches),
+    ("device reads an iteration", "B", |usage| usage.device_read_bytes.unwrap_or(0)),
+    ("device writes an iteration", "B", |usage| usage.device_written_bytes.unwrap_or(0)),
+];
+
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of one invocation")]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}

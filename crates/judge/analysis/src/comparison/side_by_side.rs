@@ -1,0 +1,326 @@
+//! Several arms side by side: the sides of one paired run, or stored runs.
+//!
+//! Sides of one run are compared by their pairs. Stored runs were measured at other times, so the noise between
+//! runs counts too: it is estimated from earlier runs of the same series on the same machine in the same
+//! environment, and where there are too few of them there is no verdict, but the noise that would explain the
+//! difference away.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{
+    Better, CPU, InvocationRecord, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs,
+};
+use plumb_stats::Interval;
+use plumb_stats::multiple::mean_log_ratio;
+
+use crate::comparison::arms::{CompareSettings, Group, groups, several};
+use crate::comparison::noise::RunsNoise;
+use crate::comparison::runs::by_runs;
+use crate::comparison::verdict::Comparison;
+use crate::environment_diff::{Difference, differences};
+use crate::estimate::{Estimate, estimate, median_of_processes};
+use crate::facts::{PointFacts, RunFacts, run_facts};
+use crate::finding::RunFinding;
+use crate::method::{CONFIDENCE, METHOD_VERSION};
+use crate::run_results::RunResults;
+use crate::series::{machine, series_of};
+
+/// What is found when arms are compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparisonFinding {
+    /// Version of the method that found it.
+    pub method: u32,
+    /// The runs, in the order of their arms.
+    pub runs: Vec<RunFacts>,
+    /// What people call each arm; the first is what the others are compared with.
+    pub arms: Vec<String>,
+    /// What runs were grouped by, when they were.
+    pub by: Option<String>,
+    /// Smallest relative change that matters.
+    pub margin: f64,
+    /// Level of every interval.
+    pub confidence: f64,
+    /// Whether the arms were measured in pairs.
+    pub paired: bool,
+    /// Whether the arms were measured on different machines.
+    pub machines_differ: bool,
+    /// What differs between the arms' machines, environments and plans.
+    pub differences: Vec<Difference>,
+    /// A comparison for every series that the first arm has in common with another.
+    pub results: Vec<SeriesComparison>,
+    /// Each later arm against the first over all series that both have: the geometric mean of their
+    /// ratios, which speaks of these series and no others. None for fewer than two, for pairs, and where
+    /// several metrics of one point would count.
+    pub overall: Vec<Option<Estimate>>,
+    /// Series that only some arms have, with the arms that have them.
+    pub not_in_all: Vec<(String, Vec<String>)>,
+}
+
+/// One series in every arm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeriesComparison {
+    /// Name of the series.
+    pub series: String,
+    /// The point; of the first arm where the arms are points.
+    pub point: PointFacts,
+    /// The metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// The arms; None where one lacks the series.
+    pub arms: Vec<Option<Arm>>,
+    /// Each later arm against the first.
+    pub against_first: Vec<Option<Comparison>>,
+    /// Each later arm against the one before it, where there are more than two.
+    pub against_previous: Vec<Option<Comparison>>,
+}
+
+/// One arm of a series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arm {
+    /// The estimate with its interval.
+    pub estimate: Estimate,
+    /// Runs that it rests on.
+    pub runs: usize,
+    /// Processes that it rests on.
+    pub processes: usize,
+    /// What the arm gives for its price: rate a unit of price, or price times time; less of the latter
+    /// is better. None without a numeric price.
+    pub for_price: Option<f64>,
+}
+
+/// The sides of one run that was measured in pairs.
+#[must_use]
+pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFinding {
+    let plan = record.plan.comparison();
+    let points = &record.plan.points;
+    let arms: Vec<String> = points.iter().map(PlannedPoint::name).collect();
+    let result = finding.against_first.first().map(|first| {
+        let metric = first.metric.clone();
+        let declared = points.first().and_then(|point| point.description.metric(&metric));
+        SeriesComparison {
+            series: points[0].point.series(&metric),
+            point: first.first.clone(),
+            unit: declared.map_or_else(|| unit_of_any(&metric), |metric| metric.unit.clone()),
+            better: declared.map_or(Better::Lower, |metric| metric.better),
+            arms: (0..points.len()).map(|point| side(record, point, &metric)).collect(),
+            against_first: finding.against_first.iter().map(|it| Some(it.found.clone())).collect(),
+            against_previous: Vec::new(),
+            metric,
+        }
+    });
+    ComparisonFinding {
+        method: METHOD_VERSION,
+        runs: vec![finding.run.clone()],
+        arms,
+        by: None,
+        margin: plan.map_or(MARGIN, |plan| plan.margin),
+        confidence: CONFIDENCE,
+        paired: true,
+        machines_differ: false,
+        differences: Vec::new(),
+        results: result.into_iter().collect(),
+        overall: Vec::new(),
+        not_in_all: Vec::new(),
+    }
+}
+
+fn unit_of_any(metric: &str) -> String {
+    if metric == CPU { "s" } else { "B" }.to_owned()
+}
+
+/// One side of a paired run by the metric that is compared.
+fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
+    let planned = &record.plan.points[point];
+    let values = |it: &InvocationRecord| match planned.description.metric(metric) {
+        Some(declared) => it.steady(declared),
+        None => it.costs(planned, metric),
+    };
+    let by_invocation: Vec<Vec<f64>> = record.good_invocations(point).filter_map(values).collect();
+    let processes = match planned.description.sample_is {
+        SampleIs::Process => by_invocation.into_iter().flatten().map(|value| vec![value]).collect(),
+        SampleIs::Iteration => by_invocation,
+    };
+    arm(&processes, 1, None)
+}
+
+/// Stored runs against the first of them and against the one before, `earlier` being further runs that
+/// tell how much runs differ by themselves.
+#[must_use]
+pub fn compare(
+    records: &[RunRecord],
+    earlier: &[RunRecord],
+    settings: &CompareSettings,
+) -> ComparisonFinding {
+    compare_given(records, &RunsNoise::of(records, earlier), settings)
+}
+
+/// The same with further runs whose samples are gone.
+#[must_use]
+pub fn compare_beside<'r>(
+    records: &[RunRecord],
+    earlier: impl IntoIterator<Item = &'r RunResults>,
+    settings: &CompareSettings,
+) -> ComparisonFinding {
+    let here = records.first().map_or("", machine);
+    compare_given(records, &RunResults::noise(here, earlier), settings)
+}
+
+fn compare_given(
+    records: &[RunRecord],
+    noise: &RunsNoise,
+    settings: &CompareSettings,
+) -> ComparisonFinding {
+    let groups = groups(records, settings.by.as_deref());
+    let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
+    let gathered: Vec<BTreeMap<String, Gathered>> =
+        groups.iter().map(|group| gather(group, settings)).collect();
+    let order = series_in_order(&gathered);
+    let common = |series: &&String| {
+        let with = gathered.iter().filter(|arm| arm.contains_key(*series)).count();
+        gathered.first().is_some_and(|arm| arm.contains_key(*series)) && with > 1
+    };
+    let results = order.iter().filter(common);
+    let results = results.map(|series| one_series(series, &gathered, noise, settings.margin));
+    let results: Vec<SeriesComparison> = results.collect();
+    let lacking = |series: &String| {
+        let with = |(arm, name): (&BTreeMap<String, Gathered>, &String)| {
+            arm.contains_key(series).then(|| name.clone())
+        };
+        let with: Vec<String> = gathered.iter().zip(&names).filter_map(with).collect();
+        (with.len() < names.len()).then(|| (series.clone(), with))
+    };
+    ComparisonFinding {
+        method: METHOD_VERSION,
+        runs: records.iter().map(run_facts).collect(),
+        by: settings.by.clone(),
+        margin: settings.margin,
+        confidence: CONFIDENCE,
+        paired: false,
+        machines_differ: several(records.iter().map(machine)),
+        differences: differences(&groups.iter().map(|it| it.runs.as_slice()).collect::<Vec<_>>()),
+        overall: (1..names.len())
+            .map(|arm| if settings.every_metric { None } else { overall(&results, arm - 1) })
+            .collect(),
+        results,
+        not_in_all: order.iter().filter_map(lacking).collect(),
+        arms: names,
+    }
+}
+
+/// The geometric mean of one arm's ratios; without an interval where one of theirs leaves the noise
+/// between runs out.
+fn overall(results: &[SeriesComparison], arm: usize) -> Option<Estimate> {
+    let interval = |result: &SeriesComparison| {
+        let ratio = result.against_first.get(arm)?.as_ref()?.ratio.as_ref()?;
+        let ends = ratio.interval.as_ref().ok()?;
+        let (low, high) = (ends.low.ln(), ends.high.ln());
+        Some(Interval { estimate: ratio.value.ln(), low, high })
+    };
+    let all: Vec<Interval> = results.iter().filter_map(interval).collect();
+    if all.len() < 2 {
+        return None;
+    }
+    let mean = mean_log_ratio(&all, CONFIDENCE).ok()?;
+    let known = |result: &SeriesComparison| {
+        let against = result.against_first.get(arm).and_then(Option::as_ref);
+        against.is_none_or(|it| it.ratio.is_none() || it.verdict.is_ok())
+    };
+    let value = mean.estimate.exp();
+    if results.iter().all(known) {
+        return Some(estimate(value, Ok(mean.map(f64::exp))));
+    }
+    Some(Estimate { value, interval: Err("too little is known of the noise between runs".into()) })
+}
+
+/// One series of one arm.
+struct Gathered {
+    point: PointFacts,
+    metric: Metric,
+    /// Values of every process, over all runs of the arm.
+    processes: Vec<Vec<f64>>,
+    /// Log costs of the processes, a list a run.
+    runs: Vec<Vec<f64>>,
+    price: Option<f64>,
+}
+
+fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathered> {
+    let mut found: BTreeMap<String, Gathered> = BTreeMap::new();
+    for record in &group.runs {
+        let price = record.plan.labels.get(&settings.price).and_then(|text| price(text));
+        for series in series_of(record, settings.every_metric) {
+            let of_arm = found.entry(series.name).or_insert_with(|| Gathered {
+                point: series.point,
+                metric: series.metric,
+                processes: Vec::new(),
+                runs: Vec::new(),
+                price,
+            });
+            of_arm.processes.extend(series.processes);
+            of_arm.runs.push(series.logs);
+        }
+    }
+    found
+}
+
+/// A price that can be multiplied with and divided by.
+fn price(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|price: &f64| price.is_finite() && *price > 0.0)
+}
+
+/// All series: those of the first arm in the order of its points, then others.
+fn series_in_order(gathered: &[BTreeMap<String, Gathered>]) -> Vec<String> {
+    let mut order: Vec<(usize, usize, String)> = Vec::new();
+    for (arm, series) in gathered.iter().enumerate() {
+        for (name, of_arm) in series {
+            if !order.iter().any(|(_, _, known)| known == name) {
+                order.push((arm, of_arm.point.index, name.clone()));
+            }
+        }
+    }
+    order.sort();
+    order.into_iter().map(|(_, _, name)| name).collect()
+}
+
+fn one_series(
+    series: &str,
+    gathered: &[BTreeMap<String, Gathered>],
+    noise: &RunsNoise,
+    margin: f64,
+) -> SeriesComparison {
+    let arms: Vec<Option<&Gathered>> = gathered.iter().map(|arm| arm.get(series)).collect();
+    let facts = arms.iter().flatten().next();
+    let earlier = noise.logs(series);
+    let of = |other: usize, this: usize| {
+        let (other, this) = (arms[other]?, arms[this]?);
+        Some(by_runs((&other.runs, &this.runs), other.metric.better, earlier, margin))
+    };
+    let previous = if arms.len() > 2 { 1..arms.len() } else { 0..0 };
+    SeriesComparison {
+        series: series.to_owned(),
+        point: facts.map_or_else(PointFacts::default, |it| it.point.clone()),
+        metric: facts.map_or_else(String::new, |it| it.metric.name.clone()),
+        unit: facts.map_or_else(String::new, |it| it.metric.unit.clone()),
+        better: facts.map_or(Better::Neither, |it| it.metric.better),
+        against_first: (1..arms.len()).map(|this| of(0, this)).collect(),
+        against_previous: previous.map(|this| of(this - 1, this)).collect(),
+        arms: arms.iter().map(|it| it.and_then(arm_of)).collect(),
+    }
+}
+
+fn arm_of(gathered: &Gathered) -> Option<Arm> {
+    let price = gathered.price.map(|price| (price, gathered.metric.better));
+    arm(&gathered.processes, gathered.runs.len(), price)
+}
+
+fn arm(processes: &[Vec<f64>], runs: usize, price: Option<(f64, Better)>) -> Option<Arm> {
+    let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
+    let estimate = median_of_processes(&slices)?.estimate;
+    let for_price = price.map(|(price, better)| match better {
+        Better::Higher => estimate.value / price,
+        Better::Lower | Better::Neither => estimate.value * price,
+    });
+    Some(Arm { runs, processes: slices.len(), for_price, estimate })
+}

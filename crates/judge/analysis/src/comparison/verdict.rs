@@ -1,0 +1,221 @@
+//! What one arm says against another: a ratio of costs, a verdict or the reason why there is none, and what
+//! belongs beside it.
+
+use std::fmt;
+
+use plumb_model::Verdict;
+use plumb_stats::NoInterval;
+use plumb_stats::pairs::FEWEST_PAIRS;
+use plumb_stats::unpaired::FEWEST_RUNS;
+
+use crate::comparison::covariates::Covariate;
+use crate::estimate::Estimate;
+
+/// One arm against another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What it rests on.
+    pub basis: Basis,
+    /// Cost over the other's cost: over 1 is slower, whatever the metric's direction. None when nothing was
+    /// measured of both.
+    pub ratio: Option<Estimate>,
+    /// The verdict, or why there is none.
+    pub verdict: Result<Verdict, NoVerdict>,
+    /// What belongs beside the verdict.
+    pub remarks: Vec<Remark>,
+    /// What else changed, where the interval excludes equality.
+    pub covariates: Vec<Covariate>,
+}
+
+impl Comparison {
+    /// What pairs say beside the verdict; None where it rests on runs.
+    #[must_use]
+    pub fn by_pairs(&self) -> Option<&ByPairs> {
+        match &self.basis {
+            Basis::Pairs(pairs) => Some(pairs),
+            Basis::Runs(_) => None,
+        }
+    }
+
+    /// What is known of the noise between runs; None where the comparison rests on pairs.
+    #[must_use]
+    pub fn by_runs(&self) -> Option<&ByRuns> {
+        match &self.basis {
+            Basis::Runs(runs) => Some(runs),
+            Basis::Pairs(_) => None,
+        }
+    }
+
+    /// Whether there is a difference worth explaining: a ratio whose interval excludes 1, and that is not
+    /// too small to matter.
+    pub(crate) fn differs(&self) -> bool {
+        let ends = self.ratio.as_ref().and_then(|ratio| ratio.interval.as_ref().ok());
+        let excludes = ends.is_some_and(|ends| ends.low > 1.0 || ends.high < 1.0);
+        excludes && self.verdict != Ok(Verdict::Equivalent)
+    }
+}
+
+/// What a comparison rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Basis {
+    /// Pairs in one run, whose members were measured side by side (docs/method.md, *Pairs*).
+    Pairs(ByPairs),
+    /// Stored runs, so that the noise between runs counts (docs/method.md, *Stored runs*).
+    Runs(ByRuns),
+}
+
+/// What pairs say beside the verdict.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ByPairs {
+    /// Units in which both were measured: pairs, or ABBA of two.
+    pub pairs: usize,
+    /// What was seen at each look on the way, the last one included; empty when there was one look.
+    pub looks: Vec<LookFound>,
+    /// Whether the looks that the strategy stored follow from the stored samples to the last bit; None
+    /// when it stored none.
+    pub rederived: Option<bool>,
+    /// Pairs that an inconclusive comparison would still need in all, as far as can be told.
+    pub pairs_needed: Option<usize>,
+    /// The later point's spread over the first's.
+    pub spread: SpreadRatio,
+}
+
+impl ByPairs {
+    /// How often the comparison was looked at.
+    #[must_use]
+    pub fn looks_taken(&self) -> usize {
+        self.looks.len().max(1)
+    }
+}
+
+/// What is known of the noise between runs, as relative deviations.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ByRuns {
+    /// The deviation between runs above which the difference could be chance, where none is known.
+    pub break_even: Option<f64>,
+    /// The deviation between runs that the interval allows for.
+    pub run_sd: Option<f64>,
+}
+
+/// What a comparison looked like on the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookFound {
+    /// Units of the comparison.
+    pub pairs: usize,
+    /// The ratio of costs.
+    pub ratio: Estimate,
+    /// The verdict, where there was one.
+    pub verdict: Option<Verdict>,
+}
+
+/// How far results scatter, over how far the first's do: over 1 is less repeatable.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SpreadRatio {
+    /// From process to process; None where a cost is not positive, or there is no pair.
+    pub between: Option<Estimate>,
+    /// From sample to sample in a process; None where processes have few samples, or most are equal.
+    pub within: Option<Estimate>,
+}
+
+/// What belongs beside a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remark {
+    /// The noise between runs is not known.
+    Uncalibrated,
+    /// Equivalent, though the interval excludes equality.
+    Negligible,
+    /// The whole interval lies beyond the margin.
+    BeyondMargin,
+    /// All pairs have the same ratio, so that nothing was estimated.
+    Exact,
+}
+
+impl Remark {
+    /// The words that are shown and published.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Uncalibrated => "uncalibrated",
+            Self::Negligible => "detectable but negligible",
+            Self::BeyondMargin => "beyond margin",
+            Self::Exact => "exact",
+        }
+    }
+
+    /// Those that hold.
+    pub(crate) fn those(all: &[(bool, Self)]) -> Vec<Self> {
+        all.iter().filter(|(holds, _)| *holds).map(|(_, remark)| *remark).collect()
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
+/// Why a comparison has no verdict.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NoVerdict {
+    /// Invocations failed, so that the times of the others are not all there is to say.
+    Failures {
+        /// Of the later point: those that failed, and all.
+        later: (usize, usize),
+        /// Of the first point.
+        first: (usize, usize),
+        /// The chance of so unequal shares if both fail equally often, by Fisher's exact test.
+        p: f64,
+    },
+    /// Other work disturbed too many pairs.
+    Disturbed {
+        /// Pairs that do not count.
+        excluded: usize,
+        /// All.
+        of: usize,
+    },
+    /// There are fewer pairs than a verdict takes.
+    FewPairs,
+    /// Too few earlier runs tell how much runs differ by themselves.
+    Uncalibrated,
+    /// Of this metric neither direction is better.
+    NoDirection,
+    /// A cost is not above 0, so that it has no log.
+    NotPositive,
+    /// The ratio has no interval.
+    NoInterval(NoInterval),
+}
+
+impl From<NoInterval> for NoVerdict {
+    /// The log of a cost is infinite or no number where the cost is not above 0.
+    fn from(reason: NoInterval) -> Self {
+        match reason {
+            NoInterval::NotFinite => Self::NotPositive,
+            reason => Self::NoInterval(reason),
+        }
+    }
+}
+
+impl fmt::Display for NoVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failures { later: (later, of_later), first: (first, of_first), p } => write!(
+                f,
+                "{later} of its {of_later} invocations failed, {first} of {of_first} of the first (p = \
+                 {p:.2} by Fisher's test): their times are not compared"
+            ),
+            Self::Disturbed { excluded, of } => write!(
+                f,
+                "other work disturbed {excluded} of {of} pairs, which is too many: try on a quieter \
+                 machine, or --on-interference keep"
+            ),
+            Self::FewPairs => write!(f, "a verdict takes {FEWEST_PAIRS} pairs"),
+            Self::Uncalibrated => write!(
+                f,
+                "fewer than {FEWEST_RUNS} earlier runs tell how much runs differ by themselves"
+            ),
+            Self::NoDirection => f.write_str("neither direction is better"),
+            Self::NotPositive => f.write_str("a value is zero, negative or no number"),
+            Self::NoInterval(reason) => reason.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What a run and a point are, apart from what was measured: plain data for people.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{
+    Goal, Id, ParameterType, PlannedPoint, PreparationRecord, Role, RunRecord, RunStatus, Settings,
+    Value,
+};
+
+/// What is known of the run as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunFacts {
+    /// Its identity.
+    pub id: Id,
+    /// Wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// Wall-clock end, when it has one.
+    pub ended_unix_ns: Option<i64>,
+    /// Whether it is complete, running or interrupted.
+    pub status: RunStatus,
+    /// The suite's name, when it came from one.
+    pub suite: Option<String>,
+    /// Labels: `k=v`.
+    pub labels: BTreeMap<String, String>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Version of plumb that measured.
+    pub plumb: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The target directory.
+    pub dir: String,
+    /// When a point was to be done.
+    pub goal: Goal,
+    /// Time that the run had, in nanoseconds.
+    pub budget_ns: Option<u64>,
+    /// Stretches without interruption.
+    pub segments: usize,
+    /// Loads that ran beside on purpose.
+    pub loads: Vec<String>,
+    /// What was prepared, in order.
+    pub preparations: Vec<PreparationRecord>,
+}
+
+/// A point as people know it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PointFacts {
+    /// Its index in the plan.
+    pub index: usize,
+    /// The workload's id.
+    pub workload: String,
+    /// The workload's version.
+    pub version: u32,
+    /// What tells it from other points; empty for the default point.
+    pub key: String,
+    /// What people call it.
+    pub name: String,
+    /// Whether a person gave it that name.
+    pub titled: bool,
+    /// Every parameter with its value.
+    pub settings: Settings,
+    /// The parameters as people write them, without paths, in the order of the description.
+    pub parameters: Vec<ShownParameter>,
+}
+
+/// A parameter with its value as people write it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownParameter {
+    /// The parameter's name.
+    pub name: String,
+    /// Its value (`8MiB`).
+    pub value: String,
+    /// What kind of value it is.
+    pub kind: ParameterType,
+    /// Whether the point's key leaves it out.
+    pub default: bool,
+}
+
+/// Shares of wall time; several threads add up to more than 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CpuShares {
+    /// CPU time in user mode over wall time.
+    pub user: f64,
+    /// CPU time in kernel mode over wall time.
+    pub system: f64,
+    /// Time that the machine's CPUs idled with I/O under way, summed over CPUs, over wall time.
+    pub iowait: f64,
+}
+
+impl CpuShares {
+    /// User and system together.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.user + self.system
+    }
+}
+
+/// What is known of the run as a whole.
+pub(crate) fn run_facts(record: &RunRecord) -> RunFacts {
+    RunFacts {
+        id: record.run,
+        started_unix_ns: record.started_unix_ns,
+        ended_unix_ns: record.ended_unix_ns,
+        status: record.status,
+        suite: record.plan.suite.clone(),
+        labels: record.plan.labels.clone(),
+        seed: record.plan.seed,
+        plumb: record.plumb.clone(),
+        command: record.command.clone(),
+        dir: record.plan.dir.clone(),
+        goal: record.plan.goal.clone(),
+        budget_ns: record.plan.budget_ns,
+        segments: record.segments.len(),
+        loads: loads(record),
+        preparations: record.preparations.clone(),
+    }
+}
+
+/// A point as people know it.
+#[must_use]
+pub fn point_facts(index: usize, planned: &PlannedPoint) -> PointFacts {
+    PointFacts {
+        index,
+        workload: planned.point.workload.clone(),
+        version: planned.description.version,
+        key: planned.point.key.clone(),
+        name: planned.name(),
+        titled: planned.title.is_some(),
+        settings: planned.point.settings.clone(),
+        parameters: parameters(planned),
+    }
+}
+
+fn parameters(planned: &PlannedPoint) -> Vec<ShownParameter> {
+    let key = format!(",{}", planned.point.key);
+    let shown = planned.description.parameters.iter().filter(|p| p.kind != ParameterType::Path);
+    shown
+        .filter_map(|parameter| {
+            let value = match (parameter.kind, planned.point.settings.get(&parameter.name)?) {
+                (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
+                (_, value) => value.to_string(),
+            };
+            Some(ShownParameter {
+                name: parameter.name.clone(),
+                value,
+                kind: parameter.kind,
+                default: !key.contains(&format!(",{}=", parameter.name)),
+            })
+        })
+        .collect()
+}
+
+/// The loads that ran beside on purpose.
+pub(crate) fn loads(record: &RunRecord) -> Vec<String> {
+    let companions = record.plan.companions.iter();
+    companions.filter(|c| c.role == Role::Load).map(|c| c.point.name()).collect()
+}

@@ -1,0 +1,171 @@
+//! Reasons to distrust.
+
+use plumb_model::{ClockKind, ClockSource, Flag, FlagKind, Role};
+
+use super::{only, why};
+use crate::summarise;
+use crate::testing::{Builder, COPY, Spec, companion, flag};
+
+#[test]
+fn flags_of_workers_come_once_with_how_often() {
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .invocations(|i, invocation| {
+            flag(invocation, Flag::new(FlagKind::Tmpfs, "in memory"));
+            if i < 5 {
+                flag(invocation, Flag::new(FlagKind::Cached, format!("{i} % reached the device")));
+                flag(invocation, Flag::new(FlagKind::Cached, "again"));
+            }
+        })
+        .last_point(|planned| planned.capped = Some("1 GiB instead of 48 GiB".into()))
+        .build();
+    let finding = only(&record);
+    assert_eq!(why(&finding, &FlagKind::Tmpfs).unwrap(), "in memory");
+    assert_eq!(
+        why(&finding, &FlagKind::Cached).unwrap(),
+        "0 % reached the device (5 of 12 invocations)"
+    );
+    assert_eq!(why(&finding, &FlagKind::Capped).unwrap(), "1 GiB instead of 48 GiB");
+    assert_eq!(finding.flags.len(), 3);
+}
+
+#[test]
+fn wide_drifting_and_split_results_are_flagged() {
+    let wide = Spec { between: 0.3, ..COPY };
+    let finding = only(&Builder::new(None).measured(&wide).build());
+    assert!(why(&finding, &FlagKind::Noisy).unwrap().contains("wanted ±3 %"));
+
+    let slower = |factor: fn(usize) -> f64| {
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "test"
+        )]
+        let change = move |i: usize, invocation: &mut plumb_model::InvocationRecord| {
+            invocation
+                .samples
+                .elapsed_ns
+                .iter_mut()
+                .for_each(|t| *t = (*t as f64 * factor(i)) as u64);
+        };
+        only(&Builder::new(None).measured(&COPY).invocations(change).build())
+    };
+    #[expect(clippy::cast_precision_loss, reason = "test")]
+    let drifting = slower(|i| 1.0 + 0.02 * i as f64);
+    assert!(why(&drifting, &FlagKind::Noisy).unwrap().contains("falls by"), "{:?}", drifting.flags);
+    let split = slower(|i| if i % 3 == 0 { 1.3 } else { 1.0 });
+    assert!(why(&split, &FlagKind::Bimodal).unwrap().contains("of the processes lie"));
+}
+
+#[test]
+fn no_steady_state_and_a_costly_clock_are_flagged() {
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .invocations(|i, invocation| {
+            invocation.ready.clock = Some(ClockSource {
+                id: "monotonic".into(),
+                unit: "ns".into(),
+                resolution_ns: 1,
+                overhead_ns: 100_000,
+                kind: ClockKind::Wall,
+            });
+            if let (Some(end), true) = (&mut invocation.end, i % 2 == 0) {
+                end.warmup = "trend".into();
+            }
+        })
+        .build();
+    let finding = only(&record);
+    assert_eq!(
+        why(&finding, &FlagKind::Unsteady).unwrap(),
+        "no steady state in 6 of 12 invocations"
+    );
+    assert_eq!(
+        why(&finding, &FlagKind::Overhead).unwrap(),
+        "one reading of the clock takes 100000 ns, 1.2 % of a sample"
+    );
+}
+
+#[test]
+fn a_resumed_run_says_so_and_tells_when_the_machine_slept() {
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .invocations(|i, invocation| invocation.segment = u32::from(i >= 6))
+        .with(|record| {
+            let mut later = record.segments[0].clone();
+            later.segment = 1;
+            later.started_unix_ns += 700_000_000_000;
+            later.monotonic_ns += 100_000_000_000;
+            record.segments.push(later);
+        })
+        .build();
+    let finding = only(&record);
+    assert!(why(&finding, &FlagKind::Resumed).unwrap().contains("2 stretches"));
+    assert!(why(&finding, &FlagKind::Suspended).unwrap().contains("600 s"));
+}
+
+#[test]
+fn an_environment_that_changed_is_on_every_result_with_what_changed() {
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .invocations(|i, invocation| invocation.environment = usize::from(i >= 6))
+        .with(|record| {
+            let mut later = record.environments[0].clone();
+            later.facts.insert("kernel".into(), "6.6".into());
+            later.facts.insert("new".into(), "yes".into());
+            record.environments[0].facts.insert("kernel".into(), "6.1".into());
+            record.environments.push(later);
+        })
+        .build();
+    let why = why(&only(&record), &FlagKind::EnvironmentChanged).unwrap().to_owned();
+    assert_eq!(why, "kernel: 6.1, then 6.6; new: unknown, then yes");
+}
+
+#[test]
+fn what_else_ran_is_a_flag_with_its_share_and_what_is_excluded_does_not_count() {
+    let found = |rule: &str, evidence: &str| plumb_model::Interference {
+        rule: rule.into(),
+        first: 0,
+        last: 1,
+        evidence: evidence.into(),
+    };
+    let all = Builder::new(None).measured(&COPY).build().invocations.len();
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .invocations(|index, it| {
+            if index < 2 {
+                it.interference.push(found("steal", "the hypervisor took 3 % of the CPU time"));
+                it.interference.push(found("swap-in", "9 pages were swapped in"));
+            }
+            it.excluded_by = (index == 0).then(|| "steal, swap-in".to_owned());
+        })
+        .build();
+    let finding = only(&record);
+    assert_eq!(
+        why(&finding, &FlagKind::Interference).unwrap(),
+        format!(
+            "the hypervisor took 3 % of the CPU time (1 of {0} invocations); 9 pages were swapped in \
+             (1 of {0} invocations); 1 of {1} invocations were disturbed and do not count",
+            all - 1,
+            all
+        )
+    );
+    let counts = summarise(&record).interference;
+    assert_eq!((counts.invocations, counts.disturbed, counts.excluded), (all, 2, 1));
+    assert_eq!(
+        counts.rules.into_iter().collect::<Vec<_>>(),
+        [("steal".into(), 2), ("swap-in".into(), 2)]
+    );
+}
+
+#[test]
+fn a_load_beside_is_on_every_result() {
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .with(|record| record.plan.companions.extend(companion(&COPY, Role::Load)))
+        .build();
+    assert_eq!(
+        why(&only(&record), &FlagKind::WithLoad).unwrap(),
+        "ran beside memory.copy on purpose"
+    );
+}

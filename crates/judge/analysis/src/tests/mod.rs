@@ -1,0 +1,22 @@
+//! What is found in records made by hand, by subject.
+
+mod flags;
+mod pairs;
+mod results;
+mod stored_runs;
+
+use plumb_model::{FlagKind, RunRecord};
+
+use crate::{Finding, summarise};
+
+/// The finding of a record that has one.
+fn only(record: &RunRecord) -> Finding {
+    let mut finding = summarise(record);
+    assert_eq!(finding.results.len(), 1);
+    finding.results.remove(0)
+}
+
+/// The reason of a flag of this kind.
+fn why(finding: &Finding, kind: &FlagKind) -> Option<String> {
+    finding.flags.iter().find(|flag| flag.flag == *kind).map(|flag| flag.why.clone())
+}

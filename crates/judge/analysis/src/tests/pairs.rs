@@ -1,0 +1,54 @@
+//! Points of one run in pairs.
+
+use plumb_model::{RunRecord, Verdict};
+
+use crate::testing::{Builder, COPY, Spec, exec};
+use crate::{ByPairs, NoVerdict, PointComparison, summarise};
+
+fn pairs(found: &PointComparison) -> &ByPairs {
+    found.found.by_pairs().unwrap()
+}
+
+#[test]
+fn commands_are_compared_by_round() {
+    let finding = summarise(&exec());
+    let [faster, other] = finding.against_first.as_slice() else { panic!() };
+    assert_eq!(faster.found.verdict, Ok(Verdict::Faster));
+    assert_eq!((pairs(faster).pairs, faster.first.name.as_str()), (20, "gzip -1 corpus"));
+    let ratio = faster.found.ratio.as_ref().unwrap();
+    assert!(ratio.low().unwrap() < 0.25 && ratio.high().unwrap() > 0.247, "{ratio:?}");
+    assert_eq!(other.found.verdict, Ok(Verdict::Inconclusive));
+    assert!(pairs(other).pairs_needed.is_some());
+}
+
+#[test]
+fn a_higher_rate_is_a_lower_cost() {
+    let better = Spec { value: 2e10, ..COPY };
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .measured(&better)
+        .with(|record| record.plan.against_first = true)
+        .build();
+    let comparison = &summarise(&record).against_first[0].found;
+    assert_eq!(comparison.verdict, Ok(Verdict::Faster));
+    assert!((comparison.ratio.as_ref().unwrap().value - 0.5).abs() < 0.01);
+}
+
+#[test]
+fn few_rounds_give_a_ratio_and_no_verdict() {
+    let few = |record: &mut RunRecord| record.invocations.retain(|invocation| invocation.round < 5);
+    let mut record = exec();
+    few(&mut record);
+    let comparison = &summarise(&record).against_first[0].found;
+    assert_eq!(comparison.verdict, Err(NoVerdict::FewPairs));
+    assert_eq!(comparison.by_pairs().unwrap().pairs, 5);
+    let ratio = comparison.ratio.as_ref().unwrap();
+    assert!(ratio.interval.is_err() && (0.2..0.3).contains(&ratio.value));
+}
+
+#[test]
+fn rounds_without_both_are_left_out() {
+    let mut record = exec();
+    record.invocations.retain(|invocation| invocation.point != 1 || invocation.round % 2 == 0);
+    assert_eq!(summarise(&record).against_first[0].found.by_pairs().unwrap().pairs, 10);
+}

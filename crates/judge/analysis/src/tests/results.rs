@@ -1,0 +1,155 @@
+//! Estimates of points, what failed, and how threads scale.
+
+use plumb_model::{Flag, FlagKind, Goal, Outcome, ParameterType, SampleIs};
+use plumb_stats::precision::{PER_LOOK_LEVEL, clustered_quantile};
+
+use super::{only, why};
+use crate::summarise;
+use crate::testing::{Builder, COPY, Spec, fail, flag};
+
+#[test]
+fn the_interval_is_the_one_that_strategies_stop_by() {
+    let record = Builder::new(None).measured(&COPY).build();
+    let finding = only(&record);
+    let metric = &record.plan.points[0].description.metrics[0];
+    let processes: Vec<Vec<f64>> = record
+        .good_invocations(0)
+        .map(|i| i.samples.metric(metric, 1.0).unwrap().split_off(i.steady_start()))
+        .collect();
+    let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
+    let expected = clustered_quantile(&slices, 0.5, PER_LOOK_LEVEL).unwrap();
+    assert!((finding.estimate.value - expected.estimate).abs() < 1e-3);
+    assert_eq!(finding.estimate.low(), Some(expected.low));
+    assert_eq!(finding.estimate.high(), Some(expected.high));
+    assert_eq!((finding.invocations, finding.samples, finding.discarded), (12, 120, 24));
+    assert!((finding.cpu.unwrap().total() - 0.95).abs() < 1e-3);
+    assert!(finding.flags.is_empty(), "{:?}", finding.flags);
+}
+
+#[test]
+fn samples_of_failed_invocations_never_count() {
+    let build = |broken: bool| {
+        let builder = Builder::new(None).measured(&COPY);
+        builder
+            .invocations(move |i, invocation| {
+                if i == 3 && broken {
+                    invocation.samples.elapsed_ns.iter_mut().for_each(|t| *t *= 1000);
+                }
+                if i == 3 {
+                    fail(invocation, "wrong result", "line");
+                }
+            })
+            .build()
+    };
+    let (mild, wild) = (summarise(&build(false)), summarise(&build(true)));
+    assert_eq!(mild.results, wild.results);
+    assert_eq!(mild.results[0].invocations, 11);
+    let failure = &mild.failed[0];
+    assert_eq!((failure.times, failure.of, failure.why.as_str()), (1, 12, "wrong result"));
+}
+
+#[test]
+fn a_cut_off_invocation_does_not_count_and_an_unsupported_one_is_told() {
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .invocations(|i, invocation| match i {
+            0 => invocation.end = None,
+            _ => {
+                if let Some(end) = &mut invocation.end {
+                    end.outcome =
+                        Outcome::Unsupported { why: "no device".into(), fix: "plug it in".into() };
+                }
+            }
+        })
+        .build();
+    let finding = summarise(&record);
+    assert!(finding.results.is_empty() && finding.failed.is_empty());
+    assert_eq!(finding.unsupported.len(), 1);
+    assert_eq!(finding.unsupported[0].fix, "plug it in");
+}
+
+#[test]
+fn points_without_any_end_were_not_reached() {
+    let record = Builder::new(None).measured(&COPY).planned(&COPY).build();
+    let finding = summarise(&record);
+    assert_eq!(finding.not_reached.iter().map(|p| p.index).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn where_a_sample_is_a_process_each_is_its_own() {
+    let spec = Spec { samples: 0, processes: 40, unit: "s", value: 0.002, ..COPY };
+    let finding = only(&Builder::new(None).measured(&spec).build());
+    assert_eq!(finding.sample_is, SampleIs::Process);
+    assert_eq!((finding.invocations, finding.samples), (40, 40));
+    assert!(finding.estimate.interval.is_ok());
+    assert!(why(&finding, &FlagKind::SingleProcess).is_none());
+}
+
+#[test]
+fn one_long_process_has_an_interval_and_says_that_it_is_one() {
+    let spec = Spec { processes: 1, samples: 300, ..COPY };
+    let finding = only(&Builder::new(None).measured(&spec).build());
+    assert!(finding.estimate.interval.is_ok());
+    assert!(why(&finding, &FlagKind::SingleProcess).is_some());
+}
+#[test]
+fn threads_are_compared_with_one_allowing_for_both_intervals() {
+    const ONE: Spec = Spec { parameters: &[("threads", ParameterType::Threads, "1", "")], ..COPY };
+    const TWO: Spec = Spec {
+        parameters: &[("threads", ParameterType::Threads, "1", "2")],
+        value: 1.8e10,
+        ..COPY
+    };
+    let finding = summarise(&Builder::new(None).measured(&ONE).measured(&TWO).build());
+    let [scaling] = finding.scaling.as_slice() else { panic!("{:?}", finding.scaling) };
+    assert_eq!((scaling.threads, scaling.result, scaling.single), (2, 1, 0));
+    assert!((scaling.efficiency.value - 0.9).abs() < 0.02);
+    let (one, two) = (&finding.results[0].estimate, &finding.results[1].estimate);
+    assert_eq!(scaling.speedup.low(), Some(two.low().unwrap() / one.high().unwrap()));
+    assert_eq!(scaling.speedup.high(), Some(two.high().unwrap() / one.low().unwrap()));
+    let shared = Flag::new(FlagKind::Other("oversubscribed".into()), "2 threads share 1 CPUs");
+    let record = Builder::new(None)
+        .measured(&ONE)
+        .measured(&TWO)
+        .invocations(|_, it| flag(it, shared.clone()))
+        .build();
+    assert_eq!(summarise(&record).scaling, []);
+}
+
+#[test]
+fn times_do_not_scale() {
+    const ONE: Spec = Spec {
+        parameters: &[("threads", ParameterType::Threads, "1", "")],
+        unit: "s",
+        value: 1e-3,
+        ..COPY
+    };
+    const TWO: Spec = Spec { parameters: &[("threads", ParameterType::Threads, "1", "2")], ..ONE };
+    assert!(
+        summarise(&Builder::new(None).measured(&ONE).measured(&TWO).build()).scaling.is_empty()
+    );
+}
+#[test]
+fn a_value_that_is_no_number_is_a_failure() {
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .invocations(|_, invocation| {
+            invocation.ready.work.insert("bandwidth".into(), f64::INFINITY);
+        })
+        .build();
+    let finding = summarise(&record);
+    assert!(finding.results.is_empty());
+    assert_eq!(finding.failed[0].why, "metric `bandwidth` has a value that is no number");
+}
+
+#[test]
+fn a_fixed_goal_wants_no_precision() {
+    let record = Builder::new(None)
+        .measured(&Spec { between: 0.3, ..COPY })
+        .with(|record| {
+            record.plan.goal = Goal::Fixed { min_invocations: 12, min_time_ns: 0, max_time_ns: 1 };
+        })
+        .build();
+    let finding = only(&record);
+    assert!(finding.wanted.is_none() && finding.reached.is_some());
+}

@@ -1,0 +1,203 @@
+//! Stored runs side by side.
+
+use plumb_model::{Better, Id, Impact, RunRecord, Verdict};
+
+use crate::testing::{Builder, COPY, Spec};
+use crate::{
+    ByRuns, CompareSettings, Comparison, NoVerdict, Remark, compare, compare_sides, summarise,
+};
+
+fn noise(found: &Comparison) -> &ByRuns {
+    found.by_runs().unwrap()
+}
+
+fn settings() -> CompareSettings {
+    CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".into() }
+}
+
+/// A run of one workload at so many times its usual level.
+fn run(level: f64, id: u128, label: (&str, &str)) -> RunRecord {
+    let spec = Spec { value: 1e9 * level, ..COPY };
+    let mut record = Builder::new(Some("s")).measured(&spec).build();
+    record.run = Id::from_u128(id);
+    record.plan.labels.insert(label.0.into(), label.1.into());
+    record
+}
+
+#[test]
+fn two_runs_alone_are_uncalibrated_and_say_how_much_noise_would_explain_them() {
+    let finding = compare(&[run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))], &[], &settings());
+    assert_eq!(finding.arms, ["k=a", "k=b"]);
+    let against = finding.results[0].against_first[0].as_ref().unwrap();
+    // Half the bandwidth is twice the cost.
+    assert!((against.ratio.as_ref().unwrap().value - 2.0).abs() < 0.1);
+    assert!(against.verdict.is_err() && against.remarks == [Remark::Uncalibrated]);
+    let sd = noise(against).break_even.unwrap();
+    assert!((0.2..0.4).contains(&sd), "{sd}");
+}
+
+#[test]
+fn six_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
+    let earlier: Vec<RunRecord> = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0]
+        .iter()
+        .zip(10..)
+        .map(|(level, id)| run(*level, id, ("k", "h")))
+        .collect();
+    let against = |level| {
+        let arms = [run(1.0, 1, ("k", "a")), run(level, 2, ("k", "b"))];
+        let finding = compare(&arms, &earlier, &settings());
+        finding.results[0].against_first[0].clone().unwrap()
+    };
+    assert_eq!(against(0.5).verdict, Ok(Verdict::Slower));
+    assert_eq!(against(2.0).verdict, Ok(Verdict::Faster));
+    assert_eq!(against(0.97).verdict, Ok(Verdict::Inconclusive));
+    assert!((0.01..0.02).contains(&noise(&against(0.97)).run_sd.unwrap()));
+}
+
+#[test]
+fn a_harmless_change_leaves_earlier_runs_of_use_and_a_relevant_one_does_not() {
+    let verdict = |field: &str| {
+        let with = |id: u32| {
+            let mut record = run(1.0 + f64::from(id) * 1e-3, id.into(), ("k", "h"));
+            let facts = &mut record.targets[0].environment.facts;
+            facts.insert(field.into(), format!("value {id}"));
+            record
+        };
+        let earlier: Vec<RunRecord> = (10..16).map(with).collect();
+        let arms = [run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))];
+        let finding = compare(&arms, &earlier, &settings());
+        finding.results[0].against_first[0].clone().unwrap().verdict
+    };
+    let harmless = plumb_model::FACTS.iter().find(|fact| fact.impact == Impact::Harmless);
+    assert_eq!(verdict(harmless.unwrap().name), Ok(Verdict::Slower));
+    assert!(verdict("kernel").is_err());
+}
+
+#[test]
+fn a_run_of_a_program_against_itself_counts_once() {
+    let twice = |level: f64, id| {
+        let spec = Spec { value: 1e9 * level, ..COPY };
+        let mut record = Builder::new(Some("s")).measured(&spec).measured(&spec).build();
+        record.run = Id::from_u128(id);
+        record
+    };
+    let earlier: Vec<RunRecord> = (10..13).map(|id| twice(1.0, id)).collect();
+    let arms = [run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))];
+    let finding = compare(&arms, &earlier, &settings());
+    let against = finding.results[0].against_first[0].as_ref().unwrap();
+    // Three runs, not six: twice the same run says nothing of the noise between runs.
+    assert_eq!(against.remarks, [Remark::Uncalibrated]);
+    let finding = compare(&[twice(1.0, 1), twice(0.5, 2)], &[], &settings());
+    assert_eq!(finding.results[0].arms[0].as_ref().unwrap().runs, 1);
+}
+
+#[test]
+fn all_series_together_have_no_interval_while_the_noise_between_runs_is_unknown() {
+    let two = |level: f64, id| {
+        let spec = Spec { value: 1e9 * level, ..COPY };
+        let other = Spec { id: "memory.other", ..spec };
+        let mut record = Builder::new(Some("s")).measured(&spec).measured(&other).build();
+        record.run = Id::from_u128(id);
+        record
+    };
+    let arms = [two(1.0, 1), two(0.5, 2)];
+    let overall = |earlier: &[RunRecord], every_metric| {
+        let finding = compare(&arms, earlier, &CompareSettings { every_metric, ..settings() });
+        finding.overall[0].clone()
+    };
+    let alone = overall(&[], false).unwrap();
+    assert!((alone.value - 2.0).abs() < 0.1 && alone.interval.is_err(), "{alone:?}");
+    let earlier: Vec<RunRecord> = (10..16).map(|id| two(1.0, id)).collect();
+    assert!(overall(&earlier, false).unwrap().interval.is_ok());
+    assert_eq!(overall(&earlier, true), None);
+}
+
+#[test]
+fn what_one_run_did_not_read_is_no_difference_but_what_it_is_not_is_one() {
+    let mut other = run(1.0, 2, ("k", "b"));
+    let target = &mut other.targets[0];
+    target.environment.facts.insert("caches".into(), "L1d 32 KiB".into());
+    target.machine.facts.insert("product".into(), "m5.large".into());
+    let finding = compare(&[run(1.0, 1, ("k", "a")), other], &[], &settings());
+    let fields = finding.differences.iter().map(|it| (it.field.as_str(), it.values[0].as_str()));
+    let fields: Vec<_> = fields.filter(|(field, _)| *field != "labels").collect();
+    assert_eq!(fields, [("product", "none")]);
+}
+
+#[test]
+fn what_is_no_price_is_none() {
+    for (price, is) in
+        [("19.95", true), ("0", false), ("-1", false), ("inf", false), ("abc", false)]
+    {
+        let mut first = run(1.0, 1, ("k", "a"));
+        first.plan.labels.insert("price".into(), price.into());
+        let finding = compare(&[first, run(1.0, 2, ("k", "b"))], &[], &settings());
+        let arm = finding.results[0].arms[0].as_ref().unwrap();
+        assert_eq!(arm.for_price.is_some(), is, "{price}");
+    }
+}
+
+#[test]
+fn groups_follow_a_label_and_prices_are_allowed_for() {
+    let arms: Vec<RunRecord> = [("6.1", 1.0), ("6.12", 1.1), ("6.1", 1.0), ("6.18", 1.2)]
+        .iter()
+        .zip(1..)
+        .map(|((kernel, level), id)| {
+            let mut record = run(*level, id, ("kernel", kernel));
+            record.plan.labels.insert("price".into(), "2.0".into());
+            record
+        })
+        .collect();
+    let by = Some("kernel".to_owned());
+    let finding = compare(&arms, &[], &CompareSettings { by, ..settings() });
+    assert_eq!(finding.arms, ["6.1", "6.12", "6.18"]);
+    let result = &finding.results[0];
+    let arm = result.arms[0].as_ref().unwrap();
+    assert_eq!((arm.runs, result.against_previous.len()), (2, 2));
+    let for_price = arm.for_price.unwrap();
+    assert!((for_price - arm.estimate.value / 2.0).abs() < 1e-9 * for_price);
+}
+
+#[test]
+fn differences_have_an_impact_and_strangers_are_listed() {
+    let mut other = run(1.0, 2, ("k", "b"));
+    other.targets[0].environment.facts.insert("kernel".into(), "9.9".into());
+    other.targets[0].machine.fingerprint = "fp1:other".into();
+    other.plan.points[0].description.version = 2;
+    let finding = compare(&[run(1.0, 1, ("k", "a")), other], &[], &settings());
+    assert!(finding.machines_differ);
+    let kernel = finding.differences.iter().find(|it| it.field == "kernel").unwrap();
+    assert_eq!(kernel.impact, Impact::Relevant);
+    assert!(finding.results.is_empty(), "another version is another series");
+    assert_eq!(finding.not_in_all.len(), 2);
+}
+
+#[test]
+fn the_sides_of_one_run_are_arms() {
+    let better = Spec { value: 2e10, ..COPY };
+    let record = Builder::new(None).measured(&COPY).measured(&better);
+    let record = record.with(|record| record.plan.against_first = true).build();
+    let finding = compare_sides(&record, &summarise(&record));
+    assert!(finding.paired && finding.arms.len() == 2);
+    let against = finding.results[0].against_first[0].as_ref().unwrap();
+    assert_eq!(
+        (against.verdict, against.by_pairs().unwrap().looks_taken()),
+        (Ok(Verdict::Faster), 1)
+    );
+}
+
+#[test]
+fn where_no_direction_is_better_nothing_is_faster_or_slower() {
+    let run = |value: f64, id: u128| {
+        let mut record = Builder::new(Some("s")).measured(&Spec { value, ..COPY }).build();
+        record.run = Id::from_u128(id);
+        record.plan.points[0].description.metrics[0].better = Better::Neither;
+        record
+    };
+    let earlier: Vec<RunRecord> =
+        (10..16_u32).map(|id| run(1e9 + 1e6 * f64::from(id), id.into())).collect();
+    let finding = compare(&[run(1e9, 1), run(2e9, 2)], &earlier, &settings());
+    let against = finding.results[0].against_first[0].as_ref().unwrap();
+    assert_eq!(against.verdict, Err(NoVerdict::NoDirection));
+    assert!(against.ratio.is_some());
+}
