@@ -5,7 +5,7 @@
 # Installs whatever the tests need, then runs them all.
 test:
 	bash scripts/install-test-needs
-	cargo test --workspace
+	cargo run --quiet --package xtask -- test
 	bash web/test/run
 
 # Formatting and lints, as in CI.

@@ -8,6 +8,7 @@
 
 use std::process::ExitCode;
 
+mod all_tests;
 mod headtohead;
 mod mutations;
 mod soak;
@@ -26,6 +27,8 @@ usage: cargo xtask CHORE
   headtohead [--minutes N] [--continue] [--results FILE] [--write FILE] [--seed N] [--quick]
       plumb against hyperfine and criterion on programs with known differences, for N minutes (50 unless
       given; 0 only counts what there is); --continue goes on with the results of earlier calls
+  test [BINARY]
+      build and run all tests, several test binaries at once; or those whose name has BINARY
   tables
       print the critical values of the change-point statistic anew";
 
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         Some((chore, rest)) if chore == "validate" => validate::run(rest),
         Some((chore, rest)) if chore == "soak" => soak::run(rest),
         Some((chore, rest)) if chore == "headtohead" => headtohead::run(rest),
+        Some((chore, rest)) if chore == "test" => all_tests::run(rest),
         Some((chore, [])) if chore == "tables" => tables::run(),
         _ => Err(USAGE.to_owned()),
     };

@@ -17,12 +17,12 @@ pub fn listener(wanted: Option<&str>) -> Result<TcpListener> {
         return if taken { TcpListener::bind((home, 0)) } else { usual }.map_err(unheard);
     };
     let address = address(wanted).ok_or_else(|| {
-        CommandError::usage(format!("`{wanted}` is no address to listen at"))
+        CommandError::usage(format!("`{wanted}` is not an address that plumb can listen on"))
             .hint("--listen 127.0.0.1:8000, --listen [::1]:8000 or --listen 8000")
     })?;
     TcpListener::bind(address).map_err(|error| {
-        let error = CommandError::usage(format!("can't listen at {address}: {error}"));
-        error.hint(format!("--listen {}:0 takes a free port", shown(address.ip())))
+        let error = CommandError::usage(format!("can't listen on {address}: {error}"));
+        error.hint(format!("--listen {}:0 picks a free port", shown(address.ip())))
     })
 }
 

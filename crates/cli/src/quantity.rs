@@ -12,7 +12,7 @@ pub fn share(text: &str) -> Result<f64> {
     match number.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 && value / scale < 1.0 => Ok(value / scale),
         _ => Err(CommandError::usage(format!(
-            "`{text}` is no share between 0 and 100 %; try 3%, 1% or 0.5%"
+            "`{text}` is not between 0 and 100 %; try 3%, 1% or 0.5%"
         ))),
     }
 }
@@ -27,7 +27,11 @@ pub fn margin(text: &str) -> Result<f64> {
 
 /// `90s`, `2m`, `1h30m`, `500ms` or plain seconds, in nanoseconds.
 pub fn time_ns(text: &str) -> Result<u64> {
-    let wrong = || CommandError::usage(format!("`{text}` is no time; try 500ms, 90s, 2m or 1h30m"));
+    let wrong = || {
+        CommandError::usage(format!(
+            "`{text}` is not a length of time; try 500ms, 90s, 2m or 1h30m"
+        ))
+    };
     let mut rest = text.trim();
     if rest.is_empty() {
         return Err(wrong());
@@ -56,7 +60,9 @@ pub fn since_unix_ns(text: &str, now_unix_ns: i64) -> Result<i64> {
         return Ok(at);
     }
     let before = time_ns(text).map_err(|_| {
-        CommandError::usage(format!("`{text}` is neither a date nor a time; try 2026-11-21 or 30d"))
+        CommandError::usage(format!(
+            "`{text}` is neither a date nor a length of time; try 2026-11-21 or 30d"
+        ))
     })?;
     Ok(now_unix_ns.saturating_sub_unsigned(before))
 }
@@ -79,7 +85,7 @@ pub fn pair(text: &str) -> Result<(String, String)> {
         Some((key, value)) if !key.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.trim().to_owned()))
         }
-        _ => Err(CommandError::usage(format!("`{text}` is no `name=value`"))),
+        _ => Err(CommandError::usage(format!("`{text}` is not NAME=VALUE"))),
     }
 }
 
@@ -88,7 +94,7 @@ pub fn figure(text: &str, unit: &str) -> Result<f64> {
     let wrong = || {
         let example = if unit == "s" { "40us" } else { "105M" };
         let example = if unit == "s" { example.to_owned() } else { format!("{example}{unit}") };
-        CommandError::usage(format!("`{text}` is no figure in {unit}; try {example}"))
+        CommandError::usage(format!("`{text}` is not a figure in {unit}; try {example}"))
     };
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -122,7 +122,7 @@ impl Ui {
         let text = plumb_text::clean(&error.to_string());
         to_stderr(&format!("{label} {text}\n"));
         for hint in error.hints() {
-            to_stderr(&format!("  try: {hint}\n"));
+            to_stderr(&format!("  hint: {hint}\n"));
         }
     }
 

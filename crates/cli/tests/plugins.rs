@@ -214,7 +214,7 @@ fn what_can_not_be_started_says_what_to_do() {
 fn silence_ends_after_the_time_that_was_declared() {
     let place = Place::new();
     let hangs = "
-        MORE = dict(timeout_s=4)
+        MORE = dict(timeout_s=2)
         def start(request):
             child()
             time.sleep(60)
@@ -223,7 +223,7 @@ fn silence_ends_after_the_time_that_was_declared() {
     let began = Instant::now();
     let (ran, document) = place.document(&[&path]);
     assert_eq!(ran.code, Some(4), "{ran}");
-    assert_eq!(failures(&document)[0].1, "it was silent for 4 s after `start`");
+    assert_eq!(failures(&document)[0].1, "it was silent for 2 s after `start`");
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     assert_eq!(place.notes("hangs").len(), 3, "given up after three failures");
     assert_gone(&place.notes("hangs"));
@@ -364,8 +364,8 @@ fn companions_that_go_wrong_end_the_run_by_name() {
     let flood = "def stream(request):\n    while True: say(request, type='progress', text='fine')";
     place.plugin("flood", &format!("MORE = dict(roles=['load'])\n{flood}"));
     place.run(&[&good, "--with", "test.flood"]).ends(0, &["with-load"]);
-    place.run(&["test.ends"]).ends(2, &["is no workload", "--with test.ends"]);
-    place.run(&[&good, "--with", &good]).ends(2, &["can't run beside", "role load"]);
+    place.run(&["test.ends"]).ends(2, &["it is not a workload", "--with test.ends"]);
+    place.run(&[&good, "--with", &good]).ends(2, &["can't run in the background", "role load"]);
     place.assert_tidy();
 }
 

@@ -86,8 +86,8 @@ impl Subcommand for AbArgs {
 /// Compares commands or points, pair by pair, until there is a verdict.
 fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.quad && args.sides.len().max(args.execution.prepare.set.len()) > 2 {
-        return Err(CommandError::usage("--quad takes two sides")
-            .hint("more than two are compared in Latin squares, without --quad"));
+        return Err(CommandError::usage("--quad compares two sides")
+            .hint("without --quad, plumb compares more than two sides in Latin squares"));
     }
     let mut bench = Bench::set_up()?;
     bench.keep_to(&args.execution.prepare);

@@ -105,7 +105,7 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     refuse_other_machine(&records, args.force)?;
     let again = Again { args, store, ui };
     let plan = records.last().map(|newest| newest.plan.clone());
-    let plan = plan.ok_or_else(|| CommandError::nothing("the baseline has no run"))?;
+    let plan = plan.ok_or_else(|| CommandError::nothing("the baseline has no runs"))?;
     let plan = prepared(plan, args)?;
     let canaries = again.canaries(&plan)?;
     let points = counted(plan.points.len(), "point", "points");
@@ -260,7 +260,7 @@ fn refuse_other_machine(baseline: &[RunRecord], force: bool) -> Result<()> {
         Some(run) if !force => {
             let facts = run.targets.first().map(|it| it.machine.facts.clone()).unwrap_or_default();
             let cpu = facts.get("cpu").map_or("another CPU", String::as_str);
-            Err(CommandError::usage(format!("the baseline is of another machine: {cpu}"))
+            Err(CommandError::usage(format!("the baseline was measured on another machine: {cpu}"))
                 .hint("plumb baseline set NAME    measures a baseline of this machine")
                 .hint("plumb compare RUN RUN      compares machines; --force checks anyway"))
         }

@@ -8,10 +8,10 @@ use crate::error::CommandError;
 pub fn ended_early(error: EngineError) -> CommandError {
     match error {
         EngineError::Sink(why) => CommandError::file(why)
-            .hint("what was acknowledged is stored: plumb show last")
-            .hint("plumb run --resume goes on once there is room"),
+            .hint("plumb show last            shows what is stored so far")
+            .hint("plumb run --resume         completes the run once there is room"),
         EngineError::Fatal(why) => CommandError::bug(why)
-            .hint("what was acknowledged is stored: plumb show last")
+            .hint("plumb show last            shows what is stored so far")
             .hint("plumb run --resume goes on from there"),
         EngineError::Companion(why) => CommandError::failed(why),
         EngineError::Unsupported { why, fix } => {

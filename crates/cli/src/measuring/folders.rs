@@ -24,7 +24,7 @@ pub fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<(PathBuf, PathB
             let parent = parent.unwrap_or(Path::new("."));
             let full = fs::canonicalize(parent).map_err(|error| {
                 CommandError::usage(format!("--dir {}: {error}", parent.display()))
-                    .hint("name a folder that exists and can be written: --dir FOLDER")
+                    .hint("name a folder that exists and that you can write to: --dir FOLDER")
             })?;
             let dir = full.join(&name);
             make(keeper, &dir, "--dir FOLDER")?;
@@ -36,8 +36,8 @@ pub fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<(PathBuf, PathB
 
 fn make(keeper: &mut Keeper, folder: &Path, hint: &str) -> Result<()> {
     let refused = |why: &dyn std::fmt::Display| {
-        CommandError::usage(format!("the folder {} can't be made: {why}", folder.display()))
-            .hint(format!("name one that can be written: {hint}"))
+        CommandError::usage(format!("can't make the folder {}: {why}", folder.display()))
+            .hint(format!("name one that you can write to: {hint}"))
     };
     // The keeper and the workloads are told of folders in JSON.
     if folder.to_str().is_none() {

@@ -20,7 +20,7 @@ pub fn take_lock(ui: &Ui) -> Result<MeasuringLock> {
             }
             Err(held) => {
                 if !told {
-                    ui.say(&format!("{held}; waiting for it to end (--no-lock does not wait)"));
+                    ui.say(&format!("{held}; waiting until it ends (--no-lock does not wait)"));
                     told = true;
                 }
                 if interrupt::is_interrupted() {

@@ -25,8 +25,8 @@ pub fn copy_side_by_side(plan: &mut Plan, scratch: &Path) -> Result<()> {
     for (index, (planned, program)) in plan.points.iter_mut().zip(programs).enumerate() {
         let copy = scratch.join(format!("side-{index:03}"));
         fs::copy(&program, &copy).map_err(|error| {
-            CommandError::file(format!("{} can't be copied: {error}", program.display()))
-                .hint("--no-copy starts it where it is")
+            CommandError::file(format!("can't copy {}: {error}", program.display()))
+                .hint("--no-copy runs it where it is")
         })?;
         let path = Value::Text(copy.to_string_lossy().into_owned());
         planned.point.settings.insert(PROGRAM.to_owned(), path);

@@ -36,8 +36,8 @@ fn split(text: &str) -> Result<Vec<String>> {
     match shlex::split(text) {
         Some(words) if !words.is_empty() => Ok(words),
         Some(_) => Err(CommandError::usage("an empty command")),
-        None => Err(CommandError::usage(format!("`{text}` has a quote without its partner"))
-            .hint("quote it for plumb as you would for a shell, or use --shell")),
+        None => Err(CommandError::usage(format!("`{text}` has an unmatched quote"))
+            .hint("quote it as you would for a shell, or use --shell")),
     }
 }
 

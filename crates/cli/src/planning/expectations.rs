@@ -38,7 +38,7 @@ fn expectation(named: &Named, of: String, text: &str) -> Result<Expectation> {
     let Some((_, metric, _)) = found else {
         let of = &expected.of;
         let error =
-            CommandError::usage(format!("`{of}` is expected of something, but not measured"));
+            CommandError::usage(format!("--expect names `{of}`, but this run does not measure it"));
         let names: Vec<String> = series
             .flat_map(|(planned, metric, _)| {
                 let point = &planned.point;

@@ -80,8 +80,8 @@ fn monitors(words: &[String]) -> Result<Vec<String>> {
     plumb_monitors::wanted(words).map_err(|why| {
         let names: Vec<&str> = plumb_monitors::ALL.iter().map(|monitor| monitor.name).collect();
         CommandError::usage(format!("--monitor: {why}"))
-            .hint(format!("the monitors are {}", names.join(", ")))
-            .hint("--monitor perf adds one, --monitor stat=20 sets its rate, --monitor none reads none")
+            .hint(format!("known monitors: {}", names.join(", ")))
+            .hint("--monitor perf adds one, --monitor stat=20 sets its rate, --monitor none turns all off")
     })?;
     Ok(words.to_vec())
 }

@@ -73,12 +73,12 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     if size > suite::MAX_BYTES as u64 {
         let most = suite::MAX_BYTES;
         return Err(CommandError::usage(format!(
-            "suite {name}: {size} bytes are too many; {most} are the most"
+            "suite {name}: {size} bytes are too long: the limit is {most} bytes"
         )));
     }
     fs::read_to_string(path)
         .map(Some)
-        .map_err(|error| CommandError::usage(format!("suite {name} can't be read: {error}")))
+        .map_err(|error| CommandError::usage(format!("can't read the suite {name}: {error}")))
 }
 
 fn suite_points(
@@ -116,8 +116,10 @@ fn workload_points(
     let (id, settings) = split_point(name)?;
     let entry = catalogue::find(keeper, id)?;
     if !entry.description.can_be(Role::Workload) {
-        return Err(CommandError::usage(format!("`{id}` is no workload"))
-            .hint(format!("it may run beside one: plumb run WORKLOAD --with {id}")));
+        return Err(CommandError::usage(format!(
+            "`{id}` can't be measured by itself: it is not a workload"
+        ))
+        .hint(format!("run it in the background: plumb run WORKLOAD --with {id}")));
     }
     products(&settings, sets)?.iter().map(|s| planned(&entry, s, all_threads)).collect()
 }
@@ -210,8 +212,8 @@ fn few_enough(points: usize) -> Result<()> {
     if points <= most {
         return Ok(());
     }
-    Err(CommandError::usage(format!("more than {most} points"))
-        .hint("fewer values, or several runs"))
+    Err(CommandError::usage(format!("this run would have more than {most} points"))
+        .hint("use fewer values, or split them over several runs"))
 }
 
 /// Every `-p` must mean something to some point.
@@ -221,7 +223,7 @@ fn refuse_unknown(sets: &BTreeMap<String, Vec<Value>>, points: &[PlannedPoint]) 
         .flat_map(|planned| planned.description.parameters.iter().map(|p| p.name.clone()))
         .collect();
     let Some(name) = sets.keys().find(|name| !known.contains(*name)) else { return Ok(()) };
-    let error = CommandError::usage(format!("no workload of these has a parameter `{name}`"));
+    let error = CommandError::usage(format!("none of these workloads has a parameter `{name}`"));
     let known: Vec<String> = known.into_iter().collect();
     Err(match nearest(name, &known) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
@@ -240,7 +242,7 @@ fn refuse_namesakes(points: &[PlannedPoint]) -> Result<()> {
             let error = CommandError::usage(format!(
                 "two plug-ins call themselves `{id}`: {one} and {other}"
             ));
-            return Err(error.hint("measure them in runs of their own, or give one another id"));
+            return Err(error.hint("measure them in separate runs, or give one of them another id"));
         }
     }
     Ok(())
@@ -264,7 +266,7 @@ pub fn companions(
         let entry = catalogue::find(keeper, id)?;
         let roles = [Role::Load, Role::Monitor, Role::Preparation];
         let Some(role) = roles.into_iter().find(|role| entry.description.can_be(*role)) else {
-            return Err(CommandError::usage(format!("`{id}` can't run beside a workload"))
+            return Err(CommandError::usage(format!("`{id}` can't run in the background"))
                 .hint("it needs the role load, monitor or preparation"));
         };
         Ok(Companion { role, point: planned(&entry, &settings, all_threads)?, slot: Slot::Run })

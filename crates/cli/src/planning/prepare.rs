@@ -75,7 +75,7 @@ pub fn of_preset(name: &str) -> Result<Vec<Preparation>> {
     let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
     preset(name).ok_or_else(|| {
         CommandError::usage(format!("no preset is called `{name}`"))
-            .hint(format!("there are: {}", names.join(", ")))
+            .hint(format!("known presets: {}", names.join(", ")))
     })
 }
 
@@ -122,8 +122,9 @@ fn plugin(keeper: &mut Keeper, text: &str, all_threads: u64) -> Result<Companion
         Some(companion) if companion.point.description.can_be(Role::Preparation) => {
             Ok(Companion { role: Role::Preparation, slot, ..companion })
         }
-        _ => Err(CommandError::usage(format!("`{name}` prepares nothing"))
-            .hint("it needs the role preparation; --with runs loads and monitors")),
+        _ => Err(CommandError::usage(format!("`{name}` is not a preparation")).hint(
+            "--set takes plug-ins with the role preparation; --with runs loads and monitors",
+        )),
     }
 }
 
@@ -135,8 +136,10 @@ fn refuse_twice(named: &[Preparation]) -> Result<()> {
         };
         if let Some(other) = named[..index].iter().find(same) {
             let (one, other) = (one.name(), other.name());
-            return Err(CommandError::usage(format!("--set {other} and --set {one} contradict"))
-                .hint("plumb ab --set A --set B WORKLOAD compares two values of a knob"));
+            return Err(CommandError::usage(format!(
+                "--set {other} and --set {one} contradict each other"
+            ))
+            .hint("plumb ab --set A --set B WORKLOAD compares two values of a knob"));
         }
     }
     Ok(())

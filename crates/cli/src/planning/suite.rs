@@ -129,7 +129,7 @@ pub fn parse(text: &str) -> Result<Suite, SuiteError> {
     if text.len() > MAX_BYTES {
         let (have, most) = (text.len(), MAX_BYTES);
         return Err(SuiteError(format!(
-            "a suite of {have} bytes is too long; {most} are the most"
+            "a suite of {have} bytes is too long: the limit is {most} bytes"
         )));
     }
     let mut unknown = Vec::new();
@@ -184,7 +184,7 @@ fn multiply(file: &File) -> Result<Vec<SuitePoint>, SuiteError> {
         if let Some(seconds) = entry.seconds.filter(|s| !(s.is_finite() && *s >= 0.0)) {
             let workload = &entry.workload;
             return Err(SuiteError(format!(
-                "{workload}: seconds = {seconds} is no length of time"
+                "{workload}: seconds = {seconds} is not a length of time"
             )));
         }
         let count =
@@ -195,7 +195,9 @@ fn multiply(file: &File) -> Result<Vec<SuitePoint>, SuiteError> {
         points.extend(entry_points(entry));
     }
     if points.is_empty() {
-        return Err(SuiteError("the suite names no point: add a [[point]] with a workload".into()));
+        return Err(SuiteError(
+            "the suite names no points: add a [[point]] with a workload".into(),
+        ));
     }
     Ok(points)
 }
@@ -241,11 +243,18 @@ mod tests {
     /// What is left of the budget goes into fixtures, reading the machine and the scorecard.
     #[test]
     fn the_sums_of_suites_fit_their_budgets() {
-        for (name, points) in [("first-look", 23), ("scheduler", 28)] {
-            let suite = parse(super::builtin(name).unwrap()).unwrap();
+        for (name, text) in BUILTIN {
+            let suite = parse(text).unwrap();
             let budget = crate::quantity::time_ns(suite.budget.as_ref().unwrap()).unwrap();
             let sum = suite.seconds().unwrap();
             assert!(sum < budget as f64 * 1e-9 - 10.0, "{name}: {sum} s");
+        }
+    }
+
+    #[test]
+    fn sets_of_values_of_suites_that_ship_are_multiplied() {
+        for (name, points) in [("first-look", 23), ("scheduler", 28)] {
+            let suite = parse(super::builtin(name).unwrap()).unwrap();
             assert_eq!(suite.points.len(), points, "{name}");
         }
     }
@@ -281,10 +290,10 @@ mod tests {
     #[test]
     fn malformed_empty_and_huge_suites_say_what_is_wrong() {
         assert!(parse("name = ").unwrap_err().to_string().contains("line 1"));
-        assert!(parse("name = 'x'").unwrap_err().to_string().contains("names no point"));
+        assert!(parse("name = 'x'").unwrap_err().to_string().contains("names no points"));
         for seconds in ["nan", "inf", "-1.0"] {
             let text = format!("name='x'\n[[point]]\nworkload='a.b'\nseconds={seconds}");
-            assert!(parse(&text).unwrap_err().to_string().contains("is no length of time"));
+            assert!(parse(&text).unwrap_err().to_string().contains("is not a length of time"));
         }
         let many = format!(
             "name='x'\n[[point]]\nworkload='a'\nset={{a={0},b={0},c={0}}}",

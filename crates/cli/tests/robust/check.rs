@@ -13,7 +13,7 @@ fn work(place: &TestEnvironment, seconds: &str) {
 }
 
 fn runs(place: &TestEnvironment, count: usize) -> Vec<String> {
-    work(place, "0.05");
+    work(place, "0.03");
     for _ in 0..count {
         exec(place, "-n 5 -q", &["./work", "sleep 0.03"]).exits(0);
     }
@@ -26,7 +26,7 @@ fn a_regression_is_confirmed_and_1_and_its_absence_0() {
     let members = runs(&place, 8).join(" ");
     place.run(&format!("baseline set good {members}")).unwrap().exits(0);
     place.run("baseline list").unwrap().exits(0).shows(&["good", "8"]);
-    work(&place, "0.25");
+    work(&place, "0.15");
     let ran =
         place.run("check -q --no-lock --json --markdown c.md --junit c.xml").unwrap().exits(1);
     let document = parsed(&ran);

@@ -19,7 +19,7 @@ fn limited(place: &TestEnvironment, bytes: u32, arguments: &str) -> Ran {
 fn a_store_that_may_not_grow_keeps_what_was_acknowledged() {
     let place = place();
     let run = limited(&place, 300_000, MUCH).exits(6);
-    run.says(&["cannot use the store", "is stored: plumb show last", "--resume"]);
+    run.says(&["cannot use the store", "shows what is stored so far", "--resume"]);
     let document = last(&place);
     assert_eq!(document["run"]["status"], "interrupted");
     assert!(results(&document, "rate").iter().all(|r| r["samples"].as_u64().unwrap() > 0));
@@ -40,7 +40,7 @@ fn a_full_filesystem_keeps_what_was_acknowledged() {
          rm ../store/other; $PLUMB run --resume -q --no-lock && echo room"
     );
     let ran = in_namespace(&place, "--mount", &script);
-    let ran = ran.says(&["no space for the store", "is stored: plumb show last", "--resume"]);
+    let ran = ran.says(&["no space for the store", "shows what is stored so far", "--resume"]);
     ran.exits(0).shows(&[
         "exit 6",
         "interrupted",

@@ -97,7 +97,7 @@ fn words_are_split_as_a_shell_would_and_shells_only_on_request() {
     assert!(place.cwd().join("four").exists());
     let ran = place.run("exec --no-lock -n 2 -q -- touch -- -five").unwrap().exits(0);
     assert!(place.cwd().join("-five").exists(), "{}", ran.stdout);
-    exec(&place, "-n 2", &["echo 'open"]).exits(2).says(&["quote without its partner", "--shell"]);
+    exec(&place, "-n 2", &["echo 'open"]).exits(2).says(&["unmatched quote", "--shell"]);
     exec(&place, "-n 2", &[""]).exits(2).says(&["empty command"]);
     exec(&place, "-n 0", &["true"]).exits(2).says(&["measures nothing"]);
 }

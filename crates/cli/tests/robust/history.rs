@@ -33,5 +33,9 @@ fn what_has_no_history_is_said() {
     place.run("history proces.command").unwrap().exits(2).says(&near);
     place.run("history true --machine fp1:none").unwrap().exits(3);
     place.run("history true --since 2100-01-01").unwrap().exits(3);
-    place.run("history true --since soon").unwrap().exits(2).says(&["neither a date nor a time"]);
+    place
+        .run("history true --since soon")
+        .unwrap()
+        .exits(2)
+        .says(&["neither a date nor a length of time"]);
 }

@@ -102,7 +102,7 @@ fn nothing_is_stored_of_files_of_which_one_is_broken() {
     place.write("list.txt", "milk, eggs\n").unwrap();
     for (file, words) in [
         ("cut.json", &["can't import cut.json", "damaged or cut off", "iperf3"][..]),
-        ("list.txt", &["not a plumb store, nor a result", "try:", "fio"]),
+        ("list.txt", &["not a plumb store, nor a result", "hint:", "fio"]),
         ("--format fio list.txt", &["damaged or cut off: as the JSON of fio"]),
     ] {
         let ran = place.run(&format!("import fio-randread.json {file}")).unwrap().exits(6);

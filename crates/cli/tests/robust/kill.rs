@@ -1,6 +1,7 @@
 //! `kill -9`, of each of our processes, at random moments.
 
 use std::process::Stdio;
+use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::common::Ran;
@@ -15,11 +16,19 @@ const KILLS: u64 = 8;
 #[test]
 fn kill_9_of_plumb_at_any_moment_loses_nothing_and_leaves_nothing() {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() * KILLS;
-    let killed = (seed..seed + KILLS).filter_map(|number| {
-        let moment = Moment::of(number);
-        kill_once(&place(), moment).unwrap_or_else(|why| panic!("{moment:?}: {why}"))
+    // Most of the time is waiting: half of them at once.
+    let half = |from: u64| {
+        let numbers = (from..from + KILLS / 2).map(Moment::of);
+        let kill = |moment: Moment| {
+            kill_once(&place(), moment).unwrap_or_else(|why| panic!("{moment:?}: {why}"))
+        };
+        numbers.filter_map(kill).collect::<Vec<_>>()
+    };
+    let killed: Vec<_> = thread::scope(|scope| {
+        let second = scope.spawn(|| half(seed + KILLS / 2));
+        let first = half(seed);
+        first.into_iter().chain(second.join().unwrap()).collect()
     });
-    let killed: Vec<_> = killed.collect();
     assert!(killed.len() > 4, "most runs had ended: {killed:?}");
     assert!(killed.iter().filter(|killed| killed.seen > 0).count() > 3, "{killed:?}");
     assert!(killed.iter().all(|killed| killed.cleaned_after < CLEAN_WITHIN), "{killed:?}");

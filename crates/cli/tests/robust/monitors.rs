@@ -146,7 +146,7 @@ fn without_monitors_nothing_is_read_and_nothing_is_found() {
     exec(&place, "-n 3 -q --monitor none", &["true"]).exits(0);
     let (rules, _) = found(&place);
     assert_eq!(rules, serde_json::json!({}));
-    place.run("show --monitors").unwrap().exits(3).says(&["no monitor read", "--monitor none"]);
+    place.run("show --monitors").unwrap().exits(3).says(&["no monitor ran", "--monitor none"]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn monitors_have_manuals_and_names_that_are_checked() {
     let wrong = |options: &str, words: &[&str]| {
         place.run(&format!("exec --no-lock {options} true")).unwrap().exits(2).says(words);
     };
-    wrong("--monitor sta", &["no monitor is called `sta`", "the monitors are stat, psi"]);
+    wrong("--monitor sta", &["no monitor is called `sta`", "known monitors: stat, psi"]);
     wrong("--monitor stat=1000", &["`1000` is no rate from 0.1 to 100"]);
 }
 

@@ -22,11 +22,11 @@ fn mistyped_names_get_the_nearest_one() {
         ("run cpu.sieve -p limit=many", ["`many`", "whole number"]),
         ("run cpu.sieve -p growth=pish", ["`pish`", "did you mean `push`"]),
         ("run cpu.sieve -p threads=0", ["`0`", "try 1, 2 or all"]),
-        ("run cpu.sieve -p limit", ["`limit`", "name=value"]),
+        ("run cpu.sieve -p limit", ["`limit`", "NAME=VALUE"]),
         ("run storage.random -p size=1GoB", ["size", "1GoB"]),
         ("run cpu.sieve --precision 0", ["`0`", "try 3%"]),
         ("run cpu.sieve --budget soon", ["`soon`", "try 500ms"]),
-        ("run cpu.sieve --label x", ["`x`", "name=value"]),
+        ("run cpu.sieve --label x", ["`x`", "NAME=VALUE"]),
         ("run --precison 3%", ["--precison", "--precision"]),
         ("explain cpu.seive", ["`cpu.seive`", "plumb explain cpu.sieve"]),
         ("explain first-lok", ["`first-lok`", "plumb explain first-look"]),
@@ -72,7 +72,7 @@ fn a_target_directory_that_is_missing_or_closed_is_named() {
     run("file").exits(2).says(&["file", "--dir FOLDER"]);
     run("file/below").exits(2).says(&["file/below", "Not a directory", "--dir FOLDER"]);
     // In the kernel's filesystems nobody, not even root, makes a folder.
-    run("/proc/self/fd").exits(2).says(&["can't be made", "--dir FOLDER"]);
+    run("/proc/self/fd").exits(2).says(&["can't make the folder", "--dir FOLDER"]);
     assert_eq!(place.leftovers(), [""; 0]);
 }
 
@@ -114,6 +114,6 @@ fn a_folder_for_temporary_files_that_is_missing_is_named_or_done_without() {
     let place = place();
     let mut plumb = place.plumb("exec true -n 2 -q --no-lock");
     let ran = ran(plumb.env("TMPDIR", "/proc/self/fd")).unwrap();
-    ran.exits(2).says(&["can't be made", "TMPDIR=FOLDER"]);
+    ran.exits(2).says(&["can't make the folder", "TMPDIR=FOLDER"]);
     assert_eq!(fs::read_dir(place.cwd()).unwrap().count(), 0);
 }

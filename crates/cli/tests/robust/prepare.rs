@@ -119,7 +119,7 @@ fn what_is_named_and_cannot_be_had_ends_before_anything_is_measured() {
     refused("thp=seldom", 2, &["always, madvise, never"]);
     refused("thp", 2, &["needs a value"]);
     refused("thp=never --set thp=always", 2, &["contradict", "plumb ab --set"]);
-    refused("cpu.sieve", 2, &["prepares nothing"]);
+    refused("cpu.sieve", 2, &["is not a preparation"]);
     place.run("show").unwrap().exits(2);
 }
 

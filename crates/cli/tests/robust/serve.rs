@@ -115,7 +115,7 @@ fn a_port_that_is_taken_is_said_and_the_usual_one_is_replaced() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     let ran = place.run(&format!("serve --listen {address}")).unwrap().exits(2);
-    ran.says(&["can't listen at", &address.to_string(), "--listen 127.0.0.1:0 takes a free port"]);
+    ran.says(&["can't listen on", &address.to_string(), "--listen 127.0.0.1:0 picks a free port"]);
     // Whether or not somebody has the usual port.
     let _usual = TcpListener::bind("127.0.0.1:7586");
     let served = Served::start(&place, "");
@@ -133,7 +133,7 @@ fn a_store_that_is_none_is_said_before_anything_listens() {
     std::fs::remove_file(place.store()).unwrap();
     std::fs::create_dir(place.store()).unwrap();
     place.run("serve").unwrap().exits(6).says(&["it is a folder"]);
-    measured().run("serve --listen 1.2.3.4.5").unwrap().exits(2).says(&["is no address"]);
+    measured().run("serve --listen 1.2.3.4.5").unwrap().exits(2).says(&["is not an address"]);
 }
 
 #[test]

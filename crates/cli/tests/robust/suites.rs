@@ -16,7 +16,7 @@ fn a_malformed_suite_is_told_by_line_and_column() {
     let ran = run(&place, "name = 'x'\n\n[[point]]\nworkload = 5\n").exits(2);
     ran.says(&["line 4, column 12", "expected a string"]);
     run(&place, "name = 'x'\n[[point]]\nset = { a = 1 }\n").exits(2).says(&["workload"]);
-    run(&place, "name = 'x'\n").exits(2).says(&["names no point"]);
+    run(&place, "name = 'x'\n").exits(2).says(&["names no points"]);
     run(&place, "\u{0}").exits(2).says(&["line 1, column "]);
     place.run("run missing.toml").unwrap().exits(2).says(&["missing.toml", "No such file"]);
 }
@@ -59,7 +59,7 @@ fn names_and_values_of_a_suite_are_checked() {
     point("workload = 'cpu.sieve'\nset = { limt = 3 }").says(&["`limt`", "did you mean `limit`"]);
     point("workload = 'cpu.sieve'\nset = { growth = 'x' }").says(&["`x`", "push"]);
     point("workload = 'cpu.sieve'\nset = { limit = -3 }").says(&["limit", "-3"]);
-    point("workload = 'cpu.sieve'\nsample = 'long'").says(&["`long` is no time"]);
+    point("workload = 'cpu.sieve'\nsample = 'long'").says(&["`long` is not a length of time"]);
 }
 
 /// Every family once, the real parts included, and the plan of first-look held against the machine: an

@@ -65,7 +65,8 @@ fn program(path: &Path, list: &mut Checklist) -> Option<Program> {
             Some(program)
         }
         Err(error) => {
-            let hints: String = error.hints().iter().map(|hint| format!("; try: {hint}")).collect();
+            let hints: String =
+                error.hints().iter().map(|hint| format!("; hint: {hint}")).collect();
             list.add("program", State::Failed, format!("{error}{hints}"));
             None
         }
@@ -98,7 +99,7 @@ fn describe(
             Ok(conversation) => conversation,
             Err(Refusal::Failed(why)) => {
                 let hint = manifest::starting_hint(program, &why);
-                let hint = hint.map(|hint| format!("; try: {hint}")).unwrap_or_default();
+                let hint = hint.map(|hint| format!("; hint: {hint}")).unwrap_or_default();
                 list.add("hello", State::Failed, format!("{why}{hint}"));
                 return Ok(None);
             }

@@ -14,7 +14,7 @@ use crate::ui::Ui;
 pub fn counted(record: &RunRecord, store: &Store, all: bool, ui: &Ui) -> Result<()> {
     let points = rates_by_point(record, &plumb_query::counters(store, [record])?);
     if points.is_empty() {
-        return Err(CommandError::nothing("no monitor read beside this run")
+        return Err(CommandError::nothing("no monitor ran during this run")
             .hint("plumb run …      reads the default monitors, unless you give --monitor none"));
     }
     if ui.wants_json() {

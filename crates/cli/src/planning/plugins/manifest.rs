@@ -75,7 +75,7 @@ pub fn program(path: &Path) -> Result<Program> {
 fn from_manifest(path: &Path) -> Result<Program> {
     let shown = path.display();
     let text = fs::read_to_string(path)
-        .map_err(|error| CommandError::file(format!("{shown} can't be read: {error}")))?;
+        .map_err(|error| CommandError::file(format!("can't read {shown}: {error}")))?;
     let manifest: Manifest = toml::from_str(&text).map_err(|error| {
         CommandError::usage(format!("{shown} is malformed: {error}"))
             .hint("it needs one line: exec = \"my-workload\"")
