@@ -1,5 +1,6 @@
 // One classic script and one style sheet: on file:// Chromium blocks module scripts.
 import { defineConfig } from "vite";
+import { withLicences } from "./licences.js";
 
 // Plot puts a <style> element into every chart, which the pages' Content-Security-Policy forbids; its few
 // rules stand in src/style/chart.css.
@@ -14,7 +15,7 @@ const withoutStyleElements = {
 };
 
 export default defineConfig({
-  plugins: [withoutStyleElements],
+  plugins: [withoutStyleElements, withLicences],
   build: {
     target: "es2022",
     sourcemap: false,

@@ -78,9 +78,13 @@ function serialized(drawn: SVGElement | null): string {
   return new XMLSerializer().serializeToString(copy);
 }
 
+/** What XML does not allow, even escaped. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
 function escaped(text: string): string {
   const names: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-  return text.replace(/[&<>"]/g, (letter) => names[letter] ?? "").replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "");
+  return text.replace(/[&<>"]/g, (letter) => names[letter] ?? "").replace(NO_XML, "");
 }
 
 function wrapped(text: string, letters: number): string[] {
@@ -119,7 +123,7 @@ export function csvText(chart: Chart): string {
       }
     }
   }
-  return rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
+  return rows.map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
 }
 
 function columns(layer: Layer): [string, (number | null)[]][] {

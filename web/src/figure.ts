@@ -28,7 +28,8 @@ export function figure(box: HTMLElement, first: Chart, name: string): Figure {
   let chart = first;
   let drawing: Drawing | null = null;
   let frame = 0;
-  const key = `f${(count += 1)}`;
+  count += 1;
+  const key = `f${count}`;
   const view: View = { zoom: null, hidden: new Set() };
   const stage = element("div", { class: "stage", tabindex: "0", role: "group", "aria-label": `${chart.title}: arrow keys walk through its values` });
   const canvas = element("canvas", { hidden: true, "aria-hidden": "true" });
@@ -102,7 +103,10 @@ function note(box: HTMLElement, chart: Chart): void {
   const most = Math.max(0, ...chart.layers.map(size));
   if (most <= DENSE) return;
   let notes = box.parentElement?.querySelector("ul.notes");
-  if (!notes) box.after((notes = element("ul", { class: "notes" })));
+  if (!notes) {
+    notes = element("ul", { class: "notes" });
+    box.after(notes);
+  }
   const text = `${most.toLocaleString("en")} marks: those that fall on the same pixel are drawn as one; zoom in to part them.`;
   notes.append(element("li", { class: "dense" }, text));
 }

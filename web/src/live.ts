@@ -35,7 +35,7 @@ const figures = new Map<string, Figure>();
 /** Follows the run, where the page is of one. */
 export function startLive(): void {
   const main = document.querySelector<HTMLElement>("main[data-live]");
-  const source = main?.dataset["live"];
+  const source = main?.dataset.live;
   if (!main || !source) return;
   const events = new EventSource(source);
   const lost = element("p", { class: "lost", role: "alert", hidden: true });
@@ -61,7 +61,7 @@ function show(message: Message): void {
   set("live-says", message.says);
   message.points.forEach(showPoint);
   for (const row of all<HTMLElement>("#live-points tr[data-point]")) {
-    row.classList.toggle("current", message.status === "running" && row.dataset["point"] === String(message.current));
+    row.classList.toggle("current", message.status === "running" && row.dataset.point === String(message.current));
   }
   message.charts.forEach(showChart);
   showLog(message);
@@ -78,7 +78,7 @@ function showPoint(point: Point): void {
   const put = (key: string, value: number | null, ...content: (Node | string)[]) => {
     const place = cell(key);
     place?.replaceChildren(...content);
-    if (place && value !== null) place.dataset["value"] = String(value);
+    if (place && value !== null) place.dataset.value = String(value);
   };
   put("figure", point.estimate, point.figure);
   put("precision", point.reached, ...(point.share === null ? [] : [bar(point.share)]), point.precision);
@@ -114,7 +114,7 @@ function showChart(chart: Chart): void {
 
 /** The figure that the page has for a chart, or a new one. */
 function placeOf(chart: Chart): HTMLElement {
-  const given = all<HTMLElement>("figure.chart").find((it) => it.dataset["chart"] === chart.id);
+  const given = all<HTMLElement>("figure.chart").find((it) => it.dataset.chart === chart.id);
   if (given) return given;
   const caption = element("figcaption", {}, element("b", {}, chart.title), ` ${chart.says}`);
   const id = `chart-${chart.id.replace(/[^\w.]/g, "-")}`;

@@ -11,7 +11,7 @@ let asked = false;
 const near = new Set<HTMLElement>();
 
 function page(): string {
-  return document.documentElement.dataset["page"] ?? "";
+  return document.documentElement.dataset.page ?? "";
 }
 
 /** What `data/PAGE.js` calls. */
@@ -32,10 +32,10 @@ function ask(): void {
 }
 
 function drawOnce(place: HTMLElement): void {
-  const chart = charts?.get(place.dataset["chart"] ?? "");
+  const chart = charts?.get(place.dataset.chart ?? "");
   const box = place.querySelector<HTMLElement>(".plot");
-  if (!chart || !box || place.dataset["drawn"]) return;
-  place.dataset["drawn"] = "yes";
+  if (!chart || !box || place.dataset.drawn) return;
+  place.dataset.drawn = "yes";
   figure(box, chart, nameOf(place));
 }
 
@@ -61,7 +61,7 @@ export function startFigures(): void {
     },
     { rootMargin: NEAR },
   );
-  figures.forEach((place) => observer.observe(place));
+  for (const place of figures) observer.observe(place);
   addEventListener("beforeprint", () => figures.forEach(drawOnce));
   onChosen(go);
   go();

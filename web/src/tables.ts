@@ -51,8 +51,8 @@ function sortable(table: HTMLTableElement, name: string): void {
   const restore = () => {
     const [column, way] = (chosen("sort", name) ?? "").split(/,(?=[^,]*$)/);
     const index = slugs.indexOf(column ?? "");
-    columns.forEach((heading) => heading.removeAttribute("aria-sort"));
-    [...table.tBodies].forEach((body, place) => body.append(...(original[place] ?? [])));
+    for (const heading of columns) heading.removeAttribute("aria-sort");
+    for (const [place, body] of [...table.tBodies].entries()) body.append(...(original[place] ?? []));
     if (index < 0) return;
     const direction: Way = way === "descending" ? "descending" : "ascending";
     columns[index]?.setAttribute("aria-sort", direction);
@@ -70,7 +70,7 @@ function next(now: string | null, column: string, numbers: boolean): string | nu
 }
 
 function numeric(table: HTMLTableElement, index: number): boolean {
-  return [...table.tBodies].some((body) => [...body.rows].some((row) => row.cells[index]?.dataset["value"] !== undefined));
+  return [...table.tBodies].some((body) => [...body.rows].some((row) => row.cells[index]?.dataset.value !== undefined));
 }
 
 /** Rows of class `group` head those below them, and rows of class `more` belong to the one above. */
@@ -94,7 +94,7 @@ function compared(a: HTMLTableCellElement | undefined, b: HTMLTableCellElement |
 }
 
 function value(cell: HTMLTableCellElement | undefined): number | string | null {
-  const given = cell?.dataset["value"];
+  const given = cell?.dataset.value;
   if (given !== undefined) return given === "" || Number.isNaN(Number(given)) ? given || null : Number(given);
   return cell?.textContent?.trim() || null;
 }

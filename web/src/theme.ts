@@ -28,8 +28,8 @@ let current: Theme = "auto";
 
 function apply(theme: Theme): void {
   current = theme;
-  if (theme === "auto") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = theme;
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
   for (const listener of changed) listener();
 }
 

@@ -12,12 +12,25 @@ const dist = join(web, "dist");
 
 test("the bundle is what its sources give, byte for byte", () => {
   const fresh = mkdtempSync(join(work, "fresh-"));
-  execFileSync("npx", ["--no-install", "tsc"], { cwd: web, stdio: "pipe" });
-  execFileSync("npx", ["--no-install", "vite", "build", "--outDir", fresh], { cwd: web, stdio: "pipe" });
+  execFileSync("node_modules/.bin/vite", ["build", "--outDir", fresh], { cwd: web, stdio: "pipe" });
   assert.deepEqual(readdirSync(dist).sort(), readdirSync(fresh).sort());
   for (const file of readdirSync(fresh)) {
     const same = readFileSync(join(fresh, file)).equals(readFileSync(join(dist, file)));
     assert.ok(same, `web/dist/${file} is not what web/src gives: run \`npm run build\` in web/ and commit web/dist`);
+  }
+});
+
+test("the licences of what is bundled stand at the head of the script", () => {
+  const script = readFileSync(join(dist, "plumb.js"), "utf8");
+  const head = script.slice(0, script.indexOf("*/"));
+  assert.match(head, /^\/\*!\nplumb: MIT OR Apache-2\.0/);
+  const { packages } = JSON.parse(readFileSync(join(web, "package-lock.json"), "utf8"));
+  for (const name of ["@observablehq/plot", "d3-array", "d3-scale", "d3-shape", "d3-geo"]) {
+    const { version } = packages[`node_modules/${name}`];
+    assert.ok(head.includes(`${name} ${version}`), `${name} ${version} is not named`);
+  }
+  for (const words of ["Copyright 2020-2025 Observable, Inc.", "Mike Bostock", "Permission to use, copy, modify"]) {
+    assert.ok(head.includes(words), words);
   }
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accessibleInBothThemes } from "./access.mjs";
-import { charts, DENSE, HOSTILE, writeGallery } from "./gallery.mjs";
+import { charts, HOSTILE, writeGallery } from "./gallery.mjs";
 import { downloaded, drawAll, onDisk, visit } from "./harness.mjs";
 
 const folder = writeGallery("gallery");
@@ -149,43 +149,6 @@ test("a chart saves as SVG, PNG and CSV", () =>
     assert.ok(csv.includes("boxes,,median,0,13400000000,"));
     assert.equal(csv.length, 1 + 3 * 6 + 60 * 2 + 2 * 2);
   }));
-
-test("100,000 samples pan at 30 frames a second, and share pixels openly", () =>
-  open(async (page) => {
-    await near(page, "dense");
-    await page.locator("#chart-dense canvas").waitFor();
-    const note = await page.locator("#chart-dense .notes").innerText();
-    assert.match(note, new RegExp(`${DENSE.toLocaleString("en")} marks: those that fall on the same pixel`));
-    await page.getByRole("button", { name: "Zoom in: dense" }).click();
-    const rates = [];
-    for (let round = 0; round < 5 && Math.max(0, ...rates) < 30; round += 1) rates.push(await panned(page));
-    console.log(`pan of ${DENSE} samples: ${rates.map((rate) => rate.toFixed(0)).join(", ")} frames a second`);
-    assert.ok(Math.max(...rates) >= 30, `${rates}`);
-  }));
-
-/** Frames a second while a drag goes on for a second. */
-function panned(page) {
-  return page.evaluate(async () => {
-    const stage = document.querySelector("#chart-dense .stage");
-    stage.setPointerCapture = () => {};
-    const { left, top, width } = stage.getBoundingClientRect();
-    const send = (name, x) => stage.dispatchEvent(new PointerEvent(name, { clientX: left + x, clientY: top + 80, button: 0, pointerId: 1, bubbles: true }));
-    send("pointerdown", width / 2);
-    const start = performance.now();
-    let frames = 0;
-    await new Promise((done) => {
-      const step = () => {
-        frames += 1;
-        send("pointermove", width / 2 + 200 * Math.sin(frames / 10));
-        if (performance.now() - start < 1000) requestAnimationFrame(step);
-        else done();
-      };
-      requestAnimationFrame(step);
-    });
-    send("pointerup", width / 2);
-    return (frames * 1000) / (performance.now() - start);
-  });
-}
 
 test("colours follow the theme on the canvas too", () =>
   open(async (page) => {

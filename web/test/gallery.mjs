@@ -11,7 +11,10 @@ export const DENSE = 100_000;
 /** The same numbers every time, between 0 and 1. */
 export function randoms(seed) {
   let state = seed;
-  return () => (state = (state * 16807) % 2147483647) / 2147483647;
+  return () => {
+    state = (state * 16807) % 2147483647;
+    return state / 2147483647;
+  };
 }
 
 const axis = (given) => ({ label: "", unit: "", per: 1, scale: "linear", categories: [], low: 0, high: 1, ...given });

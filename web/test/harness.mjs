@@ -82,16 +82,17 @@ export async function visit(url, options, act) {
   }
 }
 
-/** Has every figure come near and be drawn; gives how many there are. */
+/** Has every figure drawn, as before printing; gives how many there are. */
 export async function drawAll(page) {
   const figures = page.locator("figure.chart");
-  const count = await figures.count();
-  for (let index = 0; index < count; index += 1) {
-    await figures.nth(index).scrollIntoViewIfNeeded();
-    await figures.nth(index).locator("svg.marks").first().waitFor({ state: "attached" });
-  }
+  if ((await figures.count()) === 0) return 0;
+  // Their data come when the first one is near.
+  await figures.first().scrollIntoViewIfNeeded();
+  await figures.first().locator("svg.marks").first().waitFor({ state: "attached" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.waitForFunction(() => [...document.querySelectorAll("figure.chart")].every((it) => it.querySelector("svg.marks")));
   await page.evaluate(() => scrollTo(0, 0));
-  return count;
+  return figures.count();
 }
 
 /** What a download gave. */

@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { downloaded, drawAll, kindOf, pages, runPage, visit, work } from "./harness.mjs";
 
 const started = [];
-after(() => started.forEach((child) => child.kill("SIGINT")));
+after(() => {
+  for (const child of started) child.kill("SIGINT");
+});
 
 /** Starts plumb on the tests' store and gives the address that it prints. */
 async function address(...words) {
@@ -32,15 +34,17 @@ async function address(...words) {
 const home = await address("serve", "--listen", "0");
 const served = (name) => new URL(name, home).href;
 
-for (const kind of ["index", "run", "workload", "monitors", "compare", "history", "machine", "method"]) {
-  const name = pages().filter((page) => kindOf(page) === kind).at(-1);
-  test(`${kind}: served as it is on disk`, () =>
-    visit(served(name), {}, async (page) => {
-      await drawAll(page);
-      assert.equal(await page.locator("html").getAttribute("data-kind"), kind);
-      assert.equal(await page.locator("h1").count(), 1);
-    }));
-}
+describe("every kind of page", { concurrency: 2 }, () => {
+  for (const kind of ["index", "run", "workload", "monitors", "compare", "history", "machine", "method"]) {
+    const name = pages().filter((page) => kindOf(page) === kind).at(-1);
+    test(`${kind}: served as it is on disk`, () =>
+      visit(served(name), {}, async (page) => {
+        await drawAll(page);
+        assert.equal(await page.locator("html").getAttribute("data-kind"), kind);
+        assert.equal(await page.locator("h1").count(), 1);
+      }));
+  }
+});
 
 test("served: sorting, search, exports", () =>
   visit(served(runPage()), {}, async (page) => {
@@ -59,7 +63,7 @@ test("served: sorting, search, exports", () =>
   }));
 
 test("a run while it goes on: its page fills, and says when it is over", async () => {
-  const live = await address("run", "cpu.sieve", "scheduler.pipe", "--live", "--no-lock", "--precision", "1%", "--budget", "12s");
+  const live = await address("run", "cpu.sieve", "scheduler.pipe", "--live", "--no-lock", "--precision", "1%", "--budget", "8s");
   await visit(live, {}, async (page) => {
     page.setDefaultTimeout(30_000);
     await page.locator("#live-points [data-cell=figure]:not(:empty)").first().waitFor();
