@@ -5,13 +5,17 @@
 # Installs whatever the tests need, then runs them all.
 test:
 	bash scripts/install-test-needs
-	cargo run --quiet --package xtask -- test
+	cargo run --locked --quiet --package xtask -- test
 	bash web/test/run
 
-# Formatting and lints, as in CI.
+# Formatting, lints, the documentation of the code, what plumb uses of others, and what runs in the browser; as in CI.
 lint:
+	bash scripts/install-lint-needs
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+	cargo run --locked --quiet --package xtask -- dependencies
+	npm --prefix web run --silent lint
 
 # The long tests: 100 kills, runs with and without a neighbour, and 50 minutes more of plumb against other tools; the results are docs/soak.md
 # and docs/head-to-head.md.

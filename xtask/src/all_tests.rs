@@ -67,7 +67,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 
 /// Builds the tests.
 fn built() -> Result<Vec<Binary>, String> {
-    let build = ["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
+    let build = ["test", "--locked", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
     let output =
         cargo().args(build).stderr(Stdio::inherit()).output().map_err(|e| e.to_string())?;
     if !output.status.success() {
@@ -104,7 +104,7 @@ fn work(waiting: &Mutex<VecDeque<Binary>>, done: &Mutex<Vec<Done>>) {
 
 /// The examples in the documentation of the code.
 fn documentation() -> Done {
-    timed("documentation", cargo().args(["test", "--workspace", "--doc", "--quiet"]))
+    timed("documentation", cargo().args(["test", "--locked", "--workspace", "--doc", "--quiet"]))
 }
 
 /// Runs to the end, and prints a line; what a failure says as well.

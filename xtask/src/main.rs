@@ -9,6 +9,7 @@
 use std::process::ExitCode;
 
 mod all_tests;
+mod dependencies;
 mod headtohead;
 mod mutations;
 mod soak;
@@ -29,6 +30,9 @@ usage: cargo xtask CHORE
       given; 0 only counts what there is); --continue goes on with the results of earlier calls
   test [BINARY]
       build and run all tests, several test binaries at once; or those whose name has BINARY
+  dependencies [--write]
+      licences, sources and versions of what plumb uses (deny.toml), what nothing uses, and the notices in
+      THIRD-PARTY.md, which --write writes
   tables
       print the critical values of the change-point statistic anew";
 
@@ -39,6 +43,7 @@ fn main() -> ExitCode {
         Some((chore, rest)) if chore == "soak" => soak::run(rest),
         Some((chore, rest)) if chore == "headtohead" => headtohead::run(rest),
         Some((chore, rest)) if chore == "test" => all_tests::run(rest),
+        Some((chore, rest)) if chore == "dependencies" => dependencies::run(rest),
         Some((chore, [])) if chore == "tables" => tables::run(),
         _ => Err(USAGE.to_owned()),
     };

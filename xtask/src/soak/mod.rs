@@ -73,7 +73,9 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
 /// When it can't be built.
 pub fn build() -> Result<String, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "--package", "plumb-cli"]).status();
+    let built = Command::new(cargo)
+        .args(["build", "--locked", "--release", "--package", "plumb-cli"])
+        .status();
     if !built.is_ok_and(|status| status.success()) {
         return Err("plumb could not be built".into());
     }

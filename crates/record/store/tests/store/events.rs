@@ -10,11 +10,10 @@ use plumb_model::{
     RunRecord, RunStatus, SampleIs, Samples, Segment, Settings, Slot, Stamped, StopReason, Target,
     Trace, Usage, Value,
 };
-use uuid::Uuid;
 
 /// An identity that is the same in every test run.
 pub fn id(n: u64) -> Id {
-    Uuid::from_u64_pair(0x0193_2c5f_0000_7000 | n << 16, 0x8000_0000_0000_0000 | n)
+    Id::from_u64_pair(0x0193_2c5f_0000_7000 | n << 16, 0x8000_0000_0000_0000 | n)
 }
 
 pub fn metric(name: &str, unit: &str, source: MetricSource) -> Metric {

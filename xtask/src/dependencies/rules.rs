@@ -1,0 +1,102 @@
+//! deny.toml, and what of the dependencies breaks it: licences, versions, sources.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde::Deserialize;
+
+use super::metadata::{Metadata, Package};
+use super::spdx::terms;
+
+/// What deny.toml says, as far as it is read here; cargo-deny reads the same file.
+#[derive(Debug, Deserialize)]
+struct Rules {
+    licenses: Licenses,
+    bans: Bans,
+    sources: Sources,
+}
+
+#[derive(Debug, Deserialize)]
+struct Licenses {
+    allow: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Bans {
+    deny: Vec<Named>,
+    /// Versions that may stand beside another.
+    skip: Vec<Named>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Sources {
+    #[serde(rename = "allow-registry")]
+    allow_registry: Vec<String>,
+}
+
+/// `name` or `name@version`.
+#[derive(Debug, Deserialize)]
+struct Named {
+    #[serde(rename = "crate")]
+    name: String,
+}
+
+/// What breaks deny.toml, a line each.
+pub fn broken(metadata: &Metadata) -> Result<Vec<String>, String> {
+    let file = metadata.workspace_root.join("deny.toml");
+    let text = fs::read_to_string(&file).map_err(|error| format!("deny.toml: {error}"))?;
+    let rules: Rules = toml::from_str(&text).map_err(|error| format!("deny.toml: {error}"))?;
+    let used = metadata.used();
+    let mut broken: Vec<String> = used.iter().filter_map(|it| licence(&rules, it)).collect();
+    broken.extend(used.iter().filter_map(|it| source(&rules, it)));
+    broken.extend(used.iter().filter_map(|it| banned(&rules, it)));
+    broken.extend(twice(&rules, &used));
+    broken.extend(skipped_for_nothing(&rules, &used));
+    Ok(broken)
+}
+
+fn licence(rules: &Rules, package: &Package) -> Option<String> {
+    let expression = package.license.as_deref().unwrap_or_default();
+    let terms = terms(expression);
+    let allowed = |choice: &str| rules.licenses.allow.iter().any(|it| it == choice);
+    let fine =
+        !terms.is_empty() && terms.iter().all(|choices| choices.iter().any(|it| allowed(it)));
+    (!fine).then(|| format!("{}: the licence `{expression}` is not allowed", name(package)))
+}
+
+fn source(rules: &Rules, package: &Package) -> Option<String> {
+    let source = package.source.as_deref()?;
+    let fine = rules.sources.allow_registry.iter().any(|it| source == format!("registry+{it}"));
+    (!fine).then(|| format!("{} comes from {source}", name(package)))
+}
+
+fn banned(rules: &Rules, package: &Package) -> Option<String> {
+    let banned = rules.bans.deny.iter().any(|it| it.name == package.name);
+    banned.then(|| format!("{} is banned", name(package)))
+}
+
+/// Packages in several versions, but for those that are skipped.
+fn twice(rules: &Rules, used: &[&Package]) -> Vec<String> {
+    let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for package in used.iter().filter(|it| !is_skipped(rules, it)) {
+        versions.entry(&package.name).or_default().push(&package.version);
+    }
+    let several = versions.iter().filter(|(_, versions)| versions.len() > 1);
+    several
+        .map(|(name, versions)| format!("{name} is used as {}", versions.join(" and ")))
+        .collect()
+}
+
+fn is_skipped(rules: &Rules, package: &Package) -> bool {
+    rules.bans.skip.iter().any(|it| it.name == name(package))
+}
+
+fn skipped_for_nothing(rules: &Rules, used: &[&Package]) -> Vec<String> {
+    let needed = |it: &&Named| used.iter().any(|package| name(package) == it.name);
+    let stale = rules.bans.skip.iter().filter(|it| !needed(it));
+    stale.map(|it| format!("deny.toml skips {}, which nothing uses", it.name)).collect()
+}
+
+fn name(package: &Package) -> String {
+    format!("{}@{}", package.name, package.version)
+}
