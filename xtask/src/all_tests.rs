@@ -67,7 +67,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 
 /// Builds the tests.
 fn built() -> Result<Vec<Binary>, String> {
-    let build = ["test", "--locked", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
+    let build =
+        ["test", "--locked", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
     let output =
         cargo().args(build).stderr(Stdio::inherit()).output().map_err(|e| e.to_string())?;
     if !output.status.success() {
