@@ -6,7 +6,7 @@ use plumb_model::{Id, Target};
 use rusqlite::{Connection, params};
 
 use super::content::{self, identity};
-use super::fault::Fault;
+use super::db_error::DbError;
 use super::read::all;
 use crate::answers::{AuditFact, Baseline, RunSummary};
 
@@ -17,7 +17,7 @@ pub(super) fn set(
     (before, runs): (&[Id], &[Id]),
     at_unix_ns: i64,
     fresh: &mut dyn FnMut() -> Id,
-) -> Result<(), Fault> {
+) -> Result<(), DbError> {
     let gone = before.iter().filter(|run| !runs.contains(run)).map(|run| (run, "remove"));
     let come = runs.iter().filter(|run| !before.contains(run)).map(|run| (run, "add"));
     let step = db.transaction()?;
@@ -36,7 +36,7 @@ pub(super) fn add_audit(
     target: &Target,
     at_unix_ns: i64,
     json: &str,
-) -> Result<(), Fault> {
+) -> Result<(), DbError> {
     let step = db.transaction()?;
     let machine = content::keep_machine(&step, &target.machine)?;
     let environment = content::keep_environment(&step, &target.environment)?;
@@ -48,7 +48,7 @@ pub(super) fn add_audit(
 }
 
 /// The audits of a machine, oldest first.
-pub(super) fn audits(db: &Connection, fingerprint: &str) -> Result<Vec<AuditFact>, Fault> {
+pub(super) fn audits(db: &Connection, fingerprint: &str) -> Result<Vec<AuditFact>, DbError> {
     let sql = "SELECT at_unix_ns, json FROM audit JOIN machine ON machine.id = audit.machine \
                WHERE machine.fingerprint = ? ORDER BY at_unix_ns, json";
     all(db, sql, &[&fingerprint], |row| {
@@ -57,7 +57,7 @@ pub(super) fn audits(db: &Connection, fingerprint: &str) -> Result<Vec<AuditFact
 }
 
 /// The last fact of each name and run, by name, runs oldest first.
-pub(super) fn baselines(db: &Connection) -> Result<Vec<Baseline>, Fault> {
+pub(super) fn baselines(db: &Connection) -> Result<Vec<Baseline>, DbError> {
     let sql = "SELECT name, run_uuid, action, at_unix_ns FROM baseline ORDER BY at_unix_ns, uuid";
     let mut select = db.prepare_cached(sql)?;
     let rows = select.query_map([], |row| {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::sqlite::fault::Fault;
+use crate::sqlite::db_error::DbError;
 
 /// The key of a content-addressed row.
 pub(super) type ContentId = [u8; 16];
@@ -31,8 +31,8 @@ pub(super) fn count(n: usize) -> i64 {
 }
 
 /// A column as a count.
-pub(super) fn counted(n: i64) -> Result<usize, Fault> {
-    usize::try_from(n).map_err(|_| Fault::Stored(format!("{n} is no count")))
+pub(super) fn counted(n: i64) -> Result<usize, DbError> {
+    usize::try_from(n).map_err(|_| DbError::Stored(format!("{n} is no count")))
 }
 
 /// A column as an identity.
@@ -41,20 +41,20 @@ pub(super) fn identity(bytes: [u8; 16]) -> Id {
 }
 
 /// The word of an enumeration as it is shown.
-pub(super) fn word<T: Serialize>(value: &T) -> Result<String, Fault> {
+pub(super) fn word<T: Serialize>(value: &T) -> Result<String, DbError> {
     match serde_json::to_value(value)? {
         Value::String(word) => Ok(word),
-        other => Err(Fault::Invalid(format!("`{other}` is no word"))),
+        other => Err(DbError::Invalid(format!("`{other}` is no word"))),
     }
 }
 
 /// The other way of [`word`].
-pub(super) fn from_word<T: DeserializeOwned>(word: String) -> Result<T, Fault> {
+pub(super) fn from_word<T: DeserializeOwned>(word: String) -> Result<T, DbError> {
     Ok(serde_json::from_value(Value::String(word))?)
 }
 
 /// Keeps a machine, once.
-pub(super) fn keep_machine(db: &Connection, machine: &Machine) -> Result<ContentId, Fault> {
+pub(super) fn keep_machine(db: &Connection, machine: &Machine) -> Result<ContentId, DbError> {
     let facts = serde_json::to_string(&machine.facts)?;
     keep_facts(db, "machine", &machine.fingerprint, &facts)
 }
@@ -63,7 +63,7 @@ pub(super) fn keep_machine(db: &Connection, machine: &Machine) -> Result<Content
 pub(super) fn keep_environment(
     db: &Connection,
     environment: &Environment,
-) -> Result<ContentId, Fault> {
+) -> Result<ContentId, DbError> {
     let facts = serde_json::to_string(&environment.facts)?;
     keep_facts(db, "environment", &environment.fingerprint, &facts)
 }
@@ -73,7 +73,7 @@ fn keep_facts(
     table: &str,
     fingerprint: &str,
     facts: &str,
-) -> Result<ContentId, Fault> {
+) -> Result<ContentId, DbError> {
     let id = content_id(&format!("{fingerprint}\n{facts}"));
     db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)"))?
         .execute(params![id, fingerprint, facts])?;
@@ -81,25 +81,25 @@ fn keep_facts(
 }
 
 /// A machine that was kept.
-pub(super) fn machine(db: &Connection, id: ContentId) -> Result<Machine, Fault> {
+pub(super) fn machine(db: &Connection, id: ContentId) -> Result<Machine, DbError> {
     let (fingerprint, facts) = facts(db, "machine", id)?;
     Ok(Machine { fingerprint, facts: serde_json::from_str(&facts)? })
 }
 
 /// An environment that was kept.
-pub(super) fn environment(db: &Connection, id: ContentId) -> Result<Environment, Fault> {
+pub(super) fn environment(db: &Connection, id: ContentId) -> Result<Environment, DbError> {
     let (fingerprint, facts) = facts(db, "environment", id)?;
     Ok(Environment { fingerprint, facts: serde_json::from_str(&facts)? })
 }
 
-fn facts(db: &Connection, table: &str, id: ContentId) -> Result<(String, String), Fault> {
+fn facts(db: &Connection, table: &str, id: ContentId) -> Result<(String, String), DbError> {
     Ok(db
         .prepare_cached(&format!("SELECT fingerprint, facts FROM {table} WHERE id = ?"))?
         .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
 /// Keeps a plan, its descriptions apart: they are most of it and the same in every run.
-pub(super) fn keep_plan(db: &Connection, plan: &Plan) -> Result<ContentId, Fault> {
+pub(super) fn keep_plan(db: &Connection, plan: &Plan) -> Result<ContentId, DbError> {
     let mut json = serde_json::to_value(plan)?;
     for description in descriptions(&mut json) {
         let id = keep_text(db, "description", &description.to_string())?;
@@ -108,7 +108,7 @@ pub(super) fn keep_plan(db: &Connection, plan: &Plan) -> Result<ContentId, Fault
     keep_text(db, "plan", &json.to_string())
 }
 
-fn keep_text(db: &Connection, table: &str, text: &str) -> Result<ContentId, Fault> {
+fn keep_text(db: &Connection, table: &str, text: &str) -> Result<ContentId, DbError> {
     let id = content_id(text);
     db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES (?, ?)"))?
         .execute(params![id, text])?;
@@ -116,7 +116,7 @@ fn keep_text(db: &Connection, table: &str, text: &str) -> Result<ContentId, Faul
 }
 
 /// A plan that was kept.
-pub(super) fn plan(db: &Connection, id: ContentId) -> Result<Plan, Fault> {
+pub(super) fn plan(db: &Connection, id: ContentId) -> Result<Plan, DbError> {
     let mut json: Value = serde_json::from_str(&text(db, "plan", id)?)?;
     for description in descriptions(&mut json) {
         let id: Id = serde_json::from_value(description.take())?;
@@ -125,12 +125,12 @@ pub(super) fn plan(db: &Connection, id: ContentId) -> Result<Plan, Fault> {
     Ok(serde_json::from_value(json)?)
 }
 
-fn text(db: &Connection, table: &str, id: ContentId) -> Result<String, Fault> {
+fn text(db: &Connection, table: &str, id: ContentId) -> Result<String, DbError> {
     let found = db
         .prepare_cached(&format!("SELECT json FROM {table} WHERE id = ?"))?
         .query_row([id], |row| row.get(0))
         .optional()?;
-    found.ok_or_else(|| Fault::Stored(format!("{table} {} is gone", identity(id))))
+    found.ok_or_else(|| DbError::Stored(format!("{table} {} is gone", identity(id))))
 }
 
 /// Where descriptions stand in a plan's JSON: in its points, and in the points of its companions.

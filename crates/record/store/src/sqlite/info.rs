@@ -8,10 +8,10 @@ use rusqlite::Connection;
 
 use super::{open, read, schema};
 use crate::answers::StoreInfo;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::db_error::DbError;
 
 /// How the store at this path is.
-pub(super) fn gather(db: &Connection, path: &Path) -> Result<StoreInfo, Fault> {
+pub(super) fn gather(db: &Connection, path: &Path) -> Result<StoreInfo, DbError> {
     let problems = problems(db)?;
     let runs = read::summaries(db)?;
     let with = |status| runs.iter().filter(|run| run.status == status).count();
@@ -33,11 +33,11 @@ pub(super) fn gather(db: &Connection, path: &Path) -> Result<StoreInfo, Fault> {
     })
 }
 
-fn size(path: &Path) -> Result<u64, Fault> {
+fn size(path: &Path) -> Result<u64, DbError> {
     Ok(fs::metadata(path)?.len())
 }
 
-fn problems(db: &Connection) -> Result<Vec<String>, Fault> {
+fn problems(db: &Connection) -> Result<Vec<String>, DbError> {
     let mut check = db.prepare("PRAGMA quick_check(10)")?;
     let rows = check.query_map([], |row| row.get::<_, String>(0))?;
     let found: Vec<_> = rows.collect::<Result<_, _>>()?;

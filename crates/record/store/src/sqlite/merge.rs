@@ -17,7 +17,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
-use super::fault::Fault;
+use super::db_error::DbError;
 use super::snapshot::Snapshot;
 use super::{content, read};
 use crate::answers::MergeReport;
@@ -65,7 +65,7 @@ pub(super) fn merge(
     path: &Path,
     other: &Path,
     source: &str,
-) -> Result<MergeReport, Fault> {
+) -> Result<MergeReport, DbError> {
     attach(db, path, other)?;
     let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let merge = Merge { db: &step, other, source };
@@ -80,8 +80,8 @@ pub(super) fn merge(
 
 /// Attaches a copy of the other store, whose files are gone when this returns: SQLite holds them
 /// open, and nothing is left when plumb is killed.
-fn attach(db: &Connection, path: &Path, other: &Path) -> Result<(), Fault> {
-    let known = |fault: Fault| Fault::from(fault.about(other));
+fn attach(db: &Connection, path: &Path, other: &Path) -> Result<(), DbError> {
+    let known = |error: DbError| DbError::from(error.about(other));
     let copy = Snapshot::take(other, path).map_err(known)?;
     db.execute("ATTACH ? AS other", [copy.path().as_os_str().as_bytes()])?;
     // Reads, so that the files are open.
@@ -126,7 +126,7 @@ impl Column {
 
 impl Merge<'_> {
     /// Takes everything over; gives what came, and the number of new rows of any kind.
-    fn take_over(&self) -> Result<(MergeReport, usize), Fault> {
+    fn take_over(&self) -> Result<(MergeReport, usize), DbError> {
         let mut report = MergeReport::default();
         let mut changed = 0;
         for table in SHARED {
@@ -155,7 +155,7 @@ impl Merge<'_> {
     }
 
     /// Adds the rows whose key is not here; rows with the same key must be the same.
-    fn add(&self, table: &str) -> Result<usize, Fault> {
+    fn add(&self, table: &str) -> Result<usize, DbError> {
         let columns = self.columns(table)?;
         self.agree(table, &columns)?;
         self.execute(&format!(
@@ -167,7 +167,7 @@ impl Merge<'_> {
     }
 
     /// Adds the rows that are not here with all their columns.
-    fn add_facts(&self, table: &str) -> Result<usize, Fault> {
+    fn add_facts(&self, table: &str) -> Result<usize, DbError> {
         let columns = self.columns(table)?;
         let names = join(&columns, ", ", |column| column.name.clone());
         self.execute(&format!(
@@ -177,18 +177,18 @@ impl Merge<'_> {
         ))
     }
 
-    fn execute(&self, sql: &str) -> Result<usize, Fault> {
+    fn execute(&self, sql: &str) -> Result<usize, DbError> {
         self.db.execute(sql, []).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::ConstraintViolation) => self.contradiction(error.to_string()),
             _ => error.into(),
         })
     }
 
-    fn contradiction(&self, what: String) -> Fault {
+    fn contradiction(&self, what: String) -> DbError {
         Error::Contradiction { path: self.other.to_owned(), what }.into()
     }
 
-    fn agree(&self, table: &str, columns: &[Column]) -> Result<(), Fault> {
+    fn agree(&self, table: &str, columns: &[Column]) -> Result<(), DbError> {
         let (keys, rest): (Vec<_>, Vec<_>) = columns.iter().partition(|column| column.key);
         if rest.is_empty() {
             return Ok(());
@@ -212,7 +212,7 @@ impl Merge<'_> {
     }
 
     /// Notes which local integer of the other store is which here.
-    fn map(&self, table: &str) -> Result<(), Fault> {
+    fn map(&self, table: &str) -> Result<(), DbError> {
         let columns = self.columns(table)?;
         let keys: Vec<_> = columns.iter().filter(|column| column.key).collect();
         self.db.execute_batch(&format!(
@@ -225,7 +225,7 @@ impl Merge<'_> {
     }
 
     /// The columns of a table, but for the local integer that it is known by.
-    fn columns(&self, table: &str) -> Result<Vec<Column>, Fault> {
+    fn columns(&self, table: &str) -> Result<Vec<Column>, DbError> {
         let mut select =
             self.db.prepare("SELECT name, pk > 0 FROM pragma_table_info(?, 'main')")?;
         let rows = select.query_map([table], |row| {
@@ -240,7 +240,7 @@ impl Merge<'_> {
     }
 
     /// Notes where it came from; says nothing of measurements, so it is never merged itself.
-    fn note(&self, report: MergeReport) -> Result<(), Fault> {
+    fn note(&self, report: MergeReport) -> Result<(), DbError> {
         self.db.execute(
             "INSERT INTO import VALUES (unixepoch() * 1000000000, ?, ?, ?, ?)",
             params![
@@ -254,7 +254,7 @@ impl Merge<'_> {
     }
 
     /// Reads back what came: a store that was changed by hand must not spoil this one.
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<(), DbError> {
         let mut select = self
             .db
             .prepare("SELECT uuid FROM main.run JOIN temp.run_map ON run_map.here = run.id")?;
@@ -262,7 +262,7 @@ impl Merge<'_> {
             .query_map([], |row| Ok(content::identity(row.get(0)?)))?
             .collect::<Result<_, _>>()?;
         for run in runs {
-            read::record(self.db, run).map_err(|fault| Fault::from(fault.about(self.other)))?;
+            read::record(self.db, run).map_err(|error| DbError::from(error.about(self.other)))?;
         }
         Ok(())
     }

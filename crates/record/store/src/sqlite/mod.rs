@@ -4,7 +4,7 @@ mod baseline;
 mod chunk;
 mod content;
 mod counters;
-mod fault;
+mod db_error;
 mod info;
 mod merge;
 mod open;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::fault::Fault;
+use super::db_error::DbError;
 use super::schema::{APPLICATION_ID, KNOWN, MIGRATIONS, SCHEMA};
 use crate::error::Error;
 
@@ -49,11 +49,11 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
 }
 
 /// A connection that may write, to a store of the newest schema.
-pub(super) fn writable(path: &Path) -> Result<Connection, Fault> {
+pub(super) fn writable(path: &Path) -> Result<Connection, DbError> {
     refuse_folder(path)?;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| {
-            Fault::Unwritable(format!("plumb can't create its folder ({error})"))
+            DbError::Unwritable(format!("plumb can't create its folder ({error})"))
         })?;
     }
     let connection = migrated(path)?;
@@ -62,23 +62,23 @@ pub(super) fn writable(path: &Path) -> Result<Connection, Fault> {
 }
 
 /// A connection that may write, to a store of the newest schema, its journal left as it is.
-pub(super) fn migrated(path: &Path) -> Result<Connection, Fault> {
+pub(super) fn migrated(path: &Path) -> Result<Connection, DbError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     if connection.is_readonly("main")? {
-        return Err(Fault::Unwritable("it is read-only".into()));
+        return Err(DbError::Unwritable("it is read-only".into()));
     }
     migrate(&mut connection)?;
     Ok(connection)
 }
 
 /// A connection that cannot write, to a store of the newest schema.
-pub(super) fn readable(path: &Path) -> Result<Connection, Fault> {
+pub(super) fn readable(path: &Path) -> Result<Connection, DbError> {
     refuse_folder(path)?;
     fs::File::open(path)?;
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut found = version(&connection);
-    if let Err(Fault::Sqlite(error)) = &found
+    if let Err(DbError::Sqlite(error)) = &found
         && matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
         && !beside(path, "-wal").exists()
     {
@@ -89,12 +89,12 @@ pub(super) fn readable(path: &Path) -> Result<Connection, Fault> {
     }
     match found? {
         Some(KNOWN) => Ok(connection),
-        Some(other) => Err(Fault::Version(other)),
-        None => Err(Fault::Foreign("it is empty")),
+        Some(other) => Err(DbError::Version(other)),
+        None => Err(DbError::Foreign("it is empty")),
     }
 }
 
-fn connect_immutable(path: &Path) -> Result<Connection, Fault> {
+fn connect_immutable(path: &Path) -> Result<Connection, DbError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     connect(Path::new(&immutable_uri(path)), flags)
 }
@@ -114,7 +114,7 @@ fn immutable_uri(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, DbError> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -126,15 +126,15 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-fn refuse_folder(path: &Path) -> Result<(), Fault> {
+fn refuse_folder(path: &Path) -> Result<(), DbError> {
     if path.is_dir() {
-        return Err(Fault::Foreign("it is a folder"));
+        return Err(DbError::Foreign("it is a folder"));
     }
     Ok(())
 }
 
 /// The schema's version; None when the file is empty.
-fn version(connection: &Connection) -> Result<Option<i64>, Fault> {
+fn version(connection: &Connection) -> Result<Option<i64>, DbError> {
     // One statement, so that a store that is being made is seen before or after, not half.
     let (application, found, objects): (i64, i64, i64) = connection.query_row(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) \
@@ -144,14 +144,14 @@ fn version(connection: &Connection) -> Result<Option<i64>, Fault> {
     )?;
     match (application, found) {
         (APPLICATION_ID, 1..=KNOWN) => Ok(Some(found)),
-        (APPLICATION_ID, _) => Err(Fault::Version(found)),
+        (APPLICATION_ID, _) => Err(DbError::Version(found)),
         (0, 0) if objects == 0 => Ok(None),
-        _ => Err(Fault::Foreign("it is the database of another program")),
+        _ => Err(DbError::Foreign("it is the database of another program")),
     }
 }
 
 /// Brings the file to the newest schema.
-fn migrate(connection: &mut Connection) -> Result<(), Fault> {
+fn migrate(connection: &mut Connection) -> Result<(), DbError> {
     if version(connection)? == Some(KNOWN) {
         return Ok(());
     }
@@ -172,7 +172,7 @@ fn migrate(connection: &mut Connection) -> Result<(), Fault> {
 
 /// Chooses how commits are made safe: a write-ahead log, or a rollback journal where the log's
 /// shared memory cannot work.
-fn journal(connection: &Connection, network: bool) -> Result<(), Fault> {
+fn journal(connection: &Connection, network: bool) -> Result<(), DbError> {
     let (mode, synchronous) = if network { ("delete", "FULL") } else { ("wal", "NORMAL") };
     let now: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if now != mode {
@@ -199,7 +199,7 @@ fn patiently<T>(mut step: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Resu
     }
 }
 
-fn on_network(path: &Path) -> Result<bool, Fault> {
+fn on_network(path: &Path) -> Result<bool, DbError> {
     let found = rustix::fs::statfs(path).map_err(io::Error::from)?.f_type;
     // The kernel's type of this field differs by architecture; the magic has 32 bits.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "see above")]

@@ -13,17 +13,17 @@ use super::content::{self, ContentId, counted, from_word, identity, unsigned};
 use crate::answers::RunSummary;
 use crate::error::Error;
 use crate::owner;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::db_error::DbError;
 
 /// All runs, oldest first.
-pub(super) fn runs(db: &Connection) -> Result<Vec<Id>, Fault> {
+pub(super) fn runs(db: &Connection) -> Result<Vec<Id>, DbError> {
     let mut select = db.prepare_cached("SELECT uuid FROM run ORDER BY started_unix_ns, uuid")?;
     let rows = select.query_map([], |row| Ok(identity(row.get(0)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// All runs without their samples, oldest first.
-pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, Fault> {
+pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, DbError> {
     all(
         db,
         "SELECT run.id, run.uuid, run.started_unix_ns, run.command, \
@@ -37,7 +37,7 @@ pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, Fault> {
     )
 }
 
-fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, Fault> {
+fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, DbError> {
     let key = row.get(0)?;
     let (ended_unix_ns, status) = end(db, key)?;
     Ok(RunSummary {
@@ -54,14 +54,14 @@ fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, Fault> {
 }
 
 /// The labels of a run.
-pub(super) fn labels(db: &Connection, run: i64) -> Result<BTreeMap<String, String>, Fault> {
+pub(super) fn labels(db: &Connection, run: i64) -> Result<BTreeMap<String, String>, DbError> {
     let mut select = db.prepare_cached("SELECT name, value FROM label WHERE run = ?")?;
     let rows = select.query_map([run], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Everything that is stored of a run.
-pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, Fault> {
+pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, DbError> {
     let mut select = db.prepare_cached(
         "SELECT id, started_unix_ns, plumb, command, plan FROM run WHERE uuid = ?",
     )?;
@@ -95,7 +95,7 @@ pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, Fault> {
 }
 
 /// That no run has this id.
-pub(super) fn no_such_run(db: &Connection, uuid: Id) -> Result<Fault, Fault> {
+pub(super) fn no_such_run(db: &Connection, uuid: Id) -> Result<DbError, DbError> {
     let nearest = runs(db)?.last().map(|run| short_id(*run));
     Ok(Error::NoSuchRun { wanted: uuid.to_string(), nearest }.into())
 }
@@ -105,8 +105,8 @@ pub(super) fn all<T>(
     db: &Connection,
     sql: &str,
     of: &[&dyn ToSql],
-    mut make: impl FnMut(&Row<'_>) -> Result<T, Fault>,
-) -> Result<Vec<T>, Fault> {
+    mut make: impl FnMut(&Row<'_>) -> Result<T, DbError>,
+) -> Result<Vec<T>, DbError> {
     let mut select = db.prepare_cached(sql)?;
     let mut rows = select.query(of)?;
     let mut made = Vec::new();
@@ -118,7 +118,7 @@ pub(super) fn all<T>(
 
 /// When a run ended, and whether it is over: only its last segment counts, because a run that was
 /// interrupted may have been resumed.
-pub(super) fn end(db: &Connection, run: i64) -> Result<(Option<i64>, RunStatus), Fault> {
+pub(super) fn end(db: &Connection, run: i64) -> Result<(Option<i64>, RunStatus), DbError> {
     let segments = segments(db, run)?;
     let Some(last) = segments.last() else { return Ok((None, RunStatus::Interrupted)) };
     let found: Option<(i64, bool)> = db
@@ -138,7 +138,7 @@ pub(super) fn end(db: &Connection, run: i64) -> Result<(Option<i64>, RunStatus),
 }
 
 /// The stretches of a run.
-pub(super) fn segments(db: &Connection, run: i64) -> Result<Vec<Segment>, Fault> {
+pub(super) fn segments(db: &Connection, run: i64) -> Result<Vec<Segment>, DbError> {
     let sql = "SELECT segment, started_unix_ns, monotonic_ns, pid, start_ticks, boot_id \
                FROM segment WHERE run = ? \
                ORDER BY segment, started_unix_ns, monotonic_ns, pid, start_ticks, boot_id";
@@ -158,7 +158,7 @@ pub(super) fn segments(db: &Connection, run: i64) -> Result<Vec<Segment>, Fault>
 
 /// What was prepared. A row that was undone at some time says so of the latest one before it with this
 /// name that was not.
-fn preparations(db: &Connection, run: i64) -> Result<Vec<PreparationRecord>, Fault> {
+fn preparations(db: &Connection, run: i64) -> Result<Vec<PreparationRecord>, DbError> {
     let sql = "SELECT setting, was, became, segment, at_ns, restored_at_ns FROM preparation \
                WHERE run = ? ORDER BY segment, ordinal, at_ns, setting";
     let rows = all(db, sql, &[&run], |row| {
@@ -180,7 +180,7 @@ fn preparations(db: &Connection, run: i64) -> Result<Vec<PreparationRecord>, Fau
 }
 
 /// Where a run was measured.
-pub(super) fn targets_of(db: &Connection, uuid: Id) -> Result<Vec<Target>, Fault> {
+pub(super) fn targets_of(db: &Connection, uuid: Id) -> Result<Vec<Target>, DbError> {
     let mut select = db.prepare_cached("SELECT id FROM run WHERE uuid = ?")?;
     let key = select.query_row([uuid.as_bytes()], |row| row.get(0)).optional()?;
     match key {
@@ -190,7 +190,7 @@ pub(super) fn targets_of(db: &Connection, uuid: Id) -> Result<Vec<Target>, Fault
 }
 
 /// What the targets have become: of each the last row.
-fn targets(db: &Connection, run: i64) -> Result<Vec<Target>, Fault> {
+fn targets(db: &Connection, run: i64) -> Result<Vec<Target>, DbError> {
     let sql = "SELECT target, name, machine, environment FROM target WHERE run = ? \
                ORDER BY segment, ordinal, at_ns, name, machine, environment";
     let rows = all(db, sql, &[&run], |row| {
@@ -208,7 +208,7 @@ fn targets(db: &Connection, run: i64) -> Result<Vec<Target>, Fault> {
 pub(super) const DECISION: &str = "point, invocations, samples, estimate, low, high, level, stop, \
      wanted, remaining_ns, pairs, verdict, pairs_needed";
 
-fn decisions(db: &Connection, run: i64) -> Result<Vec<Decision>, Fault> {
+fn decisions(db: &Connection, run: i64) -> Result<Vec<Decision>, DbError> {
     let sql = format!(
         "SELECT {DECISION} FROM decision WHERE run = ? ORDER BY segment, ordinal, at_ns, point"
     );
@@ -216,7 +216,7 @@ fn decisions(db: &Connection, run: i64) -> Result<Vec<Decision>, Fault> {
 }
 
 /// A decision from the columns [`DECISION`].
-pub(super) fn decision(row: &Row<'_>) -> Result<Decision, Fault> {
+pub(super) fn decision(row: &Row<'_>) -> Result<Decision, DbError> {
     let level: Option<f64> = row.get(6)?;
     let estimate: Option<f64> = row.get(3)?;
     let (low, high) = (row.get(4)?, row.get(5)?);
@@ -239,11 +239,11 @@ pub(super) fn decision(row: &Row<'_>) -> Result<Decision, Fault> {
     })
 }
 
-fn verdict(word: &str) -> Result<Verdict, Fault> {
-    Verdict::of_word(word).ok_or_else(|| Fault::Stored(format!("`{word}` is no verdict")))
+fn verdict(word: &str) -> Result<Verdict, DbError> {
+    Verdict::of_word(word).ok_or_else(|| DbError::Stored(format!("`{word}` is no verdict")))
 }
 
-fn unsupported(db: &Connection, run: i64) -> Result<Vec<Missing>, Fault> {
+fn unsupported(db: &Connection, run: i64) -> Result<Vec<Missing>, DbError> {
     let sql = "SELECT point, why, fix FROM requirement WHERE run = ? AND NOT satisfied \
                ORDER BY segment, ordinal, at_ns, point, why, fix";
     all(db, sql, &[&run], |row| {
@@ -251,7 +251,7 @@ fn unsupported(db: &Connection, run: i64) -> Result<Vec<Missing>, Fault> {
     })
 }
 
-fn fixtures(db: &Connection, run: i64) -> Result<Vec<FixtureRecord>, Fault> {
+fn fixtures(db: &Connection, run: i64) -> Result<Vec<FixtureRecord>, DbError> {
     let sql = "SELECT workload, key, bytes_on_disk, notes FROM fixture WHERE run = ? \
                ORDER BY segment, ordinal, at_ns, workload, key, bytes_on_disk, notes";
     all(db, sql, &[&run], |row| {
@@ -264,7 +264,7 @@ fn fixtures(db: &Connection, run: i64) -> Result<Vec<FixtureRecord>, Fault> {
     })
 }
 
-fn log(db: &Connection, run: i64) -> Result<Vec<String>, Fault> {
+fn log(db: &Connection, run: i64) -> Result<Vec<String>, DbError> {
     let sql = "SELECT text FROM log WHERE run = ? ORDER BY segment, ordinal, at_ns, text";
     all(db, sql, &[&run], |row| Ok(row.get(0)?))
 }
@@ -274,7 +274,7 @@ fn invocations(
     db: &Connection,
     run: i64,
     environments: &mut Vec<ContentId>,
-) -> Result<Vec<InvocationRecord>, Fault> {
+) -> Result<Vec<InvocationRecord>, DbError> {
     let sql = "SELECT id, uuid, point, role, round, position, segment, target, seed, ready, \
                environment FROM invocation WHERE run = ? ORDER BY segment, ordinal, at_ns, uuid";
     all(db, sql, &[&run], |row| {
@@ -306,7 +306,7 @@ fn invocations(
 }
 
 /// The flags known before the first sample, and those of the batches.
-pub(super) fn flags(db: &Connection, invocation: i64) -> Result<(Vec<Flag>, Vec<Flag>), Fault> {
+pub(super) fn flags(db: &Connection, invocation: i64) -> Result<(Vec<Flag>, Vec<Flag>), DbError> {
     let sql = "SELECT batch IS NULL, flag, why FROM flag WHERE invocation = ? ORDER BY ordinal";
     let rows = all(db, sql, &[&invocation], |row| {
         let flag: FlagKind = from_word(row.get(1)?)?;
@@ -318,7 +318,7 @@ pub(super) fn flags(db: &Connection, invocation: i64) -> Result<(Vec<Flag>, Vec<
 }
 
 /// What else ran beside an invocation.
-pub(super) fn interference(db: &Connection, invocation: i64) -> Result<Vec<Interference>, Fault> {
+pub(super) fn interference(db: &Connection, invocation: i64) -> Result<Vec<Interference>, DbError> {
     let sql = "SELECT rule, first, last, evidence FROM interference WHERE invocation = ? \
                ORDER BY ordinal";
     all(db, sql, &[&invocation], |row| {
@@ -328,12 +328,12 @@ pub(super) fn interference(db: &Connection, invocation: i64) -> Result<Vec<Inter
 }
 
 /// The rules by which an invocation does not count.
-fn excluded_by(db: &Connection, invocation: i64) -> Result<Option<String>, Fault> {
+fn excluded_by(db: &Connection, invocation: i64) -> Result<Option<String>, DbError> {
     let sql = "SELECT excluded_by FROM exclusion WHERE invocation = ?";
     Ok(db.prepare_cached(sql)?.query_row([invocation], |row| row.get(0)).optional()?)
 }
 
-fn invocation_end(db: &Connection, invocation: i64) -> Result<Option<InvocationEnd>, Fault> {
+fn invocation_end(db: &Connection, invocation: i64) -> Result<Option<InvocationEnd>, DbError> {
     let sql = "SELECT outcome, why, fix, steady_start, warmup, method, peak_memory_bytes, log \
                FROM invocation_end WHERE invocation = ?";
     let mut found = all(db, sql, &[&invocation], |row| {
@@ -354,7 +354,7 @@ fn invocation_end(db: &Connection, invocation: i64) -> Result<Option<InvocationE
     Ok(found.pop())
 }
 
-fn usage(db: &Connection, invocation: i64) -> Result<Vec<Usage>, Fault> {
+fn usage(db: &Connection, invocation: i64) -> Result<Vec<Usage>, DbError> {
     let sql = "SELECT source, wall_ns, user_ns, system_ns, iowait_ns, minor_faults, major_faults, \
                voluntary_switches, involuntary_switches, device_read_bytes, device_written_bytes \
                FROM batch WHERE invocation = ? ORDER BY batch";
@@ -377,7 +377,7 @@ fn usage(db: &Connection, invocation: i64) -> Result<Vec<Usage>, Fault> {
     })
 }
 
-fn samples(db: &Connection, invocation: i64) -> Result<Samples, Fault> {
+fn samples(db: &Connection, invocation: i64) -> Result<Samples, DbError> {
     let mut samples = Samples::default();
     let mut placed = [Vec::new(), Vec::new()];
     let mut select = db.prepare_cached(
@@ -414,7 +414,7 @@ fn samples(db: &Connection, invocation: i64) -> Result<Samples, Fault> {
 }
 
 /// Metrics whose reported values are in `sample`, with the column, counted from 0.
-fn places(db: &Connection, invocation: i64) -> Result<Vec<(String, usize)>, Fault> {
+fn places(db: &Connection, invocation: i64) -> Result<Vec<(String, usize)>, DbError> {
     let sql = "SELECT metric, place - 1 FROM measures JOIN series ON series.id = measures.series \
                WHERE invocation = ? AND place IS NOT NULL";
     all(db, sql, &[&invocation], |row| Ok((row.get(0)?, counted(row.get(1)?)?)))
@@ -426,8 +426,8 @@ fn columns<T>(
     column: &str,
     table: &str,
     invocation: i64,
-    make: impl Fn(&Row<'_>) -> Result<T, Fault>,
-) -> Result<BTreeMap<String, Vec<T>>, Fault> {
+    make: impl Fn(&Row<'_>) -> Result<T, DbError>,
+) -> Result<BTreeMap<String, Vec<T>>, DbError> {
     let sql = format!(
         "SELECT series.metric, {column} FROM {table} JOIN series ON series.id = {table}.series \
          WHERE {table}.invocation = ? ORDER BY {table}.series, {table}.n"

@@ -8,10 +8,10 @@ use rusqlite::Connection;
 
 use super::content::{self, ContentId, from_word, identity};
 use super::read::{all, labels};
-use crate::sqlite::fault::Fault;
+use crate::sqlite::db_error::DbError;
 
 /// All series by name.
-pub(super) fn names(db: &Connection) -> Result<Vec<SeriesName>, Fault> {
+pub(super) fn names(db: &Connection) -> Result<Vec<SeriesName>, DbError> {
     let sql = "WITH first AS MATERIALIZED ( \
            SELECT DISTINCT json ->> '$.id' AS workload, json ->> '$.metrics[0].name' AS metric \
            FROM description), \
@@ -36,7 +36,7 @@ pub(super) fn names(db: &Connection) -> Result<Vec<SeriesName>, Fault> {
 }
 
 /// What every run measured of the series of this name, oldest first.
-pub(super) fn series(db: &Connection, name: &str) -> Result<Vec<SeriesRecord>, Fault> {
+pub(super) fn series(db: &Connection, name: &str) -> Result<Vec<SeriesRecord>, DbError> {
     let sql = "SELECT id, machine, version, clock, unit, better FROM series WHERE name = ?";
     let mut found = Vec::new();
     let kinds = all(db, sql, &[&name], |row| {
@@ -71,7 +71,7 @@ struct SeriesKey {
 /// The steady values of a series: run → invocation → values.
 ///
 /// The `+` keeps the planner from walking all invocations for the sake of the order.
-fn values(db: &Connection, series: i64) -> Result<BTreeMap<i64, BTreeMap<i64, Vec<f64>>>, Fault> {
+fn values(db: &Connection, series: i64) -> Result<BTreeMap<i64, BTreeMap<i64, Vec<f64>>>, DbError> {
     let mut select = db.prepare_cached(
         "SELECT run, invocation, value FROM measured WHERE series = ? AND role = 'workload' \
            AND outcome = 'done' AND phase = 'steady' AND value IS NOT NULL \
@@ -92,7 +92,7 @@ fn in_run(
     db: &Connection,
     kind: &SeriesKey,
     invocations: BTreeMap<i64, Vec<f64>>,
-) -> Result<Vec<SeriesRecord>, Fault> {
+) -> Result<Vec<SeriesRecord>, DbError> {
     let sql = "SELECT run.id, run.uuid, run.started_unix_ns, run.plumb, run.plan, \
            json_array_length(plan.json, '$.companions') > 0, invocation.environment, \
            invocation.ready, planned.value ->> '$.title', description.json ->> '$.sample_is' \
@@ -125,6 +125,6 @@ fn in_run(
 }
 
 /// What ran beside everything.
-fn loads(db: &Connection, plan: ContentId) -> Result<Vec<String>, Fault> {
+fn loads(db: &Connection, plan: ContentId) -> Result<Vec<String>, DbError> {
     Ok(content::plan(db, plan)?.companions.iter().map(|it| it.point.name()).collect())
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::fault::Fault;
+use super::db_error::DbError;
 use super::open::{self, beside};
 use crate::error::Error;
 
@@ -32,10 +32,10 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// Copies the store at `other` into the folder of the store at `path`, which may be written
     /// and is going to hold the rows anyway.
-    pub(super) fn take(other: &Path, path: &Path) -> Result<Self, Fault> {
+    pub(super) fn take(other: &Path, path: &Path) -> Result<Self, DbError> {
         let before = FileState::of(other)?;
         if before.bytes == 0 && before.log.is_empty() {
-            return Err(Fault::Foreign("it is empty"));
+            return Err(DbError::Foreign("it is empty"));
         }
         let parent = path.parent().unwrap_or(path);
         enough_space(before.bytes, parent, path)?;
@@ -50,7 +50,7 @@ impl Snapshot {
         self.folder.path().join("other.db")
     }
 
-    fn copy(&self, other: &Path) -> Result<(), Fault> {
+    fn copy(&self, other: &Path) -> Result<(), DbError> {
         for _ in 0..TRIES {
             let before = FileState::of(other)?;
             if before.is_past() {
@@ -68,25 +68,25 @@ impl Snapshot {
     }
 
     /// Takes in its log, brings it to the newest schema and checks it.
-    fn settle(&self) -> Result<(), Fault> {
+    fn settle(&self) -> Result<(), DbError> {
         let db = open::migrated(&self.path())?;
         // Nobody needs the copy after a power failure.
         db.pragma_update(None, "synchronous", "OFF")?;
         db.pragma_update_and_check(None, "journal_mode", "delete", |_| Ok(()))?;
         let found: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-        if found == "ok" { Ok(()) } else { Err(Fault::Stored(found)) }
+        if found == "ok" { Ok(()) } else { Err(DbError::Stored(found)) }
     }
 }
 
 /// A folder beside the store at `path`; gone when dropped.
-pub(super) fn folder_beside(path: &Path) -> Result<TempDir, Fault> {
+pub(super) fn folder_beside(path: &Path) -> Result<TempDir, DbError> {
     let parent = path.parent().unwrap_or(path);
     Ok(tempfile::Builder::new().prefix(".plumb-import-").tempdir_in(parent)?)
 }
 
 /// Copies a file, but not its permissions; a log may be missing, and must be missing then in the
 /// copy too.
-fn copy(from: &Path, to: &Path, must: bool) -> Result<(), Fault> {
+fn copy(from: &Path, to: &Path, must: bool) -> Result<(), DbError> {
     match fs::File::open(from) {
         Ok(mut from) => {
             io::copy(&mut from, &mut fs::File::create(to)?)?;
@@ -101,7 +101,7 @@ fn copy(from: &Path, to: &Path, must: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-fn enough_space(bytes: u64, folder: &Path, path: &Path) -> Result<(), Fault> {
+fn enough_space(bytes: u64, folder: &Path, path: &Path) -> Result<(), DbError> {
     let filesystem = rustix::fs::statvfs(folder).map_err(io::Error::from)?;
     let free = filesystem.f_bavail * filesystem.f_frsize;
     // The copy, and what it brings.
@@ -125,9 +125,9 @@ struct FileState {
 }
 
 impl FileState {
-    fn of(path: &Path) -> Result<Self, Fault> {
+    fn of(path: &Path) -> Result<Self, DbError> {
         if path.is_dir() {
-            return Err(Fault::Foreign("it is a folder"));
+            return Err(DbError::Foreign("it is a folder"));
         }
         let file = fs::metadata(path)?;
         let [log, journal] = LOGS.map(|suffix| beside(path, suffix));
@@ -145,7 +145,7 @@ impl FileState {
     }
 }
 
-fn beginning(path: &Path) -> Result<Vec<u8>, Fault> {
+fn beginning(path: &Path) -> Result<Vec<u8>, DbError> {
     use io::Read as _;
     let mut bytes = Vec::new();
     match fs::File::open(path) {

@@ -8,7 +8,7 @@ use plumb_model::{
 };
 use rusqlite::Connection;
 
-use super::fault::{Fault, at};
+use super::db_error::{DbError, at};
 use super::write::SqliteWriter;
 use super::{baseline, counters, info, merge, open, read, series, snapshot, updates};
 use crate::answers::{AuditFact, Baseline, MergeReport, RunSummary, StoreInfo};
@@ -41,7 +41,7 @@ impl Sqlite {
 
     /// Another connection, which may write.
     fn second(&self) -> Result<Connection, Error> {
-        if at(&self.path, self.connection.is_readonly("main").map_err(Fault::from))? {
+        if at(&self.path, self.connection.is_readonly("main").map_err(DbError::from))? {
             let why = "it was opened read-only".to_owned();
             return Err(Error::Unwritable { path: self.path.clone(), why });
         }
@@ -49,7 +49,7 @@ impl Sqlite {
     }
 
     /// Reads in one transaction: a run may go on meanwhile.
-    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Error> {
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, DbError>) -> Result<T, Error> {
         let reading = || read(&*self.connection.unchecked_transaction()?);
         at(&self.path, reading())
     }
@@ -57,7 +57,7 @@ impl Sqlite {
     /// Writes by a connection of its own.
     fn change<T>(
         &self,
-        change: impl FnOnce(&mut Connection) -> Result<T, Fault>,
+        change: impl FnOnce(&mut Connection) -> Result<T, DbError>,
     ) -> Result<T, Error> {
         let mut connection = self.second()?;
         at(&self.path, change(&mut connection))
@@ -125,7 +125,7 @@ impl Backend for Sqlite {
 
     fn version(&self) -> Result<i64, Error> {
         let read = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
-        at(&self.path, read.map_err(Fault::from))
+        at(&self.path, read.map_err(DbError::from))
     }
 
     fn baselines(&self) -> Result<Vec<Baseline>, Error> {

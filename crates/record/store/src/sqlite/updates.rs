@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::content::{self, counted, unsigned};
 use super::counters;
-use super::fault::Fault;
+use super::db_error::DbError;
 use super::read::{self, all};
 use crate::follow::Follow;
 
@@ -19,7 +19,7 @@ use crate::follow::Follow;
 const MOST_COUNTED: usize = 256;
 
 /// Begins to follow a run: the first updates are all that is stored of it.
-pub(super) fn follow(db: &Connection, run: Id) -> Result<Follow, Fault> {
+pub(super) fn follow(db: &Connection, run: Id) -> Result<Follow, DbError> {
     let sql = "SELECT id, started_unix_ns, plan FROM run WHERE uuid = ?";
     let found = db
         .prepare_cached(sql)?
@@ -33,7 +33,7 @@ pub(super) fn follow(db: &Connection, run: Id) -> Result<Follow, Fault> {
 }
 
 /// What was stored since the last time.
-pub(super) fn updates(db: &Connection, follow: &mut Follow) -> Result<RunUpdate, Fault> {
+pub(super) fn updates(db: &Connection, follow: &mut Follow) -> Result<RunUpdate, DbError> {
     let since = Since::of(db, follow)?;
     begun(db, follow)?;
     let ended = ended(db, follow, &since)?;
@@ -63,7 +63,7 @@ pub(super) fn updates(db: &Connection, follow: &mut Follow) -> Result<RunUpdate,
 struct Since(BTreeMap<u32, i64>);
 
 impl Since {
-    fn of(db: &Connection, follow: &Follow) -> Result<Self, Fault> {
+    fn of(db: &Connection, follow: &Follow) -> Result<Self, DbError> {
         let segments = read::segments(db, follow.key)?;
         let begins = segments
             .iter()
@@ -72,7 +72,7 @@ impl Since {
     }
 
     /// Time since the run's start, of a row that holds a segment and a time since its start.
-    fn at(&self, row: &Row<'_>, segment: usize, at_ns: usize) -> Result<u64, Fault> {
+    fn at(&self, row: &Row<'_>, segment: usize, at_ns: usize) -> Result<u64, DbError> {
         let begins = self.0.get(&row.get::<_, u32>(segment)?).copied().unwrap_or(0);
         let at_ns = begins.saturating_add(row.get::<_, i64>(at_ns)?.max(0));
         Ok(unsigned(at_ns.max(0)))
@@ -80,7 +80,7 @@ impl Since {
 }
 
 /// Finds the measured invocations that have begun.
-fn begun(db: &Connection, follow: &mut Follow) -> Result<(), Fault> {
+fn begun(db: &Connection, follow: &mut Follow) -> Result<(), DbError> {
     let sql = "SELECT id, role = 'workload' FROM invocation WHERE run = ? AND id > ? ORDER BY id";
     let rows = all(db, sql, &[&follow.key, &follow.last.invocation], |row| {
         Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?))
@@ -92,7 +92,7 @@ fn begun(db: &Connection, follow: &mut Follow) -> Result<(), Fault> {
     Ok(())
 }
 
-fn point(db: &Connection, invocation: i64) -> Result<usize, Fault> {
+fn point(db: &Connection, invocation: i64) -> Result<usize, DbError> {
     let sql = "SELECT point FROM invocation WHERE id = ?";
     counted(db.prepare_cached(sql)?.query_row([invocation], |row| row.get(0))?)
 }
@@ -102,7 +102,7 @@ fn ended(
     db: &Connection,
     follow: &mut Follow,
     since: &Since,
-) -> Result<Vec<EndedInvocation>, Fault> {
+) -> Result<Vec<EndedInvocation>, DbError> {
     let sql = "SELECT invocation.segment, invocation.at_ns, invocation_end.at_ns, point \
                FROM invocation_end JOIN invocation ON invocation.id = invocation_end.invocation \
                WHERE invocation_end.invocation = ?";
@@ -131,7 +131,7 @@ fn decisions(
     db: &Connection,
     follow: &mut Follow,
     since: &Since,
-) -> Result<Vec<(u64, plumb_model::Decision)>, Fault> {
+) -> Result<Vec<(u64, plumb_model::Decision)>, DbError> {
     let sql = format!(
         "SELECT {}, segment, at_ns, rowid FROM decision WHERE run = ? AND rowid > ? ORDER BY rowid",
         read::DECISION
@@ -145,7 +145,7 @@ fn decisions(
     Ok(found)
 }
 
-fn excluded(db: &Connection, follow: &mut Follow) -> Result<Vec<usize>, Fault> {
+fn excluded(db: &Connection, follow: &mut Follow) -> Result<Vec<usize>, DbError> {
     let sql = "SELECT invocation.id, point FROM exclusion \
                JOIN invocation ON invocation.id = exclusion.invocation \
                WHERE exclusion.invocation > ? AND run = ? ORDER BY exclusion.invocation";
@@ -158,7 +158,7 @@ fn excluded(db: &Connection, follow: &mut Follow) -> Result<Vec<usize>, Fault> {
     Ok(found)
 }
 
-fn unsupported(db: &Connection, follow: &mut Follow) -> Result<Vec<Missing>, Fault> {
+fn unsupported(db: &Connection, follow: &mut Follow) -> Result<Vec<Missing>, DbError> {
     let sql = "SELECT rowid, point, why, fix FROM requirement \
                WHERE run = ? AND rowid > ? AND NOT satisfied ORDER BY rowid";
     let mut last = follow.last.requirement;
@@ -170,7 +170,7 @@ fn unsupported(db: &Connection, follow: &mut Follow) -> Result<Vec<Missing>, Fau
     Ok(found)
 }
 
-fn log(db: &Connection, follow: &mut Follow, since: &Since) -> Result<Vec<(u64, String)>, Fault> {
+fn log(db: &Connection, follow: &mut Follow, since: &Since) -> Result<Vec<(u64, String)>, DbError> {
     let sql =
         "SELECT rowid, segment, at_ns, text FROM log WHERE run = ? AND rowid > ? ORDER BY rowid";
     let mut last = follow.last.log;

@@ -163,7 +163,7 @@ fn a_comparison_narrows_around_equality() {
 fn what_is_kept_is_bounded_and_points_that_are_not_there_change_nothing() {
     let mut live = under_way();
     for n in 0..2_000_u64 {
-        let news = RunUpdate {
+        let update = RunUpdate {
             decisions: vec![
                 (n * 1_000_000_000, decision(1, 5, 1.0 / (n + 2) as f64, None)),
                 (n * 1_000_000_000, decision(999, 5, 0.1, None)),
@@ -174,7 +174,7 @@ fn what_is_kept_is_bounded_and_points_that_are_not_there_change_nothing() {
             log: vec![(n, "x".into())],
             ..nothing()
         };
-        live.take(&news, Duration::from_secs(n));
+        live.take(&update, Duration::from_secs(n));
     }
     let whole = live.since(0);
     assert_eq!(whole.log.len(), MOST_LINES);

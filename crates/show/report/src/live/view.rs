@@ -1,4 +1,4 @@
-//! A run under way, as a page shows it: from news to documents `plumb.live/1`.
+//! A run under way, as a page shows it: from run updates to documents `plumb.live/1`.
 //!
 //! [`Live`] keeps what is known of a run. Each piece remembers the message in which it last changed, so
 //! that a reader who fell behind gets, in one message, all that changed since the one they have seen:
@@ -110,30 +110,30 @@ impl Live {
     }
 
     /// Takes what is new, `elapsed` after the run's start. True when somebody should hear of it.
-    pub fn take(&mut self, news: &RunUpdate, elapsed: Duration) -> bool {
+    pub fn take(&mut self, update: &RunUpdate, elapsed: Duration) -> bool {
         let elapsed = elapsed.max(self.progress.elapsed);
-        let nothing = news.decisions.is_empty()
-            && news.ended.is_empty()
-            && news.excluded.is_empty()
-            && news.unsupported.is_empty()
-            && news.log.is_empty();
-        if nothing && news.status == self.status && news.current == self.progress.current {
+        let nothing = update.decisions.is_empty()
+            && update.ended.is_empty()
+            && update.excluded.is_empty()
+            && update.unsupported.is_empty()
+            && update.log.is_empty();
+        if nothing && update.status == self.status && update.current == self.progress.current {
             self.progress.at(elapsed);
             return false;
         }
         self.number += 1;
-        self.status = news.status;
-        self.set_current(news.current);
-        news.decisions.iter().for_each(|(at_ns, decision)| self.decided(*at_ns, decision));
-        news.ended.iter().for_each(|ended| self.ended(ended));
-        for &point in &news.excluded {
+        self.status = update.status;
+        self.set_current(update.current);
+        update.decisions.iter().for_each(|(at_ns, decision)| self.decided(*at_ns, decision));
+        update.ended.iter().for_each(|ended| self.ended(ended));
+        for &point in &update.excluded {
             self.change(point, |known| known.excluded += 1);
         }
-        for missing in &news.unsupported {
+        for missing in &update.unsupported {
             self.progress.unsupported(missing.point);
             self.change(missing.point, |known| known.stop = Some(missing.why.clone()));
         }
-        self.log(&news.log);
+        self.log(&update.log);
         self.progress.at(elapsed);
         self.draw();
         true

@@ -9,7 +9,7 @@ use plumb_model::{
 use rusqlite::{Connection, params};
 
 use crate::sqlite::content::{ContentId, count, signed, word};
-use crate::sqlite::fault::Fault;
+use crate::sqlite::db_error::DbError;
 
 /// Columns of `sample` for reported values: what goes beyond them costs a row a value.
 const PLACES: usize = 2;
@@ -78,7 +78,7 @@ impl OpenInvocation {
         db: &Connection,
         description: &Description,
         ready: &Ready,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         for metric in &description.metrics {
             let work = ready.work.get(&metric.name).copied().unwrap_or(1.0);
             self.measures(db, metric, work)?;
@@ -86,7 +86,7 @@ impl OpenInvocation {
         Ok(())
     }
 
-    fn measures(&mut self, db: &Connection, metric: &Metric, work: f64) -> Result<Series, Fault> {
+    fn measures(&mut self, db: &Connection, metric: &Metric, work: f64) -> Result<Series, DbError> {
         let of = params![
             self.machine,
             self.workload,
@@ -128,7 +128,7 @@ impl OpenInvocation {
     }
 
     /// The series of a reported column; a metric that the workload did not declare is kept too.
-    fn series(&mut self, db: &Connection, metric: &str) -> Result<Series, Fault> {
+    fn series(&mut self, db: &Connection, metric: &str) -> Result<Series, DbError> {
         if let Some(series) = self.series.get(metric) {
             return Ok(*series);
         }
@@ -148,7 +148,7 @@ impl OpenInvocation {
         db: &Connection,
         batch: Option<i64>,
         flags: &[Flag],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         for flag in flags {
             db.prepare_cached("INSERT INTO flag VALUES (?, ?, ?, ?, ?)")?.execute(params![
                 self.key,
@@ -169,12 +169,12 @@ impl OpenInvocation {
         samples: &Samples,
         usage: &Usage,
         flags: &[Flag],
-    ) -> Result<(), Fault> {
-        samples.check().map_err(|error| Fault::Invalid(error.to_string()))?;
+    ) -> Result<(), DbError> {
+        samples.check().map_err(|error| DbError::Invalid(error.to_string()))?;
         self.same_columns(samples)?;
         if self.samples + count(samples.len()) > MOST_SAMPLES {
             let why = format!("an invocation of {} has over {MOST_SAMPLES} samples", self.workload);
-            return Err(Fault::Invalid(why));
+            return Err(DbError::Invalid(why));
         }
         db.prepare_cached(
             "INSERT INTO batch VALUES \
@@ -209,13 +209,13 @@ impl OpenInvocation {
         Ok(())
     }
 
-    fn same_columns(&mut self, samples: &Samples) -> Result<(), Fault> {
+    fn same_columns(&mut self, samples: &Samples) -> Result<(), DbError> {
         if samples.is_empty() {
             return Ok(());
         }
         let names = samples.values.keys().chain(samples.histograms.keys()).cloned().collect();
         match &self.columns {
-            Some(before) if *before != names => Err(Fault::Invalid(format!(
+            Some(before) if *before != names => Err(DbError::Invalid(format!(
                 "a batch of {} reports {names:?}, an earlier one {before:?}",
                 self.workload
             ))),
@@ -226,7 +226,7 @@ impl OpenInvocation {
         }
     }
 
-    fn samples(&mut self, db: &Connection, samples: &Samples) -> Result<(), Fault> {
+    fn samples(&mut self, db: &Connection, samples: &Samples) -> Result<(), DbError> {
         let mut placed = [None; PLACES];
         for (metric, column) in &samples.values {
             let series = self.series(db, metric)?;
@@ -252,7 +252,7 @@ impl OpenInvocation {
         db: &Connection,
         samples: &Samples,
         placed: [Option<&Vec<f64>>; PLACES],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         let mut insert = db.prepare_cached("INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?)")?;
         let step_ns = step_ns(samples);
         let mut even_ns = samples.start_ns.first().copied().unwrap_or(0);
@@ -271,7 +271,7 @@ impl OpenInvocation {
         Ok(())
     }
 
-    fn values(&self, db: &Connection, series: i64, column: &[f64]) -> Result<(), Fault> {
+    fn values(&self, db: &Connection, series: i64, column: &[f64]) -> Result<(), DbError> {
         let mut insert = db.prepare_cached("INSERT INTO value VALUES (?, ?, ?, ?)")?;
         for (value, n) in column.iter().zip(self.samples..) {
             insert.execute((self.key, series, n, value))?;
@@ -284,7 +284,7 @@ impl OpenInvocation {
         db: &Connection,
         at_ns: u64,
         end: &InvocationEnd,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         let (outcome, why, fix) = match &end.outcome {
             Outcome::Done => ("done", "", ""),
             Outcome::Failed(why) => ("failed", why.as_str(), ""),

@@ -14,7 +14,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::backend::Writer;
 use crate::error::Error;
-use crate::sqlite::fault::{Fault, at};
+use crate::sqlite::db_error::{DbError, at};
 use run::OpenRun;
 
 /// Listens to the engine; what it took is committed.
@@ -43,7 +43,7 @@ impl SqliteWriter {
         Self { connection, path, run: None }
     }
 
-    fn commit(&mut self, event: &Stamped) -> Result<(), Fault> {
+    fn commit(&mut self, event: &Stamped) -> Result<(), DbError> {
         let step = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let run = next(&step, self.run.clone(), event)?;
         step.commit()?;
@@ -57,7 +57,7 @@ fn next(
     db: &Connection,
     run: Option<OpenRun>,
     stamped: &Stamped,
-) -> Result<Option<OpenRun>, Fault> {
+) -> Result<Option<OpenRun>, DbError> {
     let at_ns = stamped.at_ns;
     match (&stamped.event, run) {
         (Event::RunStarted { run, started_unix_ns, plumb, command, plan }, _) => {
@@ -80,7 +80,7 @@ fn next(
             open.ordinal += 1;
             Ok(Some(open))
         }
-        (_, None) => Err(Fault::Invalid("an event came before its run had started".into())),
+        (_, None) => Err(DbError::Invalid("an event came before its run had started".into())),
     }
 }
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::sqlite::chunk;
 use crate::sqlite::content::{count, signed, word};
-use crate::sqlite::fault::Fault;
+use crate::sqlite::db_error::DbError;
 
 /// Keys of the counters that a run has written.
 pub(super) type Counters = HashMap<Counter, i64>;
@@ -21,7 +21,7 @@ pub(super) fn readings(
     invocation: i64,
     known: &mut Counters,
     readings: &Readings,
-) -> Result<(), Fault> {
+) -> Result<(), DbError> {
     let mut amount =
         db.prepare_cached("INSERT OR IGNORE INTO counter_amount VALUES (?, ?, ?, ?)")?;
     let mut chunk =
@@ -41,7 +41,7 @@ pub(super) fn readings(
 }
 
 /// Keeps a counter, once; its key.
-fn keep(db: &Connection, known: &mut Counters, counter: &Counter) -> Result<i64, Fault> {
+fn keep(db: &Connection, known: &mut Counters, counter: &Counter) -> Result<i64, DbError> {
     if let Some(key) = known.get(counter) {
         return Ok(*key);
     }
@@ -60,7 +60,7 @@ pub(super) fn interference(
     db: &Connection,
     invocation: i64,
     found: &[Interference],
-) -> Result<(), Fault> {
+) -> Result<(), DbError> {
     let mut insert = db.prepare_cached("INSERT INTO interference VALUES (?, ?, ?, ?, ?, ?)")?;
     for (ordinal, it) in found.iter().enumerate() {
         let samples = (count(it.first), count(it.last));
@@ -77,13 +77,13 @@ pub(super) fn interference(
 }
 
 /// Marks an invocation that has ended as one that does not count.
-pub(super) fn exclude(db: &Connection, invocation: Id, by: &str) -> Result<(), Fault> {
+pub(super) fn exclude(db: &Connection, invocation: Id, by: &str) -> Result<(), DbError> {
     let marked = db
         .prepare_cached("INSERT INTO exclusion SELECT id, ? FROM invocation WHERE uuid = ?")?
         .execute((by, invocation.as_bytes()))?;
     match marked {
         1 => Ok(()),
-        _ => Err(Fault::Invalid(format!(
+        _ => Err(DbError::Invalid(format!(
             "invocation {invocation} is excluded but was never started"
         ))),
     }

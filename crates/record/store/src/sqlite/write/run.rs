@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 use super::invocation::OpenInvocation;
 use super::monitored::{self, Counters};
 use crate::sqlite::content::{self, ContentId, count, signed, word};
-use crate::sqlite::fault::Fault;
+use crate::sqlite::db_error::DbError;
 
 /// What the writer knows of the run that goes on.
 #[derive(Debug, Clone)]
@@ -45,10 +45,10 @@ pub(super) fn begin(
     plumb: &str,
     command: &[String],
     plan: &Plan,
-) -> Result<OpenRun, Fault> {
+) -> Result<OpenRun, DbError> {
     let known = db.query_row("SELECT 1 FROM run WHERE uuid = ?", [uuid.as_bytes()], |_| Ok(()));
     if known.optional()?.is_some() {
-        return Err(Fault::Invalid(format!("run {uuid} started twice")));
+        return Err(DbError::Invalid(format!("run {uuid} started twice")));
     }
     let command = serde_json::to_string(command)?;
     db.execute(
@@ -63,14 +63,14 @@ pub(super) fn begin(
 }
 
 /// A run that is in the store already.
-pub(super) fn resume(db: &Connection, uuid: Id) -> Result<OpenRun, Fault> {
+pub(super) fn resume(db: &Connection, uuid: Id) -> Result<OpenRun, DbError> {
     let found = db
         .query_row("SELECT id, plan FROM run WHERE uuid = ?", [uuid.as_bytes()], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })
         .optional()?;
     let Some((key, plan)) = found else {
-        return Err(Fault::Invalid(format!("run {uuid} is continued but was never started")));
+        return Err(DbError::Invalid(format!("run {uuid} is continued but was never started")));
     };
     Ok(OpenRun::new(uuid, key, content::plan(db, plan)?))
 }
@@ -96,7 +96,7 @@ impl OpenRun {
         started_unix_ns: i64,
         monotonic_ns: u64,
         owner: &Owner,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         db.execute(
             "INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?)",
             params![
@@ -120,7 +120,7 @@ impl OpenRun {
         at_ns: u64,
         ended_unix_ns: i64,
         interrupted: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         self.fact(db, at_ns, "run_end", params![ended_unix_ns, interrupted])
     }
 
@@ -131,7 +131,7 @@ impl OpenRun {
         at_ns: u64,
         table: &str,
         columns: &[&dyn ToSql],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         let when = signed(at_ns);
         let place: [&dyn ToSql; 4] = [&self.key, &self.segment, &self.ordinal, &when];
         let marks = ", ?".repeat(columns.len());
@@ -145,7 +145,7 @@ impl OpenRun {
         db: &Connection,
         at_ns: u64,
         event: &Event,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         match event {
             Event::TargetReady { target, description } => {
                 self.target_ready(db, at_ns, *target, description)
@@ -171,7 +171,7 @@ impl OpenRun {
     }
 
     /// Facts of the run that nothing later builds on.
-    fn remark(&self, db: &Connection, at_ns: u64, event: &Event) -> Result<(), Fault> {
+    fn remark(&self, db: &Connection, at_ns: u64, event: &Event) -> Result<(), DbError> {
         match event {
             Event::Unsupported(missing) => {
                 let columns = params![count(missing.point), false, missing.why, missing.fix];
@@ -197,7 +197,7 @@ impl OpenRun {
         }
     }
 
-    fn decided(&self, db: &Connection, at_ns: u64, decision: &Decision) -> Result<(), Fault> {
+    fn decided(&self, db: &Connection, at_ns: u64, decision: &Decision) -> Result<(), DbError> {
         let (look, compared) = (decision.look, decision.compared.as_ref());
         let columns = params![
             count(decision.point),
@@ -223,7 +223,7 @@ impl OpenRun {
         at_ns: u64,
         target: u32,
         description: &Target,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         let place = TargetKeys {
             name: description.name.clone(),
             machine: content::keep_machine(db, &description.machine)?,
@@ -235,23 +235,23 @@ impl OpenRun {
         Ok(())
     }
 
-    fn known_place(&self, target: u32) -> Result<&TargetKeys, Fault> {
+    fn known_place(&self, target: u32) -> Result<&TargetKeys, DbError> {
         let place = self.targets.get(&target);
-        place.ok_or_else(|| Fault::Invalid(format!("target {target} was never described")))
+        place.ok_or_else(|| DbError::Invalid(format!("target {target} was never described")))
     }
 
-    fn open_invocation(&mut self, uuid: Id) -> Result<&mut OpenInvocation, Fault> {
+    fn open_invocation(&mut self, uuid: Id) -> Result<&mut OpenInvocation, DbError> {
         let open = self.invocations.get_mut(&uuid);
-        open.ok_or_else(|| Fault::Invalid(format!("invocation {uuid} is not under way")))
+        open.ok_or_else(|| DbError::Invalid(format!("invocation {uuid} is not under way")))
     }
 
-    fn planned(&self, role: Role, point: usize) -> Result<&PlannedPoint, Fault> {
+    fn planned(&self, role: Role, point: usize) -> Result<&PlannedPoint, DbError> {
         let found = match role {
             // A server is the far end of a point of the plan.
             Role::Workload | Role::Server => self.plan.points.get(point),
             _ => self.plan.companions.get(point).map(|companion| &companion.point),
         };
-        found.ok_or_else(|| Fault::Invalid(format!("the plan has no point {point} for it")))
+        found.ok_or_else(|| DbError::Invalid(format!("the plan has no point {point} for it")))
     }
 
     fn invocation_started(
@@ -259,7 +259,7 @@ impl OpenRun {
         db: &Connection,
         at_ns: u64,
         event: &Event,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DbError> {
         let Event::InvocationStarted {
             invocation,
             point,

@@ -17,8 +17,8 @@ fn watched(store: &dyn Backend, events: &[Stamped]) -> Vec<RunUpdate> {
     updates
 }
 
-/// The facts of several news in one.
-fn joined(news: Vec<RunUpdate>) -> RunUpdate {
+/// The facts of several updates in one.
+fn joined(updates: Vec<RunUpdate>) -> RunUpdate {
     let join = |mut all: RunUpdate, next: RunUpdate| {
         all.decisions.extend(next.decisions);
         all.ended.extend(next.ended);
@@ -28,7 +28,7 @@ fn joined(news: Vec<RunUpdate>) -> RunUpdate {
         let at_ns = all.at_ns.max(next.at_ns);
         RunUpdate { status: next.status, current: next.current, at_ns, ..all }
     };
-    news.into_iter().reduce(join).unwrap()
+    updates.into_iter().reduce(join).unwrap()
 }
 
 pub fn what_is_heard_bit_by_bit_is_what_is_heard_at_once(store: &dyn Backend) {
@@ -37,7 +37,7 @@ pub fn what_is_heard_bit_by_bit_is_what_is_heard_at_once(store: &dyn Backend) {
     let excluded = Event::Excluded { invocation: id(2), by: "steal".into() };
     events.insert(last, Stamped { at_ns: 99, event: excluded });
     let bits = watched(store, &events);
-    let current: Vec<bool> = bits.iter().map(|news| news.current == Some(1)).collect();
+    let current: Vec<bool> = bits.iter().map(|it| it.current == Some(1)).collect();
     assert_eq!(
         current.iter().filter(|it| **it).count(),
         4,
@@ -62,8 +62,8 @@ pub fn what_was_cut_off_is_not_current_for_ever(store: &dyn Backend) {
     script.start(id(2), 0, Role::Workload, work("bandwidth", 1.0));
     let mut script = script.segment(1, 9, "epyc").copy(id(3), 10);
     script.start(id(4), 0, Role::Workload, work("bandwidth", 1.0));
-    let news = watched(store, &script.events);
-    let current: Vec<_> = news.iter().rev().take(3).map(|it| it.current).collect();
+    let updates = watched(store, &script.events);
+    let current: Vec<_> = updates.iter().rev().take(3).map(|it| it.current).collect();
     assert_eq!(current, [Some(0), None, Some(0)]);
 }
 
@@ -77,7 +77,7 @@ pub fn another_run_is_not_heard_and_an_unknown_one_is_an_error(store: &dyn Backe
         writer.write(&event).unwrap();
     }
     assert_ne!(store.version().unwrap(), before);
-    let news = store.updates(&mut follow).unwrap();
-    assert!(news.ended.is_empty() && news.decisions.is_empty() && news.log.is_empty());
+    let updates = store.updates(&mut follow).unwrap();
+    assert!(updates.ended.is_empty() && updates.decisions.is_empty() && updates.log.is_empty());
     assert!(store.follow(id(7)).is_err());
 }

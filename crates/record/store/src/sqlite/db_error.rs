@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// Trouble inside, before it is known which file it is about.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum DbError {
     /// The database said no.
     Sqlite(rusqlite::Error),
     /// The filesystem said no.
@@ -28,31 +28,31 @@ pub(super) enum Fault {
     Known(Box<Error>),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for DbError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl From<serde_json::Error> for Fault {
+impl From<serde_json::Error> for DbError {
     fn from(error: serde_json::Error) -> Self {
         Self::Stored(format!("a stored value is not what plumb writes ({error})"))
     }
 }
 
-impl From<std::io::Error> for Fault {
+impl From<std::io::Error> for DbError {
     fn from(error: std::io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for DbError {
     fn from(error: Error) -> Self {
         Self::Known(Box::new(error))
     }
 }
 
-impl Fault {
+impl DbError {
     /// With the path and the advice that a person needs.
     pub(super) fn about(self, path: &Path) -> Error {
         let path = path.to_owned();
@@ -71,8 +71,8 @@ impl Fault {
 }
 
 /// Tells trouble inside the database which file it is about.
-pub(super) fn at<T>(path: &Path, result: Result<T, Fault>) -> Result<T, Error> {
-    result.map_err(|fault| fault.about(path))
+pub(super) fn at<T>(path: &Path, result: Result<T, DbError>) -> Result<T, Error> {
+    result.map_err(|error| error.about(path))
 }
 
 fn from_sqlite(path: PathBuf, error: &rusqlite::Error) -> Error {
