@@ -46,6 +46,8 @@ pub enum FlagKind {
     Resumed,
     /// Kernel, governor, libraries or the like changed while the run was interrupted.
     EnvironmentChanged,
+    /// More threads than CPUs.
+    Oversubscribed,
     /// Another reason, named by a plug-in.
     #[serde(untagged)]
     Other(String),
@@ -75,6 +77,7 @@ impl FlagKind {
             Self::WithLoad => "with-load",
             Self::Resumed => "resumed",
             Self::EnvironmentChanged => "environment-changed",
+            Self::Oversubscribed => "oversubscribed",
             Self::Other(word) => word,
         }
     }
@@ -109,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_stored_word_is_the_shown_word() {
-        for flag in [FlagKind::Cached, FlagKind::SingleProcess, FlagKind::WarmUp] {
+        for flag in [FlagKind::Cached, FlagKind::WarmUp, FlagKind::Oversubscribed] {
             assert_eq!(serde_json::to_string(&flag).unwrap(), format!("\"{flag}\""));
         }
         let other: FlagKind = serde_json::from_str("\"my-own\"").unwrap();

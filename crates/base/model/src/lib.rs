@@ -4,6 +4,7 @@
 //! one type. Units are SI base units or nanoseconds, and the field's name says which.
 
 mod counter;
+mod decision;
 mod diagnosis;
 mod event;
 mod fact;
@@ -27,8 +28,9 @@ pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
     Readings, Trace, too_disturbed,
 };
+pub use decision::{Compared, Decision, Look};
 pub use diagnosis::{Diagnosis, Severity, Symptom};
-pub use event::{Compared, Decision, Event, EventSink, Look, SinkError, Stamped};
+pub use event::{Event, EventSink, SinkError, Stamped};
 pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, Theme};
 pub use flag::{Flag, FlagKind};
 pub use id::{Id, SHOWN_DIGITS, short_id};
@@ -42,7 +44,8 @@ pub use plumb_stats::verdict::Verdict;
 pub use point::{Point, PointError};
 pub use preparation::{Preparation, PreparationRecord, Prepared, Slot};
 pub use record::{
-    FixtureRecord, InvocationRecord, Missing, RecordSource, RunRecord, RunStatus, Segment,
+    FixtureRecord, InvocationRecord, Missing, MissingKind, RecordSource, RunRecord, RunStatus,
+    Segment,
 };
 pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,

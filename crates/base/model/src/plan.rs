@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Description, OnInterference, Point, Preparation, Role, Slot};
+use crate::counter::OnInterference;
+use crate::point::Point;
+use crate::preparation::{Preparation, Slot};
+use crate::workload::{Description, Role};
 
 /// What is to be measured, how well, and in how much time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Description, Parameter, ParameterType, Settings, Value};
+use crate::value::{Settings, Value};
+use crate::workload::{Description, Parameter, ParameterType};
 
 /// One setting of all parameters of a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,10 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Decision, Environment, Flag, Id, Interference, InvocationEnd, Measurement, Metric, Outcome,
-    Owner, Plan, PlannedPoint, PreparationRecord, Ready, Role, Samples, Target, Usage,
-};
+use crate::counter::Interference;
+use crate::decision::Decision;
+use crate::flag::Flag;
+use crate::id::Id;
+use crate::machine::{Environment, Owner, Target};
+use crate::measurement::Measurement;
+use crate::plan::{Plan, PlannedPoint};
+use crate::preparation::PreparationRecord;
+use crate::sample::{InvocationEnd, Outcome, Ready, Samples, Usage};
+use crate::workload::{Metric, Role};
 
 /// Where records come from.
 pub trait RecordSource {
@@ -192,6 +198,30 @@ pub struct Missing {
     pub why: String,
     /// What would mend it.
     pub fix: String,
+}
+
+impl Missing {
+    /// How the reason begins where a command does not exist; what finds that says so with these words.
+    pub const COMMAND_NOT_FOUND: &'static str = "command not found";
+
+    /// What kind of thing is missing.
+    #[must_use]
+    pub fn kind(&self) -> MissingKind {
+        if self.why.starts_with(Self::COMMAND_NOT_FOUND) {
+            MissingKind::Command
+        } else {
+            MissingKind::OfMachine
+        }
+    }
+}
+
+/// What kind of thing a point lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingKind {
+    /// The command that somebody typed.
+    Command,
+    /// Something that this machine lacks.
+    OfMachine,
 }
 
 /// A fixture that stood during a run.

@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ClockSource, Flag, Metric, MetricSource};
+use crate::flag::Flag;
+use crate::workload::{ClockSource, Metric, MetricSource};
 
 /// Samples as columns of equal length, in the order in which they were taken.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Better, Environment, Id, Machine, SampleIs};
+use crate::id::Id;
+use crate::machine::{Environment, Machine};
+use crate::workload::{Better, SampleIs};
 
 /// What one run measured of one series.
 #[derive(Debug, Clone, PartialEq)]

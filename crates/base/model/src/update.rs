@@ -1,6 +1,9 @@
 //! RunUpdate of a run: what was stored of it since it was last looked at, without its samples.
 
-use crate::{CounterAmount, Decision, Flag, Interference, Missing, RunStatus};
+use crate::counter::{CounterAmount, Interference};
+use crate::decision::Decision;
+use crate::flag::Flag;
+use crate::record::{Missing, RunStatus};
 
 /// What was stored of a run since it was last looked at. Times are since the run began, in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! From a plan to a stored run and its scorecard.
 
 use plumb_engine::Ended;
-use plumb_model::{Goal, RunRecord};
+use plumb_model::{Goal, MissingKind, RunRecord};
 use plumb_report::{View, json, scorecard};
 
 use crate::error::{CommandError, Exit, Result};
@@ -38,7 +38,7 @@ fn report(measured: &Measured, explicit: bool, gate: FailPolicy, ui: &Ui) -> Res
 }
 
 fn exit(record: &RunRecord, explicit: bool, ended: &Ended) -> Exit {
-    let not_found = record.unsupported.iter().any(|it| it.why.starts_with("command not found"));
+    let not_found = record.unsupported.iter().any(|it| it.kind() == MissingKind::Command);
     let mut exits = vec![Exit::Fine];
     if ended.interrupted {
         exits.push(Exit::Interrupted);

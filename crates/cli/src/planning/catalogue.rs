@@ -98,7 +98,7 @@ fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandErro
         Refusal::Unsupported { .. } | Refusal::Failed(_) => {}
     }
     let error = CommandError::failed(format!("plug-in {}: {why}", path.display()));
-    match manifest::starting_hint(program, &why) {
+    match manifest::starting_hint(program) {
         Some(hint) => error.hint(hint),
         None => error.hint(format!("plumb plugin check {}", path.display())),
     }

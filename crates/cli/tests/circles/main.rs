@@ -25,9 +25,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[];
 const BEING_TAKEN_APART: &[(&str, usize)] = &[
     ("base/classics", 11),
     ("base/machine", 20),
-    ("base/model", 5),
-    ("base/stats", 3),
-    ("judge/analysis", 22),
     ("show/report", 6),
     ("show/serve", 8),
     ("xtask", 5),

@@ -1,6 +1,6 @@
 //! How points compare that differ only in their number of threads.
 
-use plumb_model::{Better, ParameterType, Settings};
+use plumb_model::{Better, FlagKind, ParameterType, Settings};
 
 use crate::estimate::{Ends, Estimate};
 use crate::finding::{Finding, Scaling};
@@ -26,7 +26,7 @@ fn is_rate(finding: &Finding) -> bool {
 }
 
 fn is_oversubscribed(finding: &Finding) -> bool {
-    finding.flags.iter().any(|flag| flag.flag.word() == "oversubscribed")
+    finding.flags.iter().any(|flag| flag.flag == FlagKind::Oversubscribed)
 }
 
 /// The parameter that sets the number of threads, and the number.

@@ -83,7 +83,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 19] = [
+const FLAGS: [FlagKind; 20] = [
     FlagKind::Cached,
     FlagKind::Tmpfs,
     FlagKind::Capped,
@@ -103,6 +103,7 @@ const FLAGS: [FlagKind; 19] = [
     FlagKind::WithLoad,
     FlagKind::Resumed,
     FlagKind::EnvironmentChanged,
+    FlagKind::Oversubscribed,
 ];
 
 /// The page that explains every word.

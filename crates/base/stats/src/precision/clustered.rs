@@ -18,7 +18,7 @@ use crate::describe::{finite, mean_of, variance_of};
 use crate::distribution::{two_sided_t, two_sided_z};
 use crate::{Interval, NoInterval, tail};
 
-use super::{FEWEST_BEYOND, interior};
+use super::looks::{FEWEST_BEYOND, interior};
 
 /// Quantiles nearer to an end than this are tails.
 const TAIL: f64 = 0.25;

@@ -5,7 +5,7 @@ use crate::distribution::{two_sided_t, two_sided_z};
 use crate::long_run::long_run;
 use crate::{Interval, NoInterval, tail};
 
-use super::{FEWEST_BEYOND, interior};
+use super::looks::{FEWEST_BEYOND, interior};
 
 /// Effective samples before sampling in a single process may stop: with fewer, the dependence that was measured is
 /// too often an underestimate (coverage .93 under AR(.9) and AR(.98) without this rule).

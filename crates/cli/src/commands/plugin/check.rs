@@ -98,7 +98,7 @@ fn describe(
         {
             Ok(conversation) => conversation,
             Err(Refusal::Failed(why)) => {
-                let hint = manifest::starting_hint(program, &why);
+                let hint = manifest::starting_hint(program);
                 let hint = hint.map(|hint| format!("; hint: {hint}")).unwrap_or_default();
                 list.add("hello", State::Failed, format!("{why}{hint}"));
                 return Ok(None);

@@ -107,7 +107,7 @@ fn threads_are_compared_with_one_allowing_for_both_intervals() {
     let (one, two) = (&finding.results[0].estimate, &finding.results[1].estimate);
     assert_eq!(scaling.speedup.low(), Some(two.low().unwrap() / one.high().unwrap()));
     assert_eq!(scaling.speedup.high(), Some(two.high().unwrap() / one.low().unwrap()));
-    let shared = Flag::new(FlagKind::Other("oversubscribed".into()), "2 threads share 1 CPUs");
+    let shared = Flag::new(FlagKind::Oversubscribed, "2 threads share 1 CPUs");
     let record = Builder::new(None)
         .measured(&ONE)
         .measured(&TWO)

@@ -17,7 +17,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use plumb_model::{Better, Metric};
+use plumb_model::{Better, Metric, Missing};
 use plumb_protocol::{Batch, Failure, SplitMix64, current_cpu, now_ns};
 
 use crate::child::wait_readable;
@@ -390,24 +390,21 @@ pub fn find_program(name: &str) -> Result<PathBuf, Failure> {
     let executable = |path: &Path| {
         fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
     };
+    let lacking = |why: &str| Failure(format!("{}: {name}{why}", Missing::COMMAND_NOT_FOUND));
     if name.contains('/') {
         let path = PathBuf::from(name);
         return match (executable(&path), fs::metadata(&path)) {
             (true, _) => Ok(path),
-            (false, Ok(meta)) if meta.is_dir() => {
-                Err(Failure(format!("command not found: {name} is a directory")))
-            }
-            (false, Ok(_)) => Err(Failure(format!(
-                "command not found: {name} exists but is not executable (try chmod +x)"
-            ))),
-            (false, Err(error)) => Err(Failure(format!("command not found: {name}: {error}"))),
+            (false, Ok(meta)) if meta.is_dir() => Err(lacking(" is a directory")),
+            (false, Ok(_)) => Err(lacking(" exists but is not executable (try chmod +x)")),
+            (false, Err(error)) => Err(lacking(&format!(": {error}"))),
         };
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|path| !name.is_empty() && executable(path))
-        .ok_or_else(|| Failure(format!("command not found: {name} is not in PATH")))
+        .ok_or_else(|| lacking(" is not in PATH"))
 }
 
 /// How a process ended, in words.

@@ -169,7 +169,7 @@ pub fn oversubscribed(threads: usize, facts: &Facts) -> Option<Flag> {
     let cpus = facts.cpus.len();
     (cpus > 0 && !fits(threads, facts)).then(|| {
         let why = format!("{threads} threads share {cpus} CPUs");
-        Flag::new(FlagKind::Other("oversubscribed".into()), why)
+        Flag::new(FlagKind::Oversubscribed, why)
     })
 }
 

@@ -3,7 +3,9 @@
 use plumb_analysis::ComparisonFinding;
 
 use crate::comparison::covariates::covariates_text;
-use crate::comparison::view::{closing, for_price, heading, ratio, remarks, series, told, verdict};
+use crate::comparison::view::{
+    Told, closing, for_price, heading, ratio, remarks, series, told, verdict,
+};
 use crate::figure::figure;
 use crate::markdown::{code, escape};
 
@@ -18,7 +20,7 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
         out.push_str(&format!("- {}\n", escape(&line)));
     }
     let (told, harmless) = told(finding);
-    for (lead, values) in told {
+    for Told { lead, values, .. } in told {
         out.push_str(&format!("- {}: {}\n", escape(&lead), escape(&values)));
     }
     if !harmless.is_empty() {

@@ -2,11 +2,14 @@
 
 use plumb_analysis::{Arm, Comparison, ComparisonFinding, SeriesComparison};
 use plumb_chart::{Chart, drawing};
+use plumb_model::{Impact, Verdict};
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
 use crate::charts::ratios_of;
 use crate::comparison::covariates::covariates_text;
-use crate::comparison::view::{closing, for_price, heading, ratio, remarks, series, told, verdict};
+use crate::comparison::view::{
+    Told, closing, for_price, heading, ratio, remarks, series, told, verdict,
+};
 use crate::figure::figure;
 
 /// The comparison in lines of a terminal's width.
@@ -31,8 +34,8 @@ fn title(line: &str, terminal: &Terminal) -> String {
 fn differences(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     let (told, harmless) = told(finding);
     let mut out = String::new();
-    for (lead, values) in told {
-        let style = if lead.starts_with("fatal") { Style::Bad } else { Style::Flag };
+    for Told { impact, lead, values } in told {
+        let style = if impact == Impact::Fatal { Style::Bad } else { Style::Flag };
         out.push_str(&text(2, &Line::new(style, &lead).and(Style::Plain, "  "), &values, terminal));
     }
     if !harmless.is_empty() {
@@ -91,11 +94,11 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
 fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Comparison>) -> Vec<Line> {
     let shown = figure(&arm.estimate, unit);
     let word = against.map_or("", verdict);
-    let style = match word {
-        "slower" => Style::Bad,
-        "faster" => Style::Good,
-        "equivalent" => Style::Estimate,
-        _ => Style::Flag,
+    let style = match against.map(|it| it.verdict) {
+        Some(Ok(Verdict::Slower)) => Style::Bad,
+        Some(Ok(Verdict::Faster)) => Style::Good,
+        Some(Ok(Verdict::Equivalent)) => Style::Estimate,
+        Some(Ok(Verdict::Inconclusive) | Err(_)) | None => Style::Flag,
     };
     vec![
         Line::new(Style::Plain, &format!("  {name}")),

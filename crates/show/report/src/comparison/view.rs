@@ -93,13 +93,24 @@ pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
         .collect()
 }
 
+/// A difference that is worth a line.
+pub(crate) struct Told {
+    /// What it can do to numbers.
+    pub(crate) impact: Impact,
+    /// Its impact and its field.
+    pub(crate) lead: String,
+    /// Its value in every arm.
+    pub(crate) values: String,
+}
+
 /// The differences that are worth a line: harmless ones only by their names.
-pub(crate) fn told(finding: &ComparisonFinding) -> (Vec<(String, String)>, String) {
+pub(crate) fn told(finding: &ComparisonFinding) -> (Vec<Told>, String) {
     let (harmless, others): (Vec<_>, Vec<_>) =
         finding.differences.iter().partition(|it| it.impact == Impact::Harmless);
-    let lines = others.into_iter().map(|it| {
-        let lead = format!("{} {}", it.impact.word(), it.field);
-        (lead, it.values.join(" | "))
+    let lines = others.into_iter().map(|it| Told {
+        impact: it.impact,
+        lead: format!("{} {}", it.impact.word(), it.field),
+        values: it.values.join(" | "),
     });
     let names: Vec<&str> = harmless.iter().map(|it| it.field.as_str()).collect();
     (lines.collect(), names.join(", "))

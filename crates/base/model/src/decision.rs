@@ -1,0 +1,63 @@
+//! What a strategy saw and decided.
+
+use plumb_stats::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+use crate::stop::StopReason;
+
+/// What a strategy saw and decided at a look.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Index of the point in the plan.
+    pub point: usize,
+    /// Invocations of the point so far.
+    pub invocations: usize,
+    /// Steady samples of the point so far.
+    pub samples: usize,
+    /// What the look saw; None when the strategy decided without looking.
+    pub look: Option<Look>,
+    /// Why the point is done; None to go on.
+    pub stop: Option<StopReason>,
+    /// Relative half-width wanted.
+    pub wanted: Option<f64>,
+    /// Time that the point is expected to need still, in nanoseconds, where a prediction is sound.
+    pub remaining_ns: Option<u64>,
+    /// What a comparison with the first point says at this look; its interval is `look`, a ratio of
+    /// costs.
+    #[serde(default)]
+    pub compared: Option<Compared>,
+}
+
+/// What a look at a comparison says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Units of the comparison that were complete.
+    pub pairs: usize,
+    /// The verdict; None when there is none.
+    #[serde(with = "crate::verdict_word")]
+    pub verdict: Option<Verdict>,
+    /// Units that would settle it in all, as far as can be told.
+    pub pairs_needed: Option<usize>,
+}
+
+/// An interval seen at a look.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// The estimate.
+    pub estimate: f64,
+    /// Lower end; None when there is no interval.
+    pub low: Option<f64>,
+    /// Upper end; None when there is no interval.
+    pub high: Option<f64>,
+    /// Level of the interval at this look.
+    pub level: f64,
+}
+
+impl Look {
+    /// Larger distance from the estimate to an end, relative to the estimate.
+    #[must_use]
+    pub fn relative_half_width(&self) -> Option<f64> {
+        let (low, high) = (self.low?, self.high?);
+        Some((high - self.estimate).max(self.estimate - low) / self.estimate.abs())
+    }
+}
