@@ -82,8 +82,12 @@ pub fn root() -> Root {
 }
 
 /// The folder of the journals: what settings of the machine were before plumb changed them. Root's is
-/// one for the whole machine, so that whoever comes next finds what is to be restored.
+/// one for the whole machine, so that whoever comes next finds what is to be restored. Tests name their own
+/// in `PLUMB_JOURNALS`.
 pub fn journals() -> PathBuf {
+    if let Some(folder) = env::var_os("PLUMB_JOURNALS") {
+        return folder.into();
+    }
     if rustix::process::geteuid().is_root() {
         return root().path("/var/lib/plumb/journals");
     }

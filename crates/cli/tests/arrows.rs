@@ -23,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("base/machine", &[]),
     ("measure/protocol", &[]),
     ("measure/monitors", &["machine"]),
-    ("measure/keeper", &["machine"]),
+    ("measure/keeper", &["machine", "protocol"]),
     ("measure/workloads/kit", &["protocol"]),
     ("measure/engine", &["keeper", "machine", "monitors", "protocol", "stats"]),
     ("record/store", &[]),

@@ -396,6 +396,13 @@ fn a_preparation_is_applied_before_and_undone_after_whatever_happens() {
     place
         .run(&[&good, "--with", &leaves])
         .ends(4, &["could not clean up: test.leaves: it is stuck", "good"]);
+    // A fresh process was stuck, too: whoever comes next tries again, until the plug-in is mended.
+    place.plumb(&["tune"]).ends(0, &["plug-in test.leaves", "plumb tune --restore"]);
+    place
+        .plumb(&["tune", "--restore"])
+        .ends(4, &["plug-in test.leaves could not undo what it prepared: it is stuck"]);
+    std::fs::remove_dir_all(place.path("leaves")).unwrap();
+    place.plumb(&["tune", "--restore"]).ends(0, &["plug-in test.leaves is gone"]);
     // The first stop is that of the description.
     assert_eq!(place.notes("tunes"), ["stop", "prepare preparation", "clean", "stop"]);
     place

@@ -61,6 +61,7 @@ impl Place {
         command.args(arguments).current_dir(root.join("cwd")).stdin(Stdio::null());
         command.env("PLUMB_STORE", root.join("store.db")).env("TMPDIR", root.join("tmp"));
         command.env("PLUMB_PLUGIN_PATH", root.join("path")).env("HOME", root);
+        command.env("PLUMB_JOURNALS", root.join("journals"));
         command.env("COLUMNS", "300").env_remove("XDG_DATA_HOME").env_remove("XDG_CACHE_HOME");
         command
     }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::common::knobs::{Machine, Moment, RESTORED_WITHIN, is_root, kill_both, kill_prepared};
-use crate::common::processes::{children, wait_for};
+use crate::common::processes::{children, signal, wait_for};
 use crate::common::{Ran, TestEnvironment, ran};
 use crate::{PATIENCE, last, parsed, place};
 
@@ -177,6 +177,98 @@ fn values_of_another_boot_are_not_restored() {
     tree.run("tune --restore").exits(0).shows(&["another boot"]);
     assert_eq!(tree.text("proc/sys/vm/swappiness"), "10");
     tree.run("tune --restore").exits(0).shows(&["nothing to restore"]);
+}
+
+/// A plug-in whose preparation is a file; it notes what it is told.
+const TUNES: &str = r#"#!/usr/bin/env -S python3 -ES
+import json, os, sys
+here = os.path.dirname(os.path.abspath(__file__))
+tuned = os.path.join(here, "tuned")
+prepared = None
+def say(request, **reply):
+    print(json.dumps({"id": request["id"], **reply}), flush=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    kind = request["type"]
+    if kind == "hello":
+        say(request, type="hello", protocol=1, max_line=1 << 20)
+    elif kind == "describe":
+        size = {"name": "size", "type": "integer", "default": 1}
+        say(request, type="description", description={"id": "test.tunes", "version": 1, "summary": "tunes",
+            "roles": ["preparation"], "parameters": [size], "metrics": []})
+    elif kind == "prepare":
+        prepared = request
+        with open(tuned, "w") as file:
+            file.write(str(request["params"]["size"]))
+        say(request, type="ready")
+    elif kind == "clean":
+        size = str((prepared or request)["params"]["size"])
+        with open(os.path.join(here, "cleaned"), "a") as file:
+            file.write(("own " if prepared else "fresh ") + size + "\n")
+        if os.path.exists(tuned) and open(tuned).read() == size:
+            os.remove(tuned)
+        say(request, type="done")
+    elif kind == "stop":
+        say(request, type="done")
+        sys.exit(0)
+"#;
+
+/// Kills somebody while a plug-in's preparation holds; what its `clean` was told once plumb was started
+/// again, and what that said.
+fn killed_while_a_plugin_holds(kill: impl Fn(&mut std::process::Child, u32)) -> (String, Ran) {
+    let place = place();
+    let tree = Tree::new(&place);
+    let folder = place.cwd().join("tunes");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("plumb-plugin.toml"), "exec = 'program'\n").unwrap();
+    fs::write(folder.join("program"), TUNES).unwrap();
+    let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.join("program"), may_run).unwrap();
+    let set = "--set test.tunes:size=7 --set sysctl.vm.swappiness=10";
+    let mut plumb = tree.plumb(&format!("exec -n 1 --no-lock -q {set}"));
+    plumb.env("PLUMB_PLUGIN_PATH", place.cwd());
+    plumb.args(["--shell", crate::WAIT]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut plumb = plumb.spawn().unwrap();
+    wait_for(PATIENCE, || place.cwd().join("started").exists().then_some(())).unwrap();
+    assert_eq!(fs::read_to_string(folder.join("tuned")).unwrap(), "7");
+    tree.run("tune").exits(0).shows(&["plug-in test.tunes:size=7", "by a plumb that"]);
+    let keeper = children(plumb.id(), "keeper")[0];
+    kill(&mut plumb, keeper);
+    plumb.wait().unwrap();
+    // The keeper may be at it just now.
+    let alone = || {
+        children(keeper, "").is_empty() && !PathBuf::from(format!("/proc/{keeper}/fd/0")).exists()
+    };
+    wait_for(PATIENCE, || alone().then_some(())).unwrap();
+    let next = tree.run("tune --restore");
+    assert!(!folder.join("tuned").exists(), "{}{}", next.stdout, next.stderr);
+    assert_eq!(tree.text("proc/sys/vm/swappiness"), "60\n");
+    tree.run("tune --restore").exits(0).shows(&["nothing to restore"]);
+    (fs::read_to_string(folder.join("cleaned")).unwrap(), next)
+}
+
+#[test]
+fn kill_9_of_plumb_has_the_keeper_ask_a_plugin_to_undo() {
+    let (cleaned, next) = killed_while_a_plugin_holds(|plumb, _| plumb.kill().unwrap());
+    assert_eq!(cleaned, "fresh 7\n");
+    next.shows(&["nothing to restore"]);
+}
+
+#[test]
+fn kill_9_of_the_keeper_has_plumb_ask_a_plugin_to_undo() {
+    let kill = |_: &mut std::process::Child, keeper| signal("KILL", keeper).unwrap();
+    let (cleaned, next) = killed_while_a_plugin_holds(kill);
+    assert_eq!(cleaned, "fresh 7\n");
+    next.shows(&["nothing to restore"]);
+}
+
+#[test]
+fn kill_9_of_both_has_whoever_comes_next_ask_a_plugin_to_undo() {
+    let (cleaned, next) = killed_while_a_plugin_holds(|plumb, keeper| {
+        kill_both(plumb, keeper).unwrap();
+    });
+    assert_eq!(cleaned, "fresh 7\n");
+    next.shows(&["plug-in test.tunes:size=7 has undone what it prepared"]);
 }
 
 #[test]

@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
+use crate::exit::Exit;
 use crate::journal::settled::{ChangeMade, Settled};
-use crate::message::{Exit, FromKeeper, ToKeeper, receive, send};
+use crate::message::{FromKeeper, ToKeeper, receive, send};
+use crate::plugin::PluginPreparation;
 use crate::setting::Setting;
 use crate::spawn_options::SpawnOptions;
 use crate::unchanged::Unchanged;
@@ -194,6 +196,38 @@ impl Keeper {
             FromKeeper::Changed { change, left } => {
                 self.changes = left;
                 Ok(Ok(change))
+            }
+            FromKeeper::Unchanged(why) => Ok(Err(why)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Writes down how a plug-in's preparation is undone, before the plug-in makes it: should anybody be
+    /// killed, whoever comes next has it undone. The inner error is why it can't be written down.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn hold(
+        &mut self,
+        preparation: PluginPreparation,
+    ) -> Result<Result<(), Unchanged>, KeeperError> {
+        self.count(&ToKeeper::Hold { preparation })
+    }
+
+    /// The plug-in of this name has undone its preparation by itself.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn release(&mut self, name: &str) -> Result<(), KeeperError> {
+        self.count(&ToKeeper::Release { name: name.to_owned() }).map(|_| ())
+    }
+
+    fn count(&mut self, order: &ToKeeper) -> Result<Result<(), Unchanged>, KeeperError> {
+        send(self.socket()?, order, &[])?;
+        match self.answer()? {
+            FromKeeper::Holding { left } => {
+                self.changes = left;
+                Ok(Ok(()))
             }
             FromKeeper::Unchanged(why) => Ok(Err(why)),
             other => Err(unexpected(&other)),

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::message::Exit;
+use crate::exit::Exit;
 
 /// Does for a keeper that was killed what it can no longer do: its descendants have become those of
 /// this process, which has waited for all that it started itself. Nothing is left to do after a

@@ -10,13 +10,17 @@
 
 mod client;
 mod descendants;
+mod exit;
 mod journal;
 mod lock;
 mod message;
 mod orphaned;
+mod plugin;
 pub mod preparation;
 mod server;
 mod setting;
+mod signals;
+mod spawn;
 mod spawn_options;
 #[cfg(test)]
 mod testing;
@@ -24,10 +28,11 @@ mod unchanged;
 
 pub use client::{Keeper, KeeperError, Pipes};
 pub use descendants::stand_in;
+pub use exit::Exit;
 pub use journal::{ChangeMade, HeldChange, Journal, Settled, held, recover};
 pub use lock::{LockError, MeasuringLock};
-pub use message::Exit;
 pub use orphaned::end_with_keeper;
+pub use plugin::PluginPreparation;
 pub use server::serve as serve_keeper;
 pub use setting::{OFF, ON, Setting};
 pub use spawn_options::{PADDING, PADDING_LENGTH, SchedulingClass, SpawnOption, SpawnOptions};

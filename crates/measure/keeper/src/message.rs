@@ -11,7 +11,9 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::exit::Exit;
 use crate::journal::settled::{ChangeMade, Settled};
+use crate::plugin::PluginPreparation;
 use crate::setting::Setting;
 use crate::spawn_options::SpawnOptions;
 use crate::unchanged::Unchanged;
@@ -38,6 +40,16 @@ pub enum ToKeeper {
         setting: Setting,
         /// Its new value.
         to: String,
+    },
+    /// A plug-in is about to prepare the machine; have it undone at the end, whatever happens.
+    Hold {
+        /// What its undo needs.
+        preparation: PluginPreparation,
+    },
+    /// The plug-in has undone it by itself.
+    Release {
+        /// Its name.
+        name: String,
     },
     /// Undo the latest changes.
     Restore {
@@ -85,7 +97,12 @@ pub enum FromKeeper {
         /// Changes that are not undone.
         left: usize,
     },
-    /// To `Change`.
+    /// To `Hold` and `Release`.
+    Holding {
+        /// Changes that are not undone.
+        left: usize,
+    },
+    /// To `Change` and `Hold`.
     Unchanged(Unchanged),
     /// To `Restore`.
     Settled {
@@ -96,37 +113,6 @@ pub enum FromKeeper {
     },
     /// A started process ended and was waited for.
     Exited(Exit),
-}
-
-/// How a process ended, and what it used: from `wait4` on that one process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exit {
-    /// The process.
-    pub pid: u32,
-    /// Exit status, when it exited.
-    pub status: Option<i32>,
-    /// Signal, when one ended it.
-    pub signal: Option<i32>,
-    /// Peak resident memory, in bytes.
-    pub peak_memory_bytes: u64,
-    /// CPU time in user mode, in nanoseconds.
-    pub user_ns: u64,
-    /// CPU time in kernel mode, in nanoseconds.
-    pub system_ns: u64,
-    /// Descendants that it left behind and that the keeper killed.
-    pub orphans: u32,
-}
-
-impl Exit {
-    /// How it ended, in words.
-    #[must_use]
-    pub fn words(&self) -> String {
-        match (self.status, self.signal) {
-            (Some(status), _) => format!("exit status {status}"),
-            (None, Some(signal)) => format!("signal {signal}"),
-            (None, None) => "unknown".into(),
-        }
-    }
 }
 
 /// Sends a document with descriptors.

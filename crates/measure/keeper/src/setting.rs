@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use plumb_machine::Root;
 use serde::{Deserialize, Serialize};
 
+use crate::plugin::PluginPreparation;
 use crate::unchanged::Unchanged;
 
 /// What a unit or a swap area is when it runs or is used, and when not.
@@ -19,7 +20,7 @@ pub const ON: &str = "on";
 pub const OFF: &str = "off";
 
 /// Something with a value.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
     /// A file of the kernel.
@@ -33,6 +34,8 @@ pub enum Setting {
     /// The longest wake-up that C-states may cost, in microseconds. It holds while a file is open, so
     /// that it ends with whoever asked for it.
     Latency,
+    /// What a plug-in prepared: `on` from before it is made until it is undone.
+    Plugin(PluginPreparation),
 }
 
 impl fmt::Display for Setting {
@@ -42,6 +45,7 @@ impl fmt::Display for Setting {
             Self::Unit(name) => write!(f, "unit {name}"),
             Self::Swap(area) => write!(f, "swap {area}"),
             Self::Latency => f.write_str("/dev/cpu_dma_latency"),
+            Self::Plugin(preparation) => write!(f, "plug-in {}", preparation.name),
         }
     }
 }
@@ -58,6 +62,8 @@ impl Setting {
             Self::Swap(area) => Ok(swap(root, area)),
             Self::Group(path) => Ok(on(root.path(path).is_dir()).to_owned()),
             Self::Latency => Ok(String::new()),
+            // Only the plug-in itself could tell; its undo is to be harmless where there is nothing to undo.
+            Self::Plugin(_) => Ok(ON.to_owned()),
         }
     }
 
@@ -81,6 +87,8 @@ impl Setting {
             Self::Group(path) if value == ON => fs::create_dir(root.path(path)),
             Self::Group(path) => fs::remove_dir(root.path(path)),
             Self::Latency => Err(io::Error::other("a latency holds while its file is open")),
+            Self::Plugin(preparation) if value == OFF => preparation.undo(),
+            Self::Plugin(_) => Err(io::Error::other("a plug-in prepares by itself")),
         }
     }
 
@@ -94,6 +102,7 @@ impl Setting {
                 let path = root.path(&self.to_string());
                 rustix::fs::access(path, rustix::fs::Access::WRITE_OK).map_err(io::Error::from)
             }
+            Self::Plugin(_) => Ok(()),
             Self::Unit(_) | Self::Swap(_) | Self::Group(_) => {
                 match rustix::process::geteuid().is_root() {
                     true => Ok(()),

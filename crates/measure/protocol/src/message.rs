@@ -40,8 +40,13 @@ pub enum Request {
     Describe,
     /// Lay out what invocations share (a fixture), or apply a preparation; untimed.
     Prepare(Start),
-    /// Undo what `prepare` did.
-    Clean,
+    /// Undo what `prepare` did. To a fresh process, whose predecessor was killed, it has all that
+    /// `prepare` had.
+    Clean {
+        /// What `prepare` was told.
+        #[serde(flatten, skip_serializing_if = "Option::is_none")]
+        prepared: Option<Start>,
+    },
     /// Set up one invocation; untimed.
     Start(Start),
     /// Find the number of iterations that take about this long.

@@ -98,7 +98,7 @@ impl<O: Write> Served<'_, O> {
             Request::Stream { interval_ns, duration_ns } => {
                 return self.stream(id, interval_ns, duration_ns, input);
             }
-            Request::Clean | Request::Stop => self.end(),
+            Request::Clean { .. } | Request::Stop => self.end(),
         })
     }
 

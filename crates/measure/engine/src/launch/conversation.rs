@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use plumb_keeper::{Exit, Keeper, KeeperError, SpawnOptions};
+use plumb_keeper::{Exit, Keeper, KeeperError, PluginPreparation, SpawnOptions, Unchanged};
 use plumb_model::Ready;
 use plumb_protocol::{
     LineError, LineReader, LineWriter, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine,
@@ -40,6 +40,8 @@ pub struct Conversation {
     last_id: u64,
     /// The longest line that it accepts, in bytes.
     max_line: usize,
+    /// The name by which the keeper holds what it prepared.
+    held: Option<String>,
 }
 
 impl Conversation {
@@ -66,6 +68,7 @@ impl Conversation {
             timeout,
             last_id: 0,
             max_line: MAX_LINE,
+            held: None,
         };
         match conversation.greet() {
             Ok(()) => Ok(conversation),
@@ -215,13 +218,41 @@ impl Conversation {
         }
     }
 
+    /// Has the keeper write down how what this program is about to prepare is undone.
+    ///
+    /// # Errors
+    /// When that can't be written down.
+    pub fn hold(
+        &mut self,
+        keeper: &mut Keeper,
+        preparation: PluginPreparation,
+    ) -> Result<(), Refusal> {
+        self.held = Some(preparation.name.clone());
+        let held = keeper.hold(preparation).map_err(gone)?;
+        held.map_err(|Unchanged { why, fix }| Refusal::Unsupported { why, fix })
+    }
+
+    /// Tells the keeper that nothing of what this program prepared is left.
+    ///
+    /// # Errors
+    /// When the keeper is gone.
+    pub fn release(&mut self, keeper: &mut Keeper) -> Result<(), Refusal> {
+        match self.held.take() {
+            Some(name) => keeper.release(&name).map_err(gone),
+            None => Ok(()),
+        }
+    }
+
     /// Says `clean` and `stop`. A signal does not keep it from waiting: what is left undone would stay.
     ///
     /// # Errors
     /// As for [`Conversation::ask`] and [`Conversation::stop`].
     pub fn clean_and_stop(mut self, keeper: &mut Keeper) -> Result<Stopped, Refusal> {
         match self.clean() {
-            Ok(()) => self.stop(keeper),
+            Ok(()) => {
+                self.release(keeper)?;
+                self.stop(keeper)
+            }
             Err(refusal) => {
                 let refusal = self.explain(refusal);
                 self.kill(keeper);
@@ -231,7 +262,7 @@ impl Conversation {
     }
 
     fn clean(&mut self) -> Result<(), Refusal> {
-        let id = self.send(Request::Clean)?;
+        let id = self.send(Request::Clean { prepared: None })?;
         loop {
             match self.answer(id, self.timeout, "clean") {
                 Ok(Reply::Done { .. }) => return Ok(()),
@@ -360,7 +391,7 @@ fn word(request: &Request) -> &'static str {
         Request::Hello { .. } => "hello",
         Request::Describe => "describe",
         Request::Prepare(_) => "prepare",
-        Request::Clean => "clean",
+        Request::Clean { .. } => "clean",
         Request::Start(_) => "start",
         Request::Calibrate { .. } => "calibrate",
         Request::Sample { .. } => "sample",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plumb_keeper::{Keeper, SpawnOptions};
+use plumb_keeper::{Keeper, PluginPreparation, SpawnOptions};
 use plumb_machine::Root;
 use plumb_model::{
     Companion, Description, Facts, PlannedPoint, Preparation, Prepared, Program, Ready, Role,
@@ -147,21 +147,43 @@ impl KeeperLauncher {
         let options = self.preparations.spawn_options(spec.role, spec.planned, spec.seed);
         let mut conversation = self.open(spec.planned, &options)?;
         let start = self.start_of(spec.planned, spec.role, spec.seed, at);
-        let request = match spec.role {
-            Role::Preparation => Request::Prepare(start),
-            Role::Workload | Role::Server | Role::Monitor | Role::Load => Request::Start(start),
+        let asked = match spec.role {
+            Role::Preparation => self
+                .hold(&mut conversation, spec.planned, &start)
+                .and_then(|()| conversation.ask_ready(Request::Prepare(start))),
+            Role::Workload | Role::Server | Role::Monitor | Role::Load => {
+                conversation.ask_ready(Request::Start(start))
+            }
         };
-        match conversation.ask_ready(request) {
+        match asked {
             Ok(mut ready) => {
                 ready.flags.extend(flag_of(&options));
                 Ok((conversation, ready))
             }
             Err(refusal) => {
+                if matches!(refusal, Refusal::Unsupported { .. }) {
+                    conversation.release(&mut self.keeper)?;
+                }
                 let refusal = conversation.explain(refusal);
                 conversation.kill(&mut self.keeper);
                 Err(refusal)
             }
         }
+    }
+
+    /// What a plug-in is about to prepare is undone, whoever is killed.
+    fn hold(
+        &mut self,
+        conversation: &mut Conversation,
+        planned: &PlannedPoint,
+        start: &Start,
+    ) -> Result<(), Refusal> {
+        let prepare = serde_json::to_value(start);
+        let prepare = prepare.map_err(|error| Refusal::Fatal(error.to_string()))?;
+        let (name, argv) = (planned.name(), planned.program.argv.clone());
+        let timeout_s = timeout_of(&planned.description).as_secs();
+        let preparation = PluginPreparation { name, argv, timeout_s, prepare };
+        conversation.hold(&mut self.keeper, preparation)
     }
 
     /// Starts the plug-ins that prepare this slot.

@@ -36,6 +36,13 @@ pub struct Became {
     pub became: String,
 }
 
+/// The line after a change in the midst of others was undone: where its own line begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Released {
+    pub released: u64,
+}
+
+/// A change that is not undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub intent: Intent,
@@ -85,6 +92,8 @@ pub fn read(file: &mut File) -> Option<Written> {
             (serde_json::from_slice(line), entries.last_mut())
         {
             last.became = Some(became);
+        } else if let Ok(Released { released }) = serde_json::from_slice(line) {
+            entries.retain(|entry| entry.offset != released);
         }
         offset += line.len() as u64;
     }

@@ -10,10 +10,11 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
 use crate::journal::file::{
-    Became, Entry, Header, Intent, SUFFIX, Written, journals, line, lock, read,
+    Became, Entry, Header, Intent, Released, SUFFIX, Written, journals, line, lock, read,
 };
 use crate::journal::settled::{ChangeMade, Settled, settle};
-use crate::setting::{Setting, refused};
+use crate::plugin::PluginPreparation;
+use crate::setting::{OFF, ON, Setting, refused};
 use crate::unchanged::Unchanged;
 
 /// The journal of one keeper. Nothing is on disk before the first change and after the last undo.
@@ -80,6 +81,35 @@ impl Journal {
         let _ = self.write(&Became { became: became.clone() });
         self.entries.push(Entry { intent, became: Some(became.clone()), offset });
         Ok(change(became))
+    }
+
+    /// Writes down how a plug-in's preparation is undone, before it is made.
+    ///
+    /// # Errors
+    /// Why that can't be written down.
+    pub fn hold(&mut self, preparation: PluginPreparation) -> Result<(), Unchanged> {
+        let _lock = lock(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
+        let setting = Setting::Plugin(preparation);
+        let intent = Intent { setting, was: OFF.into(), to: ON.into() };
+        let offset = self.append(&intent).map_err(|error| unwritable(&self.folder, &error))?;
+        self.entries.push(Entry { intent, became: None, offset });
+        Ok(())
+    }
+
+    /// A plug-in has undone by itself what it prepared.
+    pub fn release(&mut self, name: &str) {
+        let is_it =
+            |entry: &Entry| matches!(&entry.intent.setting, Setting::Plugin(it) if it.name == name);
+        let Some(at) = self.entries.iter().rposition(is_it) else { return };
+        let entry = self.entries.remove(at);
+        // What is undone once more where this can't be written is undone all the same.
+        let _ = match at == self.entries.len() {
+            true => self.cut(entry.offset),
+            false => self.write(&Released { released: entry.offset }).map(|_| ()),
+        };
+        if self.entries.is_empty() {
+            self.remove();
+        }
     }
 
     /// Undoes the latest changes until `left` are left.
@@ -218,18 +248,23 @@ fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
     if !free || file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) {
         return Vec::new();
     }
-    let Some(Written { header, entries }) = read(&mut file) else {
+    let Some(Written { header, mut entries }) = read(&mut file) else {
         let _ = fs::remove_file(&path);
         return Vec::new();
     };
+    let mut settled = Vec::new();
     if header.keeper.boot_id != boot_id(root) {
-        let _ = fs::remove_file(&path);
-        return vec![Settled::Stale(entries.len())];
+        let all = entries.len();
+        // Only a plug-in knows whether what it changed outlives a boot.
+        entries.retain(|entry| matches!(entry.intent.setting, Setting::Plugin(_)));
+        settled.extend((entries.len() < all).then(|| Settled::Stale(all - entries.len())));
     }
     let (folder, plumb) = (PathBuf::new(), header.plumb);
     let open = Some(Open { file, path });
     let root = root.clone();
-    Journal { root, folder, plumb, open, entries, latency: Vec::new() }.restore(0)
+    let mut journal = Journal { root, folder, plumb, open, entries, latency: Vec::new() };
+    settled.extend(journal.restore(0));
+    settled
 }
 
 fn unwritable(folder: &Path, error: &io::Error) -> Unchanged {
@@ -239,7 +274,7 @@ fn unwritable(folder: &Path, error: &io::Error) -> Unchanged {
 
 #[cfg(test)]
 mod tests {
-    use super::{Journal, Settled, journals, recover};
+    use super::{Journal, PluginPreparation, Settled, journals, recover};
     use crate::journal::held::held;
     use crate::setting::{OFF, ON, Setting};
     use plumb_machine::Root;
@@ -381,6 +416,43 @@ mod tests {
         machine.put("proc/sys/kernel/random/boot_id", "second\n");
         assert_eq!(recover(&machine.root(), &machine.folder()), [Settled::Stale(1)]);
         assert_eq!(machine.text("proc/sys/swappiness"), "10");
+        assert!(journals(&machine.folder()).is_empty());
+    }
+
+    /// A plug-in whose program is gone.
+    fn plugin(name: &str) -> PluginPreparation {
+        let prepare = serde_json::json!({});
+        PluginPreparation { name: name.into(), argv: vec!["/none".into()], timeout_s: 1, prepare }
+    }
+
+    #[test]
+    fn a_plugin_is_written_down_until_it_has_undone_what_it_prepared() {
+        let machine = Machine::new();
+        let mut journal = machine.journal();
+        for name in ["one", "two"] {
+            journal.hold(plugin(name)).unwrap();
+        }
+        let names = || -> Vec<String> {
+            held(&machine.folder()).iter().map(|it| it.setting.to_string()).collect()
+        };
+        assert_eq!(names(), ["plug-in one", "plug-in two"]);
+        journal.release("one");
+        assert_eq!((names(), journal.len()), (vec!["plug-in two".to_owned()], 1));
+        journal.release("two");
+        assert!(journals(&machine.folder()).is_empty());
+    }
+
+    #[test]
+    fn a_plugin_is_asked_after_another_boot_too() {
+        let machine = Machine::new();
+        let mut journal = machine.journal();
+        journal.change(&swappiness(), "10").unwrap();
+        journal.hold(plugin("one")).unwrap();
+        drop(journal);
+        machine.put("proc/sys/kernel/random/boot_id", "second\n");
+        let settled = recover(&machine.root(), &machine.folder());
+        let [Settled::Stale(1), gone] = &settled[..] else { panic!("{settled:?}") };
+        assert_eq!(gone.to_string(), "plug-in one is gone, and what it prepared is left as it is");
         assert!(journals(&machine.folder()).is_empty());
     }
 

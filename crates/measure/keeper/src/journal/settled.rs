@@ -57,6 +57,15 @@ pub enum Settled {
 impl fmt::Display for Settled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Restored { setting: plugin @ Setting::Plugin(_), .. } => {
+                write!(f, "{plugin} has undone what it prepared")
+            }
+            Self::Failed { setting: plugin @ Setting::Plugin(_), why, .. } => {
+                write!(f, "{plugin} could not undo what it prepared: {why}")
+            }
+            Self::Gone(plugin @ Setting::Plugin(_)) => {
+                write!(f, "{plugin} is gone, and what it prepared is left as it is")
+            }
             Self::Restored { setting, was } => write!(f, "{setting} restored to {}", was.trim()),
             Self::Left { setting, now, became } => write!(
                 f,
@@ -97,6 +106,7 @@ pub fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
     }
     Some(match setting.write(root, &was) {
         Ok(()) => Settled::Restored { setting, was },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Settled::Gone(setting),
         Err(error) => failed(setting, was, error),
     })
 }
