@@ -421,7 +421,8 @@ mod tests {
 
     /// A plug-in whose program is gone.
     fn plugin(name: &str) -> PluginPreparation {
-        let prepare = serde_json::json!({});
+        let prepare =
+            serde_json::json!({"role": "preparation", "params": {}, "dir": "", "seed": 1});
         PluginPreparation { name: name.into(), argv: vec!["/none".into()], timeout_s: 1, prepare }
     }
 
