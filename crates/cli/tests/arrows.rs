@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("show/text", &[]),
     ("show/chart", &["text"]),
     ("show/report", &["analysis", "chart", "text"]),
+    ("show/export", &["analysis", "report", "text"]),
     ("show/site", &["analysis", "chart", "report", "text"]),
     ("show/serve", &["analysis", "query", "report", "site", "store", "text"]),
 ];

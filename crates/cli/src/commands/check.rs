@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, canary_shift};
+use plumb_export::check_junit;
 use plumb_model::{Goal, Impact, Plan, Preparation, RunRecord, SampleIs, Value, Verdict};
-use plumb_report::export::check_junit;
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Baseline, Store};

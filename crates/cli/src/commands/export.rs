@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use plumb_analysis::{RunFinding, summarise};
+use plumb_export::{Content, EXPORTS, Export, ExportError, Holds};
 use plumb_model::RunRecord;
 use plumb_report::View;
-use plumb_report::export::{Content, EXPORTS, Export, ExportError, Holds};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};

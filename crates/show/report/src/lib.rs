@@ -10,7 +10,6 @@ pub mod charts;
 pub mod check;
 pub mod comparison;
 pub mod doctor;
-pub mod export;
 mod figure;
 pub mod flags;
 pub mod history;
@@ -36,6 +35,7 @@ pub use flags::meaning;
 pub use history::{
     HistoryDocument, history_card, history_document, history_json, history_markdown,
 };
+pub use json_parts::words::better;
 pub use machine::{MachineDocument, MachineSnapshot, machine_card, machine_document};
 pub use monitors::{
     CountersDocument, EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card,

@@ -1,5 +1,7 @@
 //! Labels for what a piece of text is; what they look like is decided here alone.
 
+use anstyle::AnsiColor;
+
 use crate::text;
 
 /// What a piece of text is.
@@ -42,20 +44,20 @@ pub enum Colour {
 }
 
 impl Style {
-    fn ansi(self) -> owo_colors::Style {
-        let style = owo_colors::Style::new();
+    fn ansi(self) -> anstyle::Style {
+        let style = anstyle::Style::new();
+        let coloured = |colour: AnsiColor| style.fg_color(Some(colour.into()));
         match self {
-            Self::Plain => style,
+            Self::Plain | Self::Name => style,
             Self::Title | Self::Estimate => style.bold(),
-            Self::Heading => style.bold().cyan(),
-            Self::Name => style,
-            Self::Interval => style.cyan(),
+            Self::Heading => coloured(AnsiColor::Cyan).bold(),
+            Self::Interval => coloured(AnsiColor::Cyan),
             Self::Muted => style.dimmed(),
-            Self::Sketch => style.blue(),
-            Self::Flag => style.yellow(),
-            Self::Good => style.green(),
-            Self::Bad => style.red(),
-            Self::Command => style.bold().green(),
+            Self::Sketch => coloured(AnsiColor::Blue),
+            Self::Flag => coloured(AnsiColor::Yellow),
+            Self::Good => coloured(AnsiColor::Green),
+            Self::Bad => coloured(AnsiColor::Red),
+            Self::Command => coloured(AnsiColor::Green).bold(),
         }
     }
 }
@@ -130,7 +132,10 @@ impl Line {
 fn paint(style: Style, text: &str, colour: Colour) -> String {
     match (style, colour) {
         (Style::Plain | Style::Name, _) | (_, Colour::Plain) => text.to_owned(),
-        (style, Colour::Ansi) => style.ansi().style(text).to_string(),
+        (style, Colour::Ansi) => {
+            let style = style.ansi();
+            format!("{style}{text}{style:#}")
+        }
     }
 }
 

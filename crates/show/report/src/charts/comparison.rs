@@ -5,6 +5,7 @@ use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::Verdict;
 use plumb_text::units::percent;
 
+use crate::charts::subject::better as direction;
 use crate::figure::figure;
 use crate::run::labels::family;
 
@@ -137,10 +138,7 @@ fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart>
     let mut draft = Draft::new(
         format!("{}/arms", result.series),
         name,
-        format!(
-            "The median of each arm with its 95 % interval. {}",
-            super::workload::better(result.better)
-        ),
+        format!("The median of each arm with its 95 % interval. {}", direction(result.better)),
         AxisSpec::values(&result.metric, &result.unit, Fit::Free),
         AxisSpec::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
     );

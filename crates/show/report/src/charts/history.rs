@@ -17,7 +17,7 @@ pub fn of_history(finding: &HistoryFinding, label: Option<&str>) -> Vec<Chart> {
         format!(
             "The median of each run with its 95 % interval, over time. {} Lines across are steps that were \
              found and changes that were recorded; nothing is compared across the latter.",
-            super::workload::better(finding.better)
+            super::subject::better(finding.better)
         ),
         AxisSpec::values("started (UTC)", "", Fit::Date),
         AxisSpec::values("median", &finding.unit, Fit::Free),

@@ -2,11 +2,13 @@
 
 mod comparison;
 mod history;
+mod intervals;
 mod monitors;
 mod of_records;
 mod parameters;
 mod scorecard;
 mod spread;
+mod subject;
 mod warmup;
 mod workload;
 

@@ -99,7 +99,7 @@ fn samples(workload: &str, runs: &[Monitored]) -> Option<Chart> {
         format!("{workload}: {} over time", metric.name.replace('_', " ")),
         format!(
             "The samples themselves, warm-up included. {SAYS} {}",
-            super::workload::better(metric.better)
+            super::subject::better(metric.better)
         ),
         AxisSpec::values("time", "s", Fit::Even),
         AxisSpec::values(&metric.name.replace('_', " "), &metric.unit, Fit::Free),

@@ -6,7 +6,7 @@ use plumb_analysis::Estimate;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::{ParameterType, Value};
 
-use super::workload::{Point, Subject};
+use crate::charts::subject::{Point, Subject};
 use crate::run::view::Row;
 
 /// More curves in one chart can't be told apart.

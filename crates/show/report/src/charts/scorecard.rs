@@ -2,9 +2,12 @@
 
 use plumb_analysis::{BaselineSource, PointComparison};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
+
 use plumb_text::units::percent;
 
-use super::comparison::{Ratio, ratios};
+use crate::charts::comparison::{Ratio, ratios};
+use crate::charts::intervals::{intervals, name};
+use crate::charts::subject::better as direction;
 use crate::figure::figure;
 use crate::run::view::{Row, View};
 
@@ -39,7 +42,7 @@ pub fn of_run(view: &View) -> Vec<Chart> {
 /// Results with their intervals, side by side.
 fn levels(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
     let first = rows.first().filter(|_| rows.len() > 1)?;
-    let better = super::workload::better(first.finding.better);
+    let better = direction(first.finding.better);
     let names = rows.iter().map(|row| name(row)).collect();
     let mut draft = Draft::new(
         format!("{family}/{metric}"),
@@ -56,23 +59,6 @@ fn levels(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
         }
     }
     draft.finish()
-}
-
-/// A row's name among those of its family.
-pub(super) fn name(row: &Row) -> String {
-    format!("{}{}", row.label, row.on_target())
-}
-
-/// The estimates of rows, one below the other.
-pub(super) fn intervals(rows: &[&Row]) -> Mark {
-    Mark::Intervals {
-        along: Along::X,
-        at: (0..rows.len()).map(place).collect(),
-        low: rows.iter().map(|row| row.finding.estimate.low()).collect(),
-        estimate: rows.iter().map(|row| row.finding.estimate.value).collect(),
-        high: rows.iter().map(|row| row.finding.estimate.high()).collect(),
-        tips: rows.iter().map(|row| row.figure.to_string()).collect(),
-    }
 }
 
 /// Results as shares of what they should be.

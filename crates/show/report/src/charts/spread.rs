@@ -8,8 +8,8 @@ use plumb_chart::{
 };
 use plumb_model::{RunRecord, SampleIs};
 
-use super::scorecard::name;
-use super::workload::{Point, Subject, estimates};
+use crate::charts::intervals::name;
+use crate::charts::subject::{Point, Subject, estimates};
 
 /// How far dots of a category may lie from its middle, in places.
 const SCATTER: f64 = 0.2;

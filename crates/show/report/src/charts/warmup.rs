@@ -5,7 +5,7 @@ use plumb_chart::{
     AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks, spikes,
 };
 
-use super::workload::Point;
+use crate::charts::subject::Point;
 
 /// What becomes of a sample, and how that is called.
 const PHASES: [(Tone, &str); 3] =

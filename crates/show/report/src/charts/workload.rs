@@ -1,13 +1,13 @@
 //! Charts of a workload in a run.
 
-use plumb_analysis::{CpuShares, PointSamples, samples};
+use plumb_analysis::{CpuShares, samples};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
-use plumb_model::{Better, RunRecord};
+use plumb_model::RunRecord;
 use plumb_text::units::whole_percent;
 
-use super::scorecard::{intervals, name};
-use super::{parameters, spread, warmup};
-use crate::run::view::{Row, View};
+use crate::charts::subject::{Point, Subject, estimates};
+use crate::charts::{parameters, spread, warmup};
+use crate::run::view::View;
 
 /// The charts of a workload's points in a run.
 #[must_use]
@@ -40,79 +40,6 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
     charts
 }
 
-/// A point with its samples, and its row where it has a result.
-pub(super) struct Point<'a> {
-    pub(super) samples: &'a PointSamples,
-    pub(super) row: Option<&'a Row<'a>>,
-    pub(super) label: String,
-}
-
-impl<'a> Point<'a> {
-    fn new(view: &'a View<'a>, samples: &'a PointSamples) -> Self {
-        let is_of = |row: &&Row| {
-            let it = row.finding;
-            it.point.index == samples.point.index
-                && it.target == samples.target
-                && it.metric == samples.metric.name
-        };
-        let row = view.rows.iter().find(is_of);
-        let label = row.map_or_else(|| samples.point.name.clone(), name);
-        Self { samples, row, label }
-    }
-
-    pub(super) fn unit(&self) -> &str {
-        &self.samples.metric.unit
-    }
-}
-
-/// What charts are of: one metric of all points of a workload.
-pub(super) struct Subject<'a> {
-    pub(super) workload: &'a str,
-    pub(super) metric: &'a str,
-    pub(super) primary: bool,
-    pub(super) points: &'a [Point<'a>],
-}
-
-impl Subject<'_> {
-    /// `memory.copy/boxes`; of metrics other than the first `memory.copy/boxes/latency`.
-    pub(super) fn id(&self, kind: &str) -> String {
-        let metric = if self.primary { String::new() } else { format!("/{}", self.metric) };
-        format!("{}/{kind}{metric}", self.workload)
-    }
-
-    pub(super) fn title(&self, what: &str) -> String {
-        format!("{}: {what}", self.workload)
-    }
-
-    pub(super) fn values(&self, fit: Fit) -> AxisSpec {
-        let unit = self.points.first().map_or("", Point::unit);
-        AxisSpec::values(&self.metric.replace('_', " "), unit, fit)
-    }
-
-    pub(super) fn names(&self) -> AxisSpec {
-        AxisSpec::Names(self.points.iter().map(|it| it.label.clone()).collect())
-    }
-
-    pub(super) fn better(&self) -> &'static str {
-        self.points.first().map_or("", |it| better(it.samples.metric.better))
-    }
-
-    /// The rows of the points, each with its place.
-    pub(super) fn rows(&self) -> Vec<(usize, &Row<'_>)> {
-        let rows = self.points.iter().enumerate();
-        rows.filter_map(|(index, point)| Some((index, point.row?))).collect()
-    }
-}
-
-/// Which direction is good, as a sentence.
-pub(super) fn better(better: Better) -> &'static str {
-    match better {
-        Better::Higher => "More is better.",
-        Better::Lower => "Less is better.",
-        Better::Neither => "Neither direction is better.",
-    }
-}
-
 /// Two charts of one name would be one to those who type it.
 fn distinct(charts: &mut [Chart]) {
     for index in 1..charts.len() {
@@ -124,16 +51,6 @@ fn distinct(charts: &mut [Chart]) {
             rest[0].id = format!("{}#{number}", rest[0].id);
         }
     }
-}
-
-/// The estimates of rows at their places.
-pub(super) fn estimates(rows: &[(usize, &Row)], beside: f64) -> Mark {
-    let only: Vec<&Row> = rows.iter().map(|(_, row)| *row).collect();
-    let mut mark = intervals(&only);
-    if let Mark::Intervals { at, .. } = &mut mark {
-        *at = rows.iter().map(|(index, _)| place(*index) + beside).collect();
-    }
-    mark
 }
 
 /// Bars with intervals: levels beside each other from 0.

@@ -82,7 +82,8 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
             against.iter().map(remarks).filter(|it| !it.is_empty()).collect();
         let previous = later(&result.against_previous).filter(|_| index > 1);
         notes.extend(
-            previous.map(|it| format!("against the previous arm {}× {}", ratio(&it), verdict(&it))),
+            previous
+                .map(|it| format!("against the previous arm: {}, {}", ratio(&it), verdict(&it))),
         );
         notes.extend(arm.for_price.map(|value| for_price(result, value)));
         table.across(4, Line::default(), Line::new(Style::Muted, &notes.join(" · ")));

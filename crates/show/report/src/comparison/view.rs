@@ -27,7 +27,7 @@ pub fn remarks(against: &Comparison) -> String {
     let open = against.verdict.is_err();
     let chance =
         noise.break_even.filter(|_| open).zip(ratio).map(|(sd, ratio)| break_even(sd, ratio));
-    let allowed = noise.run_sd.map(|sd| format!("runs differ by {} by themselves", percent(sd)));
+    let allowed = noise.run_sd.map(|sd| format!("runs vary by {} on their own", percent(sd)));
     let remarks = against.remarks.iter().map(ToString::to_string);
     let why = against.verdict.err().filter(|_| noise.break_even.is_none());
     let why = why.map(|why| why.to_string());
@@ -45,13 +45,10 @@ pub(crate) fn settling(comparison: &Comparison) -> Option<String> {
 /// What may be said where too little is known of the noise between runs.
 fn break_even(sd: f64, ratio: f64) -> String {
     if sd <= 0.0 {
-        return "within the noise inside the two runs".to_owned();
+        return "within the noise of the two runs".to_owned();
     }
     let times = format!("{}×", plumb_text::units::quantity(ratio, ""));
-    format!(
-        "{times}; run-to-run deviation would have to exceed {} for this to be chance",
-        percent(sd)
-    )
+    format!("{times}; this could be chance only if runs vary by more than {}", percent(sd))
 }
 
 /// What stands above the results.
@@ -60,7 +57,9 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
     let margin = percent(finding.margin);
     let mut lines = vec![format!("Compared with {first}, margin {margin}")];
     if finding.machines_differ {
-        lines.push("This compares machines: whatever differs between them counts.".to_owned());
+        lines.push(
+            "This compares different machines: every difference between them counts.".to_owned(),
+        );
     }
     let against = finding.results.iter().flat_map(|it| &it.against_first).flatten();
     let verdicts = against.filter(|it| it.verdict.is_ok()).count();
@@ -68,7 +67,7 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
         #[expect(clippy::cast_precision_loss, reason = "a count of verdicts")]
         let expected = verdicts as f64 * (1.0 - finding.confidence);
         lines.push(format!(
-            "{verdicts} verdicts: about {expected:.1} would be wrong by chance where nothing differs."
+            "{verdicts} verdicts: if nothing differed, about {expected:.1} would be wrong by chance."
         ));
     }
     lines
@@ -88,7 +87,9 @@ pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
             let why = overall.interval.as_ref().err();
             let why = why.map_or_else(String::new, |why| format!("; no interval: {why}"));
             let ratio = &shown.estimate;
-            Some(format!("{arm}: {ratio}× {ends}the cost over these series (geometric mean{why})"))
+            Some(format!(
+                "{arm}: {ratio}× {ends}the cost across these series (geometric mean{why})"
+            ))
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use plumb_model::Better;
 
 /// The word for a direction.
-pub(crate) fn better(better: Better) -> &'static str {
+pub fn better(better: Better) -> &'static str {
     match better {
         Better::Higher => "higher",
         Better::Lower => "lower",

@@ -6,9 +6,9 @@ use plumb_model::RunRecord;
 use plumb_text::clean;
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, Worksheet, XlsxError};
 
-use super::entry::{Content, Export, ExportError, Holds};
-use super::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
-use crate::run::view::View;
+use crate::entry::{Content, Export, ExportError, Holds};
+use crate::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
+use plumb_report::run::View;
 
 /// Rows that a sheet may have.
 const MOST_ROWS: u32 = 1 << 20;

@@ -11,9 +11,9 @@ use plumb_model::Better;
 use plumb_text::clean;
 use plumb_text::csv::number;
 
-use super::entry::{Content, Export, Holds};
-use crate::json_parts::words::better;
-use crate::run::view::{Row, View};
+use crate::entry::{Content, Export, Holds};
+use plumb_report::better;
+use plumb_report::run::{Row, View};
 
 pub(super) const GO_BENCH: Export = Export {
     name: "go-bench",

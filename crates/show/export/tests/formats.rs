@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use plumb_analysis::{summarise, testing};
+use plumb_export::{EXPORTS, csv, samples_csv};
 use plumb_model::InvocationRecord;
-use plumb_report::export::{EXPORTS, csv, samples_csv};
 use plumb_report::{View, document, in_words, json, markdown};
 
 #[test]

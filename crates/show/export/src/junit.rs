@@ -9,8 +9,8 @@ use plumb_analysis::{CheckFinding, CheckedSeries, PointFacts};
 use plumb_text::time::rfc3339;
 use plumb_text::xml;
 
-use super::entry::{Content, Export, Holds};
-use crate::run::view::{Row, View};
+use crate::entry::{Content, Export, Holds};
+use plumb_report::run::{Row, View};
 
 pub(super) const JUNIT: Export = Export {
     name: "junit",
@@ -99,7 +99,7 @@ pub fn check_junit(finding: &CheckFinding) -> String {
 
 /// `cpu.sieve/rate: 1.19 [1.17, 1.22] of the baseline's cost, 500 ops/s before, 420 ops/s now`.
 fn checked(series: &CheckedSeries) -> String {
-    let ratio = crate::figure::figure(&series.ratio, "");
+    let ratio = plumb_report::figure(&series.ratio, "");
     let quantity = |value| plumb_text::units::quantity(value, &series.unit);
     format!(
         "{}: {} {} of the baseline's cost, {} before, {} now",

@@ -2,8 +2,8 @@
 
 use plumb_analysis::testing::{Builder, Spec};
 use plumb_analysis::{summarise, testing};
+use plumb_export::{csv, samples_csv};
 use plumb_model::{ParameterType, RunRecord};
-use plumb_report::export::{csv, samples_csv};
 use plumb_report::{NextSteps, View, in_words, json, markdown, scorecard};
 use plumb_text::Terminal;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, proptest};

@@ -7,11 +7,9 @@ use std::process::Command;
 
 use plumb_analysis::testing::{self, Builder, Spec};
 use plumb_analysis::{Caveats, Checker, RunFinding, summarise};
+use plumb_export::{bmf, check_junit, go_bench, hyperfine, junit, openmetrics, otava, xlsx};
 use plumb_model::{Id, ParameterType, RunRecord};
 use plumb_report::View;
-use plumb_report::export::{
-    bmf, check_junit, go_bench, hyperfine, junit, openmetrics, otava, xlsx,
-};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

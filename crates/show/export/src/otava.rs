@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use plumb_text::csv::{line, number, text};
 use plumb_text::time::rfc3339;
 
-use super::entry::{Content, Export, Holds};
-use crate::run::view::{Row, View};
+use crate::entry::{Content, Export, Holds};
+use plumb_report::run::{Row, View};
 
 pub(super) const OTAVA: Export = Export {
     name: "otava",

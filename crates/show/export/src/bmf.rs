@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::entry::{Content, Export, ExportError, Holds, Runs};
-use crate::run::view::{Row, View};
+use crate::entry::{Content, Export, ExportError, Holds, Runs};
+use plumb_report::run::{Row, View};
 
 pub(super) const BMF: Export = Export {
     name: "bmf",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use plumb_model::RunRecord;
 
-use crate::run::view::View;
+use plumb_report::run::View;
 
 /// A format in which runs are written for other programs.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use plumb_model::{InvocationRecord, Metric, Outcome, PlannedPoint, Role, RunRecord, StopReason};
 
-use crate::json_parts::words::better;
-use crate::run::view::{Row, View};
+use plumb_report::better;
+use plumb_report::run::{Row, View};
 
 pub(crate) const RESULT_COLUMNS: &[&str] = &[
     "run",

@@ -6,9 +6,9 @@ use std::io;
 use plumb_model::RunRecord;
 use plumb_text::csv::{line, number, text};
 
-use super::entry::{Content, Export, ExportError, Holds, Runs};
-use super::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
-use crate::run::view::View;
+use crate::entry::{Content, Export, ExportError, Holds, Runs};
+use crate::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
+use plumb_report::run::View;
 
 pub(super) const CSV: Export = Export {
     name: "csv",

@@ -1,7 +1,7 @@
 //! The document that `plumb show --format json` prints, for scripts.
 
-use super::entry::{Content, Export, ExportError, Holds, Runs};
-use crate::run::json::document;
+use crate::entry::{Content, Export, ExportError, Holds, Runs};
+use plumb_report::document;
 
 pub(super) const JSON: Export = Export {
     name: "json",

@@ -9,7 +9,7 @@ use plumb_analysis::{ProcessTimes, process_times};
 use plumb_model::{RunRecord, SampleIs, Value};
 use serde::Serialize;
 
-use super::entry::{Content, Export, ExportError, Holds};
+use crate::entry::{Content, Export, ExportError, Holds};
 
 pub(super) const HYPERFINE: Export = Export {
     name: "hyperfine",

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use plumb_text::clean;
 use plumb_text::csv::number;
 
-use super::entry::{Content, Export, Holds};
-use crate::run::view::{Row, View};
+use crate::entry::{Content, Export, Holds};
+use plumb_report::run::{Row, View};
 
 pub(super) const OPENMETRICS: Export = Export {
     name: "openmetrics",
@@ -68,7 +68,7 @@ fn labels(view: &View, row: &Row) -> String {
         ("workload", finding.point.workload.clone()),
         ("point", finding.point.key.clone()),
         ("metric", finding.metric.clone()),
-        ("better", crate::json_parts::words::better(finding.better).to_owned()),
+        ("better", plumb_report::better(finding.better).to_owned()),
     ];
     labels.map(|(name, value)| format!("{name}=\"{}\"", escaped(&value))).join(",")
 }

@@ -1,0 +1,91 @@
+//! What charts of a workload are of: one metric of its points.
+
+use plumb_analysis::PointSamples;
+use plumb_chart::{AxisSpec, Fit, Mark, place};
+use plumb_model::Better;
+
+use crate::charts::intervals::{intervals, name};
+use crate::run::view::{Row, View};
+
+/// A point with its samples, and its row where it has a result.
+pub(super) struct Point<'a> {
+    pub(super) samples: &'a PointSamples,
+    pub(super) row: Option<&'a Row<'a>>,
+    pub(super) label: String,
+}
+
+impl<'a> Point<'a> {
+    pub(super) fn new(view: &'a View<'a>, samples: &'a PointSamples) -> Self {
+        let is_of = |row: &&Row| {
+            let it = row.finding;
+            it.point.index == samples.point.index
+                && it.target == samples.target
+                && it.metric == samples.metric.name
+        };
+        let row = view.rows.iter().find(is_of);
+        let label = row.map_or_else(|| samples.point.name.clone(), name);
+        Self { samples, row, label }
+    }
+
+    pub(super) fn unit(&self) -> &str {
+        &self.samples.metric.unit
+    }
+}
+
+/// What charts are of: one metric of all points of a workload.
+pub(super) struct Subject<'a> {
+    pub(super) workload: &'a str,
+    pub(super) metric: &'a str,
+    pub(super) primary: bool,
+    pub(super) points: &'a [Point<'a>],
+}
+
+impl Subject<'_> {
+    /// `memory.copy/boxes`; of metrics other than the first `memory.copy/boxes/latency`.
+    pub(super) fn id(&self, kind: &str) -> String {
+        let metric = if self.primary { String::new() } else { format!("/{}", self.metric) };
+        format!("{}/{kind}{metric}", self.workload)
+    }
+
+    pub(super) fn title(&self, what: &str) -> String {
+        format!("{}: {what}", self.workload)
+    }
+
+    pub(super) fn values(&self, fit: Fit) -> AxisSpec {
+        let unit = self.points.first().map_or("", Point::unit);
+        AxisSpec::values(&self.metric.replace('_', " "), unit, fit)
+    }
+
+    pub(super) fn names(&self) -> AxisSpec {
+        AxisSpec::Names(self.points.iter().map(|it| it.label.clone()).collect())
+    }
+
+    pub(super) fn better(&self) -> &'static str {
+        self.points.first().map_or("", |it| better(it.samples.metric.better))
+    }
+
+    /// The rows of the points, each with its place.
+    pub(super) fn rows(&self) -> Vec<(usize, &Row<'_>)> {
+        let rows = self.points.iter().enumerate();
+        rows.filter_map(|(index, point)| Some((index, point.row?))).collect()
+    }
+}
+
+/// Which direction is good, as a sentence.
+pub(super) fn better(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "More is better.",
+        Better::Lower => "Less is better.",
+        Better::Neither => "Neither direction is better.",
+    }
+}
+
+/// The estimates of rows at their places.
+pub(super) fn estimates(rows: &[(usize, &Row)], beside: f64) -> Mark {
+    let only: Vec<&Row> = rows.iter().map(|(_, row)| *row).collect();
+    let mut mark = intervals(&only);
+    if let Mark::Intervals { at, .. } = &mut mark {
+        *at = rows.iter().map(|(index, _)| place(*index) + beside).collect();
+    }
+    mark
+}
