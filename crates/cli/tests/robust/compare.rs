@@ -26,7 +26,7 @@ fn two_runs_get_an_honest_sentence_and_seven_a_verdict() {
         measure("0.02", "again");
     }
     let ran = place.run("compare what=old what=new").unwrap().exits(0);
-    ran.shows(&["slower", "by themselves"]);
+    ran.shows(&["slower", "on their own"]);
     let markdown = place.run("compare --format markdown what=old what=new").unwrap().exits(0);
     markdown.shows(&["| series | arm |", "**slower**"]);
 }
