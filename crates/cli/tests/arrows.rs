@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 /// crates of its own stage and of earlier ones.
 const STAGES: &[&str] = &["base", "measure", "record", "judge", "show"];
 
-/// Where the workloads are: `kit`, `registry`, and a crate a family.
+/// Where the workloads are: `kit`, `testing`, `registry`, and a crate a family.
 const WORKLOADS: &str = "measure/workloads";
 
 /// What a family of workloads may use; never another family.
-const OF_A_FAMILY: &[&str] = &["protocol", "workload-kit"];
+const OF_A_FAMILY: &[&str] = &["protocol", "workload-kit", "workload-testing"];
 
 /// stage/crate → the crates that it may use, families aside. Every crate may use `model`; `cli` joins all.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/monitors", &["machine"]),
     ("measure/keeper", &["machine", "protocol"]),
     ("measure/workloads/kit", &["protocol"]),
+    ("measure/workloads/testing", &["protocol"]),
     ("measure/engine", &["keeper", "machine", "monitors", "protocol", "stats"]),
     ("record/store", &[]),
     ("judge/analysis", &["stats"]),
@@ -69,7 +70,7 @@ fn families() -> Vec<String> {
         let name = place.strip_prefix(WORKLOADS)?.strip_prefix('/')?;
         Some(name.to_owned())
     });
-    names.filter(|name| name != "kit" && name != "registry").collect()
+    names.filter(|name| !["kit", "registry", "testing"].contains(&name.as_str())).collect()
 }
 
 fn manifest(place: &str) -> PathBuf {
@@ -80,7 +81,9 @@ fn manifest(place: &str) -> PathBuf {
 #[test]
 fn crates_use_only_what_the_architecture_lists() {
     let mut places = crates();
-    places.retain(|place| place == "measure/workloads/kit" || !place.starts_with(WORKLOADS));
+    let families: Vec<String> =
+        families().iter().map(|family| format!("{WORKLOADS}/{family}")).collect();
+    places.retain(|place| !families.contains(place) && place != "measure/workloads/registry");
     let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
     for place in places {
         let name = place.rsplit_once('/').unwrap().1;
@@ -106,8 +109,11 @@ fn a_family_of_workloads_uses_the_kit_and_the_registry_lists_every_family() {
         }
     }
     let listed = used(&manifest(&format!("{WORKLOADS}/registry")));
-    let listed: BTreeSet<String> =
-        listed.iter().filter_map(|it| Some(it.strip_prefix("workload-")?.to_owned())).collect();
+    let listed: BTreeSet<String> = listed
+        .iter()
+        .filter_map(|it| Some(it.strip_prefix("workload-")?.to_owned()))
+        .filter(|it| it != "testing")
+        .collect();
     assert_eq!(listed, families.into_iter().collect());
 }
 

@@ -1,0 +1,304 @@
+//! What holds for every built-in workload, whatever it does.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+use plumb_model::{Description, Kind, MetricSource, ParameterType, Role, SampleIs, Value};
+use plumb_protocol::{StartError, Started, Workload, serve};
+use plumb_workload_testing::{
+    TestPoint, alone, assert_ratio, fastest_ns, helper_process, samples, take,
+};
+use plumb_workloads::{builtin, ssh_sink};
+
+/// Settings that make a workload quick; all others have their defaults.
+const QUICK: [(&str, &str, &str); 6] = [
+    ("memory.copy", "size", "1MiB"),
+    ("memory.latency", "size", "1MiB"),
+    ("scheduler.messaging", "loops", "10"),
+    ("storage.sequential", "size", "4MiB"),
+    ("storage.random", "size", "4MiB"),
+    ("datastore.batch", "entities", "50"),
+];
+
+/// Set where the test below is to be the far end of an ssh session.
+const SINK: &str = "PLUMB_TEST_SSH_SINK";
+
+#[test]
+fn far_end_of_a_session() {
+    if std::env::var_os(SINK).is_some() {
+        ssh_sink().unwrap();
+    }
+}
+
+fn described() -> Vec<(&'static dyn Workload, Description)> {
+    builtin().into_iter().map(|workload| (workload, workload.describe())).collect()
+}
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'))
+}
+
+fn assert_distinct<'n>(id: &str, names: impl Iterator<Item = &'n String>) {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        assert!(is_word(name) && seen.insert(name), "{id}: `{name}`");
+    }
+}
+
+#[test]
+fn descriptions_are_well_formed() {
+    let all = described();
+    let ids: BTreeSet<&str> = all.iter().map(|(_, it)| it.id.as_str()).collect();
+    assert_eq!(ids.len(), all.len(), "ids are distinct");
+    for (_, it) in &all {
+        let id = &it.id;
+        let (_, name) = id.split_once('.').unwrap();
+        assert!(is_word(it.family()) && name.chars().all(|c| c.is_ascii_alphanumeric()), "{id}");
+        assert!(it.version >= 1 && it.roles.contains(&Role::Workload), "{id}");
+        assert!(it.audit_class.is_some(), "{id}: no noise floor counts for it");
+        assert_distinct(id, it.parameters.iter().map(|parameter| &parameter.name));
+        assert_distinct(id, it.metrics.iter().map(|metric| &metric.name));
+        assert!(it.primary().is_some_and(|metric| metric.kind != Kind::Histogram), "{id}");
+        let keys = it.fixture.iter().flatten().chain(&it.ceiling);
+        keys.for_each(|name| assert!(it.parameter(name).is_some(), "{id}: `{name}`"));
+        let ceiling = it.ceiling.as_ref().and_then(|name| it.parameter(name));
+        assert!(ceiling.is_none_or(|parameter| parameter.kind == ParameterType::Choice), "{id}");
+        let summaries = it.parameters.iter().map(|parameter| &parameter.summary);
+        let summaries = summaries.chain(it.metrics.iter().map(|metric| &metric.summary));
+        for summary in summaries.chain([&it.summary]) {
+            assert!(!summary.is_empty() && !summary.ends_with('.'), "{id}: `{summary}`");
+        }
+        for needed in &it.requirements {
+            assert!(!needed.why.is_empty() && !needed.fix.is_empty(), "{id}: {needed:?}");
+        }
+        let text = serde_json::to_string(it).unwrap();
+        assert_eq!(serde_json::from_str::<Description>(&text).unwrap(), *it, "{id}");
+    }
+}
+
+#[test]
+fn manuals_name_everything() {
+    for (workload, it) in described() {
+        let (id, manual) = (&it.id, workload.manual());
+        assert!(manual.starts_with(&format!("# {id}\n")), "{id}: the manual begins with its name");
+        let parameters = it.parameters.iter().map(|parameter| &parameter.name);
+        for name in parameters.chain(it.metrics.iter().map(|metric| &metric.name)) {
+            assert!(manual.contains(&format!("`{name}`")), "{id}: `{name}` is not in the manual");
+        }
+        for value in it.parameters.iter().flat_map(|parameter| &parameter.allowed) {
+            assert!(manual.contains(&value.to_string()), "{id}: {value} is not in the manual");
+        }
+    }
+}
+
+/// The quick point of a workload, with fixture and far end; none where it says that it can't run here, why,
+/// and what to do.
+fn quick(it: &Description, folder: &Path) -> Option<TestPoint<'static>> {
+    let settings =
+        QUICK.iter().filter(|(id, ..)| *id == it.id).map(|&(_, name, value)| (name, value));
+    let all: &'static [&'static dyn Workload] = builtin().leak();
+    let point = TestPoint::new(all, &it.id, &settings.collect::<Vec<_>>());
+    let mut point = point.in_folder(folder);
+    let sink = helper_process(folder, "plumb", SINK, "far_end_of_a_session");
+    point.start.facts.plumb = sink.display().to_string();
+    let prepared = if it.fixture.is_some() { point.prepare() } else { Ok(()) };
+    let served =
+        prepared.and_then(|()| if it.can_be(Role::Server) { point.serve() } else { Ok(()) });
+    runs_here(it, served).map(|()| point)
+}
+
+fn runs_here<T>(it: &Description, result: Result<T, StartError>) -> Option<T> {
+    match result {
+        Ok(started) => Some(started),
+        Err(StartError::Unsupported { why, fix }) => {
+            assert!(!why.is_empty() && !fix.is_empty(), "{}: {why}; {fix}", it.id);
+            None
+        }
+        Err(StartError::Failed(why)) => panic!("{}: {why}", it.id),
+    }
+}
+
+/// Each workload with its quick point started.
+fn for_each_started(mut test: impl FnMut(&Description, &TestPoint, Started)) {
+    for (_, it) in described() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(mut point) = quick(&it, folder.path()) else { continue };
+        if let Some(started) = runs_here(&it, point.try_start()) {
+            test(&it, &point, started);
+        }
+        point.clean();
+        std::fs::remove_file(folder.path().join("plumb")).unwrap();
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 0, "{}: something is left behind", it.id);
+    }
+}
+
+#[test]
+fn defaults_start_or_say_why_not() {
+    let _alone = alone();
+    let all: &'static [&'static dyn Workload] = builtin().leak();
+    // A fixture of the default size takes long to lay out; its quick point is started below.
+    for (_, it) in described().iter().filter(|(_, it)| it.fixture.is_none()) {
+        let mut point = TestPoint::new(all, &it.id, &[]).in_folder(&std::env::temp_dir());
+        if it.can_be(Role::Server) {
+            point.serve().unwrap_or_else(|error| panic!("{}: {error:?}", it.id));
+        }
+        let _started = runs_here(it, point.try_start());
+    }
+}
+
+#[test]
+fn metrics_that_are_declared_are_reported() {
+    let _alone = alone();
+    for_each_started(|it, _, mut started| {
+        let names: BTreeSet<&str> = started.instance.value_names().iter().copied().collect();
+        let declared = it.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
+        let declared: BTreeSet<&str> = declared.map(|metric| metric.name.as_str()).collect();
+        assert_eq!(names, declared, "{}", it.id);
+        let fixed = started.instance.fixed_iterations();
+        let asked: &[u64] = if fixed { &[1] } else { &[1, 2] };
+        let taken = samples(&mut started, asked);
+        assert_eq!(taken.iterations, asked, "{}", it.id);
+        assert!(fixed || it.sample_is == SampleIs::Iteration, "{}", it.id);
+        for metric in &it.metrics {
+            let work = started.ready.work.get(&metric.name).copied().unwrap_or(1.0);
+            let values = taken.metric(metric, work).unwrap();
+            assert!(values.iter().all(|value| value.is_finite()), "{}/{}", it.id, metric.name);
+        }
+    });
+}
+
+#[test]
+fn more_iterations_take_longer_in_proportion() {
+    let _alone = alone();
+    for_each_started(|it, _, mut started| {
+        if started.instance.fixed_iterations() {
+            return;
+        }
+        let mut k = started.instance.least_iterations();
+        while fastest_ns(&mut started, k) < 500_000.0 {
+            k *= 2;
+        }
+        assert_ratio(&format!("{}: {k} iterations", it.id), 2.5..6.0, || {
+            fastest_ns(&mut started, 4 * k) / fastest_ns(&mut started, k)
+        });
+    });
+}
+
+/// What a worker answers to these requests, after `start`.
+fn conversation(
+    workload: &dyn Workload,
+    point: &TestPoint,
+    requests: &[&str],
+) -> Vec<serde_json::Value> {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let start = serde_json::to_string(&point.start).unwrap();
+    writeln!(writer, "{}", start.replacen('{', r#"{"id":1,"type":"start","#, 1)).unwrap();
+    for request in requests {
+        writeln!(writer, "{request}").unwrap();
+    }
+    let mut output = Vec::new();
+    serve(workload, reader, &mut output).unwrap();
+    let text = String::from_utf8(output).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_whole_invocation_goes_over_the_line_protocol() {
+    let _alone = alone();
+    for_each_started(|it, point, started| {
+        // A sample that is a process may take long; the family `process` has such a conversation.
+        if started.instance.fixed_iterations() {
+            return;
+        }
+        drop(started);
+        let workload = plumb_workloads::find(&it.id).unwrap();
+        let replies = conversation(
+            workload,
+            point,
+            &[
+                r#"{"id":2,"type":"calibrate","target_ns":100000}"#,
+                r#"{"id":3,"type":"sample","iterations":[1,2]}"#,
+                r#"{"id":4,"type":"stop"}"#,
+            ],
+        );
+        let types: Vec<&str> = replies.iter().filter_map(|line| line["type"].as_str()).collect();
+        assert_eq!(types, ["ready", "calibrated", "samples", "done"], "{}: {replies:?}", it.id);
+    });
+}
+
+#[test]
+fn a_load_streams_the_metrics_that_it_declares() {
+    let _alone = alone();
+    for_each_started(|it, point, started| {
+        drop(started);
+        if !it.can_be(Role::Load) {
+            return;
+        }
+        let workload = plumb_workloads::find(&it.id).unwrap();
+        let replies = stream(workload, point);
+        let samples: Vec<_> = replies.iter().filter(|it| it["type"] == "samples").collect();
+        assert!(!samples.is_empty(), "{}: {replies:?}", it.id);
+        let declared = it.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
+        for metric in declared {
+            for sample in &samples {
+                let value = sample["values"][&metric.name][0].as_f64();
+                assert!(value.is_some_and(f64::is_finite), "{}/{}: {sample}", it.id, metric.name);
+            }
+        }
+    });
+}
+
+/// One interval of a load. The next request would end the stream at once, so it waits for its end.
+fn stream(workload: &dyn Workload, point: &TestPoint) -> Vec<serde_json::Value> {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let start = serde_json::to_string(&point.start).unwrap();
+    writeln!(writer, "{}", start.replacen('{', r#"{"id":1,"type":"start","#, 1)).unwrap();
+    writeln!(writer, r#"{{"id":2,"type":"stream","interval_ns":2000000,"duration_ns":1000000}}"#)
+        .unwrap();
+    let (output, told) = std::io::pipe().unwrap();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || serve(workload, reader, told));
+        let mut replies = Vec::new();
+        for line in std::io::BufRead::lines(std::io::BufReader::new(output)) {
+            let reply: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+            let ends = reply["type"] == "done" || reply["type"] == "failed";
+            replies.push(reply);
+            if ends {
+                break;
+            }
+        }
+        // In words: a process that the workload forked here keeps the pipe open.
+        writeln!(writer, r#"{{"id":3,"type":"stop"}}"#).unwrap();
+        // Its last reply finds nobody who reads.
+        drop(worker.join().unwrap());
+        replies
+    })
+}
+
+#[test]
+fn a_count_of_none_is_refused_in_words_or_works() {
+    let _alone = alone();
+    for (_, it) in described() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(mut point) = quick(&it, folder.path()) else { continue };
+        let numbers = it.parameters.iter().filter(|parameter| {
+            use ParameterType::{Bytes, Integer, Threads};
+            let is_count = matches!(parameter.kind, Integer | Bytes | Threads);
+            is_count && parameter.default != Value::Integer(0)
+        });
+        for parameter in numbers {
+            let before = point.start.params.insert(parameter.name.clone(), Value::Integer(0));
+            match point.try_start() {
+                Ok(mut started) => drop(take(started.instance.as_mut(), &[1])),
+                Err(StartError::Failed(why) | StartError::Unsupported { why, .. }) => {
+                    assert!(!why.is_empty(), "{}: {}=0", it.id, parameter.name);
+                }
+            }
+            point.start.params.insert(parameter.name.clone(), before.unwrap());
+        }
+    }
+}

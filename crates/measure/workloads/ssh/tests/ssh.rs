@@ -1,0 +1,120 @@
+//! The family `ssh`, driven as the engine drives it, with a real sshd where the machine lets one run.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+use std::path::Path;
+
+use plumb_protocol::{Batch, StartError};
+use plumb_workload_ssh::{ALL, ssh_sink};
+use plumb_workload_testing::{
+    TestPoint, alone, assert_ratio, fastest_ns, helper_process, refusal, samples, unsupported,
+};
+
+/// Set where the test below is to be the far end of a session.
+const SINK: &str = "PLUMB_TEST_SSH_SINK";
+
+#[test]
+fn far_end_of_a_session() {
+    if std::env::var_os(SINK).is_some() {
+        ssh_sink().unwrap();
+    }
+}
+
+/// A point in `scratch`, where a stand-in for plumb is.
+fn point(scratch: &Path, settings: &[(&str, &str)]) -> TestPoint<'static> {
+    let plumb = helper_process(scratch, "plumb", SINK, "far_end_of_a_session");
+    let mut point = TestPoint::new(ALL, "ssh.cipher", settings).in_folder(scratch);
+    point.start.facts.plumb = plumb.display().to_string();
+    point
+}
+
+/// The point with its fixture.
+fn prepared(scratch: &Path) -> TestPoint<'static> {
+    let mut point = point(scratch, &[]);
+    match point.prepare() {
+        Ok(()) => point,
+        Err(StartError::Unsupported { why, fix }) => {
+            panic!("this test needs an SSH server and client: {why}; {fix}")
+        }
+        Err(StartError::Failed(why)) => panic!("{why}"),
+    }
+}
+
+/// Another point that shares the fixture.
+fn beside(fixture: &TestPoint, settings: &[(&str, &str)]) -> TestPoint<'static> {
+    let mut point = point(Path::new(&fixture.start.scratch), settings);
+    point.start.endpoints.clone_from(&fixture.start.endpoints);
+    point
+}
+
+/// Files and folders beside the stand-in.
+fn left_in(scratch: &Path) -> usize {
+    std::fs::read_dir(scratch).unwrap().count() - 1
+}
+
+fn is_alive(pid: &str) -> bool {
+    Path::new("/proc").join(pid).exists()
+}
+
+#[test]
+fn sessions_use_the_cipher_that_was_asked_for_and_count_at_the_far_end() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut fixture = prepared(scratch.path());
+    for cipher in ["aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr"] {
+        let mut started = match beside(&fixture, &[("cipher", cipher)]).try_start() {
+            Ok(started) => started,
+            Err(StartError::Unsupported { why, .. }) => {
+                assert!(why.contains(cipher), "{why}");
+                continue;
+            }
+            Err(StartError::Failed(why)) => panic!("{why}"),
+        };
+        assert!(started.ready.notes[0].contains(cipher), "{:?}", started.ready.notes);
+        assert!(started.ready.versions["openssh"].contains("OpenSSH"), "{:?}", started.ready);
+        assert!(started.instance.helpers().len() >= 3, "client, server and sink");
+        assert_eq!(samples(&mut started, &[1, 20, 3]).iterations, [1, 20, 3]);
+    }
+    let sshd = fixture.start.endpoints["sshd"].clone();
+    assert!(is_alive(&sshd));
+    fixture.clean();
+    assert!(!is_alive(&sshd), "sshd outlives its fixture");
+    assert_eq!(left_in(scratch.path()), 0, "keys are left");
+}
+
+#[test]
+fn twice_the_bytes_take_about_twice_the_time() {
+    let _alone = alone();
+    let scratch = tempfile::tempdir().unwrap();
+    let fixture = prepared(scratch.path());
+    let mut started = fixture.started();
+    assert_ratio("twice the blocks", 1.4..2.8, || {
+        fastest_ns(&mut started, 80) / fastest_ns(&mut started, 40)
+    });
+}
+
+#[test]
+fn a_server_that_dies_and_a_session_that_does_not_come_up_fail_with_a_reason() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut fixture = prepared(scratch.path());
+    let mut nowhere = beside(&fixture, &[]);
+    nowhere.start.facts.plumb = "/nowhere/plumb".into();
+    let why = refusal("no plumb", nowhere.try_start());
+    assert!(why.contains("client: ") && why.contains("server: "), "{why}");
+    let mut started = fixture.started();
+    fixture.clean();
+    let mut batch = Batch::with_room(1, &[]);
+    let failure = started.instance.batch(&[1000], &mut batch).unwrap_err();
+    assert!(failure.0.contains("does not answer"), "{failure}");
+}
+
+#[test]
+fn a_cipher_that_is_not_there_is_unsupported() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut point = point(scratch.path(), &[]);
+    point.start.endpoints =
+        [("ciphers", "aes256-ctr"), ("macs", "hmac-sha2-256"), ("openssh", "OpenSSH")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into();
+    let (why, fix) = unsupported("a cipher that is not there", point.try_start());
+    assert!(why.contains("aes128-gcm"), "{why}");
+    assert!(fix.contains("ssh -Q cipher"), "{fix}");
+}
