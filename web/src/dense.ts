@@ -3,7 +3,7 @@
 // column of pixels the lowest and highest are kept, which no eye can tell from all of them.
 import { type Dots, type Layer, type Line, size } from "./chart";
 import { type Frame, whole } from "./frame";
-import type { Look } from "./groups";
+import type { Appearance } from "./groups";
 
 /** More marks than this in a layer are drawn on a canvas. */
 export const DENSE = 2_000;
@@ -12,9 +12,9 @@ export function isDense(layer: Layer): layer is (Dots | Line) & { group: number 
   return (layer.mark === "dots" || layer.mark === "line") && size(layer) > DENSE;
 }
 
-type Drawn = [Layer, Look];
+type Drawn = [Layer, Appearance];
 
-/** Draws dense layers; `colour` resolves what a look says, to `rgb(…)`. */
+/** Draws dense layers; `colour` resolves what an appearance says, to `rgb(…)`. */
 export function drawDense(canvas: HTMLCanvasElement, layers: Drawn[], frame: Frame, colour: (of: string) => string): void {
   const ratio = Math.min(2, devicePixelRatio || 1);
   canvas.width = Math.round(frame.width * ratio);
@@ -25,18 +25,18 @@ export function drawDense(canvas: HTMLCanvasElement, layers: Drawn[], frame: Fra
   if (!pen) return;
   // Dots are written into pixels: as many rectangles would take ten times as long.
   const image = pen.createImageData(canvas.width, canvas.height);
-  for (const [layer, look] of layers) {
-    if (layer.mark === "dots") drawDots(image, layer, frame, ratio, channels(colour(look.colour)));
+  for (const [layer, appearance] of layers) {
+    if (layer.mark === "dots") drawDots(image, layer, frame, ratio, channels(colour(appearance.colour)));
   }
   pen.putImageData(image, 0, 0);
   pen.scale(ratio, ratio);
   pen.beginPath();
   pen.rect(frame.left, frame.top, frame.width - frame.left - frame.right, frame.height - frame.top - frame.bottom);
   pen.clip();
-  for (const [layer, look] of layers) {
+  for (const [layer, appearance] of layers) {
     if (layer.mark !== "line") continue;
-    pen.strokeStyle = colour(look.colour);
-    drawLine(pen, layer, frame, look);
+    pen.strokeStyle = colour(appearance.colour);
+    drawLine(pen, layer, frame, appearance);
   }
 }
 
@@ -71,10 +71,10 @@ function drawDots(image: ImageData, layer: Dots, frame: Frame, ratio: number, co
   }
 }
 
-function drawLine(pen: CanvasRenderingContext2D, layer: Line, frame: Frame, look: Look): void {
+function drawLine(pen: CanvasRenderingContext2D, layer: Line, frame: Frame, appearance: Appearance): void {
   const [px, py] = [quick(frame.x), quick(frame.y)];
   pen.lineWidth = 1.2;
-  pen.setLineDash(look.dash ? look.dash.split(" ").map(Number) : []);
+  pen.setLineDash(appearance.dash ? appearance.dash.split(" ").map(Number) : []);
   pen.beginPath();
   let [column, low, high, last, open] = [NaN, 0, 0, 0, false];
   const flush = () => {

@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { type Chart, type Layer, size } from "./chart";
 import { isDense } from "./dense";
 import { type Frame, frame, type Placed, type View } from "./frame";
-import { type Look, looks, lookOf, pattern } from "./groups";
+import { type Appearance, appearances, appearanceOf, pattern } from "./groups";
 import { marksOf } from "./marks";
 import { shape } from "./dom";
 import { dateText } from "./ticks";
@@ -12,7 +12,7 @@ import { heading } from "./units";
 export interface Drawing {
   svg: SVGSVGElement;
   frame: Frame;
-  looks: Look[];
+  appearances: Appearance[];
   /** Layers that are seen. */
   layers: Layer[];
   /** Those of them that the canvas draws. */
@@ -22,14 +22,14 @@ export interface Drawing {
 /** Draws what is seen of a chart; `key` keeps the ids of its patterns apart from other charts'. */
 export function draw(chart: Chart, width: number, view: View, key: string): Drawing {
   const placed = frame(chart, width, view);
-  const all = looks(chart);
+  const all = appearances(chart);
   const layers = chart.layers.filter((layer) => size(layer) > 0 && !(layer.group !== null && view.hidden.has(layer.group)));
   const dense = layers.filter(isDense);
   const marks = layers
     .filter((layer) => !isDense(layer))
     .flatMap((layer) => {
       const fill = `url(#${key}-${layer.group ?? "none"}-${layer.mark === "spans" ? "soft" : "full"})`;
-      return marksOf(layer, { frame: placed, look: lookOf(all, layer.group), fill, colour: chart.colour });
+      return marksOf(layer, { frame: placed, appearance: appearanceOf(all, layer.group), fill, colour: chart.colour });
     });
   const svg = Plot.plot({
     width,
@@ -51,17 +51,17 @@ export function draw(chart: Chart, width: number, view: View, key: string): Draw
     part.setAttribute("data-part", part.getAttribute("aria-label") ?? "");
     part.removeAttribute("aria-label");
   }
-  return { svg, frame: placed, looks: all, layers, dense };
+  return { svg, frame: placed, appearances: all, layers, dense };
 }
 
-function patterns(chart: Chart, all: Look[], key: string): SVGElement {
+function patterns(chart: Chart, all: Appearance[], key: string): SVGElement {
   const groups: (number | null)[] = [...chart.groups.keys(), null];
   return shape(
     "defs",
     {},
     ...groups.flatMap((group) => [
-      pattern(`${key}-${group ?? "none"}-full`, lookOf(all, group), 0.85),
-      pattern(`${key}-${group ?? "none"}-soft`, lookOf(all, group), 0.5),
+      pattern(`${key}-${group ?? "none"}-full`, appearanceOf(all, group), 0.85),
+      pattern(`${key}-${group ?? "none"}-soft`, appearanceOf(all, group), 0.5),
     ]),
   );
 }

@@ -4,7 +4,7 @@ import { DENSE, drawDense } from "./dense";
 import { announce, element, resolved } from "./dom";
 import { draw, type Drawing } from "./draw";
 import { csvText, fileName, png, save, svgText } from "./export";
-import { looks, lookOf } from "./groups";
+import { appearances, appearanceOf } from "./groups";
 import { hits } from "./hits";
 import { legend } from "./legend";
 import { choose, chosen, onChosen } from "./state";
@@ -44,15 +44,15 @@ export function figure(box: HTMLElement, first: Chart, name: string): Figure {
     drawing = draw(chart, width, view, key);
     stage.querySelector("svg.marks")?.remove();
     canvas.after(drawing.svg);
-    const { dense, looks: all } = drawing;
+    const { dense, appearances: all } = drawing;
     canvas.hidden = dense.length === 0;
     stage.classList.toggle("zoomed", view.zoom !== null);
-    if (dense.length > 0) drawDense(canvas, dense.map((layer) => [layer, lookOf(all, layer.group)]), drawing.frame, resolved);
+    if (dense.length > 0) drawDense(canvas, dense.map((layer) => [layer, appearanceOf(all, layer.group)]), drawing.frame, resolved);
     bubble.clear();
   };
   const soon = () => (frame ||= requestAnimationFrame(render));
   const relist = () => {
-    const list = legend(chart, looks(chart), key, view.hidden, toggle);
+    const list = legend(chart, appearances(chart), key, view.hidden, toggle);
     legendBox.replaceChildren(...(list ? [list] : []));
   };
   const toggle = (group: number) => {

@@ -2,7 +2,7 @@
 import type { Chart, Tone } from "./chart";
 import { shape } from "./dom";
 
-export interface Look {
+export interface Appearance {
   colour: string;
   symbol: Symbol;
   hollow: boolean;
@@ -17,7 +17,7 @@ const DASHES = ["", "7 3", "2 3", "10 3 2 3", "5 5", "1 4", "12 4", "8 2 2 2 2 2
 export const COLOURS = 8;
 
 /** What tones mean looks the same in every chart. */
-const TONES: Record<Exclude<Tone, "plain">, Omit<Look, "colour">> = {
+const TONES: Record<Exclude<Tone, "plain">, Omit<Appearance, "colour">> = {
   steady: { symbol: "circle", hollow: false, dash: "", hatch: 0 },
   warmup: { symbol: "circle", hollow: true, dash: "2 3", hatch: 1 },
   excluded: { symbol: "times", hollow: true, dash: "1 4", hatch: 2 },
@@ -29,10 +29,10 @@ const TONES: Record<Exclude<Tone, "plain">, Omit<Look, "colour">> = {
   interference: { symbol: "plus", hollow: true, dash: "2 3", hatch: 2 },
 };
 
-const NONE: Look = { colour: "var(--ink-soft)", symbol: "circle", hollow: false, dash: "", hatch: 0 };
+const NONE: Appearance = { colour: "var(--ink-soft)", symbol: "circle", hollow: false, dash: "", hatch: 0 };
 
-/** The look of every group of a chart; plain ones of equal rank take the next colour, symbol and dash. */
-export function looks(chart: Chart): Look[] {
+/** The appearance of every group of a chart; plain ones of equal rank take the next colour, symbol and dash. */
+export function appearances(chart: Chart): Appearance[] {
   let rank = 0;
   return chart.groups.map(({ tone }) => {
     if (tone !== "plain") return { colour: `var(--tone-${tone})`, ...TONES[tone] };
@@ -50,7 +50,7 @@ export function looks(chart: Chart): Look[] {
   });
 }
 
-export function lookOf(all: Look[], group: number | null): Look {
+export function appearanceOf(all: Appearance[], group: number | null): Appearance {
   return (group === null ? undefined : all[group]) ?? NONE;
 }
 
@@ -58,11 +58,11 @@ export function lookOf(all: Look[], group: number | null): Look {
 const HATCHES = ["", "M0 8L8 0", "M0 0L8 8", "M0 4H8", "M4 0V8", "M0 8L8 0M0 0L8 8", "M0 4H8M4 0V8", "M2 2h1M6 6h1"];
 
 /** A pattern that fills with a colour and a hatching. */
-export function pattern(id: string, look: Look, opacity: number): SVGElement {
+export function pattern(id: string, appearance: Appearance, opacity: number): SVGElement {
   return shape(
     "pattern",
     { id, width: 8, height: 8, patternUnits: "userSpaceOnUse" },
-    shape("rect", { width: 8, height: 8, fill: look.colour, "fill-opacity": opacity }),
-    shape("path", { d: HATCHES[look.hatch % HATCHES.length] ?? "", stroke: "var(--paper)", "stroke-width": 1.2, fill: "none" }),
+    shape("rect", { width: 8, height: 8, fill: appearance.colour, "fill-opacity": opacity }),
+    shape("path", { d: HATCHES[appearance.hatch % HATCHES.length] ?? "", stroke: "var(--paper)", "stroke-width": 1.2, fill: "none" }),
   );
 }

@@ -1,7 +1,7 @@
 // The legend: a swatch with colour, symbol and dash, and a button that hides the group.
 import type { Axis, Chart, Layer } from "./chart";
 import { element, shape } from "./dom";
-import { type Look, pattern } from "./groups";
+import { type Appearance, pattern } from "./groups";
 import { shade } from "./shades";
 import { heading, human } from "./units";
 import * as Plot from "@observablehq/plot";
@@ -9,16 +9,16 @@ import * as Plot from "@observablehq/plot";
 type Kind = Layer["mark"];
 
 /** The legend's list; null where nothing needs one. */
-export function legend(chart: Chart, looks: Look[], key: string, hidden: Set<number>, toggle: (group: number) => void): HTMLElement | null {
+export function legend(chart: Chart, appearances: Appearance[], key: string, hidden: Set<number>, toggle: (group: number) => void): HTMLElement | null {
   const used = chart.groups.map((_, index) => chart.layers.filter((layer) => layer.group === index).map((layer) => layer.mark));
   const items = chart.groups.flatMap((group, index) => {
-    const look = looks[index];
+    const appearance = appearances[index];
     const kinds = used[index] ?? [];
-    if (!look || kinds.length === 0) return [];
+    if (!appearance || kinds.length === 0) return [];
     const button = element(
       "button",
       { type: "button", "data-group": String(index), "aria-pressed": String(!hidden.has(index)), title: "Show or hide", onclick: () => toggle(index) },
-      swatch(look, kinds, `${key}-swatch-${index}`),
+      swatch(appearance, kinds, `${key}-swatch-${index}`),
       group.name,
     );
     return [element("li", {}, button)];
@@ -27,27 +27,27 @@ export function legend(chart: Chart, looks: Look[], key: string, hidden: Set<num
   return items.length > 0 ? element("ul", { class: "legend", "aria-label": "Legend" }, ...items) : null;
 }
 
-function swatch(look: Look, kinds: Kind[], id: string): SVGElement {
+function swatch(appearance: Appearance, kinds: Kind[], id: string): SVGElement {
   const parts: SVGElement[] = [];
   if (kinds.some((kind) => kind === "bars" || kind === "spans" || kind === "boxes" || kind === "band")) {
-    parts.push(pattern(id, look, kinds.includes("bars") ? 0.85 : 0.4));
-    parts.push(shape("rect", { x: 1, y: 2, width: 22, height: 12, fill: `url(#${id})`, stroke: look.colour }));
+    parts.push(pattern(id, appearance, kinds.includes("bars") ? 0.85 : 0.4));
+    parts.push(shape("rect", { x: 1, y: 2, width: 22, height: 12, fill: `url(#${id})`, stroke: appearance.colour }));
   }
   if (kinds.some((kind) => kind === "line" || kind === "rules" || kind === "intervals")) {
-    parts.push(shape("path", { d: "M0 8H24", stroke: look.colour, "stroke-width": 2, "stroke-dasharray": look.dash || "none", fill: "none" }));
+    parts.push(shape("path", { d: "M0 8H24", stroke: appearance.colour, "stroke-width": 2, "stroke-dasharray": appearance.dash || "none", fill: "none" }));
   }
-  if (kinds.some((kind) => kind === "dots" || kind === "intervals")) parts.push(symbol(look));
+  if (kinds.some((kind) => kind === "dots" || kind === "intervals")) parts.push(symbol(appearance));
   return shape("svg", { width: 24, height: 16, viewBox: "0 0 24 16", "aria-hidden": "true" }, ...parts);
 }
 
 /** The group's symbol, as Plot draws it. */
-function symbol(look: Look): SVGElement {
-  const stroked = look.hollow || look.symbol === "plus" || look.symbol === "times";
+function symbol(appearance: Appearance): SVGElement {
+  const stroked = appearance.hollow || appearance.symbol === "plus" || appearance.symbol === "times";
   const drawn = Plot.plot({
     width: 24, height: 16, margin: 0, className: "marks", axis: null,
     x: { domain: [0, 24], range: [0, 24] }, y: { domain: [0, 16], range: [0, 16] },
     marks: [Plot.dot([[12, 8]], {
-      r: 4, symbol: look.symbol, ...(stroked ? { stroke: look.colour, strokeWidth: 1.6, fill: "var(--paper)" } : { fill: look.colour }),
+      r: 4, symbol: appearance.symbol, ...(stroked ? { stroke: appearance.colour, strokeWidth: 1.6, fill: "var(--paper)" } : { fill: appearance.colour }),
     })],
   });
   return shape("g", {}, ...drawn.childNodes);

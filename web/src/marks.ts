@@ -3,33 +3,33 @@ import * as Plot from "@observablehq/plot";
 import type { Along, Axis, Bars, Boxes, Cells, Dots, Intervals, Layer, Line, Band, Rules, Spans } from "./chart";
 import { type Frame, scaled } from "./frame";
 import { shade, ink } from "./shades";
-import type { Look } from "./groups";
+import type { Appearance } from "./groups";
 import { human } from "./units";
 
 type Column = (number | null)[];
 type Channel = (number | Date)[];
 
 /** What a layer needs to be drawn. */
-export interface Setting {
+export interface MarkContext {
   frame: Frame;
-  look: Look;
+  appearance: Appearance;
   /** `url(#…)` of the group's hatching. */
   fill: string;
   colour: Axis | null;
 }
 
 /** The marks of a layer. */
-export function marksOf(layer: Layer, setting: Setting): Plot.Markish[] {
+export function marksOf(layer: Layer, context: MarkContext): Plot.Markish[] {
   switch (layer.mark) {
-    case "boxes": return boxes(layer, setting);
-    case "dots": return dots(layer, setting);
-    case "intervals": return intervals(layer, setting);
-    case "line": return line(layer, setting);
-    case "band": return band(layer, setting);
-    case "bars": return bars(layer, setting);
-    case "cells": return cells(layer, setting);
-    case "rules": return rules(layer, setting);
-    case "spans": return spans(layer, setting);
+    case "boxes": return boxes(layer, context);
+    case "dots": return dots(layer, context);
+    case "intervals": return intervals(layer, context);
+    case "line": return line(layer, context);
+    case "band": return band(layer, context);
+    case "bars": return bars(layer, context);
+    case "cells": return cells(layer, context);
+    case "rules": return rules(layer, context);
+    case "spans": return spans(layer, context);
   }
 }
 
@@ -40,7 +40,7 @@ function channel(axis: Axis, column: Column): Channel {
 }
 
 /** Both axes of something that lies along one: its values there, its places on the other. */
-function axes({ frame }: Setting, along: Along): [Axis, Axis] {
+function axes({ frame }: MarkContext, along: Along): [Axis, Axis] {
   return along === "x" ? [frame.x.axis, frame.y.axis] : [frame.y.axis, frame.x.axis];
 }
 
@@ -77,16 +77,16 @@ function stroke(along: Along, at: Channel, from: Channel, to: Channel): Plot.Lin
   return along === "x" ? { x1: from, x2: to, y1: at, y2: at, clip } : { y1: from, y2: to, x1: at, x2: at, clip };
 }
 
-function boxes(layer: Boxes, setting: Setting): Plot.Markish[] {
+function boxes(layer: Boxes, context: MarkContext): Plot.Markish[] {
   const { along } = layer;
-  const [values, places] = axes(setting, along);
+  const [values, places] = axes(context, along);
   const [near, far] = reach(places, layer.at);
   const sides: [Channel, Channel] = [channel(places, near), channel(places, far)];
   const at = channel(places, layer.at);
   const [low, q1, median, q3, high] = [layer.low, layer.q1, layer.median, layer.q3, layer.high].map((column) =>
     channel(values, column),
   ) as [Channel, Channel, Channel, Channel, Channel];
-  const colour = setting.look.colour;
+  const colour = context.appearance.colour;
   const across = along === "x" ? { x1: median, x2: median, y1: sides[0], y2: sides[1] } : { y1: median, y2: median, x1: sides[0], x2: sides[1] };
   return [
     Plot.link(data(at), { ...stroke(along, at, low, q1), stroke: colour, markerStart: "tick" }),
@@ -96,76 +96,76 @@ function boxes(layer: Boxes, setting: Setting): Plot.Markish[] {
   ];
 }
 
-function dots(layer: Dots, { frame, look }: Setting): Plot.Markish[] {
-  const stroked = look.symbol === "times" || look.symbol === "plus" || look.hollow;
+function dots(layer: Dots, { frame, appearance }: MarkContext): Plot.Markish[] {
+  const stroked = appearance.symbol === "times" || appearance.symbol === "plus" || appearance.hollow;
   return [
     Plot.dot(data(layer.x), {
       x: channel(frame.x.axis, layer.x),
       y: channel(frame.y.axis, layer.y),
       r: layer.x.length > 400 ? 2 : 3,
-      symbol: look.symbol,
-      ...(stroked ? { stroke: look.colour, strokeWidth: 1.4 } : { fill: look.colour, fillOpacity: 0.8 }),
+      symbol: appearance.symbol,
+      ...(stroked ? { stroke: appearance.colour, strokeWidth: 1.4 } : { fill: appearance.colour, fillOpacity: 0.8 }),
       clip,
     }),
   ];
 }
 
-function intervals(layer: Intervals, setting: Setting): Plot.Markish[] {
+function intervals(layer: Intervals, context: MarkContext): Plot.Markish[] {
   const { along } = layer;
-  const { look } = setting;
-  const [values, places] = axes(setting, along);
+  const { appearance } = context;
+  const [values, places] = axes(context, along);
   const at = channel(places, layer.at);
   const estimate = channel(values, layer.estimate);
   const [low, high] = [channel(values, layer.low), channel(values, layer.high)];
   const point = along === "x" ? { x: estimate, y: at } : { x: at, y: estimate };
-  const bar = { stroke: look.colour, strokeWidth: 1.8 };
+  const bar = { stroke: appearance.colour, strokeWidth: 1.8 };
   return [
     Plot.link(data(at), { ...stroke(along, at, low, estimate), ...bar, markerStart: "tick" }),
     Plot.link(data(at), { ...stroke(along, at, estimate, high), ...bar, markerEnd: "tick" }),
     Plot.dot(data(at), {
-      ...point, r: 4, symbol: look.symbol, stroke: look.colour, fill: look.hollow ? "var(--paper)" : look.colour, clip,
+      ...point, r: 4, symbol: appearance.symbol, stroke: appearance.colour, fill: appearance.hollow ? "var(--paper)" : appearance.colour, clip,
     }),
   ];
 }
 
-function line(layer: Line, { frame, look }: Setting): Plot.Markish[] {
+function line(layer: Line, { frame, appearance }: MarkContext): Plot.Markish[] {
   return [
     Plot.line(data(layer.x), {
       x: channel(frame.x.axis, layer.x),
       y: channel(frame.y.axis, layer.y),
       curve: layer.steps ? "step-after" : "linear",
-      stroke: look.colour,
+      stroke: appearance.colour,
       strokeWidth: 1.6,
-      strokeDasharray: look.dash,
+      strokeDasharray: appearance.dash,
       clip,
     }),
   ];
 }
 
-function band(layer: Band, { frame, look }: Setting): Plot.Markish[] {
+function band(layer: Band, { frame, appearance }: MarkContext): Plot.Markish[] {
   return [
     Plot.areaY(data(layer.x), {
       x: channel(frame.x.axis, layer.x),
       y1: channel(frame.y.axis, layer.low),
       y2: channel(frame.y.axis, layer.high),
-      fill: look.colour,
+      fill: appearance.colour,
       fillOpacity: 0.18,
       clip,
     }),
   ];
 }
 
-function bars(layer: Bars, setting: Setting): Plot.Markish[] {
-  const [values, places] = axes(setting, layer.along);
+function bars(layer: Bars, context: MarkContext): Plot.Markish[] {
+  const [values, places] = axes(context, layer.along);
   const [near, far] = reach(places, layer.at);
   const sides: [Channel, Channel] = [channel(places, near), channel(places, far)];
   const [from, to] = [channel(values, layer.from), channel(values, layer.to)];
   const options = rectangle(layer.along, sides, from, to);
-  return [Plot.rect(data(layer.at), { ...options, fill: setting.fill, stroke: setting.look.colour, strokeWidth: 0.8 })];
+  return [Plot.rect(data(layer.at), { ...options, fill: context.fill, stroke: context.appearance.colour, strokeWidth: 0.8 })];
 }
 
-function cells(layer: Cells, setting: Setting): Plot.Markish[] {
-  const { frame, colour } = setting;
+function cells(layer: Cells, context: MarkContext): Plot.Markish[] {
+  const { frame, colour } = context;
   if (!colour) return [];
   const [x1, x2] = reach(frame.x.axis, layer.x, 0.5);
   const [y1, y2] = reach(frame.y.axis, layer.y, 0.5);
@@ -184,8 +184,8 @@ function cells(layer: Cells, setting: Setting): Plot.Markish[] {
   return room > 34 ? [rect, text] : [rect];
 }
 
-function rules(layer: Rules, { frame, look }: Setting): Plot.Markish[] {
-  const drawn = { stroke: look.colour, strokeWidth: 1.4, strokeDasharray: look.dash || "none", clip };
+function rules(layer: Rules, { frame, appearance }: MarkContext): Plot.Markish[] {
+  const drawn = { stroke: appearance.colour, strokeWidth: 1.4, strokeDasharray: appearance.dash || "none", clip };
   const text = layer.tips.map((tip) => (tip.length > 42 ? `${tip.slice(0, 40)}…` : tip));
   const label = { text, fill: "var(--ink-soft)", fontSize: 11, stroke: "var(--paper)", strokeWidth: 3 };
   if (layer.along === "x") {
@@ -202,9 +202,9 @@ function rules(layer: Rules, { frame, look }: Setting): Plot.Markish[] {
   ];
 }
 
-function spans(layer: Spans, { frame, fill, look }: Setting): Plot.Markish[] {
+function spans(layer: Spans, { frame, fill, appearance }: MarkContext): Plot.Markish[] {
   const axis = layer.along === "x" ? frame.x.axis : frame.y.axis;
   const [from, to] = [channel(axis, layer.from), channel(axis, layer.to)];
   const place = layer.along === "x" ? { x1: from, x2: to } : { y1: from, y2: to };
-  return [Plot.rect(data(from), { ...place, fill, fillOpacity: 0.2, stroke: look.colour, strokeOpacity: 0.25, clip })];
+  return [Plot.rect(data(from), { ...place, fill, fillOpacity: 0.2, stroke: appearance.colour, strokeOpacity: 0.25, clip })];
 }

@@ -21,7 +21,7 @@ export function zoomed(axis: Axis, seen: Range | null, factor: number, around = 
 }
 
 /** The part that is seen after moving by a share of it. */
-export function moved(axis: Axis, seen: Range | null, share: number): Range | null {
+export function panned(axis: Axis, seen: Range | null, share: number): Range | null {
   if (!seen) return null;
   const [to, from] = way(axis);
   const length = to(seen.high) - to(seen.low);
@@ -55,15 +55,15 @@ export function zooming(stage: HTMLElement, axis: Axis, frame: () => Frame | nul
       "=": () => see(zoomed(axis, seen(), 0.5)),
       "-": () => see(zoomed(axis, seen(), 2)),
       "0": () => see(null),
-      ShiftArrowLeft: () => see(moved(axis, seen(), -0.2)),
-      ShiftArrowRight: () => see(moved(axis, seen(), 0.2)),
+      ShiftArrowLeft: () => see(panned(axis, seen(), -0.2)),
+      ShiftArrowRight: () => see(panned(axis, seen(), 0.2)),
     };
     const act = acts[key];
     if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     act();
   });
-  dragging(stage, (pixels, from) => see(moved(axis, from, -pixels / across())), seen);
+  dragging(stage, (pixels, from) => see(panned(axis, from, -pixels / across())), seen);
 }
 
 function dragging(stage: HTMLElement, drag: (pixels: number, from: Range | null) => void, seen: () => Range | null): void {

@@ -82,9 +82,9 @@ fn compared_runs_show_their_monitors_over_each_other() {
 fn a_folder_of_something_else_is_left_alone() {
     let place = measured();
     place.write("letter.txt", "mine").unwrap();
-    place.run("report -o letter.txt").unwrap().exits(2).says(&["letter.txt is no folder"]);
+    place.run("report -o letter.txt").unwrap().exits(2).says(&["letter.txt is a file, not a folder"]);
     let refused = place.run("report -o .").unwrap().exits(2);
-    refused.says(&[". is not empty and not a report of plumb", "--force"]);
+    refused.says(&[". is not empty and holds no report of plumb", "--force"]);
     assert_eq!(files(&place.cwd()), ["letter.txt"]);
     place.run("report -o . --force").unwrap().exits(0);
     assert!(place.cwd().join("letter.txt").exists() && place.cwd().join("index.html").exists());

@@ -48,19 +48,19 @@ pub enum FolderError {
         why: io::Error,
     },
     /// The folder holds something else.
-    #[error("{} is not empty and not a report of plumb", path.display())]
+    #[error("{} is not empty and holds no report of plumb", path.display())]
     NotOurs {
         /// The folder.
         path: PathBuf,
     },
     /// The name is that of a file.
-    #[error("{} is no folder", path.display())]
+    #[error("{} is a file, not a folder", path.display())]
     NoFolder {
         /// The file.
         path: PathBuf,
     },
     /// Somebody wants it to end.
-    #[error("interrupted: the report in {} has no first page", path.display())]
+    #[error("interrupted: the report in {} is incomplete and has no index.html", path.display())]
     Interrupted {
         /// The folder.
         path: PathBuf,

@@ -67,7 +67,7 @@ impl PageCache {
 
     /// A page: as it was made before, if nothing was stored since.
     pub(crate) fn page(&self, name: &str) -> Result<Arc<Rendered>, Refusal> {
-        let none = || Refusal::unknown(format!("nothing is called {name}.html"));
+        let none = || Refusal::unknown(format!("no such page: {name}.html"));
         self.once(name, |pages| pages.page(name)?.ok_or_else(none))
     }
 

@@ -324,7 +324,7 @@ impl Reader<'_> {
         let complete = || self.shown_runs().filter(|run| run.status == RunStatus::Complete);
         let read = complete().filter(|run| self.pages.known(run.run).is_some()).count();
         let note = format!(
-            "{read} of {} runs have been read so far; load this page again.",
+            "{read} of {} runs have been read so far; reload this page to see more.",
             complete().count()
         );
         let all = read == complete().count();

@@ -12,7 +12,7 @@ pub enum Refusal {
         hint: Option<String>,
     },
     /// Too much is asked for at once.
-    #[error("too much is asked for at once; try again in a moment")]
+    #[error("too many requests at once; try again in a moment")]
     Busy,
     /// The store can't be read.
     #[error(transparent)]

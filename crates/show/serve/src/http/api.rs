@@ -47,7 +47,7 @@ pub(super) fn document(shared: &Shared, path: &str, request: &Request) -> Result
         }
         ["compare"] => compared(store, request.asked("runs").unwrap_or_default()),
         ["history"] => history(store, request.asked("series").unwrap_or_default()),
-        _ => Err(Refusal::unknown(format!("nothing is called api/{path}"))
+        _ => Err(Refusal::unknown(format!("no such document: api/{path}"))
             .hint("api/runs, api/runs/ID, api/runs/ID/charts, api/compare?runs=ID,ID, api/history?series=NAME")),
     })
 }
@@ -69,14 +69,14 @@ fn run_document(record: &RunRecord, store: &Store) -> Result<String, Refusal> {
 fn compared(store: &Store, names: &str) -> Result<String, Refusal> {
     let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
     if !(2..=MOST_RUNS).contains(&names.len()) {
-        let what = format!("2 to {MOST_RUNS} runs can be compared, and not {}", names.len());
+        let what = format!("2 to {MOST_RUNS} runs can be compared, not {}", names.len());
         return Err(Refusal::unknown(what).hint("api/compare?runs=ID,ID"));
     }
     let mut runs: Vec<Id> = Vec::new();
     for name in names {
         let run = known(store, name)?;
         if runs.contains(&run) {
-            return Err(Refusal::unknown(format!("{name} is there twice")));
+            return Err(Refusal::unknown(format!("{name} is given twice")));
         }
         runs.push(run);
     }
@@ -97,7 +97,7 @@ fn history(store: &Store, series: &str) -> Result<String, Refusal> {
     let newest = records.last().map(|record| record.machine.fingerprint.clone());
     records.retain(|record| Some(&record.machine.fingerprint) == newest.as_ref());
     let finding = plumb_analysis::history(series, &records, MARGIN);
-    let none = || Refusal::unknown(format!("no run has measured a series called {series}"));
+    let none = || Refusal::unknown(format!("no run has measured the series {series}"));
     history_json(&finding.ok_or_else(none)?).map_err(unwritten)
 }
 

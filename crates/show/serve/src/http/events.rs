@@ -52,7 +52,7 @@ impl Events {
 
     fn event(&self, mut message: LiveDocument) -> Option<String> {
         if self.over && !self.stays {
-            message.says.push_str("; `plumb serve` shows its pages");
+            message.says.push_str("; run `plumb serve` to see its pages");
         }
         let json = serde_json::to_string(&message).ok()?;
         Some(format!("id: {}\ndata: {json}\n\n", message.number))

@@ -70,11 +70,11 @@ pub(super) fn admit(
     token: Option<&Token>,
 ) -> Result<Shown, Refused> {
     if address.ip().is_loopback() && !request.field("host").is_some_and(|it| names(it, address)) {
-        let why = "this server is called by its address, as plumb printed it";
+        let why = "open the address that plumb printed: this server answers to no other name";
         return Err((StatusCode::MISDIRECTED_REQUEST, why));
     }
     if is_of_another_site(request) {
-        return Err((StatusCode::FORBIDDEN, "a page of another site asked for this"));
+        return Err((StatusCode::FORBIDDEN, "requests from pages of other sites are refused"));
     }
     let Some(token) = token else { return Ok(Shown::Before) };
     if request.asked("token").is_some_and(|given| token.is(given)) {
@@ -84,7 +84,10 @@ pub(super) fn admit(
     if kept.is_some_and(|given| token.is(given)) {
         return Ok(Shown::Before);
     }
-    Err((StatusCode::UNAUTHORIZED, "open the address that plumb printed: it holds the token"))
+    Err((
+        StatusCode::UNAUTHORIZED,
+        "the token is missing or wrong; open the address that plumb printed",
+    ))
 }
 
 /// The name of the cookie: other servers on this host have other ports, but share cookies.

@@ -26,7 +26,7 @@ impl Request {
         let head_only = match *request.method() {
             Method::GET => false,
             Method::HEAD => true,
-            _ => return Err((StatusCode::METHOD_NOT_ALLOWED, "everything here is read-only")),
+            _ => return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are allowed")),
         };
         let (target, fields) = (request.uri(), request.headers());
         let length = target.path_and_query().map_or(0, |it| it.as_str().len());
@@ -35,7 +35,7 @@ impl Request {
         }
         let bad = |why| (StatusCode::BAD_REQUEST, why);
         if target.authority().is_some() || !target.path().starts_with('/') {
-            return Err(bad("this server is no proxy"));
+            return Err(bad("this server is not a proxy"));
         }
         let several = |name| fields.get_all(name).iter().count() > 1;
         if several(HOST) || several(COOKIE) {
@@ -46,7 +46,7 @@ impl Request {
         }
         let empty = fields.get(CONTENT_LENGTH).is_none_or(|length| length == "0");
         if !empty || fields.contains_key(TRANSFER_ENCODING) {
-            return Err((StatusCode::PAYLOAD_TOO_LARGE, "a request here has no body"));
+            return Err((StatusCode::PAYLOAD_TOO_LARGE, "requests must not have a body"));
         }
         let query = decoded(target.query().unwrap_or_default());
         let query = query.ok_or(bad("the address is not percent-encoded UTF-8"))?;

@@ -70,7 +70,7 @@ pub(super) fn answer(request: &Request, shared: &Arc<Shared>) -> Answer {
     let shown = match admit(request, shared.address, shared.token.as_ref()) {
         Ok(shown) => shown,
         Err((status, why)) => {
-            return Answer::Whole(said(request, status, "You may not read this", why, None));
+            return Answer::Whole(said(request, status, "Access denied", why, None));
         }
     };
     match found(request, shared, shown) {
@@ -83,7 +83,7 @@ pub(super) fn answer(request: &Request, shared: &Arc<Shared>) -> Answer {
 }
 
 fn found(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answer, Refusal> {
-    let nothing = || Refusal::unknown(format!("nothing is called {}", request.path));
+    let nothing = || Refusal::unknown(format!("no such page: {}", request.path));
     let resource = Resource::of(&request.path).ok_or_else(nothing)?;
     let page = |name| api::page(shared, name);
     Ok(Answer::Whole(match resource {
@@ -164,13 +164,13 @@ pub(super) fn failed(request: &Request, refusal: &Refusal) -> Response {
 fn kind(refusal: &Refusal) -> (StatusCode, &'static str) {
     use plumb_store::ErrorKind;
     match refusal {
-        Refusal::Unknown { .. } => (StatusCode::NOT_FOUND, "There is no such page"),
-        Refusal::Busy => (StatusCode::SERVICE_UNAVAILABLE, "Too much at once"),
+        Refusal::Unknown { .. } => (StatusCode::NOT_FOUND, "Page not found"),
+        Refusal::Busy => (StatusCode::SERVICE_UNAVAILABLE, "Too many requests"),
         Refusal::Store(error) if error.kind() == ErrorKind::Name => {
-            (StatusCode::NOT_FOUND, "There is no such run")
+            (StatusCode::NOT_FOUND, "Run not found")
         }
         Refusal::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "The store can't be read"),
-        Refusal::Bug(_) => (StatusCode::INTERNAL_SERVER_ERROR, "plumb made a mistake"),
+        Refusal::Bug(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Internal error"),
     }
 }
 

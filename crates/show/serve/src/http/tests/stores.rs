@@ -86,7 +86,7 @@ fn impossible_numbers_are_shown_or_refused() {
          UPDATE invocation SET at_ns = -5;
          UPDATE run_end SET ended_unix_ns = 9223372036854775807;
          UPDATE counter_amount SET amount = -1, duration_ns = 0;
-         INSERT INTO decision VALUES (1, 0, 99, -1, 4000000, 9, 9, 1e308, -1e308, 1e308, 9, 1e-300, 'x', -1, NULL, NULL, NULL);",
+         INSERT INTO decision VALUES (1, 0, 99, -1, 4000000, 9, 9, 1e308, -1e308, 1e308, 9, 1e-300, 'fixed', -1, NULL, NULL, NULL);",
     )
     .unwrap();
     for run in [id(1), id(3)] {
@@ -96,8 +96,14 @@ fn impossible_numbers_are_shown_or_refused() {
             assert_eq!(served.get(path).status(), 200, "{path}");
         }
     }
-    db.execute_batch("UPDATE decision SET invocations = -1; UPDATE invocation SET point = -7;")
-        .unwrap();
+    db.execute_batch("UPDATE decision SET stop = 'unheard-of'").unwrap();
+    let newer = served.get(&format!("/live-{}.html", id(1)));
+    assert_eq!(newer.status(), 500);
+    assert!(newer.body.contains("unheard-of"), "{}", newer.body);
+    db.execute_batch(
+        "UPDATE decision SET stop = NULL, invocations = -1; UPDATE invocation SET point = -7;",
+    )
+    .unwrap();
     let broken = served.get(&format!("/live-{}.html", id(1)));
     assert_eq!(broken.status(), 500);
     assert!(broken.body.contains("no count"), "{}", broken.body);
