@@ -30,7 +30,7 @@ const PADDING_MAX: usize = 4096;
 /// The variable that says how long it is instead, in bytes (`--set env-size=BYTES`).
 const PADDING_LENGTH: &str = "PLUMB_PADDING_LENGTH";
 
-/// Names of what [`EndedProcess::values`] gives, in its order.
+/// Names of what `EndedProcess::values` gives, in its order.
 pub const VALUE_NAMES: [&str; 8] = [
     "user",
     "system",

@@ -1,7 +1,7 @@
 //! Threads that work in step: created before anything is timed, released together, waited for.
 //!
 //! The caller is the first member, so that a team of one has no thread to wake and nothing to pay.
-//! Helpers poll for [`SPIN_NS`] before they sleep: within a batch the next release comes sooner than
+//! Helpers poll for `SPIN_NS` before they sleep: within a batch the next release comes sooner than
 //! that, and no sample pays for a wake-up. With more threads than CPUs nobody polls, because the
 //! polling thread would keep the CPU from one that has work.
 
