@@ -82,7 +82,11 @@ fn compared_runs_show_their_monitors_over_each_other() {
 fn a_folder_of_something_else_is_left_alone() {
     let place = measured();
     place.write("letter.txt", "mine").unwrap();
-    place.run("report -o letter.txt").unwrap().exits(2).says(&["letter.txt is a file, not a folder"]);
+    place
+        .run("report -o letter.txt")
+        .unwrap()
+        .exits(2)
+        .says(&["letter.txt is a file, not a folder"]);
     let refused = place.run("report -o .").unwrap().exits(2);
     refused.says(&[". is not empty and holds no report of plumb", "--force"]);
     assert_eq!(files(&place.cwd()), ["letter.txt"]);
