@@ -279,7 +279,7 @@ fn kill_9_loses_nothing_that_was_acknowledged() {
 /// Bytes that a sample takes on disk, all else of its invocation included, with so many reported
 /// values of full precision.
 fn bytes_a_sample(reported: &[&str]) -> f64 {
-    const INVOCATIONS: u64 = 200;
+    const INVOCATIONS: u64 = 100;
     const SAMPLES: usize = 1_000;
     let folder = tempfile::tempdir().unwrap();
     let path = closed(folder.path());

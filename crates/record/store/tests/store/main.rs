@@ -6,6 +6,7 @@ mod conformance;
 mod counters;
 mod events;
 mod files;
+mod folder;
 mod layers;
 mod merge;
 mod ops;

@@ -15,7 +15,7 @@ struct Room(tempfile::TempDir);
 
 impl Room {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(crate::folder::in_memory())
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -30,7 +30,7 @@ struct Files(tempfile::TempDir);
 
 impl Room for Files {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(crate::folder::in_memory())
     }
 
     fn store(&self, name: &str) -> Store {
