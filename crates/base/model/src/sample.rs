@@ -81,7 +81,7 @@ impl Samples {
         }
         match self.values.iter().find(|(_, column)| column.iter().any(|v| !v.is_finite())) {
             Some((name, _)) => {
-                Err(SamplesError(format!("metric `{name}` has a value that is no number")))
+                Err(SamplesError(format!("metric `{name}` has a value that is not a number")))
             }
             None => Ok(()),
         }

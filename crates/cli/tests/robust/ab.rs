@@ -64,7 +64,7 @@ fn a_wide_margin_makes_near_equals_equivalent() {
 fn too_little_time_is_5_where_strict() {
     let place = place();
     let ran = ab(&place, "-q --strict --budget 200ms", &["sleep 0.05", "sleep 0.05"]).exits(5);
-    ran.shows(&["no verdict", "a verdict takes 8 pairs"]);
+    ran.shows(&["no verdict", "a verdict needs 8 pairs"]);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn what_can_not_be_checked_is_said() {
     let members = runs(&place, 3).join(" ");
     place.run("check").unwrap().exits(2).says(&["no baseline", "plumb baseline set"]);
     place.run(&format!("baseline set few {members}")).unwrap().exits(0);
-    place.run("check").unwrap().exits(3).says(&["a check takes 6 runs", "`few` has 3"]);
+    place.run("check").unwrap().exits(3).says(&["a check needs 6 runs", "`few` has 3"]);
     place
         .run("check --baseline fwe")
         .unwrap()

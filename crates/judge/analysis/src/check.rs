@@ -212,7 +212,7 @@ impl<'r> Checker<'r> {
         if series.is_empty() {
             let have = baseline.len();
             return Err(format!(
-                "a check takes {FEWEST_RUNS} runs of a series; `{name}` has {have}"
+                "a check needs {FEWEST_RUNS} runs of a series; `{name}` has {have}"
             ));
         }
         let logs: Vec<&[f64]> = series.iter().map(|it| it.logs.as_slice()).collect();

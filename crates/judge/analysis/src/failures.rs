@@ -63,7 +63,7 @@ pub(crate) fn no_numbers(data: &[PointData]) -> Vec<Failure> {
             let times = data.invocations.iter().filter(nonsense).count();
             (times > 0).then(|| Failure {
                 point: point_facts(data.index, data.planned),
-                why: format!("metric `{}` has a value that is no number", metric.name),
+                why: format!("metric `{}` has a value that is not a number", metric.name),
                 times,
                 of: data.invocations.len(),
                 log: String::new(),

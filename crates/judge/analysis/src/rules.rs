@@ -155,8 +155,8 @@ fn bursts(data: &PointData, finding: &Finding) -> Option<Flag> {
     let found = data.samples_are_processes() && finding.primary;
     let correlation = resemblance(&finding.process_medians).filter(|_| found)?;
     let why = format!(
-        "neighbouring processes resemble each other (correlation {correlation:.2}), as in bursts of \
-         other work: the interval may cover less often than it says"
+        "consecutive processes are correlated ({correlation:.2}), as in bursts of other activity: the \
+         interval may be too narrow"
     );
     Some(Flag::new(FlagKind::Noisy, why))
 }
@@ -228,7 +228,7 @@ fn overhead(data: &PointData) -> Option<Flag> {
     let share = clock.overhead_ns as f64 / median(&elapsed)?;
     (share > OVERHEAD_SHARE && share.is_finite()).then(|| {
         let why = format!(
-            "one reading of the clock takes {} ns, {} of a sample",
+            "reading the clock takes {} ns, {} of a sample",
             clock.overhead_ns,
             percent(share)
         );
@@ -246,7 +246,7 @@ fn resumed(data: &PointData) -> Option<Flag> {
     segments.sort_unstable();
     segments.dedup();
     (segments.len() > 1).then(|| {
-        let why = format!("measured in {} stretches with interruptions between", segments.len());
+        let why = format!("measured in {} stretches, with interruptions in between", segments.len());
         Flag::new(FlagKind::Resumed, why)
     })
 }
@@ -256,7 +256,7 @@ fn excluded(record: &RunRecord) -> Option<Flag> {
     let excluded = record.invocations.iter().filter(|it| it.excluded_by.is_some()).count();
     let measured = record.invocations.iter().filter(|it| it.role == Role::Workload).count();
     (excluded > 0).then(|| {
-        let why = format!("{excluded} of {measured} invocations were disturbed and do not count");
+        let why = format!("{excluded} of {measured} invocations were disturbed and are excluded");
         Flag::new(FlagKind::Interference, why)
     })
 }
@@ -264,7 +264,7 @@ fn excluded(record: &RunRecord) -> Option<Flag> {
 fn with_load(record: &RunRecord) -> Option<Flag> {
     let loads = loads(record);
     (!loads.is_empty()).then(|| {
-        Flag::new(FlagKind::WithLoad, format!("ran beside {} on purpose", loads.join(", ")))
+        Flag::new(FlagKind::WithLoad, format!("ran alongside {} on purpose", loads.join(", ")))
     })
 }
 
@@ -302,7 +302,7 @@ fn suspended(record: &RunRecord) -> Option<Flag> {
     });
     let gap = between.or_else(|| end_gap(record))?;
     let why = if gap > 0.0 {
-        format!("the wall clock went on for {gap:.0} s that the monotonic clock did not count")
+        format!("the wall clock advanced {gap:.0} s more than the monotonic clock")
     } else {
         format!("the wall clock was set back by {:.0} s", -gap)
     };

@@ -65,7 +65,7 @@ fn quotient(above: &Estimate, below: &Estimate) -> Estimate {
         (Ok(above), Ok(below)) if below.low > 0.0 && above.low > 0.0 => {
             Ok(Ends { low: above.low / below.high, high: above.high / below.low })
         }
-        (Ok(_), Ok(_)) => Err("an interval reaches zero".to_owned()),
+        (Ok(_), Ok(_)) => Err("an interval includes zero".to_owned()),
         (Err(why), _) => Err(why.clone()),
         (_, Err(why)) => Err(format!("one thread: {why}")),
     };

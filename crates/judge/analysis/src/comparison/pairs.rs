@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn reasons_for_no_verdict_are_told() {
         let why = |logs: &[f64]| judge(logs, 0.95, 0.01).unwrap_err().to_string();
-        assert_eq!(why(&[0.1; 7]), "a verdict takes 8 pairs");
-        assert_eq!(why(&[]), "a verdict takes 8 pairs");
-        assert_eq!(why(&[f64::NAN; 9]), "a value is zero, negative or no number");
+        assert_eq!(why(&[0.1; 7]), "a verdict needs 8 pairs");
+        assert_eq!(why(&[]), "a verdict needs 8 pairs");
+        assert_eq!(why(&[f64::NAN; 9]), "a value is zero, negative or not a number");
     }
 }

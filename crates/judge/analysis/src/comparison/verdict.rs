@@ -208,13 +208,13 @@ impl fmt::Display for NoVerdict {
                 "other work disturbed {excluded} of {of} pairs, which is too many: try on a quieter \
                  machine, or --on-interference keep"
             ),
-            Self::FewPairs => write!(f, "a verdict takes {FEWEST_PAIRS} pairs"),
+            Self::FewPairs => write!(f, "a verdict needs {FEWEST_PAIRS} pairs"),
             Self::Uncalibrated => write!(
                 f,
                 "fewer than {FEWEST_RUNS} earlier runs tell how much runs differ by themselves"
             ),
             Self::NoDirection => f.write_str("neither direction is better"),
-            Self::NotPositive => f.write_str("a value is zero, negative or no number"),
+            Self::NotPositive => f.write_str("a value is zero, negative or not a number"),
             Self::NoInterval(reason) => reason.fmt(f),
         }
     }

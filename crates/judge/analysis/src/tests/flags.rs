@@ -82,7 +82,7 @@ fn no_steady_state_and_a_costly_clock_are_flagged() {
     );
     assert_eq!(
         why(&finding, &FlagKind::Overhead).unwrap(),
-        "one reading of the clock takes 100000 ns, 1.2 % of a sample"
+        "reading the clock takes 100000 ns, 1.2 % of a sample"
     );
 }
 
@@ -145,7 +145,7 @@ fn what_else_ran_is_a_flag_with_its_share_and_what_is_excluded_does_not_count() 
         why(&finding, &FlagKind::Interference).unwrap(),
         format!(
             "the hypervisor took 3 % of the CPU time (1 of {0} invocations); 9 pages were swapped in \
-             (1 of {0} invocations); 1 of {1} invocations were disturbed and do not count",
+             (1 of {0} invocations); 1 of {1} invocations were disturbed and are excluded",
             all - 1,
             all
         )
@@ -166,6 +166,6 @@ fn a_load_beside_is_on_every_result() {
         .build();
     assert_eq!(
         why(&only(&record), &FlagKind::WithLoad).unwrap(),
-        "ran beside memory.copy on purpose"
+        "ran alongside memory.copy on purpose"
     );
 }

@@ -139,7 +139,7 @@ fn a_value_that_is_no_number_is_a_failure() {
         .build();
     let finding = summarise(&record);
     assert!(finding.results.is_empty());
-    assert_eq!(finding.failed[0].why, "metric `bandwidth` has a value that is no number");
+    assert_eq!(finding.failed[0].why, "metric `bandwidth` has a value that is not a number");
 }
 
 #[test]
