@@ -246,7 +246,8 @@ fn resumed(data: &PointData) -> Option<Flag> {
     segments.sort_unstable();
     segments.dedup();
     (segments.len() > 1).then(|| {
-        let why = format!("measured in {} stretches, with interruptions in between", segments.len());
+        let why =
+            format!("measured in {} stretches, with interruptions in between", segments.len());
         Flag::new(FlagKind::Resumed, why)
     })
 }

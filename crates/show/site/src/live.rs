@@ -23,7 +23,7 @@ pub fn live_page(live: &LiveDocument) -> Page {
     let of_run = format!("run-{}", live.run);
     let mut page = Page::new(format!("live-{}", live.run), Kind::Live, "Run in progress");
     page = page.near(&of_run, "This run");
-    if live.status == "running" {
+    if live.is_running {
         page.live = Some(format!("events?run={}", live.run));
         page.anew = Some(ANEW);
     }
@@ -81,7 +81,7 @@ fn invocations(point: &LivePoint) -> Tag {
 fn state(point: &LivePoint) -> Tag {
     let made = cell(point.state);
     match &point.stop {
-        Some(why) if point.state != "open" => made.with("title", why),
+        Some(why) if !point.is_open => made.with("title", why),
         _ => made,
     }
 }

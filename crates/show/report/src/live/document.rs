@@ -2,14 +2,14 @@
 
 use plumb_analysis::{Ends, Estimate};
 use plumb_chart::Chart;
-use plumb_model::Flag;
+use plumb_model::{Flag, RunStatus};
 use plumb_text::clean;
 use plumb_text::time::{length, rfc3339};
 use serde::Serialize;
 
 use crate::figure::figure;
 use crate::flags::meaning;
-use crate::live::progress::{ProgressPoint, ProgressRatio};
+use crate::live::progress::{ProgressPoint, ProgressRatio, ProgressState};
 use crate::live::terminal::{progress_line, standing};
 use crate::live::view::{Live, LivePointState, Versioned};
 
@@ -35,6 +35,9 @@ pub struct LiveDocument {
     /// `running`, `complete` or `interrupted`; after the latter two nothing comes.
     #[cfg_attr(test, schemars(extend("enum" = ["running", "complete", "interrupted"])))]
     pub status: &'static str,
+    /// Whether more may come.
+    #[serde(skip)]
+    pub is_running: bool,
     /// How far it is, in one line.
     pub says: String,
     /// Seconds since its start.
@@ -97,6 +100,9 @@ pub struct LivePoint {
     #[cfg_attr(test, schemars(extend("enum" =
         ["open", "done", "time is up", "inconclusive", "failed", "not supported here"])))]
     pub state: &'static str,
+    /// Whether it may still be measured.
+    #[serde(skip)]
+    pub is_open: bool,
     /// Why it ended, by the strategy's word, or why it can't be measured; null while it is open.
     pub stop: Option<String>,
     /// Reasons to distrust it, so far.
@@ -160,6 +166,7 @@ impl Live {
             number: self.number,
             whole: seen == 0,
             status: crate::run::status(self.status),
+            is_running: self.status == RunStatus::Running,
             says: self.says(),
             elapsed: self.progress.elapsed.as_secs_f64(),
             remaining: self.progress.remaining.map(|it| it.as_secs_f64()),
@@ -210,6 +217,7 @@ fn point(index: usize, known: &LivePointState, progress: &ProgressPoint) -> Live
         samples: known.samples,
         excluded: known.excluded,
         state: progress.state.name(),
+        is_open: progress.state == ProgressState::Open,
         stop: known.stop.as_deref().map(clean),
         flags: known.flags.iter().map(flag).collect(),
     }

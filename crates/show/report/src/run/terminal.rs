@@ -1,7 +1,7 @@
 //! The scorecard: a run on one screen of a terminal, worth pasting into a ticket.
 
 use plumb_analysis::Failure;
-use plumb_model::Goal;
+use plumb_model::{Goal, RunStatus};
 use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
@@ -49,7 +49,8 @@ pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> Strin
 fn header(view: &View, terminal: &Terminal) -> String {
     let header = &view.header;
     let title = Line::new(Style::Title, "plumb ").and(Style::Title, &header.title);
-    let style = if header.status == "complete" { Style::Muted } else { Style::Flag };
+    let is_complete = view.finding.run.status == RunStatus::Complete;
+    let style = if is_complete { Style::Muted } else { Style::Flag };
     let run =
         Line::new(style, header.status).and(Style::Muted, " · run ").and(Style::Plain, &header.run);
     let room = terminal.width.saturating_sub(run.width() + 2);
