@@ -53,7 +53,10 @@ impl Workload for SevenZip {
             sample_is: SampleIs::Process,
             timeout_s: Some(3600),
             audit_class: Some(AuditClass::Process),
-            ..workload("compression.7zip", "7-Zip's own benchmark: LZMA there and back")
+            ..workload(
+                "compression.7zip",
+                "7-Zip's own benchmark: LZMA compression and decompression",
+            )
         }
     }
 

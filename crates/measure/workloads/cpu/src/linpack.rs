@@ -35,7 +35,10 @@ impl Workload for Linpack {
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Cpu),
-            ..declare::workload("cpu.linpack", "legacy: linear equations by Gaussian elimination")
+            ..declare::workload(
+                "cpu.linpack",
+                "legacy: solves linear equations by Gaussian elimination",
+            )
         }
     }
 

@@ -38,7 +38,7 @@ impl Workload for Aead {
                 declare::rate("operations", "ops/s", "messages sealed per second"),
             ],
             audit_class: Some(AuditClass::Cpu),
-            ..declare::workload("crypto.aead", "seals messages with authenticated encryption")
+            ..declare::workload("crypto.aead", "encrypts messages with authenticated encryption")
         }
     }
 

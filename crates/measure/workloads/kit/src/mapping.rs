@@ -123,7 +123,7 @@ impl Mapping {
             Some(0) | None => Ok(()),
             Some(huge) => Err(StartError::unsupported(
                 format!("the kernel used huge pages for {huge} bytes although asked not to"),
-                "try again; if it stays so, tell us your kernel",
+                "try again; if it persists, report it with your kernel version",
             )),
         }
     }

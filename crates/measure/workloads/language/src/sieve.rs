@@ -27,8 +27,8 @@ impl Workload for Sieve {
         Description {
             roles: vec![Role::Workload],
             parameters: vec![
-                choice("language", &words, "what the sieve is written in"),
-                integer("limit", "numbers", 1_000_000, "the primes up to here are found"),
+                choice("language", &words, "language that the sieve is written in"),
+                integer("limit", "numbers", 1_000_000, "finds the primes up to this number"),
             ],
             metrics: metrics(VALUES),
             fixture: Some(vec!["language".into()]),
@@ -143,7 +143,7 @@ impl SieveProcesses {
         if said == self.expected {
             return Ok(ended);
         }
-        Err(Failure(format!("a sieve said {said:?} where {:?} is right", self.expected)))
+        Err(Failure(format!("the sieve printed {said:?} instead of {:?}", self.expected)))
     }
 }
 

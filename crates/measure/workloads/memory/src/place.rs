@@ -36,7 +36,7 @@ pub(super) fn describe(size: u64, footprint: u64, facts: &Facts, ready: &mut Rea
 pub(super) fn check(size: u64, needed: u64, facts: &Facts) -> Result<(), StartError> {
     if size < 512 || !size.is_multiple_of(64) {
         return Err(StartError::unsupported(
-            format!("a size of {size} bytes is no whole number of cache lines from 8 up"),
+            format!("{size} bytes is not a whole number of cache lines, at least 8"),
             "set `size` to a multiple of 64 from 512 up",
         ));
     }

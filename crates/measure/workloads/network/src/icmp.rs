@@ -40,7 +40,7 @@ impl Workload for Icmp {
                 fix: FIX.into(),
             }],
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.icmp", "echo requests to 127.0.0.1, a new one for each reply")
+            ..workload("network.icmp", "ICMP echo requests to 127.0.0.1, a new one for each reply")
         }
     }
 

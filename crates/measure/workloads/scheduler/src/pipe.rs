@@ -180,9 +180,7 @@ impl Instance for RoundTrips {
             let wanted = self.count + 1;
             let count = i32::from_ne_bytes(message);
             if count != wanted {
-                return Err(Failure(format!(
-                    "the partner answered {count} where {wanted} is right"
-                )));
+                return Err(Failure(format!("the partner answered {count} instead of {wanted}")));
             }
             self.count = if count == i32::MAX { 0 } else { count };
         }
@@ -246,6 +244,6 @@ mod tests {
             before: CpuSet::current().unwrap(),
         };
         let failure = round_trips.run(1).unwrap_err();
-        assert_eq!(failure.0, "the partner answered 5 where 6 is right");
+        assert_eq!(failure.0, "the partner answered 5 instead of 6");
     }
 }

@@ -15,8 +15,11 @@ impl Workload for Random {
         Description {
             parameters: parameters(4096, 1),
             metrics: with_device_ratio(vec![
-                rate("rate", "ops/s", "blocks that arrived (IOPS)"),
-                reported_time("latency_p50", "median time from sending a block to its arrival"),
+                rate("rate", "ops/s", "blocks completed per second (IOPS)"),
+                reported_time(
+                    "latency_p50",
+                    "median time from submission of a block to its completion",
+                ),
                 reported_time(
                     "latency_p99",
                     "99th percentile of that time, nearest rank in the sample",
@@ -27,7 +30,7 @@ impl Workload for Random {
             timeout_s: Some(LONG_TIMEOUT_S),
             ceiling: Some("place".into()),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("storage.random", "reads or writes blocks of a file at random places")
+            ..workload("storage.random", "reads or writes blocks at random offsets of a file")
         }
     }
 

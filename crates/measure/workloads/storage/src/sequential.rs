@@ -19,7 +19,7 @@ impl Workload for Sequential {
             metrics: with_device_ratio(vec![rate(
                 "bandwidth",
                 "B/s",
-                "bytes of the blocks that arrived, each counted once",
+                "bytes of completed blocks, each counted once",
             )]),
             fixture: Some(vec!["size".into(), "place".into()]),
             timeout_s: Some(LONG_TIMEOUT_S),
@@ -45,12 +45,12 @@ impl Workload for Sequential {
 /// The parameters of both storage workloads, with their own defaults of block and depth.
 pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
     vec![
-        bytes("size", 1 << 30, "size of the file, laid out before"),
+        bytes("size", 1 << 30, "size of the file, laid out before anything is timed"),
         bytes("block", block, "bytes of one read or write"),
         choice("operation", &["read", "write"], "what is done to each block"),
         integer("depth", "blocks", depth, "blocks in flight at a time"),
         choice("engine", &["auto", "io_uring", "psync"], "how blocks are moved"),
-        choice("direct", &["auto", "yes", "no"], "whether the page cache is passed by (O_DIRECT)"),
+        choice("direct", &["auto", "yes", "no"], "whether to bypass the page cache (O_DIRECT)"),
         choice(
             "sync",
             &["auto", "none", "sample"],
@@ -59,7 +59,7 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
         choice(
             "place",
             &["dir", "memory"],
-            "where the file lies; in memory, the same calls show what no device could exceed",
+            "where the file lies; in memory, the same calls give an upper bound for any device",
         ),
     ]
 }
