@@ -6,7 +6,7 @@ mod trees;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use plumb_machine::doctor::{Patient, Watch, diagnose};
+use plumb_machine::doctor::{Examined, Watch, diagnose};
 use plumb_machine::{Root, environment, machine};
 use plumb_model::{FACTS, FactKind, Theme};
 
@@ -177,8 +177,8 @@ fn diagnosed(name: &str) -> String {
     let tree = trees::tree(name);
     let (root, watched) = (Root::at(tree.path()), Watch::default());
     let dir = Path::new("/");
-    let patient = Patient { root: &root, dir, room: None, watched: &watched, audited: true };
-    let found = diagnose(&patient).unwrap();
+    let examined = Examined { root: &root, dir, room: None, watched: &watched, audited: true };
+    let found = diagnose(&examined).unwrap();
     let line =
         |it: &plumb_model::Symptom| format!("{} {}: {}", it.severity.word(), it.name, it.evidence);
     let head = format!("{}, {} points", found.grade(), found.points());
@@ -250,8 +250,8 @@ fn a_board_has_a_governor() {
 fn where_nothing_can_be_read_there_is_no_mark() {
     let empty = tempfile::tempdir().unwrap();
     let (root, watched, dir) = (Root::at(empty.path()), Watch::default(), Path::new("/"));
-    let patient = Patient { root: &root, dir, room: None, watched: &watched, audited: false };
-    assert_eq!(diagnose(&patient), None);
+    let examined = Examined { root: &root, dir, room: None, watched: &watched, audited: false };
+    assert_eq!(diagnose(&examined), None);
 }
 
 /// What no file of the kernel says: nothing, signs, numbers that overflow, and these under its own keys.
@@ -272,14 +272,14 @@ fn whatever_stands_in_a_file_nothing_breaks() {
         let tree = trees::tree(name);
         let root = Root::at(tree.path());
         let (watched, dir) = (Watch::default(), Path::new("/"));
-        let patient = Patient { root: &root, dir, room: None, watched: &watched, audited: true };
+        let examined = Examined { root: &root, dir, room: None, watched: &watched, audited: true };
         for path in text.lines().filter_map(|line| line.strip_prefix("== ")) {
             let file = root.path(path);
             let was = std::fs::read_to_string(&file).unwrap();
             for hostile in hostile(&was) {
                 std::fs::write(&file, hostile).unwrap();
                 let _ = (machine(&root), environment(&root, dir));
-                assert!(diagnose(&patient).is_some());
+                assert!(diagnose(&examined).is_some());
             }
             std::fs::write(&file, was).unwrap();
         }

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt as _;
 
 use plumb_machine::Root;
 
+use crate::counter_buffer::{CounterBuffer, Put};
 use crate::monitor::Source;
-use crate::sheet::{Put, Sheet};
 
 /// Bytes that a buffer begins with.
 const BUFFER: usize = 4096;
@@ -16,12 +16,12 @@ const MOST: usize = 16 << 20;
 
 /// A file that is kept open.
 #[derive(Debug)]
-pub struct Kept {
+pub struct OpenFile {
     file: File,
     path: String,
 }
 
-impl Kept {
+impl OpenFile {
     /// Opens a file under the root.
     pub fn open(root: &Root, path: &str) -> Result<Self, String> {
         let file = File::open(root.path(path)).map_err(|error| why(path, &error))?;
@@ -53,11 +53,11 @@ impl Kept {
 }
 
 /// A file of every CPU that has it.
-pub fn cpu_files(root: &Root, file: &str) -> Vec<Kept> {
+pub fn cpu_files(root: &Root, file: &str) -> Vec<OpenFile> {
     let folder = "/sys/devices/system/cpu";
     let names = root.names(folder).into_iter();
     let cpus = names.filter(|name| name.strip_prefix("cpu").is_some_and(is_number));
-    cpus.filter_map(|cpu| Kept::open(root, &format!("{folder}/{cpu}/{file}")).ok()).collect()
+    cpus.filter_map(|cpu| OpenFile::open(root, &format!("{folder}/{cpu}/{file}")).ok()).collect()
 }
 
 fn is_number(text: &str) -> bool {
@@ -79,7 +79,7 @@ pub type Parse = fn(&str, &str, &mut Put<'_>);
 /// The source of monitors that only read and parse.
 #[derive(Debug)]
 pub struct Parsed {
-    files: Vec<(String, Kept)>,
+    files: Vec<(String, OpenFile)>,
     parse: Parse,
     buffer: Vec<u8>,
 }
@@ -87,14 +87,14 @@ pub struct Parsed {
 impl Parsed {
     /// Opens one file.
     pub fn one(root: &Root, path: &str, parse: Parse) -> Result<Box<dyn Source>, String> {
-        let files = vec![(String::new(), Kept::open(root, path)?)];
+        let files = vec![(String::new(), OpenFile::open(root, path)?)];
         Ok(Box::new(Self { files, parse, buffer: Vec::new() }))
     }
 
     /// Reads these files, each with its device; without any, there is nothing to read, and `none` says
     /// so.
     pub fn all(
-        files: Vec<(String, Kept)>,
+        files: Vec<(String, OpenFile)>,
         parse: Parse,
         none: &str,
     ) -> Result<Box<dyn Source>, String> {
@@ -106,10 +106,10 @@ impl Parsed {
 }
 
 impl Source for Parsed {
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for (of, file) in &self.files {
             let text = file.text(&mut self.buffer)?;
-            (self.parse)(of, &text, &mut |field, value| sheet.put(field, value));
+            (self.parse)(of, &text, &mut |field, value| counters.put(field, value));
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ pub const RULES: [&str; 15] = [
 
 /// Something else that ran, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct Disturbance {
     /// The rule that found it.
     pub rule: &'static str,
     /// What was seen.
@@ -85,8 +85,8 @@ pub struct Found {
 
 /// What ran beside an invocation besides plumb.
 #[must_use]
-pub fn find(readings: &Readings) -> Vec<Found> {
-    let Some(seen) = Seen::of(readings) else { return Vec::new() };
+pub fn find(readings: &Readings) -> Vec<Disturbance> {
+    let Some(seen) = Window::of(readings) else { return Vec::new() };
     let whole = [
         ("steal", seen.steal()),
         ("throttled", seen.throttled()),
@@ -101,7 +101,7 @@ pub fn find(readings: &Readings) -> Vec<Found> {
         ("io-pressure", seen.io_pressure()),
     ];
     let whole = whole.into_iter().filter_map(|(rule, evidence)| {
-        Some(Found { rule, evidence: evidence?, from_ns: seen.from_ns, to_ns: seen.to_ns })
+        Some(Disturbance { rule, evidence: evidence?, from_ns: seen.from_ns, to_ns: seen.to_ns })
     });
     let moments = [
         seen.interrupt_burst(),
@@ -114,7 +114,7 @@ pub fn find(readings: &Readings) -> Vec<Found> {
 
 /// The samples that it touches: those that were under way; all, where none was.
 #[must_use]
-pub fn touched(found: &Found, samples: &Samples) -> Interference {
+pub fn touched(found: &Disturbance, samples: &Samples) -> Interference {
     let ends = samples.start_ns.iter().zip(&samples.elapsed_ns);
     let under_way = ends.map(|(start, elapsed)| {
         *start <= found.to_ns && start.saturating_add(*elapsed) >= found.from_ns
@@ -127,13 +127,13 @@ pub fn touched(found: &Found, samples: &Samples) -> Interference {
 }
 
 /// The readings with the time that they span.
-struct Seen<'r> {
+struct Window<'r> {
     readings: &'r Readings,
     from_ns: u64,
     to_ns: u64,
 }
 
-impl<'r> Seen<'r> {
+impl<'r> Window<'r> {
     /// None where nothing was read twice.
     fn of(readings: &'r Readings) -> Option<Self> {
         let ends =
@@ -268,7 +268,7 @@ impl<'r> Seen<'r> {
         idle.then(|| self.pressure("psi.io.some", IO_PRESSURE)).flatten()
     }
 
-    fn interrupt_burst(&self) -> Option<Found> {
+    fn interrupt_burst(&self) -> Option<Disturbance> {
         let intervals: Vec<_> = self.readings.trace("stat.intr")?.readings.windows(2).collect();
         let rate = |pair: &[Reading]| {
             let (before, after) = (pair[0], pair[1]);
@@ -281,7 +281,7 @@ impl<'r> Seen<'r> {
         let worst = intervals.into_iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
         let burst = rate(worst);
         let is_burst = rates.len() >= FEWEST_INTERVALS && burst > BURST.max(BURST_TIMES * median);
-        is_burst.then(|| Found {
+        is_burst.then(|| Disturbance {
             rule: "interrupts",
             evidence: format!("{burst:.0} interrupts a second, {median:.0} otherwise"),
             from_ns: worst[0].at_ns,
@@ -289,7 +289,7 @@ impl<'r> Seen<'r> {
         })
     }
 
-    fn kernel_lines(&self) -> Option<Found> {
+    fn kernel_lines(&self) -> Option<Disturbance> {
         let since = self.from_ns.saturating_sub(KERNEL_CLOCK_NS);
         let lines = self.readings.lines.iter();
         let lines: Vec<_> = lines.filter(|it| it.level <= WARNING && it.at_ns >= since).collect();
@@ -299,7 +299,7 @@ impl<'r> Seen<'r> {
             1 => String::new(),
             n => format!(" (and {} more lines)", n - 1),
         };
-        Some(Found {
+        Some(Disturbance {
             rule: "kernel-log",
             evidence: format!("the kernel said: {text}{more}"),
             from_ns: first.at_ns,
@@ -308,11 +308,11 @@ impl<'r> Seen<'r> {
     }
 
     /// A clock that moved against CLOCK_MONOTONIC.
-    fn jump(&self, rule: &'static str, name: &str, what: &str) -> Option<Found> {
+    fn jump(&self, rule: &'static str, name: &str, what: &str) -> Option<Disturbance> {
         let readings = &self.readings.trace(name)?.readings;
         let pair = readings.windows(2).max_by_key(|pair| pair[0].value.abs_diff(pair[1].value))?;
         let by_us = pair[0].value.abs_diff(pair[1].value);
-        (by_us >= CLOCK_STEP_US).then(|| Found {
+        (by_us >= CLOCK_STEP_US).then(|| Disturbance {
             rule,
             evidence: format!("{what}: by {:.3} s", ratio(by_us, 1_000_000)),
             from_ns: pair[0].at_ns,

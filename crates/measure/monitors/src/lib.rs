@@ -8,16 +8,16 @@
 //! What a machine does not have is *unsupported*, with the reason; what fails while it is read is a gap
 //! in the readings. Neither ever ends a run.
 
+mod counter_buffer;
 mod files;
 pub mod interference;
 mod monitor;
 mod monitors;
 mod recorder;
-mod sheet;
 mod wanted;
 
+pub use counter_buffer::{CounterBuffer, Field, Put};
 pub use monitor::{Monitor, Source};
 pub use monitors::{ALL, find, parse_all};
 pub use recorder::{MonitorCost, Recorder};
-pub use sheet::{Field, Put, Sheet};
-pub use wanted::{RATES_HZ, Wanted, wanted};
+pub use wanted::{PacedMonitor, RATES_HZ, wanted};

@@ -2,7 +2,7 @@
 
 use plumb_machine::Root;
 
-use crate::sheet::Sheet;
+use crate::counter_buffer::CounterBuffer;
 
 /// Readings a second of the cheap monitors that show bursts.
 pub const OFTEN_HZ: f64 = 10.0;
@@ -39,5 +39,5 @@ pub trait Source: Send {
     ///
     /// # Errors
     /// Why they can't be read now.
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String>;
+    fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String>;
 }

@@ -18,9 +18,9 @@ use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::counter_buffer::CounterBuffer;
 use crate::monitor::Source;
-use crate::sheet::Sheet;
-use crate::wanted::Wanted;
+use crate::wanted::PacedMonitor;
 
 /// The slow thread may take this long over the end of an invocation.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -51,9 +51,9 @@ pub struct Recorder {
 impl Recorder {
     /// Opens these monitors; those that this machine does not have are left out.
     #[must_use]
-    pub fn start(root: &Root, wanted: &[Wanted]) -> Self {
+    pub fn start(root: &Root, wanted: &[PacedMonitor]) -> Self {
         let (mut quick, mut slow, mut unsupported) = (Vec::new(), Vec::new(), Vec::new());
-        for &Wanted { monitor, hz } in wanted {
+        for &PacedMonitor { monitor, hz } in wanted {
             match (monitor.open)(root) {
                 Ok(source) => {
                     let list = if monitor.slow { &mut slow } else { &mut quick };
@@ -91,7 +91,7 @@ impl Recorder {
     pub fn begin(&mut self, worker: Option<u32>) {
         // The slow one first: it works while the quick one is waited for.
         for reader in [&mut self.slow, &mut self.quick].into_iter().flatten() {
-            reader.order(Order::Begin(worker));
+            reader.order(Instruction::Begin(worker));
         }
         if let Some(quick) = &mut self.quick {
             quick.answer(LONG);
@@ -101,7 +101,7 @@ impl Recorder {
     /// Its samples are taken: all that was read beside it.
     pub fn end(&mut self) -> Readings {
         for reader in [&mut self.slow, &mut self.quick].into_iter().flatten() {
-            reader.order(Order::End);
+            reader.order(Instruction::End);
         }
         let mut all = Readings::default();
         for (reader, patience) in [(&mut self.quick, LONG), (&mut self.slow, PATIENCE)] {
@@ -130,7 +130,7 @@ impl Recorder {
 }
 
 /// What a thread is told.
-enum Order {
+enum Instruction {
     Begin(Option<u32>),
     End,
 }
@@ -140,7 +140,7 @@ enum Order {
 #[derive(Debug)]
 struct Reader {
     names: Vec<&'static str>,
-    orders: Sender<(u64, Order)>,
+    orders: Sender<(u64, Instruction)>,
     answers: Receiver<(u64, Readings)>,
     thread: JoinHandle<Vec<MonitorCost>>,
     last: u64,
@@ -159,7 +159,7 @@ impl Reader {
         Ok(Self { names, orders, answers, thread, last: 0 })
     }
 
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: Instruction) {
         self.last += 1;
         // A thread that is gone gives no answer, which is a gap.
         let _ = self.orders.send((self.last, order));
@@ -204,7 +204,7 @@ fn stand_aside() {
 struct Watched {
     monitor: &'static str,
     source: Box<dyn Source>,
-    sheet: Sheet,
+    buffer: CounterBuffer,
     every_ns: u64,
     due_ns: u64,
     reads: u64,
@@ -219,15 +219,15 @@ impl Watched {
             reason = "0.1 to 100 Hz"
         )]
         let every_ns = (1e9 / hz) as u64;
-        let sheet = Sheet::new(monitor);
-        Self { monitor, source, sheet, every_ns, due_ns: 0, reads: 0, cpu_ns: 0 }
+        let buffer = CounterBuffer::new(monitor);
+        Self { monitor, source, buffer, every_ns, due_ns: 0, reads: 0, cpu_ns: 0 }
     }
 
     fn read(&mut self) -> Result<(), String> {
         let began_ns = thread_cpu_ns();
         let at_ns = now().monotonic_ns;
-        self.sheet.turn(at_ns);
-        let read = self.source.read(&mut self.sheet);
+        self.buffer.turn(at_ns);
+        let read = self.source.read(&mut self.buffer);
         self.due_ns = at_ns + self.every_ns;
         self.reads += 1;
         self.cpu_ns += thread_cpu_ns().saturating_sub(began_ns);
@@ -243,7 +243,7 @@ fn thread_cpu_ns() -> u64 {
 /// What a thread does.
 struct Loop {
     watched: Vec<Watched>,
-    orders: Receiver<(u64, Order)>,
+    orders: Receiver<(u64, Instruction)>,
     answers: Sender<(u64, Readings)>,
     /// The monitors that failed since the invocation began.
     failed: Vec<Gap>,
@@ -255,12 +255,12 @@ impl Loop {
         loop {
             let pause = if under_way { self.until_due() } else { IDLE };
             match self.orders.recv_timeout(pause) {
-                Ok((number, Order::Begin(worker))) => {
+                Ok((number, Instruction::Begin(worker))) => {
                     self.begin(worker);
                     under_way = true;
                     let _ = self.answers.send((number, Readings::default()));
                 }
-                Ok((number, Order::End)) => {
+                Ok((number, Instruction::End)) => {
                     let readings = self.end();
                     let _ = self.answers.send((number, readings));
                     under_way = false;
@@ -284,7 +284,7 @@ impl Loop {
         self.failed.clear();
         for index in 0..self.watched.len() {
             let it = &mut self.watched[index];
-            it.sheet.finish();
+            it.buffer.finish();
             let attached = it.source.attach(worker);
             self.note(index, attached);
         }
@@ -318,7 +318,7 @@ impl Loop {
         let mut readings =
             Readings { gaps: std::mem::take(&mut self.failed), ..Readings::default() };
         for it in &mut self.watched {
-            let (traces, lines) = it.sheet.finish();
+            let (traces, lines) = it.buffer.finish();
             readings.traces.extend(traces);
             readings.lines.extend(lines);
         }
@@ -329,10 +329,10 @@ impl Loop {
 #[cfg(test)]
 mod tests {
     use super::Recorder;
+    use crate::counter_buffer::{CounterBuffer, Field};
     use crate::monitor::{Monitor, Source};
     use crate::monitors::find;
-    use crate::sheet::{Field, Sheet};
-    use crate::wanted::{Wanted, wanted};
+    use crate::wanted::{PacedMonitor, wanted};
     use plumb_machine::Root;
     use std::time::Duration;
 
@@ -365,9 +365,9 @@ mod tests {
     }
 
     impl Source for Strange {
-        fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+        fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
             self.reads += 1;
-            sheet.put(Field::counter("reads", ""), self.reads);
+            buffer.put(Field::counter("reads", ""), self.reads);
             if !self.fails {
                 std::thread::sleep(Duration::from_millis(400));
             }
@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn one_that_fails_is_a_gap_and_one_that_is_slow_holds_nobody_up() {
         let monitors: [&'static Monitor; 4] = [&BROKEN, &SLOW, &ABSENT, find("stat").unwrap()];
-        let wanted = monitors.map(|monitor| Wanted { monitor, hz: 10.0 });
+        let wanted = monitors.map(|monitor| PacedMonitor { monitor, hz: 10.0 });
         let mut recorder = Recorder::start(&Root::default(), &wanted);
         assert_eq!(recorder.unsupported().len(), 1);
         let began = std::time::Instant::now();

@@ -8,7 +8,7 @@ pub const RATES_HZ: (f64, f64) = (0.1, 100.0);
 
 /// A monitor with the rate at which it is to be read.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct PacedMonitor {
     /// The monitor.
     pub monitor: &'static Monitor,
     /// Readings a second.
@@ -20,10 +20,11 @@ pub struct Wanted {
 ///
 /// # Errors
 /// The word that is wrong, and why.
-pub fn wanted(words: &[String]) -> Result<Vec<Wanted>, String> {
-    let mut wanted: Vec<Wanted> = Vec::new();
+pub fn wanted(words: &[String]) -> Result<Vec<PacedMonitor>, String> {
+    let mut wanted: Vec<PacedMonitor> = Vec::new();
     if !words.iter().any(|word| word == "none") {
-        let one = |&monitor: &&'static Monitor| Some(Wanted { monitor, hz: monitor.default_hz? });
+        let one =
+            |&monitor: &&'static Monitor| Some(PacedMonitor { monitor, hz: monitor.default_hz? });
         wanted.extend(ALL.iter().filter_map(one));
     }
     for word in words.iter().filter(|word| *word != "none") {
@@ -31,7 +32,7 @@ pub fn wanted(words: &[String]) -> Result<Vec<Wanted>, String> {
         let monitor = find(name).ok_or_else(|| format!("no monitor is called `{name}`"))?;
         let hz = hz.map_or(Ok(monitor.default_hz.unwrap_or(SELDOM_HZ)), rate)?;
         wanted.retain(|it| it.monitor.name != name);
-        wanted.push(Wanted { monitor, hz });
+        wanted.push(PacedMonitor { monitor, hz });
     }
     Ok(wanted)
 }

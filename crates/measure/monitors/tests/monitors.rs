@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use plumb_machine::Root;
 use plumb_model::{CounterKind, Readings};
 use plumb_monitors::interference;
-use plumb_monitors::{Recorder, Wanted};
+use plumb_monitors::{PacedMonitor, Recorder};
 use procfs_core::{DiskStats, ExplicitSystemInfo, FromBufRead, FromBufReadSI, FromRead};
 
 macro_rules! pair {
@@ -29,7 +29,8 @@ fn between((before, after): (&str, &str)) -> (Readings, BTreeMap<String, String>
     trees::lay_out(before, folder.path());
     let every =
         plumb_monitors::ALL.iter().filter(|it| !["tree", "latency", "perf"].contains(&it.name));
-    let wanted: Vec<Wanted> = every.map(|monitor| Wanted { monitor, hz: 0.1 }).collect();
+    let wanted: Vec<PacedMonitor> =
+        every.map(|monitor| PacedMonitor { monitor, hz: 0.1 }).collect();
     let mut recorder = Recorder::start(&Root::at(folder.path()), &wanted);
     recorder.begin(None);
     // The slow thread reads for itself: it must have seen the first moment.

@@ -2,35 +2,36 @@
 
 use plumb_model::Severity;
 
-use super::Seen;
+use crate::doctor::found::FoundSymptom;
 use crate::fingerprint::container;
 use crate::root::Root;
 
 /// Bits of linux/capability.h that preparations and monitors need.
 const NEEDED: [(u32, &str); 3] = [(21, "SYS_ADMIN"), (23, "SYS_NICE"), (38, "PERFMON")];
 
-pub fn check(root: &Root, audited: bool) -> Vec<Seen> {
-    let unaudited = (!audited)
-        .then(|| Seen::new("no-audit", Severity::Note, "the store has no audit of this machine"));
+pub fn check(root: &Root, audited: bool) -> Vec<FoundSymptom> {
+    let unaudited = (!audited).then(|| {
+        FoundSymptom::new("no-audit", Severity::Note, "the store has no audit of this machine")
+    });
     [inside(root), rights(root), unaudited].into_iter().flatten().collect()
 }
 
-fn inside(root: &Root) -> Option<Seen> {
+fn inside(root: &Root) -> Option<FoundSymptom> {
     let manager = container(root)?;
-    Some(Seen::new("container", Severity::Note, format!("by the traces of {manager}")))
+    Some(FoundSymptom::new("container", Severity::Note, format!("by the traces of {manager}")))
 }
 
-fn rights(root: &Root) -> Option<Seen> {
+fn rights(root: &Root) -> Option<FoundSymptom> {
     let status = root.text("/proc/self/status")?;
     let user = crate::root::field(&status, "Uid")?;
     let effective = user.split_whitespace().nth(1)?;
     if effective != "0" {
         let evidence = format!("user {effective}, by /proc/self/status");
-        return Some(Seen::new("not-root", Severity::Note, evidence));
+        return Some(FoundSymptom::new("not-root", Severity::Note, evidence));
     }
     let held = u64::from_str_radix(&crate::root::field(&status, "CapEff")?, 16).ok()?;
     let lacking = NEEDED.iter().filter(|(bit, _)| held >> bit & 1 == 0).map(|(_, name)| *name);
     let lacking: Vec<&str> = lacking.collect();
     let evidence = format!("root without {}, by /proc/self/status", lacking.join(", "));
-    (!lacking.is_empty()).then(|| Seen::new("capabilities", Severity::Note, evidence))
+    (!lacking.is_empty()).then(|| FoundSymptom::new("capabilities", Severity::Note, evidence))
 }

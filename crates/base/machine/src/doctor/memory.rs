@@ -2,8 +2,8 @@
 
 use plumb_model::Severity;
 
-use super::Seen;
 use crate::cgroup;
+use crate::doctor::found::FoundSymptom;
 use crate::fingerprint::{binary, chosen, numa_nodes};
 use crate::root::Root;
 
@@ -13,34 +13,34 @@ const LOW: [(u64, u64, Severity); 2] =
 /// Swap in use, in KiB, that is worth a symptom: a few idle pages are not.
 const SWAPPED_KIB: u64 = 16 << 10;
 
-pub fn check(root: &Root) -> Vec<Seen> {
+pub fn check(root: &Root) -> Vec<FoundSymptom> {
     let checks = [huge_pages, balancing, swapped, low, quota];
     checks.iter().filter_map(|check| check(root)).collect()
 }
 
-fn huge_pages(root: &Root) -> Option<Seen> {
+fn huge_pages(root: &Root) -> Option<FoundSymptom> {
     let file = "/sys/kernel/mm/transparent_hugepage/enabled";
     let always = chosen(&root.text(file)?) == "always";
-    always.then(|| Seen::new("huge-pages", Severity::Minor, format!("always in {file}")))
+    always.then(|| FoundSymptom::new("huge-pages", Severity::Minor, format!("always in {file}")))
 }
 
-fn balancing(root: &Root) -> Option<Seen> {
+fn balancing(root: &Root) -> Option<FoundSymptom> {
     let file = "/proc/sys/kernel/numa_balancing";
     let on = root.number(file)? > 0 && numa_nodes(root) > 1;
-    on.then(|| Seen::new("numa-balancing", Severity::Minor, format!("on in {file}")))
+    on.then(|| FoundSymptom::new("numa-balancing", Severity::Minor, format!("on in {file}")))
 }
 
 /// The fourth column of /proc/swaps is what is used, in KiB.
-fn swapped(root: &Root) -> Option<Seen> {
+fn swapped(root: &Root) -> Option<FoundSymptom> {
     let text = root.text("/proc/swaps")?;
     let used = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
     let used = used.filter_map(|kib| kib.parse::<u64>().ok());
     let kib = used.fold(0, u64::saturating_add);
     let evidence = format!("{} in use, by /proc/swaps", binary(kib.saturating_mul(1024)));
-    (kib >= SWAPPED_KIB).then(|| Seen::new("swapped", Severity::Minor, evidence))
+    (kib >= SWAPPED_KIB).then(|| FoundSymptom::new("swapped", Severity::Minor, evidence))
 }
 
-fn low(root: &Root) -> Option<Seen> {
+fn low(root: &Root) -> Option<FoundSymptom> {
     let kib = |name: &str| {
         let text = root.field("/proc/meminfo", name)?;
         text.split_whitespace().next()?.parse::<u64>().ok()
@@ -50,23 +50,23 @@ fn low(root: &Root) -> Option<Seen> {
     let (_, _, effect) = LOW.iter().find(is)?;
     let (left, all) = (binary(left.saturating_mul(1024)), binary(all.saturating_mul(1024)));
     let evidence = format!("{left} of {all} available, by /proc/meminfo");
-    Some(Seen::new("low-memory", *effect, evidence))
+    Some(FoundSymptom::new("low-memory", *effect, evidence))
 }
 
-fn quota(root: &Root) -> Option<Seen> {
+fn quota(root: &Root) -> Option<FoundSymptom> {
     let cpus = cgroup::cpu_quota(root)?;
     let stopped = cgroup::throttled(root).unwrap_or(0);
     let effect = if stopped > 0 { Severity::Grave } else { Severity::Major };
     let stopped =
         if stopped > 0 { format!(", stopped {stopped} times so far") } else { String::new() };
     let evidence = format!("{cpus:.2} CPUs for plumb's control group{stopped}");
-    Some(Seen::new("cpu-quota", effect, evidence))
+    Some(FoundSymptom::new("cpu-quota", effect, evidence))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{LOW, binary};
-    use crate::doctor::SYMPTOMS;
+    use crate::doctor::symptoms::SYMPTOMS;
 
     #[test]
     fn the_documentation_has_the_limits_of_the_code() {

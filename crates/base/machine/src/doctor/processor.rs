@@ -2,7 +2,7 @@
 
 use plumb_model::Severity;
 
-use super::Seen;
+use crate::doctor::found::FoundSymptom;
 use crate::fingerprint::{config, has, idle, policies, power};
 use crate::root::Root;
 
@@ -30,7 +30,7 @@ const DEBUGGING: [&str; 8] = [
     "CONFIG_SLUB_DEBUG_ON",
 ];
 
-pub fn check(root: &Root) -> Vec<Seen> {
+pub fn check(root: &Root) -> Vec<FoundSymptom> {
     let checks = [
         one_cpu,
         governor,
@@ -46,72 +46,76 @@ pub fn check(root: &Root) -> Vec<Seen> {
     checks.iter().filter_map(|check| check(root)).collect()
 }
 
-fn one_cpu(root: &Root) -> Option<Seen> {
+fn one_cpu(root: &Root) -> Option<FoundSymptom> {
     let allowed = root.field("/proc/self/status", "Cpus_allowed_list")?;
     let evidence = format!("CPU {allowed} alone, by Cpus_allowed_list of /proc/self/status");
     let single = allowed.parse::<u32>().is_ok();
-    single.then(|| Seen::new("one-cpu", Severity::Major, evidence))
+    single.then(|| FoundSymptom::new("one-cpu", Severity::Major, evidence))
 }
 
-fn governor(root: &Root) -> Option<Seen> {
+fn governor(root: &Root) -> Option<FoundSymptom> {
     let governor = policies(root, "scaling_governor")?;
     let evidence = format!("{governor} in {BASE}/cpufreq/policy*/scaling_governor");
-    (governor != "performance").then(|| Seen::new("governor", Severity::Major, evidence))
+    (governor != "performance").then(|| FoundSymptom::new("governor", Severity::Major, evidence))
 }
 
-fn turbo(root: &Root) -> Option<Seen> {
+fn turbo(root: &Root) -> Option<FoundSymptom> {
     let switches = [("intel_pstate/no_turbo", 0), ("cpufreq/boost", 1)];
     let on = |(file, on): &&(&str, u64)| root.number(&format!("{BASE}/{file}")) == Some(*on);
     let (file, on) = switches.iter().find(on)?;
-    Some(Seen::new("turbo", Severity::Minor, format!("{on} in {BASE}/{file}")))
+    Some(FoundSymptom::new("turbo", Severity::Minor, format!("{on} in {BASE}/{file}")))
 }
 
-fn siblings(root: &Root) -> Option<Seen> {
+fn siblings(root: &Root) -> Option<FoundSymptom> {
     let file = format!("{BASE}/smt/active");
     let active = root.number(&file) == Some(1);
-    active.then(|| Seen::new("smt", Severity::Minor, format!("1 in {file}")))
+    active.then(|| FoundSymptom::new("smt", Severity::Minor, format!("1 in {file}")))
 }
 
-fn deep_idle(root: &Root) -> Option<Seen> {
+fn deep_idle(root: &Root) -> Option<FoundSymptom> {
     let states = idle(root).into_iter().filter(|state| !state.off);
     let deepest = states.max_by_key(|state| state.latency_us)?;
     let (name, latency) = (&deepest.name, deepest.latency_us);
     let evidence = format!("{name} takes {latency} µs, by {BASE}/cpu0/cpuidle/state*/latency");
-    (latency > DEEP_US).then(|| Seen::new("deep-idle", Severity::Minor, evidence))
+    (latency > DEEP_US).then(|| FoundSymptom::new("deep-idle", Severity::Minor, evidence))
 }
 
-fn throttled(root: &Root) -> Option<Seen> {
+fn throttled(root: &Root) -> Option<FoundSymptom> {
     let file = |name: &str| format!("{BASE}/cpu0/thermal_throttle/{name}_throttle_count");
     let counts = ["core", "package"].map(|name| (root.number(&file(name)), file(name)));
     let (count, file) = counts.into_iter().max_by_key(|(count, _)| *count)?;
     let count = count.filter(|count| *count > 0)?;
     let evidence = format!("{count} times since boot, by {file}");
-    Some(Seen::new("throttled", Severity::Minor, evidence))
+    Some(FoundSymptom::new("throttled", Severity::Minor, evidence))
 }
 
-fn battery(root: &Root) -> Option<Seen> {
+fn battery(root: &Root) -> Option<FoundSymptom> {
     let drained = power(root) == Some("battery");
     drained.then(|| {
-        Seen::new("battery", Severity::Major, "discharging, by /sys/class/power_supply/*/status")
+        FoundSymptom::new(
+            "battery",
+            Severity::Major,
+            "discharging, by /sys/class/power_supply/*/status",
+        )
     })
 }
 
-fn clock_source(root: &Root) -> Option<Seen> {
+fn clock_source(root: &Root) -> Option<FoundSymptom> {
     let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = root.text(file)?;
     let slow = !FAST_CLOCKS.contains(&source.as_str());
-    slow.then(|| Seen::new("clock-source", Severity::Major, format!("{source} in {file}")))
+    slow.then(|| FoundSymptom::new("clock-source", Severity::Major, format!("{source} in {file}")))
 }
 
-fn debugging(root: &Root) -> Option<Seen> {
+fn debugging(root: &Root) -> Option<FoundSymptom> {
     let config = config(root)?;
     let on: Vec<&str> = DEBUGGING.into_iter().filter(|option| has(&config, option)).collect();
     let evidence = format!("{} in the kernel's configuration", on.join(", "));
-    (!on.is_empty()).then(|| Seen::new("debug-kernel", Severity::Major, evidence))
+    (!on.is_empty()).then(|| FoundSymptom::new("debug-kernel", Severity::Major, evidence))
 }
 
-fn layout(root: &Root) -> Option<Seen> {
+fn layout(root: &Root) -> Option<FoundSymptom> {
     let file = "/proc/sys/kernel/randomize_va_space";
     let fixed = root.number(file) == Some(0);
-    fixed.then(|| Seen::new("layout-fixed", Severity::Minor, format!("0 in {file}")))
+    fixed.then(|| FoundSymptom::new("layout-fixed", Severity::Minor, format!("0 in {file}")))
 }

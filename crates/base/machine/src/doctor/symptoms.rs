@@ -219,3 +219,16 @@ pub const SYMPTOMS: &[SymptomKind] = &[
         fix: "plumb doctor --audit",
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::SYMPTOMS;
+
+    #[test]
+    fn every_symptom_has_one_name_a_reason_and_a_fix() {
+        for (index, kind) in SYMPTOMS.iter().enumerate() {
+            assert!(SYMPTOMS[..index].iter().all(|it| it.name != kind.name), "{}", kind.name);
+            assert!(!kind.fix.is_empty() && !kind.why.is_empty());
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! Processors: caches, who is online, frequency, idle states, mitigations.
 
-use super::{Facts, binary};
 use crate::facts::caches;
+use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::sizes::binary;
 use crate::root::Root;
 
 const BASE: &str = "/sys/devices/system/cpu";
@@ -46,7 +47,7 @@ fn joined(parts: Vec<String>, with: &str) -> Option<String> {
 
 /// A row a node, where there are several.
 fn numa_distances(root: &Root) -> Option<String> {
-    let nodes = super::numa_nodes(root);
+    let nodes = crate::fingerprint::topology::numa_nodes(root);
     let row = |node: usize| root.text(&format!("/sys/devices/system/node/node{node}/distance"));
     let rows: Vec<String> = (0..nodes).filter_map(row).collect();
     if rows.len() > 1 { joined(rows, "; ") } else { None }

@@ -1,7 +1,8 @@
 //! Disks, and the one below the target directory.
 
-use super::place::Mount;
-use super::{Facts, decimal};
+use crate::fingerprint::mount::Mount;
+use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::sizes::decimal;
 use crate::root::Root;
 
 const BASE: &str = "/sys/block";

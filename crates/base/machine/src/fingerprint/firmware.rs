@@ -1,6 +1,6 @@
 //! Firmware, whose cloud this is, and what feeds the machine.
 
-use super::Facts;
+use crate::fingerprint::recorded::Facts;
 use crate::root::Root;
 
 const DMI: &str = "/sys/class/dmi/id";

@@ -1,6 +1,6 @@
 //! The kernel: its version, how it was built, how it was started.
 
-use super::Facts;
+use crate::fingerprint::recorded::Facts;
 use crate::hash::of_bytes;
 use crate::root::Root;
 

@@ -1,7 +1,8 @@
 //! What plumb's own group, and whoever started it, let it use.
 
-use super::{Facts, binary};
 use crate::cgroup;
+use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::sizes::binary;
 use crate::root::Root;
 
 pub fn read(root: &Root, facts: &mut Facts) {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Facts, binary};
+use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::sizes::binary;
 use crate::root::Root;
 
 pub fn read(root: &Root, facts: &mut Facts) {

@@ -1,6 +1,6 @@
 //! Network devices that are more than software.
 
-use super::Facts;
+use crate::fingerprint::recorded::Facts;
 use crate::root::Root;
 
 const BASE: &str = "/sys/class/net";

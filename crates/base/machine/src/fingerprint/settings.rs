@@ -2,7 +2,7 @@
 
 use plumb_model::FACTS;
 
-use super::Facts;
+use crate::fingerprint::recorded::Facts;
 use crate::root::Root;
 
 /// Settings whose names are older than the list of facts.

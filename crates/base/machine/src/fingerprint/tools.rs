@@ -3,7 +3,7 @@
 //! No program is started for that: ten `--version` would take longer than the rest of a run's set-up.
 //! What the package manager knows is read. A workload that uses a tool asks it itself.
 
-use super::Facts;
+use crate::fingerprint::recorded::Facts;
 use crate::root::Root;
 
 /// Facts, and the packages that they are versions of: of Debian, of Alpine, of Arch.

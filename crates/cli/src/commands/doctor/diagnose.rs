@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use plumb_machine::doctor::{Patient, Room, Watch, diagnose as host_diagnose};
+use plumb_machine::doctor::{Examined, Room, Watch, diagnose as host_diagnose};
 use plumb_report::{LastAudit, doctor_card, doctor_document};
 use plumb_store::Store;
 
@@ -26,8 +26,8 @@ pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exi
     let watched = if root.is_live() { Watch::over(&root, WATCHED) } else { Watch::default() };
     let room = if root.is_live() { Room::of(&dir) } else { None };
     let audited = audit.is_some();
-    let patient = Patient { root: &root, dir: &dir, room, watched: &watched, audited };
-    let Some(diagnosis) = host_diagnose(&patient) else {
+    let examined = Examined { root: &root, dir: &dir, room, watched: &watched, audited };
+    let Some(diagnosis) = host_diagnose(&examined) else {
         return Err(CommandError::nothing("neither /proc nor /sys can be read here")
             .hint("mount them: mount -t proc proc /proc; mount -t sysfs sysfs /sys"));
     };

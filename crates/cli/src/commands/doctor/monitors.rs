@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plumb_analysis::summarise;
 use plumb_model::{Goal, MARGIN, OnInterference, Plan};
-use plumb_monitors::{Monitor, MonitorCost, Recorder, Wanted};
+use plumb_monitors::{Monitor, MonitorCost, PacedMonitor, Recorder};
 use plumb_report::{EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, monitors_card};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -33,11 +33,13 @@ pub fn costs(length: &str, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<
     let length_ns = time_ns(length)?;
     let length = Duration::from_nanos(length_ns);
     ui.say(&format!("reading all monitors for {} s", length.as_secs()));
-    let asked =
-        |monitor: &&'static Monitor| Wanted { monitor, hz: monitor.default_hz.unwrap_or(1.0) };
-    let every: Vec<Wanted> = plumb_monitors::ALL.iter().map(asked).collect();
+    let asked = |monitor: &&'static Monitor| PacedMonitor {
+        monitor,
+        hz: monitor.default_hz.unwrap_or(1.0),
+    };
+    let every: Vec<PacedMonitor> = plumb_monitors::ALL.iter().map(asked).collect();
     let (costs, gaps, ..) = alone(&every, length)?;
-    let default: Vec<Wanted> =
+    let default: Vec<PacedMonitor> =
         every.into_iter().filter(|it| it.monitor.default_hz.is_some()).collect();
     ui.say(&format!("reading the default monitors for {} s", length.as_secs()));
     let (_, _, cpu_ns, seconds) = alone(&default, length)?;
@@ -80,7 +82,7 @@ fn part(
 /// What these monitors cost beside nothing: by monitor; what is not here; CPU time of all of plumb, in
 /// nanoseconds; and the time, in seconds.
 fn alone(
-    wanted: &[Wanted],
+    wanted: &[PacedMonitor],
     length: Duration,
 ) -> Result<(Vec<MonitorCost>, Vec<plumb_model::Gap>, u64, f64)> {
     let mut recorder = Recorder::start(&locate::root(), wanted);

@@ -1,6 +1,6 @@
 //! The rules, one by one: what is over the threshold is found, what is below is not.
 
-use super::{Found, find, touched};
+use super::{Disturbance, find, touched};
 use plumb_model::{Counter, CounterKind, KernelLine, Reading, Readings, Samples, Trace};
 
 const SECOND: u64 = 1_000_000_000;
@@ -100,7 +100,7 @@ fn a_frequency_that_changes_while_it_works_is_found_and_the_start_is_not() {
     assert!(!of(&[800_000, 3_000_000]));
 }
 
-fn of_rule(found: &[Found], rule: &str) -> Found {
+fn of_rule(found: &[Disturbance], rule: &str) -> Disturbance {
     found.iter().find(|it| it.rule == rule).unwrap().clone()
 }
 

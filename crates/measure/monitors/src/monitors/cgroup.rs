@@ -2,9 +2,9 @@
 
 use plumb_machine::cgroup::groups;
 
-use crate::files::{Kept, Parsed, numbers};
+use crate::counter_buffer::{Field, Put};
+use crate::files::{OpenFile, Parsed, numbers};
 use crate::monitor::{Monitor, OFTEN_HZ};
-use crate::sheet::{Field, Put};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -19,7 +19,7 @@ pub const MONITOR: Monitor = Monitor {
             // The innermost group has no name of its own in the counters; those above have their level.
             let opened = groups(root, controller).into_iter();
             let opened =
-                opened.filter_map(|group| Kept::open(root, &format!("{group}/{name}")).ok());
+                opened.filter_map(|group| OpenFile::open(root, &format!("{group}/{name}")).ok());
             files.extend(opened.enumerate().map(|(level, file)| (device(level, of), file)));
         }
         Parsed::all(files, parse, "no cgroup of plumb's has cpu.stat or io.stat")
@@ -99,7 +99,7 @@ fn add_io(sums: &mut [u64; 2], rest: &str) {
 #[cfg(test)]
 mod tests {
     use super::parse;
-    use crate::sheet::parsed;
+    use crate::counter_buffer::parsed;
 
     #[test]
     fn both_versions_give_the_same_counters() {

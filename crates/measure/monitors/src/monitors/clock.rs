@@ -2,8 +2,8 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::counter_buffer::{CounterBuffer, Field};
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
-use crate::sheet::{Field, Sheet};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -26,10 +26,10 @@ const STEP_NS: u64 = 10_000;
 struct Clock;
 
 impl Source for Clock {
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         let wall = ahead_us(ClockId::Realtime);
-        sheet.put(Field::gauge("realtime_ahead", "us"), wall);
-        sheet.put(Field::gauge("boottime_ahead", "us"), ahead_us(ClockId::Boottime));
+        buffer.put(Field::gauge("realtime_ahead", "us"), wall);
+        buffer.put(Field::gauge("boottime_ahead", "us"), ahead_us(ClockId::Boottime));
         Ok(())
     }
 }

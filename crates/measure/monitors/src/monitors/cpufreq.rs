@@ -1,8 +1,8 @@
 //! /sys/devices/system/cpu/cpu*/cpufreq: the frequencies of the CPUs.
 
-use crate::files::{Kept, cpu_files};
+use crate::counter_buffer::{CounterBuffer, Field};
+use crate::files::{OpenFile, cpu_files};
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
-use crate::sheet::{Field, Sheet};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -21,12 +21,12 @@ pub const MONITOR: Monitor = Monitor {
 };
 
 struct CpuFreq {
-    files: Vec<Kept>,
+    files: Vec<OpenFile>,
     buffer: Vec<u8>,
 }
 
 impl Source for CpuFreq {
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         let (mut least, mut most, mut sum, mut count) = (u64::MAX, 0, 0_u64, 0);
         for file in &self.files {
             // A CPU that was taken away has no frequency.
@@ -39,7 +39,7 @@ impl Source for CpuFreq {
             return Err("no CPU tells its frequency any more".to_owned());
         }
         for (name, khz) in [("max", most), ("min", least), ("mean", sum / count)] {
-            sheet.put(Field::gauge(name, "kHz"), khz);
+            counters.put(Field::gauge(name, "kHz"), khz);
         }
         Ok(())
     }

@@ -2,9 +2,9 @@
 
 use plumb_model::CounterKind;
 
-use crate::files::Kept;
+use crate::counter_buffer::{CounterBuffer, Field};
+use crate::files::OpenFile;
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
-use crate::sheet::{Field, Sheet};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -21,7 +21,7 @@ pub const MONITOR: Monitor = Monitor {
             for file in root.names(&format!("{folder}/{chip}")) {
                 let Some(sensor) = file.strip_suffix("_input") else { continue };
                 let Some((unit, kind)) = quantity(sensor) else { continue };
-                let Ok(kept) = Kept::open(root, &format!("{folder}/{chip}/{file}")) else {
+                let Ok(kept) = OpenFile::open(root, &format!("{folder}/{chip}/{file}")) else {
                     continue;
                 };
                 sensors.push(Sensor {
@@ -45,7 +45,7 @@ struct Sensor {
     name: String,
     unit: &'static str,
     kind: CounterKind,
-    file: Kept,
+    file: OpenFile,
 }
 
 struct Hwmon {
@@ -68,14 +68,14 @@ fn quantity(sensor: &str) -> Option<(&'static str, CounterKind)> {
 }
 
 impl Source for Hwmon {
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for sensor in &self.sensors {
             // A sensor may be asleep (disks, NICs), or below zero.
             let Ok(text) = sensor.file.text(&mut self.buffer) else { continue };
             let Ok(value) = text.trim().parse() else { continue };
             let field =
                 Field { of: &sensor.of, name: &sensor.name, unit: sensor.unit, kind: sensor.kind };
-            sheet.put(field, value);
+            counters.put(field, value);
         }
         Ok(())
     }

@@ -6,9 +6,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 
 use plumb_model::KernelLine;
 
+use crate::counter_buffer::{CounterBuffer, Field};
 use crate::files::why;
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
-use crate::sheet::{Field, Sheet};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -38,7 +38,7 @@ struct Kmsg {
 }
 
 impl Source for Kmsg {
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         let mut record = [0; RECORD];
         for _ in 0..MOST {
             match self.file.read(&mut record) {
@@ -46,7 +46,7 @@ impl Source for Kmsg {
                 Ok(length) => {
                     self.lines += 1;
                     let text = String::from_utf8_lossy(&record[..length]);
-                    parse(&text).into_iter().for_each(|line| sheet.line(line));
+                    parse(&text).into_iter().for_each(|line| buffer.line(line));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 // Lines were overwritten before they were read.
@@ -54,7 +54,7 @@ impl Source for Kmsg {
                 Err(error) => return Err(why("/dev/kmsg", &error)),
             }
         }
-        sheet.put(Field::counter("lines", ""), self.lines);
+        buffer.put(Field::counter("lines", ""), self.lines);
         Ok(())
     }
 }

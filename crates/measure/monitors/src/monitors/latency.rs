@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use plumb_machine::now;
 
+use crate::counter_buffer::{CounterBuffer, Field};
 use crate::monitor::{Monitor, Source};
-use crate::sheet::{Field, Sheet};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -18,7 +18,7 @@ pub const MONITOR: Monitor = Monitor {
     default_hz: None,
     slow: false,
     open: |_| {
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(WakeUps::default());
         let sleeper = Arc::clone(&seen);
         std::thread::Builder::new()
             .name("plumb-latency".into())
@@ -32,7 +32,7 @@ pub const MONITOR: Monitor = Monitor {
 const SLEEP: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
-struct Seen {
+struct WakeUps {
     wakeups: AtomicU64,
     late_ns: AtomicU64,
     worst_ns: AtomicU64,
@@ -40,7 +40,7 @@ struct Seen {
 }
 
 struct Latency {
-    seen: Arc<Seen>,
+    seen: Arc<WakeUps>,
 }
 
 impl Drop for Latency {
@@ -50,7 +50,7 @@ impl Drop for Latency {
 }
 
 /// Sleeps until nobody looks any more.
-fn sleep(seen: &Seen) {
+fn sleep(seen: &WakeUps) {
     while !seen.over.load(Ordering::Relaxed) {
         let before = now().monotonic_ns;
         std::thread::sleep(SLEEP);
@@ -64,30 +64,30 @@ fn sleep(seen: &Seen) {
 }
 
 impl Source for Latency {
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
-        sheet.put(Field::counter("wakeups", ""), self.seen.wakeups.load(Ordering::Relaxed));
-        sheet.put(Field::counter("late", "ns"), self.seen.late_ns.load(Ordering::Relaxed));
-        sheet.put(Field::gauge("worst", "ns"), self.seen.worst_ns.swap(0, Ordering::Relaxed));
+    fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
+        buffer.put(Field::counter("wakeups", ""), self.seen.wakeups.load(Ordering::Relaxed));
+        buffer.put(Field::counter("late", "ns"), self.seen.late_ns.load(Ordering::Relaxed));
+        buffer.put(Field::gauge("worst", "ns"), self.seen.worst_ns.swap(0, Ordering::Relaxed));
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MONITOR, Sheet};
+    use super::{CounterBuffer, MONITOR};
     use plumb_machine::Root;
     use std::time::Duration;
 
     #[test]
     fn a_sleeper_wakes_up_late_but_not_early() {
         let mut source = (MONITOR.open)(&Root::default()).unwrap();
-        let mut sheet = Sheet::new("latency");
+        let mut buffer = CounterBuffer::new("latency");
         for at_ns in [1, 2] {
-            sheet.turn(at_ns);
-            source.read(&mut sheet).unwrap();
+            buffer.turn(at_ns);
+            source.read(&mut buffer).unwrap();
             std::thread::sleep(Duration::from_millis(60));
         }
-        let (traces, _) = sheet.finish();
+        let (traces, _) = buffer.finish();
         let of = |name: &str| traces.iter().find(|it| it.counter.name == name).unwrap().amount();
         assert!(of("latency.wakeups") >= 1 && of("latency.late") > 0);
     }

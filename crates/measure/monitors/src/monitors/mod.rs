@@ -24,9 +24,9 @@ mod tree;
 mod vmstat;
 mod worker;
 
+use crate::counter_buffer::Put;
 use crate::files;
 use crate::monitor::Monitor;
-use crate::sheet::Put;
 
 /// All monitors; what is not listed does not exist.
 pub const ALL: &[&Monitor] = &[

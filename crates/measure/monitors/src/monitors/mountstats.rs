@@ -1,8 +1,8 @@
 //! /proc/self/mountstats: what NFS operations took.
 
-use crate::files::{Kept, Parsed, numbers};
+use crate::counter_buffer::{Field, Put};
+use crate::files::{OpenFile, Parsed, numbers};
 use crate::monitor::{Monitor, SELDOM_HZ};
-use crate::sheet::{Field, Put};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -14,7 +14,7 @@ pub const MONITOR: Monitor = Monitor {
     slow: true,
     open: |root| {
         let path = "/proc/self/mountstats";
-        let file = Kept::open(root, path)?;
+        let file = OpenFile::open(root, path)?;
         if !file.text(&mut Vec::new())?.contains(" with fstype nfs") {
             return Err("no NFS is mounted".to_owned());
         }

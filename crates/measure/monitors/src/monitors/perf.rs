@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use plumb_machine::Root;
 
+use crate::counter_buffer::{CounterBuffer, Field};
 use crate::monitor::{Monitor, Source};
-use crate::sheet::{Field, Sheet};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -155,7 +155,7 @@ impl Source for Perf {
         Ok(())
     }
 
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         for kind in SOFTWARE.into_iter().chain(HARDWARE) {
             let mut sum = Count::default();
             let mut counted = false;
@@ -167,11 +167,11 @@ impl Source for Perf {
                 sum.running_ns += count.running_ns;
             }
             if counted {
-                sheet.put(Field::counter(kind.0, kind.3), sum.value);
+                buffer.put(Field::counter(kind.0, kind.3), sum.value);
             }
             if counted && kind.0 == HARDWARE[0].0 {
-                sheet.put(Field::counter("enabled", "ns"), sum.enabled_ns);
-                sheet.put(Field::counter("running", "ns"), sum.running_ns);
+                buffer.put(Field::counter("enabled", "ns"), sum.enabled_ns);
+                buffer.put(Field::counter("running", "ns"), sum.running_ns);
             }
         }
         Ok(())
@@ -180,23 +180,23 @@ impl Source for Perf {
 
 #[cfg(test)]
 mod tests {
-    use super::{MONITOR, Sheet};
+    use super::{CounterBuffer, MONITOR};
     use plumb_machine::Root;
 
     #[test]
     fn a_thread_that_works_is_counted_where_the_kernel_lets_us() {
         let Ok(mut source) = (MONITOR.open)(&Root::default()) else { return };
         source.attach(Some(std::process::id())).unwrap();
-        let mut sheet = Sheet::new("perf");
+        let mut buffer = CounterBuffer::new("perf");
         let mut x = 1_u64;
         for at_ns in [1, 2] {
-            sheet.turn(at_ns);
-            source.read(&mut sheet).unwrap();
+            buffer.turn(at_ns);
+            source.read(&mut buffer).unwrap();
             for i in 0..3_000_000_u64 {
                 x = std::hint::black_box(x.wrapping_mul(31) ^ i);
             }
         }
-        let (traces, _) = sheet.finish();
+        let (traces, _) = buffer.finish();
         let clock = traces.iter().find(|it| it.counter.name == "perf.task_clock").unwrap();
         assert!(clock.amount() > 1_000_000, "{x} {clock:?}");
     }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use plumb_machine::Root;
 
-use crate::files::Kept;
+use crate::counter_buffer::{CounterBuffer, Field};
+use crate::files::OpenFile;
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
-use crate::sheet::{Field, Sheet};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -22,7 +22,7 @@ pub const MONITOR: Monitor = Monitor {
 #[derive(Debug)]
 struct Zone {
     name: String,
-    file: Kept,
+    file: OpenFile,
     range_uj: u64,
     last_uj: Option<u64>,
     sum_uj: u64,
@@ -63,7 +63,7 @@ fn open(root: &Root, pause: Duration) -> Result<Box<dyn Source>, String> {
         let path = format!("{folder}/{zone}");
         let Some(range_uj) = root.number(&format!("{path}/max_energy_range_uj")) else { continue };
         let name = root.text(&format!("{path}/name")).unwrap_or_default();
-        match Kept::open(root, &format!("{path}/energy_uj")) {
+        match OpenFile::open(root, &format!("{path}/energy_uj")) {
             Ok(file) => {
                 let name = format!("{zone}-{name}");
                 zones.push(Zone { name, file, range_uj, last_uj: None, sum_uj: 0 });
@@ -86,11 +86,11 @@ fn open(root: &Root, pause: Duration) -> Result<Box<dyn Source>, String> {
 }
 
 impl Source for Powercap {
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for zone in &mut self.zones {
             let now = zone.now_uj(&mut self.buffer)?;
             let sum = zone.add(now);
-            sheet.put(Field::counter("energy", "uJ").of(&zone.name), sum);
+            counters.put(Field::counter("energy", "uJ").of(&zone.name), sum);
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ impl Source for Powercap {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sheet, open};
+    use super::{CounterBuffer, open};
     use plumb_machine::Root;
     use std::fs;
     use std::time::Duration;
@@ -120,14 +120,14 @@ mod tests {
     fn a_counter_that_starts_again_goes_on() {
         let (folder, root) = tree("900");
         let mut source = open(&root, Duration::ZERO).unwrap();
-        let mut sheet = Sheet::new("powercap");
+        let mut counters = CounterBuffer::new("powercap");
         for (at_ns, energy) in [(1, "900"), (2, "990"), (3, "40"), (4, "50")] {
             let file = folder.path().join("sys/class/powercap/intel-rapl:0/energy_uj");
             fs::write(file, energy).unwrap();
-            sheet.turn(at_ns);
-            source.read(&mut sheet).unwrap();
+            counters.turn(at_ns);
+            source.read(&mut counters).unwrap();
         }
-        let (traces, _) = sheet.finish();
+        let (traces, _) = counters.finish();
         assert_eq!(traces[0].counter.name, "powercap.intel-rapl:0-package-0.energy");
         assert_eq!(traces[0].amount(), 90 + 50 + 10);
     }

@@ -2,9 +2,9 @@
 
 use plumb_machine::cgroup::groups;
 
-use crate::files::{Kept, Parsed};
+use crate::counter_buffer::{Field, Put};
+use crate::files::{OpenFile, Parsed};
 use crate::monitor::{Monitor, OFTEN_HZ};
-use crate::sheet::{Field, Put};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -16,12 +16,12 @@ pub const MONITOR: Monitor = Monitor {
     open: |root| {
         let mut files = Vec::new();
         for of in ["cpu", "memory", "io", "irq"] {
-            let system = Kept::open(root, &format!("/proc/pressure/{of}"));
+            let system = OpenFile::open(root, &format!("/proc/pressure/{of}"));
             files.extend(system.ok().map(|file| (of.to_owned(), file)));
             let groups =
                 groups(root, "").into_iter().filter(|group| !ROOTS.contains(&group.as_str()));
             let mut own =
-                groups.filter_map(|it| Kept::open(root, &format!("{it}/{of}.pressure")).ok());
+                groups.filter_map(|it| OpenFile::open(root, &format!("{it}/{of}.pressure")).ok());
             files.extend(own.next().map(|file| (format!("own.{of}"), file)));
         }
         Parsed::all(files, parse, "this kernel has no /proc/pressure, or it was booted with psi=0")

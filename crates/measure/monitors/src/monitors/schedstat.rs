@@ -1,8 +1,8 @@
 //! /proc/schedstat: how long tasks ran and waited for a CPU.
 
+use crate::counter_buffer::{Field, Put};
 use crate::files::{Parsed, numbers};
 use crate::monitor::{Monitor, SELDOM_HZ};
-use crate::sheet::{Field, Put};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {

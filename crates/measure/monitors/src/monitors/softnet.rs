@@ -1,8 +1,8 @@
 //! /proc/net/softnet_stat: packets at the border between driver and stack.
 
+use crate::counter_buffer::{Field, Put};
 use crate::files::Parsed;
 use crate::monitor::{Monitor, SELDOM_HZ};
-use crate::sheet::{Field, Put};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {

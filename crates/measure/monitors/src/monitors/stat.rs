@@ -1,8 +1,8 @@
 //! /proc/stat: where the time of all CPUs went.
 
+use crate::counter_buffer::{Field, Put};
 use crate::files::{Parsed, numbers};
 use crate::monitor::{Monitor, OFTEN_HZ};
-use crate::sheet::{Field, Put};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {

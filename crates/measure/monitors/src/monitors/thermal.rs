@@ -1,8 +1,8 @@
 //! /sys/class/thermal and the CPUs' own count of throttling.
 
-use crate::files::{Kept, cpu_files};
+use crate::counter_buffer::{CounterBuffer, Field};
+use crate::files::{OpenFile, cpu_files};
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
-use crate::sheet::{Field, Sheet};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -17,7 +17,7 @@ pub const MONITOR: Monitor = Monitor {
         for zone in root.names(folder).iter().filter(|name| name.starts_with("thermal_zone")) {
             let kind = root.text(&format!("{folder}/{zone}/type"));
             let name = kind.unwrap_or_else(|| zone.clone());
-            let file = Kept::open(root, &format!("{folder}/{zone}/temp")).ok();
+            let file = OpenFile::open(root, &format!("{folder}/{zone}/temp")).ok();
             zones.extend(file.map(|file| (name, file)));
         }
         let throttled = cpu_files(root, "thermal_throttle/core_throttle_count");
@@ -29,18 +29,18 @@ pub const MONITOR: Monitor = Monitor {
 };
 
 struct Thermal {
-    zones: Vec<(String, Kept)>,
-    throttled: Vec<Kept>,
+    zones: Vec<(String, OpenFile)>,
+    throttled: Vec<OpenFile>,
     buffer: Vec<u8>,
 }
 
 impl Source for Thermal {
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for (name, file) in &self.zones {
             // A zone that sleeps gives an error, one below freezing a negative number.
             let Ok(text) = file.text(&mut self.buffer) else { continue };
             if let Ok(millidegrees) = text.trim().parse::<u64>() {
-                sheet.put(Field::gauge("temperature", "m°C").of(name), millidegrees);
+                counters.put(Field::gauge("temperature", "m°C").of(name), millidegrees);
             }
         }
         let mut count = 0_u64;
@@ -49,7 +49,7 @@ impl Source for Thermal {
             count = count.wrapping_add(text.and_then(|it| it.trim().parse().ok()).unwrap_or(0));
         }
         if !self.throttled.is_empty() {
-            sheet.put(Field::counter("throttles", ""), count);
+            counters.put(Field::counter("throttles", ""), count);
         }
         Ok(())
     }

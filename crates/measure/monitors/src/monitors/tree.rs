@@ -3,8 +3,8 @@
 use std::fs;
 
 use super::worker;
+use crate::counter_buffer::{CounterBuffer, Field, Put};
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
-use crate::sheet::{Field, Put, Sheet};
 use plumb_machine::Root;
 
 use crate::files::numbers;
@@ -95,13 +95,13 @@ fn times(text: &str, sums: &mut Sums) {
 }
 
 impl Source for Tree {
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         self.walk()?;
         let mut sums = Sums::default();
         for &pid in &self.found {
             self.add(pid, &mut sums);
         }
-        let put: &mut Put<'_> = &mut |field, value| sheet.put(field, value);
+        let put: &mut Put<'_> = &mut |field, value| buffer.put(field, value);
         put(Field::gauge("processes", ""), sums.processes);
         put(Field::counter("user", "tick"), sums.user);
         put(Field::counter("system", "tick"), sums.system);
@@ -114,24 +114,24 @@ impl Source for Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::{MONITOR, Sheet};
+    use super::{CounterBuffer, MONITOR};
     use plumb_machine::Root;
     use std::process::Command;
 
     #[test]
     fn a_child_and_what_it_leaves_behind_are_ours() {
         let Ok(mut tree) = (MONITOR.open)(&Root::default()) else { return };
-        let mut sheet = Sheet::new("tree");
-        sheet.turn(1);
-        tree.read(&mut sheet).unwrap();
+        let mut buffer = CounterBuffer::new("tree");
+        buffer.turn(1);
+        tree.read(&mut buffer).unwrap();
         let burns = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         let mut child = Command::new("sh").args(["-c", burns]).spawn().unwrap();
-        sheet.turn(2);
-        tree.read(&mut sheet).unwrap();
+        buffer.turn(2);
+        tree.read(&mut buffer).unwrap();
         child.wait().unwrap();
-        sheet.turn(3);
-        tree.read(&mut sheet).unwrap();
-        let (traces, _) = sheet.finish();
+        buffer.turn(3);
+        tree.read(&mut buffer).unwrap();
+        let (traces, _) = buffer.finish();
         let of = |name: &str| traces.iter().find(|it| it.counter.name == name).unwrap();
         let seen: Vec<u64> = of("tree.processes").readings.iter().map(|it| it.value).collect();
         assert!(seen[1] > seen[0], "{seen:?}");

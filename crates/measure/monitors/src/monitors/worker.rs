@@ -2,9 +2,9 @@
 
 use plumb_machine::Root;
 
-use crate::files::{Kept, numbers};
+use crate::counter_buffer::{CounterBuffer, Field, Put};
+use crate::files::{OpenFile, numbers};
 use crate::monitor::{Monitor, OFTEN_HZ, Source};
-use crate::sheet::{Field, Put, Sheet};
 
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
@@ -21,7 +21,7 @@ type Parse = fn(&str, &mut Put<'_>);
 /// The files of the measured process, opened once.
 struct Worker {
     root: Root,
-    files: Vec<(Kept, Parse)>,
+    files: Vec<(OpenFile, Parse)>,
     buffer: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl Source for Worker {
         self.files.clear();
         let Some(pid) = worker else { return Ok(()) };
         for (file, parse) in FILES {
-            match Kept::open(&self.root, &format!("/proc/{pid}/{file}")) {
+            match OpenFile::open(&self.root, &format!("/proc/{pid}/{file}")) {
                 Ok(kept) => self.files.push((kept, parse)),
                 Err(why) if self.files.is_empty() => return Err(why),
                 Err(_) => {}
@@ -43,10 +43,10 @@ impl Source for Worker {
         Ok(())
     }
 
-    fn read(&mut self, sheet: &mut Sheet) -> Result<(), String> {
+    fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for (index, (file, parse)) in self.files.iter().enumerate() {
             match file.text(&mut self.buffer) {
-                Ok(text) => parse(&text, &mut |field, value| sheet.put(field, value)),
+                Ok(text) => parse(&text, &mut |field, value| counters.put(field, value)),
                 Err(why) if index == 0 => return Err(why),
                 // What a process may not see of another (io) shows only when it is read.
                 Err(_) => {}
@@ -118,7 +118,7 @@ pub fn sched(text: &str, put: &mut Put<'_>) {
 #[cfg(test)]
 mod tests {
     use super::{io, sched, stat, status};
-    use crate::sheet::parsed;
+    use crate::counter_buffer::parsed;
 
     #[test]
     fn the_name_of_a_process_may_hold_anything() {

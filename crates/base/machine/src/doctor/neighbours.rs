@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::Severity;
 
-use super::{Seen, percent};
+use crate::doctor::found::{FoundSymptom, percent};
 use crate::fingerprint::virtualisation;
 use crate::root::Root;
 
@@ -44,7 +44,7 @@ pub struct Watch {
 }
 
 /// Clock ticks that CPUs spent and that processes used.
-struct Moment {
+struct Snapshot {
     spent: Ticks,
     processes: BTreeMap<u32, Process>,
 }
@@ -69,12 +69,12 @@ impl Watch {
     /// Watches the machine for so long.
     #[must_use]
     pub fn over(root: &Root, time: std::time::Duration) -> Self {
-        let before = Moment::now(root);
+        let before = Snapshot::now(root);
         std::thread::sleep(time);
-        Self::between(&before, &Moment::now(root), cpus(root))
+        Self::between(&before, &Snapshot::now(root), cpus(root))
     }
 
-    fn between(before: &Moment, after: &Moment, cpus: f64) -> Self {
+    fn between(before: &Snapshot, after: &Snapshot, cpus: f64) -> Self {
         let all = after.spent.all.saturating_sub(before.spent.all);
         let share = |ticks: u64| if all == 0 { 0.0 } else { ratio(ticks, all) * cpus };
         let mut used: BTreeMap<&str, u64> = BTreeMap::new();
@@ -93,7 +93,7 @@ impl Watch {
     }
 }
 
-impl Moment {
+impl Snapshot {
     /// Plumb itself is left out.
     fn now(root: &Root) -> Self {
         let own = std::process::id();
@@ -140,11 +140,11 @@ fn cpus(root: &Root) -> f64 {
     crate::fingerprint::count_cpus(&root.text("/proc/cpuinfo").unwrap_or_default()).max(1) as f64
 }
 
-pub fn check(root: &Root, watched: &Watch) -> Vec<Seen> {
+pub fn check(root: &Root, watched: &Watch) -> Vec<FoundSymptom> {
     let busy = busy(watched, cpus(root));
     let load = if busy.is_some() { None } else { load(root) };
     let virtualised =
-        virtualisation(root).map(|kind| Seen::new("virtualised", Severity::Minor, kind));
+        virtualisation(root).map(|kind| FoundSymptom::new("virtualised", Severity::Minor, kind));
     let names = names(root);
     let found = [
         virtualised,
@@ -158,29 +158,29 @@ pub fn check(root: &Root, watched: &Watch) -> Vec<Seen> {
     found.into_iter().flatten().collect()
 }
 
-fn steal(root: &Root) -> Option<Seen> {
+fn steal(root: &Root) -> Option<FoundSymptom> {
     let ticks = ticks(root)?;
     let share = ratio(ticks.stolen, ticks.all);
     let (_, effect) = STEAL.iter().find(|(from, _)| share >= *from)?;
     let evidence = format!("{} of all CPU time since boot, by /proc/stat", percent(share));
-    Some(Seen::new("steal", *effect, evidence))
+    Some(FoundSymptom::new("steal", *effect, evidence))
 }
 
-fn busy(watched: &Watch, cpus: f64) -> Option<Seen> {
+fn busy(watched: &Watch, cpus: f64) -> Option<FoundSymptom> {
     let half = [(cpus / 2.0, Severity::Grave)];
     let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| watched.busy >= *from)?;
     let named = |(name, used): &(String, f64)| format!("{name} {}", percent(*used));
     let names: Vec<String> = watched.most.iter().map(named).collect();
     let names = if names.is_empty() { "what has ended".to_owned() } else { names.join(", ") };
     let evidence = format!("{} of a CPU, just now: {names}", percent(watched.busy));
-    Some(Seen::new("busy", *effect, evidence))
+    Some(FoundSymptom::new("busy", *effect, evidence))
 }
 
-fn load(root: &Root) -> Option<Seen> {
+fn load(root: &Root) -> Option<FoundSymptom> {
     let text = root.text("/proc/loadavg")?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     let evidence = format!("{load:.2} in the last minute, by /proc/loadavg");
-    (load >= LOAD * cpus(root)).then(|| Seen::new("load", Severity::Note, evidence))
+    (load >= LOAD * cpus(root)).then(|| FoundSymptom::new("load", Severity::Note, evidence))
 }
 
 /// The names of all processes, as the kernel knows them.
@@ -193,7 +193,7 @@ fn systemd(root: &Root) -> bool {
     root.path("/run/systemd/system").exists()
 }
 
-fn services(root: &Root, names: &[String]) -> Option<Seen> {
+fn services(root: &Root, names: &[String]) -> Option<FoundSymptom> {
     let found: Vec<_> =
         SERVICES.iter().filter(|(name, _)| names.iter().any(|it| it == name)).collect();
     let programs: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
@@ -202,27 +202,30 @@ fn services(root: &Root, names: &[String]) -> Option<Seen> {
     };
     let stop: Vec<String> = found.iter().map(stop).collect();
     let with = if systemd(root) { "plumb run" } else { "stop while measuring:" };
-    let seen = Seen::new("services", Severity::Minor, format!("running: {}", programs.join(", ")));
+    let seen =
+        FoundSymptom::new("services", Severity::Minor, format!("running: {}", programs.join(", ")));
     (!found.is_empty()).then(|| seen.with_fix(format!("{with} {}", stop.join(" "))))
 }
 
-fn timers(root: &Root) -> Option<Seen> {
+fn timers(root: &Root) -> Option<FoundSymptom> {
     let folder = "/etc/systemd/system/timers.target.wants";
     let timers: Vec<String> =
         root.names(folder).into_iter().filter(|name| name.ends_with(".timer")).collect();
     let evidence = format!("enabled: {}", timers.join(", "));
-    (systemd(root) && !timers.is_empty()).then(|| Seen::new("timers", Severity::Note, evidence))
+    (systemd(root) && !timers.is_empty())
+        .then(|| FoundSymptom::new("timers", Severity::Note, evidence))
 }
 
-fn balancer(names: &[String]) -> Option<Seen> {
+fn balancer(names: &[String]) -> Option<FoundSymptom> {
     let runs = names.iter().any(|name| name == "irqbalance");
-    runs.then(|| Seen::new("irqbalance", Severity::Minor, "irqbalance is running"))
+    runs.then(|| FoundSymptom::new("irqbalance", Severity::Minor, "irqbalance is running"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{SYMPTOMS, percent};
-    use super::{BUSY, Moment, STEAL, Severity, Watch, busy};
+    use super::{BUSY, STEAL, Severity, Snapshot, Watch, busy};
+    use crate::doctor::found::percent;
+    use crate::doctor::symptoms::SYMPTOMS;
     use crate::root::Root;
     use crate::root::plant;
 
@@ -259,12 +262,12 @@ mod tests {
             ("/proc/8/stat", &stat(8, 10)),
         ]);
         let (early, late) = (Root::at(early.path()), Root::at(late.path()));
-        let watch = Watch::between(&Moment::now(&early), &Moment::now(&late), 2.0);
+        let watch = Watch::between(&Snapshot::now(&early), &Snapshot::now(&late), 2.0);
         let seen = busy(&watch, 2.0).unwrap();
         assert_eq!(seen.severity, Severity::Major);
         assert_eq!(seen.evidence, "90 % of a CPU, just now: cc (1) x 80 %");
         assert!(
-            busy(&Watch::between(&Moment::now(&late), &Moment::now(&late), 2.0), 2.0).is_none()
+            busy(&Watch::between(&Snapshot::now(&late), &Snapshot::now(&late), 2.0), 2.0).is_none()
         );
     }
 }

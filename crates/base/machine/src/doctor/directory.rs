@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plumb_model::Severity;
 
-use super::{Seen, percent};
+use crate::doctor::found::{FoundSymptom, percent};
 use crate::fingerprint::{binary, holding};
 use crate::root::Root;
 
@@ -49,12 +49,12 @@ impl Room {
     }
 }
 
-pub fn check(root: &Root, dir: &Path, room: Option<Room>) -> Vec<Seen> {
+pub fn check(root: &Root, dir: &Path, room: Option<Room>) -> Vec<FoundSymptom> {
     let room = room.and_then(|room| full(dir, room));
     [elsewhere(root, dir), room].into_iter().flatten().collect()
 }
 
-fn elsewhere(root: &Root, dir: &Path) -> Option<Seen> {
+fn elsewhere(root: &Root, dir: &Path) -> Option<FoundSymptom> {
     let mount = holding(root, dir)?;
     let kind = mount.filesystem.as_str();
     let of_fuse = |name: &str| name == "fuse" && kind.starts_with("fuse.");
@@ -63,11 +63,11 @@ fn elsewhere(root: &Root, dir: &Path) -> Option<Seen> {
     let what = known.map(|(_, what)| *what).or(looped)?;
     let (dir, device) = (dir.display(), &mount.device);
     let evidence = format!("{dir} is {what}: {kind} of {device}, by /proc/self/mountinfo");
-    Some(Seen::new("directory", Severity::Minor, evidence))
+    Some(FoundSymptom::new("directory", Severity::Minor, evidence))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share for people")]
-fn full(dir: &Path, room: Room) -> Option<Seen> {
+fn full(dir: &Path, room: Room) -> Option<FoundSymptom> {
     let effect = match room {
         Room { free, .. } if free < LITTLE => Severity::Major,
         Room { all, free } if free < all / TENTH => Severity::Minor,
@@ -75,7 +75,7 @@ fn full(dir: &Path, room: Room) -> Option<Seen> {
     };
     let share = percent(room.free as f64 / room.all as f64);
     let evidence = format!("{} free under {}, {share}", binary(room.free), dir.display());
-    Some(Seen::new("full-disk", effect, evidence))
+    Some(FoundSymptom::new("full-disk", effect, evidence))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Facts;
+use crate::fingerprint::recorded::Facts;
 use crate::root::Root;
 
 pub fn read(mount: Option<&Mount>, facts: &mut Facts) {

@@ -40,7 +40,7 @@ impl<'f> Field<'f> {
 
 /// A counter with what was kept of it since the invocation began.
 #[derive(Debug)]
-struct Slot {
+struct Track {
     of: String,
     name: String,
     counter: Counter,
@@ -48,7 +48,7 @@ struct Slot {
     last: Option<Reading>,
 }
 
-impl Slot {
+impl Track {
     fn is(&self, field: &Field<'_>) -> bool {
         self.name == field.name && self.of == field.of
     }
@@ -78,19 +78,19 @@ impl Slot {
 /// All counters of one monitor. Readings put the same counters in the same order nearly always, so
 /// each is looked for where the last one left off, and nothing is allocated once all have come.
 #[derive(Debug)]
-pub struct Sheet {
+pub struct CounterBuffer {
     monitor: &'static str,
-    slots: Vec<Slot>,
+    tracks: Vec<Track>,
     next: usize,
     at_ns: u64,
     lines: Vec<KernelLine>,
 }
 
-impl Sheet {
+impl CounterBuffer {
     /// An empty one for a monitor.
     #[must_use]
     pub fn new(monitor: &'static str) -> Self {
-        Self { monitor, slots: Vec::new(), next: 0, at_ns: 0, lines: Vec::new() }
+        Self { monitor, tracks: Vec::new(), next: 0, at_ns: 0, lines: Vec::new() }
     }
 
     /// Another reading begins.
@@ -102,7 +102,7 @@ impl Sheet {
     pub fn put(&mut self, field: Field<'_>, value: u64) {
         let index = self.find(&field);
         self.next = index + 1;
-        self.slots[index].take(Reading { at_ns: self.at_ns, value });
+        self.tracks[index].take(Reading { at_ns: self.at_ns, value });
     }
 
     /// Takes a line of the kernel's log.
@@ -111,10 +111,10 @@ impl Sheet {
     }
 
     fn find(&mut self, field: &Field<'_>) -> usize {
-        if self.slots.get(self.next).is_some_and(|slot| slot.is(field)) {
+        if self.tracks.get(self.next).is_some_and(|track| track.is(field)) {
             return self.next;
         }
-        self.slots.iter().position(|slot| slot.is(field)).unwrap_or_else(|| self.add(field))
+        self.tracks.iter().position(|track| track.is(field)).unwrap_or_else(|| self.add(field))
     }
 
     fn add(&mut self, field: &Field<'_>) -> usize {
@@ -122,13 +122,13 @@ impl Sheet {
         let name = format!("{}.{of}{}", self.monitor, field.name);
         let counter = Counter { name, unit: field.unit.to_owned(), kind: field.kind };
         let (of, name) = (field.of.to_owned(), field.name.to_owned());
-        self.slots.push(Slot { of, name, counter, kept: Vec::new(), last: None });
-        self.slots.len() - 1
+        self.tracks.push(Track { of, name, counter, kept: Vec::new(), last: None });
+        self.tracks.len() - 1
     }
 
     /// Gives what was kept, and starts anew.
     pub fn finish(&mut self) -> (Vec<Trace>, Vec<KernelLine>) {
-        let traces = self.slots.iter_mut().filter_map(Slot::trace).collect();
+        let traces = self.tracks.iter_mut().filter_map(Track::trace).collect();
         (traces, std::mem::take(&mut self.lines))
     }
 }
@@ -146,36 +146,36 @@ pub fn parsed(parse: impl FnOnce(&mut Put<'_>)) -> Vec<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Field, Sheet};
+    use super::{CounterBuffer, Field};
     use plumb_model::Reading;
 
     #[test]
     fn only_what_moved_is_kept_with_its_ends() {
-        let mut sheet = Sheet::new("m");
+        let mut buffer = CounterBuffer::new("m");
         for (at_ns, a, b) in [(1, 5, 7), (2, 5, 7), (3, 6, 7), (4, 6, 7)] {
-            sheet.turn(at_ns);
-            sheet.put(Field::counter("a", ""), a);
-            sheet.put(Field::counter("b", "").of("dev"), b);
+            buffer.turn(at_ns);
+            buffer.put(Field::counter("a", ""), a);
+            buffer.put(Field::counter("b", "").of("dev"), b);
         }
-        let (traces, _) = sheet.finish();
+        let (traces, _) = buffer.finish();
         assert_eq!(traces.len(), 1);
         assert_eq!(traces[0].counter.name, "m.a");
         let read = |at_ns, value| Reading { at_ns, value };
         assert_eq!(traces[0].readings, [read(1, 5), read(3, 6), read(4, 6)]);
-        assert!(sheet.finish().0.is_empty(), "a new invocation starts anew");
+        assert!(buffer.finish().0.is_empty(), "a new invocation starts anew");
     }
 
     #[test]
     fn gauges_keep_every_reading_and_counters_may_come_in_any_order() {
-        let mut sheet = Sheet::new("m");
+        let mut buffer = CounterBuffer::new("m");
         let fields = [Field::gauge("level", "kB").of("x"), Field::counter("n", "")];
         for (at_ns, order) in [(1, [0, 1]), (2, [1, 0])] {
-            sheet.turn(at_ns);
+            buffer.turn(at_ns);
             for index in order {
-                sheet.put(fields[index], at_ns * 10);
+                buffer.put(fields[index], at_ns * 10);
             }
         }
-        let (traces, _) = sheet.finish();
+        let (traces, _) = buffer.finish();
         let names: Vec<_> = traces.iter().map(|it| it.counter.name.as_str()).collect();
         assert_eq!(names, ["m.x.level", "m.n"]);
         assert!(traces.iter().all(|it| it.readings.len() == 2));

@@ -1,0 +1,56 @@
+//! All checks.
+
+use std::path::Path;
+
+use plumb_model::{Diagnosis, Symptom};
+
+use crate::doctor::directory::Room;
+use crate::doctor::found::FoundSymptom;
+use crate::doctor::neighbours::Watch;
+use crate::doctor::symptoms::SYMPTOMS;
+use crate::doctor::{access, directory, memory, neighbours, processor};
+use crate::root::Root;
+
+/// What a diagnosis is made from.
+#[derive(Debug)]
+pub struct Examined<'p> {
+    /// The kernel's files.
+    pub root: &'p Root,
+    /// The target directory.
+    pub dir: &'p Path,
+    /// How much room it has, where that could be asked.
+    pub room: Option<Room>,
+    /// What happened over about a second.
+    pub watched: &'p Watch,
+    /// Whether the machine was audited before.
+    pub audited: bool,
+}
+
+/// Everything that is wrong; None where nothing of the machine can be read.
+#[must_use]
+pub fn diagnose(examined: &Examined<'_>) -> Option<Diagnosis> {
+    let root = examined.root;
+    let readable = ["/proc/stat", "/proc/cpuinfo", "/sys/devices/system/cpu"];
+    if !readable.iter().any(|path| root.path(path).exists()) {
+        return None;
+    }
+    let mut seen = Vec::new();
+    seen.extend(neighbours::check(root, examined.watched));
+    seen.extend(processor::check(root));
+    seen.extend(memory::check(root));
+    seen.extend(directory::check(root, examined.dir, examined.room));
+    seen.extend(access::check(root, examined.audited));
+    Some(Diagnosis::new(seen.into_iter().filter_map(symptom).collect()))
+}
+
+fn symptom(seen: FoundSymptom) -> Option<Symptom> {
+    let kind = SYMPTOMS.iter().find(|kind| kind.name == seen.name)?;
+    Some(Symptom {
+        name: kind.name,
+        severity: seen.severity,
+        evidence: seen.evidence,
+        why: kind.why,
+        disturbs: kind.disturbs,
+        fix: seen.fix.unwrap_or_else(|| kind.fix.to_owned()),
+    })
+}

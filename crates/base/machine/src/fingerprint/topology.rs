@@ -1,0 +1,29 @@
+//! CPUs, nodes of memory, and what is below the machine.
+
+use crate::root::Root;
+
+/// How many CPUs `/proc/cpuinfo` lists.
+pub fn count_cpus(cpuinfo: &str) -> usize {
+    cpuinfo.lines().filter(|line| line.starts_with("processor")).count()
+}
+
+/// How many nodes of memory there are; one where the kernel tells none.
+pub fn numa_nodes(root: &Root) -> usize {
+    let is_node = |name: &&String| {
+        name.strip_prefix("node").is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()))
+    };
+    root.names("/sys/devices/system/node").iter().filter(is_node).count().max(1)
+}
+
+/// The hypervisor below, as far as the CPU and the firmware tell: seen from inside a container, too.
+pub fn virtualisation(root: &Root) -> Option<String> {
+    if let Some(kind) = root.text("/sys/hypervisor/type") {
+        return Some(format!("virtual machine ({kind})"));
+    }
+    let flags = root.field("/proc/cpuinfo", "flags")?;
+    flags.split_whitespace().find(|flag| *flag == "hypervisor")?;
+    Some(match root.text("/sys/class/dmi/id/sys_vendor") {
+        Some(vendor) => format!("virtual machine ({vendor})"),
+        None => "virtual machine".into(),
+    })
+}
