@@ -5,7 +5,7 @@ use plumb_analysis::testing::{Builder, Spec, exec, first_look};
 use plumb_analysis::{CompareSettings, ComparisonFinding, Traces, compare, summarise, time_series};
 use plumb_chart::{Along, Axis, Chart, Mark, Scale, Tone, drawing};
 use plumb_model::{Counter, CounterKind, ParameterType, Reading, RunRecord, Trace};
-use plumb_report::charts::{Monitored, of_comparison, of_monitors, of_run, of_workload};
+use plumb_report::charts::{CHARTS, Monitored, of_comparison, of_monitors, of_run, of_workload};
 use plumb_report::{
     NextSteps, View, comparison_card, comparison_document, comparison_markdown, document, markdown,
     scorecard,
@@ -187,7 +187,7 @@ fn charts_fit_an_ordinary_terminal() {
     ");
     let memory = of(&all, "comparison/ratios/memory");
     insta::assert_snapshot!(drawing(memory, &Terminal::plain(80)), @"
-    memory: cost compared with 019aa82151c0 · × the cost of the first
+    memory: cost relative to 019aa82151c0 · × the cost of the first
       memory.copy/bandwidth                  ░░│░░░                  ├─○─┤
       memory.copy:method=loop/bandwid…       ░░│░░░                   ├○┤
       memory.copy:method=block/bandwi…       ░░│░░░                  ├─○─┤
@@ -333,8 +333,8 @@ fn traces(record: &RunRecord) -> Traces {
 fn monitors_are_drawn_over_the_time_of_the_samples() {
     let record = Builder::new(None).measured(&COPY).build();
     let monitored = |run: &str| {
-        let courses = time_series(&record, &traces(&record), "memory.copy");
-        Monitored { run: run.to_owned(), courses }
+        let time_series = time_series(&record, &traces(&record), "memory.copy");
+        Monitored { run: run.to_owned(), time_series }
     };
     let charts = of_monitors("memory.copy", &[monitored("6.1"), monitored("6.12")], false);
     charts.iter().for_each(check);
@@ -437,4 +437,16 @@ proptest! {
         ids.dedup();
         assert_eq!(ids.len(), all);
     }
+}
+
+#[test]
+fn the_page_about_charts_lists_every_kind() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/charts.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let mut listed: Vec<&str> = rows.collect();
+    let mut known: Vec<&str> = CHARTS.iter().map(|kind| kind.name).collect();
+    listed.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(listed, known);
 }

@@ -5,7 +5,7 @@ use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::Verdict;
 use plumb_text::units::percent;
 
-use crate::charts::subject::better as direction;
+use super::parts::better;
 use crate::figure::figure;
 use crate::run::labels::family;
 
@@ -16,22 +16,21 @@ pub(super) struct Ratio {
     pub(super) verdict: Result<Verdict, NoVerdict>,
 }
 
-/// The charts of a comparison: all ratios, those of each family, and the arms of every series.
-#[must_use]
-pub fn of_comparison(finding: &ComparisonFinding) -> Vec<Chart> {
+/// The ratios of each family, where there are several.
+pub(super) fn ratios_of_families(finding: &ComparisonFinding) -> Vec<Chart> {
     let mut families: Vec<&str> = Vec::new();
     for name in finding.results.iter().map(|it| family(&it.point.workload)) {
         if !families.contains(&name) {
             families.push(name);
         }
     }
-    let mut charts: Vec<Chart> = Vec::new();
-    charts.extend(ratios_of(finding, None));
-    if families.len() > 1 {
-        charts.extend(families.iter().filter_map(|it| ratios_of(finding, Some(it))));
-    }
-    charts.extend(finding.results.iter().filter_map(|result| arms(result, finding)));
-    charts
+    let families = families.iter().filter(|_| families.len() > 1);
+    families.filter_map(|it| ratios_of(finding, Some(it))).collect()
+}
+
+/// What every arm gives, a chart for every series.
+pub(super) fn arms_of_series(finding: &ComparisonFinding) -> Vec<Chart> {
+    finding.results.iter().filter_map(|result| arms(result, finding)).collect()
 }
 
 /// The ratios of all series, or of those of one family.
@@ -44,7 +43,7 @@ pub(crate) fn ratios_of(finding: &ComparisonFinding, of: Option<&str>) -> Option
         None => ("comparison/ratios".to_owned(), "All series"),
         Some(family) => (format!("comparison/ratios/{family}"), family),
     };
-    ratios(id, format!("{what}: cost compared with {first}"), &all, finding.margin).finish()
+    ratios(id, format!("{what}: cost relative to {first}"), &all, finding.margin).finish()
 }
 
 fn of_series(result: &SeriesComparison, finding: &ComparisonFinding) -> Vec<Ratio> {
@@ -72,9 +71,9 @@ pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> D
         id,
         title,
         format!(
-            "Cost over the first's cost: right of 1 is slower, left of it faster, whatever the metric's \
-             direction. An interval that lies inside the shaded margin of {} says that nothing that matters \
-             differs; one that crosses 1 and leaves the margin says nothing yet.",
+            "Cost relative to the first: right of 1 is slower, left of 1 faster, whatever the metric's \
+             direction. An interval inside the shaded margin of {} shows that no difference matters; one that \
+             crosses 1 and leaves the margin decides nothing yet.",
             percent(margin)
         ),
         AxisSpec::values("× the cost of the first", "", Fit::Log),
@@ -138,7 +137,7 @@ fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart>
     let mut draft = Draft::new(
         format!("{}/arms", result.series),
         name,
-        format!("The median of each arm with its 95 % interval. {}", direction(result.better)),
+        format!("The median of each arm with its 95 % interval. {}", better(result.better)),
         AxisSpec::values(&result.metric, &result.unit, Fit::Free),
         AxisSpec::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
     );

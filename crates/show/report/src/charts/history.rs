@@ -5,19 +5,19 @@ use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone};
 use plumb_text::Style;
 use plumb_text::time::date;
 
+use super::parts::better;
 use crate::figure::figure;
 use crate::history::view::{closing, events_before, label_keys, label_of, short, title};
 
-/// The charts of a series over its runs; `label` is the key of the label that names runs.
-#[must_use]
-pub fn of_history(finding: &HistoryFinding, label: Option<&str>) -> Vec<Chart> {
+/// A series over its runs; `label` is the key of the label that names runs.
+pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Chart> {
     let mut draft = Draft::new(
         format!("{}/history", finding.series),
         title(finding),
         format!(
-            "The median of each run with its 95 % interval, over time. {} Lines across are steps that were \
-             found and changes that were recorded; nothing is compared across the latter.",
-            super::subject::better(finding.better)
+            "The median of each run with its 95 % interval, over time. {} Vertical lines are steps \
+             that plumb found and changes that were recorded; nothing is compared across a recorded change.",
+            better(finding.better)
         ),
         AxisSpec::values("started (UTC)", "", Fit::Date),
         AxisSpec::values("median", &finding.unit, Fit::Free),
@@ -65,7 +65,7 @@ pub fn of_history(finding: &HistoryFinding, label: Option<&str>) -> Vec<Chart> {
     closing(finding).into_iter().for_each(|line| draft.note(line));
     let undated = finding.runs.len() - dated().count();
     if undated > 0 {
-        draft.note(format!("{undated} runs of an unknown date are not drawn"));
+        draft.note(format!("{undated} runs without a date are not drawn"));
     }
-    draft.finish().into_iter().collect()
+    draft.finish()
 }

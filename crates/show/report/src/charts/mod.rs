@@ -1,21 +1,22 @@
-//! Charts of findings: what the marks are, and what is said of them. plumb-chart draws them.
+//! Charts of findings: what the marks are, and what is said of them. plumb-chart draws them. `registry.rs`
+//! lists them.
 
 mod comparison;
 mod history;
-mod intervals;
 mod monitors;
 mod of_records;
 mod parameters;
+mod parts;
+mod registry;
 mod scorecard;
 mod spread;
 mod subject;
 mod warmup;
 mod workload;
 
-pub use comparison::of_comparison;
 pub(crate) use comparison::ratios_of;
-pub use history::of_history;
-pub use monitors::{Monitored, of_monitors};
+pub use monitors::Monitored;
 pub use of_records::{charts_of_monitors, charts_of_run};
-pub use scorecard::of_run;
-pub use workload::of_workload;
+pub use registry::{
+    CHARTS, ChartKind, of_comparison, of_history, of_monitors, of_run, of_workload,
+};

@@ -5,6 +5,8 @@ use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone};
 use plumb_model::{Counter, CounterKind};
 use plumb_text::counted;
 
+use super::parts::better;
+
 /// The counters that are drawn where not all are asked for, by the beginnings of their names.
 const FIRST: [&str; 26] = [
     "stat.ctxt",
@@ -36,7 +38,7 @@ const FIRST: [&str; 26] = [
 ];
 /// Bands of more lines than this hide each other.
 const MOST_BANDS: usize = 4;
-const SAYS: &str = "Time 0 is where the first sample of an invocation begins; the line is the median over \
+const SAYS: &str = "Time 0 is the start of an invocation's first sample; the line is the median over \
      invocations, the band their quartiles.";
 
 /// What monitors read in a run.
@@ -44,23 +46,18 @@ const SAYS: &str = "Time 0 is where the first sample of an invocation begins; th
 pub struct Monitored {
     /// What people call the run; it is not shown where there is only one.
     pub run: String,
-    /// The courses of a workload's points.
-    pub courses: Vec<PointTimeSeries>,
+    /// The time series of a workload's points.
+    pub time_series: Vec<PointTimeSeries>,
 }
 
-/// Charts over time beside a workload, all on one time axis: the samples, and the counters that matter, or
-/// every one. Several runs lie on top of each other, to compare kernels, machines or settings.
-#[must_use]
-pub fn of_monitors(workload: &str, runs: &[Monitored], every: bool) -> Vec<Chart> {
+/// A chart of each counter that matters, or of every one.
+pub(super) fn counters(workload: &str, runs: &[Monitored], every: bool) -> Vec<Chart> {
     let mut counters: Vec<&Counter> =
         points(runs).flat_map(|(_, it)| &it.counters).map(|it| &it.0).collect();
     counters.sort_by_key(|counter| (place(counter), *counter));
     counters.dedup();
     counters.retain(|counter| every || place(counter) < FIRST.len());
-    let mut charts: Vec<Chart> = samples(workload, runs).into_iter().collect();
-    charts.extend(counters.iter().filter_map(|counter| of_counter(workload, runs, counter)));
-    on_one_axis(&mut charts);
-    charts
+    counters.iter().filter_map(|counter| of_counter(workload, runs, counter)).collect()
 }
 
 /// Where a counter stands among those that matter.
@@ -69,12 +66,12 @@ fn place(counter: &Counter) -> usize {
 }
 
 fn points(runs: &[Monitored]) -> impl Iterator<Item = (&Monitored, &PointTimeSeries)> {
-    runs.iter().flat_map(|run| run.courses.iter().map(move |course| (run, course)))
+    runs.iter().flat_map(|run| run.time_series.iter().map(move |series| (run, series)))
 }
 
 /// The run, the point, or both: whichever tells lines apart.
 fn name(runs: &[Monitored], run: &Monitored, point: &PointTimeSeries) -> String {
-    let several_points = runs.iter().any(|run| run.courses.len() > 1);
+    let several_points = runs.iter().any(|run| run.time_series.len() > 1);
     match (runs.len() > 1, several_points) {
         (true, true) => format!("{} · {}", run.run, short(point)),
         (true, false) => run.run.clone(),
@@ -92,21 +89,18 @@ fn short(point: &PointTimeSeries) -> String {
 }
 
 /// The samples themselves on the same axis.
-fn samples(workload: &str, runs: &[Monitored]) -> Option<Chart> {
+pub(super) fn samples(workload: &str, runs: &[Monitored]) -> Option<Chart> {
     let metric = points(runs).find_map(|(_, point)| Some(point.samples.as_ref()?.0.clone()))?;
     let mut draft = Draft::new(
         format!("{workload}/monitor/samples"),
         format!("{workload}: {} over time", metric.name.replace('_', " ")),
-        format!(
-            "The samples themselves, warm-up included. {SAYS} {}",
-            super::subject::better(metric.better)
-        ),
+        format!("The samples, including warm-up. {SAYS} {}", better(metric.better)),
         AxisSpec::values("time", "s", Fit::Even),
         AxisSpec::values(&metric.name.replace('_', " "), &metric.unit, Fit::Free),
     );
     let all = points(runs).filter_map(|(run, point)| {
-        let (of, course) = point.samples.as_ref()?;
-        (of.name == metric.name).then(|| (name(runs, run, point), course))
+        let (of, series) = point.samples.as_ref()?;
+        (of.name == metric.name).then(|| (name(runs, run, point), series))
     });
     lines(&mut draft, &all.collect::<Vec<_>>(), 1.0);
     interference(&mut draft, runs);
@@ -120,9 +114,9 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
         unit => unit.to_owned(),
     };
     let what = match (counter.kind, unit.as_str()) {
-        (CounterKind::Gauge, _) => "Its level.",
-        (CounterKind::Counter, "%") => "Time that it counted, as a share of the time that went by.",
-        (CounterKind::Counter, _) => "What it counted a second.",
+        (CounterKind::Gauge, _) => "The gauge's level.",
+        (CounterKind::Counter, "%") => "The counted time as a share of wall time.",
+        (CounterKind::Counter, _) => "The counter's rate per second.",
     };
     let mut draft = Draft::new(
         format!("{workload}/monitor/{}", counter.name),
@@ -132,8 +126,8 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
         AxisSpec::values(&counter.name, &unit, Fit::FromZero),
     );
     let all = points(runs).filter_map(|(run, point)| {
-        let (_, course) = point.counters.iter().find(|it| it.0 == *counter)?;
-        Some((name(runs, run, point), course))
+        let (_, series) = point.counters.iter().find(|it| it.0 == *counter)?;
+        Some((name(runs, run, point), series))
     });
     lines(&mut draft, &all.collect::<Vec<_>>(), factor);
     interference(&mut draft, runs);
@@ -141,25 +135,25 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
 }
 
 fn lines(draft: &mut Draft, all: &[(String, &TimeSeries)], factor: f64) {
-    // One stretch is no course.
+    // One value is no time series.
     let is_line = |it: &&(String, &TimeSeries)| it.1.at.len() > 1;
     let seldom = all.len() - all.iter().filter(is_line).count();
     if seldom > 0 {
-        draft.note(format!("{seldom} of {} were read too seldom for a line", all.len()));
+        draft.note(format!("{seldom} of {} have too few readings for a line", all.len()));
     }
     let all: Vec<&(String, &TimeSeries)> = all.iter().filter(is_line).collect();
     let times = |values: &[f64]| values.iter().map(|value| value * factor).collect::<Vec<f64>>();
-    for (name, course) in &all {
+    for (name, series) in &all {
         let group = draft.group(name, Tone::Plain);
         if all.len() <= MOST_BANDS {
-            let (x, low, high) = (course.at.clone(), times(&course.low), times(&course.high));
+            let (x, low, high) = (series.at.clone(), times(&series.low), times(&series.high));
             draft.layer(Some(group), Mark::Band { x, low, high });
         }
     }
-    for (name, course) in &all {
+    for (name, series) in &all {
         let group = draft.group(name, Tone::Plain);
-        let y = times(&course.median).into_iter().map(Some).collect();
-        draft.layer(Some(group), Mark::Line { x: course.at.clone(), y, steps: false });
+        let y = times(&series.median).into_iter().map(Some).collect();
+        draft.layer(Some(group), Mark::Line { x: series.at.clone(), y, steps: false });
     }
     if all.len() > MOST_BANDS {
         draft.note(format!("quartiles are not drawn: {} lines would hide each other", all.len()));
@@ -194,7 +188,7 @@ fn interference(draft: &mut Draft, runs: &[Monitored]) {
 }
 
 /// One time axis for all, so that what happens at one time stands at one place.
-fn on_one_axis(charts: &mut [Chart]) {
+pub(super) fn on_one_axis(charts: &mut [Chart]) {
     let low = charts.iter().map(|chart| chart.x.low).fold(f64::INFINITY, f64::min);
     let high = charts.iter().map(|chart| chart.x.high).fold(f64::NEG_INFINITY, f64::max);
     let (unit, per) = plumb_text::units::scale_of(low.abs().max(high.abs()), "s");

@@ -4,9 +4,8 @@ use plumb_analysis::{RunFinding, Traces, time_series};
 use plumb_chart::Chart;
 use plumb_model::{RunRecord, short_id};
 
-use super::monitors::{Monitored, of_monitors};
-use super::scorecard::of_run;
-use super::workload::of_workload;
+use super::monitors::Monitored;
+use super::registry::{of_monitors, of_run, of_workload};
 use crate::run::view::View;
 
 /// All charts of a run: of the whole, and of each workload.
@@ -25,7 +24,7 @@ pub fn charts_of_monitors(records: &[RunRecord], traces: &[Traces], every: bool)
     let of_workload = |workload: &str| {
         let run = |(record, traces): (&RunRecord, &Traces)| Monitored {
             run: run_name(record),
-            courses: time_series(record, traces, workload),
+            time_series: time_series(record, traces, workload),
         };
         let runs: Vec<Monitored> = records.iter().zip(traces).map(run).collect();
         of_monitors(workload, &runs, every)

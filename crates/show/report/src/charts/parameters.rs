@@ -6,7 +6,7 @@ use plumb_analysis::Estimate;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::{ParameterType, Value};
 
-use crate::charts::subject::{Point, Subject};
+use super::subject::{Point, Subject};
 use crate::run::view::Row;
 
 /// More curves in one chart can't be told apart.
@@ -19,15 +19,18 @@ struct Parameter<'a> {
     values: Vec<u64>,
 }
 
-/// A curve of every number that differs, a heat map of every two.
-pub(super) fn of(subject: &Subject) -> Vec<Chart> {
-    let parameters = numbers(subject.points);
-    let mut charts: Vec<Chart> = Vec::new();
-    charts.extend(parameters.iter().filter_map(|it| curve(subject, it)));
-    for (index, x) in parameters.iter().enumerate() {
-        charts.extend(parameters[index + 1..].iter().filter_map(|y| map(subject, x, y)));
-    }
-    charts
+/// A chart of curves over every number that differs.
+pub(super) fn curves(of: &Subject) -> Vec<Chart> {
+    numbers(of.points).iter().filter_map(|it| curve(of, it)).collect()
+}
+
+/// A heat map of every two numbers that differ.
+pub(super) fn maps(of: &Subject) -> Vec<Chart> {
+    let parameters = numbers(of.points);
+    let rest = |index| parameters.iter().skip(index + 1);
+    let pairs = parameters.iter().enumerate();
+    let pairs = pairs.flat_map(|(index, x)| rest(index).map(move |y| (x, y)));
+    pairs.filter_map(|(x, y)| map(of, x, y)).collect()
 }
 
 /// The numbers that take several values, with these in order.
@@ -101,7 +104,7 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
     curves.truncate(MOST_CURVES);
     if lines > MOST_CURVES {
         draft.note(format!(
-            "{MOST_CURVES} of {lines} curves are drawn: the first in the plan's order"
+            "{MOST_CURVES} of {lines} curves are drawn, the first in the plan's order"
         ));
     }
     for (name, mut curve) in curves {
@@ -154,7 +157,7 @@ fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
         of.id(&format!("by-{}-and-{}", x.name, y.name)),
         of.title(&format!("{} by {} and {}", of.metric.replace('_', " "), x.name, y.name)),
         format!(
-            "The median at every {} (to the right) and {} (downwards), as a colour. {}",
+            "The median at every {} (to the right) and {} (downwards), as colour. {}",
             x.name,
             y.name,
             of.better()

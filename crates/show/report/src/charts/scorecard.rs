@@ -2,22 +2,16 @@
 
 use plumb_analysis::{BaselineSource, PointComparison};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
-
 use plumb_text::units::percent;
 
-use crate::charts::comparison::{Ratio, ratios};
-use crate::charts::intervals::{intervals, name};
-use crate::charts::subject::better as direction;
+use super::comparison::{Ratio, ratios};
+use super::parts::{better, intervals, name};
 use crate::figure::figure;
 use crate::run::view::{Row, View};
 
-/// The charts of a run's scorecard: what results are of what they should be, how later points compare with
-/// the first, the levels of each family, and how sure they are.
-#[must_use]
-pub fn of_run(view: &View) -> Vec<Chart> {
+/// The results of each family, a chart for every metric and unit.
+pub(super) fn levels(view: &View) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
-    charts.extend(of_baseline(view));
-    charts.extend(against_first(view));
     for family in &view.families {
         let rows = view.shown(family, false);
         let mut kinds: Vec<(&str, &str)> = Vec::new();
@@ -32,17 +26,16 @@ pub fn of_run(view: &View) -> Vec<Chart> {
                 (row.finding.metric.as_str(), row.finding.unit.as_str()) == (metric, unit)
             };
             let rows: Vec<&Row> = rows.iter().filter(of).copied().collect();
-            charts.extend(levels(&family.name, metric, &rows));
+            charts.extend(family_levels(&family.name, metric, &rows));
         }
     }
-    charts.extend(precision(view));
     charts
 }
 
 /// Results with their intervals, side by side.
-fn levels(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
+fn family_levels(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
     let first = rows.first().filter(|_| rows.len() > 1)?;
-    let better = direction(first.finding.better);
+    let better = better(first.finding.better);
     let names = rows.iter().map(|row| name(row)).collect();
     let mut draft = Draft::new(
         format!("{family}/{metric}"),
@@ -62,18 +55,18 @@ fn levels(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
 }
 
 /// Results as shares of what they should be.
-fn of_baseline(view: &View) -> Option<Chart> {
+pub(super) fn of_baseline(view: &View) -> Option<Chart> {
     let with = |row: &Row| row.finding.of_baseline.clone();
     let rows: Vec<_> = view.rows.iter().filter_map(|row| Some((row, with(row)?))).collect();
     let names =
         rows.iter().map(|(row, _)| format!("{} {}", name(row), row.finding.metric)).collect();
     let mut draft = Draft::new(
         "run/of-baseline".to_owned(),
-        "Results beside what they should be".to_owned(),
-        "Each result as a share of the figure that is expected, or of what the machine gives. 100 % is as it \
-         should be; less is worse, whatever the metric's direction."
+        "Results relative to what they should be".to_owned(),
+        "Each result as a share of what you expect, or of what the machine can give. 100 % is as it should be; \
+         less is worse, whatever the metric's direction."
             .to_owned(),
-        AxisSpec::values("of what it should be", "%", Fit::Even),
+        AxisSpec::values("share of what it should be", "%", Fit::Even),
         AxisSpec::Names(names),
     );
     let should = draft.group("what it should be", Tone::Baseline);
@@ -81,8 +74,8 @@ fn of_baseline(view: &View) -> Option<Chart> {
     draft.layer(Some(should), Mark::Rules { along, at, tips });
     for (index, (row, of)) in rows.iter().enumerate() {
         let source = match of.source {
-            BaselineSource::Expectation => "of an expectation",
-            BaselineSource::Ceiling(_) => "of a ceiling",
+            BaselineSource::Expectation => "relative to an expectation",
+            BaselineSource::Ceiling(_) => "relative to a ceiling",
         };
         let group = draft.group(source, Tone::Plain);
         let text = crate::run::view::baseline_text(row.finding).unwrap_or_default();
@@ -102,7 +95,7 @@ fn of_baseline(view: &View) -> Option<Chart> {
 }
 
 /// Later points against the first, where the run was made for that.
-fn against_first(view: &View) -> Option<Chart> {
+pub(super) fn against_first(view: &View) -> Option<Chart> {
     let first = view.comparisons().first()?;
     let ratio = |it: &PointComparison| {
         Some(Ratio {
@@ -112,12 +105,12 @@ fn against_first(view: &View) -> Option<Chart> {
         })
     };
     let all: Vec<Ratio> = view.comparisons().iter().filter_map(ratio).collect();
-    let title = format!("Cost compared with {}", first.first.name);
+    let title = format!("Cost relative to {}", first.first.name);
     ratios("run/against-first".to_owned(), title, &all, first.margin).finish()
 }
 
 /// How far the interval of each result reaches to either side.
-fn precision(view: &View) -> Option<Chart> {
+pub(super) fn precision(view: &View) -> Option<Chart> {
     let relative = |row: &Row| {
         let it = &row.finding.estimate;
         let low = it.low().map(|low| low / it.value - 1.0);
@@ -132,10 +125,11 @@ fn precision(view: &View) -> Option<Chart> {
     };
     let mut draft = Draft::new(
         "run/precision".to_owned(),
-        "How sure the results are".to_owned(),
-        "The 95 % interval of every result around its median, as a share of it: the shorter, the surer."
+        "How precise the results are".to_owned(),
+        "The 95 % interval of every result around its median, as a share of the median: the shorter, the more \
+         precise."
             .to_owned(),
-        AxisSpec::values("beside the median", "%", Fit::Even),
+        AxisSpec::values("distance from the median", "%", Fit::Even),
         AxisSpec::Names(rows.iter().map(|(row, _)| full(row)).collect()),
     );
     for reached in [true, false] {

@@ -8,8 +8,8 @@ use plumb_chart::{
 };
 use plumb_model::{RunRecord, SampleIs};
 
-use crate::charts::intervals::name;
-use crate::charts::subject::{Point, Subject, estimates};
+use super::parts::{estimates, name};
+use super::subject::{Point, Subject};
 
 /// How far dots of a category may lie from its middle, in places.
 const SCATTER: f64 = 0.2;
@@ -42,8 +42,8 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
         of.id("boxes"),
         of.title("steady samples of every point"),
         format!(
-            "A box from the first to the third quartile with the median in it; whiskers reach to the last \
-             sample within 1.5 times the box's length (Tukey). Dots are samples; beside each box stands the \
+            "The box holds the middle half of the steady samples, with their median inside; whiskers reach to \
+             the last sample within 1.5 times the box's length (Tukey). Dots are samples; beside each box is the \
              estimate with its 95 % interval. {}",
             of.better()
         ),
@@ -71,12 +71,12 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
     let estimate = draft.group("median over processes, 95 % interval", Tone::Plain);
     draft.layer(Some(estimate), estimates(&of.rows(), BESIDE));
     for (why, names) in without_interval(of) {
-        draft.note(format!("no interval of {}: {why}", names.join(", ")));
+        draft.note(format!("no interval for {}: {why}", names.join(", ")));
     }
     if shown < all {
         draft.note(format!(
-            "{} of {} samples are drawn: evenly spaced ranks of each point, the least and the greatest \
-             among them; boxes and intervals are of all",
+            "{} of {} samples are drawn, at evenly spaced ranks of each point, including the smallest and the \
+             largest; boxes and intervals use all",
             grouped(shown),
             grouped(all)
         ));
@@ -104,9 +104,9 @@ pub(super) fn invocations(point: &Point) -> Option<Chart> {
     let mut draft = Draft::new(
         format!("{}/invocations", samples.point.name),
         format!("{}: every invocation", samples.point.name),
-        "A box plot (Tukey) of the steady samples of every fresh process, in the order in which they ran: \
-         what differs from box to box differs from process to process, and no longer measuring in one \
-         process would tell it."
+        "A box plot (Tukey) of the steady samples of every fresh process, in the order in which they ran. \
+         Differences between boxes are differences between processes: measuring longer in one process would \
+         not show them."
             .to_owned(),
         AxisSpec::values("invocation", "", Fit::Even),
         AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
@@ -125,7 +125,7 @@ pub(super) fn invocations(point: &Point) -> Option<Chart> {
     }
     if kept.len() < all {
         draft.note(format!(
-            "{} of {} invocations are drawn: evenly spaced",
+            "{} of {} invocations are drawn, evenly spaced",
             kept.len(),
             grouped(all)
         ));
@@ -145,7 +145,7 @@ pub(super) fn cumulative(of: &Subject) -> Option<Chart> {
             if of.better().starts_with("Less") { "left" } else { "right" }
         ),
         of.values(Fit::Free),
-        AxisSpec::values("of the samples", "%", Fit::FromZero),
+        AxisSpec::values("share of samples", "%", Fit::FromZero),
     );
     for point in of.points {
         let mut values = point.samples.steady();
@@ -154,7 +154,7 @@ pub(super) fn cumulative(of: &Subject) -> Option<Chart> {
         let kept = ranks(values.len(), MOST_KNOTS);
         if kept.len() < values.len() {
             draft.note(format!(
-                "of points with more than {MOST_KNOTS} samples the lines have {MOST_KNOTS} steps, at evenly \
+                "the lines of points with more than {MOST_KNOTS} samples have {MOST_KNOTS} steps, at evenly \
                  spaced ranks"
             ));
         }
@@ -172,20 +172,21 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
     let (first, later) = of.points.split_first()?;
     let mut draft = Draft::new(
         of.id("quantiles"),
-        of.title(&format!("cost compared with {}, by quantile", first.label)),
+        of.title(&format!("cost relative to {}, by quantile", first.label)),
         format!(
-            "Cost over the cost of {}, at every quantile of both: left the least costs, right the greatest. \
-             Over 1 is slower, whatever the metric's direction. A level line means a shift of everything; a \
-             line that rises to the right means a longer tail. Where a process gives many samples, each has \
-             quantiles of its own and the line says how processes typically compare: a few odd processes show in \
-             the cumulative distributions, not here. The band is the 95 % interval of each quantile by itself.",
+            "Cost relative to {}, at every quantile of both: the smallest costs on the left, the largest on the \
+             right. Above 1 is slower, whatever the metric's direction. A level line means that everything \
+             shifted; a line that rises to the right means a longer tail. Where a process gives many samples, \
+             each process has its own quantiles and the line shows how processes typically compare: a few odd \
+             processes appear in the cumulative distributions, not here. The band is the 95 % interval of each \
+             quantile by itself.",
             first.label
         ),
         AxisSpec::values("quantile of the costs", "%", Fit::Even),
         AxisSpec::values("× the cost of the first", "", Fit::Log),
     );
     let equal = draft.group(&first.label, Tone::Baseline);
-    let tips = vec![format!("as {}", first.label)];
+    let tips = vec![format!("equal to {}", first.label)];
     draft.layer(Some(equal), Mark::Rules { along: Along::Y, at: vec![1.0], tips });
     for point in later {
         let found = quantile_ratios(first.samples, point.samples);
@@ -230,10 +231,10 @@ fn tail<'t>(workload: &str, all: impl Iterator<Item = &'t PointTail> + Clone) ->
     let mut draft = Draft::new(
         format!("{workload}/tail/{}", metric.name),
         format!("{workload}: the tail of {words}"),
-        "The value that one in so many exceeds: at 100 stands the 99th percentile, at 1000 that of 99.9 %. \
-         All processes together."
+        "The value that one in so many exceeds: 100 is the 99th percentile, 1000 the 99.9th. All processes \
+         together."
             .to_owned(),
-        AxisSpec::values("one in so many is greater", "", Fit::Log),
+        AxisSpec::values("one in so many is larger", "", Fit::Log),
         AxisSpec::values(&words, &metric.unit, Fit::Free),
     );
     for it in all {

@@ -1,10 +1,9 @@
-//! What charts of a workload are of: one metric of its points.
+//! What the charts of a workload are made of.
 
 use plumb_analysis::PointSamples;
-use plumb_chart::{AxisSpec, Fit, Mark, place};
-use plumb_model::Better;
+use plumb_chart::{AxisSpec, Fit};
 
-use crate::charts::intervals::{intervals, name};
+use super::parts::{better, name};
 use crate::run::view::{Row, View};
 
 /// A point with its samples, and its row where it has a result.
@@ -69,23 +68,4 @@ impl Subject<'_> {
         let rows = self.points.iter().enumerate();
         rows.filter_map(|(index, point)| Some((index, point.row?))).collect()
     }
-}
-
-/// Which direction is good, as a sentence.
-pub(super) fn better(better: Better) -> &'static str {
-    match better {
-        Better::Higher => "More is better.",
-        Better::Lower => "Less is better.",
-        Better::Neither => "Neither direction is better.",
-    }
-}
-
-/// The estimates of rows at their places.
-pub(super) fn estimates(rows: &[(usize, &Row)], beside: f64) -> Mark {
-    let only: Vec<&Row> = rows.iter().map(|(_, row)| *row).collect();
-    let mut mark = intervals(&only);
-    if let Mark::Intervals { at, .. } = &mut mark {
-        *at = rows.iter().map(|(index, _)| place(*index) + beside).collect();
-    }
-    mark
 }

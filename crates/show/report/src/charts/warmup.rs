@@ -5,7 +5,7 @@ use plumb_chart::{
     AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks, spikes,
 };
 
-use crate::charts::subject::Point;
+use super::subject::Point;
 
 /// What becomes of a sample, and how that is called.
 const PHASES: [(Tone, &str); 3] =
@@ -17,10 +17,10 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
     let mut draft = Draft::new(
         format!("{}/warmup", samples.point.name),
         format!("{}: from the first sample to steady state", samples.point.name),
-        "Every sample by its number in its invocation, all invocations on top of each other. Warm-up is left \
-         out of results; the line is the median of the invocations that count."
+        "Every sample by its number in its invocation, all invocations on top of each other. Results leave \
+         out warm-up; the line is the median of the invocations that count."
             .to_owned(),
-        AxisSpec::values("sample of the invocation", "", Fit::Even),
+        AxisSpec::values("sample number in the invocation", "", Fit::Even),
         AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
     );
     let all: usize = samples.invocations.iter().map(|it| it.values.len()).sum();
@@ -47,7 +47,7 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
     }
     if shown < all {
         draft.note(format!(
-            "{} of {} samples are drawn: of every stretch of each phase the least and the greatest",
+            "{} of {} samples are drawn: the smallest and the largest of every stretch of each phase",
             grouped(shown),
             grouped(all)
         ));

@@ -1,0 +1,155 @@
+//! The kinds of charts, and who makes them. A new kind is a function and a line here.
+
+use plumb_analysis::{ComparisonFinding, HistoryFinding, samples};
+use plumb_chart::Chart;
+use plumb_model::RunRecord;
+
+use super::comparison::{arms_of_series, ratios_of, ratios_of_families};
+use super::monitors::{Monitored, counters, on_one_axis};
+use super::subject::{Point, Subject};
+use super::{history, monitors, parameters, scorecard, spread, warmup, workload};
+use crate::run::view::View;
+
+/// A kind of chart.
+#[derive(Debug)]
+pub struct ChartKind {
+    /// The form of their names: `WORKLOAD/boxes`.
+    pub name: &'static str,
+    of: Of,
+}
+
+/// What charts are made of, and by which function.
+#[derive(Debug)]
+enum Of {
+    Run(fn(&View) -> Vec<Chart>),
+    /// Of every metric of a workload.
+    Metric(fn(&Subject) -> Vec<Chart>),
+    /// Of the first metric of a workload.
+    FirstMetric(fn(&Subject) -> Vec<Chart>),
+    Workload(fn(&RunRecord, &str) -> Vec<Chart>),
+    Monitors(fn(&str, &[Monitored], bool) -> Vec<Chart>),
+    Comparison(fn(&ComparisonFinding) -> Vec<Chart>),
+    History(fn(&HistoryFinding, Option<&str>) -> Vec<Chart>),
+}
+
+/// All kinds, in the order in which they are shown.
+pub static CHARTS: &[ChartKind] = &[
+    kind("run/of-baseline", Of::Run(|view| one(scorecard::of_baseline(view)))),
+    kind("run/against-first", Of::Run(|view| one(scorecard::against_first(view)))),
+    kind("FAMILY/METRIC", Of::Run(scorecard::levels)),
+    kind("run/precision", Of::Run(|view| one(scorecard::precision(view)))),
+    kind("WORKLOAD/boxes", Of::Metric(|of| one(spread::boxes(of)))),
+    kind("WORKLOAD/bars", Of::Metric(|of| one(workload::bars(of)))),
+    kind("WORKLOAD/by-PARAMETER", Of::Metric(parameters::curves)),
+    kind("WORKLOAD/by-PARAMETER-and-PARAMETER", Of::Metric(parameters::maps)),
+    kind("WORKLOAD/ecdf", Of::FirstMetric(|of| one(spread::cumulative(of)))),
+    kind("WORKLOAD/quantiles", Of::FirstMetric(|of| one(spread::quantiles(of)))),
+    kind("WORKLOAD/cpu", Of::FirstMetric(|of| one(workload::shares(of)))),
+    kind("POINT/invocations", Of::FirstMetric(|of| of_points(of, spread::invocations))),
+    kind("POINT/warmup", Of::FirstMetric(|of| of_points(of, warmup::series))),
+    kind("WORKLOAD/tail/METRIC", Of::Workload(spread::reported)),
+    kind("WORKLOAD/monitor/samples", Of::Monitors(|of, runs, _| one(monitors::samples(of, runs)))),
+    kind("WORKLOAD/monitor/COUNTER", Of::Monitors(counters)),
+    kind("comparison/ratios", Of::Comparison(|finding| one(ratios_of(finding, None)))),
+    kind("comparison/ratios/FAMILY", Of::Comparison(ratios_of_families)),
+    kind("SERIES/arms", Of::Comparison(arms_of_series)),
+    kind("SERIES/history", Of::History(|finding, label| one(history::runs(finding, label)))),
+];
+
+const fn kind(name: &'static str, of: Of) -> ChartKind {
+    ChartKind { name, of }
+}
+
+fn one(chart: Option<Chart>) -> Vec<Chart> {
+    chart.into_iter().collect()
+}
+
+fn of_points(of: &Subject, make: fn(&Point) -> Option<Chart>) -> Vec<Chart> {
+    of.points.iter().filter_map(make).collect()
+}
+
+/// The charts of all kinds that `make` has charts of.
+fn all(make: impl Fn(&Of) -> Vec<Chart>) -> Vec<Chart> {
+    CHARTS.iter().flat_map(|kind| make(&kind.of)).collect()
+}
+
+/// The charts of a run's scorecard: what results are of what they should be, how later points compare with
+/// the first, the levels of each family, and how precise they are.
+#[must_use]
+pub fn of_run(view: &View) -> Vec<Chart> {
+    all(|of| if let Of::Run(make) = of { make(view) } else { Vec::new() })
+}
+
+/// The charts of a workload's points in a run.
+#[must_use]
+pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart> {
+    let samples = samples(record, workload);
+    let mut metrics: Vec<&str> = Vec::new();
+    for it in &samples {
+        if !metrics.contains(&it.metric.name.as_str()) {
+            metrics.push(&it.metric.name);
+        }
+    }
+    let mut charts: Vec<Chart> = Vec::new();
+    for (index, metric) in metrics.into_iter().enumerate() {
+        let points = samples.iter().filter(|it| it.metric.name == metric);
+        let points: Vec<Point> = points.map(|samples| Point::new(view, samples)).collect();
+        charts.extend(of_metric(&Subject {
+            workload,
+            metric,
+            primary: index == 0,
+            points: &points,
+        }));
+    }
+    charts.extend(all(|of| match of {
+        Of::Workload(make) => make(record, workload),
+        _ => Vec::new(),
+    }));
+    distinct(&mut charts);
+    charts
+}
+
+fn of_metric(of: &Subject) -> Vec<Chart> {
+    all(|kind| match kind {
+        Of::Metric(make) => make(of),
+        Of::FirstMetric(make) if of.primary => make(of),
+        _ => Vec::new(),
+    })
+}
+
+/// Charts over time beside a workload, all on one time axis: the samples, and the counters that matter, or
+/// every one. Several runs lie on top of each other, to compare kernels, machines or settings.
+#[must_use]
+pub fn of_monitors(workload: &str, runs: &[Monitored], every: bool) -> Vec<Chart> {
+    let mut charts = all(|of| match of {
+        Of::Monitors(make) => make(workload, runs, every),
+        _ => Vec::new(),
+    });
+    on_one_axis(&mut charts);
+    charts
+}
+
+/// The charts of a comparison: all ratios, those of each family, and the arms of every series.
+#[must_use]
+pub fn of_comparison(finding: &ComparisonFinding) -> Vec<Chart> {
+    all(|of| if let Of::Comparison(make) = of { make(finding) } else { Vec::new() })
+}
+
+/// The charts of a series over its runs; `label` is the key of the label that names runs.
+#[must_use]
+pub fn of_history(finding: &HistoryFinding, label: Option<&str>) -> Vec<Chart> {
+    all(|of| if let Of::History(make) = of { make(finding, label) } else { Vec::new() })
+}
+
+/// Two charts of one name would be one to those who type it.
+fn distinct(charts: &mut [Chart]) {
+    for index in 1..charts.len() {
+        let (before, rest) = charts.split_at_mut(index);
+        let alike = |id: &str| before.iter().any(|it| it.id == id);
+        if alike(&rest[0].id) {
+            let numbered = |number: &usize| !alike(&format!("{}#{number}", rest[0].id));
+            let number = (2..).find(numbered).unwrap_or(index);
+            rest[0].id = format!("{}#{number}", rest[0].id);
+        }
+    }
+}
