@@ -1,17 +1,46 @@
 //! The letters that pictures are measured and drawn with, so that a server without fonts can do it, too.
-
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
+//!
+//! They are those of the font in `fonts/`, taken out of it once and committed, so that no font has to be
+//! understood here. A test takes them out again and compares; with `UPDATE_LETTERS` it writes the file anew.
+//!
+//! The file, in network order: units of a size of 1 and the number of letters, 16 bits each; of each letter,
+//! in order, its character (32 bits; 0 is the box for those that are missing), its width, the number of its
+//! steps (16 bits each), and the steps: a byte that says what it is, and its points in half units.
 
 /// DejaVu Sans, of which fonts/LICENSE tells the terms.
-static BYTES: &[u8] = include_bytes!("../fonts/DejaVuSans-subset.ttf");
+static BYTES: &[u8] = include_bytes!("../fonts/letters.bin");
+/// The letter of a character that has none.
+const BOX: char = '\0';
+
+/// A step of a letter's outline, in units of the font, in which up is up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Stroke {
+    Move(f32, f32),
+    Line(f32, f32),
+    /// A curve by its control point and its end.
+    Curve(f32, f32, f32, f32),
+    Close,
+}
+
+/// A letter.
+#[derive(Debug, Clone, PartialEq)]
+struct Letter {
+    character: char,
+    /// How far the next letter stands from this one, in units of the font.
+    width: u16,
+    outline: Vec<Stroke>,
+}
 
 pub(crate) struct Font {
-    face: Option<Face<'static>>,
+    units: u16,
+    /// In the order of their characters.
+    letters: Vec<Letter>,
 }
 
 impl Font {
     pub(crate) fn new() -> Self {
-        Self { face: Face::parse(BYTES, 0).ok() }
+        // The file is compiled in and tested; without it, texts have no letters.
+        read(BYTES).unwrap_or(Self { units: 1, letters: Vec::new() })
     }
 
     /// How wide a text is at a size.
@@ -21,28 +50,23 @@ impl Font {
 
     /// How far the next letter stands from this one.
     pub(crate) fn advance(&self, c: char, size: f64) -> f64 {
-        let known = self.face.as_ref().and_then(|face| {
-            let advance = face.glyph_hor_advance(self.glyph(c)?)?;
-            Some(f64::from(advance) / self.units())
-        });
+        let known = self.letter(c).map(|letter| f64::from(letter.width) / self.units());
         known.unwrap_or(0.6) * size
     }
 
-    /// Hands a letter's outline over, in units of the font.
-    pub(crate) fn outline(&self, c: char, builder: &mut dyn OutlineBuilder) {
-        if let Some((face, glyph)) = self.face.as_ref().zip(self.glyph(c)) {
-            face.outline_glyph(glyph, builder);
-        }
+    /// A letter's outline.
+    pub(crate) fn outline(&self, c: char) -> &[Stroke] {
+        self.letter(c).map_or(&[], |letter| &letter.outline)
     }
 
     /// Units of the font in a size of 1.
     pub(crate) fn units(&self) -> f64 {
-        self.face.as_ref().map_or(1.0, |face| f64::from(face.units_per_em()))
+        f64::from(self.units)
     }
 
-    /// A letter that it does not have is a box.
-    fn glyph(&self, c: char) -> Option<GlyphId> {
-        Some(self.face.as_ref()?.glyph_index(c).unwrap_or(GlyphId(0)))
+    fn letter(&self, c: char) -> Option<&Letter> {
+        let place = |c: char| self.letters.binary_search_by_key(&c, |letter| letter.character);
+        self.letters.get(place(c).or_else(|_| place(BOX)).ok()?)
     }
 
     /// Breaks a text into lines of at most this width, at spaces.
@@ -79,14 +103,128 @@ impl Font {
     }
 }
 
+/// The letters of a file.
+fn read(mut bytes: &[u8]) -> Option<Font> {
+    let (units, count) = (short(&mut bytes)?, short(&mut bytes)?);
+    let letters = (0..count).map(|_| letter(&mut bytes)).collect::<Option<Vec<Letter>>>()?;
+    bytes.is_empty().then_some(Font { units, letters })
+}
+
+fn letter(bytes: &mut &[u8]) -> Option<Letter> {
+    let (high, low) = (short(bytes)?, short(bytes)?);
+    let character = char::from_u32(u32::from(high) << 16 | u32::from(low))?;
+    let (width, steps) = (short(bytes)?, short(bytes)?);
+    let outline = (0..steps).map(|_| stroke(bytes)).collect::<Option<Vec<Stroke>>>()?;
+    Some(Letter { character, width, outline })
+}
+
+fn stroke(bytes: &mut &[u8]) -> Option<Stroke> {
+    let (kind, rest) = bytes.split_first()?;
+    *bytes = rest;
+    let mut half = || Some(f32::from(short(bytes)?.cast_signed()) / 2.0);
+    match kind {
+        0 => Some(Stroke::Move(half()?, half()?)),
+        1 => Some(Stroke::Line(half()?, half()?)),
+        2 => Some(Stroke::Curve(half()?, half()?, half()?, half()?)),
+        3 => Some(Stroke::Close),
+        _ => None,
+    }
+}
+
+fn short(bytes: &mut &[u8]) -> Option<u16> {
+    let (two, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(u16::from_be_bytes(*two))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Font;
+    use skrifa::instance::{LocationRef, Size};
+    use skrifa::outline::{DrawSettings, OutlinePen};
+    use skrifa::{FontRef, GlyphId, MetadataProvider};
+
+    use super::{BOX, Font};
+
+    /// Writes down an outline.
+    #[derive(Default)]
+    struct Pen {
+        steps: u16,
+        bytes: Vec<u8>,
+    }
+
+    impl Pen {
+        fn step(&mut self, kind: u8, places: &[f32]) {
+            self.steps += 1;
+            self.bytes.push(kind);
+            for place in places {
+                let halves = place * 2.0;
+                assert!(halves.fract() == 0.0 && halves.abs() < 32_000.0, "{place}");
+                self.bytes.extend((halves as i16).to_be_bytes());
+            }
+        }
+    }
+
+    impl OutlinePen for Pen {
+        fn move_to(&mut self, x: f32, y: f32) {
+            self.step(0, &[x, y]);
+        }
+
+        fn line_to(&mut self, x: f32, y: f32) {
+            self.step(1, &[x, y]);
+        }
+
+        fn quad_to(&mut self, cx: f32, cy: f32, x: f32, y: f32) {
+            self.step(2, &[cx, cy, x, y]);
+        }
+
+        fn curve_to(&mut self, _: f32, _: f32, _: f32, _: f32, _: f32, _: f32) {
+            panic!("TrueType has no cubic curves");
+        }
+
+        fn close(&mut self) {
+            self.step(3, &[]);
+        }
+    }
+
+    fn letter(font: &FontRef, character: char, glyph: GlyphId) -> Vec<u8> {
+        let (size, location) = (Size::unscaled(), LocationRef::default());
+        let mut pen = Pen::default();
+        if let Some(outline) = font.outline_glyphs().get(glyph) {
+            outline.draw(DrawSettings::unhinted(size, location), &mut pen).unwrap();
+        }
+        let width = font.glyph_metrics(size, location).advance_width(glyph).unwrap();
+        let mut bytes = u32::from(character).to_be_bytes().to_vec();
+        bytes.extend((width as u16).to_be_bytes());
+        bytes.extend(pen.steps.to_be_bytes());
+        bytes.extend(pen.bytes);
+        bytes
+    }
+
+    #[test]
+    fn the_letters_are_those_of_the_font() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fonts");
+        let bytes = std::fs::read(folder.join("DejaVuSans-subset.ttf")).unwrap();
+        let font = FontRef::new(&bytes).unwrap();
+        let units = font.metrics(Size::unscaled(), LocationRef::default()).units_per_em;
+        let of = |(code, glyph)| (char::from_u32(code).unwrap(), glyph);
+        let mut letters: Vec<(char, GlyphId)> = font.charmap().mappings().map(of).collect();
+        letters.push((BOX, GlyphId::NOTDEF));
+        letters.sort_by_key(|(character, _)| *character);
+        letters.dedup_by_key(|(character, _)| *character);
+        let count = u16::try_from(letters.len()).unwrap();
+        let mut file = [units.to_be_bytes(), count.to_be_bytes()].concat();
+        letters.iter().for_each(|(c, glyph)| file.extend(letter(&font, *c, *glyph)));
+        if std::env::var_os("UPDATE_LETTERS").is_some() {
+            std::fs::write(folder.join("letters.bin"), &file).unwrap();
+        }
+        let committed = std::fs::read(folder.join("letters.bin")).unwrap();
+        assert!(file == committed, "run this with UPDATE_LETTERS=1");
+    }
 
     #[test]
     fn texts_are_measured_cut_and_broken() {
         let font = Font::new();
-        assert!(font.face.is_some());
+        assert!(font.letters.len() > 300 && font.units > 1000);
         assert!(font.width("WWW", 12.0) > font.width("iii", 12.0));
         assert!((font.width("ab", 24.0) - 2.0 * font.width("ab", 12.0)).abs() < 1e-9);
         let cut = font.clip("a long name of a point", 12.0, 60.0);

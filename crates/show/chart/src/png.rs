@@ -6,12 +6,11 @@ use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint as Brush, Path, PathBuilder, Pixmap, Stroke as Pen,
     StrokeDash, Transform,
 };
-use ttf_parser::OutlineBuilder;
 
 use crate::chart::Chart;
 use crate::crc32::crc32;
 use crate::draw::picture;
-use crate::font::Font;
+use crate::font::{self, Font};
 use crate::picture::{Anchor, Colour, Paint, Picture, Shape, Step, Stroke};
 
 /// Pixels of a unit.
@@ -135,7 +134,7 @@ fn words(pixels: &mut Pixmap, font: &Font, shape: &Shape) {
     let mut at = -back;
     for c in text.chars() {
         letters.x = single(at);
-        font.outline(c, &mut letters);
+        font.outline(c).iter().for_each(|step| letters.step(*step));
         at += font.advance(c, *size);
     }
     let Some(path) = letters.builder.finish() else { return };
@@ -161,30 +160,22 @@ impl Letters {
     fn at(&self, x: f32, y: f32) -> (f32, f32) {
         (self.x + x * self.scale, -y * self.scale)
     }
-}
 
-impl OutlineBuilder for Letters {
-    fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.builder.move_to(x, y);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.builder.line_to(x, y);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
-        self.builder.quad_to(x1, y1, x, y);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2), (x, y)) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
-        self.builder.cubic_to(x1, y1, x2, y2, x, y);
-    }
-
-    fn close(&mut self) {
-        self.builder.close();
+    fn step(&mut self, step: font::Stroke) {
+        match step {
+            font::Stroke::Move(x, y) => {
+                let (x, y) = self.at(x, y);
+                self.builder.move_to(x, y);
+            }
+            font::Stroke::Line(x, y) => {
+                let (x, y) = self.at(x, y);
+                self.builder.line_to(x, y);
+            }
+            font::Stroke::Curve(x1, y1, x, y) => {
+                let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
+                self.builder.quad_to(x1, y1, x, y);
+            }
+            font::Stroke::Close => self.builder.close(),
+        }
     }
 }
