@@ -16,7 +16,7 @@ fn two_runs_get_an_honest_sentence_and_seven_a_verdict() {
     measure("0.02", "old");
     measure("0.3", "new");
     let ran = place.run("compare what=old what=new").unwrap().exits(0);
-    ran.shows(&["Compared with what=old", "no verdict", "uncalibrated", "for this to be chance"]);
+    ran.shows(&["Compared with what=old", "no verdict", "uncalibrated", "this could be chance"]);
     place.run("compare --strict what=old what=new").unwrap().exits(5);
     let document = parsed(&place.run("compare --json what=old what=new").unwrap().exits(0));
     assert_eq!(document["schema"], "plumb.comparison/1");
