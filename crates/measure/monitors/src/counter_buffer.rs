@@ -5,6 +5,9 @@ use plumb_model::{Counter, CounterKind, KernelLine, Reading, Trace};
 /// Where parsers put what they found.
 pub type Put<'p> = dyn FnMut(Field<'_>, u64) + 'p;
 
+/// What a file says: the device that it belongs to, its text, and where to put what it holds.
+pub type Parse = fn(&str, &str, &mut Put<'_>);
+
 /// What a value is.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'f> {

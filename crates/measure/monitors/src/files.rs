@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 
 use plumb_machine::Root;
 
-use crate::counter_buffer::{CounterBuffer, Put};
+use crate::counter_buffer::{CounterBuffer, Parse};
 use crate::monitor::Source;
 
 /// Bytes that a buffer begins with.
@@ -72,9 +72,6 @@ pub fn why(path: &str, error: &std::io::Error) -> String {
         _ => format!("{path}: {error}"),
     }
 }
-
-/// What a file says: the device that it belongs to, its text, and where to put what it holds.
-pub type Parse = fn(&str, &str, &mut Put<'_>);
 
 /// The source of monitors that only read and parse.
 #[derive(Debug)]

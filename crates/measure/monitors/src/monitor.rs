@@ -2,7 +2,7 @@
 
 use plumb_machine::Root;
 
-use crate::counter_buffer::CounterBuffer;
+use crate::counter_buffer::{CounterBuffer, Parse};
 
 /// Readings a second of the cheap monitors that show bursts.
 pub const OFTEN_HZ: f64 = 10.0;
@@ -21,6 +21,8 @@ pub struct Monitor {
     pub default_hz: Option<f64>,
     /// Whether a reading may take long, so that it gets a thread of its own.
     pub slow: bool,
+    /// What it reads the texts of files with.
+    pub parsers: &'static [Parse],
     /// Opens its files; the error says why this machine does not have it.
     pub open: fn(&Root) -> Result<Box<dyn Source>, String>,
 }

@@ -12,6 +12,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("clock.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,
+    parsers: &[],
     open: |root| match root.is_live() {
         true => Ok(Box::new(Clock)),
         false => Err("a captured tree has no clocks".to_owned()),

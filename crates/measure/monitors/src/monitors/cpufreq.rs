@@ -11,6 +11,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("cpufreq.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,
+    parsers: &[],
     open: |root| {
         let files = cpu_files(root, "cpufreq/scaling_cur_freq");
         match files.is_empty() {

@@ -13,6 +13,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("hwmon.md"),
     default_hz: Some(SELDOM_HZ),
     slow: true,
+    parsers: &[],
     open: |root| {
         let folder = "/sys/class/hwmon";
         let mut sensors = Vec::new();

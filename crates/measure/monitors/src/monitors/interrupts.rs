@@ -11,6 +11,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("interrupts.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,
+    parsers: &[parse],
     open: |root| Parsed::one(root, "/proc/interrupts", parse),
 };
 

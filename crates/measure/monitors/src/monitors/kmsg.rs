@@ -17,6 +17,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("kmsg.md"),
     default_hz: Some(SELDOM_HZ),
     slow: true,
+    parsers: &[|_, text, _| drop(parse(text))],
     open: |root| {
         let path = "/dev/kmsg";
         let mut options = std::fs::OpenOptions::new();

@@ -17,6 +17,7 @@ pub const MONITOR: Monitor = Monitor {
     // It wakes up a hundred times a second: only for who asks.
     default_hz: None,
     slow: false,
+    parsers: &[],
     open: |_| {
         let seen = Arc::new(WakeUps::default());
         let sleeper = Arc::clone(&seen);

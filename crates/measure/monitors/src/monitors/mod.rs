@@ -25,7 +25,6 @@ mod vmstat;
 mod worker;
 
 use crate::counter_buffer::Put;
-use crate::files;
 use crate::monitor::Monitor;
 
 /// All monitors; what is not listed does not exist.
@@ -63,26 +62,8 @@ pub fn find(name: &str) -> Option<&'static Monitor> {
 
 /// Gives a text to every parser, whatever it is: for tests that want none of them to stumble.
 pub fn parse_all(text: &str, put: &mut Put<'_>) {
-    let parsers: [files::Parse; 13] = [
-        cgroup::parse,
-        diskstats::parse,
-        interrupts::parse,
-        meminfo::parse,
-        mountstats::parse,
-        net::parse,
-        psi::parse,
-        schedstat::parse,
-        snmp::parse,
-        softirqs::parse,
-        softnet::parse,
-        stat::parse,
-        vmstat::parse,
-    ];
-    parsers.iter().for_each(|parse| parse("io", text, put));
-    for parse in [worker::stat, worker::schedstat, worker::status, worker::io, worker::sched] {
-        parse(text, put);
-    }
-    let _ = kmsg::parse(text);
+    let parsers = ALL.iter().flat_map(|monitor| monitor.parsers);
+    parsers.for_each(|parse| parse("io", text, put));
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub const MONITOR: Monitor = Monitor {
     default_hz: Some(SELDOM_HZ),
     // A mount whose server is gone can hold a reader up.
     slow: true,
+    parsers: &[parse],
     open: |root| {
         let path = "/proc/self/mountstats";
         let file = OpenFile::open(root, path)?;

@@ -17,6 +17,7 @@ pub const MONITOR: Monitor = Monitor {
     // Each fork of a watched process copies its counters, which a benchmark of fork would feel.
     default_hz: None,
     slow: false,
+    parsers: &[],
     open: |root| {
         open(SOFTWARE[0].1, SOFTWARE[0].2, 0, None)
             .map_err(|error| format!("perf_event_open: {error}; see kernel.perf_event_paranoid"))?;

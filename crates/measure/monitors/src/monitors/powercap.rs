@@ -15,6 +15,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("powercap.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,
+    parsers: &[],
     open: |root| open(root, Duration::from_millis(20)),
 };
 

@@ -13,6 +13,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("psi.md"),
     default_hz: Some(OFTEN_HZ),
     slow: false,
+    parsers: &[parse],
     open: |root| {
         let mut files = Vec::new();
         for of in ["cpu", "memory", "io", "irq"] {

@@ -11,6 +11,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("stat.md"),
     default_hz: Some(OFTEN_HZ),
     slow: false,
+    parsers: &[parse],
     open: |root| Parsed::one(root, "/proc/stat", parse),
 };
 

@@ -11,6 +11,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("thermal.md"),
     default_hz: Some(SELDOM_HZ),
     slow: true,
+    parsers: &[],
     open: |root| {
         let folder = "/sys/class/thermal";
         let mut zones = Vec::new();

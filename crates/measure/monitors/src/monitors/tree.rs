@@ -16,6 +16,7 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("tree.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,
+    parsers: &[],
     open: |root| {
         let own = std::process::id();
         let path = root.path(&format!("/proc/{own}/task/{own}/children"));

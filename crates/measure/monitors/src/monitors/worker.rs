@@ -13,6 +13,13 @@ pub const MONITOR: Monitor = Monitor {
     manual: include_str!("worker.md"),
     default_hz: Some(OFTEN_HZ),
     slow: false,
+    parsers: &[
+        |_, text, put| stat(text, put),
+        |_, text, put| schedstat(text, put),
+        |_, text, put| status(text, put),
+        |_, text, put| io(text, put),
+        |_, text, put| sched(text, put),
+    ],
     open: |root| Ok(Box::new(Worker { root: root.clone(), files: Vec::new(), buffer: Vec::new() })),
 };
 
