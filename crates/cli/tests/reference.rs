@@ -71,6 +71,9 @@ fn every_example_is_understood_and_names_what_exists() {
     let mut count = 0;
     for (_, command) in commands() {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let wrapped =
+            help.lines().find(|line| line.starts_with("  plumb") && line.chars().count() > 100);
+        assert_eq!(wrapped, None, "an example fits into a line of 100 columns");
         for words in examples(&help) {
             count += 1;
             let example = words.join(" ");

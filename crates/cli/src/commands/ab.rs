@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use plumb_model::{CPU, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot};
 use plumb_text::units::percent;
 
@@ -29,7 +30,7 @@ use crate::ui::Ui;
   plumb ab --metric peak_memory ./old ./new        compare another metric than wall time
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
-  plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
+  plumb ab --set thp=always --set thp=never memory.latency    two values of a knob
 
 plumb runs A and B back to back in random order, so that other activity disturbs both alike. It looks at \
 the interval of the cost ratio after 8, 12, 18, 27 and 40 pairs; over all looks together it calls equal \
@@ -51,8 +52,8 @@ pub struct AbArgs {
     #[arg(long)]
     quad: bool,
     /// Take at most this many pairs; more pairs find smaller differences, but each look must be more certain
-    #[arg(long, value_name = "N", default_value = "40", value_parser = ["40", "90", "200"])]
-    max_pairs: String,
+    #[arg(long, value_name = "N", default_value = "40", value_parser = max_pairs())]
+    max_pairs: usize,
     /// Exit with 1 if a side is slower
     #[arg(long, value_enum, value_name = "WHEN")]
     fail_on: Option<FailOn>,
@@ -75,6 +76,11 @@ pub struct AbArgs {
     live: LiveArgs,
     #[command(flatten)]
     execution: ExecutionArgs,
+}
+
+/// Numbers of pairs for which looks are planned.
+fn max_pairs() -> impl TypedValueParser<Value = usize> {
+    PossibleValuesParser::new(["40", "90", "200"]).try_map(|text| text.parse())
 }
 
 impl Subcommand for AbArgs {
@@ -109,17 +115,17 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         noise_floor,
         metric: metric(args.metric.as_deref(), &points)?,
         quad: args.quad,
-        max_pairs: args.max_pairs.parse().unwrap_or(40),
+        max_pairs: args.max_pairs,
     };
     let plan = plan::plan_of(points, goal, &args.execution, prepare)?;
     let commands = plan.points.iter().all(|it| it.point.workload == command::COMMAND);
     let place = if commands { Place::Scratch } else { Place::Under(args.dir.as_deref()) };
-    let gate = FailPolicy { fail_on: args.fail_on, strict: args.strict };
+    let fail_on = FailPolicy { fail_on: args.fail_on, strict: args.strict };
     let lock = !args.execution.no_lock;
     // Values of a knob are compared on one and the same file.
     let copy = !args.no_copy && of_knob.is_empty();
     let live = args.live.live;
-    measure(bench, Job { lock, copy, gate, live, ..Job::new(plan, place, store) }, ui)
+    measure(bench, Job { lock, copy, fail_on, live, ..Job::new(plan, place, store) }, ui)
 }
 
 /// The values of a knob that are compared, and what else is set: where one side is named, the sets of the

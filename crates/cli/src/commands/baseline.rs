@@ -48,7 +48,7 @@ enum BaselineCommand {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  plumb baseline set good                            eight fresh runs of first-look, one after another
+  plumb baseline set good                            eight fresh runs of first-look
   plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
   plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, canary_shift};
 use plumb_export::check_junit;
-use plumb_model::{Goal, Impact, Plan, Preparation, RunRecord, SampleIs, Value, Verdict};
+use plumb_model::{
+    Goal, Impact, OnInterference, Plan, Preparation, RunRecord, SampleIs, Value, Verdict,
+};
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Baseline, Store};
@@ -17,7 +19,7 @@ use crate::locate;
 use crate::measuring::bench::Bench;
 use crate::measuring::carry_out::{Measured, carry_out};
 use crate::measuring::job::{Job, Place};
-use crate::planning::arguments::PrepareArgs;
+use crate::planning::arguments::{PrepareArgs, on_interference, presets};
 use crate::planning::prepare::{self, Prepare};
 use crate::planning::{catalogue, plan, points};
 use crate::quantity::margin;
@@ -41,10 +43,10 @@ const CANARY_RUNS: usize = 3;
   plumb check --baseline good --margin 3%
   plumb check --junit check.xml --markdown check.md
 
-plumb measures once what the baseline measured. It measures the series that differ in three more runs, and \
-these alone decide: over all series together, at most one check in 16 of an unchanged machine fails. \
-Meanwhile plumb compares the machine with itself. If that shows a difference, alerts do not count; nor do \
-alerts that are smaller than the shift of unchanged control work. Exit codes: 0 no regression, 1 a \
+plumb first measures once what the baseline measured. It then measures the series that look different in \
+three more runs, and only these decide: over all series together, at most one check in 16 of an unchanged \
+machine fails. plumb also compares the machine with itself. If that shows a difference, alerts do not \
+count; nor do alerts that are smaller than the shift of unchanged control work. Exit codes: 0 no regression, 1 a \
 confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]
 pub struct CheckArgs {
     /// The baseline [default: the one that changed last]
@@ -72,14 +74,14 @@ pub struct CheckArgs {
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
     /// Prepare the machine with a preset [default: as for the newest run of the baseline]
-    #[arg(long, value_name = "PRESET", value_parser = ["none", "gentle", "lab"])]
+    #[arg(long, value_name = "PRESET", value_parser = presets())]
     prepare: Option<String>,
     /// Set a knob, as in `plumb run`
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     set: Vec<String>,
     /// Keep or repeat invocations that other activity disturbed
-    #[arg(long, value_name = "WHAT", value_parser = ["keep", "retry"], default_value = "keep")]
-    on_interference: String,
+    #[arg(long, value_name = "WHAT", value_parser = on_interference(), default_value = "keep")]
+    on_interference: OnInterference,
     /// Do not wait for another plumb that is measuring on this machine
     #[arg(long)]
     no_lock: bool,
@@ -195,7 +197,7 @@ impl Again<'_> {
         let bench = Bench::set_up()?;
         let labels = plan::pairs(&self.args.labels)?;
         let seed = plumb_machine::now().monotonic_ns & 0xffff_ffff;
-        let on_interference = plan::on_interference(&self.args.on_interference);
+        let on_interference = self.args.on_interference;
         let plan = Plan { seed, labels, on_interference, dir: String::new(), ..plan.clone() };
         let lock = !self.args.no_lock;
         let place = Place::Under(self.args.dir.as_deref());

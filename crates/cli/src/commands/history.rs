@@ -23,8 +23,8 @@ use crate::ui::Ui;
 
 plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, \
 settings) split the history, and plumb compares nothing across them. Within a section it looks for steps: \
-a history without a step shows a certain one once in 1000 times and a suspected one once in 100; `plumb ab` \
-settles a suspicion. With runs on enough days, plumb also tells whether the time of day or the weekday \
+in a history without a step, it reports a certain one 1 time in 1000 and a suspected one 1 time in 100; \
+`plumb ab` settles a suspicion. With runs on enough days, plumb also tells whether the time of day or the weekday \
 matters.")]
 pub struct HistoryArgs {
     /// A series (`cpu.sieve/rate`), a point, a workload, or a command that was measured

@@ -20,8 +20,8 @@ use crate::ui::Ui;
   plumb tune --restore             undo what a killed plumb left behind
   plumb run --set thp=never        set one knob for a run
 
-plumb sets nothing for longer than a run. It writes old values down before it changes anything. Whatever is \
-killed, the next start of plumb restores what is left, except after a reboot, which has already reset it. \
+plumb sets nothing for longer than a run. It writes old values down before it changes anything. If \
+plumb is killed, its next start restores what is left; a reboot has already reset it. \
 docs/preparations.md explains what each knob is for and what it risks.")]
 pub struct TuneArgs {
     /// Restore what killed runs left set

@@ -31,7 +31,7 @@ pub struct Job<'j> {
     /// Whether programs that are compared are copied side by side first.
     pub copy: bool,
     /// What verdicts mean for the exit code.
-    pub gate: FailPolicy,
+    pub fail_on: FailPolicy,
     /// The only point beside which monitors read; None: all.
     pub watched: Option<usize>,
     /// Whether a page shows it while it goes on.
@@ -41,8 +41,8 @@ pub struct Job<'j> {
 impl<'j> Job<'j> {
     /// A new run of what the user named.
     pub fn new(plan: Plan, place: Place<'j>, store: Option<&'j Path>) -> Self {
-        let (before, copy, gate, watched) = (None, false, FailPolicy::default(), None);
+        let (before, copy, fail_on, watched) = (None, false, FailPolicy::default(), None);
         let (lock, explicit, live) = (true, true, false);
-        Self { plan, before, place, store, lock, explicit, copy, gate, watched, live }
+        Self { plan, before, place, store, lock, explicit, copy, fail_on, watched, live }
     }
 }

@@ -16,12 +16,12 @@ use crate::ui::Ui;
 
 /// Carries a plan out, stores the run and shows its scorecard.
 pub fn measure(bench: Bench, job: Job<'_>, ui: &Ui) -> Result<Exit> {
-    let (explicit, gate) = (job.explicit, job.gate);
+    let (explicit, fail_on) = (job.explicit, job.fail_on);
     let measured = carry_out(bench, job, ui)?;
-    report(&measured, explicit, gate, ui)
+    report(&measured, explicit, fail_on, ui)
 }
 
-fn report(measured: &Measured, explicit: bool, gate: FailPolicy, ui: &Ui) -> Result<Exit> {
+fn report(measured: &Measured, explicit: bool, fail_on: FailPolicy, ui: &Ui) -> Result<Exit> {
     let Measured { store, record, ended } = measured;
     let finding = plumb_query::of_run(store, record)?;
     let view = View::new(&finding);
@@ -33,7 +33,7 @@ fn report(measured: &Measured, explicit: bool, gate: FailPolicy, ui: &Ui) -> Res
     } else {
         ui.out(&scorecard(&view, &ui.terminal(), &closing(record, store)));
     }
-    let verdicts = gate.exits(&finding.against_first);
+    let verdicts = fail_on.exits(&finding.against_first);
     Ok(verdicts.into_iter().chain([exit(record, explicit, ended)]).min().unwrap_or(Exit::Fine))
 }
 

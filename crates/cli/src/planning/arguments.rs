@@ -1,6 +1,9 @@
 //! What every command understands that measures: when to stop, how a run is carried out, what is prepared.
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use plumb_keeper::preparation::PRESETS;
+use plumb_model::OnInterference;
 
 /// When to stop.
 #[derive(Debug, Args)]
@@ -45,8 +48,8 @@ pub struct ExecutionArgs {
     pub monitors: Vec<String>,
     /// Keep or repeat invocations that other activity disturbed [default: `ab` repeats them, other commands
     /// keep them]
-    #[arg(long, value_name = "WHAT", value_parser = ["keep", "retry"])]
-    pub on_interference: Option<String>,
+    #[arg(long, value_name = "WHAT", value_parser = on_interference())]
+    pub on_interference: Option<OnInterference>,
     #[command(flatten)]
     pub prepare: PrepareArgs,
 }
@@ -55,10 +58,24 @@ pub struct ExecutionArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct PrepareArgs {
     /// Prepare the machine with a preset [default: gentle, which needs no root]
-    #[arg(long, value_name = "PRESET", value_parser = ["none", "gentle", "lab"])]
+    #[arg(long, value_name = "PRESET", value_parser = presets())]
     pub prepare: Option<String>,
     /// Set a knob for the run (`thp=never`, `drop-caches@round`) or apply a plug-in's preparation; `plumb
     /// tune` lists the knobs
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     pub set: Vec<String>,
+}
+
+/// What `--on-interference` takes.
+pub fn on_interference() -> impl TypedValueParser<Value = OnInterference> {
+    let words = PossibleValuesParser::new(["keep", "retry"]);
+    words.map(|word| match word.as_str() {
+        "retry" => OnInterference::Retry,
+        _ => OnInterference::Keep,
+    })
+}
+
+/// What `--prepare` takes.
+pub fn presets() -> PossibleValuesParser {
+    PossibleValuesParser::new(PRESETS.iter().map(|(name, _)| *name))
 }

@@ -70,11 +70,6 @@ pub fn plan(
     Ok(Plan { suite, companions, budget_ns, ..plan })
 }
 
-/// What `--on-interference` means.
-pub fn on_interference(word: &str) -> OnInterference {
-    if word == "retry" { OnInterference::Retry } else { OnInterference::Keep }
-}
-
 /// The words of `--monitor`, checked.
 fn monitors(words: &[String]) -> Result<Vec<String>> {
     plumb_monitors::wanted(words).map_err(|why| {
@@ -110,6 +105,6 @@ pub fn plan_of(
         expectations: Vec::new(),
         preparation: prepare.knobs,
         monitors: monitors(&args.monitors)?,
-        on_interference: args.on_interference.as_deref().map_or(default, on_interference),
+        on_interference: args.on_interference.unwrap_or(default),
     })
 }

@@ -15,7 +15,7 @@ use crate::error::{Exit, Result};
 #[command(after_help = "Examples:
   plumb doctor                           a grade from A to F, what is wrong, and how to fix it
   plumb doctor --dir /srv                check /srv as the target directory
-  plumb doctor --audit                   how small a change can it show? ten minutes, with nothing else running
+  plumb doctor --audit                   how small a change can it show? takes ten minutes
   plumb doctor --audit --comparisons 5   a quick estimate of that
   plumb doctor --monitors                what do the monitors cost here?
 

@@ -12,13 +12,13 @@ use crate::error::{CommandError, Exit, Result};
 /// Write web pages of runs, or one chart
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  plumb report -o report                                 every stored run; then open report/index.html
+  plumb report -o report                                 all runs; then open report/index.html
   plumb report last label=new -o report                  these runs, and how they compare
   plumb report --chart memory.copy/boxes                 one chart of the last run, in the terminal
   plumb report --chart memory.copy/boxes -o copy.svg     a picture, for a blog or a ticket
   plumb report A B --chart comparison/ratios -o ab.png   a comparison of two runs
   plumb report --chart memory.copy/bandwidth/history -o history.svg
-  plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    what a monitor read meanwhile
+  plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    what a monitor read
   plumb report --chart memory.copy/boxes -o copy.csv     the numbers of a chart
 
 The folder opens from disk, without a server or a network; docs/report.md describes it. The ending of a \

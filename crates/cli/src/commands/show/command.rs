@@ -26,7 +26,7 @@ use crate::ui::Ui;
   plumb show --plots                  the points of the last run as box plots, side by side
   plumb show --machine                this machine now: its parts and its settings
   plumb show --machine last           the machine as the last run found it
-  plumb show --machine last~1 last    what changed on the machine between two runs, and how much that matters
+  plumb show --machine last~1 last    what changed on the machine between two runs
 
 A RUN is the beginning of an id, `last`, `last~2`, or a label `k=v`.")]
 pub struct ShowArgs {
