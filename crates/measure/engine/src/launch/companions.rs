@@ -41,7 +41,8 @@ impl RunningCompanion {
         Ok(Self { index, role, conversation, stream, shape })
     }
 
-    /// What it reported since the last call, without waiting.
+    /// What it reported since the last call, without waiting. Of one that sends faster than it is read, only so many
+    /// lines are taken: the rest waits in its pipe, and holds it up.
     pub fn collect(&mut self) -> Result<Vec<SampleReply>, Refusal> {
         let mut collected = Vec::new();
         for _ in 0..MOST_HEARTBEATS {
@@ -60,7 +61,7 @@ impl RunningCompanion {
                 other => return Err(unexpected("stream", &other)),
             }
         }
-        Err(Refusal::Failed(format!("it sent {MOST_HEARTBEATS} lines at once")))
+        Ok(collected)
     }
 
     /// Undoes a preparation, ends anything else.
