@@ -11,30 +11,12 @@ use std::process::ExitCode;
 mod all_tests;
 mod dependencies;
 mod headtohead;
+mod host;
 mod mutations;
 mod soak;
 mod tables;
+mod usage;
 mod validate;
-
-const USAGE: &str = "\
-usage: cargo xtask CHORE
-
-  validate [--replications N] [--write FILE]
-      measure every statistical bar in simulation (N replications a cell, 2000 unless given);
-      fails if one is missed, or if the method is spoiled on purpose and none is
-  soak [--kills N] [--from N] [--write FILE]
-      kill -9 plumb at many moments of a run (100 unless given) and write docs/soak.md; fails if
-      anything that was promised did not hold
-  headtohead [--minutes N] [--continue] [--results FILE] [--write FILE] [--seed N] [--quick]
-      plumb against hyperfine and criterion on programs with known differences, for N minutes (50 unless
-      given; 0 only counts what there is); --continue goes on with the results of earlier calls
-  test [BINARY]
-      build and run all tests, several test binaries at once; or those whose name has BINARY
-  dependencies [--write]
-      licences, sources and versions of what plumb uses (deny.toml), what nothing uses, and the notices in
-      THIRD-PARTY.md, which --write writes
-  tables
-      print the critical values of the change-point statistic anew";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -45,7 +27,7 @@ fn main() -> ExitCode {
         Some((chore, rest)) if chore == "test" => all_tests::run(rest),
         Some((chore, rest)) if chore == "dependencies" => dependencies::run(rest),
         Some((chore, [])) if chore == "tables" => tables::run(),
-        _ => Err(USAGE.to_owned()),
+        _ => Err(usage::USAGE.to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

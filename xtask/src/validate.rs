@@ -1,7 +1,7 @@
 //! Measures every statistical bar in simulation, prints them as Markdown and fails if one is missed.
 
 use std::fmt::Write;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use plumb_stats::simulate::bars::{self, Bar, Row};
 use plumb_stats::simulate::tables;
@@ -50,7 +50,7 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
                     value.parse().map_err(|_| format!("not a number: {value}"))?;
             }
             [name, value] if name == "--write" => options.write = Some(value.clone()),
-            _ => return Err(format!("cannot read {}; {}", pair.join(" "), crate::USAGE)),
+            _ => return Err(format!("cannot read {}; {}", pair.join(" "), crate::usage::USAGE)),
         }
     }
     Ok(options)
@@ -98,21 +98,6 @@ fn header(replications: u64, seconds: u64, missed: usize) -> String {
          that just clears it would do so badly less than once in 10,000 times. *Stopped* intervals are those at which \
          sampling ended because they had reached a relative half-width of 1 %; the note tells the mean number of \
          samples, and how often sampling gave up. Replications are multiplied where they cost little (ranks by 100, pairs by 10 or 5, stored runs by 5) and divided by 4 for long histories.\n",
-        today()
+        crate::host::today()
     )
-}
-
-/// Today's date in UTC, by Hinnant's algorithm from days to civil dates.
-pub fn today() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let days = seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02}")
 }

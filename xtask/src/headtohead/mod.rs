@@ -76,7 +76,7 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
             "--seed" => options.seed = number(value()?)?,
             "--results" => options.results = Some(value()?.into()),
             "--write" => options.write = Some(value()?.clone()),
-            _ => return Err(format!("cannot read {name}; {}", crate::USAGE)),
+            _ => return Err(format!("cannot read {name}; {}", crate::usage::USAGE)),
         }
     }
     Ok(options)
@@ -152,7 +152,7 @@ struct Bench {
 
 impl Bench {
     fn set_up() -> Result<Self, String> {
-        let plumb = PathBuf::from(crate::soak::build()?);
+        let plumb = PathBuf::from(crate::host::build()?);
         let folder = fs::canonicalize(FOLDER).map_err(|error| format!("{FOLDER}: {error}"))?;
         let programs = folder.join("programs");
         fs::create_dir_all(&programs).map_err(|error| format!("{FOLDER}: {error}"))?;
@@ -171,7 +171,7 @@ impl Bench {
         };
         let part = Part {
             seed: first.map_or(options.seed, |first| first.seed),
-            date: crate::validate::today(),
+            date: crate::host::today(),
             machine: page::machine(),
             plumb: tools::version_of_plumb(&self.plumb)?,
             hyperfine: tools::version_of_hyperfine()?,

@@ -67,7 +67,7 @@ pub fn machine() -> String {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
     let model = model.and_then(|line| line.split(": ").nth(1)).unwrap_or("unknown processor");
-    format!("{model}, {}", crate::soak::machine())
+    format!("{model}, {}", crate::host::machine())
 }
 
 fn chosen<'a>(all: &[&'a Comparison], is: impl Fn(&Comparison) -> bool) -> Vec<&'a Comparison> {
@@ -84,7 +84,7 @@ fn head(results: &Results, typed: &str) -> String {
         "# Head to head: real programs with known differences\n\n\
          Written by `cargo xtask headtohead {typed}` on {}; do not edit. {} comparisons by every tool in {} calls, \
          {:.0} min of measuring.{}\n\n",
-        crate::validate::today(),
+        crate::host::today(),
         comparisons.len(),
         parts.len(),
         seconds / 60.0,

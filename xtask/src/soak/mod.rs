@@ -1,8 +1,6 @@
 //! Kills the real binary at many moments of a run, as the ordinary tests do at a few.
 
 use std::fmt::Write;
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::TestEnvironment;
@@ -37,7 +35,7 @@ struct Outcome {
 /// Runs the chore with what was typed after its name.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
-    let plumb = build()?;
+    let plumb = crate::host::build()?;
     let begun = Instant::now();
     let stretches = quiet::stretches(&plumb)?;
     let mut outcome = kill_all(&options, &plumb);
@@ -61,28 +59,10 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
             [name, value] if name == "--kills" => options.kills = number(value)?,
             [name, value] if name == "--from" => options.from = number(value)? as u64,
             [name, value] if name == "--write" => options.write.clone_from(value),
-            _ => return Err(format!("cannot read {}; {}", pair.join(" "), crate::USAGE)),
+            _ => return Err(format!("cannot read {}; {}", pair.join(" "), crate::usage::USAGE)),
         }
     }
     Ok(options)
-}
-
-/// The binary as people get it, beside this one.
-///
-/// # Errors
-/// When it can't be built.
-pub fn build() -> Result<String, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--locked", "--release", "--package", "plumb-cli"])
-        .status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err("plumb could not be built".into());
-    }
-    let me = std::env::current_exe().map_err(|error| format!("this binary: {error}"))?;
-    let beside = |name| me.ancestors().nth(2).map(|target: &std::path::Path| target.join(name));
-    let plumb: PathBuf = beside("release/plumb").ok_or("no folder above this binary")?;
-    Ok(plumb.display().to_string())
 }
 
 fn kill_all(options: &Options, plumb: &str) -> Outcome {
@@ -137,9 +117,9 @@ fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
          Written by `cargo xtask soak --kills {} --from {}` on {} in {} s on {}; do not edit. {verdict}\n\n",
         options.kills,
         options.from,
-        crate::validate::today(),
+        crate::host::today(),
         took.as_secs(),
-        machine(),
+        crate::host::machine(),
     );
     page.push_str(PROMISES);
     for (name, value) in rows(killed, *late) {
@@ -216,11 +196,4 @@ fn rows_of_knobs(restored: &[(knobs::Moment, Restored)]) -> Vec<(&'static str, S
             format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
         ),
     ]
-}
-
-/// The kernel and the number of CPUs.
-pub fn machine() -> String {
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("Linux {} with {cpus} CPUs", kernel.trim())
 }

@@ -19,11 +19,13 @@ mod json;
 mod mbw;
 mod numbers;
 mod openssl;
+mod read;
 mod run;
 mod sysbench;
 
 pub use counting::{COUNTING, Counting, Rule};
 pub use error::Error;
-pub use format::{Format, read};
+pub use format::Format;
 pub use import::{Import, Invocation, Ours, Series};
+pub use read::read;
 pub use run::{Describe, events};

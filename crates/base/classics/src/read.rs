@@ -1,0 +1,57 @@
+//! Which format a file has, by what it contains, and who reads it.
+
+use crate::error::Error;
+use crate::format::Format;
+use crate::import::Import;
+use crate::{bonnie, fio, hyperfine, iperf3, mbw, openssl, sysbench};
+
+/// The results in a file; several where it holds those of several machines. Without a format it is
+/// recognised by its content. `version` is the tool's, for files that do not tell it.
+///
+/// # Errors
+/// When nothing knows it, or it is damaged, or nothing was measured: then nothing of it is given.
+pub fn read(
+    text: &str,
+    format: Option<Format>,
+    version: Option<&str>,
+) -> Result<Vec<Import>, Error> {
+    let fitting = || Format::ALL.into_iter().find(|format| fits(*format, text));
+    let format = format.or_else(fitting).ok_or(Error::Unknown)?;
+    let mut imports = parse(format, text, version)?;
+    for import in &mut imports {
+        if import.version.is_none() {
+            import.version = version.map(str::to_owned);
+        }
+    }
+    if imports.iter().all(|import| import.series.is_empty()) {
+        return Err(Error::nothing(format, "it has no figures"));
+    }
+    Ok(imports)
+}
+
+/// Whether a text looks like this, also when its end is missing.
+fn fits(format: Format, text: &str) -> bool {
+    let has = |part: &str| text.contains(part);
+    let line = |start: &str| text.lines().any(|line| line.starts_with(start));
+    match format {
+        Format::Fio => has("\"fio version\""),
+        Format::Iperf3 => has("\"iperf 3") || (has("\"test_start\"") && has("\"intervals\"")),
+        Format::Hyperfine => has("\"results\"") && has("\"command\"") && has("\"mean\""),
+        Format::Sysbench => line("sysbench "),
+        Format::Mbw => has("\tMethod: ") && has("\tElapsed: "),
+        Format::Openssl => line("+H:") || line("+F:") || line("+F2:"),
+        Format::Bonnie => text.lines().any(bonnie::fits),
+    }
+}
+
+fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import>, Error> {
+    match format {
+        Format::Bonnie => bonnie::parse(text),
+        Format::Fio => fio::parse(text),
+        Format::Iperf3 => iperf3::parse(text),
+        Format::Hyperfine => hyperfine::parse(text),
+        Format::Mbw => mbw::parse(text, version),
+        Format::Openssl => openssl::parse(text),
+        Format::Sysbench => sysbench::parse(text),
+    }
+}

@@ -1,0 +1,34 @@
+//! What chores ask of the machine that they run on: the date, its kernel, a fresh plumb.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Today's date in UTC.
+pub fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
+}
+
+/// The kernel and the number of CPUs.
+pub fn machine() -> String {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("Linux {} with {cpus} CPUs", kernel.trim())
+}
+
+/// The binary as people get it, beside this one.
+///
+/// # Errors
+/// When it can't be built.
+pub fn build() -> Result<String, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--locked", "--release", "--package", "plumb-cli"])
+        .status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Err("plumb could not be built".into());
+    }
+    let me = std::env::current_exe().map_err(|error| format!("this binary: {error}"))?;
+    let beside = |name| me.ancestors().nth(2).map(|target: &std::path::Path| target.join(name));
+    let plumb: PathBuf = beside("release/plumb").ok_or("no folder above this binary")?;
+    Ok(plumb.display().to_string())
+}
