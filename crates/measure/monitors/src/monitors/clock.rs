@@ -8,7 +8,7 @@ use crate::monitor::{Monitor, SELDOM_HZ, Source};
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "clock",
-    summary: "wall clock and boot clock against the monotonic one: steps and suspension",
+    summary: "wall clock and boot clock relative to the monotonic clock: steps and suspends",
     manual: include_str!("clock.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,

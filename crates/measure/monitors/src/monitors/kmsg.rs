@@ -13,7 +13,7 @@ use crate::monitor::{Monitor, SELDOM_HZ, Source};
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "kmsg",
-    summary: "new lines of the kernel's log",
+    summary: "new messages in the kernel log",
     manual: include_str!("kmsg.md"),
     default_hz: Some(SELDOM_HZ),
     slow: true,

@@ -12,7 +12,7 @@ use crate::monitor::{Monitor, Source};
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "latency",
-    summary: "how late a thread wakes up that sleeps 10 ms at a time",
+    summary: "wake-up latency of a thread that sleeps 10 ms at a time",
     manual: include_str!("latency.md"),
     // It wakes up a hundred times a second: only for who asks.
     default_hz: None,

@@ -1,4 +1,4 @@
-//! /proc/meminfo: what memory is used for.
+//! /proc/meminfo: memory use by type.
 
 use crate::counter_buffer::{Field, Put};
 use crate::files::{Parsed, numbers};
@@ -7,7 +7,7 @@ use crate::monitor::{Monitor, SELDOM_HZ};
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "meminfo",
-    summary: "what memory is used for",
+    summary: "memory use by type",
     manual: include_str!("meminfo.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,

@@ -11,7 +11,7 @@ use crate::monitor::{Monitor, SELDOM_HZ, Source};
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "powercap",
-    summary: "energy of CPU packages, cores and memory (RAPL)",
+    summary: "energy use of CPU packages, cores and memory (RAPL)",
     manual: include_str!("powercap.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,

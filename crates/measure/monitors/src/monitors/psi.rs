@@ -9,7 +9,7 @@ use crate::monitor::{Monitor, OFTEN_HZ};
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "psi",
-    summary: "time in which tasks waited for CPU, memory or I/O, or interrupts held them up",
+    summary: "time that tasks were stalled waiting for CPU, memory, I/O or interrupts",
     manual: include_str!("psi.md"),
     default_hz: Some(OFTEN_HZ),
     slow: false,

@@ -7,7 +7,7 @@ use crate::monitor::{Monitor, SELDOM_HZ};
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "schedstat",
-    summary: "time that all tasks ran and waited for a CPU",
+    summary: "time that tasks ran, and that they waited for a CPU",
     manual: include_str!("schedstat.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,

@@ -7,7 +7,7 @@ use crate::monitor::{Monitor, SELDOM_HZ};
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "softnet",
-    summary: "packets taken, dropped and put off by the network stack",
+    summary: "packets processed, dropped and deferred by the network stack",
     manual: include_str!("softnet.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,

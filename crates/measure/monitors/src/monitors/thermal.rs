@@ -7,7 +7,7 @@ use crate::monitor::{Monitor, SELDOM_HZ, Source};
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "thermal",
-    summary: "temperatures of the thermal zones, and how often CPUs were throttled for heat",
+    summary: "temperatures of the thermal zones, and thermal throttling events",
     manual: include_str!("thermal.md"),
     default_hz: Some(SELDOM_HZ),
     slow: true,

@@ -12,7 +12,7 @@ use crate::files::numbers;
 /// This monitor.
 pub const MONITOR: Monitor = Monitor {
     name: "tree",
-    summary: "CPU time, major faults and I/O of plumb and all that it started",
+    summary: "CPU time, major faults and I/O of plumb and all processes that it starts",
     manual: include_str!("tree.md"),
     default_hz: Some(SELDOM_HZ),
     slow: false,
