@@ -141,13 +141,13 @@ const DOCTOR: &str = "\
 Generated from the code; a test compares.
 
 `plumb doctor` looks at the machine for a second and changes nothing. It says what is wrong, what it saw and
-where, what that does to measurements, and what mends it; it gives a grade. It needs no root, runs in containers
-and guests, and ends with 0 whatever it finds (with 3 where neither /proc nor /sys can be read). `--json` prints
+where, how that affects measurements, and how to fix it; and it gives a grade. It needs no root, runs in containers
+and virtual machines, and exits with 0 whatever it finds (with 3 if it can read neither /proc nor /sys). `--json` prints
 `plumb.doctor/1`, `--dir DIR` names the target directory of the runs to come.
 
 ## The grade
 
-Each symptom has points: a note 0, a minor one 1, a major one 3, a grave one 6. Their sum makes the grade:
+Each symptom has points: a note 0, a minor one 1, a major one 3, a grave one 6. Their sum determines the grade:
 
 | grade | points | for example |
 | --- | --- | --- |
@@ -156,19 +156,19 @@ Each symptom has points: a note 0, a minor one 1, a major one 3, a grave one 6. 
 | C | 3 to 5 | one major symptom: a governor that follows the load |
 | D | 6 to 8 | one grave symptom, or two major ones |
 | E | 9 to 11 | three major symptoms |
-| F | 12 and more | two grave symptoms, or a laptop on battery as it comes |
+| F | 12 and more | two grave symptoms, or a laptop on battery with default settings |
 
-The grade says how much it takes to get precise results here, not how fast the machine is. On a machine with F
-intervals are right, too, only wide. What it costs in figures is known where the machine was audited
-(`plumb doctor --audit`, ten minutes): below the symptoms stands by how much equal programs differed in each kind
-of work, and which symptoms disturb that kind.
+The grade says how hard it is to get precise results here, not how fast the machine is. Intervals are correct on a
+machine with grade F too, only wider. An audit (`plumb doctor --audit`, ten minutes) measures the cost: below the
+symptoms, plumb then shows how much identical programs differ in each kind of work, and which symptoms disturb that
+kind.
 
-`--set` needs root in most cases, holds for a run and is undone after it; `plumb run --prepare lab` sets most of
+`--set` needs root in most cases, applies to one run and is undone after it; `plumb run --prepare lab` sets most of
 these at once.
 
 ## The symptoms
 
-| symptom | effect | why it matters | what mends it | disturbs |
+| symptom | effect | why it matters | how to fix it | disturbs |
 | --- | --- | --- | --- | --- |
 ";
 
@@ -189,22 +189,23 @@ fn the_symptoms_are_those_of_the_code() {
 }
 
 const MACHINE: &str = "\
-# What plumb knows of a machine
+# What plumb knows about a machine
 
 Generated from the code; a test compares.
 
-With every run plumb stores the machine and its environment; `plumb show --machine [RUN]` prints them by themes,
-`plumb show --machine RUN RUN` what differs between two, with its impact. `compare`, `check` and `history` use the
-same words: *relevant* differences may be why numbers differ, and split a history; *harmless* ones are only named.
+plumb stores the machine and its environment with every run; `plumb show --machine [RUN]` prints them by theme,
+`plumb show --machine RUN RUN` prints what differs between two, with its impact. `compare`, `check` and `history` use
+the same words: *relevant* differences may explain why numbers differ, and split a history; *harmless* ones are only
+listed.
 
-- The **machine** is its identity, a frozen list: a run of another machine never continues a series of this one.
-- The **environment** is what may change. Only what stays from run to run is in it: free space, temperatures,
-  clocks of the moment and loads would make every run another environment, and are read by monitors.
-- What cannot be read (without root, or by an older plumb) is missing, and no difference to anybody.
-- No network is asked: a cloud is known by what it writes into the firmware of its guests.
-- No program is started: versions come from the package manager's files. Workloads that use a tool ask it.
+- The **machine** is its identity, a frozen list: a run on another machine never continues a series of this one.
+- The **environment** is what may change. It holds only what stays the same from run to run: free space, temperatures,
+  current frequencies and loads would give every run an environment of its own, so monitors read them instead.
+- A fact that plumb cannot read (without root, or in an older version) is missing, and never counts as a difference.
+- plumb uses no network: it recognises a cloud by what the cloud writes into the firmware of its guests.
+- plumb starts no program: versions come from the package manager's files. A workload that uses a tool asks the tool.
 
-| fact | theme | kept in | a difference is | because |
+| fact | theme | part of | a difference is | why |
 | --- | --- | --- | --- | --- |
 ";
 

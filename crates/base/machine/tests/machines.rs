@@ -190,18 +190,18 @@ fn a_laptop_on_battery_is_a_bad_place() {
     insta::assert_snapshot!(diagnosed("laptop"), @"
     F, 15 points
     major governor: powersave in /sys/devices/system/cpu/cpufreq/policy*/scaling_governor
-    major battery: discharging, by /sys/class/power_supply/*/status
+    major battery: discharging, from /sys/class/power_supply/*/status
     minor services: running: cron, packagekitd
     minor irqbalance: irqbalance is running
     minor turbo: 0 in /sys/devices/system/cpu/intel_pstate/no_turbo
     minor smt: 1 in /sys/devices/system/cpu/smt/active
-    minor deep-idle: C10 takes 680 µs, by /sys/devices/system/cpu/cpu0/cpuidle/state*/latency
-    minor throttled: 311 times since boot, by /sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count
+    minor deep-idle: C10 takes 680 µs to exit, from /sys/devices/system/cpu/cpu0/cpuidle/state*/latency
+    minor throttled: 311 times since boot, from /sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count
     minor huge-pages: always in /sys/kernel/mm/transparent_hugepage/enabled
-    minor swapped: 1.15 GiB in use, by /proc/swaps
-    minor low-memory: 881 MiB of 15.34 GiB available, by /proc/meminfo
+    minor swapped: 1.15 GiB in use, from /proc/swaps
+    minor low-memory: 881 MiB of 15.34 GiB available, from /proc/meminfo
     note timers: enabled: apt-daily.timer, fstrim.timer
-    note not-root: user 1000, by /proc/self/status
+    note not-root: user ID 1000, from /proc/self/status
     ");
 }
 
@@ -214,10 +214,10 @@ fn a_server_that_was_set_up_for_it_is_a_good_one() {
 fn a_guest_shows_its_steal() {
     insta::assert_snapshot!(diagnosed("aws"), @"
     C, 5 points
-    major steal: 2.6 % of all CPU time since boot, by /proc/stat
+    major steal: 2.6 % of all CPU time since boot, from /proc/stat
     minor virtualised: virtual machine (Amazon EC2)
     minor smt: 1 in /sys/devices/system/cpu/smt/active
-    note not-root: user 1000, by /proc/self/status
+    note not-root: user ID 1000, from /proc/self/status
     ");
 }
 
@@ -225,15 +225,15 @@ fn a_guest_shows_its_steal() {
 fn a_container_shows_its_limits() {
     insta::assert_snapshot!(diagnosed("container"), @"
     F, 18 points
-    grave cpu-quota: 1.50 CPUs for plumb's control group, stopped 320 times so far
-    major one-cpu: CPU 3 alone, by Cpus_allowed_list of /proc/self/status
+    grave cpu-quota: 1.50 CPUs for plumb's cgroup, throttled 320 times so far
+    major one-cpu: only CPU 3, from Cpus_allowed_list in /proc/self/status
     major governor: schedutil in /sys/devices/system/cpu/cpufreq/policy*/scaling_governor
     major clock-source: hpet in /sys/devices/system/clocksource/clocksource0/current_clocksource
     minor turbo: 1 in /sys/devices/system/cpu/cpufreq/boost
     minor smt: 1 in /sys/devices/system/cpu/smt/active
-    minor directory: / is layers of a container: overlay of overlay, by /proc/self/mountinfo
-    note container: by the traces of docker
-    note capabilities: root without SYS_ADMIN, SYS_NICE, PERFMON, by /proc/self/status
+    minor directory: / is on the layers of a container: overlay on overlay, from /proc/self/mountinfo
+    note container: running in docker
+    note capabilities: root without SYS_ADMIN, SYS_NICE, PERFMON, from /proc/self/status
     ");
 }
 
@@ -242,7 +242,7 @@ fn a_board_has_a_governor() {
     insta::assert_snapshot!(diagnosed("board"), @"
     C, 3 points
     major governor: ondemand in /sys/devices/system/cpu/cpufreq/policy*/scaling_governor
-    note not-root: user 1000, by /proc/self/status
+    note not-root: user ID 1000, from /proc/self/status
     ");
 }
 

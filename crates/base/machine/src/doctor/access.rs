@@ -18,7 +18,7 @@ pub fn check(root: &Root, audited: bool) -> Vec<FoundSymptom> {
 
 fn inside(root: &Root) -> Option<FoundSymptom> {
     let manager = container(root)?;
-    Some(FoundSymptom::new("container", Severity::Note, format!("by the traces of {manager}")))
+    Some(FoundSymptom::new("container", Severity::Note, format!("running in {manager}")))
 }
 
 fn rights(root: &Root) -> Option<FoundSymptom> {
@@ -26,12 +26,12 @@ fn rights(root: &Root) -> Option<FoundSymptom> {
     let user = crate::root::field(&status, "Uid")?;
     let effective = user.split_whitespace().nth(1)?;
     if effective != "0" {
-        let evidence = format!("user {effective}, by /proc/self/status");
+        let evidence = format!("user ID {effective}, from /proc/self/status");
         return Some(FoundSymptom::new("not-root", Severity::Note, evidence));
     }
     let held = u64::from_str_radix(&crate::root::field(&status, "CapEff")?, 16).ok()?;
     let lacking = NEEDED.iter().filter(|(bit, _)| held >> bit & 1 == 0).map(|(_, name)| *name);
     let lacking: Vec<&str> = lacking.collect();
-    let evidence = format!("root without {}, by /proc/self/status", lacking.join(", "));
+    let evidence = format!("root without {}, from /proc/self/status", lacking.join(", "));
     (!lacking.is_empty()).then(|| FoundSymptom::new("capabilities", Severity::Note, evidence))
 }

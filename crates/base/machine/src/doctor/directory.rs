@@ -8,22 +8,22 @@ use crate::doctor::found::{FoundSymptom, percent};
 use crate::fingerprint::{binary, holding};
 use crate::root::Root;
 
-/// Filesystems that are not on a disk of this machine, and what they are instead.
+/// Filesystems that are not on a disk of this machine, and where they are instead.
 const ELSEWHERE: [(&str, &str); 14] = [
-    ("tmpfs", "memory"),
-    ("ramfs", "memory"),
-    ("overlay", "layers of a container"),
-    ("aufs", "layers of a container"),
-    ("nfs", "another machine"),
-    ("nfs4", "another machine"),
-    ("cifs", "another machine"),
-    ("smb3", "another machine"),
-    ("ceph", "other machines"),
-    ("lustre", "other machines"),
-    ("9p", "the host's"),
-    ("virtiofs", "the host's"),
-    ("fuse", "a program"),
-    ("fuseblk", "a program"),
+    ("tmpfs", "in memory"),
+    ("ramfs", "in memory"),
+    ("overlay", "on the layers of a container"),
+    ("aufs", "on the layers of a container"),
+    ("nfs", "on another machine"),
+    ("nfs4", "on another machine"),
+    ("cifs", "on another machine"),
+    ("smb3", "on another machine"),
+    ("ceph", "on other machines"),
+    ("lustre", "on other machines"),
+    ("9p", "on the host"),
+    ("virtiofs", "on the host"),
+    ("fuse", "on a user-space filesystem"),
+    ("fuseblk", "on a user-space filesystem"),
 ];
 /// Less room than this is little, in bytes.
 const LITTLE: u64 = 1 << 30;
@@ -59,10 +59,10 @@ fn elsewhere(root: &Root, dir: &Path) -> Option<FoundSymptom> {
     let kind = mount.filesystem.as_str();
     let of_fuse = |name: &str| name == "fuse" && kind.starts_with("fuse.");
     let known = ELSEWHERE.iter().find(|(name, _)| *name == kind || of_fuse(name));
-    let looped = mount.device.starts_with("/dev/loop").then_some("a file");
+    let looped = mount.device.starts_with("/dev/loop").then_some("in a file");
     let what = known.map(|(_, what)| *what).or(looped)?;
     let (dir, device) = (dir.display(), &mount.device);
-    let evidence = format!("{dir} is {what}: {kind} of {device}, by /proc/self/mountinfo");
+    let evidence = format!("{dir} is {what}: {kind} on {device}, from /proc/self/mountinfo");
     Some(FoundSymptom::new("directory", Severity::Minor, evidence))
 }
 
@@ -74,7 +74,7 @@ fn full(dir: &Path, room: Room) -> Option<FoundSymptom> {
         _ => return None,
     };
     let share = percent(room.free as f64 / room.all as f64);
-    let evidence = format!("{} free under {}, {share}", binary(room.free), dir.display());
+    let evidence = format!("{} free in {}, {share}", binary(room.free), dir.display());
     Some(FoundSymptom::new("full-disk", effect, evidence))
 }
 

@@ -36,7 +36,7 @@ fn swapped(root: &Root) -> Option<FoundSymptom> {
     let used = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
     let used = used.filter_map(|kib| kib.parse::<u64>().ok());
     let kib = used.fold(0, u64::saturating_add);
-    let evidence = format!("{} in use, by /proc/swaps", binary(kib.saturating_mul(1024)));
+    let evidence = format!("{} in use, from /proc/swaps", binary(kib.saturating_mul(1024)));
     (kib >= SWAPPED_KIB).then(|| FoundSymptom::new("swapped", Severity::Minor, evidence))
 }
 
@@ -49,7 +49,7 @@ fn low(root: &Root) -> Option<FoundSymptom> {
     let is = |(kib, part, _): &&(u64, u64, Severity)| left < *kib || left < all / part;
     let (_, _, effect) = LOW.iter().find(is)?;
     let (left, all) = (binary(left.saturating_mul(1024)), binary(all.saturating_mul(1024)));
-    let evidence = format!("{left} of {all} available, by /proc/meminfo");
+    let evidence = format!("{left} of {all} available, from /proc/meminfo");
     Some(FoundSymptom::new("low-memory", *effect, evidence))
 }
 
@@ -58,8 +58,8 @@ fn quota(root: &Root) -> Option<FoundSymptom> {
     let stopped = cgroup::throttled(root).unwrap_or(0);
     let effect = if stopped > 0 { Severity::Grave } else { Severity::Major };
     let stopped =
-        if stopped > 0 { format!(", stopped {stopped} times so far") } else { String::new() };
-    let evidence = format!("{cpus:.2} CPUs for plumb's control group{stopped}");
+        if stopped > 0 { format!(", throttled {stopped} times so far") } else { String::new() };
+    let evidence = format!("{cpus:.2} CPUs for plumb's cgroup{stopped}");
     Some(FoundSymptom::new("cpu-quota", effect, evidence))
 }
 

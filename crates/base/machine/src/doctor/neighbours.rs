@@ -162,7 +162,7 @@ fn steal(root: &Root) -> Option<FoundSymptom> {
     let ticks = ticks(root)?;
     let share = ratio(ticks.stolen, ticks.all);
     let (_, effect) = STEAL.iter().find(|(from, _)| share >= *from)?;
-    let evidence = format!("{} of all CPU time since boot, by /proc/stat", percent(share));
+    let evidence = format!("{} of all CPU time since boot, from /proc/stat", percent(share));
     Some(FoundSymptom::new("steal", *effect, evidence))
 }
 
@@ -171,7 +171,8 @@ fn busy(watched: &Watch, cpus: f64) -> Option<FoundSymptom> {
     let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| watched.busy >= *from)?;
     let named = |(name, used): &(String, f64)| format!("{name} {}", percent(*used));
     let names: Vec<String> = watched.most.iter().map(named).collect();
-    let names = if names.is_empty() { "what has ended".to_owned() } else { names.join(", ") };
+    let names =
+        if names.is_empty() { "processes that have exited".to_owned() } else { names.join(", ") };
     let evidence = format!("{} of a CPU, just now: {names}", percent(watched.busy));
     Some(FoundSymptom::new("busy", *effect, evidence))
 }
@@ -179,7 +180,7 @@ fn busy(watched: &Watch, cpus: f64) -> Option<FoundSymptom> {
 fn load(root: &Root) -> Option<FoundSymptom> {
     let text = root.text("/proc/loadavg")?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
-    let evidence = format!("{load:.2} in the last minute, by /proc/loadavg");
+    let evidence = format!("{load:.2} over the last minute, from /proc/loadavg");
     (load >= LOAD * cpus(root)).then(|| FoundSymptom::new("load", Severity::Note, evidence))
 }
 

@@ -48,7 +48,7 @@ pub fn check(root: &Root) -> Vec<FoundSymptom> {
 
 fn one_cpu(root: &Root) -> Option<FoundSymptom> {
     let allowed = root.field("/proc/self/status", "Cpus_allowed_list")?;
-    let evidence = format!("CPU {allowed} alone, by Cpus_allowed_list of /proc/self/status");
+    let evidence = format!("only CPU {allowed}, from Cpus_allowed_list in /proc/self/status");
     let single = allowed.parse::<u32>().is_ok();
     single.then(|| FoundSymptom::new("one-cpu", Severity::Major, evidence))
 }
@@ -76,7 +76,8 @@ fn deep_idle(root: &Root) -> Option<FoundSymptom> {
     let states = idle(root).into_iter().filter(|state| !state.off);
     let deepest = states.max_by_key(|state| state.latency_us)?;
     let (name, latency) = (&deepest.name, deepest.latency_us);
-    let evidence = format!("{name} takes {latency} µs, by {BASE}/cpu0/cpuidle/state*/latency");
+    let evidence =
+        format!("{name} takes {latency} µs to exit, from {BASE}/cpu0/cpuidle/state*/latency");
     (latency > DEEP_US).then(|| FoundSymptom::new("deep-idle", Severity::Minor, evidence))
 }
 
@@ -85,7 +86,7 @@ fn throttled(root: &Root) -> Option<FoundSymptom> {
     let counts = ["core", "package"].map(|name| (root.number(&file(name)), file(name)));
     let (count, file) = counts.into_iter().max_by_key(|(count, _)| *count)?;
     let count = count.filter(|count| *count > 0)?;
-    let evidence = format!("{count} times since boot, by {file}");
+    let evidence = format!("{count} times since boot, from {file}");
     Some(FoundSymptom::new("throttled", Severity::Minor, evidence))
 }
 
@@ -95,7 +96,7 @@ fn battery(root: &Root) -> Option<FoundSymptom> {
         FoundSymptom::new(
             "battery",
             Severity::Major,
-            "discharging, by /sys/class/power_supply/*/status",
+            "discharging, from /sys/class/power_supply/*/status",
         )
     })
 }
