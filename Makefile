@@ -1,6 +1,6 @@
 # plumb: what people type. Everything else is cargo.
 
-.PHONY: test lint soak dist bench validate first-look
+.PHONY: test lint soak dist bench validate
 
 # Installs whatever the tests need, then runs them all.
 test:

@@ -29,7 +29,7 @@ struct Mutation {
 const MUTATIONS: [Mutation; 9] = [
     Mutation {
         dropped: "Student's t: normal quantiles for the noise between six runs",
-        file: "unpaired.rs",
+        file: "stored_runs.rs",
         from: "two_sided_t(level, (runs - 1) as f64)",
         to: "two_sided_z(level)",
         group: "runs",

@@ -207,8 +207,8 @@ fn verdicts(chosen: &[&Comparison]) -> String {
     table + PROMISES
 }
 
-const PROMISES: &str = "\nA promise is *broken* when a tool that just keeps it would do so badly in fewer than 1 of 100 \
-head-to-heads of this size. Few comparisons break few promises.\n";
+const PROMISES: &str = "\nA promise is *broken* when a tool that only just kept it would score this badly in fewer than 1 of \
+100 head-to-heads of this size. Few comparisons break few promises.\n";
 
 /// What was promised of an effect, and whether so many hits keep it.
 fn promise(index: usize, hits: u64, trials: u64) -> (String, &'static str) {

@@ -2,7 +2,7 @@
 
 use crate::NoInterval;
 use crate::describe::finite;
-use crate::unpaired::rank_sum_cdf;
+use crate::stored_runs::rank_sum_cdf;
 
 /// How far one group lies above another.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,7 +8,7 @@
 
 use crate::changes::{Alpha, Change, MOST_CORRELATED, Table, search};
 use crate::describe::{finite, median_of};
-use crate::unpaired::rank_sum_interval;
+use crate::stored_runs::rank_sum_interval;
 use crate::{Interval, NoInterval};
 
 /// After a new run, look at so many of the latest ones, and at none before the last confirmed step.

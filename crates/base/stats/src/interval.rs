@@ -81,7 +81,7 @@ impl fmt::Display for NoInterval {
             Self::OutOfRange => out.write_str("too little data for an interval at this level"),
             Self::TooFewSamples => out.write_str("too few samples for this quantile"),
             Self::Unresolved => {
-                out.write_str("samples depend on each other for longer than was measured")
+                out.write_str("samples are autocorrelated for longer than the measurement lasted")
             }
             Self::HeavyTail { hill } => {
                 write!(out, "tail too heavy for a mean (Hill index {hill:.1})")

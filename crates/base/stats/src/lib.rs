@@ -5,7 +5,7 @@
 //! - [`pairs`]: is B slower than A? Hodges-Lehmann and the exact signed-rank interval on pairs.
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
 //! - [`order`]: in which order versions take their turns.
-//! - [`unpaired`]: two stored runs, with the noise between runs allowed for.
+//! - [`stored_runs`]: two stored runs, with the noise between runs allowed for.
 //! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
 //! - [`spread`]: whether a change makes results more repeatable.
@@ -43,8 +43,8 @@ pub mod sequence;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;
 pub mod spread;
+pub mod stored_runs;
 pub mod tail;
-pub mod unpaired;
 pub mod verdict;
 pub mod warmup;
 

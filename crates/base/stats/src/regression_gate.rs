@@ -9,7 +9,7 @@
 use crate::describe::{finite, mean_of, variance_of};
 use crate::distribution::{digamma, t_cdf, trigamma, trigamma_inverse, two_sided_t};
 use crate::multiple::holm;
-use crate::unpaired::FEWEST_RUNS;
+use crate::stored_runs::FEWEST_RUNS;
 use crate::{Interval, NoInterval};
 
 /// A series is flagged whose p in the screening is no larger.

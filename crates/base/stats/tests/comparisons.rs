@@ -10,7 +10,7 @@ use plumb_stats::multiple::{benjamini_hochberg, common_mode, crashes_differ, hol
 use plumb_stats::pairs::{log_ratios, signed_rank_p};
 use plumb_stats::regression_gate::{RegressionGate, Shift};
 use plumb_stats::sequence::anytime_interval;
-use plumb_stats::unpaired::{RunsCompared, compare_runs};
+use plumb_stats::stored_runs::{RunsCompared, compare_runs};
 use plumb_stats::verdict::{Judgement, Verdict, judge_pairs};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -10,7 +10,7 @@ use plumb_model::{Better, RunRecord, Verdict};
 use plumb_stats::describe::mean;
 use plumb_stats::multiple::common_mode;
 use plumb_stats::regression_gate::{RegressionGate, Shift};
-use plumb_stats::unpaired::FEWEST_RUNS;
+use plumb_stats::stored_runs::FEWEST_RUNS;
 use plumb_stats::verdict::judge;
 
 use crate::comparison::covariates::Covariate;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::{Better, Environment, Id, Impact, Machine, SeriesRecord};
 use plumb_stats::describe::median;
 use plumb_stats::history;
-use plumb_stats::unpaired::rank_sum_interval;
+use plumb_stats::stored_runs::rank_sum_interval;
 
 use crate::environment_diff::is_of_environment;
 use crate::estimate::{Estimate, estimate, median_of_processes};

@@ -8,14 +8,15 @@
 
 mod also_changed;
 mod audit;
-mod baselines;
 mod check;
 mod comparison;
 mod environment_diff;
 mod estimate;
+mod expectations;
 mod facts;
 mod failures;
 mod finding;
+mod flags;
 mod hdr;
 mod histogram;
 mod history;
@@ -23,7 +24,6 @@ mod log_cost;
 mod method;
 mod point_data;
 mod rates;
-mod rules;
 mod run_results;
 mod samples;
 mod scaling;

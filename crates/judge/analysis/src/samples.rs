@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{Better, InvocationRecord, Kind, Metric, Outcome, Role, RunRecord, SampleIs};
 use plumb_stats::describe::{BoxPlot, box_plot, median, quantile};
-use plumb_stats::unpaired::rank_sum_interval;
+use plumb_stats::stored_runs::rank_sum_interval;
 
 use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, point_facts};

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::{Goal, Kind, Metric, Role, RunRecord, RunStatus};
 use plumb_stats::describe::median;
 
-use crate::baselines;
 use crate::comparison::pairs::against_first;
 use crate::estimate::{Estimate, median_at_any_time, median_of_processes};
+use crate::expectations;
 use crate::facts::{point_facts, run_facts};
 use crate::failures;
 use crate::finding::{Disturbances, Finding, RunFinding};
+use crate::flags;
 use crate::histogram;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
 use crate::point_data::PointData;
-use crate::rules;
 use crate::scaling;
 
 /// Most quantiles of the steady samples that are kept for sketches.
@@ -23,13 +23,13 @@ const THINNED: usize = 256;
 /// What a run's record says. Samples of invocations that did not end well never count.
 #[must_use]
 pub fn summarise(record: &RunRecord) -> RunFinding {
-    let run_flags = rules::of_run(record);
+    let run_flags = flags::of_run(record);
     let data = PointData::of(record);
     let mut results: Vec<Finding> = data.iter().flat_map(|e| of_point(e, record)).collect();
     for flag in &run_flags {
-        results.iter_mut().for_each(|finding| rules::add(&mut finding.flags, flag.clone()));
+        results.iter_mut().for_each(|finding| flags::add(&mut finding.flags, flag.clone()));
     }
-    baselines::judge(&mut results, record);
+    expectations::judge(&mut results, record);
     let mut failed = failures::failed(record);
     failed.extend(failures::no_numbers(&data));
     RunFinding {
@@ -112,10 +112,10 @@ fn of_metric(
         discarded: data.discarded(),
         wanted: primary.then(|| data.wanted().or(wanted(record))).flatten(),
         process_medians: slices.iter().filter_map(|values| median(values)).collect(),
-        distribution: rules::thin(&pool, THINNED),
+        distribution: flags::thin(&pool, THINNED),
         ..finding(data, metric, found.estimate)
     };
-    finding.flags = rules::of_result(data, &finding);
+    finding.flags = flags::of_result(data, &finding);
     Some(finding)
 }
 

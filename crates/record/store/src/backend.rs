@@ -1,5 +1,5 @@
 //! What a database does to be a store. Whoever reads or writes goes through here; the conformance tests
-//! (`tests/store/conformance.rs`) say what each of these must mean.
+//! (`tests/store/conformance/`) say what each of these must mean.
 
 use std::fmt;
 use std::path::Path;

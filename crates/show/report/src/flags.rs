@@ -39,7 +39,7 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         FlagKind::Resumed => "the run was interrupted and resumed between samples",
         FlagKind::EnvironmentChanged => "the kernel, settings or libraries changed between samples",
         FlagKind::Oversubscribed => {
-            "threads had to share CPUs: this says nothing of how work scales"
+            "threads had to share CPUs: this does not show how the work scales"
         }
         FlagKind::Other(_) => "",
     }

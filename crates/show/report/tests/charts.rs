@@ -197,7 +197,7 @@ fn charts_fit_an_ordinary_terminal() {
                                         ───────┴────────────┴──────────┴──────────┴─
                                              1.00         1.05       1.10       1.15
       ░ margin · │ equal · ○ inconclusive, or no verdict
-      no verdict: fewer than 6 earlier runs tell how much runs differ by themselves
+      no verdict: fewer than 6 earlier runs: too few to estimate run-to-run noise
     ");
 }
 

@@ -3,7 +3,7 @@
 use super::bars::{Bar, Measured, Row};
 use crate::regression_gate::{CONFIRM_RUNS, RegressionGate, Shift};
 use crate::rng::Rng;
-use crate::unpaired::FEWEST_RUNS;
+use crate::stored_runs::FEWEST_RUNS;
 
 /// Series of a check of the standard suite.
 const SERIES: usize = 45;

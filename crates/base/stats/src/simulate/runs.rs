@@ -3,7 +3,7 @@
 use super::bars::{Bar, Measured, Row};
 use crate::describe::median_of;
 use crate::rng::Rng;
-use crate::unpaired::{FEWEST_RUNS, compare_runs};
+use crate::stored_runs::{FEWEST_RUNS, compare_runs};
 
 /// Processes of a run, and the standard deviation of their log costs.
 const PROCESSES: usize = 10;

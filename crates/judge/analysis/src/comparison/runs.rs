@@ -5,7 +5,7 @@
 
 use plumb_model::Better;
 use plumb_stats::describe::median;
-use plumb_stats::unpaired::{RunNoise, RunsCompared, compare_runs, rank_sum_interval};
+use plumb_stats::stored_runs::{RunNoise, RunsCompared, compare_runs, rank_sum_interval};
 use plumb_stats::verdict::judge;
 
 use crate::comparison::verdict::{Basis, ByRuns, Comparison, NoVerdict, Remark};

@@ -6,7 +6,7 @@ use std::fmt;
 use plumb_model::Verdict;
 use plumb_stats::NoInterval;
 use plumb_stats::pairs::FEWEST_PAIRS;
-use plumb_stats::unpaired::FEWEST_RUNS;
+use plumb_stats::stored_runs::FEWEST_RUNS;
 
 use crate::comparison::covariates::Covariate;
 use crate::estimate::Estimate;
@@ -211,7 +211,7 @@ impl fmt::Display for NoVerdict {
             Self::FewPairs => write!(f, "a verdict needs {FEWEST_PAIRS} pairs"),
             Self::Uncalibrated => write!(
                 f,
-                "fewer than {FEWEST_RUNS} earlier runs tell how much runs differ by themselves"
+                "fewer than {FEWEST_RUNS} earlier runs: too few to estimate run-to-run noise"
             ),
             Self::NoDirection => f.write_str("neither direction is better"),
             Self::NotPositive => f.write_str("a value is zero, negative or not a number"),

@@ -30,7 +30,7 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
     }));
     lines.extend(finding.canary_shift.filter(|shift| *shift >= WORTH_SAYING).map(|shift| {
         let shift = percent(shift);
-        format!("unchanged work moved by {shift} at the same time: smaller alerts do not count")
+        format!("unchanged work shifted by {shift} during the check: plumb ignores smaller alerts")
     }));
     let lost = finding.not_measured.iter();
     lines.extend(lost.map(|it| format!("not measured: {}: {}", it.series, it.why)));

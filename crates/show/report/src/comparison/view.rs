@@ -58,7 +58,8 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
     let mut lines = vec![format!("Compared with {first}, margin {margin}")];
     if finding.machines_differ {
         lines.push(
-            "This compares different machines: every difference between them counts.".to_owned(),
+            "These are different machines: any difference between them can explain the results."
+                .to_owned(),
         );
     }
     let against = finding.results.iter().flat_map(|it| &it.against_first).flatten();

@@ -206,7 +206,10 @@ fn two_modes(finding: &Finding) -> Option<Flag> {
 
 fn single_process(data: &PointData, finding: &Finding) -> Option<Flag> {
     (finding.invocations == 1 && !data.samples_are_processes()).then(|| {
-        Flag::new(FlagKind::SingleProcess, "one process: layout and regime were not sampled")
+        Flag::new(
+            FlagKind::SingleProcess,
+            "one process: the variation between processes is unknown",
+        )
     })
 }
 
