@@ -61,7 +61,7 @@ impl Draft {
             lost += layer.mark.drop_unsound();
         }
         if lost > 0 {
-            self.note(format!("{lost} marks are not finite numbers and are not drawn"));
+            self.note(format!("{lost} values are not finite numbers and are not shown"));
         }
         self.layers.retain(|layer| !layer.mark.is_empty());
         let is_data =
@@ -136,7 +136,7 @@ mod tests {
         draft.layer(Some(unused), dots(vec![f64::NAN, f64::INFINITY, 1e305]));
         draft.layer(Some(used), dots(vec![2.0, f64::NAN, 3.0]));
         let chart = draft.finish().unwrap();
-        assert_eq!(chart.notes, ["4 marks are not finite numbers and are not drawn"]);
+        assert_eq!(chart.notes, ["4 values are not finite numbers and are not shown"]);
         assert_eq!((chart.layers.len(), chart.layers[0].group), (1, Some(0)));
         assert_eq!(chart.groups[0].name, "used");
         assert_eq!(chart.layers[0].mark.places(Along::X), [0.0, 2.0]);

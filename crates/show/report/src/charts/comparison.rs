@@ -72,8 +72,8 @@ pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> D
         title,
         format!(
             "Cost relative to the first: right of 1 is slower, left of 1 faster, whatever the metric's \
-             direction. An interval inside the shaded margin of {} shows that no difference matters; one that \
-             crosses 1 and leaves the margin decides nothing yet.",
+             direction. An interval inside the shaded margin of {} means that any difference is too small to matter; \
+             one that contains 1 and extends beyond the margin is inconclusive.",
             percent(margin)
         ),
         AxisSpec::values("× the cost of the first", "", Fit::Log),

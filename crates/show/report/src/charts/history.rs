@@ -65,7 +65,7 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
     closing(finding).into_iter().for_each(|line| draft.note(line));
     let undated = finding.runs.len() - dated().count();
     if undated > 0 {
-        draft.note(format!("{undated} runs without a date are not drawn"));
+        draft.note(format!("{undated} runs without a date are not shown"));
     }
     draft.finish()
 }

@@ -83,7 +83,7 @@ fn name(runs: &[Monitored], run: &Monitored, point: &PointTimeSeries) -> String 
 fn short(point: &PointTimeSeries) -> String {
     match point.point.key.as_str() {
         _ if point.point.titled => point.point.name.clone(),
-        "" => "as by default".to_owned(),
+        "" => "default".to_owned(),
         key => key.to_owned(),
     }
 }
@@ -114,7 +114,7 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
         unit => unit.to_owned(),
     };
     let what = match (counter.kind, unit.as_str()) {
-        (CounterKind::Gauge, _) => "The gauge's level.",
+        (CounterKind::Gauge, _) => "The value of the gauge.",
         (CounterKind::Counter, "%") => "The counted time as a share of wall time.",
         (CounterKind::Counter, _) => "The counter's rate per second.",
     };
@@ -139,7 +139,8 @@ fn lines(draft: &mut Draft, all: &[(String, &TimeSeries)], factor: f64) {
     let is_line = |it: &&(String, &TimeSeries)| it.1.at.len() > 1;
     let seldom = all.len() - all.iter().filter(is_line).count();
     if seldom > 0 {
-        draft.note(format!("{seldom} of {} have too few readings for a line", all.len()));
+        draft
+            .note(format!("{seldom} of {} series have too few readings to draw a line", all.len()));
     }
     let all: Vec<&(String, &TimeSeries)> = all.iter().filter(is_line).collect();
     let times = |values: &[f64]| values.iter().map(|value| value * factor).collect::<Vec<f64>>();
@@ -156,7 +157,7 @@ fn lines(draft: &mut Draft, all: &[(String, &TimeSeries)], factor: f64) {
         draft.layer(Some(group), Mark::Line { x: series.at.clone(), y, steps: false });
     }
     if all.len() > MOST_BANDS {
-        draft.note(format!("quartiles are not drawn: {} lines would hide each other", all.len()));
+        draft.note(format!("quartiles are not shown: {} bands would overlap", all.len()));
     }
 }
 
@@ -169,7 +170,7 @@ fn interference(draft: &mut Draft, runs: &[Monitored]) {
     let (mut from, mut to, mut tips) = (Vec::new(), Vec::new(), Vec::<String>::new());
     for (name, it) in all {
         let beside = counted(it.invocations, "invocation", "invocations");
-        let tip = format!("{} beside {beside} of {name}: {}", it.rule, it.evidence);
+        let tip = format!("{} during {beside} of {name}: {}", it.rule, it.evidence);
         match (to.last_mut(), tips.last_mut()) {
             (Some(end), Some(tips)) if it.from <= *end => {
                 *end = it.to.max(*end);

@@ -83,7 +83,7 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
         of.id(&format!("by-{}", parameter.name)),
         of.title(&format!("{} by {}", of.metric.replace('_', " "), parameter.name)),
         format!(
-            "The median at every {}, joined by lines; the band is the 95 % interval of each median. {}",
+            "The median at each {}, joined by lines; the band shows the 95 % intervals of the medians. {}",
             parameter.name,
             of.better()
         ),
@@ -104,7 +104,7 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
     curves.truncate(MOST_CURVES);
     if lines > MOST_CURVES {
         draft.note(format!(
-            "{MOST_CURVES} of {lines} curves are drawn, the first in the plan's order"
+            "only the first {MOST_CURVES} of {lines} curves are shown, in the order of the plan"
         ));
     }
     for (name, mut curve) in curves {
@@ -157,7 +157,7 @@ fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
         of.id(&format!("by-{}-and-{}", x.name, y.name)),
         of.title(&format!("{} by {} and {}", of.metric.replace('_', " "), x.name, y.name)),
         format!(
-            "The median at every {} (to the right) and {} (downwards), as colour. {}",
+            "The median for every combination of {} (left to right) and {} (top to bottom), as colour. {}",
             x.name,
             y.name,
             of.better()
@@ -183,7 +183,7 @@ fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
         }
     }
     if left > 0 {
-        draft.note(format!("only points with {drawn}; {left} others are left out"));
+        draft.note(format!("shows only points with {drawn}, not the other {left}"));
     }
     if cells.len() < 4 {
         return None;

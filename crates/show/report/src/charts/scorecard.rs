@@ -62,14 +62,14 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
         rows.iter().map(|(row, _)| format!("{} {}", name(row), row.finding.metric)).collect();
     let mut draft = Draft::new(
         "run/of-baseline".to_owned(),
-        "Results relative to what they should be".to_owned(),
-        "Each result as a share of what you expect, or of what the machine can give. 100 % is as it should be; \
+        "Results relative to their baseline".to_owned(),
+        "Each result as a share of your expectation or of the machine's ceiling. 100 % matches the baseline; \
          less is worse, whatever the metric's direction."
             .to_owned(),
-        AxisSpec::values("share of what it should be", "%", Fit::Even),
+        AxisSpec::values("share of the baseline", "%", Fit::Even),
         AxisSpec::Names(names),
     );
-    let should = draft.group("what it should be", Tone::Baseline);
+    let should = draft.group("baseline", Tone::Baseline);
     let (along, at, tips) = (Along::X, vec![1.0], vec!["100 %".to_owned()]);
     draft.layer(Some(should), Mark::Rules { along, at, tips });
     for (index, (row, of)) in rows.iter().enumerate() {
@@ -126,14 +126,15 @@ pub(super) fn precision(view: &View) -> Option<Chart> {
     let mut draft = Draft::new(
         "run/precision".to_owned(),
         "How precise the results are".to_owned(),
-        "The 95 % interval of every result around its median, as a share of the median: the shorter, the more \
+        "The 95 % interval of every result around its median, as a share of the median. Shorter is more \
          precise."
             .to_owned(),
         AxisSpec::values("distance from the median", "%", Fit::Even),
         AxisSpec::Names(rows.iter().map(|(row, _)| full(row)).collect()),
     );
     for reached in [true, false] {
-        let name = if reached { "as precise as wanted" } else { "less precise than wanted" };
+        let name =
+            if reached { "target precision reached" } else { "target precision not reached" };
         let is =
             |row: &Row| row.finding.wanted.zip(row.finding.reached).is_none_or(|(w, r)| r <= w);
         let group = draft.group(name, if reached { Tone::Plain } else { Tone::Inconclusive });

@@ -43,7 +43,7 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
         of.title("steady samples of every point"),
         format!(
             "The box holds the middle half of the steady samples, with their median inside; whiskers reach to \
-             the last sample within 1.5 times the box's length (Tukey). Dots are samples; beside each box is the \
+             the last sample within 1.5 times the box's length (Tukey). Dots are samples; next to each box is the \
              estimate with its 95 % interval. {}",
             of.better()
         ),
@@ -75,8 +75,8 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
     }
     if shown < all {
         draft.note(format!(
-            "{} of {} samples are drawn, at evenly spaced ranks of each point, including the smallest and the \
-             largest; boxes and intervals use all",
+            "shows {} of {} samples, at evenly spaced ranks of each point, including the smallest and the \
+             largest; boxes and intervals use all samples",
             grouped(shown),
             grouped(all)
         ));
@@ -124,11 +124,7 @@ pub(super) fn invocations(point: &Point) -> Option<Chart> {
         draft.layer(Some(group), boxes_at(Along::Y, &of.collect::<Vec<_>>()));
     }
     if kept.len() < all {
-        draft.note(format!(
-            "{} of {} invocations are drawn, evenly spaced",
-            kept.len(),
-            grouped(all)
-        ));
+        draft.note(format!("shows {} of {} invocations, evenly spaced", kept.len(), grouped(all)));
     }
     draft.finish()
 }
@@ -140,8 +136,8 @@ pub(super) fn cumulative(of: &Subject) -> Option<Chart> {
         of.title("cumulative distributions"),
         format!(
             "The share of steady samples that are no greater than each value (empirical cumulative \
-             distribution). Where a line lies further {}, the point is better there; a flat stretch between \
-             two steep ones means two modes.",
+             distribution). A line further to the {} is better; a flat stretch between \
+             two steep ones means that there are two modes.",
             if of.better().starts_with("Less") { "left" } else { "right" }
         ),
         of.values(Fit::Free),
@@ -154,8 +150,8 @@ pub(super) fn cumulative(of: &Subject) -> Option<Chart> {
         let kept = ranks(values.len(), MOST_KNOTS);
         if kept.len() < values.len() {
             draft.note(format!(
-                "the lines of points with more than {MOST_KNOTS} samples have {MOST_KNOTS} steps, at evenly \
-                 spaced ranks"
+                "the line of a point with more than {MOST_KNOTS} samples is drawn with {MOST_KNOTS} steps, at \
+                 evenly spaced ranks"
             ));
         }
         let x = kept.iter().map(|&rank| values[rank]).collect();
@@ -175,8 +171,8 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
         of.title(&format!("cost relative to {}, by quantile", first.label)),
         format!(
             "Cost relative to {}, at every quantile of both: the smallest costs on the left, the largest on the \
-             right. Above 1 is slower, whatever the metric's direction. A level line means that everything \
-             shifted; a line that rises to the right means a longer tail. Where a process gives many samples, \
+             right. Above 1 is slower, whatever the metric's direction. A flat line means a uniform shift; \
+             a line that rises to the right means a longer tail. Where a process gives many samples, \
              each process has its own quantiles and the line shows how processes typically compare: a few odd \
              processes appear in the cumulative distributions, not here. The band is the 95 % interval of each \
              quantile by itself.",
@@ -207,7 +203,7 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
         }
     }
     if later.len() > MOST_BANDS {
-        draft.note(format!("bands are not drawn: {} would hide each other", later.len()));
+        draft.note(format!("bands are not shown: {} would overlap", later.len()));
     }
     draft.finish()
 }
@@ -231,10 +227,10 @@ fn tail<'t>(workload: &str, all: impl Iterator<Item = &'t PointTail> + Clone) ->
     let mut draft = Draft::new(
         format!("{workload}/tail/{}", metric.name),
         format!("{workload}: the tail of {words}"),
-        "The value that one in so many exceeds: 100 is the 99th percentile, 1000 the 99.9th. All processes \
-         together."
+        "The value that one in N exceeds: N = 100 is the 99th percentile, N = 1000 the 99.9th. All processes \
+         combined."
             .to_owned(),
-        AxisSpec::values("one in so many is larger", "", Fit::Log),
+        AxisSpec::values("N (one in N is larger)", "", Fit::Log),
         AxisSpec::values(&words, &metric.unit, Fit::Free),
     );
     for it in all {

@@ -17,8 +17,8 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
     let mut draft = Draft::new(
         format!("{}/warmup", samples.point.name),
         format!("{}: from the first sample to steady state", samples.point.name),
-        "Every sample by its number in its invocation, all invocations on top of each other. Results leave \
-         out warm-up; the line is the median of the invocations that count."
+        "Every sample by its position in its invocation, with all invocations overlaid. Results exclude \
+         warm-up; the line is the median of the invocations that count."
             .to_owned(),
         AxisSpec::values("sample number in the invocation", "", Fit::Even),
         AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
@@ -47,7 +47,7 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
     }
     if shown < all {
         draft.note(format!(
-            "{} of {} samples are drawn: the smallest and the largest of every stretch of each phase",
+            "shows {} of {} samples: the smallest and the largest in every section of each phase",
             grouped(shown),
             grouped(all)
         ));

@@ -42,8 +42,8 @@ pub(super) fn shares(of: &Subject) -> Option<Chart> {
     let rows: Vec<_> = rows.collect();
     let mut draft = Draft::new(
         of.id("cpu"),
-        of.title("where the time went"),
-        "CPU time in user mode and in kernel mode, and time that CPUs idled while devices worked, as shares \
+        of.title("CPU and I/O time"),
+        "CPU time in user mode and in kernel mode, and time that CPUs were idle waiting for I/O, as shares \
          of the time of all batches, including warm-up. Several threads add up to more than 100 %."
             .to_owned(),
         AxisSpec::values("share of wall time", "%", Fit::FromZero),

@@ -54,7 +54,11 @@ fn difference_card(portraits: &[MachineSnapshot], terminal: &Terminal) -> String
     out.push('\n');
     let differences = differences(portraits);
     if differences.is_empty() {
-        out.push_str(&line(Style::Good, "no differences in what was read of both", terminal));
+        out.push_str(&line(
+            Style::Good,
+            "no differences in the facts that plumb read on both",
+            terminal,
+        ));
         return out;
     }
     let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
@@ -156,10 +160,10 @@ mod tests {
         run 01a · fp1:a · env1:b
         run 01b · fp1:a · env1:b
 
-          relevant  kernel       every system call
+          relevant  kernel       it affects every system call
                                  6.1
                                  6.12
-          relevant  mitigations  each costs at every entry into the kernel
+          relevant  mitigations  each makes entering the kernel slower
                                  spectre: on
                                  spectre: off
         ");
@@ -172,7 +176,7 @@ mod tests {
         run 01a · fp1:a · env1:b
         run 01a · fp1:a · env1:b
 
-        no differences in what was read of both
+        no differences in the facts that plumb read on both
         ");
     }
 }
