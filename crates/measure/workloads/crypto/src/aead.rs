@@ -29,12 +29,16 @@ impl Workload for Aead {
                 declare::choice(
                     "cipher",
                     &["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"],
-                    "the cipher with its authentication",
+                    "cipher and authentication",
                 ),
-                declare::bytes("bytes", 16 << 10, "text of one message, from 16 B to 1 MiB"),
+                declare::bytes("bytes", 16 << 10, "plaintext of one message, from 16 B to 1 MiB"),
             ],
             metrics: vec![
-                declare::rate("throughput", "B/s", "bytes of text sealed per second; no tags"),
+                declare::rate(
+                    "throughput",
+                    "B/s",
+                    "bytes of plaintext sealed per second, without tags",
+                ),
                 declare::rate("operations", "ops/s", "messages sealed per second"),
             ],
             audit_class: Some(AuditClass::Cpu),
@@ -50,7 +54,7 @@ impl Workload for Aead {
         let bytes = start.integer("bytes");
         if !SIZES.contains(&bytes) {
             return Err(StartError::unsupported(
-                format!("messages of {bytes} bytes are outside what this workload takes"),
+                format!("messages of {bytes} bytes are outside the allowed range"),
                 format!("set `bytes` between {} and {}", SIZES.start(), SIZES.end()),
             ));
         }

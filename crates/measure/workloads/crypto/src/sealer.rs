@@ -89,7 +89,7 @@ impl Sealer {
         if self.witness == self.text {
             return Ok(());
         }
-        Err(Failure("crypto.aead: a message opened to another text than was sealed".into()))
+        Err(Failure("crypto.aead: an opened message differs from the one that was sealed".into()))
     }
 }
 

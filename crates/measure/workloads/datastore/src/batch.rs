@@ -27,8 +27,8 @@ impl Workload for BatchOfEntities {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                declare::integer("entities", "entities", 1000, "entities of one cycle"),
-                declare::bytes("bytes", 1024, "contents of one entity, from 16 B to 1 MiB"),
+                declare::integer("entities", "entities", 1000, "entities per cycle"),
+                declare::bytes("bytes", 1024, "size of one entity, from 16 B to 1 MiB"),
                 declare::choice(
                     "durability",
                     &["batch", "entity", "none"],
@@ -77,7 +77,7 @@ fn check_sizes(entities: u64, bytes: u64) -> Result<(), StartError> {
     for (name, value, range) in [("entities", entities, ENTITIES), ("bytes", bytes, SIZES)] {
         if !range.contains(&value) {
             return Err(StartError::unsupported(
-                format!("{value} {name} are outside what this workload takes"),
+                format!("{value} {name} are outside the allowed range"),
                 format!("set `{name}` between {} and {}", range.start(), range.end()),
             ));
         }
@@ -113,7 +113,7 @@ fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) 
         .into(),
     );
     if filesystem.is_some_and(|filesystem| filesystem.in_memory) {
-        let why = "the target directory lies in memory: syncing costs nothing there";
+        let why = "the target directory is in memory: syncing costs nothing there";
         ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
     }
     ready

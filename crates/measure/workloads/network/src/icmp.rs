@@ -25,8 +25,8 @@ impl Workload for Icmp {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                integer("outstanding", "requests", 1, "requests that wait for a reply at a time"),
-                bytes("bytes", 56, "payload of a request, without the 8 bytes of header"),
+                integer("outstanding", "requests", 1, "requests in flight at a time"),
+                bytes("bytes", 56, "payload of a request, without the 8-byte header"),
             ],
             metrics: vec![
                 rate("rate", "ops/s", "replies received; a request and its reply count once"),
@@ -123,14 +123,14 @@ impl Echo {
 
     fn receive(&mut self) -> Result<(), Failure> {
         let (sequence, payload) = self.socket.receive(&mut self.reply).map_err(|error| {
-            Failure::io(format!("{} requests without reply for 1 s", self.waiting), &error)
+            Failure::io(format!("{} requests got no reply within 1 s", self.waiting), &error)
         })?;
         if !std::mem::take(&mut self.sent[usize::from(sequence)]) {
-            return Err(Failure(format!("reply {sequence} has no request, or came twice")));
+            return Err(Failure(format!("reply {sequence} matches no outstanding request")));
         }
         let number = newest_with(sequence, self.next - 1);
         if !answers(payload, mark(self.secret, number), &self.request[MARK..]) {
-            return Err(Failure(format!("reply {sequence} has another payload than its request")));
+            return Err(Failure(format!("reply {sequence} does not carry its request's payload")));
         }
         self.waiting -= 1;
         Ok(())

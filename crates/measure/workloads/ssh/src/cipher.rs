@@ -48,7 +48,11 @@ impl Workload for Cipher {
         Description {
             parameters: vec![
                 choice("cipher", &CIPHERS, "the cipher of the session"),
-                choice("mac", &MACS, "its authentication code, where the cipher has none"),
+                choice(
+                    "mac",
+                    &MACS,
+                    "message authentication code, for ciphers without one of their own",
+                ),
                 bytes("block", 64 << 10, "bytes of one write to ssh"),
             ],
             metrics: vec![rate(
@@ -150,7 +154,7 @@ fn settings(start: &Start) -> Result<SessionSettings, StartError> {
         if !endpoint(start, known)?.split(',').any(|known| known == wanted) {
             return Err(StartError::unsupported(
                 format!("{} has no {name} {wanted}", endpoint(start, "openssh")?),
-                format!("ssh -Q {name} lists what it has"),
+                format!("list the supported ones with ssh -Q {name}"),
             ));
         }
     }
