@@ -68,8 +68,6 @@ fn start() -> ExitCode {
 /// Restores what a plumb before, or this one's keeper, changed on the machine and could not change back.
 fn restore(ui: &ui::Ui) {
     for settled in plumb_keeper::recover(&locate::root(), &locate::journals()) {
-        ui.warn(&format!(
-            "a previous plumb was killed and left changes on this machine: {settled}"
-        ));
+        ui.warn(&format!("an earlier plumb left changes on this machine: {settled}"));
     }
 }

@@ -137,9 +137,9 @@ fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
 
 const PROMISES: &str = "\
 A suite of quick points (computation, a file, several processes, a command that leaves a process behind in a session of \
-its own, in every fifth run ssh with its servers) is started with a load beside it. Another process reads the store over \
-and over. plumb gets SIGKILL when samples of so many invocations are visible, from none to all but one, and up to 0.4 s \
-later. Then must hold:\n\n\
+its own, in every fifth run ssh with its servers) runs next to a load. Another process reads the store over \
+and over. plumb gets SIGKILL once samples of a certain number of invocations are visible, from none to all but one, and \
+up to 0.4 s later. Then the following must hold:\n\n\
 - every sample that was visible before is there, unchanged, and the store is sound;\n\
 - within 2 s no process, mount or temporary file is left;\n\
 - `plumb show` says `interrupted`, `plumb run --resume` completes the run with exit code 0, in two stretches, all samples \

@@ -163,7 +163,7 @@ fn sentence(change: &Changed) -> String {
     let Changed { setting, was, became, plumb, .. } = change;
     let owner = match change.alive {
         true => format!("by a plumb that is measuring (pid {plumb})"),
-        false => format!("left by a plumb that was killed (pid {plumb}): plumb tune --restore"),
+        false => format!("left by an earlier plumb (pid {plumb}): plumb tune --restore"),
     };
     let now = match &change.now {
         Some(now) if now != became => format!(", now {now}"),

@@ -189,7 +189,7 @@ impl Journal {
         let keeper = owner(&self.root);
         if keeper.boot_id.is_empty() {
             return Err(io::Error::other(
-                "the kernel tells no boot id, so nothing could be restored",
+                "the kernel provides no boot id, so plumb could not restore anything later",
             ));
         }
         let name = format!("{}-{}", std::process::id(), keeper.start_ticks);

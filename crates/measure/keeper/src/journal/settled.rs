@@ -64,12 +64,12 @@ impl fmt::Display for Settled {
                 write!(f, "{plugin} could not undo what it prepared: {why}")
             }
             Self::Gone(plugin @ Setting::Plugin(_)) => {
-                write!(f, "{plugin} is gone, and what it prepared is left as it is")
+                write!(f, "{plugin} is gone, so what it prepared was not undone")
             }
             Self::Restored { setting, was } => write!(f, "{setting} restored to {}", was.trim()),
             Self::Left { setting, now, became } => write!(
                 f,
-                "{setting} is {}, not the {} that plumb made of it: changed by somebody else, left",
+                "{setting} is {}, not the {} that plumb set: something else changed it, so plumb left it",
                 now.trim(),
                 became.trim()
             ),

@@ -55,12 +55,12 @@ impl Action {
     pub fn check(self, root: &Root) -> Result<(), Unchanged> {
         match self {
             Self::DropCaches => Setting::File(DROP_CACHES.into()).may_be_written(root),
-            Self::SwapReset if areas(root).is_empty() => Err(Unchanged::new("nothing swaps here")),
+            Self::SwapReset if areas(root).is_empty() => Err(Unchanged::new("no swap is active")),
             Self::SwapReset => Setting::Swap(String::new()).may_be_written(root),
             Self::Wait(_) => Ok(()),
             Self::CoolDown(_) if hottest(root).is_none() => {
                 let fix = "cool down for a time: cooldown=20s".into();
-                Err(Unchanged { why: "this machine tells no temperature".into(), fix })
+                Err(Unchanged { why: "this machine reports no temperature".into(), fix })
             }
             Self::CoolDown(_) => Ok(()),
         }

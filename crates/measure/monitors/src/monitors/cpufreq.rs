@@ -15,7 +15,7 @@ pub const MONITOR: Monitor = Monitor {
     open: |root| {
         let files = cpu_files(root, "cpufreq/scaling_cur_freq");
         match files.is_empty() {
-            true => Err("this kernel tells no CPU's frequency (virtual machines seldom do)".into()),
+            true => Err("this kernel reports no CPU frequency (virtual machines rarely do)".into()),
             false => Ok(Box::new(CpuFreq { files, buffer: Vec::new() })),
         }
     },
@@ -37,7 +37,7 @@ impl Source for CpuFreq {
             (sum, count) = (sum.saturating_add(khz), count + 1);
         }
         if count == 0 {
-            return Err("no CPU tells its frequency any more".to_owned());
+            return Err("no CPU reports its frequency any more".to_owned());
         }
         for (name, khz) in [("max", most), ("min", least), ("mean", sum / count)] {
             counters.put(Field::gauge(name, "kHz"), khz);

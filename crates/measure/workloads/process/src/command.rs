@@ -79,7 +79,7 @@ fn words(command: &str, shell: bool) -> Result<Vec<String>, Failure> {
         Ok(words) if !words.is_empty() => Ok(words),
         Ok(_) => Err(Failure("parameter `command` is an empty list".into())),
         Err(error) => Err(Failure(format!(
-            "parameter `command` starts like a JSON array of texts but is none: {error}"
+            "parameter `command` looks like a JSON array of strings but is invalid: {error}"
         ))),
     }
 }

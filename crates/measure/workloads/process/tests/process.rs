@@ -75,7 +75,8 @@ fn commands_that_fail_are_named_with_how_they_ended() {
         let (why, fix) = unsupported(command, start(command));
         assert!(why.contains(reason) && fix.contains(mend), "{why}; {fix}");
     }
-    for (command, reason) in [("[1]", "a JSON array of texts"), ("[]", "empty list"), ("", "empty")]
+    for (command, reason) in
+        [("[1]", "a JSON array of strings"), ("[]", "empty list"), ("", "empty")]
     {
         let why = refusal(command, start(command));
         assert!(why.contains(reason), "{why}");

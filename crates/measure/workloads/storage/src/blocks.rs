@@ -97,7 +97,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     let mut flags = chosen.flags;
     flags.extend(memory_flag(start));
     if in_memory {
-        notes.push("the file lies in memory: no device takes part".to_owned());
+        notes.push("the file is in memory: no device is involved".to_owned());
     }
     if cached && !settings.is_write() {
         drop_cache(chosen.queue.file());
@@ -114,7 +114,10 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     fill_buffers(&mut queue, &settings, start.seed);
     let instance = Blocks::new(queue, &settings, offsets, chosen.depth, sync, pattern);
     if !device::is_counted() && !in_memory {
-        notes.push("the kernel keeps no account of device bytes: caching can't be told".to_owned());
+        notes.push(
+            "the kernel does not count a process's device bytes, so plumb can't detect caching"
+                .to_owned(),
+        );
     }
     #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
     let work = match pattern {

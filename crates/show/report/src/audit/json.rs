@@ -61,7 +61,7 @@ pub struct ClassPart {
     pub pair_sd: Option<f64>,
     /// The smallest relative change found four times in five.
     pub detectable: Option<f64>,
-    /// In so many pairs.
+    /// The number of pairs.
     pub pairs: usize,
     /// Relative deviation of samples within a process.
     pub sample_sd: Option<f64>,

@@ -123,7 +123,7 @@ pub struct LiveCompared {
     pub margin: f64,
     /// Pairs so far.
     pub pairs: usize,
-    /// The verdict's word; null while there is none.
+    /// The verdict's word; null without a verdict so far.
     pub verdict: Option<String>,
 }
 

@@ -143,7 +143,7 @@ pub struct ResultPart {
     pub peak_memory_bytes: Option<u64>,
     /// The clock; null is CLOCK_MONOTONIC.
     pub clock: Option<String>,
-    /// Performance over what it should be, under 1 is worse; null where nobody says what that is.
+    /// Performance relative to the baseline, under 1 is worse; null without a baseline.
     pub of_baseline: Option<f64>,
     /// What `of_baseline` is of; null without a baseline.
     pub baseline: Option<BaselinePart>,
