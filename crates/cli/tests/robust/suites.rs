@@ -67,7 +67,7 @@ fn names_and_values_of_a_suite_are_checked() {
 #[test]
 fn first_look_measures_every_family_in_about_the_time_that_it_plans() {
     let place = place();
-    let plan = place.run("run --dry-run").unwrap().exits(0).shows(&["first-look plans 1 min 40 s"]);
+    let plan = place.run("run --dry-run").unwrap().exits(0).shows(&["first-look plans 1 min "]);
     let points = plan.stdout.lines().take_while(|line| !line.is_empty()).count();
     place.run("run -q --no-lock --min-invocations 1 --dir ../work").unwrap().exits(0);
     let document = last(&place);
@@ -79,6 +79,7 @@ fn first_look_measures_every_family_in_about_the_time_that_it_plans() {
     let told = String::from_utf8(told.stdout).unwrap();
     let (seconds, measured) = told.trim().split_once('|').unwrap();
     assert_eq!(measured.parse::<usize>().unwrap(), points);
+    // What `plans` says, about: it moves when a point is added.
     let (seconds, planned) = (seconds.parse::<f64>().unwrap(), 100.0 / 16.0);
     assert!(seconds < 6.0 * planned, "{seconds} s for one invocation of each, {planned} s planned");
 }
