@@ -4,15 +4,9 @@ use plumb_protocol::Workload;
 
 mod dhrystone;
 mod linpack;
-mod popcount;
 mod sieve;
 mod whetstone;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[
-    &sieve::Sieve,
-    &dhrystone::Dhrystone,
-    &whetstone::Whetstone,
-    &linpack::Linpack,
-    &popcount::Popcount,
-];
+pub const ALL: &[&dyn Workload] =
+    &[&sieve::Sieve, &dhrystone::Dhrystone, &whetstone::Whetstone, &linpack::Linpack];
