@@ -8,6 +8,7 @@ mod hwmon;
 mod interrupts;
 mod kmsg;
 mod latency;
+mod loadavg;
 mod meminfo;
 mod mountstats;
 mod net;
@@ -52,6 +53,7 @@ pub const ALL: &[&Monitor] = &[
     &kmsg::MONITOR,
     &perf::MONITOR,
     &latency::MONITOR,
+    &loadavg::MONITOR,
 ];
 
 /// The monitor of this name.
