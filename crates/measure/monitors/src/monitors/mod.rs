@@ -8,7 +8,6 @@ mod hwmon;
 mod interrupts;
 mod kmsg;
 mod latency;
-mod loadavg;
 mod meminfo;
 mod mountstats;
 mod net;
@@ -53,7 +52,6 @@ pub const ALL: &[&Monitor] = &[
     &kmsg::MONITOR,
     &perf::MONITOR,
     &latency::MONITOR,
-    &loadavg::MONITOR,
 ];
 
 /// The monitor of this name.
