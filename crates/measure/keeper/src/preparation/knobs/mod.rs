@@ -15,6 +15,7 @@ mod sched;
 mod smt;
 mod stop_service;
 mod swap_reset;
+mod swappiness;
 mod sysctl;
 mod thp;
 mod thp_defrag;
@@ -37,6 +38,7 @@ pub const KNOBS: &[&Knob] = &[
     &stop_service::KNOB,
     &sysctl::KNOB,
     &swap_reset::KNOB,
+    &swappiness::KNOB,
     &drop_caches::KNOB,
     &cooldown::KNOB,
     &nice::KNOB,
