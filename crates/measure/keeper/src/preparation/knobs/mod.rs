@@ -15,7 +15,6 @@ mod sched;
 mod smt;
 mod stop_service;
 mod swap_reset;
-mod swappiness;
 mod sysctl;
 mod thp;
 mod thp_defrag;
@@ -38,7 +37,6 @@ pub const KNOBS: &[&Knob] = &[
     &stop_service::KNOB,
     &sysctl::KNOB,
     &swap_reset::KNOB,
-    &swappiness::KNOB,
     &drop_caches::KNOB,
     &cooldown::KNOB,
     &nice::KNOB,
