@@ -13,6 +13,7 @@ mod junit;
 mod openmetrics;
 mod otava;
 mod tables;
+mod tsv;
 mod xlsx;
 
 pub use bmf::bmf;
@@ -30,6 +31,7 @@ pub static EXPORTS: &[Export] = &[
     json::JSON,
     csv::CSV,
     csv::SAMPLES_CSV,
+    tsv::TSV,
     go_bench::GO_BENCH,
     hyperfine::HYPERFINE,
     bmf::BMF,
