@@ -13,7 +13,6 @@ mod junit;
 mod openmetrics;
 mod otava;
 mod tables;
-mod tsv;
 mod xlsx;
 
 pub use bmf::bmf;
@@ -31,7 +30,6 @@ pub static EXPORTS: &[Export] = &[
     json::JSON,
     csv::CSV,
     csv::SAMPLES_CSV,
-    tsv::TSV,
     go_bench::GO_BENCH,
     hyperfine::HYPERFINE,
     bmf::BMF,
