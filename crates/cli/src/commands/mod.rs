@@ -14,7 +14,6 @@ mod import;
 mod internal;
 mod list;
 mod man;
-mod path;
 mod plugin;
 mod report;
 mod run;
@@ -47,7 +46,6 @@ pub const ALL: &[Entry] = &[
     Entry::of::<import::ImportArgs>("import"),
     Entry::of::<plugin::PluginArgs>("plugin"),
     Entry::of::<store::StoreArgs>("store"),
-    Entry::of::<path::PathArgs>("path"),
     Entry::of::<completions::CompletionsArgs>("completions"),
     Entry::of::<man::ManArgs>("man"),
     Entry::internal::<internal::KeeperArgs>("keeper"),
