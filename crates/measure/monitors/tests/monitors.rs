@@ -69,7 +69,7 @@ fn a_guest_that_is_robbed_and_swaps() {
     for rule in ["steal", "swap-in", "memory-pressure"] {
         assert!(rules(&readings).contains(&rule), "{rule}");
     }
-    for (monitor, why) in [("cpufreq", "no CPU's frequency"), ("powercap", "no RAPL")] {
+    for (monitor, why) in [("cpufreq", "no CPU frequency"), ("powercap", "no RAPL")] {
         assert!(unsupported[monitor].contains(why), "{unsupported:?}");
     }
     assert!(unsupported["schedstat"].contains("this kernel has no /proc/schedstat"));

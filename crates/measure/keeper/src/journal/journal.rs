@@ -453,7 +453,7 @@ mod tests {
         machine.put("proc/sys/kernel/random/boot_id", "second\n");
         let settled = recover(&machine.root(), &machine.folder());
         let [Settled::Stale(1), gone] = &settled[..] else { panic!("{settled:?}") };
-        assert_eq!(gone.to_string(), "plug-in one is gone, and what it prepared is left as it is");
+        assert_eq!(gone.to_string(), "plug-in one is gone, so what it prepared was not undone");
         assert!(journals(&machine.folder()).is_empty());
     }
 

@@ -144,7 +144,7 @@ mod tests {
         let (_tree, root) = tree(&[("proc/swaps", &format!("{head}/dev/sda2 partition 9 0 -2\n"))]);
         assert_eq!(areas(&root), ["/dev/sda2"]);
         let (_tree, root) = tree(&[("proc/swaps", head)]);
-        assert!(Action::SwapReset.check(&root).unwrap_err().why.contains("nothing swaps"));
+        assert!(Action::SwapReset.check(&root).unwrap_err().why.contains("no swap"));
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn memory_flag(start: &Start) -> Vec<Flag> {
     }
     vec![Flag::new(
         FlagKind::Tmpfs,
-        format!("{} lies in memory: no device is used", path.display()),
+        format!("{} is in memory: no device is used", path.display()),
     )]
 }
 
