@@ -71,10 +71,7 @@ fn memory_flag(start: &Start) -> Vec<Flag> {
     if is_in_memory_on_purpose(start) || !is_in_memory(path) {
         return Vec::new();
     }
-    vec![Flag::new(
-        FlagKind::Tmpfs,
-        format!("{} is in memory: no device is used", path.display()),
-    )]
+    vec![Flag::new(FlagKind::Tmpfs, format!("{} is in memory: no device is used", path.display()))]
 }
 
 /// Opens the file that `prepare` laid out, in the best way that works.
