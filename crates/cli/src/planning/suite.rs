@@ -9,7 +9,6 @@ use serde::Deserialize;
 /// The suites that ship with plumb, by name.
 pub const BUILTIN: &[(&str, &str)] = &[
     ("first-look", include_str!("../../../../suites/first-look.toml")),
-    ("arithmetic", include_str!("../../../../suites/arithmetic.toml")),
     ("scheduler", include_str!("../../../../suites/scheduler.toml")),
 ];
 
