@@ -3,6 +3,7 @@
 
 mod comparison;
 mod history;
+mod memory;
 mod monitors;
 mod of_records;
 mod parameters;
