@@ -3,7 +3,6 @@
 
 mod comparison;
 mod history;
-mod memory;
 mod monitors;
 mod of_records;
 mod parameters;

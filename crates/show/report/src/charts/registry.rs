@@ -7,7 +7,7 @@ use plumb_model::RunRecord;
 use super::comparison::{arms_of_series, ratios_of, ratios_of_families};
 use super::monitors::{Monitored, counters, on_one_axis};
 use super::subject::{Point, Subject};
-use super::{history, memory, monitors, parameters, scorecard, spread, warmup, workload};
+use super::{history, monitors, parameters, scorecard, spread, warmup, workload};
 use crate::run::view::View;
 
 /// A kind of chart.
@@ -45,7 +45,6 @@ pub static CHARTS: &[ChartKind] = &[
     kind("WORKLOAD/ecdf", Of::FirstMetric(|of| one(spread::cumulative(of)))),
     kind("WORKLOAD/quantiles", Of::FirstMetric(|of| one(spread::quantiles(of)))),
     kind("WORKLOAD/cpu", Of::FirstMetric(|of| one(workload::shares(of)))),
-    kind("WORKLOAD/memory", Of::FirstMetric(|of| one(memory::peaks(of)))),
     kind("POINT/invocations", Of::FirstMetric(|of| of_points(of, spread::invocations))),
     kind("POINT/warmup", Of::FirstMetric(|of| of_points(of, warmup::series))),
     kind("WORKLOAD/tail/METRIC", Of::Workload(spread::reported)),
