@@ -21,7 +21,6 @@ pub fn builtin() -> Vec<&'static dyn Workload> {
         plumb_workload_ssh::ALL,
         plumb_workload_language::ALL,
         plumb_workload_datastore::ALL,
-        plumb_workload_sample::ALL,
     ]
     .concat()
 }
