@@ -66,7 +66,7 @@ pub fn impossible_batches_are_refused(backend: &dyn Backend) {
         writer.take(event).unwrap();
     }
     for (samples, why) in [
-        (reports("queue", f64::NAN), "no number"),
+        (reports("queue", f64::NAN), "not a number"),
         (reports("depth", 1.0), "an earlier one"),
         (batch(1000, 3), "an earlier one"),
         (Samples { cpu: vec![0], ..batch(1000, 3) }, "column `cpu`"),
