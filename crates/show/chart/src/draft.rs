@@ -167,6 +167,15 @@ mod tests {
         assert_eq!(scale(Fit::Log, &[0.9, 1.1]), (Scale::Log, "ms".into(), false));
     }
 
+    /// Of ends whose ratio, with the margin, is larger than any number.
+    #[test]
+    fn values_may_be_as_far_apart_as_numbers_can_be() {
+        let mut draft = draft(Fit::Log);
+        draft.layer(None, dots(vec![1.364_912_110_500_042_2e-41, 3.362_053_763_283_909_6e258]));
+        let svg = draft.finish().unwrap().svg();
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+
     proptest! {
         #[test]
         fn any_numbers_have_axes_pictures_and_drawings(

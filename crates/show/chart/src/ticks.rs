@@ -43,10 +43,16 @@ impl Axis {
     /// How far along the axis a value lies, from 0 to 1.
     pub(crate) fn share(&self, value: f64) -> f64 {
         match self.scale {
-            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+            Scale::Log => log_ratio(value, self.low) / log_ratio(self.high, self.low),
             _ => (value - self.low) / (self.high - self.low),
         }
     }
+}
+
+/// The logarithm of a ratio, also of one that is larger than any number.
+fn log_ratio(high: f64, low: f64) -> f64 {
+    let ratio = high / low;
+    if ratio.is_finite() { ratio.ln() } else { high.ln() - low.ln() }
 }
 
 /// At most about so many ticks, at numbers that people like.
@@ -163,7 +169,7 @@ fn decades(axis: &Axis, most: usize) -> Vec<Tick> {
 }
 
 fn doubles(axis: &Axis, most: usize) -> Vec<Tick> {
-    let span = (axis.high / axis.low).log2();
+    let span = log_ratio(axis.high, axis.low) / std::f64::consts::LN_2;
     let every = (span / crate::place::place(most.max(1))).ceil().max(1.0);
     let first = (axis.low.log2() / every).ceil();
     let values = (0..=most).map(|i| ((first + crate::place::place(i)) * every).exp2());
