@@ -265,20 +265,23 @@ fn interval(
     let started = now_ns();
     let meter = UsageMeter::start(instance.helpers());
     let chunk_ns = (interval_ns / 10).max(1);
-    let (mut iterations, mut cpu, mut busy_ns) = (0, -1, 0);
+    let (mut iterations, mut busy_ns) = (0, 0);
     let mut sums = vec![0.0; instance.value_names().len()];
-    while now_ns() - started < interval_ns {
+    // At least once, however late it is already: there would be nothing to verify.
+    let cpu = loop {
         let k = iterations_per_ns.map_or(1, |rate| chunk_iterations(rate, chunk_ns));
         let samples = one_sample(instance, k)?;
         iterations += samples.iterations.first().copied().unwrap_or(0);
         let elapsed_ns = samples.elapsed_ns.first().copied().unwrap_or(1).max(1);
         busy_ns += elapsed_ns;
         add_weighted(&mut sums, instance.value_names(), &samples, elapsed_ns);
-        cpu = samples.cpu.first().copied().unwrap_or(-1);
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let rate = iterations as f64 / busy_ns as f64;
         *iterations_per_ns = Some(rate);
-    }
+        if now_ns() - started >= interval_ns {
+            break samples.cpu.first().copied().unwrap_or(-1);
+        }
+    };
     let usage = meter.finish(instance.helpers());
     instance.verify()?;
     let samples = Samples {
