@@ -1,5 +1,6 @@
 //! All tests, with several test binaries at once: many of them wait for processes that they have started,
-//! and `cargo test` runs one binary after the other.
+//! and `cargo test` runs one binary after the other. Many measure too, and two cores are few: what fails
+//! beside others runs once more alone, and is named as flaky if it passes then.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ const FIRST: [&str; 7] =
     ["robust", "plugins", "pages", "process", "store", "plumb_stats", "network"];
 /// Test binaries at once.
 const AT_ONCE: usize = 3;
+/// More failures than these are no chance.
+const MOST_FLAKY: usize = 3;
 
 /// A built test binary.
 struct Binary {
@@ -24,10 +27,22 @@ struct Binary {
     folder: PathBuf,
 }
 
-/// Whether one went well.
-struct Done {
-    name: String,
-    well: bool,
+impl Binary {
+    /// Runs all of its tests, or those that are named.
+    fn command(&self, tests: &[String]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        if !tests.is_empty() {
+            command.args(["--exact", "--test-threads=1"]).args(tests);
+        }
+        command
+    }
+}
+
+/// A binary of which tests failed, and their names.
+struct Failure {
+    binary: Binary,
+    tests: Vec<String>,
 }
 
 /// Builds and runs the tests of all packages; of those binaries whose name has the filter, if there is one.
@@ -46,23 +61,23 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         FIRST.iter().position(|name| *name == binary.name).unwrap_or(FIRST.len())
     });
     let began = Instant::now();
-    let (done, count) = (Mutex::new(Vec::new()), binaries.len());
+    let (failures, count) = (Mutex::new(Vec::new()), binaries.len());
     let waiting = Mutex::new(VecDeque::from(binaries));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
-            scope.spawn(|| work(&waiting, &done));
+            scope.spawn(|| work(&waiting, &failures));
         }
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if filter.is_empty() {
-        done.push(documentation());
+    let mut failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if failures.iter().map(|it| it.tests.len()).sum::<usize>() <= MOST_FLAKY {
+        failures.retain(|it| !passes_alone(it));
     }
-    let failed: Vec<&str> = done.iter().filter(|it| !it.well).map(|it| it.name.as_str()).collect();
+    let mut names: Vec<&str> = failures.iter().map(|it| it.binary.name.as_str()).collect();
+    if filter.is_empty() && timed("documentation", &mut documentation()).is_some() {
+        names.push("documentation");
+    }
     println!("{count} test binaries in {:.0} s", began.elapsed().as_secs_f64());
-    match failed.as_slice() {
-        [] => Ok(()),
-        names => Err(format!("failed: {}", names.join(", "))),
-    }
+    if names.is_empty() { Ok(()) } else { Err(format!("failed: {}", names.join(", "))) }
 }
 
 /// Builds the tests.
@@ -92,44 +107,65 @@ fn cargo() -> Command {
 }
 
 /// Runs one binary after the other, as long as there are some.
-fn work(waiting: &Mutex<VecDeque<Binary>>, done: &Mutex<Vec<Done>>) {
+fn work(waiting: &Mutex<VecDeque<Binary>>, failures: &Mutex<Vec<Failure>>) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(binary) = next else { return };
-        let mut command = Command::new(&binary.program);
-        command.current_dir(&binary.folder).env("CARGO_MANIFEST_DIR", &binary.folder);
-        let ended = timed(&binary.name, &mut command);
-        done.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
+        if let Some(output) = timed(&binary.name, &mut binary.command(&[])) {
+            let failure = Failure { binary, tests: failed_tests(&output) };
+            failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
+        }
     }
+}
+
+/// Whether the tests that failed beside others pass when nothing else runs.
+fn passes_alone(Failure { binary, tests }: &Failure) -> bool {
+    let passes = !tests.is_empty() && timed(&binary.name, &mut binary.command(tests)).is_none();
+    if passes {
+        println!("FLAKY: failed beside others, passes alone: {}", tests.join(", "));
+    }
+    passes
+}
+
+/// The names of the tests that failed, of what their binary printed.
+fn failed_tests(output: &str) -> Vec<String> {
+    let name = |line: &str| {
+        Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.trim_end().to_owned())
+    };
+    output.lines().filter_map(name).collect()
 }
 
 /// The examples in the documentation of the code.
-fn documentation() -> Done {
-    timed("documentation", cargo().args(["test", "--locked", "--workspace", "--doc", "--quiet"]))
+fn documentation() -> Command {
+    let mut command = cargo();
+    command.args(["test", "--locked", "--workspace", "--doc", "--quiet"]);
+    command
 }
 
-/// Runs to the end, and prints a line; what a failure says as well.
-fn timed(name: &str, command: &mut Command) -> Done {
+/// Runs to the end, and prints a line; what a failure says is printed and returned.
+fn timed(name: &str, command: &mut Command) -> Option<String> {
     let began = Instant::now();
-    let output = match command.stdin(Stdio::null()).output() {
-        Ok(output) => output,
-        Err(error) => {
-            println!("{name} can't be started: {error}");
-            return Done { name: name.to_owned(), well: false };
+    let (well, said) = match command.stdin(Stdio::null()).output() {
+        Ok(output) => {
+            let (out, error) = (&output.stdout, &output.stderr);
+            let said =
+                format!("{}{}", String::from_utf8_lossy(out), String::from_utf8_lossy(error));
+            (output.status.success(), said)
         }
+        Err(error) => (false, format!("{name} can't be started: {error}")),
     };
-    let word = if output.status.success() { "ok" } else { "FAILED" };
+    let word = if well { "ok" } else { "FAILED" };
     println!("{word:<7} {:>6.1} s  {name}", began.elapsed().as_secs_f64());
-    if !output.status.success() {
-        let (out, error) = (&output.stdout, &output.stderr);
-        println!("{}{}", String::from_utf8_lossy(out), String::from_utf8_lossy(error));
+    if well {
+        return None;
     }
-    Done { name: name.to_owned(), well: output.status.success() }
+    println!("{said}");
+    Some(said)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::binary;
+    use super::{binary, failed_tests};
 
     #[test]
     fn test_binaries_are_told_from_all_else() {
@@ -142,5 +178,13 @@ mod tests {
         let found = binary(&line(true)).unwrap();
         assert_eq!((found.name.as_str(), found.folder.to_str()), ("robust", Some("/p")));
         assert!(binary(&line(false)).is_none() && binary("{}").is_none() && binary("x").is_none());
+    }
+
+    #[test]
+    fn failed_tests_are_told_by_name() {
+        let output =
+            "running 2 tests\ntest a::b ... ok\ntest a::c ... FAILED\n\nfailures:\n    a::c\n";
+        assert_eq!(failed_tests(output), ["a::c"]);
+        assert!(failed_tests("test result: FAILED. 1 passed").is_empty());
     }
 }

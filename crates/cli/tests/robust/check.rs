@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::common::TestEnvironment;
+use crate::common::{Ran, TestEnvironment};
 use crate::{exec, parsed, place};
 
 /// A program that takes so long.
@@ -20,6 +20,20 @@ fn runs(place: &TestEnvironment, count: usize) -> Vec<String> {
     (0..count).rev().map(|back| format!("last~{back}")).collect()
 }
 
+/// A check that nothing speaks against. Where other tests press the machine, its controls move too, and
+/// the check rightly doubts what it finds: then it is asked again, as a user would.
+fn undoubted(place: &TestEnvironment, options: &str) -> Ran {
+    for _ in 0..6 {
+        let ran = place.run(&format!("check -q --no-lock {options}")).unwrap();
+        let document = parsed(&ran);
+        if document["outcome"] != "inconclusive" {
+            return ran;
+        }
+        assert!(document["vetoes"][0].is_string(), "{document}");
+    }
+    panic!("the machine is too busy for a check to say anything");
+}
+
 #[test]
 fn a_regression_is_confirmed_and_1_and_its_absence_0() {
     let place = place();
@@ -27,9 +41,7 @@ fn a_regression_is_confirmed_and_1_and_its_absence_0() {
     place.run(&format!("baseline set good {members}")).unwrap().exits(0);
     place.run("baseline list").unwrap().exits(0).shows(&["good", "8"]);
     work(&place, "0.15");
-    let ran =
-        place.run("check -q --no-lock --json --markdown c.md --junit c.xml").unwrap().exits(1);
-    let document = parsed(&ran);
+    let document = parsed(&undoubted(&place, "--json --markdown c.md --junit c.xml").exits(1));
     assert_eq!(document["schema"], "plumb.check/1");
     assert_eq!(document["outcome"], "regression");
     let first = &document["series"][0];
