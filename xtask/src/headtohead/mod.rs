@@ -100,8 +100,8 @@ fn open(options: &Options) -> Result<Results, String> {
 
 /// Compares until the time is over, or a quick look has seen every cell.
 fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
-    let bench = Bench::set_up()?;
-    let part = bench.part(options, results.parts.first())?;
+    let head_to_head = HeadToHead::set_up()?;
+    let part = head_to_head.part(options, results.parts.first())?;
     results.append(Line::Part(part.clone()))?;
     let cells = if options.quick { schedule::quick() } else { schedule::cells() };
     let (begun, mut longest) = (Instant::now(), 0.0_f64);
@@ -113,7 +113,7 @@ fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
         }
         let one = Instant::now();
         let planned = schedule::planned(&cells, part.seed, number);
-        let comparison = bench.compare(&part, &planned, number)?;
+        let comparison = head_to_head.compare(&part, &planned, number)?;
         longest = longest.max(one.elapsed().as_secs_f64());
         eprintln!("{}", told(&comparison));
         results.append(Line::Comparison(comparison))?;
@@ -144,13 +144,13 @@ fn told(it: &Comparison) -> String {
 }
 
 /// Programs and tools, built.
-struct Bench {
+struct HeadToHead {
     shelf: Shelf,
     tools: Tools,
     plumb: PathBuf,
 }
 
-impl Bench {
+impl HeadToHead {
     fn set_up() -> Result<Self, String> {
         let plumb = PathBuf::from(crate::host::build()?);
         let folder = fs::canonicalize(FOLDER).map_err(|error| format!("{FOLDER}: {error}"))?;

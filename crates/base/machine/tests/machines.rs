@@ -6,7 +6,7 @@ mod trees;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use plumb_machine::doctor::{Examined, Watch, diagnose};
+use plumb_machine::doctor::{DiagnosisInput, MachineActivity, diagnose};
 use plumb_machine::{Root, environment, machine};
 use plumb_model::{FACTS, FactKind, Theme};
 
@@ -175,10 +175,10 @@ fn every_fact_that_is_read_is_listed_and_nearly_every_listed_one_is_read_somewhe
 /// The mark of a tree's machine, and a line a symptom.
 fn diagnosed(name: &str) -> String {
     let tree = trees::tree(name);
-    let (root, watched) = (Root::at(tree.path()), Watch::default());
+    let (root, activity) = (Root::at(tree.path()), MachineActivity::default());
     let dir = Path::new("/");
-    let examined = Examined { root: &root, dir, room: None, watched: &watched, audited: true };
-    let found = diagnose(&examined).unwrap();
+    let input = DiagnosisInput { root: &root, dir, room: None, activity: &activity, audited: true };
+    let found = diagnose(&input).unwrap();
     let line =
         |it: &plumb_model::Symptom| format!("{} {}: {}", it.severity.word(), it.name, it.evidence);
     let head = format!("{}, {} points", found.grade(), found.points());
@@ -249,9 +249,11 @@ fn a_board_has_a_governor() {
 #[test]
 fn where_nothing_can_be_read_there_is_no_mark() {
     let empty = tempfile::tempdir().unwrap();
-    let (root, watched, dir) = (Root::at(empty.path()), Watch::default(), Path::new("/"));
-    let examined = Examined { root: &root, dir, room: None, watched: &watched, audited: false };
-    assert_eq!(diagnose(&examined), None);
+    let (root, activity, dir) =
+        (Root::at(empty.path()), MachineActivity::default(), Path::new("/"));
+    let input =
+        DiagnosisInput { root: &root, dir, room: None, activity: &activity, audited: false };
+    assert_eq!(diagnose(&input), None);
 }
 
 /// What no file of the kernel says: nothing, signs, numbers that overflow, and these under its own keys.
@@ -271,15 +273,16 @@ fn whatever_stands_in_a_file_nothing_breaks() {
     {
         let tree = trees::tree(name);
         let root = Root::at(tree.path());
-        let (watched, dir) = (Watch::default(), Path::new("/"));
-        let examined = Examined { root: &root, dir, room: None, watched: &watched, audited: true };
+        let (activity, dir) = (MachineActivity::default(), Path::new("/"));
+        let input =
+            DiagnosisInput { root: &root, dir, room: None, activity: &activity, audited: true };
         for path in text.lines().filter_map(|line| line.strip_prefix("== ")) {
             let file = root.path(path);
             let was = std::fs::read_to_string(&file).unwrap();
             for hostile in hostile(&was) {
                 std::fs::write(&file, hostile).unwrap();
                 let _ = (machine(&root), environment(&root, dir));
-                assert!(diagnose(&examined).is_some());
+                assert!(diagnose(&input).is_some());
             }
             std::fs::write(&file, was).unwrap();
         }

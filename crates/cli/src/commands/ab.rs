@@ -9,11 +9,11 @@ use plumb_text::units::percent;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::bench::Bench;
 use crate::measuring::fail_on::{FailOn, FailPolicy};
 use crate::measuring::job::{Job, Place};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
+use crate::measuring::setup::Setup;
 use crate::nearest::nearest;
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
 use crate::planning::command::{self, Typed};
@@ -95,13 +95,13 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return Err(CommandError::usage("--quad compares two sides")
             .hint("without --quad, plumb compares more than two sides in Latin squares"));
     }
-    let mut bench = Bench::set_up()?;
-    bench.keep_to(&args.execution.prepare);
-    let all = bench.all_threads();
+    let mut setup = Setup::start()?;
+    setup.keep_to(&args.execution.prepare);
+    let all = setup.all_threads();
     let (of_knob, sets) = knob_sides(args)?;
     let of_all = PrepareArgs { set: sets, ..args.execution.prepare.clone() };
-    let prepare = prepare::wanted(&mut bench.keeper, &of_all, None, all)?;
-    let points = sides(&mut bench, args, ui)?;
+    let prepare = prepare::wanted(&mut setup.keeper, &of_all, None, all)?;
+    let points = sides(&mut setup, args, ui)?;
     let points = if of_knob.is_empty() { points } else { at_values(&points, &of_knob) };
     let wanted = margin(&args.margin)?;
     let class = points.first().and_then(|it| it.description.audit_class);
@@ -125,7 +125,7 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     // Values of a knob are compared on one and the same file.
     let copy = !args.no_copy && of_knob.is_empty();
     let live = args.live.live;
-    measure(bench, Job { lock, copy, fail_on, live, ..Job::new(plan, place, store) }, ui)
+    measure(setup, Job { lock, copy, fail_on, live, ..Job::new(plan, place, store) }, ui)
 }
 
 /// The values of a knob that are compared, and what else is set: where one side is named, the sets of the
@@ -165,8 +165,8 @@ fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoin
 }
 
 /// The sides: points where every name is one, else commands.
-fn sides(bench: &mut Bench, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>> {
-    let points = args.sides.iter().filter(|side| is_point(bench, side)).count();
+fn sides(setup: &mut Setup, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>> {
+    let points = args.sides.iter().filter(|side| is_point(setup, side)).count();
     if points == 0 {
         let point = |text: &String| {
             command::point(&Typed::new(text, args.shell)?, args.shell, args.ignore_failure)
@@ -187,20 +187,20 @@ fn sides(bench: &mut Bench, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>>
             error.hint("plumb ab 'CMD' 'CMD', or plumb ab WORKLOAD:NAME=VALUE WORKLOAD:NAME=VALUE")
         );
     }
-    let all = bench.all_threads();
+    let all = setup.all_threads();
     let mut found = Vec::new();
     for side in &args.sides {
         let one = std::slice::from_ref(side);
-        found.extend(points::resolve(&mut bench.keeper, one, &[], all, ui)?.points);
+        found.extend(points::resolve(&mut setup.keeper, one, &[], all, ui)?.points);
     }
     Ok(found)
 }
 
 /// Whether a side is a point of a workload, built in or a plug-in on the path.
-fn is_point(bench: &mut Bench, side: &str) -> bool {
+fn is_point(setup: &mut Setup, side: &str) -> bool {
     let id = side.split(':').next().unwrap_or_default();
     let like_an_id = id.contains('.') && !id.contains(['/', ' ']);
-    like_an_id && catalogue::find(&mut bench.keeper, id).is_ok()
+    like_an_id && catalogue::find(&mut setup.keeper, id).is_ok()
 }
 
 /// The metric that all sides have.

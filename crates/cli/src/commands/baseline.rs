@@ -10,9 +10,9 @@ use plumb_text::{Column, Line, Style, Table, clean, counted, time};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::bench::Bench;
-use crate::measuring::carry_out::carry_out;
+use crate::measuring::execute::execute;
 use crate::measuring::job::{Job, Place};
+use crate::measuring::setup::Setup;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::{plan, points, prepare};
 use crate::quantity::time_ns;
@@ -178,15 +178,15 @@ fn measure(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Vec<Id>> {
 }
 
 fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
-    let mut bench = Bench::set_up()?;
-    let all = bench.all_threads();
-    let named = points::resolve(&mut bench.keeper, &args.of, &[], all, ui)?;
+    let mut setup = Setup::start()?;
+    let all = setup.all_threads();
+    let named = points::resolve(&mut setup.keeper, &args.of, &[], all, ui)?;
     let execution = &args.goal.execution;
-    let prepare = prepare::for_named(&mut bench.keeper, &named, &execution.prepare, all)?;
+    let prepare = prepare::for_named(&mut setup.keeper, &named, &execution.prepare, all)?;
     let plan = plan::plan(named, Vec::new(), &args.goal, prepare)?;
     let (lock, place) = (!execution.no_lock, Place::Under(args.dir.as_deref()));
     let job = Job { lock, explicit: false, ..Job::new(plan, place, store) };
-    let measured = carry_out(bench, job, ui)?;
+    let measured = execute(setup, job, ui)?;
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted; the baseline is unchanged")
             .hint("plumb baseline set NAME RUN…    uses the runs that are stored so far"));

@@ -16,9 +16,9 @@ use plumb_text::counted;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::bench::Bench;
-use crate::measuring::carry_out::{Measured, carry_out};
+use crate::measuring::execute::{Measured, execute};
 use crate::measuring::job::{Job, Place};
+use crate::measuring::setup::Setup;
 use crate::planning::arguments::{PrepareArgs, on_interference, presets};
 use crate::planning::prepare::{self, Prepare};
 use crate::planning::{catalogue, plan, points};
@@ -140,11 +140,11 @@ fn prepared(plan: Plan, args: &CheckArgs) -> Result<Plan> {
     if args.prepare.is_none() && args.set.is_empty() {
         return Ok(plan);
     }
-    let mut bench = Bench::set_up()?;
-    let all = bench.all_threads();
+    let mut setup = Setup::start()?;
+    let all = setup.all_threads();
     let none = || Some("none".to_owned());
     let typed = PrepareArgs { prepare: args.prepare.clone().or_else(none), set: args.set.clone() };
-    let Prepare { mut knobs, plugins } = prepare::wanted(&mut bench.keeper, &typed, None, all)?;
+    let Prepare { mut knobs, plugins } = prepare::wanted(&mut setup.keeper, &typed, None, all)?;
     if args.prepare.is_none() {
         let named = |old: &&Preparation| knobs.iter().any(|new| new.knob == old.knob);
         let kept: Vec<_> = plan.preparation.iter().filter(|old| !named(old)).cloned().collect();
@@ -194,7 +194,7 @@ struct Again<'a> {
 impl Again<'_> {
     fn measure(&self, plan: &Plan, what: &str) -> Result<Measured> {
         self.ui.say(what);
-        let bench = Bench::set_up()?;
+        let setup = Setup::start()?;
         let labels = plan::pairs(&self.args.labels)?;
         let seed = plumb_machine::now().monotonic_ns & 0xffff_ffff;
         let on_interference = self.args.on_interference;
@@ -202,7 +202,7 @@ impl Again<'_> {
         let lock = !self.args.no_lock;
         let place = Place::Under(self.args.dir.as_deref());
         let job = Job { lock, explicit: false, ..Job::new(plan, place, self.store) };
-        let measured = carry_out(bench, job, self.ui)?;
+        let measured = execute(setup, job, self.ui)?;
         if measured.ended.interrupted {
             return Err(CommandError::interrupted("interrupted; a check needs all its runs"));
         }

@@ -7,10 +7,10 @@ use plumb_model::Goal;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::bench::Bench;
 use crate::measuring::job::{Job, Place};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
+use crate::measuring::setup::Setup;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::command::{Typed, point};
 use crate::planning::points::Named;
@@ -62,15 +62,15 @@ impl Subcommand for ExecArgs {
 
 /// Measures the commands.
 fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let mut bench = Bench::set_up()?;
+    let mut setup = Setup::start()?;
     let points = commands(args)?
         .into_iter()
         .map(|command| point(&command, args.shell, args.ignore_failure))
         .collect::<Result<Vec<_>>>()?;
     let named = Named { points, explicit: true, ..Named::default() };
     let several = named.points.len() > 1;
-    let all = bench.all_threads();
-    let prepare = prepare::for_named(&mut bench.keeper, &named, &args.goal.execution.prepare, all)?;
+    let all = setup.all_threads();
+    let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let mut plan = plan::plan(named, Vec::new(), &args.goal, prepare)?;
     plan.against_first = several;
     if let Some(runs) = args.runs {
@@ -81,7 +81,7 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         plan.budget_ns = args.goal.execution.budget.as_deref().map(time_ns).transpose()?;
     }
     let lock = !args.goal.execution.no_lock;
-    measure(bench, Job { lock, live: args.live.live, ..Job::new(plan, Place::Scratch, store) }, ui)
+    measure(setup, Job { lock, live: args.live.live, ..Job::new(plan, Place::Scratch, store) }, ui)
 }
 
 fn commands(args: &ExecArgs) -> Result<Vec<Typed>> {

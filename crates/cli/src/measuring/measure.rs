@@ -5,19 +5,19 @@ use plumb_model::{Goal, MissingKind, RunRecord};
 use plumb_report::{View, json, scorecard};
 
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::bench::Bench;
-use crate::measuring::carry_out::{Measured, carry_out};
+use crate::measuring::execute::{Measured, execute};
 use crate::measuring::fail_on::FailPolicy;
 use crate::measuring::job::Job;
+use crate::measuring::setup::Setup;
 use crate::reading::closing::closing;
 use crate::reading::comparison;
 use crate::reading::output::OutputFormat;
 use crate::ui::Ui;
 
 /// Carries a plan out, stores the run and shows its scorecard.
-pub fn measure(bench: Bench, job: Job<'_>, ui: &Ui) -> Result<Exit> {
+pub fn measure(setup: Setup, job: Job<'_>, ui: &Ui) -> Result<Exit> {
     let (explicit, fail_on) = (job.explicit, job.fail_on);
-    let measured = carry_out(bench, job, ui)?;
+    let measured = execute(setup, job, ui)?;
     report(&measured, explicit, fail_on, ui)
 }
 

@@ -1,7 +1,6 @@
 //! From a plan to a stored run: what all commands share that measure.
 
-pub mod bench;
-pub mod carry_out;
+pub mod execute;
 pub mod fail_on;
 mod failures;
 pub mod folders;
@@ -12,5 +11,6 @@ pub mod live;
 mod lock;
 pub mod measure;
 mod progress;
+mod run_monitors;
+pub mod setup;
 pub mod side_by_side;
-mod watching;

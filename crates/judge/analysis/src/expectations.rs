@@ -4,7 +4,7 @@
 use plumb_model::{Better, Description, RunRecord, Settings};
 
 use crate::estimate::{Ends, Estimate};
-use crate::finding::{BaselineSource, Finding, OfBaseline};
+use crate::finding::{BaselineSource, Finding, ShareOfBaseline};
 
 /// What the built-ins of the time said before workloads declared it: stored runs still need it. It does not
 /// grow.
@@ -45,7 +45,7 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
         };
         finding.of_baseline = baseline.and_then(|(value, source)| {
             let share = share(&finding.estimate, value, finding.better)?;
-            Some(OfBaseline { value, share, source })
+            Some(ShareOfBaseline { value, share, source })
         });
     }
 }

@@ -108,14 +108,14 @@ pub struct Finding {
     /// The workload's remarks.
     pub notes: Vec<String>,
     /// What it is of what it should be, where somebody or something says what that is.
-    pub of_baseline: Option<OfBaseline>,
+    pub of_baseline: Option<ShareOfBaseline>,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
 }
 
 /// A result beside what it should be.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OfBaseline {
+pub struct ShareOfBaseline {
     /// What it should be, in the metric's unit.
     pub value: f64,
     /// Performance over that of the baseline: under 1 is worse, whatever the metric's direction.

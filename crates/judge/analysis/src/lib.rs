@@ -54,7 +54,8 @@ pub use environment_diff::{Difference, target_diff};
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
 pub use finding::{
-    BaselineSource, Disturbances, Failure, Finding, OfBaseline, RunFinding, Scaling, Unsupported,
+    BaselineSource, Disturbances, Failure, Finding, RunFinding, Scaling, ShareOfBaseline,
+    Unsupported,
 };
 pub use histogram::{PointTail, tails};
 pub use history::{

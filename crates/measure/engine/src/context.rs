@@ -4,7 +4,7 @@ use plumb_model::{Id, Owner, Target};
 
 use crate::clock::Clock;
 use crate::launch::SlotReport;
-use crate::watch::Watch;
+use crate::monitor_reader::MonitorReader;
 
 /// Who carries the run out, and where.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub struct RunContext<'r> {
     /// Tells the time.
     pub clock: &'r dyn Clock,
     /// Reads beside invocations.
-    pub watch: &'r mut dyn Watch,
+    pub monitors: &'r mut dyn MonitorReader,
     /// Whether somebody wants the run to stop; asked between messages.
     pub interrupted: &'r dyn Fn() -> bool,
 }

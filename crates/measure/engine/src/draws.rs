@@ -3,7 +3,7 @@
 use plumb_model::{Goal, Plan, SampleIs};
 use plumb_stats::rng::Rng;
 
-use crate::sampling::Take;
+use crate::sampling::SampleCounts;
 
 /// The random numbers of a run, all of its seed.
 #[derive(Debug, Clone)]
@@ -36,11 +36,11 @@ impl Draws {
     }
 
     /// The iterations of an invocation's samples: the same draws for both sides of a pair.
-    pub fn iterations(&mut self, take: Take, k: u64, round: u32) -> Vec<u64> {
+    pub fn iterations(&mut self, counts: SampleCounts, k: u64, round: u32) -> Vec<u64> {
         if self.paired {
-            return take.iterations(k, &mut self.of_pair(round));
+            return counts.iterations(k, &mut self.of_pair(round));
         }
-        take.iterations(k, &mut self.rng)
+        counts.iterations(k, &mut self.rng)
     }
 
     /// The random numbers that all sides of this round share.

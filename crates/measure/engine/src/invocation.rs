@@ -14,7 +14,7 @@ use crate::exclusion::rules;
 use crate::history::{Observation, PointHistory};
 use crate::launch::{Refusal, Session};
 use crate::monitoring::Monitoring;
-use crate::sampling::{self, METHOD, Take};
+use crate::sampling::{self, METHOD, SampleCounts};
 use crate::schedule::Finished;
 use crate::stream::{EventStream, RunPosition, Started};
 
@@ -37,7 +37,7 @@ pub fn end_of(outcome: Outcome, steady_start: usize, warmup: &str) -> Invocation
 struct Sampled {
     samples: Samples,
     usage: Vec<Usage>,
-    take: Take,
+    counts: SampleCounts,
 }
 
 impl Sampled {
@@ -111,11 +111,11 @@ impl Invocation<'_, '_> {
         self.monitoring.begin(self.point, session.pid());
         let sampled = self.sample(session.as_mut(), invocation, clock);
         let readings = self.monitoring.end();
-        let Sampled { samples, usage, take } = sampled?;
+        let Sampled { samples, usage, counts } = sampled?;
         let found = self.monitoring.tell(self.stream, invocation, readings, &samples)?;
         let stopped = session.stop()?;
         let (steady_start, warmup) =
-            sampling::steady_start(self.planned(), self.known, take, &samples);
+            sampling::steady_start(self.planned(), self.known, counts, &samples);
         let measured = Measurement {
             samples: &samples,
             usage: &usage,
@@ -153,12 +153,12 @@ impl Invocation<'_, '_> {
         }
         let Calibration { iterations, sample_ns } =
             calibrated(session, planned, self.known, clock)?;
-        let take = sampling::take(self.known, sample_ns);
-        let iterations = self.draws.iterations(take, iterations, self.at.round);
+        let counts = sampling::counts(self.known, sample_ns);
+        let iterations = self.draws.iterations(counts, iterations, self.at.round);
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
         let reply = session.sample(&iterations, expected_ns)?;
         let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
-        Ok(Sampled { samples, usage: vec![usage], take })
+        Ok(Sampled { samples, usage: vec![usage], counts })
     }
 
     /// Where a sample is a process: the first invocation takes one, to learn how long it is, and goes
@@ -168,16 +168,17 @@ impl Invocation<'_, '_> {
         session: &mut dyn Session,
         invocation: Id,
     ) -> Result<Sampled, Broken> {
-        let nothing = Take { discard: 0, keep: 0 };
-        let mut sampled = Sampled { samples: Samples::default(), usage: Vec::new(), take: nothing };
+        let nothing = SampleCounts { discard: 0, keep: 0 };
+        let mut sampled =
+            Sampled { samples: Samples::default(), usage: Vec::new(), counts: nothing };
         let known_ns = self.known.sample_ns;
         if known_ns.is_none() {
             self.more_processes(session, invocation, 1, 0, &mut sampled)?;
         }
         let length_ns = known_ns.or_else(|| sampled.samples.elapsed_ns.first().copied());
         let length_ns = length_ns.unwrap_or(1);
-        sampled.take = sampling::take_processes(self.plan, self.known, length_ns);
-        let wanted = sampled.take.discard + sampled.take.keep;
+        sampled.counts = sampling::process_counts(self.plan, self.known, length_ns);
+        let wanted = sampled.counts.discard + sampled.counts.keep;
         let missing = wanted.saturating_sub(sampled.samples.len());
         self.more_processes(session, invocation, missing, length_ns, &mut sampled)?;
         Ok(sampled)

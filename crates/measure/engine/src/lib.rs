@@ -14,6 +14,7 @@ mod exclusion;
 mod history;
 mod invocation;
 mod launch;
+mod monitor_reader;
 mod monitoring;
 mod run;
 mod sampling;
@@ -21,7 +22,6 @@ mod schedule;
 mod slots;
 pub mod strategy;
 mod stream;
-mod watch;
 
 pub use clock::{Clock, SystemClock};
 pub use context::{Ended, Identity, RunContext};
@@ -31,5 +31,5 @@ pub use launch::{
     Conversation, DEFAULT_TIMEOUT, KeeperLauncher, Launcher, LauncherSettings, Refusal, Session,
     Shape, SlotReport, StartSpec, Stopped, describe,
 };
+pub use monitor_reader::MonitorReader;
 pub use run::run;
-pub use watch::Watch;

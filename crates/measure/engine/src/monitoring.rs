@@ -6,30 +6,30 @@ use plumb_model::{Event, Id, Interference, Readings, Samples};
 use plumb_monitors::interference;
 
 use crate::error::EngineError;
+use crate::monitor_reader::MonitorReader;
 use crate::stream::EventStream;
-use crate::watch::Watch;
 
 /// The monitors of a run.
 pub struct Monitoring<'r> {
-    watch: &'r mut dyn Watch,
+    monitors: &'r mut dyn MonitorReader,
     /// Monitors whose first gap was told.
     told_gaps: BTreeSet<String>,
 }
 
 impl<'r> Monitoring<'r> {
     /// By these.
-    pub fn by(watch: &'r mut dyn Watch) -> Self {
-        Self { watch, told_gaps: BTreeSet::new() }
+    pub fn by(monitors: &'r mut dyn MonitorReader) -> Self {
+        Self { monitors, told_gaps: BTreeSet::new() }
     }
 
     /// A process is ready to be measured.
     pub fn begin(&mut self, point: usize, worker: Option<u32>) {
-        self.watch.begin(point, worker);
+        self.monitors.begin(point, worker);
     }
 
     /// Its samples are taken: what was read meanwhile.
     pub fn end(&mut self) -> Readings {
-        self.watch.end()
+        self.monitors.end()
     }
 
     /// Tells what was read beside an invocation and what that says; a monitor that fails is told once.

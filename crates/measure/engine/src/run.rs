@@ -65,7 +65,7 @@ impl<'r> Run<'r> {
         context: RunContext<'r>,
         sink: &'r mut dyn EventSink,
     ) -> Self {
-        let RunContext { clock, watch, interrupted } = context;
+        let RunContext { clock, monitors, interrupted } = context;
         let at = position_after(before);
         Self {
             plan,
@@ -74,7 +74,7 @@ impl<'r> Run<'r> {
             stream: EventStream::begin(sink, clock),
             schedule: Schedule::of(plan, before),
             draws: Draws::of(plan, at.segment),
-            monitoring: Monitoring::by(watch),
+            monitoring: Monitoring::by(monitors),
             slots: Slots::on(plan, who.target.clone()),
             companions: Companions::default(),
         }

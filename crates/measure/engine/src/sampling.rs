@@ -61,14 +61,14 @@ pub fn target_ns(planned: &PlannedPoint, clock: Option<&ClockSource>) -> u64 {
 
 /// The samples of the next invocation of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Take {
+pub struct SampleCounts {
     /// Samples before the first that may count.
     pub discard: usize,
     /// Samples after them.
     pub keep: usize,
 }
 
-impl Take {
+impl SampleCounts {
     /// Iterations of every sample: k with its jitter.
     pub fn iterations(self, k: u64, rng: &mut Rng) -> Vec<u64> {
         let one = |_| if k == 1 { 1 } else { batch::jitter(k, rng) };
@@ -79,7 +79,7 @@ impl Take {
 /// How many fresh processes the next worker starts, when one lasts `sample_ns`. Where commands are
 /// compared, a worker starts one at a time, so that each round is a pair; and never more than are
 /// still wanted.
-pub fn take_processes(plan: &Plan, known: &PointHistory, sample_ns: u64) -> Take {
+pub fn process_counts(plan: &Plan, known: &PointHistory, sample_ns: u64) -> SampleCounts {
     let batch = count((PROCESS_BATCH_NS / sample_ns.max(1)).clamp(1, PROCESS_BATCH));
     let batch = if plan.against_first { 1 } else { batch };
     let wanted = match plan.goal {
@@ -90,20 +90,21 @@ pub fn take_processes(plan: &Plan, known: &PointHistory, sample_ns: u64) -> Take
             usize::MAX
         }
     };
-    Take { discard: usize::from(sample_ns < SHORT_PROCESS_NS), keep: batch.min(wanted) }
+    SampleCounts { discard: usize::from(sample_ns < SHORT_PROCESS_NS), keep: batch.min(wanted) }
 }
 
 /// How many samples the next invocation takes, when a sample lasts `sample_ns`.
-pub fn take(known: &PointHistory, sample_ns: u64) -> Take {
+pub fn counts(known: &PointHistory, sample_ns: u64) -> SampleCounts {
     let sample_ns = sample_ns.max(1);
     let floor = count(DISCARD_NS.div_ceil(sample_ns).clamp(1, MOST_DISCARDED));
     match settled_discard(known) {
-        Some(discard) => {
-            Take { discard: discard.max(floor), keep: samples_after_pilot(known, sample_ns) }
-        }
+        Some(discard) => SampleCounts {
+            discard: discard.max(floor),
+            keep: samples_after_pilot(known, sample_ns),
+        },
         None => {
             let most = count(MOST_PILOT_NS / sample_ns);
-            Take { discard: floor, keep: most.clamp(PILOT_LONG_SAMPLES, PILOT_SAMPLES) }
+            SampleCounts { discard: floor, keep: most.clamp(PILOT_LONG_SAMPLES, PILOT_SAMPLES) }
         }
     }
 }
@@ -138,12 +139,12 @@ pub fn samples_after_pilot(known: &PointHistory, sample_ns: u64) -> usize {
 pub fn steady_start(
     planned: &PlannedPoint,
     known: &PointHistory,
-    take: Take,
+    counts: SampleCounts,
     samples: &Samples,
 ) -> (usize, &'static str) {
     let last = samples.len().saturating_sub(1);
     if planned.description.sample_is == SampleIs::Process {
-        return (take.discard.min(last), "");
+        return (counts.discard.min(last), "");
     }
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
     let logs: Vec<f64> = samples
@@ -152,10 +153,10 @@ pub fn steady_start(
         .zip(&samples.iterations)
         .map(|(&t, &k)| (t as f64 / k as f64).ln())
         .collect();
-    let Ok(found) = steady_state(&logs) else { return (take.discard.min(last), "") };
+    let Ok(found) = steady_state(&logs) else { return (counts.discard.min(last), "") };
     let start = match settled_discard(known) {
-        Some(_) => take.discard,
-        None => found.start.max(take.discard),
+        Some(_) => counts.discard,
+        None => found.start.max(counts.discard),
     };
     (start.min(last), class_word(found.class))
 }

@@ -80,7 +80,7 @@ pub struct Written {
 
 /// What is told meanwhile, and asked.
 #[derive(Clone, Copy)]
-pub struct Watch<'w> {
+pub struct WriteControl<'w> {
     /// Runs that are done, of how many.
     pub progress: &'w (dyn Fn(usize, usize) + Sync),
     /// Whether to end.
@@ -97,7 +97,7 @@ pub fn write(
     runs: Option<&[Id]>,
     folder: &Path,
     force: bool,
-    watch: Watch,
+    control: WriteControl,
 ) -> Result<Written, FolderError> {
     let reading = Store::open_read_only(store)?;
     let all: Arc<[RunSummary]> = reading.summaries()?.into();
@@ -117,7 +117,7 @@ pub fn write(
         next: AtomicUsize::new(0),
         done: AtomicUsize::new(0),
         failed: AtomicBool::new(false),
-        watch,
+        control,
     };
     let reader = pages.reader(&reading, Arc::clone(&all), links.clone());
     let readers = thread::available_parallelism().map_or(1, usize::from).min(MOST_READERS);
@@ -126,11 +126,11 @@ pub fn write(
             .map(|_| {
                 scope.spawn(|| {
                     let own = Store::open_read_only(store)?;
-                    work.carry_out(&pages.reader(&own, Arc::clone(&all), links.clone()))
+                    work.execute(&pages.reader(&own, Arc::clone(&all), links.clone()))
                 })
             })
             .collect();
-        let mut outcome = work.carry_out(&reader);
+        let mut outcome = work.execute(&reader);
         for other in others {
             let result = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             outcome = outcome.and(result);
@@ -173,14 +173,14 @@ struct Work<'w> {
     next: AtomicUsize,
     done: AtomicUsize,
     failed: AtomicBool,
-    watch: Watch<'w>,
+    control: WriteControl<'w>,
 }
 
 impl Work<'_> {
-    fn carry_out(&self, reader: &Reader) -> Result<(), FolderError> {
+    fn execute(&self, reader: &Reader) -> Result<(), FolderError> {
         // A run is compared with an earlier one: the oldest go first.
         while let Some(run) = self.runs.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            if (self.watch.stop)() {
+            if (self.control.stop)() {
                 return Err(FolderError::Interrupted { path: self.folder.path.clone() });
             }
             if self.failed.load(Ordering::Relaxed) {
@@ -191,7 +191,7 @@ impl Work<'_> {
                 self.failed.store(true, Ordering::Relaxed);
             }
             written?;
-            (self.watch.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1, self.runs.len());
+            (self.control.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1, self.runs.len());
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use plumb_analysis::testing::{events, run_of_years};
 use plumb_analysis::{RunResults, history, history_of_results, summarise};
 use plumb_serve::Pages;
-use plumb_serve::folder::{self, Watch, Written};
+use plumb_serve::folder::{self, WriteControl, Written};
 use plumb_site::{Rendered, names};
 use plumb_store::Store;
 use tempfile::TempDir;
@@ -29,8 +29,8 @@ fn store(folder: &Path) -> Store {
 }
 
 fn written(store: &Store, folder: &Path) -> Written {
-    let watch = Watch { progress: &|_, _| (), stop: &|| false };
-    folder::write(store.path(), None, folder, false, watch).unwrap()
+    let control = WriteControl { progress: &|_, _| (), stop: &|| false };
+    folder::write(store.path(), None, folder, false, control).unwrap()
 }
 
 fn links(page: &str) -> BTreeSet<String> {

@@ -61,7 +61,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
          and suspected at 1 in 100; measure suspected steps again in pairs.",
     ),
     (
-        "moved",
+        "covariates",
         "What else changed",
         "Where two arms differ, plumb lists the counters and facts that differ with them, the largest effect first. \
          What changed along with a difference need not be its cause, but any cause that a monitor can see is in the \

@@ -6,14 +6,14 @@ use plumb_model::{Diagnosis, Symptom};
 
 use crate::doctor::directory::Room;
 use crate::doctor::found::FoundSymptom;
-use crate::doctor::neighbours::Watch;
+use crate::doctor::neighbours::MachineActivity;
 use crate::doctor::symptoms::SYMPTOMS;
 use crate::doctor::{access, directory, memory, neighbours, processor};
 use crate::root::Root;
 
 /// What a diagnosis is made from.
 #[derive(Debug)]
-pub struct Examined<'p> {
+pub struct DiagnosisInput<'p> {
     /// The kernel's files.
     pub root: &'p Root,
     /// The target directory.
@@ -21,25 +21,25 @@ pub struct Examined<'p> {
     /// How much room it has, where that could be asked.
     pub room: Option<Room>,
     /// What happened over about a second.
-    pub watched: &'p Watch,
+    pub activity: &'p MachineActivity,
     /// Whether the machine was audited before.
     pub audited: bool,
 }
 
 /// Everything that is wrong; None where nothing of the machine can be read.
 #[must_use]
-pub fn diagnose(examined: &Examined<'_>) -> Option<Diagnosis> {
-    let root = examined.root;
+pub fn diagnose(input: &DiagnosisInput<'_>) -> Option<Diagnosis> {
+    let root = input.root;
     let readable = ["/proc/stat", "/proc/cpuinfo", "/sys/devices/system/cpu"];
     if !readable.iter().any(|path| root.path(path).exists()) {
         return None;
     }
     let mut seen = Vec::new();
-    seen.extend(neighbours::check(root, examined.watched));
+    seen.extend(neighbours::check(root, input.activity));
     seen.extend(processor::check(root));
     seen.extend(memory::check(root));
-    seen.extend(directory::check(root, examined.dir, examined.room));
-    seen.extend(access::check(root, examined.audited));
+    seen.extend(directory::check(root, input.dir, input.room));
+    seen.extend(access::check(root, input.audited));
     Some(Diagnosis::new(seen.into_iter().filter_map(symptom).collect()))
 }
 

@@ -13,7 +13,7 @@ mod neighbours;
 mod processor;
 mod symptoms;
 
-pub use diagnose::{Examined, diagnose};
+pub use diagnose::{DiagnosisInput, diagnose};
 pub use directory::Room;
-pub use neighbours::Watch;
+pub use neighbours::MachineActivity;
 pub use symptoms::{SYMPTOMS, SymptomKind};

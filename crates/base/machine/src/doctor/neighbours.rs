@@ -36,7 +36,7 @@ const SERVICES: [(&str, &str); 13] = [
 
 /// What the machine did between two moments.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct MachineActivity {
     /// CPUs that were busy, in units of one.
     busy: f64,
     /// The programs that used most of it, other than plumb, with the CPUs that each used.
@@ -65,7 +65,7 @@ struct Ticks {
     stolen: u64,
 }
 
-impl Watch {
+impl MachineActivity {
     /// Watches the machine for so long.
     #[must_use]
     pub fn over(root: &Root, time: std::time::Duration) -> Self {
@@ -140,8 +140,8 @@ fn cpus(root: &Root) -> f64 {
     crate::fingerprint::count_cpus(&root.text("/proc/cpuinfo").unwrap_or_default()).max(1) as f64
 }
 
-pub fn check(root: &Root, watched: &Watch) -> Vec<FoundSymptom> {
-    let busy = busy(watched, cpus(root));
+pub fn check(root: &Root, activity: &MachineActivity) -> Vec<FoundSymptom> {
+    let busy = busy(activity, cpus(root));
     let load = if busy.is_some() { None } else { load(root) };
     let virtualised =
         virtualisation(root).map(|kind| FoundSymptom::new("virtualised", Severity::Minor, kind));
@@ -166,14 +166,14 @@ fn steal(root: &Root) -> Option<FoundSymptom> {
     Some(FoundSymptom::new("steal", *effect, evidence))
 }
 
-fn busy(watched: &Watch, cpus: f64) -> Option<FoundSymptom> {
+fn busy(activity: &MachineActivity, cpus: f64) -> Option<FoundSymptom> {
     let half = [(cpus / 2.0, Severity::Grave)];
-    let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| watched.busy >= *from)?;
+    let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| activity.busy >= *from)?;
     let named = |(name, used): &(String, f64)| format!("{name} {}", percent(*used));
-    let names: Vec<String> = watched.most.iter().map(named).collect();
+    let names: Vec<String> = activity.most.iter().map(named).collect();
     let names =
         if names.is_empty() { "processes that have exited".to_owned() } else { names.join(", ") };
-    let evidence = format!("{} of a CPU, just now: {names}", percent(watched.busy));
+    let evidence = format!("{} of a CPU, just now: {names}", percent(activity.busy));
     Some(FoundSymptom::new("busy", *effect, evidence))
 }
 
@@ -224,7 +224,7 @@ fn balancer(names: &[String]) -> Option<FoundSymptom> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUSY, STEAL, Severity, Snapshot, Watch, busy};
+    use super::{BUSY, MachineActivity, STEAL, Severity, Snapshot, busy};
     use crate::doctor::found::percent;
     use crate::doctor::symptoms::SYMPTOMS;
     use crate::root::Root;
@@ -263,12 +263,13 @@ mod tests {
             ("/proc/8/stat", &stat(8, 10)),
         ]);
         let (early, late) = (Root::at(early.path()), Root::at(late.path()));
-        let watch = Watch::between(&Snapshot::now(&early), &Snapshot::now(&late), 2.0);
-        let seen = busy(&watch, 2.0).unwrap();
+        let activity = MachineActivity::between(&Snapshot::now(&early), &Snapshot::now(&late), 2.0);
+        let seen = busy(&activity, 2.0).unwrap();
         assert_eq!(seen.severity, Severity::Major);
         assert_eq!(seen.evidence, "90 % of a CPU, just now: cc (1) x 80 %");
         assert!(
-            busy(&Watch::between(&Snapshot::now(&late), &Snapshot::now(&late), 2.0), 2.0).is_none()
+            busy(&MachineActivity::between(&Snapshot::now(&late), &Snapshot::now(&late), 2.0), 2.0)
+                .is_none()
         );
     }
 }

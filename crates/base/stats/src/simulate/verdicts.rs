@@ -126,7 +126,7 @@ fn on_machine(
     replications: u64,
 ) -> Vec<End> {
     repeat(replications, |rng| {
-        let mut bench = Bench {
+        let mut simulated = SimulatedAb {
             machine: environment.machine(rng.next_u64()),
             rng: rng.fork(),
             design,
@@ -134,12 +134,12 @@ fn on_machine(
             costs: [Vec::new(), Vec::new()],
             unit: 0,
         };
-        compare(Schedule::Forty, |units| bench.measured(units))
+        compare(Schedule::Forty, |units| simulated.measured(units))
     })
 }
 
 /// Two versions at work on a machine.
-struct Bench {
+struct SimulatedAb {
     machine: Machine,
     rng: Rng,
     design: Design,
@@ -149,7 +149,7 @@ struct Bench {
     unit: u32,
 }
 
-impl Bench {
+impl SimulatedAb {
     /// The log ratios of the first `units`, or a few more where rounds come in blocks.
     fn measured(&mut self, units: usize) -> Vec<f64> {
         while (self.unit as usize) < units {

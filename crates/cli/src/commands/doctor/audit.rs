@@ -10,9 +10,9 @@ use plumb_store::Store;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::bench::Bench;
-use crate::measuring::carry_out::carry_out;
+use crate::measuring::execute::execute;
 use crate::measuring::job::{Job, Place};
+use crate::measuring::setup::Setup;
 use crate::planning::arguments::ExecutionArgs;
 use crate::planning::{plan, points, prepare};
 use crate::ui::Ui;
@@ -100,12 +100,12 @@ struct Auditor<'a> {
 
 impl Auditor<'_> {
     fn compare(&self, class: AuditClass, one: &str, other: &str) -> Result<RunRecord> {
-        let mut bench = Bench::set_up()?;
-        let all = bench.all_threads();
+        let mut setup = Setup::start()?;
+        let all = setup.all_threads();
         let mut points: Vec<PlannedPoint> = Vec::new();
         for name in [one, other] {
             let name = [name.to_owned()];
-            points.extend(points::resolve(&mut bench.keeper, &name, &[], all, self.ui)?.points);
+            points.extend(points::resolve(&mut setup.keeper, &name, &[], all, self.ui)?.points);
         }
         let metric = points.first().and_then(|point| point.description.primary());
         let metric = metric.map(|metric| metric.name.clone()).unwrap_or_default();
@@ -116,11 +116,11 @@ impl Auditor<'_> {
             ..ExecutionArgs::default()
         };
         // As `ab` measures, whose margin this is to bound.
-        let prepare = prepare::wanted(&mut bench.keeper, &execution.prepare, None, all)?;
+        let prepare = prepare::wanted(&mut setup.keeper, &execution.prepare, None, all)?;
         let plan = plan::plan_of(points, goal, &execution, prepare)?;
         let quiet = self.ui.without_progress();
         let job = Job { lock: self.lock, ..Job::new(plan, Place::Scratch, self.store) };
-        let measured = carry_out(bench, job, &quiet)?;
+        let measured = execute(setup, job, &quiet)?;
         if measured.ended.interrupted {
             return Err(CommandError::interrupted("interrupted; the audit was not stored"));
         }

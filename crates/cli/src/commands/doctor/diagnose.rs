@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use plumb_machine::doctor::{Examined, Room, Watch, diagnose as host_diagnose};
+use plumb_machine::doctor::{DiagnosisInput, MachineActivity, Room, diagnose as host_diagnose};
 use plumb_report::{LastAudit, doctor_card, doctor_document};
 use plumb_store::Store;
 
@@ -13,8 +13,8 @@ use crate::reading::audits::floors;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
-/// How long the machine is watched.
-const WATCHED: Duration = Duration::from_secs(1);
+/// How long the activity of the machine is observed.
+const OBSERVED: Duration = Duration::from_secs(1);
 
 /// Shows what is wrong with this machine, and what its last audit left. However bad that is, it is no
 /// failure.
@@ -23,11 +23,15 @@ pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exi
     let dir = locate::directory(dir)?;
     let machine = plumb_machine::machine(&root).fingerprint;
     let audit = last_audit(store, &machine, ui);
-    let watched = if root.is_live() { Watch::over(&root, WATCHED) } else { Watch::default() };
+    let activity = if root.is_live() {
+        MachineActivity::over(&root, OBSERVED)
+    } else {
+        MachineActivity::default()
+    };
     let room = if root.is_live() { Room::of(&dir) } else { None };
     let audited = audit.is_some();
-    let examined = Examined { root: &root, dir: &dir, room, watched: &watched, audited };
-    let Some(diagnosis) = host_diagnose(&examined) else {
+    let input = DiagnosisInput { root: &root, dir: &dir, room, activity: &activity, audited };
+    let Some(diagnosis) = host_diagnose(&input) else {
         return Err(CommandError::nothing("neither /proc nor /sys can be read here")
             .hint("mount them: mount -t proc proc /proc; mount -t sysfs sysfs /sys"));
     };

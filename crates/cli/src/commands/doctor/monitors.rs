@@ -10,9 +10,9 @@ use plumb_report::{EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, m
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::bench::Bench;
-use crate::measuring::carry_out::carry_out;
+use crate::measuring::execute::execute;
 use crate::measuring::job::{Job, Place};
+use crate::measuring::setup::Setup;
 use crate::planning::arguments::ExecutionArgs;
 use crate::planning::prepare::Prepare;
 use crate::planning::{plan, points};
@@ -109,9 +109,9 @@ fn process_cpu_ns() -> u64 {
 /// Compares a workload without monitors with itself with them, as `ab` does.
 fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<Option<EffectPart>> {
     ui.say(&format!("comparing {WORKLOAD} with monitors and without"));
-    let mut bench = Bench::set_up()?;
-    let all = bench.all_threads();
-    let point = points::resolve(&mut bench.keeper, &[WORKLOAD.to_owned()], &[], all, ui)?.points;
+    let mut setup = Setup::start()?;
+    let all = setup.all_threads();
+    let point = points::resolve(&mut setup.keeper, &[WORKLOAD.to_owned()], &[], all, ui)?.points;
     let Some(point) = point.into_iter().next() else { return Ok(None) };
     let metric = point.description.primary().map(|it| it.name.clone()).unwrap_or_default();
     let goal =
@@ -123,7 +123,7 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
     let budget_ns = Some(budget_ns);
     let plan = Plan { on_interference: OnInterference::Keep, budget_ns, ..plan };
     let job = Job { lock, watched: Some(1), ..Job::new(plan, Place::Scratch, store) };
-    let measured = carry_out(bench, job, &ui.without_progress())?;
+    let measured = execute(setup, job, &ui.without_progress())?;
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted"));
     }

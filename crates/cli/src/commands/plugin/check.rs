@@ -13,9 +13,9 @@ use crate::commands::plugin::checklist::{Checklist, State};
 use crate::commands::plugin::outcomes::{ended, note, wrong};
 use crate::commands::plugin::{roles, workload};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::bench::Bench;
 use crate::measuring::folders::folders;
 use crate::measuring::job::Place;
+use crate::measuring::setup::Setup;
 use crate::planning::plugins::{cache, manifest, rules};
 use crate::ui::Ui;
 use crate::{interrupt, locate};
@@ -34,8 +34,8 @@ pub fn check(path: &Path, ui: &Ui) -> Result<Exit> {
     let mut list = Checklist::new(ui);
     let next = format!("plumb run {}", with_slash(path));
     let Some(program) = program(path, &mut list) else { return list.finish(None, &next) };
-    let mut bench = Bench::set_up()?;
-    let Some(description) = describe(&mut bench.keeper, &program, &mut list)? else {
+    let mut setup = Setup::start()?;
+    let Some(description) = describe(&mut setup.keeper, &program, &mut list)? else {
         return list.finish(None, &next);
     };
     for rule in rules::judge(&description) {
@@ -45,8 +45,8 @@ pub fn check(path: &Path, ui: &Ui) -> Result<Exit> {
     if let Some(file) = cache::file(&program) {
         cache::write(&file, &description);
     }
-    match Point::new(&description, &Settings::new(), bench.all_threads()) {
-        Ok(point) => try_out(bench, planned(point, &description, program), &mut list)?,
+    match Point::new(&description, &Settings::new(), setup.all_threads()) {
+        Ok(point) => try_out(setup, planned(point, &description, program), &mut list)?,
         Err(_) => list.add("start", State::Skipped, "it has no point to start with"),
     }
     list.finish(Some(&description.id), &next)
@@ -147,9 +147,9 @@ fn unknown_field(
 }
 
 /// Starts it at its defaults in every role that it has.
-fn try_out(mut bench: Bench, planned: PlannedPoint, list: &mut Checklist) -> Result<()> {
-    let (scratch, dir) = folders(&mut bench.keeper, &Place::Scratch)?;
-    let (facts, companions) = (bench.facts, Vec::new());
+fn try_out(mut setup: Setup, planned: PlannedPoint, list: &mut Checklist) -> Result<()> {
+    let (scratch, dir) = folders(&mut setup.keeper, &Place::Scratch)?;
+    let (facts, companions) = (setup.facts, Vec::new());
     let (preparation, root) = (Vec::new(), locate::root());
     let interrupted = interrupt::is_interrupted;
     let settings = LauncherSettings {
@@ -162,7 +162,7 @@ fn try_out(mut bench: Bench, planned: PlannedPoint, list: &mut Checklist) -> Res
         interrupted,
         seed: SEED,
     };
-    let mut launcher = KeeperLauncher::new(bench.keeper, settings);
+    let mut launcher = KeeperLauncher::new(setup.keeper, settings);
     let spec = |role| StartSpec { planned: &planned, role, seed: SEED };
     let is = |role| planned.description.can_be(role);
     let has_fixture = planned.description.fixture.is_some();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use plumb_serve::folder::{self, FolderError, Watch};
+use plumb_serve::folder::{self, FolderError, WriteControl};
 use plumb_text::counted;
 use plumb_text::time::length;
 use plumb_text::units::quantity;
@@ -41,9 +41,11 @@ pub fn pages(
     interrupt::listen();
     let progress = Progress::new(ui);
     let named = (!ids.is_empty()).then_some(ids.as_slice());
-    let watch =
-        Watch { progress: &|done, of| progress.show(done, of), stop: &interrupt::is_interrupted };
-    let written = folder::write(store.path(), named, output, force, watch);
+    let control = WriteControl {
+        progress: &|done, of| progress.show(done, of),
+        stop: &interrupt::is_interrupted,
+    };
+    let written = folder::write(store.path(), named, output, force, control);
     progress.finish();
     let written = written.map_err(trouble)?;
     let took = length(progress.began.elapsed().as_secs_f64());

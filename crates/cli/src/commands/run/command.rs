@@ -9,11 +9,11 @@ use crate::commands::run::dry_run::dry_run;
 use crate::commands::run::schedule;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
-use crate::measuring::bench::Bench;
 use crate::measuring::interrupted::interrupted;
 use crate::measuring::job::{Job, Place};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
+use crate::measuring::setup::Setup;
 use crate::measuring::side_by_side::is_copied;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::expectations::expectations;
@@ -84,18 +84,18 @@ impl Subcommand for RunArgs {
 
 /// Measures what is named, or completes an interrupted run.
 fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let mut bench = Bench::set_up()?;
+    let mut setup = Setup::start()?;
     if let Some(name) = &args.resume {
-        return resume(bench, args, name, store, ui);
+        return resume(setup, args, name, store, ui);
     }
-    bench.keep_to(&args.goal.execution.prepare);
-    let all = bench.all_threads();
-    let mut named = points::resolve(&mut bench.keeper, &args.names, &args.params, all, ui)?;
+    setup.keep_to(&args.goal.execution.prepare);
+    let all = setup.all_threads();
+    let mut named = points::resolve(&mut setup.keeper, &args.names, &args.params, all, ui)?;
     if args.ceilings {
         named.points = points::with_ceilings(named.points, all)?;
     }
-    let companions = points::companions(&mut bench.keeper, &args.with, all)?;
-    let prepare = prepare::for_named(&mut bench.keeper, &named, &args.goal.execution.prepare, all)?;
+    let companions = points::companions(&mut setup.keeper, &args.with, all)?;
+    let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let explicit = named.explicit;
     if args.dry_run {
         ui.out(&dry_run(&named, &args.goal, args.soak.as_deref())?);
@@ -112,10 +112,10 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let place = Place::Under(args.dir.as_deref());
     let lock = !args.goal.execution.no_lock;
     let live = args.live.live;
-    measure(bench, Job { lock, explicit, live, ..Job::new(plan, place, store) }, ui)
+    measure(setup, Job { lock, explicit, live, ..Job::new(plan, place, store) }, ui)
 }
 
-fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+fn resume(setup: Setup, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let record = {
         let store = runs::open(store)?;
         interrupted(&store, store.resolve(name)?)?
@@ -128,5 +128,5 @@ fn resume(bench: Bench, args: &RunArgs, name: &str, store: Option<&Path>, ui: &U
     let before = Some(record);
     let live = args.live.live;
     let job = Job { before, lock, explicit: false, copy, live, ..Job::new(plan, place, store) };
-    measure(bench, job, ui)
+    measure(setup, job, ui)
 }

@@ -14,16 +14,16 @@ use crate::ui::Ui;
 
 /// Shows machine and environment by themes.
 pub fn machine(runs: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let portraits = if runs.is_empty() {
+    let snapshots = if runs.is_empty() {
         vec![here()?]
     } else {
         let store = open(store)?;
         runs.iter().map(|run| of_run(run, &store)).collect::<Result<Vec<_>>>()?
     };
     if ui.wants_json() {
-        ui.out(&pretty(&machine_document(&portraits))?);
+        ui.out(&pretty(&machine_document(&snapshots))?);
     } else {
-        ui.out(&machine_card(&portraits, &ui.terminal()));
+        ui.out(&machine_card(&snapshots, &ui.terminal()));
     }
     Ok(Exit::Fine)
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use plumb_engine::{
-    Clock, Ended, EngineError, Identity, Launcher, Refusal, RunContext, Session, SlotReport,
-    StartSpec, Stopped, Watch, run,
+    Clock, Ended, EngineError, Identity, Launcher, MonitorReader, Refusal, RunContext, Session,
+    SlotReport, StartSpec, Stopped, run,
 };
 use plumb_machine::Moment;
 use plumb_model::{
@@ -194,14 +194,14 @@ impl Session for FakeSession<'_> {
 }
 
 /// Reads the CPU times of a machine of one CPU.
-struct FakeWatch {
+struct FakeMonitorReader {
     clock: FakeClock,
     began_ns: u64,
     disturbs: fn(usize) -> bool,
     seen: usize,
 }
 
-impl Watch for FakeWatch {
+impl MonitorReader for FakeMonitorReader {
     fn begin(&mut self, _: usize, _: Option<u32>) {
         self.began_ns = self.clock.0.get();
     }
@@ -234,14 +234,14 @@ impl Fake {
     }
 
     pub fn run(&mut self, plan: &Plan) -> Result<Ended, EngineError> {
-        self.carry_out(plan, None)
+        self.execute(plan, None)
     }
 
     pub fn resume(&mut self, plan: &Plan, before: &RunRecord) -> Result<Ended, EngineError> {
-        self.carry_out(plan, Some(before))
+        self.execute(plan, Some(before))
     }
 
-    fn carry_out(&mut self, plan: &Plan, before: Option<&RunRecord>) -> Result<Ended, EngineError> {
+    fn execute(&mut self, plan: &Plan, before: Option<&RunRecord>) -> Result<Ended, EngineError> {
         let clock = self.clock.clone();
         let (watched, at) = (clock.clone(), self.interrupt_at_ns);
         let mut launcher = FakeLauncher {
@@ -253,9 +253,14 @@ impl Fake {
         };
         let mut sink = Sink { seen: &mut self.seen, fails_after: self.sink_fails_after };
         let interrupted = move || at.is_some_and(|at| watched.0.get() >= at);
-        let mut watch =
-            FakeWatch { clock: clock.clone(), began_ns: 0, disturbs: self.disturbs, seen: 0 };
-        let context = RunContext { clock: &clock, watch: &mut watch, interrupted: &interrupted };
+        let mut monitors = FakeMonitorReader {
+            clock: clock.clone(),
+            began_ns: 0,
+            disturbs: self.disturbs,
+            seen: 0,
+        };
+        let context =
+            RunContext { clock: &clock, monitors: &mut monitors, interrupted: &interrupted };
         run(plan, before, &identity(), context, &mut launcher, &mut sink)
     }
 

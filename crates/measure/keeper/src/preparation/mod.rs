@@ -4,12 +4,12 @@
 //! of the machine, which the keeper's journal changes and changes back; to an action that leaves nothing
 //! to undo; or to an option with which processes are started (`spawn_options.rs`).
 
-mod act;
 mod action;
 mod cpuset;
 mod files;
 mod knob;
 mod knobs;
+mod one_time;
 mod preset;
 mod process;
 mod resolve;

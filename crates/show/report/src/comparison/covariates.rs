@@ -8,20 +8,20 @@ use serde::Serialize;
 const MOST: usize = 4;
 
 /// `also changed: own system time 0.02 → 0.18 CPU (+1.00), …`; None when nothing did.
-pub fn covariates_text(moved: &[Covariate]) -> Option<String> {
-    let told: Vec<String> = moved.iter().take(MOST).map(one).collect();
-    let more = moved.len().saturating_sub(told.len());
+pub fn covariates_text(covariates: &[Covariate]) -> Option<String> {
+    let told: Vec<String> = covariates.iter().take(MOST).map(one).collect();
+    let more = covariates.len().saturating_sub(told.len());
     let more = if more > 0 { format!(" · {more} more in --json") } else { String::new() };
     (!told.is_empty()).then(|| format!("also changed: {}{more}", told.join(" · ")))
 }
 
-fn one(moved: &Covariate) -> String {
-    let what = &moved.what;
-    match &moved.how {
+fn one(covariate: &Covariate) -> String {
+    let what = &covariate.what;
+    match &covariate.how {
         CovariateChange::Fact { from, to, .. } => format!("{what} {from} → {to}"),
         CovariateChange::Rate { from, to, unit } => {
             let shown = |value: f64| quantity(value, unit);
-            format!("{what} {} → {} ({:+.2})", shown(*from), shown(*to), moved.effect)
+            format!("{what} {} → {} ({:+.2})", shown(*from), shown(*to), covariate.effect)
         }
     }
 }
@@ -57,9 +57,9 @@ pub enum MovedValue {
 }
 
 /// The part of a document.
-pub(crate) fn covariate_part(moved: &Covariate) -> MovedPart {
-    let (what, effect) = (moved.what.clone(), moved.effect);
-    match &moved.how {
+pub(crate) fn covariate_part(covariate: &Covariate) -> MovedPart {
+    let (what, effect) = (covariate.what.clone(), covariate.effect);
+    match &covariate.how {
         CovariateChange::Rate { from, to, unit } => MovedPart {
             what,
             from: MovedValue::Rate(*from),

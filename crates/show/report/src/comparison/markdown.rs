@@ -4,7 +4,7 @@ use plumb_analysis::ComparisonFinding;
 
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::view::{
-    Told, closing, for_price, heading, ratio, remarks, series, told, verdict,
+    DifferenceLine, closing, difference_lines, for_price, heading, ratio, remarks, series, verdict,
 };
 use crate::figure::figure;
 use crate::markdown::{code, escape};
@@ -19,8 +19,8 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
     for line in lines {
         out.push_str(&format!("- {}\n", escape(&line)));
     }
-    let (told, harmless) = told(finding);
-    for Told { lead, values, .. } in told {
+    let (lines, harmless) = difference_lines(finding);
+    for DifferenceLine { lead, values, .. } in lines {
         out.push_str(&format!("- {}: {}\n", escape(&lead), escape(&values)));
     }
     if !harmless.is_empty() {

@@ -8,7 +8,7 @@ use plumb_text::{Column, Line, Style, Table, Terminal};
 use crate::charts::ratios_of;
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::view::{
-    Told, closing, for_price, heading, ratio, remarks, series, told, verdict,
+    DifferenceLine, closing, difference_lines, for_price, heading, ratio, remarks, series, verdict,
 };
 use crate::figure::figure;
 
@@ -32,9 +32,9 @@ fn title(line: &str, terminal: &Terminal) -> String {
 }
 
 fn differences(finding: &ComparisonFinding, terminal: &Terminal) -> String {
-    let (told, harmless) = told(finding);
+    let (lines, harmless) = difference_lines(finding);
     let mut out = String::new();
-    for Told { impact, lead, values } in told {
+    for DifferenceLine { impact, lead, values } in lines {
         let style = if impact == Impact::Fatal { Style::Bad } else { Style::Flag };
         out.push_str(&text(2, &Line::new(style, &lead).and(Style::Plain, "  "), &values, terminal));
     }
@@ -87,8 +87,8 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
         );
         notes.extend(arm.for_price.map(|value| for_price(result, value)));
         table.across(4, Line::default(), Line::new(Style::Muted, &notes.join(" · ")));
-        let moved = against.as_ref().and_then(|it| covariates_text(&it.covariates));
-        table.across(4, Line::default(), Line::new(Style::Muted, &moved.unwrap_or_default()));
+        let also_changed = against.as_ref().and_then(|it| covariates_text(&it.covariates));
+        table.across(4, Line::default(), Line::new(Style::Muted, &also_changed.unwrap_or_default()));
     }
 }
 

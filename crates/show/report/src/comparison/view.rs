@@ -96,7 +96,7 @@ pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
 }
 
 /// A difference that is worth a line.
-pub(crate) struct Told {
+pub(crate) struct DifferenceLine {
     /// What it can do to numbers.
     pub(crate) impact: Impact,
     /// Its impact and its field.
@@ -106,10 +106,10 @@ pub(crate) struct Told {
 }
 
 /// The differences that are worth a line: harmless ones only by their names.
-pub(crate) fn told(finding: &ComparisonFinding) -> (Vec<Told>, String) {
+pub(crate) fn difference_lines(finding: &ComparisonFinding) -> (Vec<DifferenceLine>, String) {
     let (harmless, others): (Vec<_>, Vec<_>) =
         finding.differences.iter().partition(|it| it.impact == Impact::Harmless);
-    let lines = others.into_iter().map(|it| Told {
+    let lines = others.into_iter().map(|it| DifferenceLine {
         impact: it.impact,
         lead: format!("{} {}", it.impact.word(), it.field),
         values: it.values.join(" | "),

@@ -17,7 +17,7 @@ pub struct MachineDocument {
     #[cfg_attr(test, schemars(extend("const" = MACHINE_SCHEMA)))]
     pub schema: &'static str,
     /// One machine, or the two that are compared.
-    pub targets: Vec<PortraitPart>,
+    pub targets: Vec<SnapshotPart>,
     /// What differs between two; what one of them did not read is no difference.
     pub differences: Vec<DifferencePart>,
 }
@@ -25,7 +25,7 @@ pub struct MachineDocument {
 /// A machine, and when it was that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct PortraitPart {
+pub struct SnapshotPart {
     /// The run that found it so; null for now.
     pub run: Option<String>,
     /// Its stable identity.
@@ -36,15 +36,15 @@ pub struct PortraitPart {
 
 /// Machines as a document.
 #[must_use]
-pub fn machine_document(portraits: &[MachineSnapshot]) -> MachineDocument {
-    let part = |portrait: &MachineSnapshot| {
-        let target = target(&portrait.target);
-        let run = portrait.run.clone();
-        PortraitPart { run, machine: target.machine, environment: target.environment }
+pub fn machine_document(snapshots: &[MachineSnapshot]) -> MachineDocument {
+    let part = |snapshot: &MachineSnapshot| {
+        let target = target(&snapshot.target);
+        let run = snapshot.run.clone();
+        SnapshotPart { run, machine: target.machine, environment: target.environment }
     };
     MachineDocument {
         schema: MACHINE_SCHEMA,
-        targets: portraits.iter().map(part).collect(),
-        differences: differences(portraits).iter().map(difference).collect(),
+        targets: snapshots.iter().map(part).collect(),
+        differences: differences(snapshots).iter().map(difference).collect(),
     }
 }

@@ -7,8 +7,8 @@ use crate::machine::view::{MachineSnapshot, differences, shown};
 
 /// The facts of one machine by themes, or what differs between several.
 #[must_use]
-pub fn machine_card(portraits: &[MachineSnapshot], terminal: &Terminal) -> String {
-    let text = match portraits {
+pub fn machine_card(snapshots: &[MachineSnapshot], terminal: &Terminal) -> String {
+    let text = match snapshots {
         [one] => facts(one, terminal),
         several => difference_card(several, terminal),
     };
@@ -20,16 +20,16 @@ fn line(style: Style, text: &str, terminal: &Terminal) -> String {
 }
 
 /// `run 01a… · fp1:… · env1:…`.
-pub(crate) fn title(portrait: &MachineSnapshot) -> String {
-    let target = &portrait.target;
+pub(crate) fn title(snapshot: &MachineSnapshot) -> String {
+    let target = &snapshot.target;
     let (machine, environment) = (&target.machine.fingerprint, &target.environment.fingerprint);
-    let when = portrait.run.as_ref().map_or_else(|| "now".into(), |run| format!("run {run}"));
+    let when = snapshot.run.as_ref().map_or_else(|| "now".into(), |run| format!("run {run}"));
     format!("{when} · {machine} · {environment}")
 }
 
-fn facts(portrait: &MachineSnapshot, terminal: &Terminal) -> String {
-    let mut out = line(Style::Title, &title(portrait), terminal);
-    let (stable, changing) = (&portrait.target.machine.facts, &portrait.target.environment.facts);
+fn facts(snapshot: &MachineSnapshot, terminal: &Terminal) -> String {
+    let mut out = line(Style::Title, &title(snapshot), terminal);
+    let (stable, changing) = (&snapshot.target.machine.facts, &snapshot.target.environment.facts);
     let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]).indented(2);
     let mut theme = None;
     for fact in FACTS {
@@ -48,11 +48,11 @@ fn facts(portrait: &MachineSnapshot, terminal: &Terminal) -> String {
     out
 }
 
-fn difference_card(portraits: &[MachineSnapshot], terminal: &Terminal) -> String {
-    let titles = portraits.iter().map(|it| line(Style::Title, &title(it), terminal));
+fn difference_card(snapshots: &[MachineSnapshot], terminal: &Terminal) -> String {
+    let titles = snapshots.iter().map(|it| line(Style::Title, &title(it), terminal));
     let mut out: String = titles.collect();
     out.push('\n');
-    let differences = differences(portraits);
+    let differences = differences(snapshots);
     if differences.is_empty() {
         out.push_str(&line(
             Style::Good,
@@ -107,7 +107,7 @@ mod tests {
     use crate::machine::view::MachineSnapshot;
     use plumb_text::Terminal;
 
-    fn portrait(run: Option<&str>, kernel: &str, mitigations: &str) -> MachineSnapshot {
+    fn snapshot(run: Option<&str>, kernel: &str, mitigations: &str) -> MachineSnapshot {
         let facts = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn facts_stand_by_themes() {
         let card =
-            machine_card(&[portrait(None, "6.1", "mds: on; spectre: on")], &Terminal::plain(60));
+            machine_card(&[snapshot(None, "6.1", "mds: on; spectre: on")], &Terminal::plain(60));
         assert_snapshot!(card, @"
         now · fp1:a · env1:b
 
@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn two_machines_show_what_differs_alone() {
         let mut two = [
-            portrait(Some("01a"), "6.1", "mds: on; spectre: on"),
-            portrait(Some("01b"), "6.12", "mds: on; spectre: off"),
+            snapshot(Some("01a"), "6.1", "mds: on; spectre: on"),
+            snapshot(Some("01b"), "6.12", "mds: on; spectre: off"),
         ];
         // What one of them did not read is no difference.
         two[0].target.environment.facts.insert("caches".into(), "L1d 32 KiB".into());

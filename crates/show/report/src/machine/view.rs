@@ -12,8 +12,8 @@ pub struct MachineSnapshot {
     pub target: Target,
 }
 
-pub(crate) fn differences(portraits: &[MachineSnapshot]) -> Vec<Difference> {
-    target_diff(&portraits.iter().map(|it| &it.target).collect::<Vec<_>>())
+pub(crate) fn differences(snapshots: &[MachineSnapshot]) -> Vec<Difference> {
+    target_diff(&snapshots.iter().map(|it| &it.target).collect::<Vec<_>>())
 }
 
 /// The name of a fact for people; a sysctl keeps its own.

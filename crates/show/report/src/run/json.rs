@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{BaselineSource, Failure, Finding, OfBaseline, Scaling, Unsupported};
+use plumb_analysis::{BaselineSource, Failure, Finding, Scaling, ShareOfBaseline, Unsupported};
 use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
 use serde::Serialize;
@@ -367,7 +367,7 @@ fn flag(flag: &Flag) -> FlagPart {
     FlagPart { flag: flag.flag.word().to_owned(), why: flag.why.clone() }
 }
 
-fn baseline(of: &OfBaseline) -> BaselinePart {
+fn baseline(of: &ShareOfBaseline) -> BaselinePart {
     let (source, point) = match &of.source {
         BaselineSource::Expectation => ("expectation", None),
         BaselineSource::Ceiling(point) => ("ceiling", Some(point.clone())),

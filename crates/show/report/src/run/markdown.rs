@@ -90,10 +90,10 @@ fn comparisons(view: &View) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let lines = view.comparisons().iter().map(|comparison| {
         let (name, verdict) = (code(&comparison.point.name), verdict(&comparison.found));
-        let moved = covariates_text(&comparison.found.covariates)
+        let also_changed = covariates_text(&comparison.found.covariates)
             .map_or_else(String::new, |it| format!("; {it}"));
         let spread = spread_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
-        let text = comparison_text(&comparison.found) + &spread + &moved;
+        let text = comparison_text(&comparison.found) + &spread + &also_changed;
         format!("{name}: **{verdict}**, {}", escape(&text))
     });
     list(&format!("Compared with {}", code(&first.first.name)), lines)

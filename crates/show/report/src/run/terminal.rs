@@ -98,8 +98,8 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
         if let Some(spread) = spread_text(comparison) {
             table.across(2, Line::default(), Line::new(Style::Plain, &spread));
         }
-        let moved = covariates_text(&comparison.found.covariates).unwrap_or_default();
-        table.across(2, Line::default(), Line::new(Style::Muted, &moved));
+        let also_changed = covariates_text(&comparison.found.covariates).unwrap_or_default();
+        table.across(2, Line::default(), Line::new(Style::Muted, &also_changed));
     }
     heading(&title, terminal) + &terminal.table(&table)
 }

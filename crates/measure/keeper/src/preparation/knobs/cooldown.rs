@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use plumb_machine::Root;
 
-use crate::preparation::act::checked;
 use crate::preparation::action::Action;
 use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
+use crate::preparation::one_time::checked;
 
 /// This knob.
 pub const KNOB: Knob = Knob {

@@ -1,8 +1,8 @@
 //! `--set drop-caches`: syncs, then drops the page cache.
 
-use crate::preparation::act::simple;
 use crate::preparation::action::Action;
 use crate::preparation::knob::{Knob, Lasts, Suffix};
+use crate::preparation::one_time::simple;
 
 /// This knob.
 pub const KNOB: Knob = Knob {

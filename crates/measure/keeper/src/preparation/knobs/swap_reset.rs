@@ -1,8 +1,8 @@
 //! `--set swap-reset`: takes swap out of use and into it again.
 
-use crate::preparation::act::simple;
 use crate::preparation::action::Action;
 use crate::preparation::knob::{Knob, Lasts, Suffix};
+use crate::preparation::one_time::simple;
 
 /// This knob.
 pub const KNOB: Knob = Knob {

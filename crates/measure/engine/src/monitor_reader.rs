@@ -4,7 +4,7 @@ use plumb_model::Readings;
 use plumb_monitors::Recorder;
 
 /// Reads counters beside invocations: monitors on this machine, made-up ones in tests.
-pub trait Watch {
+pub trait MonitorReader {
     /// A process is ready to be measured at a point of the plan; its number where it is known.
     fn begin(&mut self, point: usize, worker: Option<u32>);
 
@@ -12,7 +12,7 @@ pub trait Watch {
     fn end(&mut self) -> Readings;
 }
 
-impl Watch for Recorder {
+impl MonitorReader for Recorder {
     fn begin(&mut self, _: usize, worker: Option<u32>) {
         Recorder::begin(self, worker);
     }
@@ -24,16 +24,16 @@ impl Watch for Recorder {
 
 #[cfg(test)]
 mod tests {
-    use super::Watch;
+    use super::MonitorReader;
     use plumb_machine::Root;
     use plumb_monitors::{Recorder, wanted};
 
     #[test]
-    fn a_recorder_watches() {
+    fn a_recorder_reads() {
         let wanted = wanted(&["none".into(), "stat".into()]).unwrap();
         let mut recorder = Recorder::start(&Root::default(), &wanted);
-        let watch: &mut dyn Watch = &mut recorder;
-        watch.begin(0, None);
-        assert!(watch.end().trace("stat.procs_running").is_some());
+        let monitors: &mut dyn MonitorReader = &mut recorder;
+        monitors.begin(0, None);
+        assert!(monitors.end().trace("stat.procs_running").is_some());
     }
 }

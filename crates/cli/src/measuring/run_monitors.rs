@@ -1,6 +1,6 @@
 //! The monitors that read beside a run.
 
-use plumb_engine::Watch;
+use plumb_engine::MonitorReader;
 use plumb_model::{Plan, Readings};
 use plumb_monitors::Recorder;
 
@@ -8,20 +8,24 @@ use crate::error::{CommandError, Result};
 use crate::locate;
 
 /// The monitors of a plan, opened.
-pub fn recorder(plan: &Plan) -> Result<Watching> {
+pub fn recorder(plan: &Plan) -> Result<RunMonitors> {
     let wanted = plumb_monitors::wanted(&plan.monitors).map_err(CommandError::usage)?;
-    Ok(Watching { recorder: Recorder::start(&locate::root(), &wanted), only: None, reads: false })
+    Ok(RunMonitors {
+        recorder: Recorder::start(&locate::root(), &wanted),
+        only: None,
+        reads: false,
+    })
 }
 
 /// Monitors that read beside all points, or beside one.
-pub struct Watching {
+pub struct RunMonitors {
     recorder: Recorder,
     /// The only point beside which they read; None: all.
     pub only: Option<usize>,
     reads: bool,
 }
 
-impl Watch for Watching {
+impl MonitorReader for RunMonitors {
     fn begin(&mut self, point: usize, worker: Option<u32>) {
         self.reads = self.only.is_none_or(|only| only == point);
         if self.reads {

@@ -9,16 +9,16 @@ use crate::planning::arguments::PrepareArgs;
 use crate::{interrupt, locate};
 
 /// A keeper and the facts of the host: what is needed before a plan can be made.
-pub struct Bench {
+pub struct Setup {
     /// The keeper; started before anything large is touched.
     pub keeper: Keeper,
     /// Facts for the plan and the workloads.
     pub facts: Facts,
 }
 
-impl Bench {
+impl Setup {
     /// Starts the keeper and reads the facts.
-    pub fn set_up() -> Result<Self> {
+    pub fn start() -> Result<Self> {
         interrupt::listen();
         let keeper = Keeper::start(&locate::plumb()?)?;
         let facts = plumb_machine::facts(&locate::root(), &locate::plumb_for_others());

@@ -9,7 +9,6 @@ use plumb_model::{Plan, RunRecord, Target};
 use plumb_store::Store;
 
 use crate::error::Result;
-use crate::measuring::bench::Bench;
 use crate::measuring::failures::{ended_early, unprepared};
 use crate::measuring::folders::folders;
 use crate::measuring::interrupted::interrupted;
@@ -18,8 +17,9 @@ use crate::measuring::listeners::Listeners;
 use crate::measuring::live::LivePage;
 use crate::measuring::lock::take_lock;
 use crate::measuring::progress::Progress;
+use crate::measuring::run_monitors::recorder;
+use crate::measuring::setup::Setup;
 use crate::measuring::side_by_side::copy_side_by_side;
-use crate::measuring::watching::recorder;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
 
@@ -37,8 +37,8 @@ pub struct Measured {
 ///
 /// # Errors
 /// When it can't be begun or could not go on.
-pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
-    let (scratch, dir) = folders(&mut bench.keeper, &job.place)?;
+pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
+    let (scratch, dir) = folders(&mut setup.keeper, &job.place)?;
     job.plan.dir = dir.to_string_lossy().into_owned();
     if job.copy {
         copy_side_by_side(&mut job.plan, &scratch)?;
@@ -48,7 +48,7 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     // While the lock was waited for, somebody else may have completed the run.
     let before = job.before.as_ref().map(|before| interrupted(&store, before.run));
     job.before = before.transpose()?;
-    let mut launcher = launcher(bench, &job.plan, &scratch, &dir);
+    let mut launcher = launcher(setup, &job.plan, &scratch, &dir);
     let done = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
     done.notes.iter().for_each(|note| ui.say(note));
     let identity = identity(&job, &dir, done);
@@ -62,7 +62,7 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     let mut recorder = recorder(&job.plan)?;
     recorder.only = job.watched;
     let (clock, interrupted) = (&SystemClock, &interrupt::is_interrupted);
-    let context = RunContext { clock, watch: &mut recorder, interrupted };
+    let context = RunContext { clock, monitors: &mut recorder, interrupted };
     let ended = plumb_engine::run(
         &job.plan,
         job.before.as_ref(),
@@ -86,18 +86,18 @@ pub fn carry_out(mut bench: Bench, mut job: Job<'_>, ui: &Ui) -> Result<Measured
     Ok(Measured { store, record, ended })
 }
 
-fn launcher(bench: Bench, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLauncher {
+fn launcher(setup: Setup, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLauncher {
     let settings = LauncherSettings {
         dir: dir.to_owned(),
         scratch: scratch.to_owned(),
-        facts: bench.facts,
+        facts: setup.facts,
         companions: plan.companions.clone(),
         preparation: plan.preparation.clone(),
         root: locate::root(),
         interrupted: interrupt::is_interrupted,
         seed: plan.seed,
     };
-    KeeperLauncher::new(bench.keeper, settings)
+    KeeperLauncher::new(setup.keeper, settings)
 }
 
 /// Who measures, on the machine as it is prepared.
