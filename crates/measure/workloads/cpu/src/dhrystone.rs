@@ -29,6 +29,8 @@ impl Workload for Dhrystone {
                 declare::time("time", "wall time of one pass on each thread"),
             ],
             audit_class: Some(AuditClass::Cpu),
+            // Since 2 the loop is compiled by itself: 5 % less time.
+            version: 2,
             ..declare::workload(
                 "cpu.dhrystone",
                 "legacy: statements as in system programs of the 1970s",

@@ -37,6 +37,8 @@ impl Workload for Sieve {
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Cpu),
+            // Since 2 the loop is compiled by itself: 10 % less time.
+            version: 2,
             ..declare::workload("cpu.sieve", "primes by a sieve over a growing array")
         }
     }
