@@ -11,7 +11,7 @@ fuzz_target!(|text: &str| {
         match read(text, format, Some("1.2")) {
             Ok(imports) => {
                 for import in &imports {
-                    for stamped in events(import, text.as_bytes(), &|_| None) {
+                    for stamped in events(import, text.as_bytes(), &Default::default(), &|_| None) {
                         if let Event::Batch { samples, .. } = stamped.event {
                             samples.check().expect("a store takes them");
                         }

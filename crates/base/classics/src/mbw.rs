@@ -2,7 +2,8 @@
 //!
 //! Up to version 1.3 the labels MEMCPY and DUMB are swapped, and up to 1.2 MCBLOCK reads the same
 //! block again and again. The output does not tell the version, so a person has to; without it the
-//! labels are only repeated. Every pass is a sample of one process; the rows of averages are left out.
+//! labels are only repeated. Every pass is a sample of one process. The rows of averages are left
+//! out, unless they are all that there is (`mbw -q`): then each is the only sample of its process.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,10 @@ const LABELS_RIGHT: [u32; 2] = [1, 4];
 /// The first version whose MCBLOCK advances its source.
 const BLOCK_RIGHT: [u32; 2] = [1, 3];
 
-/// One pass.
+/// How a row of averages begins.
+const AVERAGE: &str = "AVG\t";
+
+/// One pass, or the average of some.
 struct Pass {
     label: String,
     mib: f64,
@@ -28,17 +32,22 @@ pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, Error
     let mut import = Import::new(Format::Mbw);
     import.version = text.lines().find_map(banner).or(told.map(str::to_owned));
     let mut passes: BTreeMap<(String, u64), Vec<Pass>> = BTreeMap::new();
-    for line in text.lines().filter(|line| is_pass(line)) {
+    let has_passes = text.lines().any(is_pass);
+    let counts = |line: &&str| if has_passes { is_pass(line) } else { line.starts_with(AVERAGE) };
+    for line in text.lines().filter(counts) {
         let wrong = || Error::damaged(Format::Mbw, format!("`{line}` is no pass"));
         let pass = pass(line).ok_or_else(wrong)?;
         passes.entry((pass.label.clone(), pass.mib.to_bits())).or_default().push(pass);
     }
     if passes.is_empty() {
-        let why = "it has no single passes, only averages at most";
-        return Err(Error::nothing(Format::Mbw, why));
+        return Err(Error::nothing(Format::Mbw, "it has neither passes nor averages"));
     }
     import.series =
         passes.values().filter_map(|passes| series(passes, import.version.as_deref())).collect();
+    if !has_passes {
+        let note = "an average of passes that the file does not have: it has no spread";
+        import.series.iter_mut().for_each(|series| series.notes.push(note.to_owned()));
+    }
     Ok(vec![import])
 }
 

@@ -2,14 +2,15 @@
 //!
 //! Identities follow from the content: the same file gives the same run in every store, so that
 //! importing it twice, or merging two stores that both have it, changes nothing. For the same reason
-//! nothing in the events may depend on when or where the import happens; the store notes that apart.
+//! nothing in the events may depend on when or where the import happens, but for the labels that the user
+//! gives; the store notes that apart.
 
 use std::collections::BTreeMap;
 
 use plumb_model::{
     Description, Environment, Event, Goal, Id, InvocationEnd, Machine, Missing, Outcome, Owner,
     Parameter, ParameterType, Plan, PlannedPoint, Point, Program, Ready, Role, Samples, Settings,
-    Stamped, Target, Value,
+    Stamped, StoppingRules, Target, Value,
 };
 use uuid::Uuid;
 
@@ -27,9 +28,14 @@ const SHOWN: usize = 12;
 /// What gives the description of a workload of plumb, by its id.
 pub type Describe<'a> = &'a dyn Fn(&str) -> Option<Description>;
 
-/// The run that an import is; `content` is what it was read from.
+/// The run that an import is; `content` is what it was read from, `labels` are the user's.
 #[must_use]
-pub fn events(import: &Import, content: &[u8], describe: Describe) -> Vec<Stamped> {
+pub fn events(
+    import: &Import,
+    content: &[u8],
+    labels: &BTreeMap<String, String>,
+    describe: Describe,
+) -> Vec<Stamped> {
     let run = identity(import, content);
     let mut points = Vec::new();
     let mut happened = Vec::new();
@@ -48,7 +54,7 @@ pub fn events(import: &Import, content: &[u8], describe: Describe) -> Vec<Stampe
         }
     }
     let started_unix_ns = import.started_unix_ns.unwrap_or(0);
-    let mut events = begin(import, run, started_unix_ns, points);
+    let mut events = begin(import, run, labels, started_unix_ns, points);
     events.append(&mut happened);
     let took = i64::try_from(process.clock_ns).unwrap_or(i64::MAX);
     let ended_unix_ns = started_unix_ns.saturating_add(took);
@@ -65,19 +71,27 @@ fn identity(import: &Import, content: &[u8]) -> Id {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, &[head.as_bytes(), content].concat())
 }
 
-fn begin(import: &Import, run: Id, started_unix_ns: i64, points: Vec<PlannedPoint>) -> Vec<Event> {
+fn begin(
+    import: &Import,
+    run: Id,
+    labels: &BTreeMap<String, String>,
+    started_unix_ns: i64,
+    points: Vec<PlannedPoint>,
+) -> Vec<Event> {
     let tool = import.format.word();
+    let mut labels = labels.clone();
+    labels.insert("tool".to_owned(), tool.to_owned());
     let measured_by = import.version.as_ref().map(|version| format!("{tool} {version}"));
     let measured_by = measured_by.unwrap_or_else(|| tool.to_owned());
     let plan = Plan {
         suite: None,
         points,
         companions: Vec::new(),
-        goal: Goal::Fixed { min_invocations: 0, min_time_ns: 0, max_time_ns: 0 },
+        goal: Goal::Rules(StoppingRules::default()),
         budget_ns: None,
         seed: 0,
         dir: String::new(),
-        labels: BTreeMap::from([("tool".to_owned(), tool.to_owned())]),
+        labels,
         against_first: false,
         expectations: Vec::new(),
         preparation: Vec::new(),
@@ -141,6 +155,7 @@ fn planned(series: &Series, describe: Describe) -> (PlannedPoint, bool) {
         description,
         program: Program { argv: Vec::new() },
         sample_ns: None,
+        rules: None,
         title: series.title.clone(),
         capped: None,
         preparation: Vec::new(),

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -228,6 +229,37 @@ fn mbw_without_a_version_has_its_labels_only() {
 }
 
 #[test]
+fn averages_of_mbw_count_where_there_is_nothing_else() {
+    let whole = fixture("mbw-1.2.2.txt");
+    let averages: String = whole
+        .lines()
+        .filter(|line| line.starts_with("AVG"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert!(averages.lines().count() >= 3, "{averages}");
+    let import = &read(&averages, None, Some("1.2.2")).unwrap()[0];
+    assert_eq!(import.series.len(), averages.lines().count());
+    for series in &import.series {
+        assert_eq!(series.invocations[0].elapsed_ns.len(), 1);
+        assert!(series.notes.iter().any(|note| note.contains("no spread")), "{:?}", series.notes);
+    }
+    // Beside passes, averages are no samples.
+    let with_passes = &read(&whole, None, None).unwrap()[0];
+    assert!(with_passes.series.iter().all(|series| series.invocations[0].elapsed_ns.len() > 1));
+}
+
+#[test]
+fn labels_are_those_of_the_user_and_the_tool() {
+    let content = fixture("mbw-1.5.txt");
+    let labels = BTreeMap::from([("kernel".to_owned(), "6.12".to_owned())]);
+    let events =
+        events(&read(&content, None, None).unwrap()[0], content.as_bytes(), &labels, &|_| None);
+    let Event::RunStarted { plan, .. } = &events[0].event else { panic!("{:?}", events[0]) };
+    let told: Vec<_> = plan.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    assert_eq!(told, ["kernel=6.12", "tool=mbw"]);
+}
+
+#[test]
 fn the_labels_of_mbw_are_put_right() {
     let methods = |name: &str, version: Option<&str>| {
         let imports = read(&fixture(name), None, version).unwrap();
@@ -368,7 +400,7 @@ fn a_test_that_failed_gives_nothing_and_its_reason() {
 
 /// The events of a file, as any caller gets them.
 fn run(import: &Import, content: &str) -> Vec<Stamped> {
-    events(import, content.as_bytes(), &|_| None)
+    events(import, content.as_bytes(), &BTreeMap::new(), &|_| None)
 }
 
 /// What every run must be, whatever it was made of.
@@ -435,7 +467,7 @@ fn only_what_counts_the_same_becomes_a_series_of_plumbs_workload() {
         asked.borrow_mut().push(id.to_owned());
         None
     };
-    let _ = events(&imports[0], text.as_bytes(), &describe);
+    let _ = events(&imports[0], text.as_bytes(), &BTreeMap::new(), &describe);
     assert_eq!(*asked.borrow(), ["memory.copy"; 3]);
     // Every rule of the table gives its reason.
     assert!(COUNTING.iter().all(|counting| counting.sentence().len() > counting.ours.len() + 30));

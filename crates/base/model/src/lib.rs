@@ -19,6 +19,7 @@ mod record;
 mod sample;
 mod series;
 mod stop;
+mod stopping_rules;
 mod update;
 mod value;
 mod verdict_word;
@@ -52,6 +53,7 @@ pub use sample::{
 };
 pub use series::{SeriesName, SeriesRecord};
 pub use stop::StopReason;
+pub use stopping_rules::StoppingRules;
 pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value, ValueError};
 pub use workload::{

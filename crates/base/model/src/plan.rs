@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::counter::OnInterference;
 use crate::point::Point;
 use crate::preparation::{Preparation, Slot};
+use crate::stopping_rules::StoppingRules;
 use crate::workload::{Description, Role};
 
 /// What is to be measured, how well, and in how much time.
@@ -67,22 +68,10 @@ impl Expectation {
 
 /// When a point is done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "strategy")]
+#[serde(rename_all = "kebab-case", tag = "strategy", from = "StoredGoal")]
 pub enum Goal {
-    /// When the relative half-width of the interval is at most this (0.03 for 3 %).
-    Precision {
-        /// Wanted relative half-width.
-        relative: f64,
-    },
-    /// After at least so many invocations and so much time, at most `max_time_ns`.
-    Fixed {
-        /// Fewest invocations of each point.
-        min_invocations: usize,
-        /// Shortest time spent on each point, in nanoseconds.
-        min_time_ns: u64,
-        /// Longest time spent on each point, in nanoseconds; it wins over `min_invocations`.
-        max_time_ns: u64,
-    },
+    /// When the rules say so; a point may have rules of its own.
+    Rules(StoppingRules),
     /// When the time for the whole run is over, and not before.
     Soak,
     /// When every comparison of a later point with the first is settled (docs/method.md, *Pairs*).
@@ -99,6 +88,49 @@ pub enum Goal {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         noise_floor: Option<f64>,
     },
+}
+
+/// A goal as it is stored, also by plumbs that knew precision or fixed counts only.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "strategy")]
+enum StoredGoal {
+    Rules(StoppingRules),
+    Precision {
+        relative: f64,
+    },
+    Fixed {
+        min_invocations: usize,
+        min_time_ns: u64,
+        max_time_ns: u64,
+    },
+    Soak,
+    Verdict {
+        margin: f64,
+        metric: String,
+        quad: bool,
+        max_pairs: usize,
+        #[serde(default)]
+        noise_floor: Option<f64>,
+    },
+}
+
+impl From<StoredGoal> for Goal {
+    fn from(stored: StoredGoal) -> Self {
+        match stored {
+            StoredGoal::Rules(rules) => Self::Rules(rules),
+            StoredGoal::Precision { relative } => Self::Rules(StoppingRules::precision(relative)),
+            StoredGoal::Fixed { min_invocations, min_time_ns, max_time_ns } => {
+                // What stood for "no limit".
+                let max_time_ns = (max_time_ns < u64::MAX >> 1).then_some(max_time_ns);
+                let rules = StoppingRules::fixed(min_invocations);
+                Self::Rules(StoppingRules { min_time_ns, max_time_ns, ..rules })
+            }
+            StoredGoal::Soak => Self::Soak,
+            StoredGoal::Verdict { margin, metric, quad, max_pairs, noise_floor } => {
+                Self::Verdict { margin, metric, quad, max_pairs, noise_floor }
+            }
+        }
+    }
 }
 
 /// CPU time of one iteration, in seconds: what any workload can be compared by.
@@ -118,6 +150,9 @@ pub struct PlannedPoint {
     /// Wanted length of one sample, in nanoseconds; None leaves it to the method (docs/method.md, *Samples*).
     #[serde(default)]
     pub sample_ns: Option<u64>,
+    /// When this point is done, where that is not the plan's rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<StoppingRules>,
     /// A name for people instead of the point's (`exec --name`).
     #[serde(default)]
     pub title: Option<String>,
@@ -140,6 +175,15 @@ impl Plan {
         let mut names: Vec<String> = names.collect();
         names.sort();
         if names.is_empty() { "nothing".into() } else { names.join(" ") }
+    }
+
+    /// When a point is done, where rules say so: its own, or the plan's.
+    #[must_use]
+    pub fn rules_of(&self, planned: &PlannedPoint) -> Option<StoppingRules> {
+        match self.goal {
+            Goal::Rules(rules) => Some(planned.rules.unwrap_or(rules)),
+            Goal::Soak | Goal::Verdict { .. } => None,
+        }
     }
 
     /// How later points are compared with the first; None when they are not.

@@ -14,8 +14,10 @@ pub enum StopReason {
     Hopeless,
     /// The most pairs were taken, and the comparison is not settled.
     MaxPairs,
-    /// As many invocations, or as much time, as was asked for.
+    /// As many invocations and as much time as was asked for.
     Fixed,
+    /// The most invocations of one point were made.
+    MaxInvocations,
     /// The longest time for one point is over.
     MaxTime,
     /// The time for the whole run is over.
@@ -32,12 +34,13 @@ pub enum StopReason {
 
 impl StopReason {
     /// Every reason.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Precision,
         Self::Verdict,
         Self::Hopeless,
         Self::MaxPairs,
         Self::Fixed,
+        Self::MaxInvocations,
         Self::MaxTime,
         Self::Budget,
         Self::Time,
@@ -55,6 +58,7 @@ impl StopReason {
             Self::Hopeless => "hopeless",
             Self::MaxPairs => "max-pairs",
             Self::Fixed => "fixed",
+            Self::MaxInvocations => "max-invocations",
             Self::MaxTime => "max-time",
             Self::Budget => "budget",
             Self::Time => "time",

@@ -101,7 +101,7 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let (of_knob, sets) = knob_sides(args)?;
     let of_all = PrepareArgs { set: sets, ..args.execution.prepare.clone() };
     let prepare = prepare::wanted(&mut setup.keeper, &of_all, None, all)?;
-    let points = sides(&mut setup, args, ui)?;
+    let points = sides(&mut setup, args)?;
     let points = if of_knob.is_empty() { points } else { at_values(&points, &of_knob) };
     let wanted = margin(&args.margin)?;
     let class = points.first().and_then(|it| it.description.audit_class);
@@ -165,7 +165,7 @@ fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoin
 }
 
 /// The sides: points where every name is one, else commands.
-fn sides(setup: &mut Setup, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>> {
+fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
     let points = args.sides.iter().filter(|side| is_point(setup, side)).count();
     if points == 0 {
         let point = |text: &String| {
@@ -191,7 +191,7 @@ fn sides(setup: &mut Setup, args: &AbArgs, ui: &Ui) -> Result<Vec<PlannedPoint>>
     let mut found = Vec::new();
     for side in &args.sides {
         let one = std::slice::from_ref(side);
-        found.extend(points::resolve(&mut setup.keeper, one, &[], all, ui)?.points);
+        found.extend(points::resolve(&mut setup.keeper, one, &[], all)?.points);
     }
     Ok(found)
 }

@@ -180,7 +180,7 @@ fn measure(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Vec<Id>> {
 fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
     let mut setup = Setup::start()?;
     let all = setup.all_threads();
-    let named = points::resolve(&mut setup.keeper, &args.of, &[], all, ui)?;
+    let named = points::resolve(&mut setup.keeper, &args.of, &[], all)?;
     let execution = &args.goal.execution;
     let prepare = prepare::for_named(&mut setup.keeper, &named, &execution.prepare, all)?;
     let plan = plan::plan(named, Vec::new(), &args.goal, prepare)?;

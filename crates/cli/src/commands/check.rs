@@ -6,7 +6,8 @@ use clap::Args;
 use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, canary_shift};
 use plumb_export::check_junit;
 use plumb_model::{
-    Goal, Impact, OnInterference, Plan, Preparation, RunRecord, SampleIs, Value, Verdict,
+    Goal, Impact, OnInterference, Plan, Preparation, RunRecord, SampleIs, StoppingRules, Value,
+    Verdict,
 };
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
@@ -217,8 +218,8 @@ impl Again<'_> {
             let settings = [(parameter.to_owned(), Value::Text(value.to_owned()))].into();
             points.push(points::planned(&entry, &settings, 1)?);
         }
-        let goal =
-            Goal::Fixed { min_invocations: CANARY_RUNS, min_time_ns: 0, max_time_ns: NULL_NS };
+        let rules = StoppingRules::fixed(CANARY_RUNS);
+        let goal = Goal::Rules(StoppingRules { max_time_ns: Some(NULL_NS), ..rules });
         let canaries = Plan { points, goal, budget_ns: Some(NULL_NS), suite: None, ..plan.clone() };
         Ok(self.measure(&canaries, "measuring control work that nothing has changed")?.record)
     }

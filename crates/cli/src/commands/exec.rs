@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::Goal;
+use plumb_model::{Goal, StoppingRules};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
@@ -17,9 +17,6 @@ use crate::planning::points::Named;
 use crate::planning::{plan, prepare};
 use crate::quantity::time_ns;
 use crate::ui::Ui;
-
-/// The longest time for one point when the user states none, in nanoseconds: without an end.
-const NO_LIMIT_NS: u64 = u64::MAX >> 1;
 
 /// Time commands; plumb interleaves several and compares them with the first
 #[derive(Debug, Args)]
@@ -40,7 +37,8 @@ pub struct ExecArgs {
     #[arg(last = true, value_name = "CMD ARG…")]
     argv: Vec<String>,
     /// Count exactly this many runs of each command
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", conflicts_with_all =
+        ["precision", "min_invocations", "max_invocations", "min_time", "max_time"])]
     runs: Option<usize>,
     /// Run each command with /bin/sh -c
     #[arg(long)]
@@ -77,7 +75,7 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         if runs == 0 {
             return Err(CommandError::usage("--runs 0 measures nothing"));
         }
-        plan.goal = Goal::Fixed { min_invocations: runs, min_time_ns: 0, max_time_ns: NO_LIMIT_NS };
+        plan.goal = Goal::Rules(StoppingRules::fixed(runs));
         plan.budget_ns = args.goal.execution.budget.as_deref().map(time_ns).transpose()?;
     }
     let lock = !args.goal.execution.no_lock;

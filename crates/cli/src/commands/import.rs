@@ -1,5 +1,6 @@
 //! `plumb import`: takes over the runs of other stores, and the results of other tools.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::planning::catalogue;
+use crate::planning::plan::pairs;
 use crate::ui::Ui;
 
 /// How every SQLite file begins.
@@ -33,6 +35,7 @@ enum Holds {
 #[command(after_help = "Examples:
   plumb import other.db                         the runs of another store
   plumb import fio.json bonnie.csv              results of other tools, as runs
+  plumb import --label kernel=6.12 fio.json     labelled, for `plumb compare --by kernel`
   plumb import --tool-version 1.2.2 mbw.txt     a version with swapped labels (all up to 1.3)
 
 plumb recognises results by their content: CSV of bonnie++ (27, 48 or 50 fields); JSON of fio, iperf3 and \
@@ -47,6 +50,9 @@ pub struct ImportArgs {
     /// The version of the tool, for results that do not contain it
     #[arg(long, value_name = "VERSION")]
     tool_version: Option<String>,
+    /// Label the runs that results of other tools become
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    labels: Vec<String>,
 }
 
 impl Subcommand for ImportArgs {
@@ -57,7 +63,8 @@ impl Subcommand for ImportArgs {
 
 /// Takes over every named file. All are read before any is stored.
 fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let files = args.files.iter().map(|file| Ok((file, holds(file, args)?)));
+    let labels = pairs(&args.labels)?;
+    let files = args.files.iter().map(|file| Ok((file, holds(file, args, &labels)?)));
     let files: Vec<(&PathBuf, Holds)> = files.collect::<Result<_>>()?;
     let store = Store::open(locate::store(store)?)?;
     for (file, holds) in files {
@@ -75,7 +82,7 @@ fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn holds(file: &Path, args: &ImportArgs) -> Result<Holds> {
+fn holds(file: &Path, args: &ImportArgs, labels: &BTreeMap<String, String>) -> Result<Holds> {
     if !file.exists() {
         return Err(CommandError::file(format!("{} does not exist", file.display())));
     }
@@ -97,10 +104,15 @@ fn holds(file: &Path, args: &ImportArgs) -> Result<Holds> {
     if content.len() as u64 == LARGEST_BYTES {
         return Err(unread(format!("it is not a store, and has {LARGEST_BYTES} bytes or more")));
     }
-    results(file, args, &content)
+    results(file, args, labels, &content)
 }
 
-fn results(file: &Path, args: &ImportArgs, content: &[u8]) -> Result<Holds> {
+fn results(
+    file: &Path,
+    args: &ImportArgs,
+    labels: &BTreeMap<String, String>,
+    content: &[u8],
+) -> Result<Holds> {
     let wanted = args.format.as_deref();
     let format = Format::ALL.into_iter().find(|format| Some(format.word()) == wanted);
     let text = String::from_utf8_lossy(content);
@@ -111,7 +123,7 @@ fn results(file: &Path, args: &ImportArgs, content: &[u8]) -> Result<Holds> {
     })?;
     let describe = |id: &str| Some(catalogue::builtin(id).ok()??.description);
     let told = imports.into_iter().map(|import| {
-        let told = events(&import, content, &describe);
+        let told = events(&import, content, labels, &describe);
         (import, told)
     });
     Ok(Holds::Results(told.collect()))

@@ -5,23 +5,14 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use plumb_keeper::preparation::PRESETS;
 use plumb_model::OnInterference;
 
-/// When to stop.
+use crate::planning::rules::TypedRules;
+
+/// When to stop: all rules hold together.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "When to stop")]
 pub struct GoalArgs {
-    /// Measure until the interval's half-width is this share of the estimate [default: 1%, unless a suite
-    /// sets another]
-    #[arg(long, value_name = "SHARE")]
-    pub precision: Option<String>,
-    /// Run at least this many invocations of each point; replaces --precision, as do --min-time and --max-time
-    #[arg(long, value_name = "N")]
-    pub min_invocations: Option<usize>,
-    /// Spend at least this long on each point
-    #[arg(long, value_name = "TIME")]
-    pub min_time: Option<String>,
-    /// Spend at most this long on each point
-    #[arg(long, value_name = "TIME")]
-    pub max_time: Option<String>,
+    #[command(flatten)]
+    pub rules: TypedRules,
     #[command(flatten)]
     pub execution: ExecutionArgs,
 }

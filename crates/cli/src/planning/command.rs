@@ -65,6 +65,7 @@ pub fn point(command: &Typed, shell: bool, ignore_failure: bool) -> Result<Plann
         description: entry.description,
         program: entry.program,
         sample_ns: None,
+        rules: None,
         title: Some(command.text.clone()),
         capped: None,
         preparation: Vec::new(),

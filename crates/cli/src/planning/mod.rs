@@ -8,4 +8,5 @@ pub mod plan;
 pub mod plugins;
 pub mod points;
 pub mod prepare;
+pub mod rules;
 pub mod suite;

@@ -2,45 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Companion, Goal, OnInterference, Plan, PlannedPoint};
+use plumb_model::{Companion, Goal, OnInterference, Plan, PlannedPoint, StoppingRules};
 
 use crate::error::{CommandError, Result};
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
 use crate::planning::points::Named;
 use crate::planning::prepare::Prepare;
-use crate::planning::suite::Suite;
-use crate::quantity::{pair, share, time_ns};
+use crate::planning::rules::checked;
+use crate::quantity::{pair, time_ns};
 
 /// Precision when neither the user nor a suite states one: the standard.
 const STANDARD: f64 = 0.01;
 /// Time for each point when neither the user nor a suite states a budget, in nanoseconds.
 const POINT_BUDGET_NS: u64 = 60_000_000_000;
 
-/// When points are done and how long the run may take.
-pub fn goal(args: &GoalArgs, suite: Option<&Suite>, points: usize) -> Result<(Goal, Option<u64>)> {
-    let suite_budget = suite.and_then(|suite| suite.budget.as_deref());
-    let fixed =
-        args.min_invocations.is_some() || args.min_time.is_some() || args.max_time.is_some();
-    let budget = args
-        .execution
-        .budget
-        .as_deref()
-        .or(suite_budget.filter(|_| !fixed))
-        .map(time_ns)
-        .transpose()?;
-    if fixed {
-        let time = |text: &Option<String>| text.as_deref().map(time_ns).transpose();
-        let goal = Goal::Fixed {
-            min_invocations: args.min_invocations.unwrap_or(1),
-            min_time_ns: time(&args.min_time)?.unwrap_or(0),
-            max_time_ns: time(&args.max_time)?.unwrap_or(u64::MAX >> 1),
-        };
-        return Ok((goal, budget));
+/// When points are done and how long the run may take; points with rules of their own get what was typed.
+///
+/// # Errors
+/// When rules are none, or contradict each other.
+pub fn goal(args: &GoalArgs, named: &mut Named) -> Result<(StoppingRules, Option<u64>)> {
+    let suite = named.suites.first();
+    let of_suite = suite.map(|suite| suite.rules.clone()).unwrap_or_default();
+    let rules = args.rules.applied_to(of_suite.applied_to(StoppingRules::default())?)?;
+    let rules = checked(or_standard(rules))?;
+    for own in named.points.iter_mut().filter_map(|point| point.rules.as_mut()) {
+        *own = checked(or_standard(args.rules.applied_to(*own)?))?;
     }
-    let stated = args.precision.as_deref().or(suite.and_then(|suite| suite.precision.as_deref()));
-    let relative = stated.map(share).transpose()?.unwrap_or(STANDARD);
-    let budget = budget.unwrap_or(POINT_BUDGET_NS.saturating_mul(points as u64));
-    Ok((Goal::Precision { relative }, Some(budget)))
+    let is_planned = args.rules.are_precision_only();
+    let of_suite = suite.and_then(|suite| suite.budget.as_deref()).filter(|_| is_planned);
+    let stated = args.execution.budget.as_deref().or(of_suite).map(time_ns).transpose()?;
+    let is_open = rules == StoppingRules { precision: rules.precision, ..StoppingRules::default() };
+    let default = is_open.then(|| POINT_BUDGET_NS.saturating_mul(named.points.len() as u64));
+    Ok((rules, stated.or(default)))
+}
+
+/// Where nobody says how well or how often, the standard precision.
+fn or_standard(rules: StoppingRules) -> StoppingRules {
+    let precision = if rules.are_none() { Some(STANDARD) } else { rules.precision };
+    StoppingRules { precision, ..rules }
 }
 
 /// The labels of `--label`.
@@ -58,14 +57,14 @@ pub fn seed(args: &ExecutionArgs) -> u64 {
 
 /// A plan without its target directory, which is made last.
 pub fn plan(
-    named: Named,
+    mut named: Named,
     companions: Vec<Companion>,
     args: &GoalArgs,
     prepare: Prepare,
 ) -> Result<Plan> {
-    let (goal, budget_ns) = goal(args, named.suites.first(), named.points.len())?;
+    let (rules, budget_ns) = goal(args, &mut named)?;
     let suite = named.suites.first().map(|suite| suite.name.clone());
-    let plan = plan_of(named.points, goal, &args.execution, prepare)?;
+    let plan = plan_of(named.points, Goal::Rules(rules), &args.execution, prepare)?;
     let companions = companions.into_iter().chain(plan.companions).collect();
     Ok(Plan { suite, companions, budget_ns, ..plan })
 }
@@ -90,7 +89,7 @@ pub fn plan_of(
 ) -> Result<Plan> {
     let default = match goal {
         Goal::Verdict { .. } => OnInterference::Retry,
-        Goal::Precision { .. } | Goal::Fixed { .. } | Goal::Soak => OnInterference::Keep,
+        Goal::Rules(_) | Goal::Soak => OnInterference::Keep,
     };
     Ok(Plan {
         suite: None,

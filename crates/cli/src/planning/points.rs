@@ -5,15 +5,15 @@ use std::fs;
 use std::path::Path;
 
 use plumb_keeper::Keeper;
-use plumb_model::{Companion, PlannedPoint, Point, Role, Settings, Slot, Value};
+use plumb_model::{Companion, PlannedPoint, Point, Role, Settings, Slot, StoppingRules, Value};
 
 use crate::error::{CommandError, Result};
 use crate::nearest::nearest;
 use crate::planning::catalogue::{self, Entry};
 use crate::planning::plugins::manifest::MANIFEST;
+use crate::planning::rules::TypedRules;
 use crate::planning::suite::{self, Suite};
 use crate::quantity::{pair, time_ns};
-use crate::ui::Ui;
 
 /// The suite that runs when nothing is named.
 const DEFAULT_SUITE: &str = "first-look";
@@ -35,7 +35,6 @@ pub fn resolve(
     names: &[String],
     params: &[String],
     all_threads: u64,
-    ui: &Ui,
 ) -> Result<Named> {
     let default = [DEFAULT_SUITE.to_owned()];
     let names = if names.is_empty() { &default[..] } else { names };
@@ -45,7 +44,6 @@ pub fn resolve(
         if let Some(text) = suite_text(name)? {
             let suite = suite::parse(&text)
                 .map_err(|error| CommandError::usage(format!("suite {name}: {error}")))?;
-            suite.warnings.iter().for_each(|text| ui.warn(&format!("suite {name}: {text}")));
             named.points.extend(suite_points(keeper, &suite, &sets, all_threads)?);
             named.suites.push(suite);
         } else {
@@ -97,10 +95,13 @@ fn suite_points(
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect();
         let sample_ns = point.sample.as_deref().map(time_ns).transpose()?;
+        let of_suite = || suite.rules.applied_to(StoppingRules::default());
+        let is_stated = point.rules != TypedRules::default();
+        let rules = is_stated.then(|| point.rules.applied_to(of_suite()?)).transpose()?;
         for settings in products(&point.set, &sets)? {
             few_enough(points.len() + 1)?;
             let planned = planned(&entry, &settings, all_threads)?;
-            points.push(PlannedPoint { sample_ns, capped: point.capped.clone(), ..planned });
+            points.push(PlannedPoint { sample_ns, rules, capped: point.capped.clone(), ..planned });
         }
     }
     Ok(points)
@@ -147,6 +148,7 @@ pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<P
         description: entry.description.clone(),
         program: entry.program.clone(),
         sample_ns: None,
+        rules: None,
         title: None,
         capped: None,
         preparation: Vec::new(),

@@ -6,6 +6,8 @@ use std::fmt;
 use plumb_model::{Settings, Value};
 use serde::Deserialize;
 
+use crate::planning::rules::TypedRules;
+
 /// The suites that ship with plumb, by name.
 pub const BUILTIN: &[(&str, &str)] = &[
     ("first-look", include_str!("../../../../suites/first-look.toml")),
@@ -24,8 +26,8 @@ pub struct Suite {
     pub name: String,
     /// One line for `plumb list`.
     pub summary: String,
-    /// Wanted relative half-width, as typed.
-    pub precision: Option<String>,
+    /// When its points are done, as typed.
+    pub rules: TypedRules,
     /// Time for the whole run, as typed.
     pub budget: Option<String>,
     /// Its points, sets of values multiplied out.
@@ -36,8 +38,6 @@ pub struct Suite {
     pub prepare: String,
     /// Knobs that it sets, as typed.
     pub knobs: Vec<String>,
-    /// What was not understood, with the nearest known name; the suite runs all the same.
-    pub warnings: Vec<String>,
 }
 
 impl Suite {
@@ -55,6 +55,8 @@ pub struct SuitePoint {
     pub workload: String,
     /// The parameters that it sets.
     pub set: Settings,
+    /// When it is done, as typed, where that is not as the suite says.
+    pub rules: TypedRules,
     /// Wanted length of one sample, as typed.
     pub sample: Option<String>,
     /// Planned time of the point at the suite's precision, in seconds: spawn, set-up, discard and
@@ -77,11 +79,16 @@ impl fmt::Display for SuiteError {
 impl std::error::Error for SuiteError {}
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 struct File {
     name: String,
     #[serde(default)]
     summary: String,
     precision: Option<String>,
+    min_invocations: Option<usize>,
+    max_invocations: Option<usize>,
+    min_time: Option<String>,
+    max_time: Option<String>,
     budget: Option<String>,
     #[serde(default, rename = "point")]
     points: Vec<Entry>,
@@ -94,10 +101,16 @@ struct File {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 struct Entry {
     workload: String,
     #[serde(default)]
     set: BTreeMap<String, Set>,
+    precision: Option<String>,
+    min_invocations: Option<usize>,
+    max_invocations: Option<usize>,
+    min_time: Option<String>,
+    max_time: Option<String>,
     sample: Option<String>,
     seconds: Option<f64>,
     capped: Option<String>,
@@ -123,7 +136,7 @@ impl Set {
 /// Reads a suite.
 ///
 /// # Errors
-/// When it is too long, malformed, names no point or too many; the message has line and column where
+/// When it is too long, malformed, has unknown keys, names no point or too many; the message has line and column where
 /// the file is malformed.
 pub fn parse(text: &str) -> Result<Suite, SuiteError> {
     if text.len() > MAX_BYTES {
@@ -136,17 +149,27 @@ pub fn parse(text: &str) -> Result<Suite, SuiteError> {
     let document = toml::Deserializer::parse(text).map_err(|e| SuiteError(e.to_string()))?;
     let file: File = serde_ignored::deserialize(document, |path| unknown.push(path.to_string()))
         .map_err(|error| SuiteError(error.to_string()))?;
+    if !unknown.is_empty() {
+        let told: Vec<String> = unknown.iter().map(|path| unknown_key(path)).collect();
+        return Err(SuiteError(told.join("\n")));
+    }
     let points = multiply(&file)?;
+    let rules = TypedRules {
+        precision: file.precision,
+        min_invocations: file.min_invocations,
+        max_invocations: file.max_invocations,
+        min_time: file.min_time,
+        max_time: file.max_time,
+    };
     Ok(Suite {
         name: file.name,
         summary: file.summary,
-        precision: file.precision,
+        rules,
         budget: file.budget,
         points,
         expect: file.expect,
         prepare: file.prepare,
         knobs: file.set,
-        warnings: unknown.iter().map(|path| warning(path)).collect(),
     })
 }
 
@@ -155,13 +178,18 @@ pub fn builtin(name: &str) -> Option<&'static str> {
     BUILTIN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-fn warning(path: &str) -> String {
-    const KNOWN: [&str; 12] = [
+/// What is said of a key that no suite has.
+fn unknown_key(path: &str) -> String {
+    const KNOWN: [&str; 16] = [
         "expect",
         "name",
         "prepare",
         "summary",
         "precision",
+        "min-invocations",
+        "max-invocations",
+        "min-time",
+        "max-time",
         "budget",
         "point",
         "workload",
@@ -216,9 +244,17 @@ fn entry_points(entry: &Entry) -> Vec<SuitePoint> {
         };
         all = all.iter().flat_map(extend).collect();
     }
+    let rules = TypedRules {
+        precision: entry.precision.clone(),
+        min_invocations: entry.min_invocations,
+        max_invocations: entry.max_invocations,
+        min_time: entry.min_time.clone(),
+        max_time: entry.max_time.clone(),
+    };
     let point = |set| SuitePoint {
         workload: entry.workload.clone(),
         set,
+        rules: rules.clone(),
         sample: entry.sample.clone(),
         seconds: entry.seconds,
         capped: entry.capped.clone(),
@@ -236,7 +272,6 @@ mod tests {
         for (name, text) in BUILTIN {
             let suite = parse(text).unwrap();
             assert_eq!(suite.name, *name);
-            assert!(suite.warnings.is_empty(), "{:?}", suite.warnings);
         }
     }
 
@@ -280,9 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_a_warning_with_the_nearest_name() {
-        let suite = parse("name = 'x'\nbugdet = '2m'\n[[point]]\nworkload = 'a.b'").unwrap();
-        assert_eq!(suite.warnings, ["unknown key `bugdet`; did you mean `budget`?"]);
+    fn an_unknown_key_is_an_error_with_the_nearest_name() {
+        let error = parse("name = 'x'\nbugdet = '2m'\n[[point]]\nworkload = 'a.b'").unwrap_err();
+        assert_eq!(error.to_string(), "unknown key `bugdet`; did you mean `budget`?");
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod names;
 mod prepare;
 mod proc;
 mod report;
+mod rules;
 mod schedule;
 mod serve;
 mod site;

@@ -59,18 +59,19 @@ pub(crate) struct Estimated {
 /// The median over processes. None without samples, or with one that is no number.
 ///
 /// One process with many samples gets the interval of a single series (docs/method.md, *Precision*); more
-/// processes get the interval over processes (mode P). A lone sample a process is never a series.
-pub(crate) fn median_of_processes(processes: &[&[f64]]) -> Option<Estimated> {
+/// processes get the interval over processes (mode P). A lone sample a process is never a series. `level` is
+/// [`PER_LOOK_LEVEL`] where somebody may have looked before, see [`crate::method::level`].
+pub(crate) fn median_of_processes(processes: &[&[f64]], level: f64) -> Option<Estimated> {
     let value = match processes {
         [series] => median(series)?,
         _ => clustered_estimate(processes, 0.5)?,
     };
     let (interval, n_eff) = match processes {
-        [series] if series.len() > 1 => match serial_quantile(series, 0.5, PER_LOOK_LEVEL) {
+        [series] if series.len() > 1 => match serial_quantile(series, 0.5, level) {
             Ok(serial) => (Ok(serial.interval), Some(serial.n_eff)),
             Err(reason) => (Err(reason), None),
         },
-        _ => (clustered_quantile(processes, 0.5, PER_LOOK_LEVEL), worth(processes, value)),
+        _ => (clustered_quantile(processes, 0.5, level), worth(processes, value)),
     };
     Some(Estimated { estimate: estimate(value, interval), n_eff })
 }
@@ -78,7 +79,7 @@ pub(crate) fn median_of_processes(processes: &[&[f64]]) -> Option<Estimated> {
 /// The median over processes of a run without a planned end, or before it: its interval holds at all
 /// times at once.
 pub(crate) fn median_at_any_time(processes: &[&[f64]]) -> Option<Estimated> {
-    let found = median_of_processes(processes)?;
+    let found = median_of_processes(processes, PER_LOOK_LEVEL)?;
     let factor = widening(processes.len(), CONFIDENCE).map_err(|why| why.to_string());
     let value = found.estimate.value;
     let interval = found.estimate.interval.and_then(|ends| {
@@ -130,18 +131,19 @@ fn excess_below(samples: &[f64], median: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{median_at_any_time, median_of_processes, worth};
+    use super::{PER_LOOK_LEVEL, median_at_any_time, median_of_processes, worth};
 
     #[test]
     fn nothing_and_nonsense_give_no_estimate() {
-        assert!(median_of_processes(&[]).is_none());
-        assert!(median_of_processes(&[&[]]).is_none());
-        assert!(median_of_processes(&[&[1.0, f64::NAN]]).is_none());
+        assert!(median_of_processes(&[], PER_LOOK_LEVEL).is_none());
+        assert!(median_of_processes(&[&[]], PER_LOOK_LEVEL).is_none());
+        assert!(median_of_processes(&[&[1.0, f64::NAN]], PER_LOOK_LEVEL).is_none());
     }
 
     #[test]
     fn few_processes_keep_the_estimate_and_say_why_there_is_no_interval() {
-        let found = median_of_processes(&[&[1.0, 2.0], &[3.0, 4.0]]).unwrap().estimate;
+        let found =
+            median_of_processes(&[&[1.0, 2.0], &[3.0, 4.0]], PER_LOOK_LEVEL).unwrap().estimate;
         assert!((found.value - 2.5).abs() < 1e-12);
         assert!(found.interval.unwrap_err().starts_with("too few processes: 2"));
     }
@@ -151,13 +153,15 @@ mod tests {
         let process = |i: u32| [100.0 + f64::from(i * 7919 % 101) / 50.0; 3];
         let all: Vec<[f64; 3]> = (0..40).map(process).collect();
         let slices: Vec<&[f64]> = all.iter().map(<[f64; 3]>::as_slice).collect();
-        let once = median_of_processes(&slices).unwrap().estimate;
+        let once = median_of_processes(&slices, PER_LOOK_LEVEL).unwrap().estimate;
         let always = median_at_any_time(&slices).unwrap().estimate;
         assert!(always.value == once.value && always.low() < once.low(), "{once:?} {always:?}");
         assert!(always.high() > once.high(), "{once:?} {always:?}");
         let early = median_at_any_time(&slices[..19]).unwrap().estimate;
         assert_eq!(early.interval.unwrap_err(), "too few processes: 19, needs 20");
-        assert!(median_of_processes(&slices[..19]).unwrap().estimate.interval.is_ok());
+        assert!(
+            median_of_processes(&slices[..19], PER_LOOK_LEVEL).unwrap().estimate.interval.is_ok()
+        );
     }
 
     #[test]
@@ -171,7 +175,7 @@ mod tests {
     #[test]
     fn a_long_single_process_is_a_series() {
         let series: Vec<f64> = (0..400_u32).map(|i| f64::from(i * 7919 % 101)).collect();
-        let found = median_of_processes(&[&series]).unwrap();
+        let found = median_of_processes(&[&series], PER_LOOK_LEVEL).unwrap();
         assert!(found.estimate.interval.is_ok() && found.n_eff.is_some());
     }
 }

@@ -3,7 +3,6 @@
 use plumb_model::{Histogram, Kind, Metric, RunRecord};
 use plumb_stats::NoInterval;
 use plumb_stats::histogram::{Counts, pooled_quantile, quantile, total};
-use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, point_facts};
@@ -97,13 +96,13 @@ pub(crate) fn processes(data: &PointData, metric: &Metric) -> Vec<Counts> {
     of.collect()
 }
 
-/// The quantiles of all processes together, in the metric's unit.
-pub(crate) fn quantiles(processes: &[Counts], unit: &str) -> Vec<QuantileFound> {
+/// The quantiles of all processes together, in the metric's unit, with intervals of this level.
+pub(crate) fn quantiles(processes: &[Counts], unit: &str, level: f64) -> Vec<QuantileFound> {
     let (scale, pool) = (scale(unit), pooled(processes));
     let found = QUANTILES.iter().filter_map(|&(name, q)| {
         #[expect(clippy::cast_precision_loss, reason = "a value for people")]
         let value = quantile(&pool, q)? as f64 * scale;
-        let interval = match pooled_quantile(processes, q, PER_LOOK_LEVEL) {
+        let interval = match pooled_quantile(processes, q, level) {
             // Whatever is seen, a larger one may come.
             _ if q >= 1.0 => Err(NoInterval::TooFewSamples),
             found => found.map(|found| found.map(|end| end * scale)),
@@ -142,7 +141,7 @@ mod tests {
     #[test]
     fn quantiles_have_intervals_where_there_is_enough() {
         let process = |shift: u64| (0..2000).map(|i| (1000 + shift + i, 1)).collect::<Counts>();
-        let found = quantiles(&(0..12).map(process).collect::<Vec<_>>(), "s");
+        let found = quantiles(&(0..12).map(process).collect::<Vec<_>>(), "s", 0.97);
         let names: Vec<&str> = found.iter().map(|it| it.name).collect();
         assert_eq!(names, ["p50", "p90", "p99", "p99.9", "max"]);
         assert!((found[0].estimate.value - 2.005e-6).abs() < 1e-9);
@@ -152,6 +151,7 @@ mod tests {
         let few = quantiles(
             &(0..12).map(|_| process(0).into_iter().take(50).collect()).collect::<Vec<_>>(),
             "",
+            0.97,
         );
         assert!(few[0].estimate.interval.is_ok() && few[2].estimate.interval.is_err());
     }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::{Better, Environment, Id, Impact, Machine, SeriesRecord};
 use plumb_stats::describe::median;
 use plumb_stats::history;
+use plumb_stats::precision::PER_LOOK_LEVEL;
 use plumb_stats::stored_runs::rank_sum_interval;
 
 use crate::environment_diff::is_of_environment;
@@ -260,7 +261,7 @@ fn run(record: &SeriesRecord) -> Option<HistoryRun> {
         run: record.run,
         started_unix_ns: record.started_unix_ns,
         labels: record.labels.clone(),
-        estimate: median_of_processes(&slices)?.estimate,
+        estimate: median_of_processes(&slices, PER_LOOK_LEVEL)?.estimate,
         processes: processes.len(),
         samples: processes.iter().map(Vec::len).sum(),
     })

@@ -1,8 +1,21 @@
 //! Which method finds what is found, and how sure its intervals are.
 
+use plumb_model::{PlannedPoint, RunRecord, RunStatus};
+use plumb_stats::precision::PER_LOOK_LEVEL;
+
 /// Rises whenever the same record gives another finding.
-pub const METHOD_VERSION: u32 = 1;
+pub const METHOD_VERSION: u32 = 2;
 
 /// Level of every interval that is printed. The looks at which a strategy stops have the level
-/// [`plumb_stats::precision::PER_LOOK_LEVEL`], which leaves this for the interval that was kept.
+/// [`PER_LOOK_LEVEL`], which leaves this for the interval that was kept.
 pub const CONFIDENCE: f64 = 0.95;
+
+/// The level of a point's intervals: where the number of invocations was asked for in advance, and all were
+/// made, there was one look only.
+pub(crate) fn level(record: &RunRecord, planned: &PlannedPoint) -> f64 {
+    let in_advance = record
+        .plan
+        .rules_of(planned)
+        .is_some_and(|rules| rules.precision.is_none() && !rules.are_none());
+    if in_advance && record.status == RunStatus::Complete { CONFIDENCE } else { PER_LOOK_LEVEL }
+}

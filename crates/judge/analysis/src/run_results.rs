@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{Better, ClockSource, Id, Metric, RunRecord, RunStatus, Target};
 use plumb_stats::describe::median;
+use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::comparison::noise::RunsNoise;
 use crate::comparison::runs::by_runs;
@@ -260,7 +261,7 @@ fn one(record: &RunRecord, finding: &RunFinding, series: Series) -> Option<Serie
 fn estimate_of(record: &RunRecord, result: &Finding, series: &Series) -> Estimate {
     let whole = series.parts.len() == 1 && record.status == RunStatus::Complete;
     let slices: Vec<&[f64]> = series.processes.iter().map(Vec::as_slice).collect();
-    let found = (!whole).then(|| median_of_processes(&slices)).flatten();
+    let found = (!whole).then(|| median_of_processes(&slices, PER_LOOK_LEVEL)).flatten();
     found.map_or_else(|| result.estimate.clone(), |found| found.estimate)
 }
 

@@ -13,7 +13,7 @@ use crate::failures;
 use crate::finding::{Disturbances, Finding, RunFinding};
 use crate::flags;
 use crate::histogram;
-use crate::method::{CONFIDENCE, METHOD_VERSION};
+use crate::method::{CONFIDENCE, METHOD_VERSION, level};
 use crate::point_data::PointData;
 use crate::scaling;
 
@@ -70,14 +70,14 @@ fn of_point(data: &PointData, record: &RunRecord) -> Vec<Finding> {
     let metrics = data.planned.description.metrics.iter().enumerate();
     metrics
         .flat_map(|(i, metric)| match metric.kind {
-            Kind::Histogram => of_histogram(data, metric),
+            Kind::Histogram => of_histogram(data, record, metric),
             _ => of_metric(data, record, metric, i == 0).into_iter().collect(),
         })
         .collect()
 }
 
 /// The quantiles of a reported distribution, a finding each.
-fn of_histogram(data: &PointData, metric: &Metric) -> Vec<Finding> {
+fn of_histogram(data: &PointData, record: &RunRecord, metric: &Metric) -> Vec<Finding> {
     let processes = histogram::processes(data, metric);
     let samples = processes.iter().flat_map(|counts| counts.values()).sum::<u64>();
     let quantile = |found: histogram::QuantileFound| Finding {
@@ -89,7 +89,8 @@ fn of_histogram(data: &PointData, metric: &Metric) -> Vec<Finding> {
         samples: usize::try_from(samples).unwrap_or(usize::MAX),
         ..finding(data, metric, found.estimate)
     };
-    histogram::quantiles(&processes, &metric.unit).into_iter().map(quantile).collect()
+    let level = level(record, data.planned);
+    histogram::quantiles(&processes, &metric.unit, level).into_iter().map(quantile).collect()
 }
 
 /// The finding of one metric. None when the samples do not carry it, or one value is no number.
@@ -101,7 +102,11 @@ fn of_metric(
 ) -> Option<Finding> {
     let processes = data.processes(metric)?;
     let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
-    let found = if open_ended(record) { median_at_any_time } else { median_of_processes }(&slices)?;
+    let found = if open_ended(record) {
+        median_at_any_time(&slices)?
+    } else {
+        median_of_processes(&slices, level(record, data.planned))?
+    };
     let pool = slices.concat();
     let mut finding = Finding {
         primary,
@@ -110,7 +115,9 @@ fn of_metric(
         samples: pool.len(),
         n_eff: found.n_eff,
         discarded: data.discarded(),
-        wanted: primary.then(|| data.wanted().or(wanted(record))).flatten(),
+        wanted: primary
+            .then(|| data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision))
+            .flatten(),
         process_medians: slices.iter().filter_map(|values| median(values)).collect(),
         distribution: flags::thin(&pool, THINNED),
         ..finding(data, metric, found.estimate)
@@ -158,11 +165,4 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
 /// Whether somebody may have ended the run, or look at it, because of what it shows.
 fn open_ended(record: &RunRecord) -> bool {
     record.plan.goal == Goal::Soak && record.status != RunStatus::Complete
-}
-
-fn wanted(record: &RunRecord) -> Option<f64> {
-    match record.plan.goal {
-        Goal::Precision { relative } => Some(relative),
-        Goal::Fixed { .. } | Goal::Soak | Goal::Verdict { .. } => None,
-    }
 }

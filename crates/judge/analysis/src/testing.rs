@@ -12,7 +12,7 @@ use plumb_model::{
     Better, Companion, Decision, Description, Environment, Flag, Goal, Id, InvocationEnd,
     InvocationRecord, Kind, Machine, Metric, MetricSource, Missing, Outcome, Owner, Parameter,
     ParameterType, Plan, PlannedPoint, Point, Program, Ready, Role, RunRecord, RunStatus, SampleIs,
-    Samples, Segment, Settings, StopReason, Target, Usage, Value,
+    Samples, Segment, Settings, StopReason, StoppingRules, Target, Usage, Value,
 };
 use plumb_stats::rng::Rng;
 
@@ -118,6 +118,7 @@ impl Builder {
             description,
             program,
             sample_ns: None,
+            rules: None,
             title: None,
             capped: None,
             preparation: Vec::new(),
@@ -335,7 +336,7 @@ fn empty(suite: Option<&str>) -> RunRecord {
             suite: suite.map(str::to_owned),
             points: Vec::new(),
             companions: Vec::new(),
-            goal: Goal::Precision { relative: 0.03 },
+            goal: Goal::Rules(StoppingRules::precision(0.03)),
             budget_ns: Some(120_000_000_000),
             seed: 42,
             dir: "/srv/bench/plumb-target".into(),

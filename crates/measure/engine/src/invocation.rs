@@ -177,7 +177,7 @@ impl Invocation<'_, '_> {
         }
         let length_ns = known_ns.or_else(|| sampled.samples.elapsed_ns.first().copied());
         let length_ns = length_ns.unwrap_or(1);
-        sampled.counts = sampling::process_counts(self.plan, self.known, length_ns);
+        sampled.counts = sampling::process_counts(self.plan, self.planned(), self.known, length_ns);
         let wanted = sampled.counts.discard + sampled.counts.keep;
         let missing = wanted.saturating_sub(sampled.samples.len());
         self.more_processes(session, invocation, missing, length_ns, &mut sampled)?;

@@ -3,7 +3,7 @@
 //! docs/method.md, *Samples*, *Warm-up* and *Variance components*. The pilot is three processes of 40 samples,
 //! down to 5 where samples are long.
 
-use plumb_model::{ClockSource, Goal, Plan, PlannedPoint, SampleIs, Samples};
+use plumb_model::{ClockSource, Plan, PlannedPoint, SampleIs, Samples, StoppingRules};
 use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::components::{components, samples_per_process};
 use plumb_stats::rng::Rng;
@@ -79,17 +79,22 @@ impl SampleCounts {
 /// How many fresh processes the next worker starts, when one lasts `sample_ns`. Where commands are
 /// compared, a worker starts one at a time, so that each round is a pair; and never more than are
 /// still wanted.
-pub fn process_counts(plan: &Plan, known: &PointHistory, sample_ns: u64) -> SampleCounts {
+pub fn process_counts(
+    plan: &Plan,
+    planned: &PlannedPoint,
+    known: &PointHistory,
+    sample_ns: u64,
+) -> SampleCounts {
     let batch = count((PROCESS_BATCH_NS / sample_ns.max(1)).clamp(1, PROCESS_BATCH));
     let batch = if plan.against_first { 1 } else { batch };
-    let wanted = match plan.goal {
-        Goal::Fixed { min_invocations, min_time_ns: 0, .. } => {
-            min_invocations.saturating_sub(known.processes.len()).max(1)
+    let enough = match plan.rules_of(planned) {
+        Some(StoppingRules { precision: None, min_time_ns: 0, min_invocations, .. }) => {
+            min_invocations
         }
-        Goal::Fixed { .. } | Goal::Precision { .. } | Goal::Soak | Goal::Verdict { .. } => {
-            usize::MAX
-        }
+        Some(rules) => rules.max_invocations.unwrap_or(usize::MAX),
+        None => usize::MAX,
     };
+    let wanted = enough.saturating_sub(known.processes.len()).max(1);
     SampleCounts { discard: usize::from(sample_ns < SHORT_PROCESS_NS), keep: batch.min(wanted) }
 }
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use fake::{Fake, Kind, plan, precision};
 use plumb_model::{
-    Event, Goal, Outcome, Plan, Preparation, Role, SampleIs, Slot, StopReason, Verdict,
+    Event, Goal, Outcome, Plan, Preparation, Role, SampleIs, Slot, StopReason, StoppingRules,
+    Verdict,
 };
 
 fn stop_reasons(fake: &Fake) -> BTreeMap<usize, StopReason> {
@@ -89,10 +90,12 @@ fn the_budget_ends_a_run_with_what_it_reached() {
 
 #[test]
 fn fixed_is_at_least_so_often_and_so_long_and_at_most_so_long() {
-    let goal = |min_invocations, min_s: u64, max_s: u64| Goal::Fixed {
-        min_invocations,
-        min_time_ns: min_s * 1_000_000_000,
-        max_time_ns: max_s * 1_000_000_000,
+    let goal = |min_invocations, min_s: u64, max_s: u64| {
+        Goal::Rules(StoppingRules {
+            min_time_ns: min_s * 1_000_000_000,
+            max_time_ns: Some(max_s * 1_000_000_000),
+            ..StoppingRules::fixed(min_invocations)
+        })
     };
     let invocations = |goal| {
         let mut fake = Fake::new(vec![Kind::Steady { noise: 0.1 }]);
@@ -104,6 +107,45 @@ fn fixed_is_at_least_so_often_and_so_long_and_at_most_so_long() {
     assert!(long > 20 && why == StopReason::Fixed, "{long}");
     let (short, why) = invocations(goal(1000, 0, 2));
     assert!(short < 15 && why == StopReason::MaxTime, "{short}");
+}
+
+#[test]
+fn rules_hold_together() {
+    let ended = |rules| {
+        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.1 }]);
+        fake.run(&plan(1, Goal::Rules(rules))).unwrap();
+        let last = fake.last_decision(0);
+        let look = last.look.and_then(|look| look.relative_half_width());
+        (last.invocations, stop_reasons(&fake)[&0], look, fake.now_ns())
+    };
+    let loose = StoppingRules::precision(0.2);
+    let (invocations, why, ..) = ended(loose);
+    assert_eq!((invocations, why), (10, StopReason::Precision));
+    // A precision that is reached early waits for both minima, and for the next look.
+    let (invocations, why, ..) = ended(StoppingRules { min_invocations: 14, ..loose });
+    assert_eq!((invocations, why), (16, StopReason::Precision));
+    let (_, why, _, now) = ended(StoppingRules { min_time_ns: 20_000_000_000, ..loose });
+    assert!(why == StopReason::Precision && now >= 20_000_000_000, "{now}");
+    // Minima that are reached early wait for the precision.
+    let tight = StoppingRules { precision: Some(0.02), ..StoppingRules::fixed(2) };
+    let (invocations, why, look, _) = ended(tight);
+    assert!(why == StopReason::Precision && look.unwrap() <= 0.02, "{look:?}");
+    assert!(invocations > 10);
+    // A maximum ends it, whatever was reached.
+    let (invocations, why, ..) = ended(StoppingRules { max_invocations: Some(7), ..tight });
+    assert_eq!((invocations, why), (7, StopReason::MaxInvocations));
+    let (_, why, _, now) = ended(StoppingRules { max_time_ns: Some(2_000_000_000), ..tight });
+    assert!(why == StopReason::MaxTime && now < 4_000_000_000, "{now}");
+}
+
+#[test]
+fn a_point_may_have_rules_of_its_own() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.1 }, Kind::Steady { noise: 0.1 }]);
+    let mut plan = plan(2, Goal::Rules(StoppingRules::fixed(4)));
+    plan.points[1].rules = Some(StoppingRules::fixed(9));
+    fake.run(&plan).unwrap();
+    let counts = [0, 1].map(|point| fake.last_decision(point).invocations);
+    assert_eq!(counts, [4, 9]);
 }
 
 #[test]
@@ -222,8 +264,7 @@ fn warm_up_is_found_by_the_pilot_and_discarded_afterwards() {
 #[test]
 fn where_a_sample_is_a_process_exactly_as_many_count_as_were_asked() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.05 }]);
-    let mut plan =
-        plan(1, Goal::Fixed { min_invocations: 7, min_time_ns: 0, max_time_ns: u64::MAX });
+    let mut plan = plan(1, Goal::Rules(StoppingRules::fixed(7)));
     plan.points[0].description.sample_is = SampleIs::Process;
     fake.run(&plan).unwrap();
     let last = fake.last_decision(0);
@@ -371,7 +412,7 @@ fn excluded(fake: &Fake) -> usize {
 
 #[test]
 fn what_is_disturbed_is_told_and_counts_unless_it_is_to_be_replaced() {
-    let goal = || Goal::Fixed { min_invocations: 20, min_time_ns: 0, max_time_ns: u64::MAX >> 1 };
+    let goal = || Goal::Rules(StoppingRules::fixed(20));
     for (plan, all, replaced) in [(plan(1, goal()), 20, 0), (retrying(1, goal()), 22, 2)] {
         let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
         fake.disturbs = |n| n == 3 || n == 9;
@@ -389,7 +430,7 @@ fn what_is_disturbed_is_told_and_counts_unless_it_is_to_be_replaced() {
 #[test]
 fn the_rule_looks_at_counters_and_not_at_times() {
     // The slow side is as often disturbed as the fast one, and as often excluded.
-    let goal = || Goal::Fixed { min_invocations: 20, min_time_ns: 0, max_time_ns: u64::MAX >> 1 };
+    let goal = || Goal::Rules(StoppingRules::fixed(20));
     let of = |kind| {
         let mut fake = Fake::new(vec![kind]);
         fake.disturbs = |n| n % 8 == 3;
@@ -436,7 +477,7 @@ fn a_machine_that_is_disturbed_too_often_gives_no_verdict() {
 
 #[test]
 fn what_was_excluded_before_an_interruption_stays_excluded() {
-    let goal = Goal::Fixed { min_invocations: 20, min_time_ns: 0, max_time_ns: u64::MAX >> 1 };
+    let goal = Goal::Rules(StoppingRules::fixed(20));
     let plan = retrying(1, goal);
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
     fake.disturbs = |n| n == 2;
@@ -453,8 +494,7 @@ fn what_was_excluded_before_an_interruption_stays_excluded() {
 
 #[test]
 fn a_points_own_knob_is_set_around_its_invocations_and_stands_in_their_environment() {
-    let mut two =
-        plan(2, Goal::Fixed { min_invocations: 2, min_time_ns: 0, max_time_ns: u64::MAX });
+    let mut two = plan(2, Goal::Rules(StoppingRules::fixed(2)));
     for (index, value) in ["always", "never"].into_iter().enumerate() {
         two.points[index].preparation = vec![Preparation {
             knob: "thp".into(),

@@ -41,4 +41,6 @@ pub use monitors::{
     CountersDocument, EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card,
     counters_document, monitors_card,
 };
-pub use run::{NextSteps, RunDocument, View, document, in_words, json, markdown, scorecard};
+pub use run::{
+    NextSteps, RunDocument, View, document, in_words, json, markdown, rules_text, scorecard,
+};

@@ -206,13 +206,13 @@ fn commands_are_compared_with_the_first() {
     Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
     /srv/bench/plumb-target: ext4 on /dev/vda
     2026-11-21 20:05 UTC · took 22 s · plumb 0.1.0
-    goal: 20 invocations and 3 s per point; 3 points measured
+    goal: at least 20 invocations and 3 s, at most 1 min per point; 3 points measured
 
                       median 95 % interval  unit      ±     n   CPU  spread    flags
     process
-      gzip -1 corpus     415 [412, 418]     ms    0.8 %  20×1  98 %  ▄▃▇▆▆▇▄▃
-      zstd -1 corpus   102.5 [101.9, 103.1] ms    0.6 %  20×1  98 %  ▆▃▇▄▇▆▃▄
-      pigz -1 corpus     413 [407, 417]     ms    1.3 %  20×1  98 %  ▃▂▄▃▇▂▄▃
+      gzip -1 corpus     415 [412, 417]     ms    0.7 %  20×1  98 %  ▄▃▇▆▆▇▄▃
+      zstd -1 corpus   102.5 [101.9, 102.9] ms    0.5 %  20×1  98 %  ▆▃▇▄▇▆▃▄
+      pigz -1 corpus     413 [409, 416]     ms    0.9 %  20×1  98 %  ▃▂▄▃▇▂▄▃
     ±: half-width of the interval · n: invocations × samples · CPU: share of wall time · spread: low to
     high
 

@@ -105,7 +105,7 @@ impl Auditor<'_> {
         let mut points: Vec<PlannedPoint> = Vec::new();
         for name in [one, other] {
             let name = [name.to_owned()];
-            points.extend(points::resolve(&mut setup.keeper, &name, &[], all, self.ui)?.points);
+            points.extend(points::resolve(&mut setup.keeper, &name, &[], all)?.points);
         }
         let metric = points.first().and_then(|point| point.description.primary());
         let metric = metric.map(|metric| metric.name.clone()).unwrap_or_default();

@@ -111,7 +111,7 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
     ui.say(&format!("comparing {WORKLOAD} with monitors and without"));
     let mut setup = Setup::start()?;
     let all = setup.all_threads();
-    let point = points::resolve(&mut setup.keeper, &[WORKLOAD.to_owned()], &[], all, ui)?.points;
+    let point = points::resolve(&mut setup.keeper, &[WORKLOAD.to_owned()], &[], all)?.points;
     let Some(point) = point.into_iter().next() else { return Ok(None) };
     let metric = point.description.primary().map(|it| it.name.clone()).unwrap_or_default();
     let goal =

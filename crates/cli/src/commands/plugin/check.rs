@@ -81,6 +81,7 @@ fn planned(point: Point, description: &Description, program: Program) -> Planned
         description,
         program,
         sample_ns: None,
+        rules: None,
         title: None,
         capped: None,
         preparation,

@@ -27,6 +27,8 @@ use crate::ui::Ui;
 #[command(after_help = "Examples:
   plumb run                                        the suite first-look, in about two minutes
   plumb run cpu.sieve -p threads=1,all             one workload at two points
+  plumb run cpu.sieve --precision 0.5% --min-invocations 5 --min-time 10m --max-time 1h
+                                                   at least 5 times and 10 minutes, until 0.5 %, at most an hour
   plumb run storage.random --dir /srv --budget 5m  on the file system of /srv
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      your own suite, labelled
@@ -70,7 +72,7 @@ pub struct RunArgs {
     /// Soak: measure round after round for this long, whatever the precision; interim results are valid at
     /// any time
     #[arg(long = "for", value_name = "TIME", help_heading = "When to stop", conflicts_with_all =
-        ["precision", "min_invocations", "min_time", "max_time", "budget", "resume"])]
+        ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume"])]
     soak: Option<String>,
     #[command(flatten)]
     goal: GoalArgs,
@@ -90,7 +92,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     setup.keep_to(&args.goal.execution.prepare);
     let all = setup.all_threads();
-    let mut named = points::resolve(&mut setup.keeper, &args.names, &args.params, all, ui)?;
+    let mut named = points::resolve(&mut setup.keeper, &args.names, &args.params, all)?;
     if args.ceilings {
         named.points = points::with_ceilings(named.points, all)?;
     }
@@ -98,7 +100,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let explicit = named.explicit;
     if args.dry_run {
-        ui.out(&dry_run(&named, &args.goal, args.soak.as_deref())?);
+        ui.out(&dry_run(&mut named, &args.goal, args.soak.as_deref())?);
         return Ok(Exit::Fine);
     }
     let expectations = expectations(&named, &args.expect)?;

@@ -1,6 +1,7 @@
 //! `plumb run --dry-run`: what would be measured.
 
-use plumb_model::{Goal, PlannedPoint};
+use plumb_model::PlannedPoint;
+use plumb_report::rules_text;
 use plumb_text::time;
 
 use crate::error::Result;
@@ -13,18 +14,20 @@ use crate::quantity::time_ns;
 ///
 /// # Errors
 /// When a goal is none.
-pub fn dry_run(named: &Named, goal: &GoalArgs, soak: Option<&str>) -> Result<String> {
-    let (goal, budget) = match soak {
-        Some(length) => (Goal::Soak, Some(time_ns(length)?)),
-        None => plan::goal(goal, named.suites.first(), named.points.len())?,
+pub fn dry_run(named: &mut Named, goal: &GoalArgs, soak: Option<&str>) -> Result<String> {
+    let (rules, budget) = match soak {
+        Some(length) => (None, Some(time_ns(length)?)),
+        None => {
+            let (rules, budget) = plan::goal(goal, named)?;
+            (Some(rules), budget)
+        }
     };
-    let mut lines: Vec<String> = named.points.iter().map(PlannedPoint::name).collect();
-    let goal = match goal {
-        Goal::Precision { relative } => format!("until ±{} %", relative * 100.0),
-        Goal::Fixed { min_invocations, .. } => format!("at least {min_invocations} invocations"),
-        Goal::Soak => "until the time is up".to_owned(),
-        Goal::Verdict { max_pairs, .. } => format!("at most {max_pairs} pairs"),
+    let own = |point: &PlannedPoint| match point.rules.filter(|_| rules.is_some()) {
+        Some(own) => format!("{}  ({})", point.name(), rules_text(&own)),
+        None => point.name(),
     };
+    let mut lines: Vec<String> = named.points.iter().map(own).collect();
+    let goal = rules.as_ref().map_or_else(|| "until the time is up".to_owned(), rules_text);
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
     let budget = budget.map_or("no time limit".to_owned(), |ns| {
         format!("at most {}", time::length(ns as f64 / 1e9))

@@ -12,6 +12,7 @@ use plumb_model::{
 };
 use plumb_stats::Interval;
 use plumb_stats::multiple::mean_log_ratio;
+use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::comparison::arms::{CompareSettings, Group, groups, several};
 use crate::comparison::noise::RunsNoise;
@@ -317,7 +318,7 @@ fn arm_of(gathered: &Gathered) -> Option<Arm> {
 
 fn arm(processes: &[Vec<f64>], runs: usize, price: Option<(f64, Better)>) -> Option<Arm> {
     let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
-    let estimate = median_of_processes(&slices)?.estimate;
+    let estimate = median_of_processes(&slices, PER_LOOK_LEVEL)?.estimate;
     let for_price = price.map(|(price, better)| match better {
         Better::Higher => estimate.value / price,
         Better::Lower | Better::Neither => estimate.value * price,

@@ -2,7 +2,7 @@
 
 use plumb_model::ParameterType::{Bytes, Choice, Integer, Text, Threads};
 use plumb_model::{
-    Better, Flag, FlagKind, Goal, MetricSource, ParameterType, RunRecord, StopReason,
+    Better, Flag, FlagKind, Goal, MetricSource, ParameterType, RunRecord, StopReason, StoppingRules,
 };
 
 use super::{Builder, Spec, fail, flag};
@@ -362,11 +362,11 @@ pub fn exec() -> RunRecord {
         .with(|record| {
             record.plan.against_first = true;
             record.plan.budget_ns = None;
-            record.plan.goal = Goal::Fixed {
-                min_invocations: 20,
+            record.plan.goal = Goal::Rules(StoppingRules {
                 min_time_ns: 3_000_000_000,
-                max_time_ns: 60_000_000_000,
-            };
+                max_time_ns: Some(60_000_000_000),
+                ..StoppingRules::fixed(20)
+            });
             record.command =
                 ["plumb", "exec", "gzip -1 corpus", "zstd -1 corpus", "pigz -1 corpus"]
                     .map(str::to_owned)

@@ -1,7 +1,9 @@
 //! A store's worth of runs: two suites and commands on two machines over two years, with kernels that change,
 //! a step that nobody recorded, noise between runs, and now and then something that went wrong.
 
-use plumb_model::{Environment, Goal, Id, Interference, ParameterType, RunRecord, StopReason};
+use plumb_model::{
+    Environment, Goal, Id, Interference, ParameterType, RunRecord, StopReason, StoppingRules,
+};
 use plumb_stats::rng::Rng;
 
 use super::{Builder, Spec};
@@ -155,7 +157,7 @@ fn surroundings(record: &mut RunRecord, number: u32, of: u32, rng: &mut Rng) {
     record.started_unix_ns = started_unix_ns;
     record.ended_unix_ns = Some(started_unix_ns);
     record.segments[0].started_unix_ns = started_unix_ns;
-    record.plan.goal = Goal::Precision { relative: 0.03 };
+    record.plan.goal = Goal::Rules(StoppingRules::precision(0.03));
     record.plan.labels.insert("build".to_owned(), number.to_string());
     let kernel = match number * 10 / of.max(1) {
         0..3 => "6.1.148",

@@ -1,6 +1,6 @@
 //! Estimates of points, what failed, and how threads scale.
 
-use plumb_model::{Flag, FlagKind, Goal, Outcome, ParameterType, SampleIs};
+use plumb_model::{Flag, FlagKind, Goal, Outcome, ParameterType, SampleIs, StoppingRules};
 use plumb_stats::precision::{PER_LOOK_LEVEL, clustered_quantile};
 
 use super::{only, why};
@@ -142,12 +142,25 @@ fn a_value_that_is_no_number_is_a_failure() {
     assert_eq!(finding.failed[0].why, "metric `bandwidth` has a value that is not a number");
 }
 
+/// Asked for in advance, seven processes of one sample have an interval; looked at again and again, they
+/// have none.
+#[test]
+fn seven_invocations_in_advance_have_an_interval() {
+    let of = |goal| {
+        let seven = Spec { processes: 7, ..COPY };
+        let build = Builder::new(None).measured(&seven).with(|record| record.plan.goal = goal);
+        only(&build.build()).estimate.interval
+    };
+    assert!(of(Goal::Rules(StoppingRules::fixed(7))).is_ok());
+    assert!(of(Goal::Rules(StoppingRules::precision(0.5))).is_err());
+}
+
 #[test]
 fn a_fixed_goal_wants_no_precision() {
     let record = Builder::new(None)
         .measured(&Spec { between: 0.3, ..COPY })
         .with(|record| {
-            record.plan.goal = Goal::Fixed { min_invocations: 12, min_time_ns: 0, max_time_ns: 1 };
+            record.plan.goal = Goal::Rules(StoppingRules::fixed(12));
         })
         .build();
     let finding = only(&record);

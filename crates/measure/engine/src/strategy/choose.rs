@@ -3,8 +3,7 @@
 use plumb_model::{Goal, Plan};
 
 use super::decide::Strategy;
-use super::fixed::Fixed;
-use super::precision::Precision;
+use super::rules::Rules;
 use super::soak::Soak;
 use super::verdict::Verdict;
 
@@ -12,10 +11,7 @@ use super::verdict::Verdict;
 #[must_use]
 pub fn for_plan(plan: &Plan) -> Box<dyn Strategy> {
     match plan.goal {
-        Goal::Precision { relative } => Box::new(Precision::new(plan, relative)),
-        Goal::Fixed { min_invocations, min_time_ns, max_time_ns } => {
-            Box::new(Fixed { min_invocations, min_time_ns, max_time_ns, budget_ns: plan.budget_ns })
-        }
+        Goal::Rules(rules) => Box::new(Rules::new(plan, rules)),
         Goal::Soak => Box::new(Soak::new(plan.points.len(), plan.budget_ns.unwrap_or(u64::MAX))),
         Goal::Verdict { margin, quad, max_pairs, .. } => {
             Box::new(Verdict::new(plan, margin, quad, max_pairs))

@@ -2,14 +2,12 @@
 
 mod choose;
 mod decide;
-mod fixed;
-mod precision;
+mod rules;
 mod soak;
 mod verdict;
 
 pub use choose::for_plan;
 pub use decide::{FAILURES_TO_GIVE_UP, Round, Strategy};
-pub use fixed::Fixed;
-pub use precision::Precision;
+pub use rules::Rules;
 pub use soak::Soak;
 pub use verdict::Verdict;

@@ -14,7 +14,7 @@ use plumb_model::{
     Better, Counter, CounterKind, Decision, Description, Environment, Event, EventSink, Goal,
     InvocationRecord, Machine, Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Prepared,
     Program, Reading, Readings, Ready, Role, RunRecord, RunStatus, SampleIs, Samples, Segment,
-    SinkError, Slot, Stamped, Target, Trace, Usage,
+    SinkError, Slot, Stamped, StoppingRules, Target, Trace, Usage,
 };
 use plumb_protocol::SampleReply;
 use plumb_stats::rng::Rng;
@@ -377,7 +377,7 @@ fn identity() -> Identity {
 }
 
 pub fn precision(relative: f64) -> Goal {
-    Goal::Precision { relative }
+    Goal::Rules(StoppingRules::precision(relative))
 }
 
 /// A plan of so many simulated points.
@@ -427,6 +427,7 @@ fn planned(index: usize) -> PlannedPoint {
         description,
         program: Program { argv: vec!["nothing".into()] },
         sample_ns: None,
+        rules: None,
         title: None,
         capped: None,
         preparation: Vec::new(),

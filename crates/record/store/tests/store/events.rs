@@ -7,8 +7,8 @@ use plumb_model::{
     FixtureRecord, Flag, FlagKind, Goal, Histogram, Id, Interference, InvocationEnd,
     InvocationRecord, Kind, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
     PlannedPoint, Point, PreparationRecord, Prepared, Program, Reading, Readings, Ready, Role,
-    RunRecord, RunStatus, SampleIs, Samples, Segment, Settings, Slot, Stamped, StopReason, Target,
-    Trace, Usage, Value,
+    RunRecord, RunStatus, SampleIs, Samples, Segment, Settings, Slot, Stamped, StopReason,
+    StoppingRules, Target, Trace, Usage, Value,
 };
 
 /// An identity that is the same in every test run.
@@ -52,6 +52,7 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
         description,
         program: Program { argv: vec!["plumb".into(), "worker".into()] },
         sample_ns: None,
+        rules: None,
         title: None,
         capped: None,
         preparation: Vec::new(),
@@ -75,7 +76,7 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
         suite: Some("first-look".into()),
         points: vec![copy.clone(), read],
         companions: vec![Companion { role: Role::Load, point: copy, slot: Slot::Run }],
-        goal: Goal::Precision { relative: 0.03 },
+        goal: Goal::Rules(StoppingRules::precision(0.03)),
         budget_ns: Some(60_000_000_000),
         seed,
         dir: "/data".into(),

@@ -88,7 +88,11 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
         notes.extend(arm.for_price.map(|value| for_price(result, value)));
         table.across(4, Line::default(), Line::new(Style::Muted, &notes.join(" · ")));
         let also_changed = against.as_ref().and_then(|it| covariates_text(&it.covariates));
-        table.across(4, Line::default(), Line::new(Style::Muted, &also_changed.unwrap_or_default()));
+        table.across(
+            4,
+            Line::default(),
+            Line::new(Style::Muted, &also_changed.unwrap_or_default()),
+        );
     }
 }
 

@@ -161,7 +161,7 @@ pub(super) struct PrecisionOverTime {
 impl PrecisionOverTime {
     pub(super) fn of(plan: &Plan) -> Self {
         let wanted = match plan.goal {
-            Goal::Precision { relative } => Some(relative),
+            Goal::Rules(rules) => rules.precision,
             _ => None,
         };
         Self { points: vec![Vec::new(); plan.points.len()], wanted }

@@ -42,13 +42,9 @@ impl ProgressView {
     /// A plan before its first invocation.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
-        let wanted = match plan.goal {
-            Goal::Precision { relative } => Some(relative),
-            Goal::Fixed { .. } | Goal::Soak | Goal::Verdict { .. } => None,
-        };
         let point = |planned: &PlannedPoint| ProgressPoint {
             name: planned.name(),
-            wanted,
+            wanted: plan.rules_of(planned).and_then(|rules| rules.precision),
             ..ProgressPoint::default()
         };
         let mut points: Vec<_> = plan.points.iter().map(point).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{Finding, RunFacts, RunFinding};
-use plumb_model::{Goal, PreparationRecord, Prepared, RunStatus, Target};
+use plumb_model::{Goal, PreparationRecord, Prepared, RunStatus, StoppingRules, Target};
 use plumb_text::counted;
 use plumb_text::time::{between, date, length};
 use plumb_text::units::percent;
@@ -176,7 +176,6 @@ fn goal(finding: &RunFinding) -> String {
     let budget = finding.run.budget_ns.map(|ns| length(seconds(ns)));
     let wanted = match &finding.run.goal {
         Goal::Soak => return soak(finding, &budget.unwrap_or_default()),
-        Goal::Precision { relative } => format!("±{}", percent(*relative)),
         Goal::Verdict { margin, metric, quad, max_pairs, noise_floor } => {
             let units = if *quad { "ABBA units" } else { "pairs" };
             let margin = percent(*margin);
@@ -188,17 +187,33 @@ fn goal(finding: &RunFinding) -> String {
             )
         }
         // Nothing was wanted of an import.
-        Goal::Fixed { min_invocations: 0, min_time_ns: 0, .. } => return reached(finding),
-        Goal::Fixed { min_invocations, min_time_ns, .. } => {
-            let invocations = counted(*min_invocations, "invocation", "invocations");
-            let time = format!(" and {}", length(seconds(*min_time_ns)));
-            let time = if *min_time_ns > 0 { time } else { String::new() };
-            format!("{invocations}{time} per point")
-        }
+        Goal::Rules(rules) if rules.are_none() => return reached(finding),
+        Goal::Rules(rules) => rules_text(rules),
     };
     let budget = budget.map(|budget| format!("within {budget}"));
     let head = [Some(wanted), budget].into_iter().flatten().collect::<Vec<_>>().join(" ");
     format!("goal: {head}; {}", reached(finding))
+}
+
+/// Stopping rules in words: `±1 %, at least 5 invocations and 20 s, at most 1 min per point`.
+#[must_use]
+pub fn rules_text(rules: &StoppingRules) -> String {
+    let both = |invocations: Option<usize>, time_ns: Option<u64>| {
+        let invocations = invocations.map(|n| counted(n, "invocation", "invocations"));
+        let time = time_ns.map(|ns| length(seconds(ns)));
+        [invocations, time].into_iter().flatten().collect::<Vec<_>>()
+    };
+    let least = both(
+        Some(rules.min_invocations).filter(|n| *n > 0),
+        Some(rules.min_time_ns).filter(|ns| *ns > 0),
+    );
+    let most = both(rules.max_invocations, rules.max_time_ns);
+    let precision = rules.precision.map(|relative| format!("±{}", percent(relative)));
+    let least = (!least.is_empty()).then(|| format!("at least {}", least.join(" and ")));
+    let most = (!most.is_empty()).then(|| format!("at most {}", most.join(" or ")));
+    let is_precision_only = least.is_none() && most.is_none();
+    let text = [precision, least, most].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    if is_precision_only { text } else { text + " per point" }
 }
 
 fn soak(finding: &RunFinding, planned: &str) -> String {
@@ -217,10 +232,10 @@ fn seconds(ns: u64) -> f64 {
 /// How many points reached what was wanted, and how far the others came.
 fn reached(finding: &RunFinding) -> String {
     let primary: Vec<&Finding> = finding.results.iter().filter(|result| result.primary).collect();
-    let Goal::Precision { relative } = finding.run.goal else {
+    if primary.iter().all(|it| it.wanted.is_none()) {
         return format!("{} measured", counted(primary.len(), "point", "points"));
-    };
-    let done = |f: &&Finding| f.reached.is_some_and(|r| r <= f.wanted.unwrap_or(relative));
+    }
+    let done = |f: &&Finding| f.reached.is_some_and(|r| f.wanted.is_none_or(|wanted| r <= wanted));
     let short: Vec<f64> = primary.iter().filter(|f| !done(f)).filter_map(|f| f.reached).collect();
     let without = primary.iter().filter(|f| f.reached.is_none()).count();
     let all = primary.len();

@@ -11,7 +11,7 @@ mod sentences;
 mod terminal;
 pub(crate) mod view;
 
-pub use header::{Header, TargetLines, status};
+pub use header::{Header, TargetLines, rules_text, status};
 pub use json::{RunDocument, document, json};
 pub use labels::metric;
 pub use markdown::markdown;

@@ -1,7 +1,7 @@
 //! The results of a scorecard: a row a point, with as many columns as there is room for.
 
 use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Finding};
-use plumb_model::FlagKind;
+use plumb_model::{FlagKind, StopReason};
 use plumb_text::units::{percent, quantity, whole_percent};
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
@@ -204,6 +204,12 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     let waits = row.finding.cpu.filter(|cpu| worth_saying(cpu) && has_no_column);
     if let Some(cpu) = waits {
         let text = format!("waits for I/O {} of the time", whole_percent(cpu.iowait));
+        table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
+    }
+    let at_a_maximum =
+        |stop: &StopReason| matches!(stop, StopReason::MaxInvocations | StopReason::MaxTime);
+    if let Some(stop) = row.finding.stop.filter(|stop| at_a_maximum(stop) && has_no_column) {
+        let text = format!("stopped by {}", stop.word());
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
     }
     if terminal.width < ROOMY && !row.own_flags.is_empty() {

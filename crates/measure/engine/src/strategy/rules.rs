@@ -1,9 +1,10 @@
-//! Until the interval is tight enough: docs/method.md, *Precision*.
+//! Until the rules hold: a precision, minima and maxima (docs/method.md, *Precision*).
 //!
-//! Looks at preset numbers of processes, each at a level of .97, so that the interval at which it stops
-//! covers at least 95 %. All open points take part in every round, so that drift hits them alike.
+//! A wanted precision is looked at after preset numbers of processes, each at a level of .97, so that the
+//! interval at which it stops covers at least 95 %. All open points take part in every round, so that drift
+//! hits them alike. Minima and maxima do not look at the values.
 
-use plumb_model::{Decision, Look, Plan, SampleIs, StopReason};
+use plumb_model::{Decision, Look, Plan, PlannedPoint, SampleIs, StopReason, StoppingRules};
 use plumb_stats::precision::{
     FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_estimate, clustered_quantile, looks,
 };
@@ -26,41 +27,70 @@ const MEDIAN_COST: f64 = std::f64::consts::FRAC_PI_2;
 /// simulated in the tests of the event stream.
 const LARGER_SIDE: f64 = 1.5;
 
-/// Stops a point when the relative half-width of the median's interval is small enough.
+/// Stops a point when its rules hold.
 #[derive(Debug, Clone)]
-pub struct Precision {
-    relative: f64,
+pub struct Rules {
     budget_ns: Option<u64>,
     points: Vec<PointState>,
 }
 
 #[derive(Debug, Clone)]
 struct PointState {
+    rules: StoppingRules,
     first_look: usize,
     next_look: usize,
 }
 
-impl Precision {
-    /// For all points of `plan`, to this relative half-width.
-    #[must_use]
-    pub fn new(plan: &Plan, relative: f64) -> Self {
-        let first = |sample_is| match sample_is {
+impl PointState {
+    fn of(planned: &PlannedPoint, rules: StoppingRules) -> Self {
+        let first_look = match planned.description.sample_is {
             SampleIs::Process => FIRST_LOOK_SINGLE,
             SampleIs::Iteration => FIRST_LOOK,
         };
-        let points = plan
-            .points
-            .iter()
-            .map(|planned| first(planned.description.sample_is))
-            .map(|first_look| PointState { first_look, next_look: first_look })
-            .collect();
-        Self { relative, budget_ns: plan.budget_ns, points }
+        Self { rules: planned.rules.unwrap_or(rules), first_look, next_look: first_look }
+    }
+}
+
+impl Rules {
+    /// For all points of `plan`, by these rules or their own.
+    #[must_use]
+    pub fn new(plan: &Plan, rules: StoppingRules) -> Self {
+        let points = plan.points.iter().map(|planned| PointState::of(planned, rules)).collect();
+        Self { budget_ns: plan.budget_ns, points }
     }
 
-    /// Looks at the point if it is time to.
+    /// Decides about a point, if it is time to.
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
+        let forced = common_stop(history, point, self.budget_ns)
+            .or_else(|| maximum(&self.points[point].rules, &history.points[point]));
+        match self.points[point].rules.precision {
+            Some(relative) => self.look(history, point, relative, forced),
+            None => self.count(history, point, forced),
+        }
+    }
+
+    /// Whether the minima are reached, where no precision is asked for.
+    fn count(
+        &self,
+        history: &History,
+        point: usize,
+        forced: Option<StopReason>,
+    ) -> Option<Decision> {
         let known = &history.points[point];
-        let forced = common_stop(history, point, self.budget_ns);
+        let done = known.invocations > 0 && minima_reached(&self.points[point].rules, known);
+        let stop = if done { Some(StopReason::Fixed) } else { forced };
+        stop.map(|_| decision(history, point, stop))
+    }
+
+    /// Looks at the precision, if it is time to.
+    fn look(
+        &mut self,
+        history: &History,
+        point: usize,
+        relative: f64,
+        forced: Option<StopReason>,
+    ) -> Option<Decision> {
+        let known = &history.points[point];
         let due = known.processes.len() >= self.points[point].next_look;
         let predict = known.processes.len() >= FIRST_PREDICTION;
         if forced.is_none() && !due && !predict {
@@ -68,16 +98,17 @@ impl Precision {
         }
         let look = look(known);
         let reached = look.and_then(|look| look.relative_half_width());
-        let precise = due && reached.is_some_and(|reached| reached <= self.relative);
+        let precise = due && reached.is_some_and(|reached| reached <= relative);
         if due {
             self.advance(point, known.processes.len());
         }
-        let stop = if precise { Some(StopReason::Precision) } else { forced };
-        let remaining_ns = stop.is_none().then(|| self.remaining_ns(point, known)).flatten();
+        let done = precise && minima_reached(&self.points[point].rules, known);
+        let stop = if done { Some(StopReason::Precision) } else { forced };
+        let remaining_ns = stop.is_none().then(|| self.remaining_ns(point, relative, known));
         Some(Decision {
             look,
-            wanted: Some(self.relative),
-            remaining_ns,
+            wanted: Some(relative),
+            remaining_ns: remaining_ns.flatten(),
             ..decision(history, point, stop)
         })
     }
@@ -89,19 +120,24 @@ impl Precision {
     }
 
     /// Time that the point will need still, if its noise stays as it is.
-    fn remaining_ns(&self, point: usize, known: &PointHistory) -> Option<u64> {
+    fn remaining_ns(&self, point: usize, relative: f64, known: &PointHistory) -> Option<u64> {
         let have = known.processes.len();
-        let needed = processes_needed(known, self.relative)?;
         let state = &self.points[point];
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        let needed = processes_needed(known, relative)?.max(state.rules.min_invocations as f64);
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
         let enough = |look: &usize| *look as f64 >= needed && *look >= state.next_look;
         let stop = looks(state.first_look).take(200).find(enough)?;
+        let stop = stop.min(state.rules.max_invocations.unwrap_or(usize::MAX));
         let each_ns = known.spent_ns / u64::try_from(have).ok()?.max(1);
-        Some(each_ns * u64::try_from(stop.saturating_sub(have)).ok()?)
+        let remaining_ns = each_ns * u64::try_from(stop.saturating_sub(have)).ok()?;
+        let at_least_ns = state.rules.min_time_ns.saturating_sub(known.spent_ns);
+        let at_most_ns = state.rules.max_time_ns.unwrap_or(u64::MAX).saturating_sub(known.spent_ns);
+        Some(remaining_ns.max(at_least_ns).min(at_most_ns))
     }
 }
 
-impl Strategy for Precision {
+impl Strategy for Rules {
     fn next(&mut self, history: &mut History) -> Round {
         let mut round = Round::default();
         let open: Vec<usize> = history.open().collect();
@@ -116,6 +152,24 @@ impl Strategy for Precision {
             }
         }
         round
+    }
+}
+
+fn minima_reached(rules: &StoppingRules, known: &PointHistory) -> bool {
+    rules.minima_reached(known.processes.len(), known.spent_ns)
+}
+
+/// The maximum that ends a point, whatever was reached; there is always one invocation.
+fn maximum(rules: &StoppingRules, known: &PointHistory) -> Option<StopReason> {
+    let invocations = known.processes.len();
+    if invocations == 0 {
+        None
+    } else if rules.max_invocations.is_some_and(|most| invocations >= most) {
+        Some(StopReason::MaxInvocations)
+    } else if rules.max_time_ns.is_some_and(|most| known.spent_ns >= most) {
+        Some(StopReason::MaxTime)
+    } else {
+        None
     }
 }
 

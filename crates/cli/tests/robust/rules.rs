@@ -1,0 +1,84 @@
+//! Stopping rules: a precision, minima and maxima that hold together, for a run and for points of a suite.
+
+use serde_json::Value;
+
+use crate::common::{Ran, TestEnvironment};
+use crate::{parsed, place};
+
+const SIEVE: &str = "run cpu.sieve:limit=20000 --no-lock -q --json --dir ../work";
+
+fn run(place: &TestEnvironment, rules: &str) -> Value {
+    parsed(&place.run(&format!("{SIEVE} {rules}")).unwrap().exits(0))
+}
+
+fn number(document: &Value, field: &str) -> f64 {
+    document["results"][0][field].as_f64().unwrap_or(f64::NAN)
+}
+
+#[test]
+fn all_of_them_hold() {
+    let place = place();
+    let document = run(&place, "--precision 50% --min-invocations 12 --min-time 1s --max-time 60s");
+    assert_eq!(document["results"][0]["stop"], "precision", "{document}");
+    assert!(number(&document, "invocations") >= 12.0, "{document}");
+    assert!(number(&document, "reached") <= 0.5, "{document}");
+    let spent = "SELECT sum(invocation_end.at_ns - invocation.at_ns) * 1e-9 FROM invocation \
+                 JOIN invocation_end ON invocation_end.invocation = invocation.id";
+    let told = place.program("sqlite3").arg(place.store()).arg(spent).output().unwrap();
+    let told: f64 = String::from_utf8(told.stdout).unwrap().trim().parse().unwrap();
+    assert!(told >= 0.99, "{told} s");
+}
+
+#[test]
+fn a_maximum_ends_a_point_and_is_named() {
+    let place = place();
+    let document = run(&place, "--precision 0.001% --max-invocations 3");
+    assert_eq!(document["results"][0]["stop"], "max-invocations", "{document}");
+    assert_eq!(number(&document, "invocations"), 3.0, "{document}");
+    let document = run(&place, "--precision 0.1% --min-invocations 2 --max-time 500ms");
+    assert_eq!(document["results"][0]["stop"], "max-time", "{document}");
+    let card = place.run("show last").unwrap().exits(0);
+    card.shows(&[
+        "±0.1 %, at least 2 invocations, at most 500 ms per point",
+        "stopped by max-time",
+    ]);
+}
+
+#[test]
+fn seven_invocations_have_an_interval() {
+    let document = run(&place(), "--min-invocations 7");
+    assert_eq!(document["results"][0]["stop"], "fixed", "{document}");
+    assert!(document["results"][0]["low"].is_number(), "{document}");
+}
+
+#[test]
+fn points_of_a_suite_have_rules_of_their_own() {
+    let place = place();
+    let suite = "name = 'x'\nmin-invocations = 2\n[[point]]\nworkload = 'cpu.sieve'\n\
+                 set = { limit = 20000 }\n[[point]]\nworkload = 'cpu.sieve'\n\
+                 set = { limit = 30000 }\nmin-invocations = 4\n";
+    place.write("suite.toml", suite).unwrap();
+    let dry = place.run("run suite.toml --dry-run").unwrap().exits(0);
+    dry.shows(&["limit=30000 (at least 4 invocations per point)", "each at least 2 invocations"]);
+    let run = "run suite.toml --no-lock -q --json --dir ../work";
+    let counts = |ran: Ran| {
+        let results = parsed(&ran)["results"].as_array().unwrap().clone();
+        let primary = results.iter().filter(|it| it["primary"] == true);
+        primary.map(|it| it["invocations"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(place.run(run).unwrap().exits(0)), [2, 4]);
+    // What is typed wins over both.
+    assert_eq!(counts(place.run(&format!("{run} --min-invocations 3")).unwrap().exits(0)), [3, 3]);
+}
+
+#[test]
+fn what_cannot_hold_is_refused() {
+    let place = place();
+    let refused = |rules: &str| place.run(&format!("{SIEVE} {rules}")).unwrap().exits(2);
+    refused("--min-invocations 5 --max-invocations 4").says(&["fewer than the fewest"]);
+    refused("--min-time 5s --max-time 4s").says(&["shorter than the shortest"]);
+    refused("--max-invocations 0").says(&["fewer than the fewest"]);
+    refused("--precision 200%").says(&["not between 0 and 100 %"]);
+    let exec = place.run("exec -n 3 --precision 1% true").unwrap().exits(2);
+    exec.says(&["cannot be used with"]);
+}
