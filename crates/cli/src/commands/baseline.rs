@@ -183,7 +183,8 @@ fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
     let named = points::resolve(&mut setup.keeper, &args.of, &[], all)?;
     let execution = &args.goal.execution;
     let prepare = prepare::for_named(&mut setup.keeper, &named, &execution.prepare, all)?;
-    let plan = plan::plan(named, Vec::new(), &args.goal, prepare)?;
+    let companions = points::companions(&mut setup.keeper, &named.with(&[]), all)?;
+    let plan = plan::plan(named, companions, &args.goal, prepare)?;
     let (lock, place) = (!execution.no_lock, Place::Under(args.dir.as_deref()));
     let job = Job { lock, explicit: false, ..Job::new(plan, place, store) };
     let measured = execute(setup, job, ui)?;

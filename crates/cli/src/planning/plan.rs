@@ -63,21 +63,29 @@ pub fn plan(
     prepare: Prepare,
 ) -> Result<Plan> {
     let (rules, budget_ns) = goal(args, &mut named)?;
-    let suite = named.suites.first().map(|suite| suite.name.clone());
     let plan = plan_of(named.points, Goal::Rules(rules), &args.execution, prepare)?;
     let companions = companions.into_iter().chain(plan.companions).collect();
-    Ok(Plan { suite, companions, budget_ns, ..plan })
+    let plan = Plan { companions, budget_ns, ..plan };
+    let Some(suite) = named.suites.into_iter().next() else { return Ok(plan) };
+    // What is typed wins.
+    let labels = suite.labels.into_iter().chain(plan.labels).collect();
+    let monitors = match plan.monitors.is_empty() {
+        true => monitors("monitors", suite.monitors)?,
+        false => plan.monitors,
+    };
+    let (suite, against_first) = (Some(suite.name), suite.against_first);
+    Ok(Plan { suite, labels, monitors, against_first, ..plan })
 }
 
-/// The words of `--monitor`, checked.
-fn monitors(words: &[String]) -> Result<Vec<String>> {
-    plumb_monitors::wanted(words).map_err(|why| {
+/// The words of `--monitor`, or of the key `monitors` of a suite, checked.
+fn monitors(from: &str, words: Vec<String>) -> Result<Vec<String>> {
+    plumb_monitors::wanted(&words).map_err(|why| {
         let names: Vec<&str> = plumb_monitors::ALL.iter().map(|monitor| monitor.name).collect();
-        CommandError::usage(format!("--monitor: {why}"))
+        CommandError::usage(format!("{from}: {why}"))
             .hint(format!("known monitors: {}", names.join(", ")))
             .hint("--monitor perf adds one, --monitor stat=20 sets its rate, --monitor none turns all off")
     })?;
-    Ok(words.to_vec())
+    Ok(words)
 }
 
 /// A plan of these points, with nothing beside them.
@@ -103,7 +111,7 @@ pub fn plan_of(
         against_first: false,
         expectations: Vec::new(),
         preparation: prepare.knobs,
-        monitors: monitors(&args.monitors)?,
+        monitors: monitors("--monitor", args.monitors.clone())?,
         on_interference: args.on_interference.unwrap_or(default),
     })
 }

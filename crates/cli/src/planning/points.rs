@@ -29,6 +29,14 @@ pub struct Named {
     pub explicit: bool,
 }
 
+impl Named {
+    /// What is to run in the background: what the suite names, then what is typed.
+    pub fn with(&self, typed: &[String]) -> Vec<String> {
+        let of_suite = self.suites.first().map(|suite| suite.with.as_slice()).unwrap_or_default();
+        [of_suite, typed].concat()
+    }
+}
+
 /// Resolves names with the parameters of `-p`; `all_threads` is what `all` stands for.
 pub fn resolve(
     keeper: &mut Keeper,
@@ -257,7 +265,7 @@ fn drop_repeated(points: &mut Vec<PlannedPoint>) {
         .retain(|planned| seen.insert((planned.point.workload.clone(), planned.point.key.clone())));
 }
 
-/// What runs beside, from `--with`.
+/// What runs beside, by its names.
 pub fn companions(
     keeper: &mut Keeper,
     names: &[String],

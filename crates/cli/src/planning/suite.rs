@@ -38,6 +38,14 @@ pub struct Suite {
     pub prepare: String,
     /// Knobs that it sets, as typed.
     pub knobs: Vec<String>,
+    /// What runs in the background, as `--with` takes it.
+    pub with: Vec<String>,
+    /// The monitors, as `--monitor` takes them.
+    pub monitors: Vec<String>,
+    /// Labels of its runs.
+    pub labels: BTreeMap<String, String>,
+    /// Whether its points are compared with the first.
+    pub against_first: bool,
 }
 
 impl Suite {
@@ -98,6 +106,20 @@ struct File {
     prepare: String,
     #[serde(default)]
     set: Vec<String>,
+    #[serde(default)]
+    with: Vec<String>,
+    #[serde(default)]
+    monitors: Vec<String>,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    compare: Option<Compare>,
+}
+
+/// What points are compared with.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Compare {
+    First,
 }
 
 #[derive(Debug, Deserialize)]
@@ -170,6 +192,10 @@ pub fn parse(text: &str) -> Result<Suite, SuiteError> {
         expect: file.expect,
         prepare: file.prepare,
         knobs: file.set,
+        with: file.with,
+        monitors: file.monitors,
+        labels: file.labels,
+        against_first: matches!(file.compare, Some(Compare::First)),
     })
 }
 
@@ -180,8 +206,11 @@ pub fn builtin(name: &str) -> Option<&'static str> {
 
 /// What is said of a key that no suite has.
 fn unknown_key(path: &str) -> String {
-    const KNOWN: [&str; 16] = [
+    const KNOWN: [&str; 20] = [
+        "compare",
         "expect",
+        "labels",
+        "monitors",
         "name",
         "prepare",
         "summary",
@@ -197,6 +226,7 @@ fn unknown_key(path: &str) -> String {
         "sample",
         "seconds",
         "capped",
+        "with",
     ];
     let last = path.rsplit('.').next().unwrap_or(path);
     let known = KNOWN.map(str::to_owned);

@@ -50,6 +50,42 @@ fn unknown_keys_are_errors_with_the_nearest_name() {
     ran.says(&["unknown key `point.0.sampel`; did you mean `sample`?"]);
 }
 
+/// The suite that docs/suites.md points at has every key, and each of them reaches the run.
+#[test]
+fn every_key_reaches_the_run() {
+    let place = place();
+    let text = include_str!("../../../../examples/suites/every-key.toml");
+    place.write("suite.toml", text).unwrap();
+    let run = "run suite.toml --no-lock -q --dir ../work --min-time 1ms --max-time 300ms \
+               --max-invocations 8 --label purpose=test";
+    let ran = place.run(run).unwrap().exits(0).shows(&[
+        "load: process.fork",
+        "prepared: nice 0",
+        "purpose=test",
+        "±5 %, at least 5 invocations and 1.00 ms, at most 8 invocations or 300 ms per point",
+        "of the expected 5.00 k ops/s",
+        "Compared with cpu.sieve:limit=100000, margin 1 %",
+        "capped",
+        "with-load",
+    ]);
+    assert_eq!(ran.stdout.matches("the cost").count(), 2, "{}", ran.stdout);
+    let monitors = place.run("show last --monitors").unwrap().exits(0);
+    assert!(monitors.stdout.contains("vmstat") && !monitors.stdout.contains("schedstat"));
+}
+
+#[test]
+fn suites_say_what_is_wrong_with_their_lists() {
+    let place = place();
+    let with = |key: &str| {
+        run(&place, &format!("name = 'x'\n{key}\n[[point]]\nworkload = 'cpu.sieve'\n")).exits(2)
+    };
+    with("with = ['cpu.seive']").says(&["`cpu.seive`", "did you mean `cpu.sieve`"]);
+    with("compare = 'last'").says(&["line 2", "first"]);
+    with("labels = ['a']").says(&["line 2"]);
+    with("precision = 'high'").says(&["`high`"]);
+    with("min-invocations = 5\nmax-invocations = 2").says(&["fewer than the fewest"]);
+}
+
 #[test]
 fn names_and_values_of_a_suite_are_checked() {
     let place = place();

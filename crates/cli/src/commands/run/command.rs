@@ -96,7 +96,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.ceilings {
         named.points = points::with_ceilings(named.points, all)?;
     }
-    let companions = points::companions(&mut setup.keeper, &args.with, all)?;
+    let companions = points::companions(&mut setup.keeper, &named.with(&args.with), all)?;
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let explicit = named.explicit;
     if args.dry_run {
