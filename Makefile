@@ -6,7 +6,7 @@
 test:
 	bash scripts/install-test-needs
 	cargo run --locked --quiet --package xtask -- test
-	PLUMB="$${CARGO_TARGET_DIR:-target}/debug/plumb" bash web/test/run
+	PLUMB="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/plumb" bash web/test/run
 
 # Formatting, lints, the documentation of the code, what plumb uses of others, and what runs in the browser; as in CI.
 lint:

@@ -96,7 +96,12 @@ impl Ui {
     /// The product of a command, on stdout. A reader that has gone away is no error.
     pub fn out(&self, text: &str) {
         let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
-        to_stdout(&format!("{text}{end}"));
+        to_stdout(format!("{text}{end}").as_bytes());
+    }
+
+    /// The product of a command that is no text, on stdout.
+    pub fn out_bytes(&self, content: &[u8]) {
+        to_stdout(content);
     }
 
     /// Talk, on stderr.
@@ -133,9 +138,9 @@ impl Ui {
     }
 }
 
-fn to_stdout(text: &str) {
+fn to_stdout(content: &[u8]) {
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let _ = stdout.write_all(content).and_then(|()| stdout.flush());
 }
 
 fn to_stderr(text: &str) {
@@ -154,6 +159,6 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         to_stderr(&error.render().to_string());
         return Exit::Usage.code();
     }
-    to_stdout(&error.render().to_string());
+    to_stdout(error.render().to_string().as_bytes());
     Exit::Fine.code()
 }

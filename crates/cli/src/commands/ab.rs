@@ -169,7 +169,11 @@ fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
     let points = args.sides.iter().filter(|side| is_point(setup, side)).count();
     if points == 0 {
         let point = |text: &String| {
-            command::point(&Typed::new(text, args.shell)?, args.shell, args.ignore_failure)
+            command::point(
+                &Typed::new(text, args.shell)?,
+                args.shell,
+                [command::ignoring(args.ignore_failure)].into(),
+            )
         };
         return args.sides.iter().map(point).collect();
     }

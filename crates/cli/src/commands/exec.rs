@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::{Goal, StoppingRules};
+use plumb_model::{Goal, Settings, StoppingRules, Value};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
@@ -12,7 +12,7 @@ use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
 use crate::planning::arguments::GoalArgs;
-use crate::planning::command::{Typed, point};
+use crate::planning::command::{Typed, ignoring, point};
 use crate::planning::points::Named;
 use crate::planning::{plan, prepare};
 use crate::quantity::time_ns;
@@ -25,6 +25,8 @@ use crate::ui::Ui;
   plumb exec -n 20 'gzip -k f' 'zstd -k f'     20 runs of each, compared with the first
   plumb exec -- make -j2 all                   one command, word by word
   plumb exec --shell 'sort f | uniq -c'        run by /bin/sh, whose start-up counts
+  plumb exec --before-each 'rm -f out' './build out'   each run starts without the file
+  plumb exec --setup 'make a' --setup 'make b' ./a ./b   made before they run
 
 plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
 before posix_spawn to just after wait4. Each new worker first runs a short command (under 20 ms) once \
@@ -47,9 +49,55 @@ pub struct ExecArgs {
     #[arg(short, long)]
     ignore_failure: bool,
     #[command(flatten)]
+    untimed: UntimedArgs,
+    #[command(flatten)]
     live: LiveArgs,
     #[command(flatten)]
     goal: GoalArgs,
+}
+
+/// Shell commands around the runs: one for all commands, or one for each of them.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Around the runs, untimed")]
+pub struct UntimedArgs {
+    /// Run this by /bin/sh before the first run of each worker; once for all commands, or one for each
+    #[arg(long, value_name = "COMMAND")]
+    setup: Vec<String>,
+    /// Run this by /bin/sh before every run (hyperfine's --prepare)
+    #[arg(long, value_name = "COMMAND")]
+    before_each: Vec<String>,
+    /// Run this by /bin/sh after every run
+    #[arg(long, value_name = "COMMAND", visible_alias = "conclude")]
+    after_each: Vec<String>,
+    /// Run this by /bin/sh after the last run of each worker
+    #[arg(long, value_name = "COMMAND")]
+    cleanup: Vec<String>,
+}
+
+impl UntimedArgs {
+    /// The settings of each of so many commands.
+    fn settings(&self, commands: usize) -> Result<Vec<Settings>> {
+        let mut all = vec![Settings::new(); commands];
+        let named = [
+            ("setup", &self.setup),
+            ("before_each", &self.before_each),
+            ("after_each", &self.after_each),
+            ("cleanup", &self.cleanup),
+        ];
+        for (name, typed) in named {
+            if typed.len() > 1 && typed.len() != commands {
+                let (flag, given) = (name.replace('_', "-"), typed.len());
+                return Err(CommandError::usage(format!(
+                    "--{flag} is given {given} times for {commands} commands"
+                ))
+                .hint(format!("give --{flag} once for all commands, or once for each of them")));
+            }
+            for (settings, command) in all.iter_mut().zip(typed.iter().cycle()) {
+                settings.insert(name.to_owned(), Value::Text(command.clone()));
+            }
+        }
+        Ok(all)
+    }
 }
 
 impl Subcommand for ExecArgs {
@@ -61,10 +109,13 @@ impl Subcommand for ExecArgs {
 /// Measures the commands.
 fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let mut setup = Setup::start()?;
-    let points = commands(args)?
-        .into_iter()
-        .map(|command| point(&command, args.shell, args.ignore_failure))
-        .collect::<Result<Vec<_>>>()?;
+    let commands = commands(args)?;
+    let untimed = args.untimed.settings(commands.len())?;
+    let points = commands.iter().zip(untimed).map(|(command, mut settings)| {
+        settings.extend([ignoring(args.ignore_failure)]);
+        point(command, args.shell, settings)
+    });
+    let points = points.collect::<Result<Vec<_>>>()?;
     let named = Named { points, explicit: true, ..Named::default() };
     let several = named.points.len() > 1;
     let all = setup.all_threads();

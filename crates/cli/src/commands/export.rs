@@ -1,5 +1,6 @@
 //! `plumb export`: runs for other programs.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -21,6 +22,7 @@ use crate::ui::Ui;
   plumb export last --format samples-csv -o samples.csv       every sample
   plumb export A --format go-bench > a.txt                    then benchstat a.txt b.txt
   plumb export A B --format go-bench > ab.txt                 then benchstat -col run ab.txt
+  plumb export last --format xlsx > run.xlsx                  a workbook
   plumb export A B C D --format otava -o runs.csv             then otava analyze")]
 pub struct ExportArgs {
     /// The runs [default: the last one]
@@ -57,6 +59,7 @@ fn export(args: &ExportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let content = render(args.format, &records)?;
     match &args.output {
         Some(path) => write_file(path, &content)?,
+        None if args.format.content == Content::Binary => ui.out_bytes(&content),
         None => ui.out(&String::from_utf8_lossy(&content)),
     }
     Ok(Exit::Fine)
@@ -69,8 +72,9 @@ fn check(args: &ExportArgs, names: &[String]) -> Result<()> {
         let why = format!("a {name} file holds one run: export each run to its own file");
         return Err(CommandError::usage(why));
     }
-    if args.format.content == Content::Binary && args.output.is_none() {
-        return Err(CommandError::usage(format!("{name} is binary: pass -o FILE"))
+    let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
+    if args.format.content == Content::Binary && to_terminal {
+        return Err(CommandError::usage(format!("{name} is binary: pass -o FILE, or redirect it"))
             .hint(format!("plumb export --format {name} -o runs.{extension}")));
     }
     Ok(())

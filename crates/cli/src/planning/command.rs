@@ -41,11 +41,16 @@ fn split(text: &str) -> Result<Vec<String>> {
     }
 }
 
-/// The point of `process.command` that a command is.
+/// Whether another status than 0 is no failure, as a setting.
+pub fn ignoring(failure: bool) -> (String, Value) {
+    ("ignore_failure".to_owned(), Value::Switch(failure))
+}
+
+/// The point of `process.command` that a command is, with other settings of it.
 ///
 /// # Errors
 /// When it can't be a parameter.
-pub fn point(command: &Typed, shell: bool, ignore_failure: bool) -> Result<PlannedPoint> {
+pub fn point(command: &Typed, shell: bool, more: Settings) -> Result<PlannedPoint> {
     let Some(entry) = catalogue::builtin(COMMAND)? else {
         return Err(CommandError::bug("process.command is not built in"));
     };
@@ -54,12 +59,9 @@ pub fn point(command: &Typed, shell: bool, ignore_failure: bool) -> Result<Plann
     } else {
         serde_json::to_string(&command.words).map_err(|e| CommandError::bug(e.to_string()))?
     };
-    let settings: Settings = [
-        ("command".to_owned(), Value::Text(words)),
-        ("shell".to_owned(), Value::Switch(shell)),
-        ("ignore_failure".to_owned(), Value::Switch(ignore_failure)),
-    ]
-    .into();
+    let mut settings = more;
+    settings.insert("command".to_owned(), Value::Text(words));
+    settings.insert("shell".to_owned(), Value::Switch(shell));
     Ok(PlannedPoint {
         point: Point::new(&entry.description, &settings, 1)?,
         description: entry.description,

@@ -11,6 +11,7 @@ use crate::error::{CommandError, Result};
 use crate::nearest::nearest;
 use crate::planning::catalogue::{self, Entry};
 use crate::planning::plugins::manifest::MANIFEST;
+use crate::planning::range::expanded;
 use crate::planning::rules::TypedRules;
 use crate::planning::suite::{self, Suite};
 use crate::quantity::{pair, time_ns};
@@ -106,7 +107,7 @@ fn suite_points(
         let of_suite = || suite.rules.applied_to(StoppingRules::default());
         let is_stated = point.rules != TypedRules::default();
         let rules = is_stated.then(|| point.rules.applied_to(of_suite()?)).transpose()?;
-        for settings in products(&point.set, &sets)? {
+        for settings in products(&point.set, &sets, all_threads)? {
             few_enough(points.len() + 1)?;
             let planned = planned(&entry, &settings, all_threads)?;
             points.push(PlannedPoint { sample_ns, rules, capped: point.capped.clone(), ..planned });
@@ -130,7 +131,10 @@ fn workload_points(
         ))
         .hint(format!("run it in the background: plumb run WORKLOAD --with {id}")));
     }
-    products(&settings, sets)?.iter().map(|s| planned(&entry, s, all_threads)).collect()
+    products(&settings, sets, all_threads)?
+        .iter()
+        .map(|s| planned(&entry, s, all_threads))
+        .collect()
 }
 
 fn split_point(name: &str) -> Result<(&str, Settings)> {
@@ -198,8 +202,21 @@ fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
     Ok(sets)
 }
 
-/// The base settings with every combination of the sets.
-fn products(base: &Settings, sets: &BTreeMap<String, Vec<Value>>) -> Result<Vec<Settings>> {
+/// The base settings with every combination of the sets, and of the values of ranges in either.
+fn products(
+    base: &Settings,
+    sets: &BTreeMap<String, Vec<Value>>,
+    all_threads: u64,
+) -> Result<Vec<Settings>> {
+    let mut whole = BTreeMap::new();
+    for (name, values) in sets {
+        let values = values.iter().map(|value| ranged(value, all_threads));
+        whole.insert(name.clone(), values.collect::<Result<Vec<_>>>()?.concat());
+    }
+    for (name, value) in base.iter().filter(|(name, _)| !sets.contains_key(*name)) {
+        whole.insert(name.clone(), ranged(value, all_threads)?);
+    }
+    let sets = &whole;
     few_enough(sets.values().fold(1, |n: usize, values| n.saturating_mul(values.len())))?;
     let mut all = vec![base.clone()];
     for (name, values) in sets {
@@ -215,6 +232,15 @@ fn products(base: &Settings, sets: &BTreeMap<String, Vec<Value>>) -> Result<Vec<
             .collect();
     }
     Ok(all)
+}
+
+/// A value, or all of them where it is a range.
+fn ranged(value: &Value, all_threads: u64) -> Result<Vec<Value>> {
+    let range = match value {
+        Value::Text(text) => expanded(text, all_threads)?,
+        _ => None,
+    };
+    Ok(range.unwrap_or_else(|| vec![value.clone()]))
 }
 
 fn few_enough(points: usize) -> Result<()> {

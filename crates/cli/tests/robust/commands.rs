@@ -213,7 +213,11 @@ fn every_export_is_written_for_its_reader() {
     }
     place.run("export --format bmf").unwrap().exits(0).shows(&["\"wall-s\":", "\"value\":"]);
     place.run("export last last~1 --format bmf").unwrap().exits(2).says(&["holds one run"]);
-    place.run("export --format xlsx").unwrap().exits(2).says(&["xlsx is binary", "-o"]);
+    let piped = place.plumb("export --format xlsx").output().unwrap();
+    assert!(piped.status.success() && piped.stdout.starts_with(b"PK\x03\x04"));
+    let plumb = format!("{} export --format xlsx", place.binary().display());
+    let to_terminal = ran(place.program("script").args(["-qec", &plumb, "/dev/null"])).unwrap();
+    to_terminal.exits(2).shows(&["xlsx is binary", "-o"]);
     place.run("export last last~1 --format xlsx -o runs.xlsx").unwrap().exits(0);
     assert!(fs::read(place.cwd().join("runs.xlsx")).unwrap().starts_with(b"PK\x03\x04"));
     let csv = place.run("export last last~1 --format csv").unwrap().stdout;

@@ -14,6 +14,7 @@ mod compare;
 mod disk;
 mod doctor;
 mod exec;
+mod exec_around;
 mod history;
 mod imports;
 mod interrupt;

@@ -87,6 +87,36 @@ fn suites_say_what_is_wrong_with_their_lists() {
 }
 
 #[test]
+fn ranges_give_a_point_a_value() {
+    let place = place();
+    let names = |arguments: &str| {
+        let ran = place.run(&format!("run --dry-run {arguments}")).unwrap().exits(0);
+        let points = ran.stdout.lines().take_while(|line| !line.is_empty());
+        points.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let sizes = names("memory.latency -p size=16KiB..32KiB/2");
+    let wanted =
+        ["size=16KiB", "size=23168B", "size=32KiB"].map(|it| format!("memory.latency:{it}"));
+    assert_eq!(sizes, wanted);
+    assert_eq!(names("cpu.sieve:limit=1000..8000").len(), 4);
+    assert_eq!(names("cpu.sieve -p limit=10..12+1,100").len(), 4);
+    let suite = "name = 'x'\n[[point]]\nworkload = 'cpu.sieve'\nset = { limit = ['10..40', 7] }\n";
+    run(&place, suite).exits(0).shows(&[
+        "limit=10 ",
+        "limit=20",
+        "limit=40",
+        "limit=7",
+        "4 points",
+    ]);
+    let refused = |range: &str| {
+        place.run(&format!("run --dry-run cpu.sieve -p limit={range}")).unwrap().exits(2)
+    };
+    refused("8..1").says(&["`8..1` is no range", "backwards"]);
+    refused("0..8").says(&["0 can't be doubled"]);
+    refused("1..1000000+1").says(&["more than 10000 values"]);
+}
+
+#[test]
 fn names_and_values_of_a_suite_are_checked() {
     let place = place();
     let point = |point: &str| run(&place, &format!("name = 'x'\n[[point]]\n{point}\n")).exits(2);

@@ -164,9 +164,9 @@ impl<O: Write> Served<'_, O> {
     }
 
     fn end(&mut self) -> Reply {
-        self.instance = None;
-        let failures: Vec<String> =
-            self.held.drain(..).filter_map(|held| held.clean().err()).map(|f| f.0).collect();
+        let finished = self.instance.take().and_then(|mut instance| instance.finish().err());
+        let cleaned = self.held.drain(..).filter_map(|held| held.clean().err());
+        let failures: Vec<String> = finished.into_iter().chain(cleaned).map(|f| f.0).collect();
         if failures.is_empty() {
             Reply::Done { summary: String::new() }
         } else {

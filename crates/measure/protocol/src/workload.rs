@@ -79,6 +79,14 @@ pub trait Instance {
         Ok(())
     }
 
+    /// Ends what the instance began, after its last batch; untimed.
+    ///
+    /// # Errors
+    /// When that went wrong; the invocation then fails.
+    fn finish(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Names of the metrics that [`Instance::values`] reports with every sample, in its order.
     fn value_names(&self) -> &'static [&'static str] {
         &[]

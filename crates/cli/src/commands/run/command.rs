@@ -29,6 +29,7 @@ use crate::ui::Ui;
   plumb run cpu.sieve -p threads=1,all             one workload at two points
   plumb run cpu.sieve --precision 0.5% --min-invocations 5 --min-time 10m --max-time 1h
                                                    at least 5 times and 10 minutes, until 0.5 %, at most an hour
+  plumb run memory.latency -p size=16KiB..64MiB/2  two sizes a doubling
   plumb run storage.random --dir /srv --budget 5m  on the file system of /srv
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      your own suite, labelled
@@ -42,7 +43,8 @@ pub struct RunArgs {
     /// Suites (by name or as a TOML file), workloads (`memory.copy`, `memory.copy:method=nt`) or plug-ins
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Set a parameter; comma-separated values give one point each
+    /// Set a parameter; comma-separated values and ranges give one point each: `1..64` doubles,
+    /// `4KiB..1MiB/4` takes four steps a doubling, `1..9+2` adds
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
     params: Vec<String>,
     /// The target directory for workloads that use files [default: a new folder in the current one]

@@ -1,6 +1,7 @@
 //! `process.command`: the wall clock and resource use of a command, a fresh process a sample.
 
 use std::ffi::OsString;
+use std::process::{self, Stdio};
 
 use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
@@ -10,6 +11,9 @@ use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::spawn::{
     EndedProcess, Program, VALUE_NAMES, describe_end, find_program, metrics,
 };
+
+/// Letters of what an untimed command says last that a failure repeats.
+const SAID: usize = 200;
 
 /// The workload.
 pub(crate) struct Command;
@@ -26,6 +30,10 @@ impl Workload for Command {
                 path("program", "the file to start instead of the one that `command` names"),
                 switch("shell", "give the command's text to `/bin/sh -c`"),
                 switch("ignore_failure", "let processes end with another status than 0"),
+                text("setup", "", "a shell command before the first run of a worker, untimed"),
+                text("before_each", "", "a shell command before every run, untimed"),
+                text("after_each", "", "a shell command after every run, untimed"),
+                text("cleanup", "", "a shell command after the last run of a worker, untimed"),
             ],
             metrics: metrics(VALUE_NAMES.len()),
             sample_is: SampleIs::Process,
@@ -49,16 +57,21 @@ impl Workload for Command {
             "" => named,
             program => program,
         };
+        let untimed = Untimed::of(start);
+        // It may well make the program.
+        untimed.run("setup", &untimed.setup)?;
         let path = find_program(first).map_err(|failure| missing(failure, first))?;
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
         let program = Program::new(&path, &argv, None, start.seed)?;
         let mut ready = Ready::default();
         ready.notes.push(format!("program {}", path.display()));
         ready.notes.push(memory_floor::note(program.rehearse()));
+        ready.notes.extend(untimed.notes());
         let instance = CommandRuns {
             program,
             shown: words.join(" "),
             ignore_failure: start.is_on("ignore_failure"),
+            untimed,
         };
         Ok(Started { instance: Box::new(instance), ready })
     }
@@ -97,11 +110,69 @@ struct CommandRuns {
     program: Program,
     shown: String,
     ignore_failure: bool,
+    untimed: Untimed,
+}
+
+/// Shell commands around the runs, empty where there is none. Their time is in no sample.
+struct Untimed {
+    setup: String,
+    before_each: String,
+    after_each: String,
+    cleanup: String,
+}
+
+impl Untimed {
+    fn of(start: &Start) -> Self {
+        let text = |name| start.text(name).to_owned();
+        Self {
+            setup: text("setup"),
+            before_each: text("before_each"),
+            after_each: text("after_each"),
+            cleanup: text("cleanup"),
+        }
+    }
+
+    /// Runs one of them to its end.
+    fn run(&self, name: &str, command: &str) -> Result<(), Failure> {
+        if command.is_empty() {
+            return Ok(());
+        }
+        let mut shell = process::Command::new("/bin/sh");
+        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
+        let failed = |how: &str| Failure(format!("{name} failed: {command}: {how}"));
+        let output = shell.output().map_err(|error| failed(&error.to_string()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.trim().lines().last().unwrap_or_default();
+        let last: String = last.chars().take(SAID).collect();
+        let how = describe_end(output.status);
+        Err(failed(&if last.is_empty() { how } else { format!("{how}: {last}") }))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note = |(when, command): (&str, &String)| format!("untimed, {when}: {command}");
+        let all = [
+            ("before the first run of a worker", &self.setup),
+            ("before each run", &self.before_each),
+            ("after each run", &self.after_each),
+            ("after the last run of a worker", &self.cleanup),
+        ];
+        let mut notes: Vec<String> =
+            all.into_iter().filter(|(_, command)| !command.is_empty()).map(note).collect();
+        if !(self.before_each.is_empty() && self.after_each.is_empty()) {
+            notes.push("the share of CPU time covers what runs between, too".to_owned());
+        }
+        notes
+    }
 }
 
 impl CommandRuns {
     fn once(&mut self) -> Result<EndedProcess, Failure> {
+        self.untimed.run("before_each", &self.untimed.before_each)?;
         let ended = self.program.run()?;
+        self.untimed.run("after_each", &self.untimed.after_each)?;
         if ended.status.success() || self.ignore_failure {
             return Ok(ended);
         }
@@ -117,6 +188,10 @@ impl CommandRuns {
 impl Instance for CommandRuns {
     fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
         self.once().map(drop)
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.untimed.run("cleanup", &self.untimed.cleanup)
     }
 
     fn value_names(&self) -> &'static [&'static str] {
