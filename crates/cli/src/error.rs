@@ -56,6 +56,13 @@ pub struct CommandError {
     hints: Vec<String>,
 }
 
+impl From<plumb_suite::UsageError> for CommandError {
+    fn from(error: plumb_suite::UsageError) -> Self {
+        let hints = error.hint.into_iter().collect();
+        Self { hints, ..Self::usage(error.message) }
+    }
+}
+
 /// The result of a command.
 pub type Result<T> = std::result::Result<T, CommandError>;
 
@@ -128,7 +135,7 @@ impl From<plumb_store::Error> for CommandError {
 impl From<PointError> for CommandError {
     fn from(error: PointError) -> Self {
         let usage = Self::usage(error.to_string());
-        let usage = match crate::nearest::nearest(&error.given, &error.known) {
+        let usage = match plumb_suite::nearest(&error.given, &error.known) {
             Some(near) => usage.hint(format!("did you mean `{near}`?")),
             None => usage,
         };

@@ -7,9 +7,7 @@ mod interrupt;
 mod listener;
 mod locate;
 mod measuring;
-mod nearest;
 mod planning;
-mod quantity;
 mod reading;
 mod ui;
 
@@ -17,7 +15,7 @@ use std::process::ExitCode;
 
 use crate::commands::subcommand::Context;
 use crate::error::CommandError;
-pub use crate::planning::suite;
+pub use plumb_suite as suite;
 
 /// Runs plumb with the arguments of this process.
 #[must_use]

@@ -118,6 +118,7 @@ impl Series {
             kind: Kind::Value,
             source: MetricSource::Value,
             summary: summary.to_owned(),
+            headline: false,
         });
     }
 }

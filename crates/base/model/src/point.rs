@@ -189,6 +189,7 @@ mod tests {
                 kind: Kind::Value,
                 source: MetricSource::Rate,
                 summary: String::new(),
+                headline: false,
             }],
             requirements: Vec::new(),
             fixture: None,

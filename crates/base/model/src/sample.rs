@@ -279,6 +279,7 @@ mod tests {
             kind: Kind::Value,
             source,
             summary: String::new(),
+            headline: false,
         };
         let rate = two().metric(&metric(MetricSource::Rate), 100.0).unwrap();
         assert!((rate[0] - 1e6).abs() < 1e-3 && (rate[1] - 5e5).abs() < 1e-3);

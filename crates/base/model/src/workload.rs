@@ -51,7 +51,13 @@ impl Description {
         self.id.split('.').next().unwrap_or(&self.id)
     }
 
-    /// The metric that precision, verdicts and scorecards are about.
+    /// The metrics that precision and scorecards are about: the first, and those that are marked.
+    pub fn headlines(&self) -> impl Iterator<Item = &Metric> {
+        let is_one = |(index, metric): &(usize, &Metric)| *index == 0 || metric.headline;
+        self.metrics.iter().enumerate().filter(is_one).map(|(_, metric)| metric)
+    }
+
+    /// The metric that verdicts are about, the first of the headlines.
     #[must_use]
     pub fn primary(&self) -> Option<&Metric> {
         self.metrics.first()
@@ -178,6 +184,9 @@ pub struct Metric {
     /// What it counts, in one line, with its counting rule.
     #[serde(default)]
     pub summary: String,
+    /// Whether precision and scorecards are about it, as they are about the first metric.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headline: bool,
 }
 
 /// Which direction of a metric is good.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use plumb_model::{CPU, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot};
+use plumb_suite::{margin, nearest};
 use plumb_text::units::percent;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -14,11 +15,9 @@ use crate::measuring::job::{Job, Place};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
-use crate::nearest::nearest;
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
 use crate::planning::command::{self, Typed};
 use crate::planning::{catalogue, plan, points, prepare};
-use crate::quantity::margin;
 use crate::reading::audits;
 use crate::ui::Ui;
 

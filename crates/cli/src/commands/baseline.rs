@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand as Commands};
 use plumb_model::{Id, RunStatus};
 use plumb_store::{Baseline, Store, short};
+use plumb_suite::time_ns;
 use plumb_text::{Column, Line, Style, Table, clean, counted, time};
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -15,7 +16,6 @@ use crate::measuring::job::{Job, Place};
 use crate::measuring::setup::Setup;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::{plan, points, prepare};
-use crate::quantity::time_ns;
 use crate::reading::baselines::known;
 use crate::reading::runs;
 use crate::ui::Ui;

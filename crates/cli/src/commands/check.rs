@@ -12,6 +12,7 @@ use plumb_model::{
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Baseline, Store};
+use plumb_suite::margin;
 use plumb_text::counted;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -23,7 +24,6 @@ use crate::measuring::setup::Setup;
 use crate::planning::arguments::{PrepareArgs, on_interference, presets};
 use crate::planning::prepare::{self, Prepare};
 use crate::planning::{catalogue, plan, points};
-use crate::quantity::margin;
 use crate::reading::output::write_file;
 use crate::reading::{baselines, runs};
 use crate::ui::Ui;

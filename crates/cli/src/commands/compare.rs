@@ -5,10 +5,10 @@ use std::path::Path;
 use clap::Args;
 use plumb_analysis::{CompareSettings, Comparison, ComparisonFinding};
 use plumb_model::{Impact, Verdict};
+use plumb_suite::margin;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::quantity::margin;
 use crate::reading::output::OutputFormat;
 use crate::reading::{comparison, runs};
 use crate::ui::Ui;

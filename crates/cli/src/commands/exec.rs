@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use plumb_model::{Goal, Settings, StoppingRules, Value};
+use plumb_suite::time_ns;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
@@ -15,7 +16,6 @@ use crate::planning::arguments::GoalArgs;
 use crate::planning::command::{Typed, ignoring, point};
 use crate::planning::points::Named;
 use crate::planning::{plan, prepare};
-use crate::quantity::time_ns;
 use crate::ui::Ui;
 
 /// Time commands; plumb interleaves several and compares them with the first

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use plumb_keeper::preparation::{KNOBS, named};
+use plumb_suite::{self as suite, nearest};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::nearest::nearest;
-use crate::planning::{catalogue, suite};
+use crate::planning::catalogue;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 

@@ -5,13 +5,15 @@ use std::path::Path;
 use clap::Args;
 use plumb_model::SeriesRecord;
 use plumb_report::{history_card, history_json, history_markdown};
+use plumb_suite::margin;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::quantity::{margin, since_unix_ns};
+
 use crate::reading::output::OutputFormat;
 use crate::reading::runs;
 use crate::reading::series::{meant, on_machine};
+use crate::reading::since::since_unix_ns;
 use crate::ui::Ui;
 
 /// Show one series over all its runs: when did it change, and what else did?

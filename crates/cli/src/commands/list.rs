@@ -3,6 +3,7 @@
 use clap::Args;
 use plumb_keeper::Keeper;
 use plumb_model::{Description, ParameterType, Role, Value};
+use plumb_suite as suite;
 use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;
 
@@ -11,7 +12,6 @@ use crate::error::{Exit, Result};
 use crate::locate;
 use crate::planning::catalogue::{self, Entry};
 use crate::planning::plugins::manifest;
-use crate::planning::suite;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 

@@ -4,8 +4,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use plumb_keeper::preparation::PRESETS;
 use plumb_model::OnInterference;
-
-use crate::planning::rules::TypedRules;
+use plumb_suite::TypedRules;
 
 /// When to stop: all rules hold together.
 #[derive(Debug, Args)]

@@ -5,12 +5,11 @@ use std::path::Path;
 use plumb_engine::{Refusal, describe};
 use plumb_keeper::Keeper;
 use plumb_model::{Description, Program};
+use plumb_suite::{self as suite, nearest};
 
 use crate::error::{CommandError, Result};
 use crate::locate;
-use crate::nearest::nearest;
 use crate::planning::plugins::{cache, manifest, rules};
-use crate::planning::suite;
 
 /// A workload that can be started.
 #[derive(Debug, Clone)]

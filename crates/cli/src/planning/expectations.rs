@@ -1,11 +1,10 @@
 //! What results should be, as suites and users state it.
 
 use plumb_model::Expectation;
+use plumb_suite::{figure, nearest};
 
 use crate::error::{CommandError, Result};
-use crate::nearest::nearest;
 use crate::planning::points::Named;
-use crate::quantity::figure;
 
 /// What results should be: the suites' figures, then the user's, which win.
 ///

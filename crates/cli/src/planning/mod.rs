@@ -8,6 +8,3 @@ pub mod plan;
 pub mod plugins;
 pub mod points;
 pub mod prepare;
-mod range;
-pub mod rules;
-pub mod suite;

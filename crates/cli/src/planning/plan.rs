@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Companion, Goal, OnInterference, Plan, PlannedPoint, StoppingRules};
+use plumb_suite::{checked, pair, time_ns};
 
 use crate::error::{CommandError, Result};
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
 use crate::planning::points::Named;
 use crate::planning::prepare::Prepare;
-use crate::planning::rules::checked;
-use crate::quantity::{pair, time_ns};
 
 /// Precision when neither the user nor a suite states one: the standard.
 const STANDARD: f64 = 0.01;
@@ -47,7 +46,7 @@ fn or_standard(rules: StoppingRules) -> StoppingRules {
 /// # Errors
 /// When one is no `name=value`.
 pub fn pairs(labels: &[String]) -> Result<BTreeMap<String, String>> {
-    labels.iter().map(|text| pair(text)).collect()
+    labels.iter().map(|text| Ok(pair(text)?)).collect()
 }
 
 /// The seed: the user's, or from the clock.

@@ -6,15 +6,11 @@ use std::path::Path;
 
 use plumb_keeper::Keeper;
 use plumb_model::{Companion, PlannedPoint, Point, Role, Settings, Slot, StoppingRules, Value};
+use plumb_suite::{self as suite, Suite, TypedRules, expanded, nearest, pair, time_ns};
 
 use crate::error::{CommandError, Result};
-use crate::nearest::nearest;
 use crate::planning::catalogue::{self, Entry};
 use crate::planning::plugins::manifest::MANIFEST;
-use crate::planning::range::expanded;
-use crate::planning::rules::TypedRules;
-use crate::planning::suite::{self, Suite};
-use crate::quantity::{pair, time_ns};
 
 /// The suite that runs when nothing is named.
 const DEFAULT_SUITE: &str = "first-look";
@@ -308,4 +304,18 @@ pub fn companions(
         Ok(Companion { role, point: planned(&entry, &settings, all_threads)?, slot: Slot::Run })
     };
     names.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn first_look_knows_every_family_but_the_slow_one() {
+        use std::collections::BTreeSet;
+        let suite = plumb_suite::parse(plumb_suite::builtin("first-look").unwrap()).unwrap();
+        let family = |id: &str| id.split('.').next().unwrap().to_owned();
+        let looked: BTreeSet<_> = suite.points.iter().map(|p| family(&p.workload)).collect();
+        let all = plumb_workloads::builtin().into_iter().map(|w| family(&w.describe().id));
+        let missing: Vec<_> = all.filter(|family| !looked.contains(family)).collect();
+        assert_eq!(missing, ["compression"]);
+    }
 }

@@ -3,10 +3,10 @@
 use plumb_keeper::Keeper;
 use plumb_keeper::preparation::{KNOBS, PRESETS, Unusable, parse, preset, resolve, slotted};
 use plumb_model::{Companion, Preparation, Role, Slot};
+use plumb_suite::nearest;
 
 use crate::error::{CommandError, Result};
 use crate::locate;
-use crate::nearest::nearest;
 use crate::planning::arguments::PrepareArgs;
 use crate::planning::points::{self, Named};
 

@@ -7,3 +7,4 @@ pub mod comparison;
 pub mod output;
 pub mod runs;
 pub mod series;
+pub mod since;

@@ -1,9 +1,9 @@
 //! Series by what people call them.
 
 use plumb_model::{SeriesName, SeriesRecord};
+use plumb_suite::nearest;
 
 use crate::error::{CommandError, Result};
-use crate::nearest::nearest;
 
 /// Series that are listed where several are meant.
 const MOST_LISTED: usize = 20;

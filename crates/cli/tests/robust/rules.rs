@@ -82,3 +82,25 @@ fn what_cannot_hold_is_refused() {
     let exec = place.run("exec -n 3 --precision 1% true").unwrap().exits(2);
     exec.says(&["cannot be used with"]);
 }
+
+/// `datastore.batch` marks its five phases: each has a row, and precision waits for all of them.
+#[test]
+fn every_headline_metric_has_a_row_and_is_precise() {
+    let place = place();
+    let run =
+        "run datastore.batch:entities=50 --no-lock -q --dir ../work --precision 60% --max-time 60s";
+    let ran = place.run(run).unwrap().exits(0);
+    ran.shows(&[
+        "reached by 1 of 1 measured point",
+        "add",
+        "get",
+        "update",
+        "get_updated",
+        "delete",
+    ]);
+    let document = parsed(&place.run("show last --json").unwrap().exits(0));
+    let headlines =
+        document["results"].as_array().unwrap().iter().filter(|it| it["headline"] == true);
+    let reached: Vec<f64> = headlines.map(|it| it["reached"].as_f64().unwrap()).collect();
+    assert!(reached.len() == 6 && reached.iter().all(|it| *it <= 0.6), "{reached:?}");
+}

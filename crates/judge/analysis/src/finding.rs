@@ -65,8 +65,10 @@ pub struct Finding {
     pub unit: String,
     /// Which direction is good.
     pub better: Better,
-    /// Whether it is the metric that precision and scorecards are about.
+    /// Whether it is of the workload's first metric.
     pub primary: bool,
+    /// Whether precision and scorecards are about it: the first metric, and those that are marked.
+    pub headline: bool,
     /// What the estimate is of the samples: `median`.
     pub statistic: String,
     /// The estimate with its interval, or why it has none.

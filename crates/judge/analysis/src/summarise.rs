@@ -108,14 +108,16 @@ fn of_metric(
         median_of_processes(&slices, level(record, data.planned))?
     };
     let pool = slices.concat();
+    let headline = primary || metric.headline;
     let mut finding = Finding {
         primary,
+        headline,
         reached: found.estimate.relative_half_width(),
         invocations: processes.len(),
         samples: pool.len(),
         n_eff: found.n_eff,
         discarded: data.discarded(),
-        wanted: primary
+        wanted: headline
             .then(|| data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision))
             .flatten(),
         process_medians: slices.iter().filter_map(|values| median(values)).collect(),
@@ -137,6 +139,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         unit: metric.unit.clone(),
         better: metric.better,
         primary: false,
+        headline: false,
         statistic: "median".to_owned(),
         reached: None,
         estimate,

@@ -274,6 +274,7 @@ fn description(spec: &Spec) -> Description {
             kind: Kind::Value,
             source: if time { MetricSource::Time } else { MetricSource::Rate },
             summary: format!("{} of {}", spec.metric, spec.id),
+            headline: false,
         }],
         requirements: Vec::new(),
         fixture: None,

@@ -42,6 +42,7 @@ fn of_point(data: &PointData) -> Option<ProcessTimes> {
         kind: Kind::Value,
         source: MetricSource::Time,
         summary: String::new(),
+        headline: false,
     };
     let processes = data.processes(&time)?;
     let times_s: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();

@@ -18,6 +18,8 @@ pub struct PointHistory {
     /// Steady values of the primary metric: a list a process. Where a sample is a process, each list
     /// has one value.
     pub processes: Vec<Vec<f64>>,
+    /// The same of the other headline metrics, in their order.
+    pub others: Vec<Vec<Vec<f64>>>,
     /// Where points are compared: the round of each invocation and its median cost.
     pub costs: Vec<(u32, f64)>,
     /// Where steady state began in each invocation, as found in its own data.
@@ -78,6 +80,8 @@ impl History {
 pub struct Observation {
     /// Steady values of the primary metric: one list, or a list a sample where a sample is a process.
     pub processes: Vec<Vec<f64>>,
+    /// The same of the other headline metrics, in their order.
+    pub others: Vec<Vec<Vec<f64>>>,
     /// Where points are compared: its round and its median cost.
     pub cost: Option<(u32, f64)>,
     /// Where steady state began.
@@ -93,11 +97,15 @@ impl Observation {
     #[must_use]
     pub fn of(plan: &Plan, point: usize, round: u32, measured: Measurement<'_>) -> Option<Self> {
         let planned = &plan.points[point];
-        let steady = measured.steady(planned.description.primary()?).unwrap_or_default();
-        let processes = match planned.description.sample_is {
-            SampleIs::Process => steady.into_iter().map(|value| vec![value]).collect(),
-            SampleIs::Iteration => vec![steady],
-        };
+        let mut headlines = planned.description.headlines().map(|metric| {
+            let steady = measured.steady(metric).unwrap_or_default();
+            match planned.description.sample_is {
+                SampleIs::Process => steady.into_iter().map(|value| vec![value]).collect(),
+                SampleIs::Iteration => vec![steady],
+            }
+        });
+        let processes = headlines.next()?;
+        let others = headlines.collect();
         let compared = plan.comparison().map(|comparison| comparison.metric);
         let costs = compared.and_then(|metric| measured.costs(planned, metric));
         let cost = costs.and_then(|costs| median(&costs)).map(|cost| (round, cost));
@@ -105,6 +113,7 @@ impl Observation {
         let lengths_ns = measured.samples.elapsed_ns.get(steady_start..).unwrap_or_default();
         Some(Self {
             processes,
+            others,
             cost,
             steady_start,
             iterations: middle(&measured.samples.iterations),
@@ -117,6 +126,10 @@ impl PointHistory {
     /// Takes in an invocation of this point that ended well.
     pub fn add(&mut self, observation: Observation) {
         self.processes.extend(observation.processes);
+        self.others.resize(observation.others.len(), Vec::new());
+        for (known, new) in self.others.iter_mut().zip(observation.others) {
+            known.extend(new);
+        }
         self.costs.extend(observation.cost);
         self.steady_starts.push(observation.steady_start);
         self.invocations += 1;
@@ -140,8 +153,17 @@ impl PointHistory {
     /// The processes as slices, for the statistics.
     #[must_use]
     pub fn clusters(&self) -> Vec<&[f64]> {
-        self.processes.iter().map(Vec::as_slice).collect()
+        slices(&self.processes)
     }
+
+    /// The processes of every headline metric, the first included.
+    pub fn headlines(&self) -> impl Iterator<Item = Vec<&[f64]>> {
+        std::iter::once(&self.processes).chain(&self.others).map(|processes| slices(processes))
+    }
+}
+
+fn slices(processes: &[Vec<f64>]) -> Vec<&[f64]> {
+    processes.iter().map(Vec::as_slice).collect()
 }
 
 fn middle(values: &[u64]) -> Option<u64> {

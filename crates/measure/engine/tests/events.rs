@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use fake::{Fake, Kind, plan, precision};
 use plumb_model::{
-    Event, Goal, Outcome, Plan, Preparation, Role, SampleIs, Slot, StopReason, StoppingRules,
-    Verdict,
+    Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, Role, SampleIs, Slot,
+    StopReason, StoppingRules, Verdict,
 };
 
 fn stop_reasons(fake: &Fake) -> BTreeMap<usize, StopReason> {
@@ -136,6 +136,23 @@ fn rules_hold_together() {
     assert_eq!((invocations, why), (7, StopReason::MaxInvocations));
     let (_, why, _, now) = ended(StoppingRules { max_time_ns: Some(2_000_000_000), ..tight });
     assert!(why == StopReason::MaxTime && now < 4_000_000_000, "{now}");
+}
+
+#[test]
+fn all_headline_metrics_have_to_be_precise() {
+    let invocations = |headline| {
+        let mut fake = Fake::new(vec![Kind::RoughTail { noise: 0.1 }]);
+        let mut plan = plan(1, precision(0.05));
+        let metrics = &mut plan.points[0].description.metrics;
+        let tail =
+            Metric { name: "tail".into(), source: MetricSource::Value, ..metrics[0].clone() };
+        metrics.push(Metric { headline, ..tail });
+        fake.run(&plan).unwrap();
+        assert_eq!(stop_reasons(&fake)[&0], StopReason::Precision);
+        fake.last_decision(0).invocations
+    };
+    let (first, both) = (invocations(false), invocations(true));
+    assert!(first == 10 && both > 15, "{first} and {both}");
 }
 
 #[test]

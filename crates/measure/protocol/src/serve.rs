@@ -346,6 +346,7 @@ mod tests {
                     kind: Kind::Value,
                     source: MetricSource::Time,
                     summary: String::new(),
+                    headline: false,
                 }],
                 requirements: Vec::new(),
                 fixture: None,

@@ -7,6 +7,7 @@ use plumb_analysis::summarise;
 use plumb_model::{Goal, MARGIN, OnInterference, Plan};
 use plumb_monitors::{Monitor, MonitorCost, PacedMonitor, Recorder};
 use plumb_report::{EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, monitors_card};
+use plumb_suite::time_ns;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{CommandError, Exit, Result};
@@ -16,7 +17,6 @@ use crate::measuring::setup::Setup;
 use crate::planning::arguments::ExecutionArgs;
 use crate::planning::prepare::Prepare;
 use crate::planning::{plan, points};
-use crate::quantity::time_ns;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 use crate::{interrupt, locate};

@@ -7,9 +7,9 @@ use plumb_chart::{Chart, drawing};
 use plumb_model::{MARGIN, RunRecord};
 use plumb_report::charts::{charts_of_monitors, charts_of_run, of_comparison, of_history};
 use plumb_store::Store;
+use plumb_suite::nearest;
 
 use crate::error::{CommandError, Exit, Result};
-use crate::nearest::nearest;
 use crate::reading::output::{pretty, write_file};
 use crate::reading::runs;
 use crate::reading::series::{meant, on_machine};

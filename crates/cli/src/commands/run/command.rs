@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use plumb_model::{Goal, Plan};
+use plumb_suite::time_ns;
 
 use crate::commands::run::dry_run::dry_run;
 use crate::commands::run::schedule;
@@ -18,7 +19,6 @@ use crate::measuring::side_by_side::is_copied;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::expectations::expectations;
 use crate::planning::{plan, points, prepare};
-use crate::quantity::time_ns;
 use crate::reading::runs;
 use crate::ui::Ui;
 

@@ -2,13 +2,13 @@
 
 use plumb_model::PlannedPoint;
 use plumb_report::rules_text;
+use plumb_suite::time_ns;
 use plumb_text::time;
 
 use crate::error::Result;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::plan;
 use crate::planning::points::Named;
-use crate::quantity::time_ns;
 
 /// The points, when each is done, and the time for all.
 ///

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
+use plumb_suite::time_ns;
 use plumb_text::time::length;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::quantity::time_ns;
 use crate::ui::Ui;
 
 /// Much else starts at the full hour.

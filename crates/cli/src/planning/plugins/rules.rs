@@ -154,12 +154,21 @@ fn metrics(description: &Description) -> Result<String, String> {
             Err("it declares no metric; the first one is what precision and scorecards are about"
                 .into())
         }
-        None => Ok("none".into()),
+        None => Ok(()),
         Some(first) if first.kind == Kind::Histogram => Err(format!(
             "the first metric, `{}`, is a histogram; put one first that is a number a sample",
             first.name
         )),
-        Some(_) => Ok(names.join(", ")),
+        Some(_) => Ok(()),
+    }?;
+    let is_headline = |metric: &&Metric| metric.headline && metric.kind == Kind::Histogram;
+    match description.metrics.iter().find(is_headline) {
+        Some(metric) => Err(format!(
+            "`{}` is a headline and a histogram; a headline is a number a sample",
+            metric.name
+        )),
+        None if names.is_empty() => Ok("none".into()),
+        None => Ok(names.join(", ")),
     }
 }
 

@@ -169,6 +169,7 @@ mod tests {
                 kind: Kind::Value,
                 source: MetricSource::Value,
                 summary: String::new(),
+                headline: false,
             }],
             requirements: Vec::new(),
             fixture: None,

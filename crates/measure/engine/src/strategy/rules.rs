@@ -96,9 +96,8 @@ impl Rules {
         if forced.is_none() && !due && !predict {
             return None;
         }
-        let look = look(known);
-        let reached = look.and_then(|look| look.relative_half_width());
-        let precise = due && reached.is_some_and(|reached| reached <= relative);
+        let look = look(&known.clusters());
+        let precise = due && known.headlines().all(|metric| is_precise(&metric, relative));
         if due {
             self.advance(point, known.processes.len());
         }
@@ -173,11 +172,15 @@ fn maximum(rules: &StoppingRules, known: &PointHistory) -> Option<StopReason> {
     }
 }
 
+fn is_precise(clusters: &[&[f64]], relative: f64) -> bool {
+    let reached = look(clusters).and_then(|look| look.relative_half_width());
+    reached.is_some_and(|reached| reached <= relative)
+}
+
 /// The interval as a look sees it; None before the first sample.
-fn look(known: &PointHistory) -> Option<Look> {
-    let clusters = known.clusters();
-    let estimate = clustered_estimate(&clusters, 0.5)?;
-    let interval = clustered_quantile(&clusters, 0.5, PER_LOOK_LEVEL).ok();
+fn look(clusters: &[&[f64]]) -> Option<Look> {
+    let estimate = clustered_estimate(clusters, 0.5)?;
+    let interval = clustered_quantile(clusters, 0.5, PER_LOOK_LEVEL).ok();
     Some(Look {
         estimate: interval.map_or(estimate, |interval| interval.estimate),
         low: interval.map(|interval| interval.low),
@@ -186,10 +189,16 @@ fn look(known: &PointHistory) -> Option<Look> {
     })
 }
 
+/// Processes that the wanted half-width takes, for the headline metric that takes most.
+fn processes_needed(known: &PointHistory, relative: f64) -> Option<f64> {
+    let needed = known.headlines().map(|metric| metric_needs(known, &metric, relative));
+    needed.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+}
+
 /// Processes that the wanted half-width takes, from the variances within and between processes. The
 /// interval itself is no good for a prediction: with few processes its ends are single extreme values.
-fn processes_needed(known: &PointHistory, relative: f64) -> Option<f64> {
-    let logs: Vec<Vec<f64>> = known.processes.iter().map(|p| logs(p)).collect();
+fn metric_needs(known: &PointHistory, processes: &[&[f64]], relative: f64) -> Option<f64> {
+    let logs: Vec<Vec<f64>> = processes.iter().map(|p| logs(p)).collect();
     let clusters: Vec<&[f64]> = logs.iter().map(Vec::as_slice).collect();
     let variance = match components(&clusters) {
         #[expect(clippy::cast_precision_loss, reason = "small counts")]

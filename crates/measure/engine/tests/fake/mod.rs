@@ -30,6 +30,8 @@ pub enum Kind {
     Slower { share: f64 },
     /// Every process is at another level.
     Jumps { noise: f64 },
+    /// Steady, and reports a second metric `tail` with so much noise between processes.
+    RoughTail { noise: f64 },
     /// Fails while sampling.
     Fails,
     /// Can't run here.
@@ -170,8 +172,13 @@ impl Session for FakeSession<'_> {
             Kind::Slower { share } => 1.0 + share,
             _ => 1.0,
         };
+        if let Kind::RoughTail { noise } = self.kind {
+            let tail = (noise * self.rng.normal()).exp();
+            samples.values.insert("tail".into(), vec![tail; iterations.len()]);
+        }
         for (i, &k) in iterations.iter().enumerate() {
             let (noise, slow) = match self.kind {
+                Kind::RoughTail { .. } => (0.01, 1.0),
                 Kind::Steady { noise } => (noise, 1.0),
                 Kind::WarmsUp { samples } => (0.01, if i < samples { 2.0 } else { 1.0 }),
                 Kind::Slower { .. } | Kind::Jumps { .. } => (0.01, level),
@@ -413,6 +420,7 @@ fn planned(index: usize) -> PlannedPoint {
             kind: plumb_model::Kind::Value,
             source: MetricSource::Time,
             summary: String::new(),
+            headline: false,
         }],
         requirements: Vec::new(),
         fixture: None,

@@ -37,11 +37,20 @@ impl Workload for BatchOfEntities {
             ],
             metrics: vec![
                 declare::time("time", "time per entity for all five phases together"),
-                declare::reported_time("add", "time per entity to add"),
-                declare::reported_time("get", "time per entity to read and compare"),
-                declare::reported_time("update", "time per entity to replace its contents"),
-                declare::reported_time("get_updated", "time per entity to read and compare again"),
-                declare::reported_time("delete", "time per entity to delete"),
+                declare::headline(declare::reported_time("add", "time per entity to add")),
+                declare::headline(declare::reported_time(
+                    "get",
+                    "time per entity to read and compare",
+                )),
+                declare::headline(declare::reported_time(
+                    "update",
+                    "time per entity to replace its contents",
+                )),
+                declare::headline(declare::reported_time(
+                    "get_updated",
+                    "time per entity to read and compare again",
+                )),
+                declare::headline(declare::reported_time("delete", "time per entity to delete")),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Scheduler),

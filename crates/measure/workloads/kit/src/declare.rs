@@ -115,6 +115,12 @@ pub fn reported_time(name: &str, summary: &str) -> Metric {
     reported(name, "s", Better::Lower, summary)
 }
 
+/// A metric that precision and scorecards are about, as they are about the first.
+#[must_use]
+pub fn headline(metric: Metric) -> Metric {
+    Metric { headline: true, ..metric }
+}
+
 fn metric(name: &str, unit: &str, better: Better, source: MetricSource, summary: &str) -> Metric {
     Metric {
         name: name.into(),
@@ -123,6 +129,7 @@ fn metric(name: &str, unit: &str, better: Better, source: MetricSource, summary:
         kind: Kind::Value,
         source,
         summary: summary.into(),
+        headline: false,
     }
 }
 

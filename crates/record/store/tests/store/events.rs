@@ -24,6 +24,7 @@ pub fn metric(name: &str, unit: &str, source: MetricSource) -> Metric {
         kind: Kind::Value,
         source,
         summary: String::new(),
+        headline: false,
     }
 }
 

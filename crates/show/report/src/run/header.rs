@@ -229,21 +229,45 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 * 1e-9
 }
 
+/// How far a point came.
+enum Reached {
+    Done,
+    /// The largest relative half-width.
+    Short(f64),
+    NoInterval,
+}
+
+/// How far a point came in all its headline metrics.
+fn point_reached(finding: &RunFinding, first: &Finding) -> Reached {
+    let of_point = || finding.results.iter().filter(|it| it.headline && it.point == first.point);
+    let is_done = |it: &Finding| {
+        it.reached.is_some_and(|reached| it.wanted.is_none_or(|wanted| reached <= wanted))
+    };
+    if of_point().any(|it| it.reached.is_none()) {
+        Reached::NoInterval
+    } else if of_point().all(is_done) {
+        Reached::Done
+    } else {
+        Reached::Short(of_point().filter_map(|it| it.reached).fold(0.0, f64::max))
+    }
+}
+
 /// How many points reached what was wanted, and how far the others came.
 fn reached(finding: &RunFinding) -> String {
     let primary: Vec<&Finding> = finding.results.iter().filter(|result| result.primary).collect();
     if primary.iter().all(|it| it.wanted.is_none()) {
         return format!("{} measured", counted(primary.len(), "point", "points"));
     }
-    let done = |f: &&Finding| f.reached.is_some_and(|r| f.wanted.is_none_or(|wanted| r <= wanted));
-    let short: Vec<f64> = primary.iter().filter(|f| !done(f)).filter_map(|f| f.reached).collect();
-    let without = primary.iter().filter(|f| f.reached.is_none()).count();
-    let all = primary.len();
-    let mut text = format!(
-        "reached by {} of {}",
-        all - short.len() - without,
-        counted(all, "measured point", "measured points")
-    );
+    let (mut done, mut without, mut short) = (0, 0, Vec::new());
+    for first in &primary {
+        match point_reached(finding, first) {
+            Reached::Done => done += 1,
+            Reached::Short(most) => short.push(most),
+            Reached::NoInterval => without += 1,
+        }
+    }
+    let all = counted(primary.len(), "measured point", "measured points");
+    let mut text = format!("reached by {done} of {all}");
     let least = short.iter().copied().fold(f64::INFINITY, f64::min);
     let most = short.iter().copied().fold(0.0, f64::max);
     match short.len() {

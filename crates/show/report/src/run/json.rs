@@ -99,6 +99,8 @@ pub struct ResultPart {
     pub metric: String,
     /// Whether it is the metric that precision is about.
     pub primary: bool,
+    /// Whether precision and scorecards are about it: the first metric, and those that are marked.
+    pub headline: bool,
     /// An SI base unit.
     pub unit: String,
     /// `higher`, `lower` or `neither`.
@@ -325,6 +327,7 @@ fn result(row: &Row) -> ResultPart {
         point: settings(point),
         metric: finding.metric,
         primary: finding.primary,
+        headline: finding.headline,
         unit: finding.unit,
         better: better(finding.better),
         statistic: finding.statistic,

@@ -130,7 +130,7 @@ impl<'a> View<'a> {
         let compared = self.finding.against_first.first().map(|it| it.metric.as_str());
         let rows = family.rows.iter().filter_map(|&index| self.rows.get(index));
         let wanted = |row: &&Row| {
-            row.finding.primary || compared == Some(row.finding.metric.as_str()) || every_metric
+            row.finding.headline || compared == Some(row.finding.metric.as_str()) || every_metric
         };
         rows.filter(wanted).collect()
     }

@@ -139,6 +139,7 @@ impl OpenInvocation {
             kind: Kind::Value,
             source: MetricSource::Value,
             summary: String::new(),
+            headline: false,
         };
         self.measures(db, &undeclared, 1.0)
     }

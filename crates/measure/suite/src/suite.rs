@@ -6,7 +6,7 @@ use std::fmt;
 use plumb_model::{Settings, Value};
 use serde::Deserialize;
 
-use crate::planning::rules::TypedRules;
+use crate::rules::TypedRules;
 
 /// The suites that ship with plumb, by name.
 pub const BUILTIN: &[(&str, &str)] = &[
@@ -320,17 +320,6 @@ mod tests {
     fn the_suite_of_cbenchsuite_has_its_points() {
         let suite = parse(super::builtin("scheduler").unwrap()).unwrap();
         assert_eq!(suite.points.len(), 28);
-    }
-
-    #[test]
-    fn first_look_knows_every_family_but_the_slow_one() {
-        use std::collections::BTreeSet;
-        let suite = parse(super::builtin("first-look").unwrap()).unwrap();
-        let family = |id: &str| id.split('.').next().unwrap().to_owned();
-        let looked: BTreeSet<_> = suite.points.iter().map(|p| family(&p.workload)).collect();
-        let all = plumb_workloads::builtin().into_iter().map(|w| family(&w.describe().id));
-        let missing: Vec<_> = all.filter(|family| !looked.contains(family)).collect();
-        assert_eq!(missing, ["compression"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use clap::Args;
 use plumb_model::StoppingRules;
 
-use crate::error::{CommandError, Result};
+use crate::UsageError;
 use crate::quantity::{share, time_ns};
 
 /// The rules that are stated; what is not stated stays as it is.
@@ -37,7 +37,7 @@ impl TypedRules {
     ///
     /// # Errors
     /// When a word is no share or no length of time.
-    pub fn applied_to(&self, rules: StoppingRules) -> Result<StoppingRules> {
+    pub fn applied_to(&self, rules: StoppingRules) -> Result<StoppingRules, UsageError> {
         let time = |text: &Option<String>| text.as_deref().map(time_ns).transpose();
         let precision = self.precision.as_deref().map(share).transpose()?;
         Ok(StoppingRules {
@@ -54,9 +54,9 @@ impl TypedRules {
 ///
 /// # Errors
 /// When a maximum is below its minimum.
-pub fn checked(rules: StoppingRules) -> Result<StoppingRules> {
+pub fn checked(rules: StoppingRules) -> Result<StoppingRules, UsageError> {
     match rules.contradiction() {
-        Some(what) => Err(CommandError::usage(format!("no point can be done: {what}"))
+        Some(what) => Err(UsageError::new(format!("no point can be done: {what}"))
             .hint("raise the maximum (--max-invocations, --max-time) or lower the minimum")),
         None => Ok(rules),
     }

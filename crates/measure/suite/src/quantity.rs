@@ -1,9 +1,9 @@
 //! Percentages, times and labels as they are typed.
 
-use crate::error::{CommandError, Result};
+use crate::UsageError;
 
 /// `3%`, `0.5 %` or `0.03` as a share.
-pub fn share(text: &str) -> Result<f64> {
+pub fn share(text: &str) -> Result<f64, UsageError> {
     let trimmed = text.trim();
     let (number, scale) = match trimmed.strip_suffix('%') {
         Some(number) => (number.trim(), 100.0),
@@ -11,9 +11,9 @@ pub fn share(text: &str) -> Result<f64> {
     };
     match number.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 && value / scale < 1.0 => Ok(value / scale),
-        _ => Err(CommandError::usage(format!(
-            "`{text}` is not between 0 and 100 %; try 3%, 1% or 0.5%"
-        ))),
+        _ => {
+            Err(UsageError::new(format!("`{text}` is not between 0 and 100 %; try 3%, 1% or 0.5%")))
+        }
     }
 }
 
@@ -21,16 +21,14 @@ pub fn share(text: &str) -> Result<f64> {
 ///
 /// # Errors
 /// When it is no share between 0 and 1.
-pub fn margin(text: &str) -> Result<f64> {
+pub fn margin(text: &str) -> Result<f64, UsageError> {
     share(text).map_err(|error| error.hint("--margin is the smallest relative change that matters"))
 }
 
 /// `90s`, `2m`, `1h30m`, `500ms` or plain seconds, in nanoseconds.
-pub fn time_ns(text: &str) -> Result<u64> {
+pub fn time_ns(text: &str) -> Result<u64, UsageError> {
     let wrong = || {
-        CommandError::usage(format!(
-            "`{text}` is not a length of time; try 500ms, 90s, 2m or 1h30m"
-        ))
+        UsageError::new(format!("`{text}` is not a length of time; try 500ms, 90s, 2m or 1h30m"))
     };
     let mut rest = text.trim();
     if rest.is_empty() {
@@ -54,19 +52,6 @@ pub fn time_ns(text: &str) -> Result<u64> {
     if nanos == 0 { Err(wrong()) } else { Ok(nanos) }
 }
 
-/// A date, or a length of time before `now`, as nanoseconds since 1970 (UTC).
-pub fn since_unix_ns(text: &str, now_unix_ns: i64) -> Result<i64> {
-    if let Some(at) = plumb_text::time::day(text.trim()) {
-        return Ok(at);
-    }
-    let before = time_ns(text).map_err(|_| {
-        CommandError::usage(format!(
-            "`{text}` is neither a date nor a length of time; try 2026-11-21 or 30d"
-        ))
-    })?;
-    Ok(now_unix_ns.saturating_sub_unsigned(before))
-}
-
 fn seconds_of(unit: &str) -> Option<f64> {
     Some(match unit {
         "us" => 1e-6,
@@ -80,21 +65,21 @@ fn seconds_of(unit: &str) -> Option<f64> {
 }
 
 /// `k=v` taken apart.
-pub fn pair(text: &str) -> Result<(String, String)> {
+pub fn pair(text: &str) -> Result<(String, String), UsageError> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.trim().to_owned()))
         }
-        _ => Err(CommandError::usage(format!("`{text}` is not NAME=VALUE"))),
+        _ => Err(UsageError::new(format!("`{text}` is not NAME=VALUE"))),
     }
 }
 
 /// `105MB/s`, `9 Gbit/s` or `40us` in a metric's unit (`B/s`, `s`, `ops/s`).
-pub fn figure(text: &str, unit: &str) -> Result<f64> {
+pub fn figure(text: &str, unit: &str) -> Result<f64, UsageError> {
     let wrong = || {
         let example = if unit == "s" { "40us" } else { "105M" };
         let example = if unit == "s" { example.to_owned() } else { format!("{example}{unit}") };
-        CommandError::usage(format!("`{text}` is not a figure in {unit}; try {example}"))
+        UsageError::new(format!("`{text}` is not a figure in {unit}; try {example}"))
     };
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -131,7 +116,7 @@ fn prefixed(prefix: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{pair, share, since_unix_ns, time_ns};
+    use super::{pair, share, time_ns};
 
     #[test]
     fn what_people_type() {
@@ -142,14 +127,6 @@ mod tests {
         assert_eq!(time_ns("1h30m"), Ok(5_400_000_000_000));
         assert_eq!(time_ns("500ms"), Ok(500_000_000));
         assert_eq!(pair("kernel=6.1"), Ok(("kernel".into(), "6.1".into())));
-    }
-
-    #[test]
-    fn since_a_date_or_for_a_time() {
-        let day = 86_400_000_000_000;
-        assert_eq!(since_unix_ns("1970-02-01", 0), Ok(31 * day));
-        assert_eq!(since_unix_ns("2d", 5 * day), Ok(3 * day));
-        assert!(since_unix_ns("yesterday", 0).is_err() && since_unix_ns("2026-02-30", 0).is_err());
     }
 
     #[test]

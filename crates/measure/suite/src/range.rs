@@ -2,8 +2,8 @@
 
 use plumb_model::Value;
 
-use crate::error::{CommandError, Result};
-use crate::planning::suite::MAX_POINTS;
+use crate::UsageError;
+use crate::suite::MAX_POINTS;
 
 /// Sizes between the ends of a range are multiples of this, where the first is.
 const CACHE_LINE: u64 = 64;
@@ -22,7 +22,7 @@ enum Step {
 ///
 /// # Errors
 /// When it goes backwards, has a step of 0, or too many values.
-pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>> {
+pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>, UsageError> {
     let Some((first, rest)) = text.trim().split_once("..") else { return Ok(None) };
     let (last, step) = split_step(rest);
     let number = |text: &str| match text.trim() {
@@ -32,7 +32,7 @@ pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>> {
     };
     // Text with two dots, such as a path.
     let (Some(low), Some(high)) = (number(first), number(last)) else { return Ok(None) };
-    let wrong = |why: &str| CommandError::usage(format!("`{text}` is no range: {why}"));
+    let wrong = |why: &str| UsageError::new(format!("`{text}` is no range: {why}"));
     if low > high {
         return Err(wrong("it goes backwards; write the smaller end first"));
     }

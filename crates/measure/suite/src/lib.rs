@@ -1,0 +1,16 @@
+//! What people type for a run, on the command line or in a suite: points and ranges of values, stopping
+//! rules, and quantities with their units. Nothing here knows a workload.
+
+mod error;
+mod nearest;
+mod quantity;
+mod range;
+mod rules;
+mod suite;
+
+pub use error::UsageError;
+pub use nearest::nearest;
+pub use quantity::{figure, margin, pair, share, time_ns};
+pub use range::expanded;
+pub use rules::{TypedRules, checked};
+pub use suite::{BUILTIN, MAX_BYTES, MAX_POINTS, Suite, SuiteError, SuitePoint, builtin, parse};
