@@ -31,7 +31,8 @@ fuzz_target!(|line: &str| {
 
 fn metric(name: &str, source: MetricSource) -> Metric {
     let (unit, summary) = (String::new(), String::new());
-    Metric { name: name.into(), unit, better: Better::Neither, kind: Kind::Value, source, summary }
+    let (better, kind, headline) = (Better::Neither, Kind::Value, false);
+    Metric { name: name.into(), unit, better, kind, source, summary, headline }
 }
 
 fn samples(samples: &Samples) {
@@ -64,6 +65,8 @@ fn accepted(reply: SampleReply) {
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,
+        ceiling: None,
+        audit_class: None,
     };
     let mut shape = Shape::of(&description);
     let Ok(reply) = shape.accept(reply) else { return };

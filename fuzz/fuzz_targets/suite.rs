@@ -1,8 +1,8 @@
-//! Suite files: any text is a suite within the limits, or an error that says something.
+//! Suite files: any text is a suite within the limits, or an error that says something; the same for ranges.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plumb_cli::suite::{MAX_POINTS, parse};
+use plumb_suite::{MAX_POINTS, expanded, parse};
 
 fuzz_target!(|text: &str| {
     match parse(text) {
@@ -11,5 +11,8 @@ fuzz_target!(|text: &str| {
             assert_eq!(parse(text), Ok(suite));
         }
         Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    if let Ok(Some(values)) = expanded(text, 4) {
+        assert!(!values.is_empty() && values.len() <= MAX_POINTS + 1);
     }
 });

@@ -15,7 +15,6 @@ use std::process::ExitCode;
 
 use crate::commands::subcommand::Context;
 use crate::error::CommandError;
-pub use plumb_suite as suite;
 
 /// Runs plumb with the arguments of this process.
 #[must_use]
