@@ -23,16 +23,28 @@ pub fn goal(args: &GoalArgs, named: &mut Named) -> Result<(StoppingRules, Option
     let suite = named.suites.first();
     let of_suite = suite.map(|suite| suite.rules.clone()).unwrap_or_default();
     let rules = args.rules.applied_to(of_suite.applied_to(StoppingRules::default())?)?;
-    let rules = checked(or_standard(rules))?;
+    let mut rules = checked(or_standard(rules))?;
     for own in named.points.iter_mut().filter_map(|point| point.rules.as_mut()) {
         *own = checked(or_standard(args.rules.applied_to(*own)?))?;
     }
     let is_planned = args.rules.are_precision_only();
     let of_suite = suite.and_then(|suite| suite.budget.as_deref()).filter(|_| is_planned);
     let stated = args.execution.budget.as_deref().or(of_suite).map(time_ns).transpose()?;
-    let is_open = rules == StoppingRules { precision: rules.precision, ..StoppingRules::default() };
-    let default = is_open.then(|| POINT_BUDGET_NS.saturating_mul(named.points.len() as u64));
-    Ok((rules, stated.or(default)))
+    let own = || named.points.iter().filter_map(|point| point.rules.as_ref());
+    if stated.is_some() || !is_open(&rules) {
+        return Ok((rules, stated));
+    }
+    if own().all(is_open) {
+        return Ok((rules, Some(POINT_BUDGET_NS.saturating_mul(named.points.len() as u64))));
+    }
+    // A budget of the whole run would cut off points that are to take longer.
+    rules.max_time_ns = Some(POINT_BUDGET_NS);
+    Ok((rules, None))
+}
+
+/// Whether nothing but a precision says when a point is done.
+fn is_open(rules: &StoppingRules) -> bool {
+    *rules == StoppingRules { precision: rules.precision, ..StoppingRules::default() }
 }
 
 /// Where nobody says how well or how often, the standard precision.

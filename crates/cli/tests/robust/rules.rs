@@ -60,6 +60,12 @@ fn points_of_a_suite_have_rules_of_their_own() {
     place.write("suite.toml", suite).unwrap();
     let dry = place.run("run suite.toml --dry-run").unwrap().exits(0);
     dry.shows(&["limit=30000 (at least 4 invocations per point)", "each at least 2 invocations"]);
+    // The default of a minute a point does not cut off a point that is to take longer.
+    let longer = "name = 'x'\n[[point]]\nworkload = 'cpu.sieve'\n[[point]]\n\
+                  workload = 'scheduler.pipe'\nmax-time = '10m'\n";
+    place.write("longer.toml", longer).unwrap();
+    let dry = place.run("run longer.toml --dry-run").unwrap().exits(0);
+    dry.shows(&["±1 %, at most 1 min per point", "at most 10 min per point", "no time limit"]);
     let run = "run suite.toml --no-lock -q --json --dir ../work";
     let counts = |ran: Ran| {
         let results = parsed(&ran)["results"].as_array().unwrap().clone();
