@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/protocol", &[]),
     ("measure/monitors", &["machine"]),
     ("measure/keeper", &["machine", "protocol"]),
+    ("measure/plugins", &["engine", "protocol"]),
     ("measure/suite", &[]),
     ("measure/workloads/kit", &["protocol"]),
     ("measure/workloads/testing", &["protocol"]),

@@ -11,7 +11,7 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 use crate::locate;
 use crate::planning::catalogue::{self, Entry};
-use crate::planning::plugins::manifest;
+use crate::planning::manifest;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 

@@ -1,15 +1,16 @@
 //! Everything that can be measured: the built-in workloads and the plug-ins.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plumb_engine::{Refusal, describe};
 use plumb_keeper::Keeper;
 use plumb_model::{Description, Program};
+use plumb_plugins::{cache, rules};
 use plumb_suite::{self as suite, nearest};
 
 use crate::error::{CommandError, Result};
 use crate::locate;
-use crate::planning::plugins::{cache, manifest, rules};
+use crate::planning::manifest;
 
 /// A workload that can be started.
 #[derive(Debug, Clone)]
@@ -62,7 +63,7 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
 /// workload may not say.
 pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
     let program = manifest::program(path)?;
-    let cache = cache::file(&program);
+    let cache = kept(&program);
     let cached = cache.as_deref().and_then(cache::read);
     let known = cached.is_some();
     let description = match cached {
@@ -79,7 +80,9 @@ pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
         ))
         .hint("give it its own id: family.name"));
     }
-    if let Some(why) = rules::judge(&description).into_iter().find_map(|rule| rule.verdict.err()) {
+    if let Some(why) =
+        rules::judge(&description, false).into_iter().find_map(|rule| rule.verdict.err())
+    {
         return Err(CommandError::failed(format!("plug-in {}: {why}", path.display()))
             .hint(format!("plumb plugin check {}", path.display())));
     }
@@ -87,6 +90,11 @@ pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
         cache::write(&file, &description);
     }
     Ok(Entry { description, program })
+}
+
+/// The file that keeps what this program said of itself.
+pub fn kept(program: &Program) -> Option<PathBuf> {
+    cache::file(&locate::cache_home()?, program)
 }
 
 fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandError {

@@ -4,7 +4,7 @@ pub mod arguments;
 pub mod catalogue;
 pub mod command;
 pub mod expectations;
+pub mod manifest;
 pub mod plan;
-pub mod plugins;
 pub mod points;
 pub mod prepare;

@@ -10,7 +10,7 @@ use plumb_suite::{self as suite, Suite, TypedRules, expanded, nearest, pair, tim
 
 use crate::error::{CommandError, Result};
 use crate::planning::catalogue::{self, Entry};
-use crate::planning::plugins::manifest::MANIFEST;
+use crate::planning::manifest::MANIFEST;
 
 /// The suite that runs when nothing is named.
 const DEFAULT_SUITE: &str = "first-look";

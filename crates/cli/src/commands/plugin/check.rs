@@ -7,6 +7,7 @@ use plumb_engine::{Conversation, KeeperLauncher, LauncherSettings, Refusal, Star
 use plumb_keeper::Keeper;
 use plumb_keeper::SpawnOptions;
 use plumb_model::{Description, PlannedPoint, Point, Program, Role, Settings};
+use plumb_plugins::{cache, rules};
 use plumb_protocol::{PROTOCOL, Reply, Request};
 
 use crate::commands::plugin::checklist::{Checklist, State};
@@ -16,7 +17,7 @@ use crate::error::{CommandError, Exit, Result};
 use crate::measuring::folders::folders;
 use crate::measuring::job::Place;
 use crate::measuring::setup::Setup;
-use crate::planning::plugins::{cache, manifest, rules};
+use crate::planning::{catalogue, manifest};
 use crate::ui::Ui;
 use crate::{interrupt, locate};
 
@@ -38,11 +39,11 @@ pub fn check(path: &Path, ui: &Ui) -> Result<Exit> {
     let Some(description) = describe(&mut setup.keeper, &program, &mut list)? else {
         return list.finish(None, &next);
     };
-    for rule in rules::judge(&description) {
+    for rule in rules::judge(&description, plumb_workloads::find(&description.id).is_some()) {
         list.judge(rule.name, rule.verdict);
     }
     // What was kept may be older than what the plug-in reads besides itself.
-    if let Some(file) = cache::file(&program) {
+    if let Some(file) = catalogue::kept(&program) {
         cache::write(&file, &description);
     }
     match Point::new(&description, &Settings::new(), setup.all_threads()) {

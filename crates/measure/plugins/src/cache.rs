@@ -8,23 +8,24 @@ use std::env;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::process;
 
 use plumb_model::{Description, Program};
 use plumb_protocol::PROTOCOL;
 use uuid::Uuid;
 
-use crate::locate;
-
 /// The largest file that is hashed, in bytes: asking is quicker than reading more.
 const LARGEST: u64 = 256 << 20;
 
-/// The file that keeps what this program said; None where there is no place, or no content to know the
-/// program by.
-pub fn file(program: &Program) -> Option<PathBuf> {
-    Some(locate::cache_home()?.join("plumb/describe").join(format!("{}.json", key(program)?)))
+/// The file that keeps what this program said, in the user's folder of caches; None where there is no
+/// content to know the program by.
+#[must_use]
+pub fn file(cache_home: &Path, program: &Program) -> Option<PathBuf> {
+    Some(cache_home.join("plumb/describe").join(format!("{}.json", key(program)?)))
 }
 
 /// What was kept; None when nothing was, or it is spoiled.
+#[must_use]
 pub fn read(file: &Path) -> Option<Description> {
     serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
@@ -33,7 +34,7 @@ pub fn read(file: &Path) -> Option<Description> {
 pub fn write(file: &Path, description: &Description) {
     let kept = || {
         fs::create_dir_all(file.parent()?).ok()?;
-        let fresh = file.with_file_name(locate::fresh_name());
+        let fresh = file.with_file_name(format!("fresh-{}", process::id()));
         let json = serde_json::to_vec(description).ok()?;
         let moved = fs::write(&fresh, json).and_then(|()| fs::rename(&fresh, file));
         moved.or_else(|_| fs::remove_file(&fresh)).ok()
