@@ -26,6 +26,7 @@ soak:
 
 # The simulations of the statistics in full; the result is docs/validation.md.
 validate:
+	bash scripts/install-test-needs
 	cargo xtask validate --write docs/validation.md
 
 # The benchmarks of plumb itself; the result is docs/performance.md.

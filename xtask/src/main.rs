@@ -12,6 +12,7 @@ mod all_tests;
 mod dependencies;
 mod headtohead;
 mod host;
+mod mlrsearch;
 mod mutations;
 mod soak;
 mod tables;

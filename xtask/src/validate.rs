@@ -6,7 +6,10 @@ use std::time::Instant;
 use plumb_stats::simulate::bars::{self, Bar, Row};
 use plumb_stats::simulate::tables;
 
-use crate::mutations;
+use crate::{mlrsearch, mutations};
+
+/// Simulated systems that MLRsearch's own implementation searches too.
+const COMPARED_SYSTEMS: u64 = 1000;
 
 struct Options {
     replications: u64,
@@ -28,6 +31,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         missed += usize::from(!row.passes());
     };
     bars::run(options.replications, &mut report);
+    mlrsearch::compare(COMPARED_SYSTEMS, &mut report)?;
     tables::run(&mut report);
     let (table, unnoticed) = mutations::run()?;
     sections.push_str(&table);

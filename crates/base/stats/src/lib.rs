@@ -11,6 +11,7 @@
 //! - [`spread`]: whether a change makes results more repeatable.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
+//! - [`search`]: the highest load that a system bears.
 //! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
 //! - [`distribution`], [`describe`], [`rng`]: the tools under all of these.
 //!
@@ -39,6 +40,7 @@ pub mod pairs;
 pub mod precision;
 pub mod regression_gate;
 pub mod rng;
+pub mod search;
 pub mod sequence;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;

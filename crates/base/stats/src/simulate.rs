@@ -7,6 +7,7 @@ mod checks;
 pub mod environment;
 mod fixed;
 mod histories;
+pub mod limits;
 pub mod looks;
 pub mod noise;
 mod runs;

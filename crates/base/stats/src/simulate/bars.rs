@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use super::{checks, fixed, histories, looks, runs, sequences, steady, stopping, suites, verdicts};
+use super::{
+    checks, fixed, histories, limits, looks, runs, sequences, steady, stopping, suites, verdicts,
+};
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;
 
@@ -104,7 +106,7 @@ impl Row {
 pub type Measure = fn(u64, &mut dyn FnMut(Row));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 15] = [
+pub const GROUPS: [(&str, Measure); 16] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -120,6 +122,7 @@ pub const GROUPS: [(&str, Measure); 15] = [
     ("histories", histories::run),
     ("sequences", sequences::run),
     ("steady", steady::run),
+    ("limits", limits::run),
 ];
 
 /// Measures all groups, on as many threads as there are CPUs; rows are handed over in order, a group at a time.
