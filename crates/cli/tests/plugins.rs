@@ -138,10 +138,100 @@ fn a_reported_distribution_has_quantiles() {
     let value = |statistic: &str| of(statistic)["estimate"].as_f64().unwrap();
     assert!((value("p50") - 1.499e-6).abs() < 2e-9 && (value("p90") - 1.899e-6).abs() < 2e-9);
     assert!((value("max") - 9e-5).abs() < 1e-12);
-    assert!(of("p99")["low"].is_number() && of("max")["low"].is_null(), "{document:#}");
-    assert_eq!(of("max")["no_interval"], "too few samples for this quantile");
+    assert!(of("p99")["low"].is_number() && of("max")["low"].is_number(), "{document:#}");
     let shown = place.plumb(&["show", "--all"]);
     assert!(shown.out.contains("p99.9"), "{shown}");
+}
+
+/// Says its secret wherever it can.
+const TELLS: &str = "
+    MORE = dict(parameters=[dict(name='password', type='secret', default=''),
+                            dict(name='fail', type='switch', default=False)])
+
+    def start(request):
+        global secret, fails
+        secret, fails = request['params']['password'], request['params']['fail']
+        note(len(secret))
+        print('logged', secret, file=sys.stderr, flush=True)
+        say(request, type='ready', notes=['told ' + secret], versions={'v': secret})
+
+    def sample(request):
+        if fails:
+            say(request, type='failed', why='the password ' + secret + ' is wrong')
+        else:
+            say(request, type='samples', **columns(request['iterations']))
+";
+
+#[test]
+fn a_secret_reaches_the_plugin_and_nothing_else() {
+    const SECRET: &str = "hunter2-and-some-more";
+    let place = Place::new();
+    let plugin = place.plugin("tells", TELLS);
+    let run = |more: &[&str]| {
+        let arguments = [&["run", &plugin, "--min-invocations", "2", "--no-lock"], more].concat();
+        ran(&place.command(&arguments).env("PASSWORD", SECRET).output().unwrap())
+    };
+    let good = run(&["-p", "password=env:PASSWORD"]);
+    assert_eq!(good.code, Some(0), "{good}");
+    let failed = run(&["-p", "password=env:PASSWORD", "-p", "fail=yes"]);
+    assert_eq!(failed.code, Some(4), "{failed}");
+    assert!(failed.to_string().contains("the password *** is wrong"), "{failed}");
+    let length = SECRET.len().to_string();
+    assert!(place.notes("tells").iter().all(|it| *it == length), "{:?}", place.notes("tells"));
+    let all = place.plumb(&["show", "--all", "--json"]);
+    assert!(all.out.contains("env:PASSWORD") || all.out.contains("***"), "{all}");
+    let mut stored = String::new();
+    for file in ["store.db", "store.db-wal"] {
+        let bytes = fs::read(place.root.path().join(file)).unwrap_or_default();
+        stored += &String::from_utf8_lossy(&bytes);
+    }
+    assert!(stored.contains("told ***"), "the store has what it said");
+    for text in [stored, good.to_string(), failed.to_string(), all.to_string()] {
+        assert!(!text.contains(SECRET));
+    }
+    let series = place.plumb(&["history", "--json", "test.tells/time"]);
+    assert_eq!(series.code, Some(0), "a secret makes no other series: {series}");
+    let typed = run(&["-p", "password=hunter2"]);
+    assert_eq!(typed.code, Some(2), "{typed}");
+    assert!(typed.to_string().contains("env:NAME or file:PATH"), "{typed}");
+    let missing = run(&["-p", "password=env:NO_SUCH_NAME"]);
+    assert_eq!(missing.code, Some(3), "{missing}");
+    assert!(
+        missing.to_string().contains("the environment has no text in NO_SUCH_NAME"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn histograms_beyond_their_bounds_fail_the_invocation() {
+    let place = Place::new();
+    let bounded = place.plugin(
+        "bounded",
+        &REPORTS.replace("kind='histogram'", "kind='histogram', bounds=[1, 50000]"),
+    );
+    let (ran, document) = place.document(&[&bounded]);
+    assert_eq!(ran.code, Some(4), "{ran}");
+    let (_, why) = failures(&document).remove(0);
+    assert!(why.contains("counts the value 90000, beyond its declared bounds 1 to 50000"), "{why}");
+}
+
+#[test]
+fn a_stall_of_the_server_shows_in_the_open_loop_alone() {
+    let echo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins/python-echo");
+    let place = Place::new();
+    let point = ["-p", "rate=closed,500/s", "-p", "stall=100ms", "--min-invocations", "3"];
+    let run = [&["run", "--json", "--no-lock", echo.to_str().unwrap()], &point[..]].concat();
+    let ran = place.plumb(&run);
+    let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran}"));
+    let results = document["results"].as_array().unwrap();
+    let p90 = |rate: &str| {
+        let of =
+            |it: &&Value| it["statistic"] == "p90" && it["series"].as_str().unwrap().contains(rate);
+        results.iter().find(of).unwrap()["estimate"].as_f64().unwrap()
+    };
+    let (closed, open) = (p90("python.echo:stall"), p90("rate=500/s"));
+    assert!(open > 0.02 && closed < 0.02, "open {open} s, closed {closed} s");
+    assert!(ran.out.contains("closed loop: the next message waits for the answer"), "{ran}");
 }
 
 #[test]

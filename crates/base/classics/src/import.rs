@@ -119,6 +119,7 @@ impl Series {
             source: MetricSource::Value,
             summary: summary.to_owned(),
             headline: false,
+            bounds: None,
         });
     }
 }

@@ -155,6 +155,7 @@ fn planned(series: &Series, describe: Describe) -> (PlannedPoint, bool) {
         description,
         program: Program { argv: Vec::new() },
         sample_ns: None,
+        sampling: None,
         rules: None,
         title: series.title.clone(),
         capped: None,

@@ -9,6 +9,7 @@ mod diagnosis;
 mod event;
 mod fact;
 mod flag;
+mod hdr;
 mod id;
 mod machine;
 mod measurement;
@@ -39,7 +40,7 @@ pub use machine::{Environment, Facts, Machine, Owner, Target};
 pub use measurement::Measurement;
 pub use plan::{
     CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint,
-    Program,
+    Program, Sampling,
 };
 pub use plumb_stats::verdict::Verdict;
 pub use point::{Point, PointError};

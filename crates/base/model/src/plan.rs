@@ -150,6 +150,9 @@ pub struct PlannedPoint {
     /// Wanted length of one sample, in nanoseconds; None leaves it to the method (docs/method.md, *Samples*).
     #[serde(default)]
     pub sample_ns: Option<u64>,
+    /// How long an invocation samples, where that is not left to the method.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
     /// When this point is done, where that is not the plan's rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<StoppingRules>,
@@ -162,6 +165,22 @@ pub struct PlannedPoint {
     /// What is prepared for the invocations of this point alone, where that is what is compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preparation: Vec<Preparation>,
+}
+
+/// How long an invocation samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "sampling")]
+pub enum Sampling {
+    /// One batch that lasts about so long.
+    Batch {
+        /// In nanoseconds.
+        length_ns: u64,
+    },
+    /// One invocation that works without pause for so long, a sample a second.
+    Stream {
+        /// In nanoseconds.
+        length_ns: u64,
+    },
 }
 
 impl Plan {

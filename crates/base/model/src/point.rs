@@ -64,8 +64,8 @@ impl Point {
             let wanted = given.get(&parameter.name).unwrap_or(&parameter.default);
             let value = accept(description, parameter, wanted, all_threads)?;
             let default = accept(description, parameter, &parameter.default, all_threads)?;
-            if value != default && parameter.kind != ParameterType::Path {
-                key.push(format!("{}={}", parameter.name, show(parameter, &value)));
+            if value != default && parameter.tells_points_apart() {
+                key.push(format!("{}={}", parameter.name, parameter.show(&value)));
             }
             settings.insert(parameter.name.clone(), value);
         }
@@ -87,13 +87,6 @@ impl Point {
     #[must_use]
     pub fn series(&self, metric: &str) -> String {
         format!("{}/{metric}", self.name())
-    }
-}
-
-fn show(parameter: &Parameter, value: &Value) -> String {
-    match (parameter.kind, value) {
-        (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
-        _ => value.to_string(),
     }
 }
 
@@ -123,11 +116,13 @@ fn accept(
     };
     let value = convert(parameter, value, all_threads)
         .map_err(|why| error(why, value.to_string(), Vec::new()))?;
-    if parameter.allowed.is_empty() || parameter.allowed.contains(&value) {
+    // The words that a rate may be besides numbers.
+    let is_number = parameter.kind == ParameterType::Rate && value.integer().is_some();
+    if is_number || parameter.allowed.is_empty() || parameter.allowed.contains(&value) {
         return Ok(value);
     }
-    let allowed: Vec<_> = parameter.allowed.iter().map(|v| show(parameter, v)).collect();
-    let given = show(parameter, &value);
+    let allowed: Vec<_> = parameter.allowed.iter().map(|v| parameter.show(v)).collect();
+    let given = parameter.show(&value);
     Err(error(format!("`{given}` is not one of {}", allowed.join(", ")), given, allowed))
 }
 
@@ -146,12 +141,44 @@ fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Val
             (_, Ok(n)) if n > 0 => Ok(Value::Integer(n)),
             _ => Err(format!("`{text}` is no number of threads; try 1, 2 or all")),
         },
+        ParameterType::Rate if parameter.allowed.contains(value) => Ok(value.clone()),
+        ParameterType::Rate => rate(parameter, value, &text),
+        ParameterType::Time => match value {
+            Value::Integer(nanos) => Ok(Value::Integer(*nanos)),
+            _ => Value::parse_time(&text).map(Value::Integer).map_err(|error| error.to_string()),
+        },
+        ParameterType::Secret => match text.split_once(':') {
+            _ if text.is_empty() => Ok(Value::Text(text)),
+            Some(("env" | "file", place)) if !place.is_empty() => Ok(Value::Text(text)),
+            // Nobody should read again what may be the secret itself.
+            _ => Err("a secret is not typed; say where it is: env:NAME or file:PATH".into()),
+        },
         ParameterType::Choice | ParameterType::Text | ParameterType::Path => Ok(Value::Text(text)),
         ParameterType::Switch => match text.as_str() {
             "yes" | "true" | "on" => Ok(Value::Switch(true)),
             "no" | "false" | "off" => Ok(Value::Switch(false)),
             _ => Err(format!("`{text}` is neither yes nor no")),
         },
+    }
+}
+
+/// What was typed, or stands in a plan as a number already.
+fn rate(parameter: &Parameter, value: &Value, text: &str) -> Result<Value, String> {
+    let per_second = match value {
+        Value::Integer(number) => Ok(*number),
+        _ => Value::parse_rate(text, parameter.in_bytes()),
+    };
+    let words = |error: String| match parameter.allowed.as_slice() {
+        [] => error,
+        words => {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            format!("{error}, or {}", words.join(", "))
+        }
+    };
+    match per_second {
+        Ok(0) => Err(words("a rate of 0 never does anything; try 100/s".into())),
+        Ok(number) => Ok(Value::Integer(number)),
+        Err(error) => Err(words(error.to_string())),
     }
 }
 
@@ -190,6 +217,7 @@ mod tests {
                 source: MetricSource::Rate,
                 summary: String::new(),
                 headline: false,
+                bounds: None,
             }],
             requirements: Vec::new(),
             fixture: None,

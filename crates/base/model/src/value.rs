@@ -90,6 +90,83 @@ impl Value {
             .ok_or_else(|| ValueError(format!("`{text}` is no size; try 4096, 64KiB or 8MiB")))
     }
 
+    /// Reads so much a second: `5k/s`, `1.5M/s`, `300`; suffixes are decimal. Of bytes also `100MB/s`, `64KiB/s` and
+    /// `20Mbit/s`.
+    ///
+    /// # Errors
+    /// When the text is no number with one of these suffixes, or no whole number a second that fits into 64 bits.
+    pub fn parse_rate(text: &str, in_bytes: bool) -> Result<u64, ValueError> {
+        let tries = if in_bytes { "100MB/s or 20Mbit/s" } else { "300/s or 5k/s" };
+        let wrong = || ValueError(format!("`{text}` is no rate; try {tries}"));
+        let bare = text.trim().strip_suffix("/s").unwrap_or(text.trim());
+        let digits = bare.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(bare.len());
+        let (number, suffix) = bare.split_at(digits);
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        let suffix = suffix.trim();
+        let (suffix, divisor) = match suffix.strip_suffix("bit").or(suffix.strip_suffix('b')) {
+            Some(bits) if in_bytes => (bits, 8.0),
+            _ if in_bytes => (suffix.strip_suffix('B').unwrap_or(suffix), 1.0),
+            _ => (suffix, 1.0),
+        };
+        let factor = match suffix {
+            "" => 1.0,
+            "k" | "K" => 1e3,
+            "M" => 1e6,
+            "G" => 1e9,
+            "Ki" if in_bytes => 1024.0,
+            "Mi" if in_bytes => 1024.0 * 1024.0,
+            "Gi" if in_bytes => 1024.0 * 1024.0 * 1024.0,
+            _ => return Err(wrong()),
+        };
+        whole(number * factor / divisor).ok_or_else(wrong)
+    }
+
+    /// Writes so much a second with the largest decimal suffix that keeps it exact: `5k/s`, `2500kB/s`.
+    #[must_use]
+    pub fn show_rate(per_second: u64, in_bytes: bool) -> String {
+        let unit = if in_bytes { "B" } else { "" };
+        for (factor, suffix) in [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")] {
+            if per_second >= factor && per_second.is_multiple_of(factor) {
+                return format!("{}{suffix}{unit}/s", per_second / factor);
+            }
+        }
+        format!("{per_second}{unit}/s")
+    }
+
+    /// Reads a length of time: `500ms`, `90s`, `2m`, `1h30m`, `10us`, or plain seconds; in nanoseconds.
+    ///
+    /// # Errors
+    /// When the text is none.
+    pub fn parse_time(text: &str) -> Result<u64, ValueError> {
+        let wrong =
+            || ValueError(format!("`{text}` is not a length of time; try 500ms, 90s, 2m or 1h30m"));
+        let mut rest = text.trim();
+        if rest.is_empty() {
+            return Err(wrong());
+        }
+        let mut nanos = 0.0;
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+            let number: f64 = rest[..digits].parse().map_err(|_| wrong())?;
+            rest = rest[digits..].trim_start();
+            let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+            nanos += number * nanos_of(&rest[..letters]).ok_or_else(wrong)?;
+            rest = rest[letters..].trim_start();
+        }
+        whole(nanos).ok_or_else(wrong)
+    }
+
+    /// Writes a length of time with the largest unit that keeps it exact: `10ms`, `90s`.
+    #[must_use]
+    pub fn show_time(nanos: u64) -> String {
+        for (factor, unit) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
+            if nanos >= factor && nanos.is_multiple_of(factor) {
+                return format!("{}{unit}", nanos / factor);
+            }
+        }
+        format!("{nanos}ns")
+    }
+
     /// Writes a size in bytes with the largest binary suffix that keeps it exact: `8MiB`, `1000B`.
     #[must_use]
     pub fn show_bytes(bytes: u64) -> String {
@@ -100,6 +177,29 @@ impl Value {
         }
         format!("{bytes}B")
     }
+}
+
+fn nanos_of(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "" | "s" | "sec" => 1e9,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
+        "d" => 86_400e9,
+        _ => return None,
+    })
+}
+
+/// A number to the next whole one, if that fits into 64 bits.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be positive and below 2^63"
+)]
+fn whole(number: f64) -> Option<u64> {
+    (0.0..9.2e18).contains(&number).then(|| number.round() as u64)
 }
 
 #[cfg(test)]
@@ -118,7 +218,26 @@ mod tests {
         assert!(Value::parse_bytes("99999999999999GiB").is_err());
     }
 
+    #[test]
+    fn rates_are_read_as_network_and_storage_users_expect() {
+        assert_eq!(Value::parse_rate("5k/s", false), Ok(5000));
+        assert_eq!(Value::parse_rate("1.5M", false), Ok(1_500_000));
+        assert_eq!(Value::parse_rate("20Mbit/s", true), Ok(2_500_000));
+        assert_eq!(Value::parse_rate("100MB/s", true), Ok(100_000_000));
+        assert_eq!(Value::parse_rate("64KiB/s", true), Ok(65_536));
+        for (text, in_bytes) in [("20Mbit/s", false), ("", true), ("fast", true), ("-1/s", false)] {
+            let error = Value::parse_rate(text, in_bytes).unwrap_err();
+            assert!(error.0.contains("is no rate"), "{text}: {error}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_shown_rate_and_a_shown_time_read_back(number in 1..1_u64 << 50, in_bytes in any::<bool>()) {
+            assert_eq!(Value::parse_rate(&Value::show_rate(number, in_bytes), in_bytes), Ok(number));
+            assert_eq!(Value::parse_time(&Value::show_time(number)), Ok(number));
+        }
+
         #[test]
         fn a_shown_size_reads_back(bytes in any::<u64>()) {
             assert_eq!(Value::parse_bytes(&Value::show_bytes(bytes)), Ok(bytes));

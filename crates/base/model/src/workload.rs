@@ -146,6 +146,31 @@ pub struct Parameter {
     pub summary: String,
 }
 
+impl Parameter {
+    /// A value of it as a person writes it: `8MiB`, `5k/s`, `10ms`.
+    #[must_use]
+    pub fn show(&self, value: &Value) -> String {
+        match (self.kind, value) {
+            (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
+            (ParameterType::Rate, Value::Integer(rate)) => Value::show_rate(*rate, self.in_bytes()),
+            (ParameterType::Time, Value::Integer(nanos)) => Value::show_time(*nanos),
+            _ => value.to_string(),
+        }
+    }
+
+    /// Whether a rate counts bytes, so that it may be typed in bits.
+    #[must_use]
+    pub fn in_bytes(&self) -> bool {
+        self.unit == "bytes"
+    }
+
+    /// Whether its value makes another point: where a file or a secret lies does not.
+    #[must_use]
+    pub fn tells_points_apart(&self) -> bool {
+        !matches!(self.kind, ParameterType::Path | ParameterType::Secret)
+    }
+}
+
 /// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -162,6 +187,14 @@ pub enum ParameterType {
     Text,
     /// A file or folder; never part of a point's key.
     Path,
+    /// So much a second; typed `5k/s`, and `20Mbit/s` or `100MB/s` where the unit is `bytes`. A whole number of the
+    /// unit a second, or one of the allowed words.
+    Rate,
+    /// A length of time; typed `10ms`. A whole number of nanoseconds.
+    Time,
+    /// What nobody else may know; typed `env:NAME` or `file:PATH`, which say where it is. Only a workload that is
+    /// started gets it; never part of a point's key.
+    Secret,
     /// `yes` or `no`.
     Switch,
 }
@@ -187,6 +220,10 @@ pub struct Metric {
     /// Whether precision and scorecards are about it, as they are about the first metric.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headline: bool,
+    /// The least and the greatest value that a histogram may count, as it counts them (nanoseconds where the unit is
+    /// `s`); any when not stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<(u64, u64)>,
 }
 
 /// Which direction of a metric is good.

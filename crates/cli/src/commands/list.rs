@@ -2,7 +2,7 @@
 
 use clap::Args;
 use plumb_keeper::Keeper;
-use plumb_model::{Description, ParameterType, Role, Value};
+use plumb_model::{Description, Role};
 use plumb_suite as suite;
 use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;
@@ -77,13 +77,7 @@ fn line(description: &Description) -> String {
     let parameters: Vec<String> = description
         .parameters
         .iter()
-        .map(|parameter| {
-            let default = match (&parameter.kind, &parameter.default) {
-                (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
-                (_, value) => value.to_string(),
-            };
-            format!("{}={default}", parameter.name)
-        })
+        .map(|parameter| format!("{}={}", parameter.name, parameter.show(&parameter.default)))
         .collect();
     let beside = if description.can_be(Role::Workload) { "" } else { " (with --with)" };
     format!("{}{beside} [{}]", description.summary, parameters.join(" "))

@@ -67,6 +67,7 @@ pub fn point(command: &Typed, shell: bool, more: Settings) -> Result<PlannedPoin
         description: entry.description,
         program: entry.program,
         sample_ns: None,
+        sampling: None,
         rules: None,
         title: Some(command.text.clone()),
         capped: None,

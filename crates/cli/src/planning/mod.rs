@@ -8,3 +8,4 @@ pub mod manifest;
 pub mod plan;
 pub mod points;
 pub mod prepare;
+pub mod sampling;

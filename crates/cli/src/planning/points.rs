@@ -156,6 +156,7 @@ pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<P
         description: entry.description.clone(),
         program: entry.program.clone(),
         sample_ns: None,
+        sampling: None,
         rules: None,
         title: None,
         capped: None,

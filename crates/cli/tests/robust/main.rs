@@ -20,6 +20,7 @@ mod imports;
 mod interrupt;
 mod kill;
 mod loads;
+mod loops;
 mod monitors;
 mod names;
 mod prepare;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Goal, Id, ParameterType, PlannedPoint, PreparationRecord, Role, RunRecord, RunStatus, Settings,
-    Value,
+    Goal, Id, ParameterType, PlannedPoint, PreparationRecord, Role, RunRecord, RunStatus, Sampling,
+    Settings,
 };
 
 /// What is known of the run as a whole.
@@ -34,6 +34,8 @@ pub struct RunFacts {
     pub goal: Goal,
     /// Time that the run had, in nanoseconds.
     pub budget_ns: Option<u64>,
+    /// How long each point was to stream, in nanoseconds; None where its invocations were sampled.
+    pub stream_ns: Option<u64>,
     /// Stretches without interruption.
     pub segments: usize,
     /// Loads that ran beside on purpose.
@@ -110,6 +112,10 @@ pub(crate) fn run_facts(record: &RunRecord) -> RunFacts {
         dir: record.plan.dir.clone(),
         goal: record.plan.goal.clone(),
         budget_ns: record.plan.budget_ns,
+        stream_ns: record.plan.points.iter().find_map(|planned| match planned.sampling {
+            Some(Sampling::Stream { length_ns }) => Some(length_ns),
+            Some(Sampling::Batch { .. }) | None => None,
+        }),
         segments: record.segments.len(),
         loads: loads(record),
         preparations: record.preparations.clone(),
@@ -133,16 +139,13 @@ pub fn point_facts(index: usize, planned: &PlannedPoint) -> PointFacts {
 
 fn parameters(planned: &PlannedPoint) -> Vec<ShownParameter> {
     let key = format!(",{}", planned.point.key);
-    let shown = planned.description.parameters.iter().filter(|p| p.kind != ParameterType::Path);
+    let shown = planned.description.parameters.iter().filter(|p| p.tells_points_apart());
     shown
         .filter_map(|parameter| {
-            let value = match (parameter.kind, planned.point.settings.get(&parameter.name)?) {
-                (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
-                (_, value) => value.to_string(),
-            };
+            let value = planned.point.settings.get(&parameter.name)?;
             Some(ShownParameter {
                 name: parameter.name.clone(),
-                value,
+                value: parameter.show(value),
                 kind: parameter.kind,
                 default: !key.contains(&format!(",{}=", parameter.name)),
             })

@@ -1,12 +1,13 @@
 //! Distributions that workloads report themselves, from their encodings to quantiles.
 
-use plumb_model::{Histogram, Kind, Metric, RunRecord};
-use plumb_stats::NoInterval;
+use plumb_model::{Kind, Metric, RunRecord};
+use plumb_stats::describe::median;
 use plumb_stats::histogram::{Counts, pooled_quantile, quantile, total};
+use plumb_stats::precision::clustered_quantile;
+use plumb_stats::{Interval, NoInterval};
 
 use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, point_facts};
-use crate::hdr;
 use crate::point_data::PointData;
 
 /// What is shown of a distribution.
@@ -87,7 +88,7 @@ pub(crate) fn processes(data: &PointData, metric: &Metric) -> Vec<Counts> {
         let steady = invocation.samples.histograms.get(&metric.name)?;
         let mut counts = Counts::new();
         for histogram in steady.iter().skip(invocation.steady_start()) {
-            for (value, count) in decode(histogram)? {
+            for (value, count) in histogram.counts()? {
                 add(&mut counts, value, count);
             }
         }
@@ -96,30 +97,35 @@ pub(crate) fn processes(data: &PointData, metric: &Metric) -> Vec<Counts> {
     of.collect()
 }
 
-/// The quantiles of all processes together, in the metric's unit, with intervals of this level.
+/// The greatest value of each process.
+#[expect(clippy::cast_precision_loss, reason = "a value for people")]
+fn maxima(processes: &[Counts]) -> Vec<f64> {
+    processes.iter().filter_map(|counts| counts.keys().next_back()).map(|&it| it as f64).collect()
+}
+
+fn median_of_processes(values: &[f64], level: f64) -> Result<Interval, NoInterval> {
+    let each: Vec<&[f64]> = values.iter().map(std::slice::from_ref).collect();
+    clustered_quantile(&each, 0.5, level)
+}
+
+/// The quantiles of all processes together, in the metric's unit, with intervals of this level. Whatever is seen, a
+/// greater value may come: the maximum is that of a process, at the median of processes.
 pub(crate) fn quantiles(processes: &[Counts], unit: &str, level: f64) -> Vec<QuantileFound> {
     let (scale, pool) = (scale(unit), pooled(processes));
+    let maxima = maxima(processes);
     let found = QUANTILES.iter().filter_map(|&(name, q)| {
         #[expect(clippy::cast_precision_loss, reason = "a value for people")]
-        let value = quantile(&pool, q)? as f64 * scale;
-        let interval = match pooled_quantile(processes, q, level) {
-            // Whatever is seen, a larger one may come.
-            _ if q >= 1.0 => Err(NoInterval::TooFewSamples),
-            found => found.map(|found| found.map(|end| end * scale)),
+        let (value, interval) = match q < 1.0 {
+            true => (quantile(&pool, q)? as f64, pooled_quantile(processes, q, level)),
+            false => (median(&maxima)?, median_of_processes(&maxima, level)),
         };
+        let value = value * scale;
+        let interval = interval.map(|found| found.map(|end| end * scale));
         // A pilot with more samples than other processes counts less.
         let value = interval.map_or(value, |found| found.estimate);
         Some(QuantileFound { name, estimate: estimate(value, interval) })
     });
     found.collect()
-}
-
-/// Values with their counts; None for what is no histogram.
-fn decode(histogram: &Histogram) -> Option<Vec<(u64, u64)>> {
-    match histogram {
-        Histogram::Sparse(pairs) => Some(pairs.clone()),
-        Histogram::Hdr(text) => hdr::decode(text),
-    }
 }
 
 #[cfg(test)]
@@ -146,8 +152,10 @@ mod tests {
         assert_eq!(names, ["p50", "p90", "p99", "p99.9", "max"]);
         assert!((found[0].estimate.value - 2.005e-6).abs() < 1e-9);
         let has: Vec<bool> = found.iter().map(|it| it.estimate.interval.is_ok()).collect();
-        assert_eq!(has, [true, true, true, true, false]);
-        assert!((found[4].estimate.value - 3.01e-6).abs() < 1e-12);
+        assert_eq!(has, [true; 5]);
+        assert!((found[4].estimate.value - 3.004e-6).abs() < 2e-9);
+        let max = found[4].estimate.interval.as_ref().unwrap();
+        assert!(max.low > 2.998e-6 && max.high < 3.011e-6, "{max:?}");
         let few = quantiles(
             &(0..12).map(|_| process(0).into_iter().take(50).collect()).collect::<Vec<_>>(),
             "",

@@ -17,7 +17,6 @@ mod facts;
 mod failures;
 mod finding;
 mod flags;
-mod hdr;
 mod histogram;
 mod history;
 mod log_cost;

@@ -43,6 +43,7 @@ fn of_point(data: &PointData) -> Option<ProcessTimes> {
         source: MetricSource::Time,
         summary: String::new(),
         headline: false,
+        bounds: None,
     };
     let processes = data.processes(&time)?;
     let times_s: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();

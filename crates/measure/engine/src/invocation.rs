@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     ClockSource, Id, InvocationEnd, Measurement, Outcome, Plan, PlannedPoint, Ready, Role,
-    SampleIs, Samples, Usage,
+    SampleIs, Samples, Sampling, Usage,
 };
 
 use crate::calibration::{Calibration, calibrated};
@@ -18,6 +18,8 @@ use crate::sampling::{self, METHOD, SampleCounts};
 use crate::schedule::Finished;
 use crate::stream::{EventStream, RunPosition, Started};
 
+/// A stream reports once in this time, in nanoseconds.
+const STREAM_INTERVAL_NS: u64 = 1_000_000_000;
 /// Longest log of a worker that is kept, in bytes.
 const LOG_BYTES: usize = 2000;
 
@@ -148,17 +150,44 @@ impl Invocation<'_, '_> {
         clock: Option<&ClockSource>,
     ) -> Result<Sampled, Broken> {
         let planned = &self.plan.points[self.point];
+        if let Some(Sampling::Stream { length_ns }) = planned.sampling {
+            return self.sample_stream(session, invocation, length_ns);
+        }
         if planned.description.sample_is == SampleIs::Process {
             return self.sample_processes(session, invocation);
         }
         let Calibration { iterations, sample_ns } =
             calibrated(session, planned, self.known, clock)?;
-        let counts = sampling::counts(self.known, sample_ns);
+        let counts = sampling::counts(planned, self.known, sample_ns);
         let iterations = self.draws.iterations(counts, iterations, self.at.round);
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
         let reply = session.sample(&iterations, expected_ns)?;
         let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
         Ok(Sampled { samples, usage: vec![usage], counts })
+    }
+
+    /// One stretch without pause, a sample a second, each in the record before the next: what was taken counts, also
+    /// when somebody ends it early.
+    fn sample_stream(
+        &mut self,
+        session: &mut dyn Session,
+        invocation: Id,
+        length_ns: u64,
+    ) -> Result<Sampled, Broken> {
+        let counts = SampleCounts { discard: 0, keep: 0 };
+        let mut sampled = Sampled { samples: Samples::default(), usage: Vec::new(), counts };
+        session.begin_stream(STREAM_INTERVAL_NS, length_ns)?;
+        loop {
+            match session.streamed() {
+                Ok(Some(reply)) => {
+                    let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
+                    sampled.append(samples, usage)?;
+                }
+                Ok(None) => return Ok(sampled),
+                Err(Refusal::Interrupted) if !sampled.samples.is_empty() => return Ok(sampled),
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
     }
 
     /// Where a sample is a process: the first invocation takes one, to learn how long it is, and goes

@@ -3,7 +3,7 @@
 //! docs/method.md, *Samples*, *Warm-up* and *Variance components*. The pilot is three processes of 40 samples,
 //! down to 5 where samples are long.
 
-use plumb_model::{ClockSource, Plan, PlannedPoint, SampleIs, Samples, StoppingRules};
+use plumb_model::{ClockSource, Plan, PlannedPoint, SampleIs, Samples, Sampling, StoppingRules};
 use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::components::{components, samples_per_process};
 use plumb_stats::rng::Rng;
@@ -39,6 +39,8 @@ const MOST_PILOT_NS: u64 = 400_000_000;
 /// that its samples take no time.
 const MOST_DISCARDED: u64 = 10_000;
 const MOST_KEPT: usize = 40_000;
+/// The most samples of an invocation whose length is stated: each may carry histograms.
+const MOST_STATED: u64 = 500;
 /// Fresh processes that one worker starts, where a sample is a process: no longer than this together.
 const PROCESS_BATCH_NS: u64 = 100_000_000;
 /// The most fresh processes that one worker starts.
@@ -56,7 +58,11 @@ pub fn target_ns(planned: &PlannedPoint, clock: Option<&ClockSource>) -> u64 {
             overhead_ns: clock.overhead_ns as f64,
         })
     });
-    planned.sample_ns.unwrap_or(SAMPLE_NS).max(floor)
+    let wanted = planned.sample_ns.unwrap_or(SAMPLE_NS).max(floor);
+    match planned.sampling {
+        Some(Sampling::Batch { length_ns }) => wanted.max(length_ns / MOST_STATED),
+        Some(Sampling::Stream { .. }) | None => wanted,
+    }
 }
 
 /// The samples of the next invocation of a point.
@@ -99,9 +105,13 @@ pub fn process_counts(
 }
 
 /// How many samples the next invocation takes, when a sample lasts `sample_ns`.
-pub fn counts(known: &PointHistory, sample_ns: u64) -> SampleCounts {
+pub fn counts(planned: &PlannedPoint, known: &PointHistory, sample_ns: u64) -> SampleCounts {
     let sample_ns = sample_ns.max(1);
     let floor = count(DISCARD_NS.div_ceil(sample_ns).clamp(1, MOST_DISCARDED));
+    if let Some(Sampling::Batch { length_ns }) = planned.sampling {
+        let keep = count(length_ns.div_ceil(sample_ns)).clamp(1, MOST_KEPT);
+        return SampleCounts { discard: settled_discard(known).unwrap_or(0).max(floor), keep };
+    }
     match settled_discard(known) {
         Some(discard) => SampleCounts {
             discard: discard.max(floor),

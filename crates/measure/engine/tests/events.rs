@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use fake::{Fake, Kind, plan, precision};
 use plumb_model::{
-    Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, Role, SampleIs, Slot,
+    Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, Role, SampleIs, Sampling, Slot,
     StopReason, StoppingRules, Verdict,
 };
 
@@ -43,6 +43,32 @@ fn a_point_stops_at_a_preset_look_when_its_interval_is_tight_enough() {
     assert!([10, 13, 16, 20, 25, 31, 39].contains(&last.invocations), "{last:?}");
     assert!(last.look.unwrap().relative_half_width().unwrap() <= 0.01);
     assert!(matches!(fake.events().last(), Some(Event::RunEnded { .. })));
+}
+
+#[test]
+fn a_stream_is_one_invocation_with_a_sample_a_second() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    let mut streamed = plan(1, Goal::Rules(StoppingRules::fixed(1)));
+    streamed.points[0].sampling = Some(Sampling::Stream { length_ns: 600_000_000_000 });
+    fake.run(&streamed).unwrap();
+    let batches = fake.events().filter(|event| matches!(event, Event::Batch { .. })).count();
+    assert_eq!((batches, rounds(&fake).len()), (600, 1), "each sample is stored before the next");
+    assert_eq!(stop_reasons(&fake)[&0], StopReason::Fixed);
+}
+
+#[test]
+fn an_invocation_samples_as_long_as_was_stated() {
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    let mut stated = plan(1, Goal::Rules(StoppingRules::fixed(2)));
+    stated.points[0].sampling = Some(Sampling::Batch { length_ns: 90_000_000_000 });
+    fake.run(&stated).unwrap();
+    assert_eq!(fake.asked.len(), 2);
+    for samples in &fake.asked {
+        // 500 of 180 ms, at 1 µs an iteration, and one before them; rounding may add some.
+        assert!((501..=505).contains(&samples.len()), "{}", samples.len());
+        let seconds = samples.iter().sum::<u64>() as f64 * 1e-6;
+        assert!((88.0..=93.0).contains(&seconds), "{seconds} s");
+    }
 }
 
 #[test]

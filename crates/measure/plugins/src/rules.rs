@@ -201,6 +201,17 @@ fn unit(metric: &Metric) -> Result<(), String> {
         }
         MetricSource::Time | MetricSource::Rate | MetricSource::Value => {}
     }
+    match metric.bounds {
+        Some(_) if metric.kind != Kind::Histogram => {
+            return Err(format!("`{name}` has bounds, which are for histograms, and is none"));
+        }
+        Some((low, high)) if low >= high => {
+            return Err(format!(
+                "`{name}`: the bounds {low} to {high} go backwards; the least comes first"
+            ));
+        }
+        Some(_) | None => {}
+    }
     let bare = counted.unwrap_or(unit);
     match PREFIXED.iter().find(|(prefixed, _)| *prefixed == bare) {
         Some((_, base)) => Err(format!(
@@ -286,6 +297,15 @@ mod tests {
             (metric(r#""unit":"\u001b[31mops/s""#), "units"),
             (metric(r#""unit":"s","source":"rate""#), "units"),
             (metric(r#""unit":"B/s","source":"time""#), "units"),
+            (
+                r#""metrics":[{"name":"t","unit":"s","better":"lower","bounds":[1,9]}]"#.to_owned(),
+                "units",
+            ),
+            (
+                r#""metrics":[{"name":"t","unit":"s","better":"lower"},{"name":"l","unit":"s","better":"lower","kind":"histogram","bounds":[9,9]}]"#
+                    .to_owned(),
+                "units",
+            ),
             (r#""fixture":["size"]"#.to_owned(), "fixture"),
             (r#""ceiling":"method""#.to_owned(), "ceiling"),
             (r#""timeout_s":0"#.to_owned(), "timeout"),

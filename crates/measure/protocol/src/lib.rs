@@ -6,18 +6,22 @@
 
 mod batch;
 mod clock;
+mod distribution;
 mod line;
 mod message;
 mod random;
+mod schedule;
 mod serve;
 mod usage;
 mod workload;
 
 pub use batch::Batch;
 pub use clock::{current_cpu, now_ns, source as clock_source};
+pub use distribution::Distribution;
 pub use line::{LineError, LineReader, LineWriter};
 pub use message::{MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start};
 pub use random::SplitMix64;
-pub use serve::{ServeError, serve};
+pub use schedule::{Arrivals, BOUND_SHARE, Schedule};
+pub use serve::{ServeError, serve, take};
 pub use usage::UsageMeter;
 pub use workload::{Failure, Held, Instance, StartError, Started, Workload};

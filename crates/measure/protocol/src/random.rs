@@ -26,6 +26,12 @@ impl SplitMix64 {
         u64::try_from(wide >> 64).unwrap_or(0)
     }
 
+    /// A number of the open interval (0, 1), with 53 random bits.
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+    pub fn open_unit(&mut self) -> f64 {
+        ((self.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
     /// Fills a buffer with incompressible bytes.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         for chunk in buffer.chunks_mut(8) {

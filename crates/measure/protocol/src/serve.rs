@@ -5,10 +5,11 @@ use std::fmt;
 use std::io::Write;
 use std::os::fd::AsFd;
 
-use plumb_model::{Flag, Ready, Role, Samples, Usage};
+use plumb_model::{Flag, Histogram, Ready, Role, Samples, Usage};
 
 use crate::batch::Batch;
 use crate::clock::{self, now_ns};
+use crate::distribution::{Distribution, SHORTEST_SAMPLE_NS};
 use crate::line::{LineError, LineReader};
 use crate::message::{
     MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start,
@@ -188,6 +189,10 @@ const STALL_NS: u64 = 1_000_000_000;
 /// Raises k until a sample takes half the target, then scales; where k is fixed, tries it once.
 fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failure> {
     let target_ns = target_ns.max(instance.shortest_sample_ns());
+    let target_ns = match instance.distributions() {
+        [] => target_ns,
+        _ => target_ns.max(SHORTEST_SAMPLE_NS),
+    };
     let least = instance.least_iterations().max(1);
     let mut k = least;
     loop {
@@ -228,9 +233,16 @@ fn one_elapsed(instance: &mut dyn Instance, k: u64) -> Result<u64, Failure> {
 }
 
 fn one_sample(instance: &mut dyn Instance, k: u64) -> Result<Samples, Failure> {
-    let mut batch = Batch::with_room(1, instance.value_names());
+    let mut batch = room(instance, &[k]);
     instance.batch(&[k], &mut batch)?;
     Ok(batch.finish().0)
+}
+
+/// Columns for a batch, and room in the distributions of the instance.
+fn room(instance: &mut dyn Instance, iterations: &[u64]) -> Batch {
+    let values = iterations.iter().sum();
+    instance.distributions().iter_mut().for_each(|it| it.make_room(iterations.len(), values));
+    Batch::with_room(iterations.len(), instance.value_names())
 }
 
 fn sample(instance: &mut dyn Instance, iterations: &[u64]) -> Result<Reply, Failure> {
@@ -241,16 +253,30 @@ fn sample(instance: &mut dyn Instance, iterations: &[u64]) -> Result<Reply, Fail
     Ok(Reply::Samples(SampleReply { samples, usage, flags }))
 }
 
+/// Takes these samples and verifies them, as the answer to `sample` does.
+///
+/// # Errors
+/// When the work or its verification fails.
+pub fn take(
+    instance: &mut dyn Instance,
+    iterations: &[u64],
+) -> Result<(Samples, Vec<Flag>), Failure> {
+    measured(instance, iterations).map(|(samples, _, flags)| (samples, flags))
+}
+
 fn measured(
     instance: &mut dyn Instance,
     iterations: &[u64],
 ) -> Result<(Samples, Usage, Vec<Flag>), Failure> {
-    let mut batch = Batch::with_room(iterations.len(), instance.value_names());
+    let mut batch = room(instance, iterations);
     let meter = UsageMeter::start(instance.helpers());
     instance.batch(iterations, &mut batch)?;
     let usage = meter.finish(instance.helpers());
     instance.verify()?;
-    let (samples, flags) = batch.finish();
+    let (mut samples, flags) = batch.finish();
+    for distribution in instance.distributions() {
+        samples.histograms.insert(distribution.name().to_owned(), distribution.histograms()?);
+    }
     Ok((samples, usage, flags))
 }
 
@@ -267,6 +293,7 @@ fn interval(
     let chunk_ns = (interval_ns / 10).max(1);
     let (mut iterations, mut busy_ns) = (0, 0);
     let mut sums = vec![0.0; instance.value_names().len()];
+    let mut values = vec![Vec::new(); instance.distributions().len()];
     // At least once, however late it is already: there would be nothing to verify.
     let cpu = loop {
         let k = iterations_per_ns.map_or(1, |rate| chunk_iterations(rate, chunk_ns));
@@ -275,6 +302,9 @@ fn interval(
         let elapsed_ns = samples.elapsed_ns.first().copied().unwrap_or(1).max(1);
         busy_ns += elapsed_ns;
         add_weighted(&mut sums, instance.value_names(), &samples, elapsed_ns);
+        for (all, piece) in values.iter_mut().zip(instance.distributions()) {
+            all.extend_from_slice(piece.sample(0));
+        }
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let rate = iterations as f64 / busy_ns as f64;
         *iterations_per_ns = Some(rate);
@@ -290,7 +320,7 @@ fn interval(
         iterations: vec![iterations],
         cpu: vec![cpu],
         values: means(sums, instance.value_names(), busy_ns),
-        ..Samples::default()
+        histograms: histograms(values, instance.distributions()),
     };
     Ok(SampleReply { samples, usage, flags: Vec::new() })
 }
@@ -309,6 +339,15 @@ fn add_weighted(sums: &mut [f64], names: &[&str], samples: &Samples, elapsed_ns:
 fn means(sums: Vec<f64>, names: &[&str], whole_ns: u64) -> BTreeMap<String, Vec<f64>> {
     let columns = sums.into_iter().map(|sum| vec![sum / whole_ns.max(1) as f64]);
     names.iter().map(|name| (*name).to_owned()).zip(columns).collect()
+}
+
+/// A column of one histogram for each distribution.
+fn histograms(
+    values: Vec<Vec<u64>>,
+    distributions: &[Distribution],
+) -> BTreeMap<String, Vec<Histogram>> {
+    let names = distributions.iter().map(|it| it.name().to_owned());
+    names.zip(values).map(|(name, values)| (name, vec![Histogram::of(values)])).collect()
 }
 
 #[expect(
@@ -347,6 +386,7 @@ mod tests {
                     source: MetricSource::Time,
                     summary: String::new(),
                     headline: false,
+                    bounds: None,
                 }],
                 requirements: Vec::new(),
                 fixture: None,

@@ -6,6 +6,7 @@ use plumb_model::{Description, Ready};
 
 use crate::batch::Batch;
 use crate::clock::{current_cpu, now_ns};
+use crate::distribution::Distribution;
 use crate::message::Start;
 
 /// A program that exercises one part of the system.
@@ -95,6 +96,12 @@ pub trait Instance {
     /// Writes the reported values of the sample just taken; between samples, so it must be quick.
     fn values(&mut self, _out: &mut [f64]) {}
 
+    /// The distributions that it records. Before a batch each gets room for as many values as there are iterations;
+    /// who takes samples himself ends each sample of them ([`Distribution::end_sample`]).
+    fn distributions(&mut self) -> &mut [Distribution] {
+        &mut []
+    }
+
     /// Takes one sample per entry of `iterations`, back to back, into preallocated columns: reads the
     /// clock, runs, reads the clock. Only
     /// workloads whose sample is a process, or that time themselves, write their own.
@@ -108,6 +115,7 @@ pub trait Instance {
             let elapsed = now_ns() - start;
             batch.record(start, elapsed, k, current_cpu());
             batch.record_reported(|row| self.values(row));
+            self.distributions().iter_mut().for_each(Distribution::end_sample);
         }
         Ok(())
     }

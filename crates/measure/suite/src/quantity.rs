@@ -1,5 +1,7 @@
 //! Percentages, times and labels as they are typed.
 
+use plumb_model::Value;
+
 use crate::UsageError;
 
 /// `3%`, `0.5 %` or `0.03` as a share.
@@ -27,41 +29,13 @@ pub fn margin(text: &str) -> Result<f64, UsageError> {
 
 /// `90s`, `2m`, `1h30m`, `500ms` or plain seconds, in nanoseconds.
 pub fn time_ns(text: &str) -> Result<u64, UsageError> {
-    let wrong = || {
-        UsageError::new(format!("`{text}` is not a length of time; try 500ms, 90s, 2m or 1h30m"))
-    };
-    let mut rest = text.trim();
-    if rest.is_empty() {
-        return Err(wrong());
+    match Value::parse_time(text) {
+        Ok(0) => {
+            Err(UsageError::new(format!("`{text}` is no time at all; try 500ms, 90s, 2m or 1h30m")))
+        }
+        Ok(nanos) => Ok(nanos),
+        Err(error) => Err(UsageError::new(error.0)),
     }
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let number: f64 = rest[..digits].parse().map_err(|_| wrong())?;
-        rest = rest[digits..].trim_start();
-        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-        seconds += number * seconds_of(&rest[..letters]).ok_or_else(wrong)?;
-        rest = rest[letters..].trim_start();
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive; a float too large saturates"
-    )]
-    let nanos = (seconds * 1e9) as u64;
-    if nanos == 0 { Err(wrong()) } else { Ok(nanos) }
-}
-
-fn seconds_of(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "" | "s" | "sec" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        "d" => 86_400.0,
-        _ => return None,
-    })
 }
 
 /// `k=v` taken apart.

@@ -82,6 +82,7 @@ fn planned(point: Point, description: &Description, program: Program) -> Planned
         description,
         program,
         sample_ns: None,
+        sampling: None,
         rules: None,
         title: None,
         capped: None,

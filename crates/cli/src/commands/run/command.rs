@@ -18,7 +18,7 @@ use crate::measuring::setup::Setup;
 use crate::measuring::side_by_side::is_copied;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::expectations::expectations;
-use crate::planning::{plan, points, prepare};
+use crate::planning::{plan, points, prepare, sampling};
 use crate::reading::runs;
 use crate::ui::Ui;
 
@@ -36,6 +36,7 @@ use crate::ui::Ui;
   plumb run network.tcp --expect network.tcp=9Gbit/s   with the result that you expect
   plumb run storage.sequential --ceilings          and the same calls on a file in memory
   plumb run cpu.sieve --for 4h                     a soak: four hours, whatever the precision
+  plumb run storage.random --stream 10m            one process without pause, a sample a second
   plumb run --live                                 with a page that shows the progress
   plumb run --every 6h                             print files for a systemd timer, and a cron line
   plumb run --resume                               complete the run that was interrupted last")]
@@ -76,6 +77,15 @@ pub struct RunArgs {
     #[arg(long = "for", value_name = "TIME", help_heading = "When to stop", conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume"])]
     soak: Option<String>,
+    /// Measure one process a point without pause for this long, a sample a second; shows credits that run out and
+    /// caches that fill, and says nothing of other processes
+    #[arg(long, value_name = "TIME", help_heading = "When to stop", conflicts_with_all =
+        ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume", "soak",
+         "invocation_time"])]
+    stream: Option<String>,
+    /// Sample this long in each invocation [default: as long as pays, a quarter of a second at most]
+    #[arg(long, value_name = "TIME", conflicts_with = "resume")]
+    invocation_time: Option<String>,
     #[command(flatten)]
     goal: GoalArgs,
 }
@@ -98,6 +108,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.ceilings {
         named.points = points::with_ceilings(named.points, all)?;
     }
+    sampling::state(&mut named.points, args.stream.as_deref(), args.invocation_time.as_deref())?;
     let companions = points::companions(&mut setup.keeper, &named.with(&args.with), all)?;
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let explicit = named.explicit;

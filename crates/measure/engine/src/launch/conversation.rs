@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::launcher::Stopped;
 use super::log::Log;
 use super::refusal::Refusal;
+use super::secrets::Secrets;
 use super::validate;
 
 /// One message may take this long when the workload states nothing.
@@ -42,6 +43,7 @@ pub struct Conversation {
     max_line: usize,
     /// The name by which the keeper holds what it prepared.
     held: Option<String>,
+    secrets: Secrets,
 }
 
 impl Conversation {
@@ -69,6 +71,7 @@ impl Conversation {
             last_id: 0,
             max_line: MAX_LINE,
             held: None,
+            secrets: Secrets::default(),
         };
         match conversation.greet() {
             Ok(()) => Ok(conversation),
@@ -92,6 +95,12 @@ impl Conversation {
             ))),
             other => Err(unexpected("hello", &other)),
         }
+    }
+
+    /// Strikes these out of all that it says from now on.
+    pub fn hide(&mut self, secrets: Secrets) {
+        self.log.hide(secrets.clone());
+        self.secrets = secrets;
     }
 
     /// The number of its process.
@@ -197,12 +206,22 @@ impl Conversation {
                 return Err(no_line(error, timeout, word));
             }
         };
-        let reply: ReplyLine =
-            serde_json::from_str(&line).map_err(|error| garbage(word, &line, &error))?;
+        let reply = self
+            .understood(&line)
+            .map_err(|error| garbage(word, &self.secrets.hide(line.clone()), &error))?;
         match reply.id {
             got if got == id => Ok(reply.reply),
             got => Err(Refusal::Failed(format!("it answered `{word}` with the wrong id, {got}"))),
         }
+    }
+
+    fn understood(&self, line: &str) -> serde_json::Result<ReplyLine> {
+        if self.secrets.is_empty() {
+            return serde_json::from_str(line);
+        }
+        let mut reply = serde_json::from_str(line)?;
+        self.secrets.hide_in_reply(&mut reply);
+        serde_json::from_value(reply)
     }
 
     /// Asks for set-up (`start`, `prepare`) and takes its `ready`.
@@ -278,7 +297,47 @@ impl Conversation {
     /// # Errors
     /// When its last word or its exit status is wrong, or it does not exit.
     pub fn stop(mut self, keeper: &mut Keeper) -> Result<Stopped, Refusal> {
-        let said = match self.ask(Request::Stop, self.timeout) {
+        let said = self.ask(Request::Stop, self.timeout);
+        self.stopped(said, keeper)
+    }
+
+    /// Ends it while it still streams for this request: what it still sends of that is not taken. Who is interrupted
+    /// doesn't wait for it, and kills it.
+    ///
+    /// # Errors
+    /// As for [`Conversation::stop`].
+    pub fn stop_stream(
+        mut self,
+        stream: u64,
+        timeout: Duration,
+        keeper: &mut Keeper,
+    ) -> Result<Stopped, Refusal> {
+        let last_word = |conversation: &mut Self| {
+            let stop = conversation.send(Request::Stop)?;
+            loop {
+                match conversation.reply(stream, timeout, "stream")? {
+                    Reply::Samples(_) | Reply::Progress { .. } => {}
+                    Reply::Done { .. } => break,
+                    other => return Err(unexpected("stream", &other)),
+                }
+            }
+            conversation.answer(stop, timeout, "stop")
+        };
+        let said = last_word(&mut self);
+        if matches!(said, Err(Refusal::Interrupted)) {
+            self.kill(keeper);
+            return Ok(Stopped { log: self.log.last_words(), ..Stopped::default() });
+        }
+        self.stopped(said, keeper)
+    }
+
+    /// Waits for its end, which it has announced.
+    fn stopped(
+        mut self,
+        said: Result<Reply, Refusal>,
+        keeper: &mut Keeper,
+    ) -> Result<Stopped, Refusal> {
+        let said = match said {
             Ok(Reply::Done { .. }) => Ok(()),
             Ok(other) => Err(unexpected("stop", &other)),
             Err(refusal) => Err(refusal),

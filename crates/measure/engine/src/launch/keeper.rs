@@ -17,6 +17,7 @@ use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
 use super::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};
 use super::preparations::{Preparations, flag_of};
 use super::refusal::Refusal;
+use super::secrets::Secrets;
 use super::slot_report::SlotReport;
 use super::validate::{self, Shape};
 
@@ -117,10 +118,10 @@ impl KeeperLauncher {
         fixture.map(|(_, endpoints)| endpoints.clone()).unwrap_or_default()
     }
 
-    fn start_of(&self, planned: &PlannedPoint, role: Role, seed: u64, at: Endpoints) -> Start {
+    fn start_of(&self, params: Settings, role: Role, seed: u64, at: Endpoints) -> Start {
         Start {
             role,
-            params: planned.point.settings.clone(),
+            params,
             dir: self.settings.dir.to_string_lossy().into_owned(),
             scratch: self.settings.scratch.to_string_lossy().into_owned(),
             seed,
@@ -145,8 +146,10 @@ impl KeeperLauncher {
         at: Endpoints,
     ) -> Result<(Conversation, Ready), Refusal> {
         let options = self.preparations.spawn_options(spec.role, spec.planned, spec.seed);
+        let (params, secrets) = Secrets::read(spec.planned)?;
         let mut conversation = self.open(spec.planned, &options)?;
-        let start = self.start_of(spec.planned, spec.role, spec.seed, at);
+        conversation.hide(secrets);
+        let start = self.start_of(params, spec.role, spec.seed, at);
         let asked = match spec.role {
             Role::Preparation => self
                 .hold(&mut conversation, spec.planned, &start)
@@ -178,7 +181,9 @@ impl KeeperLauncher {
         planned: &PlannedPoint,
         start: &Start,
     ) -> Result<(), Refusal> {
-        let prepare = serde_json::to_value(start);
+        // The journal is a file: it has the place of a secret.
+        let prepare = Start { params: planned.point.settings.clone(), ..start.clone() };
+        let prepare = serde_json::to_value(prepare);
         let prepare = prepare.map_err(|error| Refusal::Fatal(error.to_string()))?;
         let (name, argv) = (planned.name(), planned.program.argv.clone());
         let timeout_s = timeout_of(&planned.description).as_secs();
@@ -238,9 +243,11 @@ impl Launcher for KeeperLauncher {
         if self.fixtures.contains_key(&key) {
             return Ok(None);
         }
+        let (params, secrets) = Secrets::read(planned)?;
         let mut conversation = self.open(planned, &SpawnOptions::default())?;
+        conversation.hide(secrets);
         let seed = self.settings.seed;
-        let start = self.start_of(planned, Role::Workload, seed, Endpoints::new());
+        let start = self.start_of(params, Role::Workload, seed, Endpoints::new());
         match conversation.ask_ready(Request::Prepare(start)) {
             Ok(ready) => {
                 self.fixtures.insert(key.clone(), (conversation, ready.endpoints.clone()));
@@ -262,7 +269,10 @@ impl Launcher for KeeperLauncher {
                 let timeout = timeout_of(&spec.planned.description);
                 let shape = Shape::of(&spec.planned.description);
                 let (keeper, worker) = (&mut self.keeper, Some(worker));
-                Ok((Box::new(Invocation { keeper, worker, server, timeout, shape }), ready))
+                Ok((
+                    Box::new(Invocation { keeper, worker, server, timeout, shape, stream: None }),
+                    ready,
+                ))
             }
             Err(refusal) => {
                 if let Some(server) = server {
@@ -370,17 +380,19 @@ struct Invocation<'k> {
     timeout: Duration,
     /// What its samples have to look like.
     shape: Shape,
+    /// The request that it streams for.
+    stream: Option<u64>,
 }
 
 impl Invocation<'_> {
     fn ask(&mut self, request: Request, timeout: Duration) -> Result<Reply, Refusal> {
-        match self.worker.as_mut() {
-            Some(worker) => {
-                let reply = worker.ask(request, timeout);
-                reply.map_err(|refusal| worker.explain(refusal))
-            }
-            None => Err(Refusal::Failed("it has already ended".into())),
-        }
+        let worker = self.worker()?;
+        let reply = worker.ask(request, timeout);
+        reply.map_err(|refusal| worker.explain(refusal))
+    }
+
+    fn worker(&mut self) -> Result<&mut Conversation, Refusal> {
+        self.worker.as_mut().ok_or_else(|| Refusal::Failed("it has already ended".into()))
     }
 
     /// As many samples as were asked for, as declared: a workload that lies about its schema fails.
@@ -418,11 +430,38 @@ impl Session for Invocation<'_> {
         }
     }
 
+    fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), Refusal> {
+        self.timeout = self.timeout.max(Duration::from_nanos(interval_ns.saturating_mul(PATIENCE)));
+        self.stream = Some(self.worker()?.send(Request::Stream { interval_ns, duration_ns })?);
+        Ok(())
+    }
+
+    fn streamed(&mut self) -> Result<Option<SampleReply>, Refusal> {
+        let (Some(id), timeout) = (self.stream, self.timeout) else { return Ok(None) };
+        let worker = self.worker()?;
+        let reply = worker.reply(id, timeout, "stream");
+        match reply.map_err(|refusal| worker.explain(refusal))? {
+            Reply::Samples(reply) => self.complete(reply, 1).map(Some),
+            // Alive is not enough: it comes back to be asked whether it is interrupted.
+            Reply::Progress { .. } => self.streamed(),
+            Reply::Done { .. } => {
+                self.stream = None;
+                Ok(None)
+            }
+            Reply::Failed { why } => Err(Refusal::Failed(why)),
+            other => Err(unexpected("stream", &other)),
+        }
+    }
+
     fn stop(mut self: Box<Self>) -> Result<Stopped, Refusal> {
+        let (stream, timeout) = (self.stream.take(), self.timeout);
         let worker = self.worker.take();
         let server = self.server.take();
         let stopped = match worker {
-            Some(worker) => worker.stop(self.keeper),
+            Some(worker) => match stream {
+                Some(stream) => worker.stop_stream(stream, timeout, self.keeper),
+                None => worker.stop(self.keeper),
+            },
             None => Err(Refusal::Failed("it has already ended".into())),
         };
         if let Some(server) = server {

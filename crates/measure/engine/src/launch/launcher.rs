@@ -86,7 +86,19 @@ pub trait Session {
     /// Why the invocation failed.
     fn sample(&mut self, iterations: &[u64], expected_ns: u64) -> Result<SampleReply, Refusal>;
 
-    /// Ends the process.
+    /// Begins to work without pause for `duration_ns`, a sample every `interval_ns`.
+    ///
+    /// # Errors
+    /// Why the invocation failed.
+    fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), Refusal>;
+
+    /// The next sample of the stream; None once it has ended.
+    ///
+    /// # Errors
+    /// Why the invocation failed; [`Refusal::Interrupted`] leaves the stream to [`Session::stop`].
+    fn streamed(&mut self) -> Result<Option<SampleReply>, Refusal>;
+
+    /// Ends the process, and a stream that it has not ended.
     ///
     /// # Errors
     /// Why the invocation failed after all (a status other than 0, a wrong last word).

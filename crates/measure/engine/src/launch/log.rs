@@ -7,6 +7,8 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::secrets::Secrets;
+
 /// What is kept, in bytes.
 const KEPT: usize = 8 * 1024;
 /// A program that has ended may have children that hold its stderr: they are not waited for longer.
@@ -19,6 +21,7 @@ pub struct Log(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     kept: Mutex<Tail>,
+    secrets: Mutex<Secrets>,
     changed: Condvar,
 }
 
@@ -51,10 +54,16 @@ impl Log {
         self.0.changed.notify_all();
     }
 
+    /// Strikes these out of what was and will be written.
+    pub fn hide(&self, secrets: Secrets) {
+        *self.0.secrets.lock().unwrap_or_else(PoisonError::into_inner) = secrets;
+    }
+
     /// What was written last.
     pub fn text(&self) -> String {
         let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&kept.bytes).into_owned()
+        let text = String::from_utf8_lossy(&kept.bytes).into_owned();
+        self.0.secrets.lock().unwrap_or_else(PoisonError::into_inner).hide(text)
     }
 
     /// What a program that has ended wrote last, with what is still in the pipe.

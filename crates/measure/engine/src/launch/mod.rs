@@ -7,6 +7,7 @@ mod launcher;
 mod log;
 mod preparations;
 mod refusal;
+mod secrets;
 mod slot_report;
 mod validate;
 

@@ -15,14 +15,16 @@ use super::refusal::Refusal;
 const MOST: u64 = 1 << 50;
 /// The least and the most work of an iteration.
 const WORK: std::ops::RangeInclusive<f64> = 1e-18..=1e18;
-/// How an HdrHistogram in V2 encoding begins in base64, plain and compressed: with its cookie.
-const HDR_V2: [&str; 2] = ["HISTEw", "HISTFA"];
+/// What is off by less than a histogram's own rounding is within its bounds.
+const ROUNDING: f64 = 1e-3;
 
 /// What the samples of one started program have to look like.
 #[derive(Debug)]
 pub struct Shape {
     /// Metrics that every sample must report.
     reported: Vec<String>,
+    /// The least and the greatest value of histograms, where they are declared.
+    bounds: Vec<(String, u64, u64)>,
     /// The columns of its first batch, which all later ones must have too.
     columns: Option<BTreeSet<String>>,
 }
@@ -32,7 +34,14 @@ impl Shape {
     #[must_use]
     pub fn of(description: &Description) -> Self {
         let reported = description.metrics.iter().filter(|m| m.source == MetricSource::Value);
-        Self { reported: reported.map(|metric| metric.name.clone()).collect(), columns: None }
+        let bounded = description.metrics.iter();
+        let bounded =
+            bounded.filter_map(|it| it.bounds.map(|(low, high)| (it.name.clone(), low, high)));
+        Self {
+            reported: reported.map(|metric| metric.name.clone()).collect(),
+            bounds: bounded.collect(),
+            columns: None,
+        }
     }
 
     /// A batch that keeps all rules.
@@ -43,18 +52,37 @@ impl Shape {
         let samples = &reply.samples;
         samples.check().map_err(|error| failed(format!("its samples are invalid: {error}")))?;
         amounts(&reply)?;
-        if let Some(name) = bad_histogram(&reply) {
-            return Err(failed(format!(
-                "metric `{name}` reports something that is not a histogram: send HdrHistogram V2 in \
-                 base64 (it begins with {} or {}), or pairs [value, count]",
-                HDR_V2[0], HDR_V2[1]
-            )));
+        for (name, column) in &samples.histograms {
+            column.iter().try_for_each(|it| self.histogram(name, it))?;
         }
         if samples.is_empty() {
             return Ok(reply);
         }
         self.same_columns(&reply)?;
         Ok(reply)
+    }
+
+    fn histogram(&self, name: &str, histogram: &Histogram) -> Result<(), Refusal> {
+        let counts = histogram.counts();
+        let good = |all: &Vec<(u64, u64)>| all.iter().all(|(_, count)| (1..=MOST).contains(count));
+        let Some(counts) = counts.filter(good) else {
+            return Err(failed(format!(
+                "metric `{name}` reports something that is not a histogram: send HdrHistogram V2 in \
+                 base64 (it begins with HISTEw or HISTFA), or pairs [value, count]"
+            )));
+        };
+        let Some((_, low, high)) = self.bounds.iter().find(|it| it.0 == name) else {
+            return Ok(());
+        };
+        #[expect(clippy::cast_precision_loss, reason = "compared to a thousandth")]
+        let (least, most) = (*low as f64 * (1.0 - ROUNDING), *high as f64 * (1.0 + ROUNDING));
+        #[expect(clippy::cast_precision_loss, reason = "compared to a thousandth")]
+        match counts.iter().find(|(value, _)| !(least..=most).contains(&(*value as f64))) {
+            Some((value, _)) => Err(failed(format!(
+                "metric `{name}` counts the value {value}, beyond its declared bounds {low} to {high}"
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn same_columns(&mut self, reply: &SampleReply) -> Result<(), Refusal> {
@@ -133,15 +161,6 @@ fn counters(usage: &Usage) -> [(&'static str, u64); 10] {
     ]
 }
 
-fn bad_histogram(reply: &SampleReply) -> Option<&String> {
-    let good = |histogram: &Histogram| match histogram {
-        Histogram::Hdr(text) => HDR_V2.iter().any(|cookie| text.starts_with(cookie)),
-        Histogram::Sparse(pairs) => pairs.iter().all(|(_, count)| (1..=MOST).contains(count)),
-    };
-    let bad = |column: &[Histogram]| !column.iter().all(good);
-    reply.samples.histograms.iter().find(|(_, column)| bad(column)).map(|(name, _)| name)
-}
-
 fn failed(why: String) -> Refusal {
     Refusal::Failed(why)
 }
@@ -170,6 +189,7 @@ mod tests {
                 source: MetricSource::Value,
                 summary: String::new(),
                 headline: false,
+                bounds: None,
             }],
             requirements: Vec::new(),
             fixture: None,
@@ -240,15 +260,41 @@ mod tests {
     fn histograms_are_of_the_two_kinds() {
         let mut reply = two();
         let sparse = Histogram::Sparse(vec![(100, 3)]);
-        let hdr = Histogram::Hdr("HISTEwAAAAA".into());
-        let compressed = Histogram::Hdr("HISTFAAAAA".into());
-        for kind in [sparse, hdr, compressed] {
+        let hdr = Histogram::of([100, 100, 5_000]);
+        for kind in [sparse, hdr, Histogram::Sparse(Vec::new())] {
             reply.samples.histograms.insert("latency".into(), vec![kind.clone(), kind]);
             Shape::of(&description()).accept(reply.clone()).unwrap();
         }
-        let other = Histogram::Hdr("HISTAAAAAA".into());
-        reply.samples.histograms.insert("latency".into(), vec![other.clone(), other]);
-        assert!(why(reply).contains("`latency`"));
+        for text in ["HISTAAAAAA", "HISTEwAAAAA"] {
+            let other = Histogram::Hdr(text.into());
+            reply.samples.histograms.insert("latency".into(), vec![other.clone(), other]);
+            assert!(why(reply.clone()).contains("`latency`"), "{text}");
+        }
+    }
+
+    #[test]
+    fn histograms_stay_within_declared_bounds() {
+        let mut bounded = description();
+        let latency = Metric {
+            name: "latency".into(),
+            kind: Kind::Histogram,
+            bounds: Some((10, 1_000_000)),
+            ..bounded.metrics[0].clone()
+        };
+        bounded.metrics.push(latency);
+        let told = |histogram: Histogram| {
+            let mut reply = two();
+            reply.samples.histograms.insert("latency".into(), vec![histogram.clone(), histogram]);
+            Shape::of(&bounded).accept(reply)
+        };
+        told(Histogram::of([10, 1_000_000])).unwrap();
+        for beyond in [9, 1_010_000] {
+            let Err(Refusal::Failed(why)) = told(Histogram::Sparse(vec![(50, 1), (beyond, 1)]))
+            else {
+                panic!("{beyond} passed")
+            };
+            assert!(why.contains("bounds 10 to 1000000"), "{why}");
+        }
     }
 
     #[test]

@@ -98,6 +98,8 @@ struct FakeSession<'s> {
     clock: FakeClock,
     rng: &'s mut Rng,
     asked: &'s mut Vec<Vec<u64>>,
+    /// Of a stream: the interval and how many of them.
+    left: (u64, u64),
 }
 
 /// Spawn and set-up of a simulated process, in nanoseconds.
@@ -137,8 +139,13 @@ impl Launcher for FakeLauncher<'_> {
                 fix: "buy one".into(),
             });
         }
-        let session =
-            FakeSession { kind, clock: self.clock.clone(), rng: self.rng, asked: self.asked };
+        let session = FakeSession {
+            kind,
+            clock: self.clock.clone(),
+            rng: self.rng,
+            asked: self.asked,
+            left: (0, 0),
+        };
         Ok((Box::new(session), Ready::default()))
     }
 
@@ -159,6 +166,27 @@ impl Session for FakeSession<'_> {
     fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal> {
         self.clock.pass(target_ns);
         Ok((target_ns / 1000, target_ns))
+    }
+
+    fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), Refusal> {
+        self.left = (interval_ns, duration_ns / interval_ns);
+        Ok(())
+    }
+
+    fn streamed(&mut self) -> Result<Option<SampleReply>, Refusal> {
+        let (interval_ns, left) = self.left;
+        let Some(left) = left.checked_sub(1) else { return Ok(None) };
+        self.left = (interval_ns, left);
+        let start_ns = self.clock.now().monotonic_ns;
+        self.clock.pass(interval_ns);
+        let samples = Samples {
+            start_ns: vec![start_ns],
+            elapsed_ns: vec![interval_ns],
+            iterations: vec![1000],
+            cpu: vec![-1],
+            ..Samples::default()
+        };
+        Ok(Some(SampleReply { samples, ..SampleReply::default() }))
     }
 
     fn sample(&mut self, iterations: &[u64], _: u64) -> Result<SampleReply, Refusal> {
@@ -421,6 +449,7 @@ fn planned(index: usize) -> PlannedPoint {
             source: MetricSource::Time,
             summary: String::new(),
             headline: false,
+            bounds: None,
         }],
         requirements: Vec::new(),
         fixture: None,
@@ -435,6 +464,7 @@ fn planned(index: usize) -> PlannedPoint {
         description,
         program: Program { argv: vec!["nothing".into()] },
         sample_ns: None,
+        sampling: None,
         rules: None,
         title: None,
         capped: None,

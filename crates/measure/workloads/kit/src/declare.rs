@@ -62,6 +62,12 @@ pub fn threads(summary: &str) -> Parameter {
     Parameter { unit, ..parameter("threads", ParameterType::Threads, Value::Integer(1), summary) }
 }
 
+/// So many of something a second, or one of `words`, of which the first is the default.
+#[must_use]
+pub fn rate_or(name: &str, unit: &str, words: &[&str], summary: &str) -> Parameter {
+    Parameter { kind: ParameterType::Rate, unit: unit.into(), ..choice(name, words, summary) }
+}
+
 /// Any text.
 #[must_use]
 pub fn text(name: &str, default: &str, summary: &str) -> Parameter {
@@ -115,6 +121,12 @@ pub fn reported_time(name: &str, summary: &str) -> Metric {
     reported(name, "s", Better::Lower, summary)
 }
 
+/// The distribution of a time that the workload takes many of in a sample: less is better.
+#[must_use]
+pub fn distribution(name: &str, summary: &str) -> Metric {
+    Metric { kind: Kind::Histogram, ..reported_time(name, summary) }
+}
+
 /// A metric that precision and scorecards are about, as they are about the first.
 #[must_use]
 pub fn headline(metric: Metric) -> Metric {
@@ -130,6 +142,7 @@ fn metric(name: &str, unit: &str, better: Better, source: MetricSource, summary:
         source,
         summary: summary.into(),
         headline: false,
+        bounds: None,
     }
 }
 

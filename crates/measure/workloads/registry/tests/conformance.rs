@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use plumb_model::{Description, Kind, MetricSource, ParameterType, Role, SampleIs, Value};
-use plumb_protocol::{StartError, Started, Workload, serve};
+use plumb_protocol::{Distribution, StartError, Started, Workload, serve};
 use plumb_workload_testing::{
     TestPoint, alone, assert_ratio, fastest_ns, helper_process, samples, take,
 };
@@ -154,7 +154,8 @@ fn defaults_start_or_say_why_not() {
 fn metrics_that_are_declared_are_reported() {
     let _alone = alone();
     for_each_started(|it, _, mut started| {
-        let names: BTreeSet<&str> = started.instance.value_names().iter().copied().collect();
+        let mut names: BTreeSet<&str> = started.instance.value_names().iter().copied().collect();
+        names.extend(started.instance.distributions().iter().map(Distribution::name));
         let declared = it.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
         let declared: BTreeSet<&str> = declared.map(|metric| metric.name.as_str()).collect();
         assert_eq!(names, declared, "{}", it.id);
@@ -164,6 +165,11 @@ fn metrics_that_are_declared_are_reported() {
         assert_eq!(taken.iterations, asked, "{}", it.id);
         assert!(fixed || it.sample_is == SampleIs::Iteration, "{}", it.id);
         for metric in &it.metrics {
+            if metric.kind == Kind::Histogram {
+                let counted = taken.histograms[&metric.name].iter().map(|it| it.counts().unwrap());
+                assert!(counted.clone().all(|it| !it.is_empty()), "{}/{}", it.id, metric.name);
+                continue;
+            }
             let work = started.ready.work.get(&metric.name).copied().unwrap_or(1.0);
             let values = taken.metric(metric, work).unwrap();
             assert!(values.iter().all(|value| value.is_finite()), "{}/{}", it.id, metric.name);
@@ -245,6 +251,11 @@ fn a_load_streams_the_metrics_that_it_declares() {
         let declared = it.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
         for metric in declared {
             for sample in &samples {
+                if metric.kind == Kind::Histogram {
+                    let text = &sample["histograms"][&metric.name][0];
+                    assert!(text.is_string(), "{}/{}: {sample}", it.id, metric.name);
+                    continue;
+                }
                 let value = sample["values"][&metric.name][0].as_f64();
                 assert!(value.is_some_and(f64::is_finite), "{}/{}: {sample}", it.id, metric.name);
             }

@@ -6,11 +6,13 @@ use std::os::fd::OwnedFd;
 use std::thread::JoinHandle;
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{
+    Distribution, Failure, Instance, Start, StartError, Started, Workload, now_ns,
+};
 
 use plumb_workload_kit::affinity::{CpuSet, share_a_core};
 use plumb_workload_kit::child::{Child, close_in_child};
-use plumb_workload_kit::declare::{choice, rate, time, workload};
+use plumb_workload_kit::declare::{choice, distribution, rate, time, workload};
 
 /// The workload.
 pub(crate) struct Pipe;
@@ -29,7 +31,12 @@ impl Workload for Pipe {
             metrics: vec![
                 time("time", "one round trip: 2 messages, at least 2 context switches"),
                 rate("rate", "ops/s", "round trips a second"),
+                distribution(
+                    "latency",
+                    "each round trip, from one reading of the clock to the next",
+                ),
             ],
+            version: 2,
             audit_class: Some(AuditClass::Scheduler),
             ..workload(
                 "scheduler.pipe",
@@ -52,14 +59,22 @@ impl Workload for Pipe {
         } else {
             Partner::process(requests, answers, &placement, (&to_partner, &from_partner))?
         };
-        let mut round_trips =
-            RoundTrips { to_partner, from_partner, count: 0, partner, helpers: Vec::new(), before };
+        let mut round_trips = RoundTrips {
+            to_partner,
+            from_partner,
+            count: 0,
+            partner,
+            helpers: Vec::new(),
+            before,
+            latency: [Distribution::of("latency")],
+        };
         if let Some((mine, _)) = placement.cpus {
             CpuSet::only(mine).apply()?;
         }
         if let Partner::Process(child) = &round_trips.partner {
             round_trips.helpers.push(child.pid());
         }
+        round_trips.latency[0].make_room(1, 1);
         round_trips.run(1)?;
         let ready = Ready { notes: vec![placement.note], ..Ready::default() };
         Ok(Started { instance: Box::new(round_trips), ready })
@@ -168,11 +183,13 @@ struct RoundTrips {
     partner: Partner,
     helpers: Vec<u32>,
     before: CpuSet,
+    latency: [Distribution; 1],
 }
 
 impl Instance for RoundTrips {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         let mut message = [0; 4];
+        let mut border = now_ns();
         for _ in 0..iterations {
             let sent = self.to_partner.write_all(&self.count.to_ne_bytes());
             let got = sent.and_then(|()| self.from_partner.read_exact(&mut message));
@@ -183,8 +200,16 @@ impl Instance for RoundTrips {
                 return Err(Failure(format!("the partner answered {count} instead of {wanted}")));
             }
             self.count = if count == i32::MAX { 0 } else { count };
+            // One reading a round trip: where it ends, the next begins.
+            let now = now_ns();
+            self.latency[0].record(now - border);
+            border = now;
         }
         Ok(())
+    }
+
+    fn distributions(&mut self) -> &mut [Distribution] {
+        &mut self.latency
     }
 
     fn helpers(&self) -> &[u32] {
@@ -207,7 +232,7 @@ impl Drop for RoundTrips {
 mod tests {
     use std::io::{Read, Write};
 
-    use plumb_protocol::{Instance, StartError};
+    use plumb_protocol::{Distribution, Instance, StartError};
 
     use super::{CpuSet, Partner, Placement, RoundTrips, pipe};
 
@@ -242,6 +267,7 @@ mod tests {
             partner: Partner::Thread(Some(echo)),
             helpers: Vec::new(),
             before: CpuSet::current().unwrap(),
+            latency: [Distribution::of("latency")],
         };
         let failure = round_trips.run(1).unwrap_err();
         assert_eq!(failure.0, "the partner answered 5 instead of 6");

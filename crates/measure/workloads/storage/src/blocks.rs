@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use plumb_model::{Flag, FlagKind, Ready};
+use plumb_model::{Flag, FlagKind, Ready, Value};
 use plumb_protocol::{
-    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, current_cpu, now_ns,
+    Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Held, Instance, Schedule, SplitMix64,
+    Start, StartError, Started, current_cpu, now_ns,
 };
 
 use plumb_workload_kit::filesystem::is_in_memory;
@@ -28,6 +29,9 @@ const RECENT: usize = 8;
 
 /// With several blocks in flight a sample has this many times as many at least.
 const FULL_QUEUES: u64 = 4;
+
+/// A wake-up takes about so long; the rest of the time to the next block is spent awake.
+const WAKE_UP_NS: u64 = 60_000;
 
 /// Deepest queue that the kernel takes.
 const DEEPEST: u64 = 4096;
@@ -109,7 +113,11 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     }
     let mut queue = chosen.queue;
     fill_buffers(&mut queue, &settings, start.seed);
-    let instance = Blocks::new(queue, &settings, offsets, chosen.depth, sync, pattern);
+    if pattern == AccessPattern::Random {
+        notes.push(settings.load());
+    }
+    let mut instance = Blocks::new(queue, &settings, offsets, chosen.depth, sync, pattern);
+    instance.schedule = settings.schedule(start.seed, sync)?;
     if !device::is_counted() && !in_memory {
         notes.push(
             "the kernel does not count a process's device bytes, so plumb can't detect caching"
@@ -130,6 +138,8 @@ struct BlockSettings {
     block: usize,
     in_memory: bool,
     request: MethodRequest,
+    /// Blocks a second and how they arrive, in an open loop.
+    rate: Option<(u64, Arrivals)>,
 }
 
 impl BlockSettings {
@@ -170,7 +180,43 @@ impl BlockSettings {
             depth,
             slots,
         };
-        Ok(Self { size, block, in_memory: is_in_memory_on_purpose(start), request })
+        let arrivals = match start.text("arrivals") {
+            "fixed" => Arrivals::Fixed,
+            _ => Arrivals::Poisson,
+        };
+        let rate = start.params.get("rate").and_then(Value::integer).map(|rate| (rate, arrivals));
+        Ok(Self { size, block, in_memory: is_in_memory_on_purpose(start), request, rate })
+    }
+
+    /// The starts of an open loop; none in a closed one.
+    #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
+    fn schedule(&self, seed: u64, sync: bool) -> Result<Option<Schedule>, StartError> {
+        let Some((rate, arrivals)) = self.rate else { return Ok(None) };
+        if sync {
+            return Err(StartError::Failed(
+                "a sample that ends with fdatasync has no open loop; sync=none leaves it out"
+                    .into(),
+            ));
+        }
+        // Timers of this thread would else be up to 50 µs late.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        Ok(Some(Schedule::new(arrivals, rate as f64, seed)?))
+    }
+
+    /// What the reader of latencies has to know of the load.
+    fn load(&self) -> String {
+        match self.rate {
+            Some((rate, arrivals)) => format!(
+                "open loop: {rate} blocks a second are due, {}; latency counts from then",
+                match arrivals {
+                    Arrivals::Fixed => "equally far apart",
+                    Arrivals::Poisson => "at random moments (Poisson)",
+                }
+            ),
+            None => "closed loop: the next block waits for one before, so that a stall of the device shows in as \
+                     many latencies as blocks are in flight; rate=5k/s opens it"
+                .into(),
+        }
     }
 
     fn is_write(&self) -> bool {
@@ -219,7 +265,8 @@ impl Offsets {
 }
 
 const SEQUENTIAL_NAMES: &[&str] = &["device_ratio"];
-const RANDOM_NAMES: &[&str] = &["latency_p50", "latency_p99", "latency_max", "device_ratio"];
+const RANDOM_NAMES: &[&str] =
+    &["latency_p50", "latency_p99", "latency_max", "in_time", "device_ratio"];
 
 struct Blocks {
     queue: Queue,
@@ -243,8 +290,10 @@ struct Blocks {
     on_device: bool,
     /// When the block in each buffer was sent.
     sent_ns: Vec<u64>,
-    /// Times of all blocks of a batch, in nanoseconds, in the order in which they arrived.
-    latencies: Vec<u64>,
+    /// Times of the blocks of a batch, in nanoseconds.
+    latency: [Distribution; 1],
+    /// When blocks are to be sent, in an open loop.
+    schedule: Option<Schedule>,
 }
 
 impl Blocks {
@@ -278,22 +327,15 @@ impl Blocks {
             names: &names[..told],
             timed: pattern == AccessPattern::Random,
             on_device: !settings.in_memory,
-            latencies: Vec::new(),
+            latency: [Distribution::of("latency")],
+            schedule: None,
         }
     }
 
     /// Sends blocks until `depth` are in flight.
     fn top_up(&mut self, depth: usize) -> Result<(), Failure> {
         while self.queue.in_flight() < depth {
-            let offset = self.offsets.next();
-            let slot = match self.operation {
-                Operation::Read => self.queue.submit(offset, |_| {})?,
-                Operation::Write => {
-                    self.generation += 1;
-                    let generation = self.generation;
-                    self.queue.submit(offset, |block| stamp::write(block, offset, generation))?
-                }
-            };
+            let slot = self.send()?;
             if self.timed {
                 self.sent_ns[slot] = now_ns();
             }
@@ -306,10 +348,44 @@ impl Blocks {
         Ok(())
     }
 
+    /// Sends the next block; its buffer.
+    fn send(&mut self) -> Result<usize, Failure> {
+        let offset = self.offsets.next();
+        match self.operation {
+            Operation::Read => self.queue.submit(offset, |_| {}),
+            Operation::Write => {
+                self.generation += 1;
+                let generation = self.generation;
+                self.queue.submit(offset, |block| stamp::write(block, offset, generation))
+            }
+        }
+    }
+
+    /// Sends blocks when they are due, as far as there is room for them, until one has arrived. It sleeps in between,
+    /// because arrivals are delivered late to a program that never does, and wakes up a little early.
+    fn open_loop(&mut self, schedule: &mut Schedule) -> Result<(), Failure> {
+        loop {
+            let now = now_ns();
+            if self.queue.in_flight() < self.depth && now >= schedule.due_ns() {
+                let slot = self.send()?;
+                self.sent_ns[slot] = schedule.sent(now);
+                self.queue.flush()?;
+            }
+            if self.queue.has_arrived() {
+                return self.complete();
+            }
+            let is_full = self.queue.in_flight() >= self.depth;
+            let wait_ns = if is_full { u64::MAX } else { schedule.due_ns().saturating_sub(now) };
+            if wait_ns > WAKE_UP_NS {
+                self.queue.pause(wait_ns - WAKE_UP_NS)?;
+            }
+        }
+    }
+
     fn complete(&mut self) -> Result<(), Failure> {
         let arrived = self.queue.complete()?;
-        if self.timed && self.latencies.len() < self.latencies.capacity() {
-            self.latencies.push(now_ns() - self.sent_ns[arrived.slot]);
+        if self.timed {
+            self.latency[0].record(now_ns() - self.sent_ns[arrived.slot]);
         }
         self.note(arrived);
         let (block, offset) = self.queue.block(arrived.slot);
@@ -317,15 +393,6 @@ impl Blocks {
             Ok(())
         } else {
             Err(Failure(format!("the block read at offset {offset} is not the one written there")))
-        }
-    }
-
-    /// Room for the times of so many blocks, in memory that was touched before.
-    fn make_room(&mut self, blocks: u64) {
-        if self.timed {
-            self.latencies.clear();
-            self.latencies.resize(usize::try_from(blocks).unwrap_or(0), 1);
-            self.latencies.clear();
         }
     }
 
@@ -360,9 +427,11 @@ impl Blocks {
     /// Takes the samples. With more than one block in flight they are consecutive windows of one
     /// steady flow: the next begins where the last one ended, and the queue is full at every border.
     fn take(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        let steady = self.depth > 1 && !self.sync;
-        if steady {
-            self.top_up(self.depth)?;
+        let steady = (self.depth > 1 || self.schedule.is_some()) && !self.sync;
+        match &mut self.schedule {
+            Some(schedule) => schedule.begin(now_ns()),
+            None if steady => self.top_up(self.depth)?,
+            None => {}
         }
         let mut border = now_ns();
         for &k in iterations {
@@ -370,23 +439,35 @@ impl Blocks {
             self.run(k)?;
             border = now_ns();
             batch.record(start, border - start, k, current_cpu());
+            self.latency[0].end_sample();
         }
         self.drain()
     }
 
-    fn record_values(&mut self, iterations: &[u64], ratio: Option<f64>, batch: &mut Batch) {
+    fn record_values(&mut self, samples: usize, ratio: Option<f64>, batch: &mut Batch) {
+        let in_time = self.schedule.as_ref().map(Schedule::share_in_time);
         let mut row = Vec::with_capacity(self.names.len());
-        let mut rest = self.latencies.as_mut_slice();
-        for &k in iterations {
+        for sample in 0..samples {
             row.clear();
             if self.timed {
-                let k = usize::try_from(k).unwrap_or(usize::MAX).min(rest.len());
-                let (sample, later) = rest.split_at_mut(k);
-                row.extend(percentiles(sample));
-                rest = later;
+                row.extend(percentiles(self.latency[0].sample(sample)));
+                row.push(in_time.unwrap_or(1.0));
             }
             row.extend(ratio);
             batch.record_values(&row);
+        }
+    }
+
+    /// Latencies of a client that does not keep up are its own.
+    fn flag_client(&self, batch: &mut Batch) {
+        let share = self.schedule.as_ref().map_or(1.0, Schedule::share_in_time);
+        if share < BOUND_SHARE {
+            let why = format!(
+                "{:.1} % of the blocks were sent in time: depth {} is too small for this rate, or the CPU was busy",
+                100.0 * share,
+                self.depth
+            );
+            batch.flag(Flag::new(FlagKind::ClientBound, why));
         }
     }
 
@@ -413,6 +494,11 @@ impl Instance for Blocks {
         if self.sync {
             return self.synced_sample(iterations);
         }
+        if let Some(mut schedule) = self.schedule.take() {
+            let all = (0..iterations).try_for_each(|_| self.open_loop(&mut schedule));
+            self.schedule = Some(schedule);
+            return all;
+        }
         for _ in 0..iterations {
             self.top_up(self.depth)?;
             self.complete()?;
@@ -436,7 +522,6 @@ impl Instance for Blocks {
     }
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        self.make_room(iterations.iter().sum());
         self.arrived = 0;
         self.recent = [None; RECENT];
         self.generation_before = self.generation;
@@ -451,8 +536,13 @@ impl Instance for Blocks {
         {
             batch.flag(cached(device, self.arrived * self.block as u64, self.operation));
         }
-        self.record_values(iterations, ratio, batch);
+        self.record_values(iterations.len(), ratio, batch);
+        self.flag_client(batch);
         Ok(())
+    }
+
+    fn distributions(&mut self) -> &mut [Distribution] {
+        if self.timed { &mut self.latency } else { &mut [] }
     }
 
     fn least_iterations(&self) -> u64 {

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 use io_uring::{IoUring, Probe, opcode, types};
 
@@ -20,6 +21,9 @@ pub enum Operation {
     /// It is written.
     Write,
 }
+
+/// Longest wait in one call, in nanoseconds.
+const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
 
 /// Buffers of one block each, aligned to a page, at addresses that never change.
 #[derive(Debug)]
@@ -141,6 +145,30 @@ impl Engine {
         match self {
             Self::Psync(_) => Ok(()),
             Self::Ring(ring) => ring.submit().map(|_| ()),
+        }
+    }
+
+    /// Whether waiting for a block would not wait, as far as can be told: the plain calls are made then.
+    pub fn has_arrived(&mut self) -> bool {
+        match self {
+            Self::Psync(waiting) => waiting.is_some(),
+            Self::Ring(ring) => !ring.completion().is_empty(),
+        }
+    }
+
+    /// Sleeps until a block has arrived, or so long.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait.
+    pub fn pause(&mut self, longest_ns: u64) -> io::Result<()> {
+        let Self::Ring(ring) = self else { return Ok(()) };
+        let longest = types::Timespec::from(Duration::from_nanos(longest_ns.min(LONGEST_PAUSE_NS)));
+        match ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&longest)) {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ETIME | libc::EINTR) => Ok(()),
+                _ => Err(error),
+            },
         }
     }
 

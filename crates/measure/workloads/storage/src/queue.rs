@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use plumb_protocol::Failure;
 use plumb_workload_kit::filesystem::free_bytes;
@@ -114,6 +115,23 @@ impl Queue {
     /// When the kernel does not take it.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.engine.flush().map_err(|error| Failure::io("sending blocks", &error))
+    }
+
+    /// Whether a block has arrived, without waiting for it.
+    pub fn has_arrived(&mut self) -> bool {
+        self.in_flight > 0 && self.engine.has_arrived()
+    }
+
+    /// Sleeps until a block has arrived, or so long.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait.
+    pub fn pause(&mut self, longest_ns: u64) -> Result<(), Failure> {
+        if self.in_flight == 0 {
+            std::thread::sleep(Duration::from_nanos(longest_ns));
+            return Ok(());
+        }
+        self.engine.pause(longest_ns).map_err(|error| Failure::io("waiting for a block", &error))
     }
 
     /// Waits for a block.

@@ -1,7 +1,7 @@
 //! Batches of samples, checked.
 
 use plumb_model::{Flag, FlagKind, Metric, Samples};
-use plumb_protocol::{Batch, Failure, Instance, Started};
+use plumb_protocol::{Failure, Instance, Started};
 
 /// Takes these samples and verifies them.
 ///
@@ -11,10 +11,7 @@ pub fn take(
     instance: &mut dyn Instance,
     iterations: &[u64],
 ) -> Result<(Samples, Vec<Flag>), Failure> {
-    let mut batch = Batch::with_room(iterations.len(), instance.value_names());
-    instance.batch(iterations, &mut batch)?;
-    instance.verify()?;
-    let (samples, flags) = batch.finish();
+    let (samples, flags) = plumb_protocol::take(instance, iterations)?;
     samples.check().unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(samples.len(), iterations.len());
     Ok((samples, flags))

@@ -25,6 +25,7 @@ pub fn metric(name: &str, unit: &str, source: MetricSource) -> Metric {
         source,
         summary: String::new(),
         headline: false,
+        bounds: None,
     }
 }
 
@@ -53,6 +54,7 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
         description,
         program: Program { argv: vec!["plumb".into(), "worker".into()] },
         sample_ns: None,
+        sampling: None,
         rules: None,
         title: None,
         capped: None,

@@ -188,7 +188,10 @@ fn goal(finding: &RunFinding) -> String {
         }
         // Nothing was wanted of an import.
         Goal::Rules(rules) if rules.are_none() => return reached(finding),
-        Goal::Rules(rules) => rules_text(rules),
+        Goal::Rules(rules) => finding.run.stream_ns.map_or_else(
+            || rules_text(rules),
+            |ns| format!("a stream of {} per point", length(seconds(ns))),
+        ),
     };
     let budget = budget.map(|budget| format!("within {budget}"));
     let head = [Some(wanted), budget].into_iter().flatten().collect::<Vec<_>>().join(" ");

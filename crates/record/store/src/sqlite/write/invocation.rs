@@ -140,6 +140,7 @@ impl OpenInvocation {
             source: MetricSource::Value,
             summary: String::new(),
             headline: false,
+            bounds: None,
         };
         self.measures(db, &undeclared, 1.0)
     }

@@ -1,9 +1,10 @@
-//! HdrHistogram's V2 encoding, compressed or not, in base64.
+//! HdrHistogram's V2 encoding in base64: read compressed or not, written plain.
 //!
-//! Read by hand, because what plug-ins send is not to be trusted and what is stored must stay readable. The
+//! By hand, because what plug-ins send is not to be trusted and what is stored must stay readable. The
 //! crate `hdrhistogram` takes the header's word for how much it allocates (4 GiB for a text of 60 bytes, and
 //! every slot between the least and the greatest value), and refuses what some writers leave: an index offset,
-//! another ratio, counts above the highest value. The tests have it write what is read here.
+//! another ratio, counts above the highest value. The tests have it write what is read here, and read what is
+//! written.
 
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
@@ -20,9 +21,75 @@ const MOST: i64 = 1 << 50;
 /// Unpacked, no histogram is longer: every slot of the finest one with the longest count.
 const LONGEST: usize = 64 << 20;
 
+/// Of the histograms that are written: three digits, so that a value is off by less than .1 %, from 1 on.
+const DIGITS: u32 = 3;
+/// Indices of a bucket of theirs: a power of two over twice as many as three digits have, halved.
+const HALF_BITS: u32 = 10;
+/// The greatest value that is written as it is, an hour and more in nanoseconds; what is above counts as this.
+pub(crate) const HIGHEST: u64 = (1 << 42) - 1;
+
+/// The histogram of these values, of three digits.
+#[must_use]
+pub(crate) fn encode(values: impl IntoIterator<Item = u64>) -> String {
+    let mut indices: Vec<u32> = values.into_iter().map(index_of).collect();
+    indices.sort_unstable();
+    let mut payload = Vec::new();
+    let mut next = 0;
+    for equal in indices.chunk_by(|one, other| one == other) {
+        match i64::from(equal[0] - next) {
+            0 => {}
+            empty => push_count(&mut payload, -empty),
+        }
+        push_count(&mut payload, i64::try_from(equal.len()).unwrap_or(MOST));
+        next = equal[0] + 1;
+    }
+    let mut bytes = Vec::with_capacity(HEADER + payload.len());
+    bytes.extend(COOKIE.to_be_bytes());
+    bytes.extend(u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes());
+    bytes.extend(0_u32.to_be_bytes());
+    bytes.extend(DIGITS.to_be_bytes());
+    bytes.extend(1_u64.to_be_bytes());
+    bytes.extend(HIGHEST.to_be_bytes());
+    bytes.extend(1_f64.to_be_bytes());
+    bytes.extend(payload);
+    to_base64(&bytes)
+}
+
+/// Where a value is counted.
+fn index_of(value: u64) -> u32 {
+    let value = value.min(HIGHEST);
+    let bucket = (value >> (HALF_BITS + 1)).checked_ilog2().map_or(0, |bits| bits + 1);
+    let within = u32::try_from(value >> bucket).unwrap_or(u32::MAX);
+    (bucket << HALF_BITS) + within
+}
+
+/// A zigzag LEB128 number of at most nine bytes.
+fn push_count(payload: &mut Vec<u8>, count: i64) {
+    let mut raw = ((count << 1) ^ (count >> 63)).cast_unsigned();
+    while raw >= 0x80 {
+        payload.push(u8::try_from(raw & 0x7f).unwrap_or(0) | 0x80);
+        raw >>= 7;
+    }
+    payload.push(u8::try_from(raw).unwrap_or(0));
+}
+
+fn to_base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let bits = three.iter().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
+        let bits = bits << (8 * (3 - three.len()));
+        text.extend(
+            (0..=three.len()).map(|place| char::from(LETTERS[bits >> (18 - 6 * place) & 63])),
+        );
+        text.extend((three.len()..3).map(|_| '='));
+    }
+    text
+}
+
 /// Values with their counts; None for what is no histogram.
 pub(crate) fn decode(text: &str) -> Option<Vec<(u64, u64)>> {
-    let bytes = base64(text)?;
+    let bytes = from_base64(text)?;
     if word(&bytes, 0)? != COMPRESSED {
         return counts(&bytes);
     }
@@ -94,7 +161,7 @@ fn next_count(payload: &mut std::slice::Iter<u8>) -> Option<Option<i64>> {
 }
 
 /// The bytes of a base64 text, padded or not.
-fn base64(text: &str) -> Option<Vec<u8>> {
+fn from_base64(text: &str) -> Option<Vec<u8>> {
     let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::new());
     for c in text.trim_end_matches('=').bytes() {
         let six = match c {
@@ -118,25 +185,16 @@ fn base64(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use hdrhistogram::Histogram;
-    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
+    use hdrhistogram::serialization::{
+        Deserializer, Serializer, V2DeflateSerializer, V2Serializer,
+    };
     use proptest::prelude::{any, prop, proptest};
 
-    use super::decode;
+    use super::{HIGHEST, decode, encode, from_base64, to_base64};
 
     /// Written by HdrHistogram's Python library (V2, 3 digits, 1 to 3,600,000,000): 1, 2000 twice, 5000,
     /// 123456 three times.
     const ENCODED: &str = "HISTEwAAAAsAAAAAAAAAAwAAAAAAAAABAAAAANaTpAA/8AAAAAAAAAECmx8EoRQCy0oG";
-
-    fn base64(bytes: &[u8]) -> String {
-        const LETTERS: &[u8; 64] =
-            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let letters = bytes.chunks(3).flat_map(|three| {
-            let bits = three.iter().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
-            let bits = bits << (8 * (3 - three.len()));
-            (0..=three.len()).map(move |place| LETTERS[bits >> (18 - 6 * place) & 63])
-        });
-        String::from_utf8(letters.collect()).unwrap()
-    }
 
     fn written(histogram: &Histogram<u64>) -> [Vec<u8>; 2] {
         let mut forms = [Vec::new(), Vec::new()];
@@ -168,10 +226,32 @@ mod tests {
         let length = u32::try_from(packed.len()).unwrap().to_be_bytes();
         let bytes = [&super::COMPRESSED.to_be_bytes()[..], &length, &packed].concat();
         assert!(bytes.len() < 100_000);
-        assert_eq!(decode(&base64(&bytes)), None);
+        assert_eq!(decode(&to_base64(&bytes)), None);
+    }
+
+    #[test]
+    fn what_is_above_the_highest_counts_as_the_highest() {
+        let found = decode(&encode([u64::MAX, 7])).unwrap();
+        assert_eq!(found.iter().map(|it| it.1).collect::<Vec<_>>(), [1, 1]);
+        assert!(found[0].0 == 7 && found[1].0.abs_diff(HIGHEST) < HIGHEST / 1000, "{found:?}");
+        assert_eq!(decode(&encode([])), Some(Vec::new()));
     }
 
     proptest! {
+        #[test]
+        fn what_is_written_is_read_by_the_crate_and_by_us(
+            values in prop::collection::vec(0..1_u64 << 41, 0..200),
+        ) {
+            let text = encode(values.iter().copied());
+            let bytes = from_base64(&text).unwrap();
+            let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+            let mut wanted = Histogram::<u64>::new_with_bounds(1, HIGHEST, 3).unwrap();
+            values.iter().for_each(|value| wanted.record(*value).unwrap());
+            assert_eq!(read, wanted);
+            let found = decode(&text).unwrap();
+            assert_eq!(found.iter().map(|it| it.1).sum::<u64>(), values.len() as u64);
+        }
+
         #[test]
         fn both_forms_are_read_as_the_crate_reads_them(
             values in prop::collection::vec((0..1_u64 << 40, 1..1_u64 << 40), 0..50),
@@ -187,7 +267,7 @@ mod tests {
                 .map(|it| (histogram.median_equivalent(it.value_iterated_to()), it.count_at_value()))
                 .collect();
             for form in written(&histogram) {
-                assert_eq!(decode(&base64(&form)).as_ref(), Some(&wanted));
+                assert_eq!(decode(&to_base64(&form)).as_ref(), Some(&wanted));
             }
         }
 
@@ -203,7 +283,7 @@ mod tests {
             let at = at.min(form.len());
             let end = (at + bytes.len()).min(form.len());
             form.splice(at..end, bytes);
-            let _ = decode(&base64(&form));
+            let _ = decode(&to_base64(&form));
         }
 
         #[test]

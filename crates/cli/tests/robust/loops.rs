@@ -1,0 +1,93 @@
+//! Distributions, open loops, streams and secrets through the real binary.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::processes::signal;
+use crate::common::processes::wait_for;
+use crate::common::samples::Samples;
+use crate::{PATIENCE, last, place, results};
+
+fn notes(result: &Value) -> String {
+    result["notes"].to_string()
+}
+
+#[test]
+fn latencies_of_blocks_are_pooled_and_say_which_loop_they_are_of() {
+    let place = place();
+    let run = "run storage.random -p size=4MiB -p rate=closed,500/s -p depth=4 --dir ../work --no-lock -q";
+    place.run(&format!("{run} --min-invocations 8 --prepare none")).unwrap().exits(0);
+    let document = last(&place);
+    for quantile in ["p50", "p99", "p99.9", "max"] {
+        let of = results(&document, &format!("latency {quantile}"));
+        assert_eq!(of.len(), 2, "{quantile}");
+        assert!(of.iter().all(|it| it["estimate"].as_f64().unwrap() > 0.0), "{of:?}");
+    }
+    let rates = results(&document, "rate");
+    assert!(notes(rates[0]).contains("closed loop"), "{}", rates[0]);
+    assert!(notes(rates[1]).contains("open loop: 500 blocks a second"), "{}", rates[1]);
+    let in_time = results(&document, "in_time");
+    assert_eq!(in_time[0]["estimate"], 1.0);
+    // A device far quicker than this gives what was asked for, and no more over a whole run.
+    let rate = rates[1]["estimate"].as_f64().unwrap();
+    assert!(rate > 250.0, "{rate} blocks a second");
+}
+
+#[test]
+fn a_schedule_that_can_not_be_is_refused() {
+    let place = place();
+    let refused = |rate: &str, words: &[&str]| {
+        place.run(&format!("run storage.random -p rate={rate}")).unwrap().exits(2).says(words);
+    };
+    refused("0", &["a rate of 0 never does anything", "closed"]);
+    refused("20Mbit/s", &["`20Mbit/s` is no rate", "5k/s"]);
+    let run = "run storage.random -p size=4MiB -p rate=5G/s --dir ../work --no-lock -q";
+    place.run(run).unwrap().exits(4).shows(&["can't be kept"]);
+}
+
+#[test]
+fn a_stream_is_one_process_and_a_sample_a_second() {
+    let place = place();
+    place
+        .run("run cpu.sieve --stream 3s --no-lock -q")
+        .unwrap()
+        .exits(0)
+        .shows(&["single-process", "a stream of 3 s per point"]);
+    let document = last(&place);
+    let result = &results(&document, "rate")[0];
+    assert_eq!(result["invocations"], 1, "{result}");
+    let samples = result["samples"].as_u64().unwrap();
+    assert!((2..=4).contains(&samples), "{result}");
+    place.run("run cpu.sieve --stream 100ms").unwrap().exits(2).says(&["a sample a second"]);
+    place.run("run process.command --stream 1m").unwrap().exits(2).says(&["--min-time"]);
+    place.run("run cpu.sieve --stream 1m --precision 1%").unwrap().exits(2);
+}
+
+#[test]
+fn an_interrupted_stream_keeps_its_samples() {
+    let place = place();
+    let mut plumb = place.marked("run cpu.sieve --stream 1h --no-lock -q");
+    let plumb = plumb.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let sampled = || Samples::visible(&place).is_some_and(|samples| !samples.is_empty());
+    wait_for(PATIENCE, || sampled().then_some(())).unwrap();
+    signal("INT", plumb.id()).unwrap();
+    let ran: crate::common::Ran = plumb.wait_with_output().unwrap().into();
+    ran.exits(130).shows(&["sieve", "single-process"]);
+    let left = wait_for(Duration::from_secs(2), || place.leftovers().is_empty().then_some(()));
+    assert!(left.is_some(), "{:?}", place.leftovers());
+}
+
+#[test]
+fn an_invocation_lasts_as_long_as_is_stated() {
+    let place = place();
+    let run = "run cpu.sieve -p limit=10000 --invocation-time 1s --min-invocations 2 --prepare none --no-lock -q";
+    place.run(run).unwrap().exits(0);
+    let document = last(&place);
+    let result = &results(&document, "rate")[0];
+    // Two invocations of 500 samples of 2 ms, and 100 ms before them.
+    let samples = result["samples"].as_u64().unwrap() + result["discarded"].as_u64().unwrap();
+    assert!((1_000..=1_300).contains(&samples), "{result}");
+    place.run("run cpu.sieve --invocation-time 0").unwrap().exits(2);
+}
