@@ -6,6 +6,7 @@
 
 mod blocked;
 mod commands;
+mod distribution;
 mod memory;
 mod page;
 mod pages;
@@ -47,9 +48,10 @@ fn main() -> ExitCode {
 
 fn measure(plumb: &Path, output: &Path) -> Outcome<()> {
     let plumb = std::fs::canonicalize(plumb)?;
-    let benches: [(&str, Bench); 7] = [
+    let benches: [(&str, Bench); 8] = [
         ("What a worker measures when it blocks between samples", blocked::bench),
         ("What the engine and the keeper use while a worker measures", shares::bench),
+        ("Recording a value of a distribution", distribution::bench),
         ("Start-up", start::bench),
         ("Commands, against hyperfine", commands::bench),
         ("Peak memory of a small command", memory::bench),

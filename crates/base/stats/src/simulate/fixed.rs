@@ -1,7 +1,10 @@
-//! Intervals without stopping: a tail quantile of one long series, pairs of the same program, long-run variance.
+//! Intervals without stopping: a tail quantile of one long series and of histograms of many processes, pairs of the same
+//! program, long-run variance.
 
 use super::bars::{Bar, Measured, Row};
 use super::noise::{Noise, Source};
+use crate::distribution::normal_quantile;
+use crate::histogram::{Counts, pooled_quantile};
 use crate::long_run::long_run;
 use crate::pairs::signed_rank_interval;
 use crate::precision::serial_quantile;
@@ -35,6 +38,9 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     for (rho, q) in [(0.9, 0.5), (0.9, 0.99), (0.7, 0.99)] {
         report(tail_quantile(replications, rho, q));
     }
+    for (processes, q) in [(10, 0.5), (10, 0.99), (30, 0.99), (30, 0.999)] {
+        report(pooled(replications.div_ceil(40), processes, q));
+    }
     for rho in [0.7, 0.9, 0.98] {
         report(variance_bias(replications.div_ceil(4), rho));
     }
@@ -65,6 +71,37 @@ fn tail_quantile(replications: u64, rho: f64, q: f64) -> Row {
         bar: Bar::AtLeast(0.93),
         measured: share(found.iter().filter(|&&covered| covered).count(), found.len()),
         note: format!("{refused} without an interval"),
+    }
+}
+
+/// Latencies of processes at levels of their own, lognormal, in nanoseconds, as histograms.
+fn pooled(replications: u64, processes: usize, q: f64) -> Row {
+    const PER_PROCESS: usize = 5_000;
+    const LEVELS: f64 = 0.05;
+    const WITHIN: f64 = 0.3;
+    // The sum of both is normal, in logs.
+    let truth = 1e5 * (normal_quantile(q) * LEVELS.hypot(WITHIN)).exp();
+    let covered = |seed: u64| {
+        let mut rng = Rng::new(seed);
+        let process = |rng: &mut Rng| {
+            let level = LEVELS * rng.normal();
+            let mut counts = Counts::new();
+            for _ in 0..PER_PROCESS {
+                let value = 1e5 * (level + WITHIN * rng.normal()).exp();
+                *counts.entry(value as u64).or_default() += 1;
+            }
+            counts
+        };
+        let all: Vec<Counts> = (0..processes).map(|_| process(&mut rng)).collect();
+        pooled_quantile(&all, q, 0.95).ok().map(|found| found.contains(truth))
+    };
+    let found: Vec<bool> = (0..replications).filter_map(covered).collect();
+    Row {
+        promise: "95 % interval of a pooled quantile of histograms",
+        setting: format!("{processes} processes of {PER_PROCESS} values, quantile {q}"),
+        bar: Bar::AtLeast(0.94),
+        measured: share(found.iter().filter(|&&it| it).count(), found.len()),
+        note: format!("{} without an interval", replications as usize - found.len()),
     }
 }
 

@@ -1,0 +1,43 @@
+//! What it costs to record a value of a distribution.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+use plumb_protocol::{Distribution, SplitMix64};
+
+use crate::Outcome;
+
+/// Values of a batch.
+const VALUES: u64 = 1_000_000;
+/// Batches, of which the fastest tells the cost.
+const BATCHES: usize = 15;
+
+/// Records batches of latencies, in turns with the same loop that records nothing.
+pub fn bench(_: &Path) -> Outcome<String> {
+    let mut latency = Distribution::of("latency");
+    let (mut with, mut without) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..BATCHES {
+        latency.make_room(1, VALUES);
+        with = with.min(each(|value| latency.record(black_box(value))));
+        without = without.min(each(|value| {
+            black_box(value);
+        }));
+    }
+    Ok(format!(
+        "A latency is recorded in **{:.1} ns** (bar 20): {VALUES} random values into room that was touched before, less the same \
+         loop without it ({without:.1} ns a turn); the fastest of {BATCHES} batches each. Histograms are made after a batch.\n",
+        with - without
+    ))
+}
+
+/// Nanoseconds a turn.
+#[expect(clippy::cast_precision_loss, reason = "a time for people")]
+fn each(mut record: impl FnMut(u64)) -> f64 {
+    let mut random = SplitMix64::new(1);
+    let start = Instant::now();
+    for _ in 0..VALUES {
+        record(1_000 + random.below(1 << 20));
+    }
+    start.elapsed().as_nanos() as f64 / VALUES as f64
+}
