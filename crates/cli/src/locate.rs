@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use plumb_machine::Root;
+use plumb_model::Host;
 
 use crate::error::{CommandError, Result};
 
@@ -93,6 +94,24 @@ pub fn journals() -> PathBuf {
     }
     let state = home("XDG_STATE_HOME", ".local/state").unwrap_or_else(env::temp_dir);
     state.join("plumb/journals")
+}
+
+/// The variable that names this host.
+const HOST: &str = "PLUMB_HOST";
+
+/// Which host this is: `--host`, `PLUMB_HOST`, or by its machine id.
+///
+/// # Errors
+/// When the variable holds no name of a host.
+pub fn host(given: Option<&Host>) -> Result<Host> {
+    let named = match given {
+        Some(host) => host.clone(),
+        None => env::var(HOST)
+            .unwrap_or_default()
+            .parse()
+            .map_err(|why: String| CommandError::usage(format!("{HOST}: {why}")))?,
+    };
+    Ok(if named.known().is_some() { named } else { plumb_machine::host(&root()) })
 }
 
 /// The target directory as the kernel names it.

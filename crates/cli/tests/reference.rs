@@ -198,12 +198,45 @@ plumb stores the machine and its environment with every run; `plumb show --machi
 the same words: *relevant* differences may explain why numbers differ, and split a history; *harmless* ones are only
 listed.
 
-- The **machine** is its identity, a frozen list: a run on another machine never continues a series of this one.
+- The **machine** is its kind, a frozen list of facts with a hash (`fp1:`): a run on another kind never continues a
+  series of this one. Equal machines, as two instances of a cloud, are of one kind.
+- The **host** is which one of that kind it is; see below.
 - The **environment** is what may change. It holds only what stays the same from run to run: free space, temperatures,
   current frequencies and loads would give every run an environment of its own, so monitors read them instead.
 - A fact that plumb cannot read (without root, or in an older version) is missing, and never counts as a difference.
 - plumb uses no network: it recognises a cloud by what the cloud writes into the firmware of its guests.
 - plumb starts no program: versions come from the package manager's files. A workload that uses a tool asks the tool.
+
+## Hosts
+
+Two machines of one kind are not equally fast: neighbours, memory modules and heat differ. So series, histories, baselines
+and audits are of one host. A host is called
+
+- by the name that you give: `--host NAME` of what measures (`run`, `exec`, `ab`, `check`, `baseline set`, `doctor`), or
+  the environment variable `PLUMB_HOST`;
+- else by a hash of its machine id (`/etc/machine-id`), as `id1:94ad9ae31a054e90`;
+- else it is unknown, plumb says so, and its runs count as of any host of its kind. So do runs that a plumb before
+  hosts has stored: their histories go on as before, and plumb says how many they are.
+
+`history`, `check` and `baseline set` mix the runs of several hosts only with `--by kind`, `compare` only with a `--by` in
+which `kind` stands (`--by kernel,kind`; `--by run,kind` compares run by run with the noise of all hosts). Where no
+stored run is of this host they say so, with the command to type.
+
+- **Machines that are thrown away** (CI guests) have a new id each: use `--by kind`, or give all the same name.
+- **A host that gets a name, or another one,** begins a new series. Keep the old name, also when the hardware or the system
+  was replaced, with `PLUMB_HOST=OLD`; `id1:…` is a name, too. `history --by kind` shows the runs of all names together.
+- **Containers** mostly have no machine id, or that of their image, which is then the same on every host: name the host, or
+  mount its `/etc/machine-id`.
+- **Cloned disks** have equal machine ids, and plumb takes clones for one host until `systemd-machine-id-setup` gives
+  each an id, or you give each a name.
+
+**Privacy.** Machine ids are confidential, so plumb never stores one. It keeps the first 16 digits of HMAC-SHA256 with the
+id as key, exactly what systemd makes for programs (sd_id128_get_machine_app_specific(3)):
+`systemd-id128 machine-id --app-specific=7f0d5b5e24c14c539d3c5a1e8f2b6c47`. Nobody can compute the id from it, or recognise
+the host in what another program stores; two results of one host can be told to be of one host. Names are stored, exported
+and published as you give them. plumb does not store the hostname by itself.
+
+## Facts
 
 | fact | theme | part of | a difference is | why |
 | --- | --- | --- | --- | --- |

@@ -28,4 +28,4 @@ pub use error::Error;
 pub use format::Format;
 pub use import::{Import, Invocation, Ours, Series};
 pub use read::read;
-pub use run::{Describe, events};
+pub use run::{Describe, Said, events};

@@ -2,15 +2,15 @@
 //!
 //! Identities follow from the content: the same file gives the same run in every store, so that
 //! importing it twice, or merging two stores that both have it, changes nothing. For the same reason
-//! nothing in the events may depend on when or where the import happens, but for the labels that the user
-//! gives; the store notes that apart.
+//! nothing in the events may depend on when or where the import happens, but for what the user says of the
+//! file; the store notes that apart.
 
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Description, Environment, Event, Goal, Id, InvocationEnd, Machine, Missing, Outcome, Owner,
-    Parameter, ParameterType, Plan, PlannedPoint, Point, Program, Ready, Role, Samples, Settings,
-    Stamped, StoppingRules, Target, Value,
+    Description, Environment, Event, Goal, Host, Id, InvocationEnd, Machine, Missing, Outcome,
+    Owner, Parameter, ParameterType, Plan, PlannedPoint, Point, Program, Ready, Role, Samples,
+    Settings, Stamped, StoppingRules, Target, Value,
 };
 use uuid::Uuid;
 
@@ -28,14 +28,18 @@ const SHOWN: usize = 12;
 /// What gives the description of a workload of plumb, by its id.
 pub type Describe<'a> = &'a dyn Fn(&str) -> Option<Description>;
 
-/// The run that an import is; `content` is what it was read from, `labels` are the user's.
+/// What the user says of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// Labels of the runs.
+    pub labels: BTreeMap<String, String>,
+    /// The host that was measured.
+    pub host: Host,
+}
+
+/// The run that an import is; `content` is what it was read from.
 #[must_use]
-pub fn events(
-    import: &Import,
-    content: &[u8],
-    labels: &BTreeMap<String, String>,
-    describe: Describe,
-) -> Vec<Stamped> {
+pub fn events(import: &Import, content: &[u8], said: &Said, describe: Describe) -> Vec<Stamped> {
     let run = identity(import, content);
     let mut points = Vec::new();
     let mut happened = Vec::new();
@@ -54,7 +58,7 @@ pub fn events(
         }
     }
     let started_unix_ns = import.started_unix_ns.unwrap_or(0);
-    let mut events = begin(import, run, labels, started_unix_ns, points);
+    let mut events = begin(import, run, said, started_unix_ns, points);
     events.append(&mut happened);
     let took = i64::try_from(process.clock_ns).unwrap_or(i64::MAX);
     let ended_unix_ns = started_unix_ns.saturating_add(took);
@@ -74,12 +78,12 @@ fn identity(import: &Import, content: &[u8]) -> Id {
 fn begin(
     import: &Import,
     run: Id,
-    labels: &BTreeMap<String, String>,
+    said: &Said,
     started_unix_ns: i64,
     points: Vec<PlannedPoint>,
 ) -> Vec<Event> {
     let tool = import.format.word();
-    let mut labels = labels.clone();
+    let mut labels = said.labels.clone();
     labels.insert("tool".to_owned(), tool.to_owned());
     let measured_by = import.version.as_ref().map(|version| format!("{tool} {version}"));
     let measured_by = measured_by.unwrap_or_else(|| tool.to_owned());
@@ -100,7 +104,8 @@ fn begin(
     };
     let target = Target {
         name: UNKNOWN.to_owned(),
-        machine: machine(import, run),
+        host: said.host.clone(),
+        machine: machine(import, run, &said.host),
         environment: Environment { fingerprint: UNKNOWN.to_owned(), facts: BTreeMap::new() },
     };
     vec![
@@ -122,11 +127,19 @@ fn begin(
     ]
 }
 
-/// A machine that nobody knows is never the same as another: each import has its own.
-fn machine(import: &Import, run: Id) -> Machine {
-    let id: String = run.simple().to_string().chars().take(SHOWN).collect();
+/// A machine that nobody knows is never the same as another: each import has its own, unless its host is
+/// known.
+fn machine(import: &Import, run: Id, host: &Host) -> Machine {
+    let shown = |id: Id| id.simple().to_string().chars().take(SHOWN).collect::<String>();
+    let (id, which) = match host.known() {
+        Some(name) => {
+            let id = shown(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
+            (id, format!("that of host {name}"))
+        }
+        None => (shown(run), format!("the one of import {}", shown(run))),
+    };
     let mut facts = import.machine.clone();
-    facts.insert("machine".to_owned(), format!("unknown: the one of import {id}"));
+    facts.insert("machine".to_owned(), format!("unknown: {which}"));
     Machine { fingerprint: format!("{UNKNOWN}:{id}"), facts }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
-use plumb_classics::{COUNTING, Error, Format, Import, events, read};
+use plumb_classics::{COUNTING, Error, Format, Import, Said, events, read};
 use plumb_model::{Description, Event, MetricSource, Outcome, Stamped};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 
@@ -252,8 +252,12 @@ fn averages_of_mbw_count_where_there_is_nothing_else() {
 fn labels_are_those_of_the_user_and_the_tool() {
     let content = fixture("mbw-1.5.txt");
     let labels = BTreeMap::from([("kernel".to_owned(), "6.12".to_owned())]);
-    let events =
-        events(&read(&content, None, None).unwrap()[0], content.as_bytes(), &labels, &|_| None);
+    let events = events(
+        &read(&content, None, None).unwrap()[0],
+        content.as_bytes(),
+        &Said { labels, ..Said::default() },
+        &|_| None,
+    );
     let Event::RunStarted { plan, .. } = &events[0].event else { panic!("{:?}", events[0]) };
     let told: Vec<_> = plan.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
     assert_eq!(told, ["kernel=6.12", "tool=mbw"]);
@@ -400,7 +404,7 @@ fn a_test_that_failed_gives_nothing_and_its_reason() {
 
 /// The events of a file, as any caller gets them.
 fn run(import: &Import, content: &str) -> Vec<Stamped> {
-    events(import, content.as_bytes(), &BTreeMap::new(), &|_| None)
+    events(import, content.as_bytes(), &Said::default(), &|_| None)
 }
 
 /// What every run must be, whatever it was made of.
@@ -467,7 +471,7 @@ fn only_what_counts_the_same_becomes_a_series_of_plumbs_workload() {
         asked.borrow_mut().push(id.to_owned());
         None
     };
-    let _ = events(&imports[0], text.as_bytes(), &BTreeMap::new(), &describe);
+    let _ = events(&imports[0], text.as_bytes(), &Said::default(), &describe);
     assert_eq!(*asked.borrow(), ["memory.copy"; 3]);
     // Every rule of the table gives its reason.
     assert!(COUNTING.iter().all(|counting| counting.sentence().len() > counting.ours.len() + 30));

@@ -15,7 +15,7 @@ mod time;
 
 pub use clock::{ClockDrift, ClockGrain, ClockMark, clock_grain};
 pub use facts::facts;
-pub use fingerprint::{environment, machine};
+pub use fingerprint::{environment, host, machine};
 pub use hash::with_fact;
 pub use id::fresh_id;
 pub use root::Root;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The stable identity of a machine: a short frozen list of facts, hashed.
+use crate::host::{By, Host};
+
+/// The kind of a machine: a short frozen list of facts, hashed. Equal machines are of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// `fp1:` and the first 16 hexadecimal digits of the hash over the sorted facts.
@@ -26,12 +28,22 @@ pub struct Environment {
 /// Where invocations happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// `local`, or the host's name.
+    /// `local`; `unknown` of results of other tools.
     pub name: String,
-    /// Which machine it is.
+    /// Which one of the machines of its kind it is.
+    pub host: Host,
+    /// Of which kind it is.
     pub machine: Machine,
     /// In what state it is.
     pub environment: Environment,
+}
+
+impl Target {
+    /// Whether runs on both count as of one machine.
+    #[must_use]
+    pub fn is_one_with(&self, other: &Self, by: By) -> bool {
+        self.machine.fingerprint == other.machine.fingerprint && by.mixes(&self.host, &other.host)
+    }
 }
 
 /// The process that carries a run out: while it lives, the run is `running`.

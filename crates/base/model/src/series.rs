@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::host::Host;
 use crate::id::Id;
 use crate::machine::{Environment, Machine};
 use crate::workload::{Better, SampleIs};
@@ -17,8 +18,10 @@ pub struct SeriesRecord {
     pub plumb: String,
     /// The run's labels.
     pub labels: BTreeMap<String, String>,
-    /// Where it was measured.
+    /// The kind of machine that measured it.
     pub machine: Machine,
+    /// Which one of that kind.
+    pub host: Host,
     /// The environment of the first invocation.
     pub environment: Environment,
     /// Versions of the components that do the work, of the first invocation.

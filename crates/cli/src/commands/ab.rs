@@ -10,6 +10,7 @@ use plumb_text::units::percent;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
+use crate::locate;
 use crate::measuring::fail_on::{FailOn, FailPolicy};
 use crate::measuring::job::{Job, Place};
 use crate::measuring::live::LiveArgs;
@@ -103,8 +104,10 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let points = sides(&mut setup, args)?;
     let points = if of_knob.is_empty() { points } else { at_values(&points, &of_knob) };
     let wanted = margin(&args.margin)?;
+    let here = locate::host(args.execution.host.as_ref())?;
     let class = points.first().and_then(|it| it.description.audit_class);
-    let noise_floor = class.map(|class| audits::noise_floor(store, class)).transpose()?.flatten();
+    let noise_floor =
+        class.map(|class| audits::noise_floor(store, &here, class)).transpose()?.flatten();
     if let Some(floor) = noise_floor.filter(|floor| *floor > wanted) {
         let (floor, wanted) = (percent(floor), percent(wanted));
         ui.say(&format!("margin {floor} instead of {wanted}: the last audit found that this machine can't resolve less"));
@@ -124,7 +127,8 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     // Values of a knob are compared on one and the same file.
     let copy = !args.no_copy && of_knob.is_empty();
     let live = args.live.live;
-    measure(setup, Job { lock, copy, fail_on, live, ..Job::new(plan, place, store) }, ui)
+    let host = args.execution.host.clone();
+    measure(setup, Job { lock, host, copy, fail_on, live, ..Job::new(plan, place, store) }, ui)
 }
 
 /// The values of a knob that are compared, and what else is set: where one side is named, the sets of the

@@ -1,10 +1,11 @@
 //! `plumb baseline`: named sets of runs to check against.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand as Commands};
-use plumb_model::{Id, RunStatus};
+use plumb_model::{By, Host, Id, RunStatus};
 use plumb_store::{Baseline, Store, short};
 use plumb_suite::time_ns;
 use plumb_text::{Column, Line, Style, Table, clean, counted, time};
@@ -14,7 +15,7 @@ use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
 use crate::measuring::job::{Job, Place};
 use crate::measuring::setup::Setup;
-use crate::planning::arguments::GoalArgs;
+use crate::planning::arguments::{GoalArgs, by};
 use crate::planning::{plan, points, prepare};
 use crate::reading::baselines::known;
 use crate::reading::runs;
@@ -69,6 +70,9 @@ struct SetArgs {
     /// Measure these suites or workloads
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "first-look")]
     of: Vec<String>,
+    /// Take stored runs of one host, or of all hosts of a kind of machine
+    #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
+    by: By,
     /// The target directory for workloads that use files [default: a new folder in the current one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -102,7 +106,10 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let members = if args.runs.is_empty() {
         measure(args, store, ui)?
     } else {
-        stored(&args.runs, &runs::open(store)?, ui)?
+        let store = runs::open(store)?;
+        let members = stored(&args.runs, &store, ui)?;
+        refuse_several_hosts(args, &store, &members)?;
+        members
     };
     let store = Store::open(locate::store(store)?)?;
     change(&store, name, &members)?;
@@ -127,6 +134,22 @@ fn warn_of_haste(store: &Store, members: &[Id], ui: &Ui) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// What differs between hosts would count as what differs between runs.
+fn refuse_several_hosts(args: &SetArgs, store: &Store, members: &[Id]) -> Result<()> {
+    let mut hosts: BTreeSet<Host> = BTreeSet::new();
+    for run in members {
+        hosts.extend(store.targets(*run)?.into_iter().map(|target| target.host));
+    }
+    hosts.remove(&Host::UNKNOWN);
+    if args.by == By::Kind || hosts.len() < 2 {
+        return Ok(());
+    }
+    let names: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+    let (names, name, runs) = (names.join(", "), &args.name, args.runs.join(" "));
+    Err(CommandError::usage(format!("these runs are of several hosts: {names}"))
+        .hint(format!("plumb baseline set {name} {runs} --by kind    takes them together")))
 }
 
 /// A name must not be what a run could be called by.
@@ -186,7 +209,8 @@ fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
     let companions = points::companions(&mut setup.keeper, &named.with(&[]), all)?;
     let plan = plan::plan(named, companions, &args.goal, prepare)?;
     let (lock, place) = (!execution.no_lock, Place::Under(args.dir.as_deref()));
-    let job = Job { lock, explicit: false, ..Job::new(plan, place, store) };
+    let host = execution.host.clone();
+    let job = Job { lock, host, explicit: false, ..Job::new(plan, place, store) };
     let measured = execute(setup, job, ui)?;
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted; the baseline is unchanged")

@@ -6,8 +6,8 @@ use clap::Args;
 use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, canary_shift};
 use plumb_export::check_junit;
 use plumb_model::{
-    Goal, Impact, OnInterference, Plan, Preparation, RunRecord, SampleIs, StoppingRules, Value,
-    Verdict,
+    By, Goal, Host, Impact, OnInterference, Plan, Preparation, RunRecord, SampleIs, StoppingRules,
+    Value, Verdict,
 };
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
@@ -21,7 +21,7 @@ use crate::locate;
 use crate::measuring::execute::{Measured, execute};
 use crate::measuring::job::{Job, Place};
 use crate::measuring::setup::Setup;
-use crate::planning::arguments::{PrepareArgs, on_interference, presets};
+use crate::planning::arguments::{PrepareArgs, by, on_interference, presets};
 use crate::planning::prepare::{self, Prepare};
 use crate::planning::{catalogue, plan, points};
 use crate::reading::output::write_file;
@@ -43,6 +43,7 @@ const CANARY_RUNS: usize = 3;
   plumb check                                  against the baseline that changed last
   plumb check --baseline good --margin 3%
   plumb check --junit check.xml --markdown check.md
+  plumb check --by kind                        against runs of any host of this kind of machine
 
 plumb first measures once what the baseline measured. It then measures the series that look different in \
 three more runs, and only these decide: over all series together, at most one check in 16 of an unchanged \
@@ -56,6 +57,12 @@ pub struct CheckArgs {
     /// The smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     margin: String,
+    /// Name this host, as in `plumb run`
+    #[arg(long, value_name = "NAME")]
+    host: Option<Host>,
+    /// Check against the baseline's runs on this host, or on all hosts of its kind of machine
+    #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
+    by: By,
     /// Check even if the runs did not measure the same thing, or one is incomplete
     #[arg(long)]
     force: bool,
@@ -102,10 +109,10 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         let baseline = chosen(&store, args.baseline.as_deref())?;
         (baseline.name.clone(), read(&store, &baseline)?)
     };
+    let records = on_this_machine(&baseline, records, args, ui)?;
     let checker = Checker::new(&baseline, &records, margin).map_err(|why| {
         CommandError::nothing(why).hint(format!("plumb baseline set {baseline} --runs 8"))
     })?;
-    refuse_other_machine(&records, args.force)?;
     let again = Again { args, store, ui };
     let plan = records.last().map(|newest| newest.plan.clone());
     let plan = plan.ok_or_else(|| CommandError::nothing("the baseline has no runs"))?;
@@ -128,7 +135,7 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         doubts.canary_shift = canary_shift(&canaries, &again.canaries(&plan)?);
     }
     let mut finding = checker.finish(&screen.record, &confirming, doubts);
-    date(&mut finding, &screen.store)?;
+    date(&mut finding, args.by, &screen.store)?;
     let counters = plumb_query::counters(&screen.store, records.iter().chain(&confirming))?;
     plumb_analysis::add_covariates_to_check(&mut finding, &records, &confirming, &counters);
     refuse_fatal(&finding, args.force)?;
@@ -175,11 +182,11 @@ fn read(store: &Store, baseline: &Baseline) -> Result<Vec<RunRecord>> {
 }
 
 /// Asks the store since when each confirmed change has been there.
-fn date(finding: &mut CheckFinding, store: &Store) -> Result<()> {
+fn date(finding: &mut CheckFinding, by: By, store: &Store) -> Result<()> {
     let margin = finding.margin;
     for it in finding.series.iter_mut().filter(|it| it.state == CheckState::Confirmed) {
         let records = store.series(&it.stored)?;
-        let first = plumb_analysis::since(&records, margin);
+        let first = plumb_analysis::since(&records, by, margin);
         it.since = first.map(|first| (first.run.to_string(), first.started_unix_ns));
     }
     Ok(())
@@ -202,7 +209,8 @@ impl Again<'_> {
         let plan = Plan { seed, labels, on_interference, dir: String::new(), ..plan.clone() };
         let lock = !self.args.no_lock;
         let place = Place::Under(self.args.dir.as_deref());
-        let job = Job { lock, explicit: false, ..Job::new(plan, place, self.store) };
+        let host = self.args.host.clone();
+        let job = Job { lock, host, explicit: false, ..Job::new(plan, place, self.store) };
         let measured = execute(setup, job, self.ui)?;
         if measured.ended.interrupted {
             return Err(CommandError::interrupted("interrupted; a check needs all its runs"));
@@ -255,20 +263,50 @@ impl Again<'_> {
     }
 }
 
-/// A series includes its machine: on another one everything differs, and nothing has become slower.
-fn refuse_other_machine(baseline: &[RunRecord], force: bool) -> Result<()> {
-    let here = plumb_machine::machine(&locate::root()).fingerprint;
-    let other = |run: &&RunRecord| run.targets.iter().any(|it| it.machine.fingerprint != here);
-    match baseline.iter().find(other) {
-        Some(run) if !force => {
-            let facts = run.targets.first().map(|it| it.machine.facts.clone()).unwrap_or_default();
-            let cpu = facts.get("cpu").map_or("another CPU", String::as_str);
-            Err(CommandError::usage(format!("the baseline was measured on another machine: {cpu}"))
-                .hint("plumb baseline set NAME    measures a baseline of this machine")
-                .hint("plumb compare RUN RUN      compares machines; --force checks anyway"))
-        }
-        _ => Ok(()),
+/// The runs of the baseline that count here. A series includes its machine: on another one everything
+/// differs, and nothing has become slower.
+fn on_this_machine(
+    baseline: &str,
+    records: Vec<RunRecord>,
+    args: &CheckArgs,
+    ui: &Ui,
+) -> Result<Vec<RunRecord>> {
+    if args.force {
+        return Ok(records);
     }
+    let kind = plumb_machine::machine(&locate::root()).fingerprint;
+    let other = |it: &&RunRecord| it.targets.iter().any(|it| it.machine.fingerprint != kind);
+    if let Some(run) = records.iter().find(other) {
+        let facts = run.targets.first().map(|it| it.machine.facts.clone()).unwrap_or_default();
+        let cpu = facts.get("cpu").map_or("another CPU", String::as_str);
+        return Err(CommandError::usage(format!(
+            "the baseline was measured on another machine: {cpu}"
+        ))
+        .hint("plumb baseline set NAME    measures a baseline of this machine")
+        .hint("plumb compare RUN RUN      compares machines; --force checks anyway"));
+    }
+    let here = locate::host(args.host.as_ref())?;
+    let is_here =
+        |it: &RunRecord| it.targets.iter().all(|target| args.by.mixes(&target.host, &here));
+    let (counting, others): (Vec<RunRecord>, Vec<RunRecord>) =
+        records.into_iter().partition(is_here);
+    let Some(host) = others.iter().find_map(|it| Some(&it.targets.first()?.host)) else {
+        return Ok(counting);
+    };
+    if counting.is_empty() {
+        let check = format!("plumb check --baseline {baseline}");
+        return Err(CommandError::usage(format!(
+            "the baseline {baseline} was measured on host {host}, and this is {here}"
+        ))
+        .hint(format!("{check} --by kind    counts all hosts of this kind of machine"))
+        .hint(format!("{check} --host {host}    if this host takes the place of that one"))
+        .hint("plumb baseline set NAME    measures a baseline of this host"));
+    }
+    let (left_out, all) = (others.len(), others.len() + counting.len());
+    ui.say(&format!(
+        "left out: {left_out} of {all} runs of the baseline, which are of other hosts; --by kind counts them"
+    ));
+    Ok(counting)
 }
 
 fn refuse_fatal(finding: &CheckFinding, force: bool) -> Result<()> {

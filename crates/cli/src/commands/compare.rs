@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_analysis::{CompareSettings, Comparison, ComparisonFinding};
-use plumb_model::{Impact, Verdict};
+use plumb_analysis::{CompareSettings, Comparison, ComparisonFinding, NoVerdict};
+use plumb_model::{By, Id, Impact, Target, Verdict};
+use plumb_store::Store;
 use plumb_suite::margin;
+use plumb_text::counted;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
@@ -19,18 +21,20 @@ use crate::ui::Ui;
   plumb compare last~1 last                 the last run and the one before it
   plumb compare kernel=6.1 kernel=6.12      two labelled runs
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
+  plumb compare --by kernel,kind last~1 last   the same over all hosts of a kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
 
 Runs measured at different times differ even when nothing has changed. plumb learns how much from earlier \
-runs of the same series on the same machine. With fewer than six of them it gives no verdict, but tells how \
+runs of the same series on the same host. With fewer than six of them it gives no verdict, but tells how \
 much runs would have to vary for the difference to be chance. `plumb ab` needs no history. If every run has \
 a label such as `price=19.95`, plumb also shows what each run delivers for its price.")]
 pub struct CompareArgs {
     /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     runs: Vec<String>,
-    /// Group runs by a label, or by a fact about the machine or environment (`kernel`, `governor`, …)
-    #[arg(long, value_name = "FIELD")]
+    /// Group runs by labels, facts about machine or environment (`kernel`, `governor`, …), `host`, `kind` (of
+    /// machine) or `run`; without `kind`, hosts are never mixed
+    #[arg(long, value_name = "FIELD,…")]
     by: Option<String>,
     /// The smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
@@ -79,18 +83,49 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             }
             _ => format!("all these runs have the same {by}"),
         };
-        return Err(
-            CommandError::usage(why).hint("without --by, plumb compares each run with the first")
-        );
+        let error = CommandError::usage(why);
+        return Err(if by == By::KIND {
+            error.hint("--by run,kind compares run by run, with the noise of all hosts of the kind")
+        } else {
+            error.hint("without --by, plumb compares each run with the first")
+        });
     }
     if finding.results.is_empty() {
         return Err(CommandError::nothing("these runs have no series in common")
             .hint("plumb show RUN shows what each measured"));
     }
+    say_hosts(&store, &finding, &args.runs, ui)?;
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
     ui.out(&comparison::write(&finding, format, ui)?);
     let undecided = finding.results.iter().flat_map(|it| &it.against_first).flatten().any(open);
     Ok(if args.strict && undecided { Exit::Inconclusive } else { Exit::Fine })
+}
+
+/// Where too few runs tell the noise, those of other hosts may.
+fn say_hosts(store: &Store, found: &ComparisonFinding, typed: &[String], ui: &Ui) -> Result<()> {
+    let by = found.by.as_deref();
+    let is_mixed = by.is_some_and(|by| by.split(',').any(|field| field == By::KIND));
+    let against = || found.results.iter().flat_map(|it| &it.against_first).flatten();
+    if is_mixed || !against().any(|it| it.verdict == Err(NoVerdict::Uncalibrated)) {
+        return Ok(());
+    }
+    let ids: Vec<Id> = found.runs.iter().map(|run| run.id).collect();
+    let first = ids.first().map(|run| store.targets(*run)).transpose()?.unwrap_or_default();
+    let Some(first) = first.first() else { return Ok(()) };
+    let mut others = 0;
+    for run in plumb_query::others(&store.summaries()?, &ids) {
+        let is_other =
+            |it: &Target| it.is_one_with(first, By::Kind) && !it.is_one_with(first, By::Host);
+        others += usize::from(store.targets(run)?.iter().any(is_other));
+    }
+    if others > 0 {
+        let (by, typed) = (by.unwrap_or("run"), typed.join(" "));
+        ui.say(&format!(
+            "{} on other hosts of this kind would tell how much runs differ: plumb compare --by {by},kind {typed}",
+            counted(others, "run", "runs")
+        ));
+    }
+    Ok(())
 }
 
 fn open(against: &Comparison) -> bool {

@@ -129,8 +129,12 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         plan.goal = Goal::Rules(StoppingRules::fixed(runs));
         plan.budget_ns = args.goal.execution.budget.as_deref().map(time_ns).transpose()?;
     }
-    let lock = !args.goal.execution.no_lock;
-    measure(setup, Job { lock, live: args.live.live, ..Job::new(plan, Place::Scratch, store) }, ui)
+    let (lock, host) = (!args.goal.execution.no_lock, args.goal.execution.host.clone());
+    measure(
+        setup,
+        Job { lock, host, live: args.live.live, ..Job::new(plan, Place::Scratch, store) },
+        ui,
+    )
 }
 
 fn commands(args: &ExecArgs) -> Result<Vec<Typed>> {

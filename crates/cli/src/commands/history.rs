@@ -3,25 +3,27 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::SeriesRecord;
+use plumb_model::{By, Host, SeriesRecord};
 use plumb_report::{history_card, history_json, history_markdown};
 use plumb_suite::margin;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 
+use crate::planning::arguments::by;
 use crate::reading::output::OutputFormat;
 use crate::reading::runs;
-use crate::reading::series::{meant, on_machine};
+use crate::reading::series::{Whose, meant, on_machine};
 use crate::reading::since::since_unix_ns;
 use crate::ui::Ui;
 
 /// Show one series over all its runs: when did it change, and what else did?
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  plumb history memory.copy:method=libc           its first metric, on this machine
+  plumb history memory.copy:method=libc           its first metric, on this host
   plumb history storage.random/latency --last 50
   plumb history 'gzip -k f' --label commit        a command; name its runs by their label
+  plumb history cpu.sieve --by kind               on all hosts of this kind of machine
 
 plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, \
 settings) split the history, and plumb compares nothing across them. Within a section it looks for steps: \
@@ -40,7 +42,14 @@ pub struct HistoryArgs {
     /// Show only this many runs, the newest
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// The machine: the beginning of its fingerprint, or `all` [default: the machine of the newest run]
+    /// The host [default: this one; else that of the newest run]
+    #[arg(long, value_name = "NAME")]
+    host: Option<Host>,
+    /// Show the runs of one host, or of all hosts of its kind of machine together
+    #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
+    by: By,
+    /// The kind of machine: the beginning of its fingerprint, or `all`, of all hosts [default: that of the
+    /// host]
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
     /// The smallest relative change that matters
@@ -61,9 +70,11 @@ impl Subcommand for HistoryArgs {
 fn history(args: &HistoryArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let store = runs::open(store)?;
     let series = meant(&store.series_names()?, &args.series)?;
-    let records = on_machine(store.series(&series)?, args.machine.as_deref())?;
+    let machine = args.machine.as_deref();
+    let wanted = Whose { machine, host: args.host.as_ref(), by: args.by };
+    let (records, host) = on_machine(&series, store.series(&series)?, &wanted, ui)?;
     let records = recent(records, args)?;
-    let finding = plumb_analysis::history(&series, &records, margin(&args.margin)?);
+    let finding = plumb_analysis::history(&series, &records, &host, margin(&args.margin)?);
     let finding = finding.ok_or_else(|| {
         CommandError::nothing(format!("none of these runs measured {series}"))
             .hint("plumb show --runs lists the runs")

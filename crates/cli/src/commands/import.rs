@@ -1,14 +1,13 @@
 //! `plumb import`: takes over the runs of other stores, and the results of other tools.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use plumb_classics::{Format, Import, events, read};
-use plumb_model::{Event, Id, Stamped};
+use plumb_classics::{Format, Import, Said, events, read};
+use plumb_model::{Event, Host, Id, Stamped};
 use plumb_store::{MergeReport, Store, short};
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -53,6 +52,9 @@ pub struct ImportArgs {
     /// Label the runs that results of other tools become
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
+    /// Name the host where results of other tools were measured [default: unknown]
+    #[arg(long, value_name = "NAME")]
+    host: Option<Host>,
 }
 
 impl Subcommand for ImportArgs {
@@ -63,8 +65,9 @@ impl Subcommand for ImportArgs {
 
 /// Takes over every named file. All are read before any is stored.
 fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let labels = pairs(&args.labels)?;
-    let files = args.files.iter().map(|file| Ok((file, holds(file, args, &labels)?)));
+    let host = args.host.clone().unwrap_or_default();
+    let said = Said { labels: pairs(&args.labels)?, host };
+    let files = args.files.iter().map(|file| Ok((file, holds(file, args, &said)?)));
     let files: Vec<(&PathBuf, Holds)> = files.collect::<Result<_>>()?;
     let store = Store::open(locate::store(store)?)?;
     for (file, holds) in files {
@@ -82,7 +85,7 @@ fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn holds(file: &Path, args: &ImportArgs, labels: &BTreeMap<String, String>) -> Result<Holds> {
+fn holds(file: &Path, args: &ImportArgs, said: &Said) -> Result<Holds> {
     if !file.exists() {
         return Err(CommandError::file(format!("{} does not exist", file.display())));
     }
@@ -104,15 +107,10 @@ fn holds(file: &Path, args: &ImportArgs, labels: &BTreeMap<String, String>) -> R
     if content.len() as u64 == LARGEST_BYTES {
         return Err(unread(format!("it is not a store, and has {LARGEST_BYTES} bytes or more")));
     }
-    results(file, args, labels, &content)
+    results(file, args, said, &content)
 }
 
-fn results(
-    file: &Path,
-    args: &ImportArgs,
-    labels: &BTreeMap<String, String>,
-    content: &[u8],
-) -> Result<Holds> {
+fn results(file: &Path, args: &ImportArgs, said: &Said, content: &[u8]) -> Result<Holds> {
     let wanted = args.format.as_deref();
     let format = Format::ALL.into_iter().find(|format| Some(format.word()) == wanted);
     let text = String::from_utf8_lossy(content);
@@ -123,7 +121,7 @@ fn results(
     })?;
     let describe = |id: &str| Some(catalogue::builtin(id).ok()??.description);
     let told = imports.into_iter().map(|import| {
-        let told = events(&import, content, labels, &describe);
+        let told = events(&import, content, said, &describe);
         (import, told)
     });
     Ok(Holds::Results(told.collect()))

@@ -5,12 +5,13 @@ use std::path::Path;
 use plumb_engine::{
     Ended, Identity, KeeperLauncher, LauncherSettings, RunContext, SlotReport, SystemClock,
 };
-use plumb_model::{Plan, RunRecord, Target};
+use plumb_model::{Host, Plan, RunRecord, Target};
 use plumb_store::Store;
 
 use crate::error::Result;
 use crate::measuring::failures::{ended_early, unprepared};
 use crate::measuring::folders::folders;
+use crate::measuring::host::host;
 use crate::measuring::interrupted::interrupted;
 use crate::measuring::job::Job;
 use crate::measuring::listeners::Listeners;
@@ -48,10 +49,11 @@ pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> 
     // While the lock was waited for, somebody else may have completed the run.
     let before = job.before.as_ref().map(|before| interrupted(&store, before.run));
     job.before = before.transpose()?;
+    let host = host(&job, ui)?;
     let mut launcher = launcher(setup, &job.plan, &scratch, &dir);
     let done = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
     done.notes.iter().for_each(|note| ui.say(note));
-    let identity = identity(&job, &dir, done);
+    let identity = identity(&job, host, &dir, done);
     let live = job.live.then(|| LivePage::of(identity.run, store.path())).transpose()?;
     let mut listeners = Listeners {
         store: store.writer()?,
@@ -101,7 +103,7 @@ fn launcher(setup: Setup, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLaun
 }
 
 /// Who measures, on the machine as it is prepared.
-fn identity(job: &Job<'_>, dir: &Path, for_run: SlotReport) -> Identity {
+fn identity(job: &Job<'_>, host: Host, dir: &Path, for_run: SlotReport) -> Identity {
     let root = locate::root();
     let environment = plumb_machine::environment(&root, dir);
     let prepared = job.plan.prepared(&[]);
@@ -112,6 +114,7 @@ fn identity(job: &Job<'_>, dir: &Path, for_run: SlotReport) -> Identity {
         owner: plumb_machine::owner(&root),
         target: Target {
             name: "local".into(),
+            host,
             machine: plumb_machine::machine(&root),
             environment: plumb_machine::with_fact(&environment, "prepared", prepared),
         },

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_model::{Plan, RunRecord};
+use plumb_model::{Host, Plan, RunRecord};
 
 use crate::measuring::fail_on::FailPolicy;
 
@@ -22,6 +22,8 @@ pub struct Job<'j> {
     pub before: Option<RunRecord>,
     /// Where files go.
     pub place: Place<'j>,
+    /// The name of this host, where one is given.
+    pub host: Option<Host>,
     /// The store.
     pub store: Option<&'j Path>,
     /// Whether to wait for other plumbs.
@@ -41,8 +43,9 @@ pub struct Job<'j> {
 impl<'j> Job<'j> {
     /// A new run of what the user named.
     pub fn new(plan: Plan, place: Place<'j>, store: Option<&'j Path>) -> Self {
-        let (before, copy, fail_on, watched) = (None, false, FailPolicy::default(), None);
+        let (before, host, watched) = (None, None, None);
+        let (copy, fail_on) = (false, FailPolicy::default());
         let (lock, explicit, live) = (true, true, false);
-        Self { plan, before, place, store, lock, explicit, copy, fail_on, watched, live }
+        Self { plan, before, place, host, store, lock, explicit, copy, fail_on, watched, live }
     }
 }

@@ -4,6 +4,7 @@ pub mod execute;
 pub mod fail_on;
 mod failures;
 pub mod folders;
+mod host;
 pub mod interrupted;
 pub mod job;
 mod listeners;

@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use plumb_keeper::preparation::PRESETS;
-use plumb_model::OnInterference;
+use plumb_model::{By, Host, OnInterference};
 use plumb_suite::TypedRules;
 
 /// When to stop: all rules hold together.
@@ -27,6 +27,10 @@ pub struct ExecutionArgs {
     /// Label the run
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
+    /// Name this host, which tells it from others of its kind [default: $PLUMB_HOST, or a hash of its machine
+    /// id]
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<Host>,
     /// Seed all random choices [default: from the clock; stored with the run]
     #[arg(long, value_name = "N")]
     pub seed: Option<u32>,
@@ -63,6 +67,12 @@ pub fn on_interference() -> impl TypedValueParser<Value = OnInterference> {
         "retry" => OnInterference::Retry,
         _ => OnInterference::Keep,
     })
+}
+
+/// What `--by` takes where runs of one machine are meant.
+pub fn by() -> impl TypedValueParser<Value = By> {
+    let words = PossibleValuesParser::new(["host", By::KIND]);
+    words.map(|word| if word == By::KIND { By::Kind } else { By::Host })
 }
 
 /// What `--prepare` takes.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_model::AuditClass;
+use plumb_model::{AuditClass, Host};
 use plumb_store::Store;
 use serde_json::Value;
 
@@ -13,14 +13,14 @@ use crate::locate;
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn noise_floor(store: Option<&Path>, class: AuditClass) -> Result<Option<f64>> {
+pub fn noise_floor(store: Option<&Path>, here: &Host, class: AuditClass) -> Result<Option<f64>> {
     let path = locate::store(store)?;
     if !path.exists() {
         return Ok(None);
     }
     let store = Store::open(&path)?;
     let machine = plumb_machine::machine(&locate::root()).fingerprint;
-    let Some(audit) = store.audits(&machine)?.pop() else { return Ok(None) };
+    let Some(audit) = store.audits(&machine, here)?.pop() else { return Ok(None) };
     let floors = floors(&audit.json);
     Ok(floors.into_iter().find(|(of, _)| of == class.word()).map(|(_, floor)| floor))
 }

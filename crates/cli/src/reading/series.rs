@@ -1,9 +1,13 @@
 //! Series by what people call them.
 
-use plumb_model::{SeriesName, SeriesRecord};
+use std::collections::BTreeSet;
+
+use plumb_model::{By, Host, SeriesName, SeriesRecord};
 use plumb_suite::nearest;
 
 use crate::error::{CommandError, Result};
+use crate::locate;
+use crate::ui::Ui;
 
 /// Series that are listed where several are meant.
 const MOST_LISTED: usize = 20;
@@ -59,39 +63,77 @@ fn unknown(known: &[SeriesName], name: &str) -> CommandError {
     }
 }
 
-/// The runs on one machine: that of the newest run when none is named.
+/// Whose runs of a series are wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Whose<'a> {
+    /// The beginning of a machine's fingerprint, or `all`.
+    pub machine: Option<&'a str>,
+    /// A host by its name.
+    pub host: Option<&'a Host>,
+    /// Whether hosts of a kind are mixed.
+    pub by: By,
+}
+
+/// The runs on one kind of machine, and the host that a history of them is of: what is wanted, else this host;
+/// where no run is of this host, that of the newest run, and that is said.
 ///
 /// # Errors
-/// When no machine or several could be meant.
+/// When no machine or several could be meant, or no run is of the host that is named.
 pub fn on_machine(
-    mut records: Vec<SeriesRecord>,
-    wanted: Option<&str>,
-) -> Result<Vec<SeriesRecord>> {
-    let newest = records.last().map(|it| it.machine.fingerprint.clone());
-    let wanted = match wanted {
-        Some(ALL) => return Ok(records),
-        Some(wanted) => wanted.to_owned(),
-        None => newest.unwrap_or_default(),
+    series: &str,
+    records: Vec<SeriesRecord>,
+    wanted: &Whose<'_>,
+    ui: &Ui,
+) -> Result<(Vec<SeriesRecord>, Host)> {
+    let here = locate::host(wanted.host)?;
+    let records = match wanted.machine {
+        Some(ALL) => return Ok((records, Host::UNKNOWN)),
+        Some(machine) => of_kind(records, machine)?,
+        None => records,
     };
+    if wanted.host.is_some() && !records.iter().any(|it| it.host == here) {
+        return Err(not_measured_on(&here, series, &records));
+    }
+    let (records, host) = plumb_query::on_host(records, &here);
+    if wanted.by == By::Kind {
+        return Ok((records, Host::UNKNOWN));
+    }
+    if host.known().is_some() && here.known().is_some() && host != here {
+        ui.say(&format!(
+            "no stored run of {series} is of this host ({here}); these are of {host}, that of the newest run"
+        ));
+        ui.say(&format!(
+            "plumb history '{series}' --by kind shows all hosts of this kind; plumb run --host {host} names \
+             this one so, if it takes its place"
+        ));
+    }
+    Ok((records, host))
+}
+
+fn not_measured_on(host: &Host, series: &str, records: &[SeriesRecord]) -> CommandError {
+    let error = CommandError::usage(format!("no stored run of {series} is of host {host}"));
+    let hosts: BTreeSet<&str> = records.iter().filter_map(|it| it.host.known()).collect();
+    let listed = hosts.iter().take(MOST_LISTED);
+    let error =
+        listed.fold(error, |error, it| error.hint(format!("plumb history '{series}' --host {it}")));
+    error
+        .hint(format!("plumb history '{series}' --by kind    shows all hosts of a kind of machine"))
+}
+
+/// The runs on the kind of machine with this beginning of a fingerprint.
+fn of_kind(mut records: Vec<SeriesRecord>, wanted: &str) -> Result<Vec<SeriesRecord>> {
     let is = |it: &SeriesRecord| {
         let fingerprint = &it.machine.fingerprint;
         let bare = fingerprint.split_once(':').map_or(fingerprint.as_str(), |(_, bare)| bare);
-        fingerprint.starts_with(&wanted) || bare.starts_with(&wanted)
+        fingerprint.starts_with(wanted) || bare.starts_with(wanted)
     };
-    let mut found: Vec<String> =
-        records.iter().filter(|it| is(it)).map(|it| it.machine.fingerprint.clone()).collect();
-    found.sort();
-    found.dedup();
-    match found.as_slice() {
-        [] | [_] => {
-            records.retain(is);
-            Ok(records)
-        }
-        several => {
-            let error = CommandError::usage(format!("`{wanted}` matches several machines"));
-            Err(several.iter().fold(error, |error, it| error.hint(format!("--machine {it}"))))
-        }
+    records.retain(is);
+    let found: BTreeSet<&str> = records.iter().map(|it| it.machine.fingerprint.as_str()).collect();
+    if found.len() > 1 {
+        let error = CommandError::usage(format!("`{wanted}` matches several machines"));
+        return Err(found.iter().fold(error, |error, it| error.hint(format!("--machine {it}"))));
     }
+    Ok(records)
 }
 
 #[cfg(test)]

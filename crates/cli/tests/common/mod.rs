@@ -87,6 +87,7 @@ impl TestEnvironment {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.root.join("home")).env("XDG_DATA_HOME", self.root.join("data"));
         command.env("TMPDIR", self.tmp()).env("PLUMB_STORE", self.store()).env("COLUMNS", "100");
+        command.env("PLUMB_HOST", "here");
         command
     }
 

@@ -9,7 +9,13 @@ fn a_command_has_a_history() {
         exec(&place, &format!("-n 4 -q --label commit=c{number}"), &["true", "sleep 0"]).exits(0);
     }
     let ran = place.run("history true").unwrap().exits(0);
-    ran.shows(&["true: process.command", "3 runs on fp1:", " c1 ", " c3 ", "no interval, n=4"]);
+    ran.shows(&[
+        "true: process.command",
+        "3 runs on host here, fp1:",
+        " c1 ",
+        " c3 ",
+        "no interval, n=4",
+    ]);
     let document = parsed(&place.run("history --json true --last 2").unwrap().exits(0));
     assert_eq!(document["schema"], "plumb.history/1");
     let runs = document["runs"].as_array().unwrap();

@@ -16,6 +16,7 @@ mod doctor;
 mod exec;
 mod exec_around;
 mod history;
+mod hosts;
 mod imports;
 mod interrupt;
 mod kill;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{Better, RunRecord, Verdict};
+use plumb_model::{Better, By, RunRecord, Verdict};
 use plumb_stats::describe::mean;
 use plumb_stats::multiple::common_mode;
 use plumb_stats::regression_gate::{RegressionGate, Shift};
@@ -20,7 +20,7 @@ use crate::facts::{PointFacts, RunFacts, run_facts};
 use crate::failures;
 use crate::log_cost::value_of_log;
 use crate::method::METHOD_VERSION;
-use crate::series::{Series, machine, series_of};
+use crate::series::{Series, is_one_machine, series_of};
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq)]
@@ -286,7 +286,7 @@ impl<'r> Checker<'r> {
             baseline: self.name.clone(),
             baseline_runs: self.baseline.len(),
             margin: self.margin,
-            machines_differ: self.baseline.iter().any(|it| machine(it) != machine(screen)),
+            machines_differ: self.baseline.iter().any(|it| differs(it, screen)),
             differences: differences(&[&baseline, &fresh]),
             runs: fresh.into_iter().map(run_facts).collect(),
             series,
@@ -360,6 +360,10 @@ impl<'r> Checker<'r> {
             covariates: Vec::new(),
         })
     }
+}
+
+fn differs(one: &RunRecord, other: &RunRecord) -> bool {
+    !is_one_machine(one.targets.first(), other.targets.first(), By::Host)
 }
 
 /// Why a run does not give a series.

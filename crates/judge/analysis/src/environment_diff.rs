@@ -13,6 +13,9 @@ pub struct Difference {
     pub impact: Impact,
 }
 
+/// The field that names hosts.
+const HOST: &str = "host";
+
 /// What differs between the arms, worst first.
 pub(crate) fn differences(arms: &[&[&RunRecord]]) -> Vec<Difference> {
     let facts = |runs: &&[&RunRecord]| runs.iter().flat_map(|record| facts(record)).collect();
@@ -37,7 +40,8 @@ fn between(mut all: Vec<Vec<(String, String)>>) -> Vec<Difference> {
         .into_iter()
         .filter_map(|field| {
             let values: Vec<Option<String>> = all.iter().map(|facts| value(facts, field)).collect();
-            let unread = is_of_environment(field) && values.contains(&None);
+            let may_lack = field == HOST || is_of_environment(field);
+            let unread = may_lack && values.contains(&None);
             let differs = !unread && values.windows(2).any(|two| two[0] != two[1]);
             let named = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
             let values = values.into_iter().map(named).collect();
@@ -61,7 +65,8 @@ fn value(facts: &[(String, String)], field: &str) -> Option<String> {
 
 fn of_target(target: &Target) -> Vec<(String, String)> {
     let both = target.machine.facts.iter().chain(&target.environment.facts);
-    both.map(|(field, value)| (field.clone(), value.clone())).collect()
+    let host = target.host.known().map(|host| (HOST.to_owned(), host.to_owned()));
+    both.map(|(field, value)| (field.clone(), value.clone())).chain(host).collect()
 }
 
 /// Everything about a run that could make its numbers other than another's.

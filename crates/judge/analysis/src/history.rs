@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{Better, Environment, Id, Impact, Machine, SeriesRecord};
+use plumb_model::{Better, By, Environment, Host, Id, Impact, Machine, SeriesRecord};
 use plumb_stats::describe::median;
 use plumb_stats::history;
 use plumb_stats::precision::PER_LOOK_LEVEL;
@@ -46,8 +46,14 @@ pub struct HistoryFinding {
     pub unit: String,
     /// Which direction is good.
     pub better: Better,
-    /// The machines, each once, in order of their first run.
+    /// The kinds of machines, each once, in order of their first run.
     pub machines: Vec<String>,
+    /// The host that it is of, with runs of hosts that nobody knows; unknown where hosts are mixed.
+    pub host: Host,
+    /// The hosts of its runs, each once, in order of their first run.
+    pub hosts: Vec<Host>,
+    /// Runs of other hosts, which are left out.
+    pub other_hosts: OtherHosts,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// The runs, oldest first.
@@ -62,6 +68,15 @@ pub struct HistoryFinding {
     pub other_units: usize,
 }
 
+/// Runs of other hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OtherHosts {
+    /// How many hosts.
+    pub hosts: usize,
+    /// How many runs.
+    pub runs: usize,
+}
+
 /// One run of a history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryRun {
@@ -71,6 +86,8 @@ pub struct HistoryRun {
     pub started_unix_ns: i64,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
+    /// Which one of the machines of its kind measured it.
+    pub host: Host,
     /// The estimate with its interval.
     pub estimate: Estimate,
     /// Processes that it rests on.
@@ -167,6 +184,7 @@ pub(crate) struct Entry {
     pub(crate) run: Option<HistoryRun>,
     pub(crate) log_cost: f64,
     pub(crate) machine: String,
+    pub(crate) host: Host,
     /// What may well move numbers.
     pub(crate) facts: BTreeMap<String, String>,
     pub(crate) unit: String,
@@ -174,18 +192,27 @@ pub(crate) struct Entry {
     pub(crate) title: Option<String>,
 }
 
-/// What the runs of a series say, oldest first. None without runs.
+/// What the runs of a series on this host say, oldest first, with those of unknown hosts; of an unknown host,
+/// what all say. None without runs.
 #[must_use]
-pub fn history(series: &str, records: &[SeriesRecord], margin: f64) -> Option<HistoryFinding> {
-    history_of(series, records.iter().map(entry).collect(), margin)
+pub fn history(
+    series: &str,
+    records: &[SeriesRecord],
+    host: &Host,
+    margin: f64,
+) -> Option<HistoryFinding> {
+    history_of(series, records.iter().map(entry).collect(), host, margin)
 }
 
 /// The same from what is left of the runs when their samples are gone.
 pub(crate) fn history_of(
     series: &str,
-    mut entries: Vec<Entry>,
+    entries: Vec<Entry>,
+    host: &Host,
     margin: f64,
 ) -> Option<HistoryFinding> {
+    let (mut entries, others): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().partition(|it| it.host.may_be(host));
     let all = entries.len();
     let newest = entries.last()?;
     let (unit, better, title) = (newest.unit.clone(), newest.better, newest.title.clone());
@@ -197,7 +224,8 @@ pub(crate) fn history_of(
     let mut cuts = borders;
     cuts.extend(found.iter().flatten().map(|step| step.at));
     let rest = residuals(&logs, cuts);
-    let machines = machines(&entries);
+    let machines = each_once(entries.iter().map(|it| &it.machine));
+    let hosts = each_once(entries.iter().map(|it| &it.host));
     let runs: Vec<HistoryRun> = entries.into_iter().filter_map(|it| it.run).collect();
     let starts: Vec<i64> = runs.iter().map(|run| run.started_unix_ns).collect();
     let cycles = [Cycle::Day, Cycle::Week];
@@ -208,6 +236,12 @@ pub(crate) fn history_of(
         unit,
         better,
         machines,
+        host: host.clone(),
+        hosts,
+        other_hosts: OtherHosts {
+            hosts: each_once(others.iter().map(|it| &it.host)).len(),
+            runs: others.len(),
+        },
         margin,
         steps: found,
         cycles: cycles.iter().filter_map(|cycle| of_cycle(*cycle, &starts, &rest)).collect(),
@@ -219,10 +253,11 @@ pub(crate) fn history_of(
 
 /// The first run after the last certain step, among those of the newest's machine, version and clock.
 #[must_use]
-pub fn since(records: &[SeriesRecord], margin: f64) -> Option<&SeriesRecord> {
+pub fn since(records: &[SeriesRecord], by: By, margin: f64) -> Option<&SeriesRecord> {
     let newest = records.last()?;
     let alike = |it: &&SeriesRecord| {
         it.machine.fingerprint == newest.machine.fingerprint
+            && by.mixes(&it.host, &newest.host)
             && (it.version, &it.clock, &it.unit) == (newest.version, &newest.clock, &newest.unit)
     };
     let records: Vec<&SeriesRecord> = records.iter().filter(alike).collect();
@@ -231,14 +266,14 @@ pub fn since(records: &[SeriesRecord], margin: f64) -> Option<&SeriesRecord> {
     records.get(step.at).copied()
 }
 
-fn machines(entries: &[Entry]) -> Vec<String> {
-    let mut machines: Vec<String> = Vec::new();
-    for Entry { machine, .. } in entries {
-        if !machines.contains(machine) {
-            machines.push(machine.clone());
+fn each_once<'a, T: PartialEq + Clone + 'a>(all: impl Iterator<Item = &'a T>) -> Vec<T> {
+    let mut found: Vec<T> = Vec::new();
+    for it in all {
+        if !found.contains(it) {
+            found.push(it.clone());
         }
     }
-    machines
+    found
 }
 
 fn entry(record: &SeriesRecord) -> Entry {
@@ -246,6 +281,7 @@ fn entry(record: &SeriesRecord) -> Entry {
         run: run(record),
         log_cost: log_cost(record),
         machine: record.machine.fingerprint.clone(),
+        host: record.host.clone(),
         facts: facts(record),
         unit: record.unit.clone(),
         better: record.better,
@@ -261,6 +297,7 @@ fn run(record: &SeriesRecord) -> Option<HistoryRun> {
         run: record.run,
         started_unix_ns: record.started_unix_ns,
         labels: record.labels.clone(),
+        host: record.host.clone(),
         estimate: median_of_processes(&slices, PER_LOOK_LEVEL)?.estimate,
         processes: processes.len(),
         samples: processes.iter().map(Vec::len).sum(),
@@ -412,7 +449,7 @@ fn part_of(
 mod tests {
     use std::collections::BTreeMap;
 
-    use plumb_model::{Better, Environment, Id, Machine, SampleIs, SeriesRecord};
+    use plumb_model::{Better, By, Environment, Host, Id, Machine, SampleIs, SeriesRecord};
     use plumb_stats::rng::Rng;
 
     use super::{Cycle, HOUR_NS, HistoryFinding, history, since};
@@ -430,6 +467,7 @@ mod tests {
             plumb: "1".into(),
             labels: BTreeMap::new(),
             machine: Machine { fingerprint: "fp1:a".into(), facts: BTreeMap::new() },
+            host: Host::UNKNOWN,
             environment: Environment { fingerprint: "env1:a".into(), facts: BTreeMap::new() },
             versions: BTreeMap::new(),
             loads: Vec::new(),
@@ -449,7 +487,7 @@ mod tests {
     }
 
     fn of(records: &[SeriesRecord]) -> HistoryFinding {
-        history("a.b/rate", records, 0.01).unwrap()
+        history("a.b/rate", records, &Host::UNKNOWN, 0.01).unwrap()
     }
 
     #[test]
@@ -468,10 +506,24 @@ mod tests {
     #[test]
     fn a_change_is_dated_on_its_machine() {
         let mut records = runs(60, |number| if number < 40 { 0.0 } else { 0.05 });
-        assert_eq!(since(&records, 0.01).unwrap().run, records[40].run);
-        assert_eq!(since(&records, 0.2), None);
+        assert_eq!(since(&records, By::Host, 0.01).unwrap().run, records[40].run);
+        assert_eq!(since(&records, By::Host, 0.2), None);
+        records[..40].iter_mut().for_each(|it| it.host = "web1".parse().unwrap());
+        assert!(since(&records, By::Host, 0.01).is_some(), "the newest's host is unknown");
+        records[40..].iter_mut().for_each(|it| it.host = "web2".parse().unwrap());
+        assert_eq!(since(&records, By::Host, 0.01), None);
+        assert!(since(&records, By::Kind, 0.01).is_some());
+        let names: Vec<String> = of(&records).hosts.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["web1", "web2"]);
+        let one = history("a.b/rate", &records, &records[0].host, 0.01).unwrap();
+        assert_eq!((one.runs.len(), one.other_hosts.runs, one.other_hosts.hosts), (40, 20, 1));
+        assert_eq!(
+            of(&records).splits,
+            [],
+            "runs of several hosts are one history where they are mixed"
+        );
         records[..40].iter_mut().for_each(|it| it.machine.fingerprint = "fp1:b".into());
-        assert_eq!(since(&records, 0.01), None);
+        assert_eq!(since(&records, By::Host, 0.01), None);
     }
 
     #[test]
@@ -528,7 +580,7 @@ mod tests {
 
     #[test]
     fn nothing_and_nonsense() {
-        assert_eq!(history("a.b/rate", &[], 0.01), None);
+        assert_eq!(history("a.b/rate", &[], &Host::UNKNOWN, 0.01), None);
         let mut records = runs(20, |_| 0.0);
         records[3].invocations = vec![vec![0.0; 5]; 12];
         assert!(of(&records).steps.is_err());

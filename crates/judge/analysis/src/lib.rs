@@ -58,7 +58,7 @@ pub use finding::{
 };
 pub use histogram::{PointTail, tails};
 pub use history::{
-    Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split, history, since,
+    Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, OtherHosts, Split, history, since,
 };
 pub use method::{CONFIDENCE, METHOD_VERSION};
 pub use plumb_stats::describe::BoxPlot;

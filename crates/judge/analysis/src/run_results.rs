@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, ClockSource, Id, Metric, RunRecord, RunStatus, Target};
+use plumb_model::{Better, By, ClockSource, Host, Id, Metric, RunRecord, RunStatus, Target};
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
@@ -21,7 +21,7 @@ use crate::history::{
     Entry, HistoryFinding, HistoryRun, facts_of_place, facts_of_work, history_of,
 };
 use crate::point_data::PointData;
-use crate::series::{Series, environment, series_where};
+use crate::series::{Series, environment, is_one_machine, series_where};
 
 /// A run without its samples.
 #[derive(Debug, Clone)]
@@ -121,12 +121,22 @@ impl RunResults {
         self.target.as_ref().map_or("", |target| target.machine.fingerprint.as_str())
     }
 
+    /// Which one of the machines of its kind that is.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        self.target.as_ref().map_or(&Host::UNKNOWN, |target| &target.host)
+    }
+
+    fn is_one_with(&self, other: &Self) -> bool {
+        is_one_machine(self.target.as_ref(), other.target.as_ref(), By::Host)
+    }
+
     /// Whether another run may tell how this one's numbers changed: of the same suite with something in
     /// common, or without one with all in common, on the same machine.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let has = |it: &SeriesResults| other.series.iter().any(|of| of.comparable == it.comparable);
-        let here = self.suite == other.suite && self.machine() == other.machine();
+        let here = self.suite == other.suite && self.is_one_with(other);
         let alike = match &self.suite {
             Some(_) => self.series.iter().any(has),
             None => !self.series.is_empty() && self.series.iter().all(has),
@@ -143,7 +153,7 @@ impl RunResults {
         others: impl IntoIterator<Item = &'r Self>,
         margin: f64,
     ) -> Vec<Option<Comparison>> {
-        let noise = Self::noise(before.machine(), others);
+        let noise = Self::noise(before.target.as_ref(), others, By::Host);
         let places = self.series.iter().flat_map(|it| &it.results).max().map_or(0, |last| last + 1);
         let mut found = vec![None; places];
         for this in &self.series {
@@ -159,8 +169,13 @@ impl RunResults {
     }
 
     /// What runs on this machine tell of the noise between runs.
-    pub(crate) fn noise<'r>(machine: &str, runs: impl IntoIterator<Item = &'r Self>) -> RunsNoise {
-        let here = runs.into_iter().filter(|run| run.machine() == machine);
+    pub(crate) fn noise<'r>(
+        first: Option<&Target>,
+        runs: impl IntoIterator<Item = &'r Self>,
+        by: By,
+    ) -> RunsNoise {
+        let is_here = |run: &&Self| is_one_machine(first, run.target.as_ref(), by);
+        let here = runs.into_iter().filter(is_here);
         RunsNoise::gathered(here.map(|run| (&run.began_in, run.log_costs())))
     }
 
@@ -175,6 +190,7 @@ impl RunResults {
             run: self.run,
             started_unix_ns: self.started_unix_ns,
             labels: self.labels.clone(),
+            host: self.host().clone(),
             estimate: series.estimate.clone(),
             processes: series.processes,
             samples: series.samples,
@@ -190,6 +206,7 @@ impl RunResults {
             run: Some(run),
             log_cost: median(&series.logs).unwrap_or(f64::NAN),
             machine: self.machine().to_owned(),
+            host: self.host().clone(),
             facts,
             unit: series.unit.clone(),
             better: series.better,
@@ -198,18 +215,19 @@ impl RunResults {
     }
 }
 
-/// What these runs say of a series, oldest first; None where none of them has it.
+/// What these runs say of a series on this host, oldest first; None where none of them has it.
 #[must_use]
 pub fn history_of_results<'r>(
     series: &str,
     runs: impl IntoIterator<Item = &'r RunResults>,
+    host: &Host,
     margin: f64,
 ) -> Option<HistoryFinding> {
     let of_run = |run: &'r RunResults| {
         let has = run.series.iter().filter(|it| it.name == series && !it.of_knob);
         has.map(|it| run.entry(it)).collect::<Vec<_>>()
     };
-    history_of(series, runs.into_iter().flat_map(of_run).collect(), margin)
+    history_of(series, runs.into_iter().flat_map(of_run).collect(), host, margin)
 }
 
 /// The series of a run: every metric but distributions. Results of one series, as where a program was
@@ -317,6 +335,12 @@ mod tests {
         assert!(one.is_like(&results(&other)));
         other.targets[0].machine.fingerprint = "fp1:other".into();
         assert!(!one.is_like(&results(&other)));
+        other = slower(2, 0);
+        other.targets[0].host = "web1".parse().unwrap();
+        assert!(one.is_like(&results(&other)), "one host is unknown");
+        let mut third = other.clone();
+        third.targets[0].host = "web2".parse().unwrap();
+        assert!(!results(&third).is_like(&results(&other)));
         other = slower(2, 0);
         other.plan.suite = None;
         assert!(!one.is_like(&results(&other)));

@@ -1,6 +1,6 @@
 //! The series of a run: what comparisons over runs are made of.
 
-use plumb_model::{ClockSource, Impact, Metric, RunRecord};
+use plumb_model::{By, ClockSource, Impact, Metric, RunRecord, Target};
 use plumb_stats::describe::median;
 
 use crate::facts::{PointFacts, point_facts};
@@ -106,9 +106,12 @@ pub(crate) fn comparable(series: &str, version: u32, clock: &str) -> String {
     format!("{series}{version}{clock}")
 }
 
-/// The fingerprint of the run's first machine.
-pub(crate) fn machine(record: &RunRecord) -> &str {
-    record.targets.first().map_or("", |target| target.machine.fingerprint.as_str())
+/// Whether two runs, by where they were measured first, count as of one machine.
+pub(crate) fn is_one_machine(one: Option<&Target>, other: Option<&Target>, by: By) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.is_one_with(other, by),
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }
 
 /// The facts of the environment that the run began in, of those that may move a number: a newer tool that

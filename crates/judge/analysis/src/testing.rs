@@ -9,7 +9,7 @@ mod years;
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, Companion, Decision, Description, Environment, Flag, Goal, Id, InvocationEnd,
+    Better, Companion, Decision, Description, Environment, Flag, Goal, Host, Id, InvocationEnd,
     InvocationRecord, Kind, Machine, Metric, MetricSource, Missing, Outcome, Owner, Parameter,
     ParameterType, Plan, PlannedPoint, Point, Program, Ready, Role, RunRecord, RunStatus, SampleIs,
     Samples, Segment, Settings, StopReason, StoppingRules, Target, Usage, Value,
@@ -319,6 +319,7 @@ fn target() -> Target {
     ]);
     Target {
         name: "local".into(),
+        host: Host::UNKNOWN,
         machine: Machine { fingerprint: "fp1:8a51c6ef20b7d943".into(), facts: machine },
         environment: Environment {
             fingerprint: "env1:0c4de1b98a7f6523".into(),

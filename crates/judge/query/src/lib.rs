@@ -7,7 +7,7 @@ use plumb_analysis::{
     CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, add_covariates,
     add_covariates_to_points, compare, summarise,
 };
-use plumb_model::{Id, InvocationRecord, RunRecord, RunStatus};
+use plumb_model::{Host, Id, InvocationRecord, RunRecord, RunStatus, SeriesRecord};
 use plumb_store::{Error, RunSummary, Store};
 
 /// Earlier runs that are read to learn how much runs differ by themselves.
@@ -72,6 +72,18 @@ pub fn others(summaries: &[RunSummary], runs: &[Id]) -> Vec<Id> {
     others.take(MOST_EARLIER).map(|it| it.run).collect()
 }
 
+/// The runs of a series on one kind of machine, and the host that a history of it is of: this one, where it
+/// has runs; else that of the newest run.
+#[must_use]
+pub fn on_host(mut records: Vec<SeriesRecord>, here: &Host) -> (Vec<SeriesRecord>, Host) {
+    let is_here = |it: &&SeriesRecord| here.known().is_some() && it.host == *here;
+    let meant = records.iter().rfind(is_here).or(records.last());
+    let meant = meant.map(|it| (it.machine.fingerprint.clone(), it.host.clone()));
+    let (kind, host) = meant.unwrap_or_default();
+    records.retain(|it| it.machine.fingerprint == kind);
+    (records, host)
+}
+
 /// What monitors read beside the invocations of each of these runs.
 ///
 /// # Errors
@@ -86,7 +98,7 @@ pub fn traces(store: &Store, records: &[RunRecord]) -> Result<Vec<Traces>, Error
 mod tests {
     use std::collections::BTreeMap;
 
-    use plumb_model::{Id, RunStatus};
+    use plumb_model::{Host, Id, RunStatus};
     use plumb_store::RunSummary;
 
     use super::{MOST_EARLIER, others};
@@ -100,6 +112,7 @@ mod tests {
             suite: suite.map(str::to_owned),
             command: Vec::new(),
             labels: BTreeMap::new(),
+            host: Host::UNKNOWN,
             points: 1,
             samples: 1,
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use plumb_model::{Id, RunStatus};
+use plumb_model::{Host, Id, RunStatus};
 
 /// A run without its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct RunSummary {
     pub command: Vec<String>,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
+    /// Which one of the machines of its kind measured it.
+    pub host: Host,
     /// Number of planned points.
     pub points: usize,
     /// Number of stored samples, warm-up included.

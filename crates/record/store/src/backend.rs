@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 
 use plumb_model::{
-    CounterAmount, EventSink, Id, RecordSource, RunUpdate, SeriesName, SeriesRecord, SinkError,
-    Stamped, Target, Trace,
+    CounterAmount, EventSink, Host, Id, RecordSource, RunUpdate, SeriesName, SeriesRecord,
+    SinkError, Stamped, Target, Trace,
 };
 
 use crate::answers::{AuditFact, Baseline, MergeReport, RunSummary, StoreInfo};
@@ -129,11 +129,11 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
         fresh: &mut dyn FnMut() -> Id,
     ) -> Result<(), Error>;
 
-    /// The audits of the machine with this fingerprint, oldest first.
+    /// The audits of the kind of machine with this fingerprint that may be of this host, oldest first.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn audits(&self, fingerprint: &str) -> Result<Vec<AuditFact>, Error>;
+    fn audits(&self, fingerprint: &str, host: &Host) -> Result<Vec<AuditFact>, Error>;
 
     /// Keeps an audit of a machine.
     ///

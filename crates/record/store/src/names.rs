@@ -92,7 +92,7 @@ fn unknown(runs: &[RunSummary], name: &str) -> Error {
 mod tests {
     use std::collections::BTreeMap;
 
-    use plumb_model::{Id, RunStatus};
+    use plumb_model::{Host, Id, RunStatus};
 
     use super::{resolve, short_id};
     use crate::{ErrorKind, RunSummary};
@@ -109,6 +109,7 @@ mod tests {
                 .map(|(k, v)| (k.to_owned(), v.to_owned()))
                 .into_iter()
                 .collect::<BTreeMap<_, _>>(),
+            host: Host::default(),
             points: 0,
             samples: 0,
         }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use insta::assert_snapshot;
 use plumb_analysis::{
-    Cycle, CycleFinding, Ends, Estimate, HistoryFinding, HistoryRun, HistoryStep, Split,
+    Cycle, CycleFinding, Ends, Estimate, HistoryFinding, HistoryRun, HistoryStep, OtherHosts, Split,
 };
-use plumb_model::Better;
+use plumb_model::{Better, Host};
 use plumb_report::{history_card, history_json, history_markdown};
 use plumb_text::Terminal;
 
@@ -24,6 +24,7 @@ fn run(number: u8, value: f64, half: f64) -> HistoryRun {
             ("commit".into(), format!("c{number}")),
             ("schedule".into(), "6h".into()),
         ]),
+        host: Host::UNKNOWN,
         estimate: if half > 0.0 { interval } else { few },
         processes: if half > 0.0 { 12 } else { 2 },
         samples: 120,
@@ -38,6 +39,9 @@ fn finding() -> HistoryFinding {
         unit: "B/s".into(),
         better: Better::Higher,
         machines: vec!["fp1:4ba84f9cc220d61b".into()],
+        host: Host::UNKNOWN,
+        hosts: vec![Host::UNKNOWN],
+        other_hosts: OtherHosts::default(),
         margin: 0.01,
         runs: vec![
             run(1, 9.81e9, 3e7),
@@ -119,4 +123,29 @@ fn markdown_and_document_say_the_same() {
     assert_eq!(document["splits"][0]["changes"][1]["to"], "6.12.9-amd64");
     assert_eq!(document["steps"][0]["at"], 4);
     assert_eq!(document["cycles"][0]["differs"], true);
+}
+
+#[test]
+fn hosts_that_are_mixed_or_left_out_are_said() {
+    let web1: Host = "web1".parse().unwrap();
+    let mut finding = finding();
+    finding.runs.iter_mut().skip(2).for_each(|run| run.host = web1.clone());
+    finding.hosts.push(web1.clone());
+    finding.host = web1;
+    finding.other_hosts = OtherHosts { hosts: 2, runs: 7 };
+    let card = history_card(&finding, None, &Terminal::plain(200));
+    assert!(card.contains("5 runs on host web1, fp1:4ba84f9cc220d61b"), "{card}");
+    assert!(card.contains("2 runs on an unknown host: from an older plumb, or without"), "{card}");
+    let left_out = "left out: 7 runs on 2 other hosts of this kind; plumb history \
+                    'memory.copy:method=libc/bandwidth' --by kind shows all";
+    assert!(card.contains(left_out), "{card}");
+    assert!(history_markdown(&finding, None).contains("left out: 7 runs"));
+    let document: serde_json::Value =
+        serde_json::from_str(&history_json(&finding).unwrap()).unwrap();
+    assert_eq!(document["host"], "web1");
+    assert_eq!(document["other_hosts"], serde_json::json!({"hosts": 2, "runs": 7}));
+    assert_eq!(
+        (&document["runs"][0]["host"], &document["runs"][4]["host"]),
+        (&serde_json::Value::Null, &"web1".into())
+    );
 }

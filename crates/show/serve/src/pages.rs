@@ -4,14 +4,14 @@
 //! what is left of some others when their samples are gone. That is kept, because it is small and does not
 //! change once a run is complete; so [`Pages`] is shared by all who make pages of one store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumb_analysis::{
     CompareSettings, Comparison, HistoryFinding, RunFinding, RunResults, add_covariates,
     compare_beside, history, history_of_results, rates_by_point,
 };
-use plumb_model::{Id, MARGIN, RunRecord, RunStatus, Verdict};
+use plumb_model::{Host, Id, MARGIN, RunRecord, RunStatus, SeriesRecord, Verdict};
 use plumb_report::View;
 use plumb_report::charts::charts_of_monitors;
 use plumb_site::{
@@ -303,17 +303,22 @@ impl Reader<'_> {
     /// The history of every series on every machine, of the runs that were read.
     pub(crate) fn histories_found(&self) -> Vec<HistoryFinding> {
         let all_results = self.all_results();
-        let mut of: BTreeMap<(&str, &str), Vec<&RunResults>> = BTreeMap::new();
+        type OfMachine<'r> = (Vec<&'r RunResults>, BTreeSet<&'r Host>);
+        let mut of: BTreeMap<(&str, &str), OfMachine> = BTreeMap::new();
         for results in &all_results {
             for series in &results.series {
-                let runs = of.entry((series.name.as_str(), results.machine())).or_default();
-                if runs.last().is_none_or(|last| last.run != results.run) {
-                    runs.push(results);
+                let of_kind = of.entry((series.name.as_str(), results.machine())).or_default();
+                of_kind.1.insert(results.host());
+                if of_kind.0.last().is_none_or(|last| last.run != results.run) {
+                    of_kind.0.push(results);
                 }
             }
         }
-        let found = of.into_iter().map(|((name, _), runs)| history_of_results(name, runs, MARGIN));
-        found.flatten().collect()
+        let found = of.iter().flat_map(|((name, _), (runs, hosts))| {
+            let of_host = |host| history_of_results(name, runs.iter().copied(), host, MARGIN);
+            hosts.iter().filter_map(move |host| of_host(host))
+        });
+        found.collect()
     }
 
     pub(crate) fn history(&self, finding: &HistoryFinding) -> Page {
@@ -334,17 +339,18 @@ impl Reader<'_> {
     /// The page of a series, of whose runs it reads all samples.
     fn series(&self, page: &str) -> Result<Option<Page>, Error> {
         let kept = |series: &str| {
-            let any = names::history_page(series, "");
+            let any = names::history_page(series, "", &Host::UNKNOWN);
             let stem = any.rsplit_once('-').map_or(any.as_str(), |(stem, _)| stem);
             page.rsplit_once('-').is_some_and(|(own, _)| own == stem)
         };
         for name in self.store.series_names()?.into_iter().filter(|it| kept(&it.name)) {
             let mut records = self.store.series(&name.name)?;
-            let is = |it: &plumb_model::SeriesRecord| {
-                names::history_page(&name.name, &it.machine.fingerprint) == page
+            let is = |it: &&SeriesRecord| {
+                names::history_page(&name.name, &it.machine.fingerprint, &it.host) == page
             };
-            records.retain(is);
-            if let Some(found) = history(&name.name, &records, MARGIN) {
+            let Some(one) = records.iter().find(is).cloned() else { continue };
+            records.retain(|it| it.machine.fingerprint == one.machine.fingerprint);
+            if let Some(found) = history(&name.name, &records, &one.host, MARGIN) {
                 return Ok(Some(self.history(&found)));
             }
         }
@@ -359,7 +365,7 @@ impl Reader<'_> {
                 None => self.store.targets(run.run)?.into_iter().next(),
             };
             let Some(target) = target else { continue };
-            if names::machine_page(&target.machine.fingerprint) == page {
+            if names::machine_page(&target.machine.fingerprint, &target.host) == page {
                 add(&mut found, run, target);
             }
         }
@@ -368,12 +374,13 @@ impl Reader<'_> {
 
     /// The pages of all machines of the runs that were read.
     pub(crate) fn machines(&self) -> Vec<Page> {
-        let mut machines: BTreeMap<String, Vec<MachineAtRun>> = BTreeMap::new();
+        let mut machines: BTreeMap<(String, Host), Vec<MachineAtRun>> = BTreeMap::new();
         for (results, run) in
             self.all_results().iter().filter_map(|it| Some((it, self.summary(it.run)?)))
         {
             let Some(target) = &results.target else { continue };
-            let found = machines.entry(target.machine.fingerprint.clone()).or_default();
+            let machine = (target.machine.fingerprint.clone(), target.host.clone());
+            let found = machines.entry(machine).or_default();
             add(found, run, target.clone());
         }
         machines.values().filter_map(|found| plumb_site::machine_page(found, &self.links)).collect()
@@ -402,7 +409,8 @@ impl Reader<'_> {
         for results in self.all_results() {
             for it in &results.series {
                 let title = it.title.clone().unwrap_or_else(|| it.name.clone());
-                series.insert(names::history_page(&it.name, results.machine()), title);
+                let page = names::history_page(&it.name, results.machine(), results.host());
+                series.insert(page, title);
             }
         }
         series.iter().for_each(|(page, title)| search.add(title, page, "series"));

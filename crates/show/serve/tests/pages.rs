@@ -7,6 +7,7 @@ use std::path::Path;
 
 use plumb_analysis::testing::{events, run_of_years};
 use plumb_analysis::{RunResults, history, history_of_results, summarise};
+use plumb_model::Host;
 use plumb_serve::Pages;
 use plumb_serve::folder::{self, WriteControl, Written};
 use plumb_site::{Rendered, names};
@@ -94,8 +95,8 @@ fn what_is_no_page_is_none() {
         names::run_page(plumb_model::Id::from_u128(7)),
         names::compare_page(&[first]),
         names::compare_page(&[first; 9]),
-        names::history_page("nosuch/series", "fp1:x"),
-        names::machine_page("fp1:x"),
+        names::history_page("nosuch/series", "fp1:x", &Host::UNKNOWN),
+        names::machine_page("fp1:x", &Host::UNKNOWN),
         "../plumb.db".into(),
         "history-\u{202e}".into(),
     ];
@@ -117,8 +118,8 @@ fn a_history_without_samples_is_that_with_them() {
     assert!(names.len() > 20);
     for name in names {
         let records = store.series(&name.name).unwrap();
-        let with = history(&name.name, &records, 0.01).unwrap();
-        let without = history_of_results(&name.name, &all_results, 0.01).unwrap();
+        let with = history(&name.name, &records, &Host::UNKNOWN, 0.01).unwrap();
+        let without = history_of_results(&name.name, &all_results, &Host::UNKNOWN, 0.01).unwrap();
         assert_eq!(with, without);
         assert!(!with.splits.is_empty(), "{}", name.name);
     }

@@ -111,7 +111,8 @@ impl Page {
         }
         self = self.near(&names::monitors_page(run), "Monitors");
         match view.finding.targets.first() {
-            Some(target) => self.near(&names::machine_page(&target.machine.fingerprint), "Machine"),
+            Some(target) => self
+                .near(&names::machine_page(&target.machine.fingerprint, &target.host), "Machine"),
             None => self,
         }
     }

@@ -22,10 +22,13 @@ pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
     let shown = finding.title.as_ref().map(|title| format!("{title}, {metric}"));
     let shown = shown.as_ref().unwrap_or(&finding.series).as_str();
     let title = format!("{shown} over time");
-    let own = names::history_page(&finding.series, machine);
+    let own = names::history_page(&finding.series, machine, &finding.host);
     let mut page = Page::new(own.clone(), Kind::History, title.as_str()).near(&own, "This series");
-    page = page.near(&names::machine_page(machine), "Machine");
+    page = page.near(&names::machine_page(machine, &finding.host), "Machine");
     page.add(wrap("h1", title));
+    if let Some(host) = finding.host.known() {
+        page.add(paragraph(Html::text("On host ").and(Html::text(host)).and(Html::text("."))));
+    }
     page.add(answer(finding));
     page.draw(charts::of_history(finding, None));
     page.add(runs(finding, links));
@@ -129,7 +132,7 @@ fn certain(finding: &HistoryFinding) -> Option<&HistoryStep> {
 
 fn line(finding: &HistoryFinding) -> Vec<crate::html::Tag> {
     let machine = finding.machines.first().map_or("", String::as_str);
-    let page = names::history_page(&finding.series, machine);
+    let page = names::history_page(&finding.series, machine, &finding.host);
     // A person's name for a point is the same for all its metrics.
     let metric = finding.series.rsplit('/').next().unwrap_or_default();
     let shown = finding.title.as_ref().map(|title| format!("{title}, {metric}"));
@@ -147,6 +150,8 @@ fn line(finding: &HistoryFinding) -> Vec<crate::html::Tag> {
         format!("{}: {}", date(when), plumb_report::history::step(step, finding.better).text)
     });
     cells.push(cell(step.unwrap_or_default()));
-    cells.push(cell(link(&format!("{}.html", names::machine_page(machine)), machine)));
+    let page = names::machine_page(machine, &finding.host);
+    let shown = finding.host.known().unwrap_or(machine);
+    cells.push(cell(link(&format!("{page}.html"), shown)));
     cells
 }

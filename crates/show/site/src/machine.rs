@@ -31,7 +31,7 @@ const MOST_CHANGES: usize = 50;
 pub fn machine_page(found: &[MachineAtRun], links: &Links) -> Option<Page> {
     let newest = found.last()?;
     let machine = &newest.target.machine;
-    let own = names::machine_page(&machine.fingerprint);
+    let own = names::machine_page(&machine.fingerprint, &newest.target.host);
     let cpu = machine.facts.get("cpu").map_or("Machine", String::as_str);
     let mut page = Page::new(own.clone(), Kind::Machine, cpu).near(&own, "Machine");
     page.add(wrap("h1", cpu));
@@ -46,6 +46,7 @@ pub fn machine_page(found: &[MachineAtRun], links: &Links) -> Option<Page> {
 fn about(newest: &MachineAtRun, environments: usize) -> Html {
     let target = &newest.target;
     let pairs = [
+        (term("Host", "host"), Html::text(&target.host.to_string())),
         (term("Machine", "machine"), Html::text(&target.machine.fingerprint)),
         (term("Environment", "environment"), Html::text(&target.environment.fingerprint)),
         ("Last seen".into(), Html::text(&date(newest.started_unix_ns))),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::Id;
+use plumb_model::{Host, Id};
 
 /// The page of all runs.
 pub const INDEX: &str = "index";
@@ -44,18 +44,22 @@ pub fn compare_page(runs: &[Id]) -> String {
     runs.iter().fold("compare".to_owned(), |name, run| format!("{name}-{run}"))
 }
 
-/// The page of a series on a machine.
+/// The page of a series on a machine: its kind and its host.
 #[must_use]
-pub fn history_page(series: &str, machine: &str) -> String {
+pub fn history_page(series: &str, kind: &str, host: &Host) -> String {
     // The machine is in the hash alone: people tell it by the page's title.
-    let hash = hash(&format!("{series}\n{machine}"));
+    let hash = hash(&format!("{series}\n{}", machine(kind, host)));
     format!("history-{}-{hash}", kept(series))
 }
 
-/// The page of a machine.
+/// The page of a machine: its kind and its host.
 #[must_use]
-pub fn machine_page(fingerprint: &str) -> String {
-    format!("machine-{}", slug(fingerprint))
+pub fn machine_page(kind: &str, host: &Host) -> String {
+    format!("machine-{}", slug(&machine(kind, host)))
+}
+
+fn machine(kind: &str, host: &Host) -> String {
+    host.known().map_or_else(|| kind.to_owned(), |host| format!("{kind} {host}"))
 }
 
 /// Which pages there are to link to.
@@ -118,6 +122,7 @@ fn hash(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
+    use plumb_model::Host;
     use proptest::prelude::{any, proptest};
 
     use super::{history_page, slug};
@@ -128,9 +133,11 @@ mod tests {
         assert_snapshot!(slug("monitors"), @"monitors-79973aab255b");
         assert_snapshot!(slug("../../etc/passwd"), @"_.._etc_passwd-2bef2c0bbbde");
         assert_snapshot!(slug("Memory.Copy"), @"_emory._opy-386c51b5629f");
-        assert_snapshot!(history_page("memory.copy:method=nt/bandwidth", "fp1:a"), @"history-memory.copy_method_nt_bandwidth-7f1f25d38943");
+        assert_snapshot!(history_page("memory.copy:method=nt/bandwidth", "fp1:a", &Host::UNKNOWN), @"history-memory.copy_method_nt_bandwidth-7f1f25d38943");
         assert_ne!(slug("a b"), slug("a_b"));
-        assert_ne!(history_page("a.b/c", "fp1:a"), history_page("a.b/c", "fp1:b"));
+        let of = |kind: &str, host: &str| history_page("a.b/c", kind, &host.parse().unwrap());
+        assert_ne!(of("fp1:a", ""), of("fp1:b", ""));
+        assert_ne!(of("fp1:a", "web1"), of("fp1:a", "web2"));
     }
 
     proptest! {

@@ -51,7 +51,7 @@ fn about(view: &View) -> Html {
     let (header, run) = (&view.header, &view.finding.run);
     let mut pairs: Vec<(Html, Html)> = Vec::new();
     for (place, target) in header.places.iter().zip(&view.finding.targets) {
-        let page = names::machine_page(&target.machine.fingerprint);
+        let page = names::machine_page(&target.machine.fingerprint, &target.host);
         let machine = link(&format!("{page}.html"), place.machine.as_str());
         pairs.push((term("Machine", "machine"), machine.into()));
         for (what, line) in [("System", &place.system), ("Files", &place.dir)] {

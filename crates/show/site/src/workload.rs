@@ -152,7 +152,7 @@ fn history(view: &View, row: &Row) -> Html {
     let (Some(target), false) = (target, row.finding.metric.contains(' ')) else {
         return Html::default();
     };
-    let page = names::history_page(&row.finding.series, &target.machine.fingerprint);
+    let page = names::history_page(&row.finding.series, &target.machine.fingerprint, &target.host);
     link(&format!("{page}.html"), "all runs").into()
 }
 

@@ -7,6 +7,7 @@
 mod cpu;
 mod disks;
 mod firmware;
+mod host;
 mod identity;
 mod kernel;
 mod limits;
@@ -22,6 +23,7 @@ mod topology;
 pub use cpu::{idle, policies};
 pub use disks::chosen;
 pub use firmware::power;
+pub use host::host;
 pub use identity::{environment, machine};
 pub use kernel::{config, has};
 pub use mount::holding;

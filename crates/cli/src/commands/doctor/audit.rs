@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plumb_analysis::{ClassAudit, Injected, audit_class, audit_injected};
 use plumb_machine::ClockMark;
-use plumb_model::{AuditClass, Goal, MARGIN, PlannedPoint, RunRecord};
+use plumb_model::{AuditClass, Goal, Host, MARGIN, PlannedPoint, RunRecord};
 use plumb_report::{AuditClock, audit_card, audit_document};
 use plumb_store::Store;
 
@@ -37,6 +37,8 @@ pub struct AuditSettings<'a> {
     pub classes: &'a [String],
     /// Comparisons of each.
     pub comparisons: usize,
+    /// The name of this host, where one is given.
+    pub host: Option<Host>,
     /// Whether it waits for other plumbs that measure.
     pub lock: bool,
 }
@@ -49,7 +51,7 @@ pub fn audit(settings: &AuditSettings<'_>, store: Option<&Path>, ui: &Ui) -> Res
     if settings.comparisons == 0 {
         return Err(CommandError::usage("--comparisons 0 compares nothing"));
     }
-    let auditor = Auditor { lock: settings.lock, store, ui };
+    let auditor = Auditor { settings, store, ui };
     let (grain, began) = (plumb_machine::clock_grain(), ClockMark::now());
     let mut classes: Vec<ClassAudit> = Vec::new();
     let mut target = None;
@@ -93,7 +95,7 @@ pub fn audit(settings: &AuditSettings<'_>, store: Option<&Path>, ui: &Ui) -> Res
 
 /// Compares points as `ab` does.
 struct Auditor<'a> {
-    lock: bool,
+    settings: &'a AuditSettings<'a>,
     store: Option<&'a Path>,
     ui: &'a Ui,
 }
@@ -119,7 +121,8 @@ impl Auditor<'_> {
         let prepare = prepare::wanted(&mut setup.keeper, &execution.prepare, None, all)?;
         let plan = plan::plan_of(points, goal, &execution, prepare)?;
         let quiet = self.ui.without_progress();
-        let job = Job { lock: self.lock, ..Job::new(plan, Place::Scratch, self.store) };
+        let (lock, host) = (self.settings.lock, self.settings.host.clone());
+        let job = Job { lock, host, ..Job::new(plan, Place::Scratch, self.store) };
         let measured = execute(setup, job, &quiet)?;
         if measured.ended.interrupted {
             return Err(CommandError::interrupted("interrupted; the audit was not stored"));

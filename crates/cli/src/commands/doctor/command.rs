@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use plumb_model::Host;
 
 use crate::commands::doctor::audit::{AuditSettings, audit};
 use crate::commands::doctor::diagnose::diagnose;
 use crate::commands::doctor::monitors;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
+use crate::locate;
 
 /// How good is this machine for measuring, and how small a change can it show?
 #[derive(Debug, Args)]
@@ -45,6 +47,9 @@ pub struct DoctorArgs {
         default_value = "cpu,memory,scheduler,process",
         value_parser = ["cpu", "memory", "scheduler", "process"])]
     of: Vec<String>,
+    /// Name this host, as in `plumb run`
+    #[arg(long, value_name = "NAME")]
+    host: Option<Host>,
     /// Do not wait for another plumb that is measuring on this machine
     #[arg(long)]
     no_lock: bool,
@@ -58,8 +63,9 @@ impl Subcommand for DoctorArgs {
         }
         if self.audit {
             let (classes, comparisons) = (&self.of, self.comparisons);
-            return audit(&AuditSettings { classes, comparisons, lock }, store, ui);
+            let host = self.host.clone();
+            return audit(&AuditSettings { classes, comparisons, host, lock }, store, ui);
         }
-        diagnose(self.dir.as_deref(), store, ui)
+        diagnose(self.dir.as_deref(), &locate::host(self.host.as_ref())?, store, ui)
     }
 }

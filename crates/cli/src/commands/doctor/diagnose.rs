@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumb_machine::doctor::{DiagnosisInput, MachineActivity, Room, diagnose as host_diagnose};
+use plumb_model::Host;
 use plumb_report::{LastAudit, doctor_card, doctor_document};
 use plumb_store::Store;
 
@@ -18,11 +19,11 @@ const OBSERVED: Duration = Duration::from_secs(1);
 
 /// Shows what is wrong with this machine, and what its last audit left. However bad that is, it is no
 /// failure.
-pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+pub fn diagnose(dir: Option<&Path>, host: &Host, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let root = locate::root();
     let dir = locate::directory(dir)?;
     let machine = plumb_machine::machine(&root).fingerprint;
-    let audit = last_audit(store, &machine, ui);
+    let audit = last_audit(store, &machine, host, ui);
     let activity = if root.is_live() {
         MachineActivity::over(&root, OBSERVED)
     } else {
@@ -46,9 +47,9 @@ pub fn diagnose(dir: Option<&Path>, store: Option<&Path>, ui: &Ui) -> Result<Exi
 }
 
 /// What the last audit of this machine left. Without a store that can be read there is none.
-fn last_audit(store: Option<&Path>, machine: &str, ui: &Ui) -> Option<LastAudit> {
+fn last_audit(store: Option<&Path>, machine: &str, host: &Host, ui: &Ui) -> Option<LastAudit> {
     let path = locate::store(store).ok().filter(|path| path.exists())?;
-    let audits = Store::open_read_only(&path).and_then(|store| store.audits(machine));
+    let audits = Store::open_read_only(&path).and_then(|store| store.audits(machine, host));
     match audits {
         Ok(mut audits) => {
             let audit = audits.pop()?;

@@ -12,7 +12,7 @@ use plumb_suite::nearest;
 use crate::error::{CommandError, Exit, Result};
 use crate::reading::output::{pretty, write_file};
 use crate::reading::runs;
-use crate::reading::series::{meant, on_machine};
+use crate::reading::series::{Whose, meant, on_machine};
 use crate::ui::Ui;
 
 /// The end of the names of charts of a series over its runs.
@@ -28,12 +28,12 @@ pub fn chart(wanted: &Wanted<'_>, output: Option<&Path>, ui: &Ui) -> Result<Exit
     match output {
         Some(path) => {
             let form = Form::of(path)?;
-            let chart = made(wanted)?;
+            let chart = made(wanted, ui)?;
             write_file(path, &form.write(&chart)?)?;
             ui.say(&format!("{}: {}", path.display(), chart.title));
         }
         None => {
-            let chart = made(wanted)?;
+            let chart = made(wanted, ui)?;
             ui.out(&match ui.wants_json() {
                 true => pretty(&chart)?,
                 false => drawing(&chart, &ui.terminal()),
@@ -54,10 +54,10 @@ pub struct Wanted<'w> {
 }
 
 /// The chart that is wanted, of the runs that are named.
-fn made(wanted: &Wanted<'_>) -> Result<Chart> {
+fn made(wanted: &Wanted<'_>, ui: &Ui) -> Result<Chart> {
     let store = runs::open(wanted.store)?;
     match wanted.chart.strip_suffix(HISTORY) {
-        Some(series) => history(&store, series),
+        Some(series) => history(&store, series, ui),
         None => {
             let monitors = wanted.chart.contains(MONITOR);
             find(of_runs(&store, wanted.runs, monitors)?, wanted.chart)
@@ -123,10 +123,11 @@ fn find(charts: Vec<Chart>, wanted: &str) -> Result<Chart> {
 }
 
 /// The chart of a series over its runs.
-fn history(store: &Store, series: &str) -> Result<Chart> {
+fn history(store: &Store, series: &str, ui: &Ui) -> Result<Chart> {
     let series = meant(&store.series_names()?, series)?;
-    let records = on_machine(store.series(&series)?, None)?;
-    let finding = plumb_analysis::history(&series, &records, MARGIN);
+    let records = store.series(&series)?;
+    let (records, host) = on_machine(&series, records, &Whose::default(), ui)?;
+    let finding = plumb_analysis::history(&series, &records, &host, MARGIN);
     let chart = finding.and_then(|it| of_history(&it, None).into_iter().next());
     chart.ok_or_else(|| {
         CommandError::nothing(format!("no run of {series} has both a date and a value"))

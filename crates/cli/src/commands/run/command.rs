@@ -127,7 +127,8 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let place = Place::Under(args.dir.as_deref());
     let lock = !args.goal.execution.no_lock;
     let live = args.live.live;
-    measure(setup, Job { lock, explicit, live, ..Job::new(plan, place, store) }, ui)
+    let host = args.goal.execution.host.clone();
+    measure(setup, Job { lock, host, explicit, live, ..Job::new(plan, place, store) }, ui)
 }
 
 fn resume(setup: Setup, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
@@ -142,6 +143,8 @@ fn resume(setup: Setup, args: &RunArgs, name: &str, store: Option<&Path>, ui: &U
     let copy = plan.points.iter().any(is_copied);
     let before = Some(record);
     let live = args.live.live;
-    let job = Job { before, lock, explicit: false, copy, live, ..Job::new(plan, place, store) };
+    let host = args.goal.execution.host.clone();
+    let job =
+        Job { before, lock, host, explicit: false, copy, live, ..Job::new(plan, place, store) };
     measure(setup, job, ui)
 }

@@ -34,7 +34,9 @@ fn here() -> Result<MachineSnapshot> {
     let dir = locate::directory(None)?;
     let machine = plumb_machine::machine(&root);
     let environment = plumb_machine::environment(&root, &dir);
-    Ok(MachineSnapshot { run: None, target: Target { name: "local".into(), machine, environment } })
+    let host = locate::host(None)?;
+    let target = Target { name: "local".into(), host, machine, environment };
+    Ok(MachineSnapshot { run: None, target })
 }
 
 fn of_run(name: &str, store: &Store) -> Result<MachineSnapshot> {

@@ -1,11 +1,12 @@
 //! How runs become arms, and what people call these.
 
-use plumb_model::{RunRecord, Target};
+use plumb_model::{By, Host, RunRecord, Target, short_id};
 
 /// How runs become arms, and what is compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareSettings {
-    /// Group runs by a label, or by a fact of machine or environment.
+    /// Group runs by labels, by facts of machine or environment, or by `host`, `kind` or `run`; several
+    /// are apart by commas. Hosts are mixed only with `kind`.
     pub by: Option<String>,
     /// Smallest relative change that matters.
     pub margin: f64,
@@ -13,6 +14,17 @@ pub struct CompareSettings {
     pub every_metric: bool,
     /// The label that holds a price.
     pub price: String,
+}
+
+impl CompareSettings {
+    /// By what runs count as of one machine.
+    pub(crate) fn one_machine(&self) -> By {
+        if fields(self.by.as_deref()).any(|field| field == By::KIND) { By::Kind } else { By::Host }
+    }
+}
+
+fn fields(by: Option<&str>) -> impl Iterator<Item = &str> {
+    by.into_iter().flat_map(|by| by.split(','))
 }
 
 pub(crate) fn several<T: PartialEq>(mut all: impl Iterator<Item = T>) -> bool {
@@ -26,17 +38,41 @@ pub(crate) struct Group<'r> {
     pub(crate) runs: Vec<&'r RunRecord>,
 }
 
-/// An arm a run, or one for every value of a label or fact, in the order in which they first occur.
-pub(crate) fn groups<'r>(records: &'r [RunRecord], by: Option<&str>) -> Vec<Group<'r>> {
+/// An arm a run, or one for every value of the fields (and every host of it, unless hosts are mixed), in the
+/// order in which they first occur.
+pub(crate) fn groups<'r>(records: &'r [RunRecord], settings: &CompareSettings) -> Vec<Group<'r>> {
+    let Some(by) = settings.by.as_deref() else {
+        let alone = |record| Group { name: own_name(record, records), runs: vec![record] };
+        return records.iter().map(alone).collect();
+    };
+    let one_machine = settings.one_machine();
     let mut groups: Vec<Group> = Vec::new();
-    for record in records {
-        let name = by.map_or_else(|| own_name(record, records), |by| value_of(record, by));
-        match groups.iter_mut().find(|group| by.is_some() && group.name == name) {
+    for (record, name) in records.iter().zip(names(records, by)) {
+        let mixes = |it: &&RunRecord| one_machine.mixes(host(it), host(record));
+        let is_its = |group: &&mut Group| group.name == name && group.runs.iter().all(mixes);
+        match groups.iter_mut().find(is_its) {
             Some(group) => group.runs.push(record),
             None => groups.push(Group { name, runs: vec![record] }),
         }
     }
+    by_host(groups)
+}
+
+/// Arms that only their hosts tell apart are named by them, too.
+fn by_host(mut groups: Vec<Group>) -> Vec<Group> {
+    let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
+    for group in &mut groups {
+        if names.iter().filter(|name| **name == group.name).count() > 1 {
+            let known = group.runs.iter().map(|it| host(it)).find(|it| it.known().is_some());
+            group.name = format!("{} on {}", group.name, known.unwrap_or(&Host::UNKNOWN));
+        }
+    }
     groups
+}
+
+/// The host that a run was measured on first.
+fn host(record: &RunRecord) -> &Host {
+    record.targets.first().map_or(&Host::UNKNOWN, |target| &target.host)
 }
 
 /// The runs of every arm, in the order of [`crate::ComparisonFinding::arms`].
@@ -44,7 +80,7 @@ pub(crate) fn runs_of_arms<'r>(
     records: &'r [RunRecord],
     settings: &CompareSettings,
 ) -> Vec<Vec<&'r RunRecord>> {
-    groups(records, settings.by.as_deref()).into_iter().map(|group| group.runs).collect()
+    groups(records, settings).into_iter().map(|group| group.runs).collect()
 }
 
 /// The labels that tell a run from the others, or the beginning of its id.
@@ -57,24 +93,48 @@ fn own_name(record: &RunRecord, all: &[RunRecord]) -> String {
         .filter(|(key, _)| tells(key))
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
-    if labels.is_empty() {
-        record.run.to_string().replace('-', "").chars().take(12).collect()
-    } else {
-        labels.join(" ")
+    if labels.is_empty() { short_id(record.run) } else { labels.join(" ") }
+}
+
+/// The run's own name, or the beginning of its id where another run is called so, too.
+fn only_name(record: &RunRecord, all: &[RunRecord]) -> String {
+    let name = own_name(record, all);
+    let is_taken = all.iter().filter(|other| own_name(other, all) == name).count() > 1;
+    if is_taken { short_id(record.run) } else { name }
+}
+
+/// What each run is called by these fields: its values of those that tell the runs apart.
+fn names(records: &[RunRecord], by: &str) -> Vec<String> {
+    let of_field = |field| -> Vec<String> {
+        records.iter().map(|record| value(record, records, field)).collect()
+    };
+    let all: Vec<Vec<String>> = fields(Some(by)).map(of_field).collect();
+    let mut telling: Vec<&Vec<String>> = all.iter().filter(|it| several(it.iter())).collect();
+    if telling.is_empty() {
+        telling.extend(all.first());
     }
+    let name =
+        |run: usize| telling.iter().map(|of| of[run].as_str()).collect::<Vec<_>>().join(" · ");
+    (0..records.len()).map(name).collect()
 }
 
 /// The value of a label, or else of a fact of machine or environment.
-fn value_of(record: &RunRecord, by: &str) -> String {
+fn value(record: &RunRecord, all: &[RunRecord], field: &str) -> String {
     let target = record.targets.first();
     let fact = || {
-        let facts = |target: &Target| {
-            let found = target.environment.facts.get(by).or_else(|| target.machine.facts.get(by));
-            found.cloned()
+        let facts = |target: &Target| match field {
+            "host" => Some(target.host.to_string()),
+            By::KIND => Some(target.machine.fingerprint.clone()),
+            _ => {
+                let changing = target.environment.facts.get(field);
+                changing.or_else(|| target.machine.facts.get(field)).cloned()
+            }
         };
         target.and_then(facts)
     };
-    record.plan.labels.get(by).cloned().or_else(fact).unwrap_or_else(|| without(by))
+    let run = || (field == "run").then(|| only_name(record, all));
+    let label = record.plan.labels.get(field).cloned();
+    label.or_else(run).or_else(fact).unwrap_or_else(|| without(field))
 }
 
 /// What people call the arm of runs without this label or fact.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::RunRecord;
+use plumb_model::{By, RunRecord};
 
-use crate::series::{environment, machine, series_of};
+use crate::series::{environment, is_one_machine, series_of};
 
 /// What earlier runs of the same series tell of the noise between runs: those on the first run's machine
 /// and, of these, the environment with the most of them.
@@ -14,9 +14,10 @@ pub(crate) struct RunsNoise {
 }
 
 impl RunsNoise {
-    pub(crate) fn of(records: &[RunRecord], earlier: &[RunRecord]) -> Self {
-        let here = records.first().map(machine);
-        let here = earlier.iter().filter(|record| Some(machine(record)) == here);
+    pub(crate) fn of(records: &[RunRecord], earlier: &[RunRecord], by: By) -> Self {
+        let first = records.first().and_then(|record| record.targets.first());
+        let is_here = |it: &&RunRecord| is_one_machine(first, it.targets.first(), by);
+        let here = earlier.iter().filter(is_here);
         Self::gathered(here.map(|record| {
             let series = series_of(record, true);
             let logs = series.into_iter().filter_map(|it| Some((it.log()?, it.name)));

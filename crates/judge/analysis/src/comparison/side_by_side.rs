@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, CPU, InvocationRecord, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs,
+    Better, By, CPU, InvocationRecord, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs, Target,
 };
 use plumb_stats::Interval;
 use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
-use crate::comparison::arms::{CompareSettings, Group, groups, several};
+use crate::comparison::arms::{CompareSettings, Group, groups};
 use crate::comparison::noise::RunsNoise;
 use crate::comparison::runs::by_runs;
 use crate::comparison::verdict::Comparison;
@@ -24,7 +24,7 @@ use crate::facts::{PointFacts, RunFacts, run_facts};
 use crate::finding::RunFinding;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
 use crate::run_results::RunResults;
-use crate::series::{machine, series_of};
+use crate::series::{is_one_machine, series_of};
 
 /// What is found when arms are compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,7 +155,7 @@ pub fn compare(
     earlier: &[RunRecord],
     settings: &CompareSettings,
 ) -> ComparisonFinding {
-    compare_given(records, &RunsNoise::of(records, earlier), settings)
+    compare_given(records, &RunsNoise::of(records, earlier, settings.one_machine()), settings)
 }
 
 /// The same with further runs whose samples are gone.
@@ -165,8 +165,8 @@ pub fn compare_beside<'r>(
     earlier: impl IntoIterator<Item = &'r RunResults>,
     settings: &CompareSettings,
 ) -> ComparisonFinding {
-    let here = records.first().map_or("", machine);
-    compare_given(records, &RunResults::noise(here, earlier), settings)
+    let first = records.first().and_then(|record| record.targets.first());
+    compare_given(records, &RunResults::noise(first, earlier, settings.one_machine()), settings)
 }
 
 fn compare_given(
@@ -174,7 +174,7 @@ fn compare_given(
     noise: &RunsNoise,
     settings: &CompareSettings,
 ) -> ComparisonFinding {
-    let groups = groups(records, settings.by.as_deref());
+    let groups = groups(records, settings);
     let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
     let gathered: Vec<BTreeMap<String, Gathered>> =
         groups.iter().map(|group| gather(group, settings)).collect();
@@ -200,7 +200,7 @@ fn compare_given(
         margin: settings.margin,
         confidence: CONFIDENCE,
         paired: false,
-        machines_differ: several(records.iter().map(machine)),
+        machines_differ: machines_differ(records),
         differences: differences(&groups.iter().map(|it| it.runs.as_slice()).collect::<Vec<_>>()),
         overall: (1..names.len())
             .map(|arm| if settings.every_metric { None } else { overall(&results, arm - 1) })
@@ -209,6 +209,15 @@ fn compare_given(
         not_in_all: order.iter().filter_map(lacking).collect(),
         arms: names,
     }
+}
+
+fn machines_differ(records: &[RunRecord]) -> bool {
+    let targets = records.iter().map(|record| record.targets.first());
+    let differ = |(index, one): (usize, Option<&Target>)| {
+        let mut before = records[..index].iter().map(|record| record.targets.first());
+        before.any(|other| !is_one_machine(one, other, By::Host))
+    };
+    targets.enumerate().any(differ)
 }
 
 /// The geometric mean of one arm's ratios; without an interval where one of theirs leaves the noise

@@ -158,6 +158,56 @@ fn groups_follow_a_label_and_prices_are_allowed_for() {
     assert!((for_price - arm.estimate.value / 2.0).abs() < 1e-9 * for_price);
 }
 
+/// A run on a host.
+fn on(host: &str, id: u128, kernel: &str) -> RunRecord {
+    let mut record = run(1.0 + 0.001 * (id % 7) as f64, id, ("kernel", kernel));
+    // The beginning of an id is what people see.
+    record.run = Id::from_u128(id << 96);
+    record.targets[0].host = host.parse().unwrap();
+    record
+}
+
+#[test]
+fn arms_mix_hosts_only_by_kind() {
+    let runs =
+        [on("web1", 1, "6.1"), on("web2", 2, "6.1"), on("web1", 3, "6.12"), on("", 4, "6.12")];
+    let arms = |by: &str| {
+        let by = Some(by.to_owned());
+        compare(&runs, &[], &CompareSettings { by, ..settings() }).arms
+    };
+    assert_eq!(arms("kernel"), ["6.1 on web1", "6.1 on web2", "6.12"]);
+    assert_eq!(arms("kernel,kind"), ["6.1", "6.12"]);
+    assert_eq!(arms("host"), ["web1", "web2", "unknown host"]);
+    assert_eq!(arms("kind").len(), 1);
+    assert_eq!(arms("run,kind").len(), 4);
+}
+
+#[test]
+fn the_noise_between_runs_is_that_of_one_host_or_of_a_kind() {
+    let earlier: Vec<RunRecord> = (10..18).map(|id| on("web2", id, "6.1")).collect();
+    let two = [on("web1", 1, "6.1"), on("web1", 2, "6.12")];
+    let verdict = |by: Option<&str>, earlier: &[RunRecord]| {
+        let by = by.map(str::to_owned);
+        let finding = compare(&two, earlier, &CompareSettings { by, ..settings() });
+        finding.results[0].against_first[0].as_ref().unwrap().verdict
+    };
+    assert_eq!(verdict(None, &earlier), Err(NoVerdict::Uncalibrated));
+    assert!(verdict(Some("run,kind"), &earlier).is_ok());
+    let unknown: Vec<RunRecord> = (10..18).map(|id| on("", id, "6.1")).collect();
+    assert!(verdict(None, &unknown).is_ok(), "a host that nobody knows mixes");
+}
+
+#[test]
+fn another_host_of_the_same_kind_is_a_difference_and_an_unknown_one_is_none() {
+    let differing = |other: &str| {
+        let finding = compare(&[on("web1", 1, "6.1"), on(other, 2, "6.1")], &[], &settings());
+        let host = finding.differences.into_iter().find(|it| it.field == "host");
+        (finding.machines_differ, host.map(|it| (it.values.join(" "), it.impact)))
+    };
+    assert_eq!(differing("web2"), (true, Some(("web1 web2".into(), Impact::Relevant))));
+    assert_eq!(differing(""), (false, None));
+}
+
 #[test]
 fn differences_have_an_impact_and_strangers_are_listed() {
     let mut other = run(1.0, 2, ("k", "b"));

@@ -404,6 +404,7 @@ fn identity() -> Identity {
         owner: Owner { pid: 1, start_ticks: 1, boot_id: "b".into() },
         target: Target {
             name: "local".into(),
+            host: plumb_model::Host::UNKNOWN,
             machine: Machine { fingerprint: "fp1:0".into(), facts: facts() },
             environment: Environment { fingerprint: "env1:0".into(), facts: facts() },
         },

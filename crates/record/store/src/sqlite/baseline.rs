@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Id, Target};
+use plumb_model::{Host, Id, Target};
 use rusqlite::{Connection, params};
 
 use super::content::{self, identity};
@@ -41,19 +41,25 @@ pub(super) fn add_audit(
     let machine = content::keep_machine(&step, &target.machine)?;
     let environment = content::keep_environment(&step, &target.environment)?;
     step.execute(
-        "INSERT INTO audit VALUES (?, ?, ?, ?)",
-        params![machine, environment, at_unix_ns, json],
+        "INSERT INTO audit VALUES (?, ?, ?, ?, ?)",
+        params![machine, environment, at_unix_ns, json, target.host.known()],
     )?;
     Ok(step.commit()?)
 }
 
 /// The audits of a machine, oldest first.
-pub(super) fn audits(db: &Connection, fingerprint: &str) -> Result<Vec<AuditFact>, DbError> {
-    let sql = "SELECT at_unix_ns, json FROM audit JOIN machine ON machine.id = audit.machine \
+pub(super) fn audits(
+    db: &Connection,
+    fingerprint: &str,
+    host: &Host,
+) -> Result<Vec<AuditFact>, DbError> {
+    let sql = "SELECT at_unix_ns, json, host FROM audit JOIN machine ON machine.id = audit.machine \
                WHERE machine.fingerprint = ? ORDER BY at_unix_ns, json";
-    all(db, sql, &[&fingerprint], |row| {
-        Ok(AuditFact { at_unix_ns: row.get(0)?, json: row.get(1)? })
-    })
+    let of_kind = all(db, sql, &[&fingerprint], |row| {
+        let of = Host::from(row.get::<_, Option<String>>(2)?);
+        Ok((of, AuditFact { at_unix_ns: row.get(0)?, json: row.get(1)? }))
+    })?;
+    Ok(of_kind.into_iter().filter(|(of, _)| of.may_be(host)).map(|(_, audit)| audit).collect())
 }
 
 /// The last fact of each name and run, by name, runs oldest first.

@@ -298,6 +298,27 @@ mod tests {
     }
 
     #[test]
+    fn runs_of_an_older_store_are_on_a_host_that_nobody_knows() {
+        let db = Connection::open_in_memory().unwrap();
+        db.pragma_update(None, "foreign_keys", false).unwrap();
+        MIGRATIONS[..3].iter().for_each(|step| db.execute_batch(step).unwrap());
+        db.execute_batch(
+            "INSERT INTO target VALUES (1, 0, 0, 5, 0, 'local', x'01', x'02');
+             INSERT INTO audit VALUES (x'01', x'02', 7, '{}');",
+        )
+        .unwrap();
+        db.execute_batch(MIGRATIONS[3]).unwrap();
+        let sql = "SELECT at_ns, name, target.host IS NULL, audit.json, audit.host IS NULL \
+                   FROM target JOIN audit USING (machine)";
+        let found: (i64, String, bool, String, bool) = db
+            .query_row(sql, [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+            })
+            .unwrap();
+        assert_eq!(found, (5, "local".to_owned(), true, "{}".to_owned(), true));
+    }
+
+    #[test]
     fn network_filesystems_get_a_rollback_journal() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("plumb.db");

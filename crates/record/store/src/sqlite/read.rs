@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Compared, Decision, FixtureRecord, Flag, FlagKind, Id, Interference, InvocationEnd,
+    Compared, Decision, FixtureRecord, Flag, FlagKind, Host, Id, Interference, InvocationEnd,
     InvocationRecord, Look, Missing, Outcome, Owner, PreparationRecord, Prepared, Ready, RunRecord,
     RunStatus, Samples, Segment, Target, Usage, Verdict, short_id,
 };
@@ -30,7 +30,9 @@ pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, DbError> {
            json_extract(plan.json, '$.suite'), json_array_length(plan.json, '$.points'), \
            (SELECT coalesce(sum(batch.samples), 0) \
             FROM invocation JOIN batch ON batch.invocation = invocation.id \
-            WHERE invocation.run = run.id) \
+            WHERE invocation.run = run.id), \
+           (SELECT host FROM target WHERE target.run = run.id \
+            ORDER BY target, segment DESC, ordinal DESC LIMIT 1) \
          FROM run JOIN plan ON plan.id = run.plan ORDER BY run.started_unix_ns, run.uuid",
         &[],
         |row| summary(db, row),
@@ -48,6 +50,7 @@ fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, DbError> {
         suite: row.get(4)?,
         command: serde_json::from_str(&row.get::<_, String>(3)?)?,
         labels: labels(db, key)?,
+        host: Host::from(row.get::<_, Option<String>>(7)?),
         points: counted(row.get(5)?)?,
         samples: unsigned(row.get(6)?),
     })
@@ -191,11 +194,12 @@ pub(super) fn targets_of(db: &Connection, uuid: Id) -> Result<Vec<Target>, DbErr
 
 /// What the targets have become: of each the last row.
 fn targets(db: &Connection, run: i64) -> Result<Vec<Target>, DbError> {
-    let sql = "SELECT target, name, machine, environment FROM target WHERE run = ? \
-               ORDER BY segment, ordinal, at_ns, name, machine, environment";
+    let sql = "SELECT target, name, machine, environment, host FROM target WHERE run = ? \
+               ORDER BY segment, ordinal, at_ns, name, machine, environment, host";
     let rows = all(db, sql, &[&run], |row| {
         let target = Target {
             name: row.get(1)?,
+            host: Host::from(row.get::<_, Option<String>>(4)?),
             machine: content::machine(db, row.get(2)?)?,
             environment: content::environment(db, row.get(3)?)?,
         };

@@ -63,7 +63,8 @@ CREATE TABLE run_end (
 ) STRICT;
 CREATE INDEX run_end_run ON run_end (run);
 
--- What a target is; a later row of the same target says what it has become.
+-- What a target is; a later row of the same target says what it has become. `host` is null when nobody
+-- knows which one of the machines of its kind it is.
 CREATE TABLE target (
   run INTEGER NOT NULL REFERENCES run,
   segment INTEGER NOT NULL,
@@ -72,7 +73,8 @@ CREATE TABLE target (
   target INTEGER NOT NULL,
   name TEXT NOT NULL,
   machine BLOB NOT NULL REFERENCES machine,
-  environment BLOB NOT NULL REFERENCES environment
+  environment BLOB NOT NULL REFERENCES environment,
+  host TEXT
 ) STRICT;
 CREATE INDEX target_run ON target (run);
 
@@ -346,7 +348,8 @@ CREATE TABLE audit (
   machine BLOB NOT NULL REFERENCES machine,
   environment BLOB NOT NULL REFERENCES environment,
   at_unix_ns INTEGER NOT NULL,
-  json TEXT NOT NULL
+  json TEXT NOT NULL,
+  host TEXT
 ) STRICT;
 
 -- What was imported into this file; says nothing of measurements and is not imported itself.
@@ -379,7 +382,11 @@ SELECT
     FROM invocation JOIN batch ON batch.invocation = invocation.id
     WHERE invocation.run = run.id
   ) AS samples,
-  run.plumb AS plumb
+  run.plumb AS plumb,
+  (
+    SELECT host FROM target WHERE target.run = run.id
+    ORDER BY target.target, segment DESC, ordinal DESC LIMIT 1
+  ) AS host
 FROM run JOIN plan ON plan.id = run.plan;
 
 -- What the next two are made of: a sample's value of a metric, by local integers.

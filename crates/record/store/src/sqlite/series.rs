@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, Machine, Ready, SeriesName, SeriesRecord};
+use plumb_model::{Better, Host, Machine, Ready, SeriesName, SeriesRecord};
 use rusqlite::Connection;
 
 use super::content::{self, ContentId, from_word, identity};
@@ -95,7 +95,9 @@ fn in_run(
 ) -> Result<Vec<SeriesRecord>, DbError> {
     let sql = "SELECT run.id, run.uuid, run.started_unix_ns, run.plumb, run.plan, \
            json_array_length(plan.json, '$.companions') > 0, invocation.environment, \
-           invocation.ready, planned.value ->> '$.title', description.json ->> '$.sample_is' \
+           invocation.ready, planned.value ->> '$.title', description.json ->> '$.sample_is', \
+           (SELECT host FROM target WHERE target.run = run.id AND target.target = invocation.target \
+            ORDER BY segment DESC, ordinal DESC LIMIT 1) \
          FROM invocation JOIN run ON run.id = invocation.run JOIN plan ON plan.id = run.plan \
          JOIN json_each(plan.json, '$.points') AS planned ON planned.key = invocation.point \
          JOIN description ON description.id = unhex(planned.value ->> '$.description') \
@@ -110,6 +112,7 @@ fn in_run(
             plumb: row.get(3)?,
             labels: labels(db, row.get(0)?)?,
             machine: kind.machine.clone(),
+            host: Host::from(row.get::<_, Option<String>>(10)?),
             environment: content::environment(db, row.get(6)?)?,
             versions: ready.versions,
             loads: if row.get(5)? { loads(db, row.get(4)?)? } else { Vec::new() },

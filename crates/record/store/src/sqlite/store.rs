@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use plumb_model::{
-    CounterAmount, Id, RecordSource, RunRecord, RunUpdate, SeriesName, SeriesRecord, Stamped,
+    CounterAmount, Host, Id, RecordSource, RunRecord, RunUpdate, SeriesName, SeriesRecord, Stamped,
     Target, Trace,
 };
 use rusqlite::Connection;
@@ -143,8 +143,8 @@ impl Backend for Sqlite {
         self.change(|db| baseline::set(db, name, (&before, runs), at_unix_ns, fresh))
     }
 
-    fn audits(&self, fingerprint: &str) -> Result<Vec<AuditFact>, Error> {
-        self.read(|db| baseline::audits(db, fingerprint))
+    fn audits(&self, fingerprint: &str, host: &Host) -> Result<Vec<AuditFact>, Error> {
+        self.read(|db| baseline::audits(db, fingerprint, host))
     }
 
     fn add_audit(&self, target: &Target, at_unix_ns: i64, json: &str) -> Result<(), Error> {

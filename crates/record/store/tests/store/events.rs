@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Better, Companion, Counter, CounterKind, Decision, Description, Environment, Event,
-    FixtureRecord, Flag, FlagKind, Goal, Histogram, Id, Interference, InvocationEnd,
+    FixtureRecord, Flag, FlagKind, Goal, Histogram, Host, Id, Interference, InvocationEnd,
     InvocationRecord, Kind, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
     PlannedPoint, Point, PreparationRecord, Prepared, Program, Reading, Readings, Ready, Role,
     RunRecord, RunStatus, SampleIs, Samples, Segment, Settings, Slot, Stamped, StopReason,
@@ -103,6 +103,7 @@ pub fn environment(kernel: &str) -> Environment {
 pub fn target(cpu: &str) -> Target {
     Target {
         name: "local".into(),
+        host: Host::default(),
         machine: Machine { fingerprint: format!("fp1:{cpu}"), facts: facts("cpu", cpu) },
         environment: environment("6.1"),
     }

@@ -89,7 +89,7 @@ fn info_tells_how_a_store_is() {
     assert_eq!(info.path, path);
     assert_eq!(info.bytes, fs::metadata(&path).unwrap().len());
     assert_eq!((info.complete, info.running, info.interrupted), (1, 0, 1));
-    assert_eq!((info.schema, info.samples, info.journal.as_str()), (3, 5070, "wal"));
+    assert_eq!((info.schema, info.samples, info.journal.as_str()), (4, 5070, "wal"));
     assert_eq!((info.oldest, info.newest), (Some((id(1), 5)), Some((id(3), 9))));
     assert!(info.problems.is_empty() && info.free_bytes > 0);
 }
@@ -110,7 +110,7 @@ fn a_newer_store_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = closed(folder.path());
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    let words = ["schema version 99 and this plumb knows versions up to 3", "use a newer plumb"];
+    let words = ["schema version 99 and this plumb knows versions up to 4", "use a newer plumb"];
     says(&trouble(&path), &path, &words);
     says(&Store::open_read_only(&path).unwrap_err(), &path, &words);
     let here = Store::open(folder.path().join("here.db")).unwrap();

@@ -329,7 +329,7 @@ fn every_table_is_merged_but_the_imports() {
          INSERT INTO exclusion VALUES (1, 'steal');
          INSERT INTO baseline VALUES (x'01930000000070008000000000000001', 1, 'good',
            x'01930000000070008000000000000002', 'add');
-         INSERT INTO audit SELECT machine, environment, 1, '{}' FROM target LIMIT 1;",
+         INSERT INTO audit SELECT machine, environment, 1, '{}', 'web1' FROM target LIMIT 1;",
     )
     .unwrap();
     for table in strings(&db, "SELECT name FROM sqlite_schema WHERE type = 'table'") {

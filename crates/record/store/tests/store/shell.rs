@@ -90,7 +90,7 @@ fn runs_are_listed_with_their_labels() {
     let run = id(1).simple().to_string();
     assert_eq!(
         shell(store.path(), "SELECT * FROM runs"),
-        format!("{run}|2023-11-14T22:13:20Z|complete|first-look|host=a try=1|2|6|34|0.1.0\n")
+        format!("{run}|2023-11-14T22:13:20Z|complete|first-look|host=a try=1|2|6|34|0.1.0|\n")
     );
 }
 

@@ -34,6 +34,10 @@ pub struct HistoryDocument {
     pub better: &'static str,
     /// The machines' fingerprints, in order of their first run.
     pub machines: Vec<String>,
+    /// The host that it is of, with runs of unknown hosts; null where hosts are mixed.
+    pub host: Option<String>,
+    /// Runs of other hosts of this kind, which are left out.
+    pub other_hosts: OtherHostsPart,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// Level of the intervals.
@@ -52,6 +56,16 @@ pub struct HistoryDocument {
     pub other_units: usize,
 }
 
+/// Runs of other hosts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OtherHostsPart {
+    /// How many hosts.
+    pub hosts: usize,
+    /// How many runs.
+    pub runs: usize,
+}
+
 /// One run of a history.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -62,6 +76,8 @@ pub struct RunPart {
     pub started: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
+    /// Which one of the machines of its kind measured it; null when that is unknown.
+    pub host: Option<String>,
     /// The estimate with its interval.
     #[serde(flatten)]
     pub value: EstimatePart,
@@ -137,6 +153,11 @@ pub fn history_document(finding: &HistoryFinding) -> HistoryDocument {
         unit: finding.unit.clone(),
         better: better(finding.better),
         machines: finding.machines.clone(),
+        host: finding.host.known().map(str::to_owned),
+        other_hosts: OtherHostsPart {
+            hosts: finding.other_hosts.hosts,
+            runs: finding.other_hosts.runs,
+        },
         margin: finding.margin,
         confidence: CONFIDENCE,
         runs: finding.runs.iter().map(run).collect(),
@@ -161,6 +182,7 @@ fn run(run: &HistoryRun) -> RunPart {
         run: run.run.to_string(),
         started: rfc3339(run.started_unix_ns),
         labels: run.labels.clone(),
+        host: run.host.known().map(str::to_owned),
         value: estimate(&run.estimate),
         processes: run.processes,
         samples: run.samples,

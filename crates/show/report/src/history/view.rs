@@ -17,7 +17,7 @@ pub struct HistoryEvent {
     pub style: Style,
 }
 
-/// `memory.copy:method=libc/bandwidth, 37 runs on fp1:0123456789abcdef`.
+/// `memory.copy:method=libc/bandwidth, 37 runs on host web1, fp1:0123456789abcdef`.
 pub(crate) fn title(finding: &HistoryFinding) -> String {
     let title = finding.title.as_ref().map(|title| format!("{title}: "));
     let runs = counted(finding.runs.len(), "run", "runs");
@@ -25,7 +25,13 @@ pub(crate) fn title(finding: &HistoryFinding) -> String {
         [one] => one.clone(),
         several => format!("{} machines", several.len()),
     };
-    format!("{}{}, {runs} on {machines}", title.unwrap_or_default(), finding.series)
+    let known = finding.hosts.iter().filter(|host| host.known().is_some());
+    let hosts = match known.collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        [one] => format!("host {one}, "),
+        several => format!("{} hosts, ", several.len()),
+    };
+    format!("{}{}, {runs} on {hosts}{machines}", title.unwrap_or_default(), finding.series)
 }
 
 /// The keys of the labels that name runs: the one that is wanted, else those whose values differ.
@@ -120,11 +126,33 @@ pub fn closing(finding: &HistoryFinding) -> Vec<String> {
         lines.push(format!("{splits}: plumb compares nothing across a change"));
     }
     lines.extend(finding.cycles.iter().map(cycle));
+    lines.extend(hosts(finding));
     if finding.other_units > 0 {
         let left = counted(finding.other_units, "run", "runs");
         lines.push(format!("left out: {left} in another unit"));
     }
     lines
+}
+
+/// What is to be known of the hosts: those that are mixed, and those that are left out.
+fn hosts(finding: &HistoryFinding) -> Vec<String> {
+    let is_unknown = |run: &&HistoryRun| run.host.known().is_none();
+    let unknown = finding.runs.iter().filter(is_unknown).count();
+    let mixed = finding.hosts.len() > 1 && unknown > 0;
+    let mixed = mixed.then(|| {
+        let runs = counted(unknown, "run", "runs");
+        format!("{runs} on an unknown host: from an older plumb, or without a machine id")
+    });
+    let others = finding.other_hosts;
+    let left_out = (others.runs > 0).then(|| {
+        let runs = counted(others.runs, "run", "runs");
+        let hosts = counted(others.hosts, "other host", "other hosts");
+        let series = &finding.series;
+        format!(
+            "left out: {runs} on {hosts} of this kind; plumb history '{series}' --by kind shows all"
+        )
+    });
+    mixed.into_iter().chain(left_out).collect()
 }
 
 fn cycle(it: &CycleFinding) -> String {

@@ -9,9 +9,12 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TargetPart {
-    /// `local`, or the host's name.
+    /// `local`; `unknown` of results of other tools.
     pub name: String,
-    /// Its stable identity.
+    /// Which one of the machines of its kind: a name that somebody gave it, or `id1:` and a hash of its
+    /// machine id; null when that is unknown.
+    pub host: Option<String>,
+    /// Of which kind it is.
     pub machine: FactsPart,
     /// What may change.
     pub environment: FactsPart,
@@ -31,6 +34,7 @@ pub struct FactsPart {
 pub(crate) fn target(target: &Target) -> TargetPart {
     TargetPart {
         name: target.name.clone(),
+        host: target.host.known().map(str::to_owned),
         machine: FactsPart {
             fingerprint: target.machine.fingerprint.clone(),
             facts: target.machine.facts.clone(),

@@ -28,7 +28,10 @@ pub struct MachineDocument {
 pub struct SnapshotPart {
     /// The run that found it so; null for now.
     pub run: Option<String>,
-    /// Its stable identity.
+    /// Which one of the machines of its kind: a name that somebody gave it, or `id1:` and a hash of its
+    /// machine id; null when that is unknown.
+    pub host: Option<String>,
+    /// Of which kind it is.
     pub machine: FactsPart,
     /// What may change.
     pub environment: FactsPart,
@@ -40,7 +43,8 @@ pub fn machine_document(snapshots: &[MachineSnapshot]) -> MachineDocument {
     let part = |snapshot: &MachineSnapshot| {
         let target = target(&snapshot.target);
         let run = snapshot.run.clone();
-        SnapshotPart { run, machine: target.machine, environment: target.environment }
+        let (host, machine, environment) = (target.host, target.machine, target.environment);
+        SnapshotPart { run, host, machine, environment }
     };
     MachineDocument {
         schema: MACHINE_SCHEMA,

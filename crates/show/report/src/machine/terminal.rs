@@ -19,12 +19,14 @@ fn line(style: Style, text: &str, terminal: &Terminal) -> String {
     terminal.lines(0, &Line::new(style, text))
 }
 
-/// `run 01a… · fp1:… · env1:…`.
+/// `run 01a… · host web1 · fp1:… · env1:…`.
 pub(crate) fn title(snapshot: &MachineSnapshot) -> String {
     let target = &snapshot.target;
     let (machine, environment) = (&target.machine.fingerprint, &target.environment.fingerprint);
     let when = snapshot.run.as_ref().map_or_else(|| "now".into(), |run| format!("run {run}"));
-    format!("{when} · {machine} · {environment}")
+    let host =
+        target.host.known().map_or_else(|| target.host.to_string(), |it| format!("host {it}"));
+    format!("{when} · {host} · {machine} · {environment}")
 }
 
 fn facts(snapshot: &MachineSnapshot, terminal: &Terminal) -> String {
@@ -117,6 +119,7 @@ mod tests {
             run: run.map(str::to_owned),
             target: Target {
                 name: "local".into(),
+                host: plumb_model::Host::UNKNOWN,
                 machine: Machine { fingerprint: "fp1:a".into(), facts: facts(&stable) },
                 environment: Environment { fingerprint: "env1:b".into(), facts: facts(&changing) },
             },
@@ -128,7 +131,7 @@ mod tests {
         let card =
             machine_card(&[snapshot(None, "6.1", "mds: on; spectre: on")], &Terminal::plain(60));
         assert_snapshot!(card, @"
-        now · fp1:a · env1:b
+        now · unknown host · fp1:a · env1:b
 
         cpu
           cpu             Xeon
@@ -157,8 +160,8 @@ mod tests {
         // What one of them did not read is no difference.
         two[0].target.environment.facts.insert("caches".into(), "L1d 32 KiB".into());
         assert_snapshot!(machine_card(&two, &Terminal::plain(70)), @"
-        run 01a · fp1:a · env1:b
-        run 01b · fp1:a · env1:b
+        run 01a · unknown host · fp1:a · env1:b
+        run 01b · unknown host · fp1:a · env1:b
 
           relevant  kernel       it affects every system call
                                  6.1
@@ -171,10 +174,11 @@ mod tests {
         let fields: Vec<&str> = document.differences.iter().map(|it| it.field.as_str()).collect();
         assert_eq!(fields, ["kernel", "mitigations"]);
         assert_eq!(document.targets[1].run.as_deref(), Some("01b"));
+        two[0].target.host = "web1".parse().unwrap();
         two[1] = two[0].clone();
         assert_snapshot!(machine_card(&two, &Terminal::plain(70)), @"
-        run 01a · fp1:a · env1:b
-        run 01a · fp1:a · env1:b
+        run 01a · host web1 · fp1:a · env1:b
+        run 01a · host web1 · fp1:a · env1:b
 
         no differences in the facts that plumb read on both
         ");

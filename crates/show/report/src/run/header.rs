@@ -35,7 +35,7 @@ pub struct Header {
 /// A target, in lines.
 #[derive(Debug, Clone)]
 pub struct TargetLines {
-    /// CPU, number of CPUs, memory, virtualisation.
+    /// CPU, number of CPUs, memory, virtualisation, host.
     pub machine: String,
     /// Kernel and operating system.
     pub system: String,
@@ -138,6 +138,7 @@ fn machine(target: &Target, targets: usize) -> String {
         fact(changing, "container")
             .filter(|manager| *manager != "none")
             .map(|manager| format!("in a container ({manager})")),
+        target.host.known().map(|host| format!("host {host}")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

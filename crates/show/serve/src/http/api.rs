@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plumb_analysis::CompareSettings;
-use plumb_model::{Id, MARGIN, RunRecord, RunStatus};
+use plumb_model::{Host, Id, MARGIN, RunRecord, RunStatus};
 use plumb_report::charts::charts_of_run;
 use plumb_report::{View, comparison_json, history_json, json};
 use plumb_site::{Rendered, live_page};
@@ -93,10 +93,8 @@ fn compared(store: &Store, names: &str) -> Result<String, Refusal> {
 
 /// The history of a series on the machine that measured it last.
 fn history(store: &Store, series: &str) -> Result<String, Refusal> {
-    let mut records = store.series(series)?;
-    let newest = records.last().map(|record| record.machine.fingerprint.clone());
-    records.retain(|record| Some(&record.machine.fingerprint) == newest.as_ref());
-    let finding = plumb_analysis::history(series, &records, MARGIN);
+    let (records, host) = plumb_query::on_host(store.series(series)?, &Host::UNKNOWN);
+    let finding = plumb_analysis::history(series, &records, &host, MARGIN);
     let none = || Refusal::unknown(format!("no run has measured the series {series}"));
     history_json(&finding.ok_or_else(none)?).map_err(unwritten)
 }

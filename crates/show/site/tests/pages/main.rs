@@ -102,7 +102,7 @@ fn nothing_from_elsewhere_is_markup_or_script() {
     let results = RunResults::of(&record, &finding);
     let series = results.series[0].name.clone();
     let mut all = pages(&record, &finding);
-    let history = history_of_results(&series, [&results, &results], 0.01).unwrap();
+    let history = history_of_results(&series, [&results, &results], results.host(), 0.01).unwrap();
     all.push(history_page(&history, &Links::All));
     all.push(histories_page(&[history], Some(HOSTILE)));
     let found =

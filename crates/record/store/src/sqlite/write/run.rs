@@ -229,7 +229,8 @@ impl OpenRun {
             machine: content::keep_machine(db, &description.machine)?,
             environment: content::keep_environment(db, &description.environment)?,
         };
-        let columns = params![target, place.name, place.machine, place.environment];
+        let host = description.host.known();
+        let columns = params![target, place.name, place.machine, place.environment, host];
         self.fact(db, at_ns, "target", columns)?;
         self.targets.insert(target, place);
         Ok(())

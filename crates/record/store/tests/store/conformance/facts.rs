@@ -1,6 +1,6 @@
 //! Dated facts: baselines and audits.
 
-use plumb_model::Id;
+use plumb_model::{Event, Host, Id, Target};
 use plumb_store::{AuditFact, Backend};
 
 use super::told::write;
@@ -39,13 +39,41 @@ pub fn audits_are_of_a_machine(store: &dyn Backend) {
     store.add_audit(&epyc, 1, r#"{"n":1}"#).unwrap();
     store.add_audit(&xeon, 3, r#"{"n":3}"#).unwrap();
     let fact = |at_unix_ns: i64| AuditFact { at_unix_ns, json: format!(r#"{{"n":{at_unix_ns}}}"#) };
-    assert_eq!(store.audits(&epyc.machine.fingerprint).unwrap(), [fact(1), fact(2)]);
-    assert_eq!(store.audits(&xeon.machine.fingerprint).unwrap(), [fact(3)]);
-    assert_eq!(store.audits("fp1:unknown").unwrap(), []);
+    let of = |it: &Target| store.audits(&it.machine.fingerprint, &it.host).unwrap();
+    assert_eq!(of(&epyc), [fact(1), fact(2)]);
+    assert_eq!(of(&xeon), [fact(3)]);
+    assert_eq!(store.audits("fp1:unknown", &Host::default()).unwrap(), []);
+    let on = |name: &str| Target { host: name.parse().unwrap(), ..target("epyc") };
+    store.add_audit(&on("web1"), 4, r#"{"n":4}"#).unwrap();
+    assert_eq!(
+        of(&on("web1")),
+        [fact(1), fact(2), fact(4)],
+        "those of nobody knows which host too"
+    );
+    assert_eq!(of(&on("web2")), [fact(1), fact(2)]);
+    assert_eq!(of(&epyc), [fact(1), fact(2), fact(4)]);
 }
 
 pub fn targets_are_read_without_samples(store: &dyn Backend) {
     write(store, &Script::new(id(1), 100, &[]).copy(id(2), 20).end(false).events);
     assert_eq!(store.targets(id(1)).unwrap(), store.record(id(1)).unwrap().targets);
     assert!(store.targets(id(9)).is_err());
+}
+
+pub fn hosts_are_kept(store: &dyn Backend) {
+    let start = Script::new(id(1), 100, &[]).copy(id(2), 20).end(false).events;
+    let on = |host: &str| {
+        let mut events = start.clone();
+        for event in &mut events {
+            if let Event::TargetReady { description, .. } = &mut event.event {
+                description.host = host.parse().unwrap();
+            }
+        }
+        events
+    };
+    write(store, &on("web1"));
+    assert_eq!(store.targets(id(1)).unwrap()[0].host.known(), Some("web1"));
+    assert_eq!(store.summaries().unwrap()[0].host.known(), Some("web1"));
+    let name = store.series_names().unwrap()[0].name.clone();
+    assert_eq!(store.series(&name).unwrap()[0].host.known(), Some("web1"));
 }

@@ -88,6 +88,7 @@ macro_rules! every_check {
                     a_baseline_is_what_was_said_last,
                     audits_are_of_a_machine,
                     targets_are_read_without_samples,
+                    hosts_are_kept,
                 };
             several:
                 merging {
