@@ -1,6 +1,6 @@
 //! What workloads are told of the host.
 
-use plumb_model::Facts;
+use plumb_model::{CpuPlace, Facts};
 
 use crate::cgroup;
 use crate::root::Root;
@@ -29,8 +29,10 @@ pub fn facts(root: &Root, plumb: &str) -> Facts {
     let flags = field(&cpuinfo, "flags").or_else(|| field(&cpuinfo, "Features"));
     let flags = flags.unwrap_or_default();
     let features = FEATURES.iter().filter(|f| flags.split_whitespace().any(|flag| flag == **f));
+    let cpus = allowed_cpus(root);
     Facts {
-        cpus: allowed_cpus(root),
+        places: places(root, &cpus),
+        cpus,
         l1d_bytes: cache_bytes(root, 1),
         l2_bytes: cache_bytes(root, 2),
         llc_bytes: last_level_bytes(root),
@@ -50,6 +52,28 @@ fn allowed_cpus(root: &Root) -> Vec<u32> {
         true if root.is_live() => affinity(),
         true => vec![0],
     }
+}
+
+/// Cores and nodes of these CPUs; a CPU of which the kernel tells nothing is a core of node 0.
+fn places(root: &Root, cpus: &[u32]) -> Vec<CpuPlace> {
+    let core = |cpu: u32| {
+        let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        root.text(&file).and_then(|list| list.split(',').flat_map(range).min()).unwrap_or(cpu)
+    };
+    let nodes: Vec<(u32, Vec<u32>)> = root
+        .names("/sys/devices/system/node")
+        .iter()
+        .filter_map(|name| {
+            let list = root.text(&format!("/sys/devices/system/node/{name}/cpulist"))?;
+            Some((
+                name.strip_prefix("node")?.parse().ok()?,
+                list.split(',').flat_map(range).collect(),
+            ))
+        })
+        .collect();
+    let node =
+        |cpu: u32| nodes.iter().find(|(_, cpus)| cpus.contains(&cpu)).map_or(0, |(node, _)| *node);
+    cpus.iter().map(|&cpu| CpuPlace { cpu, core: core(cpu), node: node(cpu) }).collect()
 }
 
 /// Where /proc is not mounted, the scheduler knows.

@@ -38,7 +38,7 @@ pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, Theme};
 pub use flag::{Flag, FlagKind};
 pub use host::{By, Host};
 pub use id::{Id, SHOWN_DIGITS, short_id};
-pub use machine::{Environment, Facts, Machine, Owner, Target};
+pub use machine::{CpuPlace, Environment, Facts, Machine, Owner, Target};
 pub use measurement::Measurement;
 pub use plan::{
     CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint,

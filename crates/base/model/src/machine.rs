@@ -57,12 +57,26 @@ pub struct Owner {
     pub boot_id: String,
 }
 
+/// Where a CPU is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuPlace {
+    /// Its number.
+    pub cpu: u32,
+    /// Its core: CPUs of one core have the same number, which is that of its first CPU.
+    pub core: u32,
+    /// Its node of memory.
+    pub node: u32,
+}
+
 /// What a workload is told of the host with `start`, so that it needs no code to find out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
     /// The CPUs that the process may run on.
     pub cpus: Vec<u32>,
+    /// Where each CPU is, as far as the kernel tells.
+    #[serde(default)]
+    pub places: Vec<CpuPlace>,
     /// Size of the first-level data cache, in bytes; 0 when unknown.
     pub l1d_bytes: u64,
     /// Size of the second-level cache, in bytes; 0 when unknown.

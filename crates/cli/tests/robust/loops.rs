@@ -91,3 +91,20 @@ fn an_invocation_lasts_as_long_as_is_stated() {
     assert!((1_000..=1_300).contains(&samples), "{result}");
     place.run("run cpu.sieve --invocation-time 0").unwrap().exits(2);
 }
+
+#[test]
+fn threads_run_where_their_placement_says() {
+    let place = place();
+    let run =
+        "run cpu.sieve -p limit=10000 -p threads=2 --min-invocations 2 --prepare none --no-lock -q";
+    let point = "-p placement=free,cpu:0";
+    place.run(&format!("{run} {point}")).unwrap().exits(0).shows(&["oversubscribed"]);
+    let document = last(&place);
+    let rates = results(&document, "rate");
+    assert!(notes(rates[0]).contains("not pinned"), "{}", rates[0]);
+    assert!(notes(rates[1]).contains("pinned to CPUs 0, 0"), "{}", rates[1]);
+    let nowhere = place.run(&format!("{run} -p placement=cpu:9999")).unwrap().exits(3);
+    nowhere.shows(&["plumb may not run on CPU 9999"]);
+    let wrong = place.run(&format!("{run} -p placement=near")).unwrap().exits(4);
+    wrong.shows(&["`near` is no placement"]);
+}

@@ -11,6 +11,7 @@ use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare;
+use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
 /// The workload.
@@ -22,7 +23,7 @@ const VAX: f64 = 1757.0;
 impl Workload for Dhrystone {
     fn describe(&self) -> Description {
         Description {
-            parameters: vec![declare::threads("threads that each count dhrystones, not pinned")],
+            parameters: vec![declare::threads("threads that each count dhrystones"), placement()],
             metrics: vec![
                 declare::rate("rate", "dhrystones/s", "passes a second, all threads together"),
                 declare::rate("dmips", "DMIPS", "rate / 1757, the rate of a VAX 11/780"),
@@ -44,12 +45,12 @@ impl Workload for Dhrystone {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let threads = start.size("threads").max(1);
-        let team = Team::start(threads, &start.facts, |_| Ok(Program::new()))?;
+        let team = Team::placed(threads, start, |_| Ok(Program::new()))?;
         let mut ready =
             Ready { work: declare::work(&[("rate", threads as u64)]), ..Ready::default() };
         #[expect(clippy::cast_precision_loss, reason = "numbers of threads are small")]
         ready.work.insert("dmips".into(), threads as f64 / VAX);
-        threads::describe(threads, &start.facts, &mut ready);
+        threads::describe(threads, start, &mut ready)?;
         Ok(Started { instance: Box::new(team), ready })
     }
 }

@@ -10,6 +10,7 @@ use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare;
+use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
 /// The workload.
@@ -27,7 +28,8 @@ impl Workload for Linpack {
         Description {
             parameters: vec![
                 declare::integer("order", "equations", 100, "equations, and as many unknowns"),
-                declare::threads("threads that each solve a system of their own, not pinned"),
+                declare::threads("threads that each solve a system of their own"),
+                placement(),
             ],
             metrics: vec![
                 declare::rate("rate", "FLOP/s", "2/3 n³ + 2 n² a system, all threads together"),
@@ -48,11 +50,11 @@ impl Workload for Linpack {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let (order, threads) = (order(start)?, start.size("threads").max(1));
-        let team = Team::start(threads, &start.facts, move |_| Ok(Solver::new(order)))?;
+        let team = Team::placed(threads, start, move |_| Ok(Solver::new(order)))?;
         let mut ready = Ready::default();
         #[expect(clippy::cast_precision_loss, reason = "numbers of threads are small")]
         ready.work.insert("rate".into(), operations(order) * threads as f64);
-        threads::describe(threads, &start.facts, &mut ready);
+        threads::describe(threads, start, &mut ready)?;
         Ok(Started { instance: Box::new(team), ready })
     }
 }

@@ -2,10 +2,11 @@
 
 use std::hint::black_box;
 
-use plumb_model::{AuditClass, Description, Facts, Ready};
+use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare;
+use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::primes::count_primes;
 use plumb_workload_kit::threads::{self, Member, Team};
 
@@ -29,7 +30,8 @@ impl Workload for Sieve {
                     &["push", "reserved"],
                     "whether each sieve grows its arrays from nothing or reuses them",
                 ),
-                declare::threads("threads that each sieve on their own, not pinned"),
+                declare::threads("threads that each sieve on their own"),
+                placement(),
             ],
             metrics: vec![
                 declare::rate("rate", "ops/s", "whole sieves per second, all threads together"),
@@ -52,8 +54,8 @@ impl Workload for Sieve {
         let (threads, reuse) = (start.size("threads").max(1), start.text("growth") == "reserved");
         let expected = count_primes(limit);
         let build = move |_| Ok(Siever::new(limit, expected, reuse));
-        let team = Team::start(threads, &start.facts, build)?;
-        Ok(Started { instance: Box::new(team), ready: ready(threads, &start.facts) })
+        let team = Team::placed(threads, start, build)?;
+        Ok(Started { instance: Box::new(team), ready: ready(threads, start)? })
     }
 }
 
@@ -76,10 +78,10 @@ fn limit(start: &Start) -> Result<u32, StartError> {
     u32::try_from(limit).map_err(|_| StartError::Failed(format!("limit {limit} is too large")))
 }
 
-fn ready(threads: usize, facts: &Facts) -> Ready {
+fn ready(threads: usize, start: &Start) -> Result<Ready, StartError> {
     let mut ready = Ready { work: declare::work(&[("rate", threads as u64)]), ..Ready::default() };
-    threads::describe(threads, facts, &mut ready);
-    ready
+    threads::describe(threads, start, &mut ready)?;
+    Ok(ready)
 }
 
 /// One thread's sieve.

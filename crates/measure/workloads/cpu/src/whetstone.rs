@@ -12,6 +12,7 @@ use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare;
+use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
 /// The workload.
@@ -23,7 +24,7 @@ const INSTRUCTIONS: u64 = 1_000_000;
 impl Workload for Whetstone {
     fn describe(&self) -> Description {
         Description {
-            parameters: vec![declare::threads("threads that each make passes, not pinned")],
+            parameters: vec![declare::threads("threads that each make passes"), placement()],
             metrics: vec![
                 declare::rate(
                     "rate",
@@ -48,10 +49,10 @@ impl Workload for Whetstone {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let threads = start.size("threads").max(1);
-        let team = Team::start(threads, &start.facts, |_| Ok(Modules::new()))?;
+        let team = Team::placed(threads, start, |_| Ok(Modules::new()))?;
         let work = declare::work(&[("rate", INSTRUCTIONS * threads as u64)]);
         let mut ready = Ready { work, ..Ready::default() };
-        threads::describe(threads, &start.facts, &mut ready);
+        threads::describe(threads, start, &mut ready)?;
         Ok(Started { instance: Box::new(team), ready })
     }
 }

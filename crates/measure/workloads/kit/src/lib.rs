@@ -9,6 +9,7 @@ pub mod filesystem;
 pub mod framed_stream;
 pub mod mapping;
 pub mod memory_floor;
+pub mod placement;
 pub mod primes;
 pub mod spawn;
 pub mod threads;

@@ -5,13 +5,17 @@
 //! that, and no sample pays for a wake-up. With more threads than CPUs nobody polls, because the
 //! polling thread would keep the CPU from one that has work.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use plumb_model::{Facts, Flag, FlagKind, Ready};
-use plumb_protocol::{Failure, Instance, StartError, now_ns};
+use plumb_protocol::{Failure, Instance, Start, StartError, now_ns};
+
+use crate::affinity::CpuSet;
+use crate::placement::Placement;
 
 /// How long a thread polls before it sleeps.
 const SPIN_NS: u64 = 20_000;
@@ -33,6 +37,16 @@ pub trait Member: Send + 'static {
 pub struct Team<M> {
     own: M,
     helpers: Helpers<M>,
+    _restored: Option<Restored>,
+}
+
+/// Where the caller's thread may run again, once the team has ended.
+struct Restored(CpuSet);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        let _ = self.0.apply();
+    }
 }
 
 struct Helpers<M> {
@@ -72,7 +86,30 @@ impl<M: Member> Team<M> {
         if helpers.cells.len() + 1 != threads.max(1) {
             return Err(StartError::Failed("a thread panicked while it was set up".into()));
         }
-        Ok(Self { own, helpers })
+        Ok(Self { own, helpers, _restored: None })
+    }
+
+    /// The same on the CPUs that the parameter `placement` says; each thread is pinned before it builds its member.
+    ///
+    /// # Errors
+    /// As for [`Team::start`], and where the placement can't be had.
+    pub fn placed<B>(threads: usize, start: &Start, build: B) -> Result<Self, StartError>
+    where
+        B: Fn(usize) -> Result<M, StartError> + Send + Sync + 'static,
+    {
+        let Some(cpus) = Placement::of(start)?.cpus(threads, &start.facts)? else {
+            return Self::start(threads, &start.facts, build);
+        };
+        let before = CpuSet::current()?;
+        let facts = Facts { cpus: distinct(&cpus), ..Facts::default() };
+        let pinned = move |index: usize| {
+            CpuSet::only(cpus[index]).apply()?;
+            build(index)
+        };
+        let team = Self::start(threads, &facts, pinned);
+        // Only the own member's thread outlives the team.
+        let restored = Restored(before);
+        team.map(|team| Self { _restored: Some(restored), ..team })
     }
 
     /// Shows every member to `look`.
@@ -156,12 +193,28 @@ impl<M> Drop for Helpers<M> {
     }
 }
 
-/// Tells the reader that threads are not pinned, and flags it when they have to share CPUs.
-pub fn describe(threads: usize, facts: &Facts, ready: &mut Ready) {
-    if threads > 1 {
-        ready.notes.push("threads are not pinned to CPUs".into());
-    }
-    ready.flags.extend(oversubscribed(threads, facts));
+/// Tells the reader where threads run, and flags it when they have to share CPUs.
+///
+/// # Errors
+/// Where the placement can't be had.
+pub fn describe(threads: usize, start: &Start, ready: &mut Ready) -> Result<(), StartError> {
+    let Some(cpus) = Placement::of(start)?.cpus(threads, &start.facts)? else {
+        if threads > 1 {
+            ready.notes.push("threads are not pinned to CPUs".into());
+        }
+        ready.flags.extend(oversubscribed(threads, &start.facts));
+        return Ok(());
+    };
+    let each: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    ready.notes.push(format!("threads are pinned to CPUs {}", each.join(", ")));
+    let facts = Facts { cpus: distinct(&cpus), ..Facts::default() };
+    ready.flags.extend(oversubscribed(threads, &facts));
+    Ok(())
+}
+
+fn distinct(cpus: &[usize]) -> Vec<u32> {
+    let distinct: BTreeSet<u32> = cpus.iter().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
+    distinct.into_iter().collect()
 }
 
 /// A flag when threads have to share CPUs.

@@ -7,6 +7,7 @@ use crate::methods::{HAS_NON_TEMPORAL, Method};
 use crate::place;
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::{Mapping, Pages};
+use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
 /// Words in a page of 4 KiB.
@@ -25,7 +26,8 @@ impl Workload for Copy {
                     "memcpy, a loop of 8-byte words, memcpy by 256 KiB, or non-temporal stores",
                 ),
                 declare::bytes("size", 64 << 20, "size of each array; a thread has two"),
-                declare::threads("threads that each copy arrays of their own, not pinned"),
+                declare::threads("threads that each copy arrays of their own"),
+                placement(),
             ],
             metrics: vec![declare::rate(
                 "bandwidth",
@@ -50,8 +52,8 @@ impl Workload for Copy {
         place::check(size as u64, needed, &start.facts)?;
         let seed = start.seed;
         let build = move |index: usize| Copier::new(method, size, seed ^ index as u64);
-        let team = Team::start(threads, &start.facts, build)?;
-        let ready = ready(start, &team);
+        let team = Team::placed(threads, start, build)?;
+        let ready = ready(start, &team)?;
         Ok(Started { instance: Box::new(team), ready })
     }
 }
@@ -69,7 +71,7 @@ fn method(start: &Start) -> Result<Method, StartError> {
     Ok(method)
 }
 
-fn ready(start: &Start, team: &Team<Copier>) -> Ready {
+fn ready(start: &Start, team: &Team<Copier>) -> Result<Ready, StartError> {
     let (size, threads) = (start.integer("size"), start.integer("threads").max(1));
     let mut ready =
         Ready { work: declare::work(&[("bandwidth", size * threads)]), ..Ready::default() };
@@ -83,9 +85,9 @@ fn ready(start: &Start, team: &Team<Copier>) -> Ready {
         let all = 2 * size * threads;
         ready.notes.push(format!("huge pages, unasked: {huge} of {all} bytes"));
     }
-    threads::describe(start.size("threads"), &start.facts, &mut ready);
+    threads::describe(start.size("threads").max(1), start, &mut ready)?;
     place::describe(size, 2 * size, &start.facts, &mut ready);
-    ready
+    Ok(ready)
 }
 
 #[cfg(target_env = "gnu")]

@@ -9,6 +9,7 @@ use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare::{bytes, choice, rate, threads, time, work, workload};
+use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
 /// The workload.
@@ -25,6 +26,7 @@ impl Workload for Fork {
                 ),
                 bytes("resident", 0, "memory that the parent has touched, in pages of base size"),
                 threads("threads of the parent that each make children, one after the other"),
+                placement(),
                 choice(
                     "end",
                     &["_exit", "exit"],
@@ -175,10 +177,10 @@ impl<M: Make> Forking<M> {
     ) -> Result<Started, StartError> {
         let threads = start.size("threads").max(1);
         let build = move |_| Ok(Parent { make: make(), made: 0 });
-        let team = Team::start(threads, &start.facts, build)?;
+        let team = Team::placed(threads, start, build)?;
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         ready.notes.push(format!("parent: {}", residence()));
-        threads::describe(threads, &start.facts, &mut ready);
+        threads::describe(threads, start, &mut ready)?;
         Ok(Started { instance: Box::new(Self { team, _ballast: ballast }), ready })
     }
 }

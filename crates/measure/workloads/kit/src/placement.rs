@@ -1,0 +1,166 @@
+//! On which CPUs the threads of a workload run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plumb_model::{CpuPlace, Facts, Parameter};
+use plumb_protocol::{Start, StartError};
+
+use crate::declare::text;
+
+/// The name of the parameter.
+const PARAMETER: &str = "placement";
+const WORDS: &str = "free, spread, pack, siblings or cpu:N";
+
+/// Where threads are to run, among the CPUs that plumb may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// Where the scheduler puts them.
+    Free,
+    /// As far apart as can be: nodes of memory in turn, a core each.
+    Spread,
+    /// On as few nodes of memory as can be, a core each while there are cores.
+    Pack,
+    /// On as few cores as can be: every hardware thread of a core before the next core.
+    Siblings,
+    /// All on this CPU.
+    Cpu(usize),
+}
+
+/// The parameter of every workload with threads.
+#[must_use]
+pub fn placement() -> Parameter {
+    let summary = "where threads run: free, spread (cores of all nodes in turn), pack (one node first), siblings (all \
+                   hardware threads of a core first) or cpu:N";
+    text(PARAMETER, "free", summary)
+}
+
+impl Placement {
+    /// As the parameter says; free where the workload has none.
+    ///
+    /// # Errors
+    /// When it is none of the words.
+    pub fn of(start: &Start) -> Result<Self, StartError> {
+        let word = start.text(PARAMETER);
+        let cpu = || word.strip_prefix("cpu:")?.parse().ok().map(Self::Cpu);
+        match word {
+            "" | "free" => Ok(Self::Free),
+            "spread" => Ok(Self::Spread),
+            "pack" => Ok(Self::Pack),
+            "siblings" => Ok(Self::Siblings),
+            _ => cpu().ok_or_else(|| {
+                StartError::Failed(format!("`{word}` is no placement; it is {WORDS}"))
+            }),
+        }
+    }
+
+    /// The CPU of each thread, from the first on again where there are more threads than CPUs; None where they are
+    /// not pinned.
+    ///
+    /// # Errors
+    /// Unsupported where there is no such CPU, or no core with two hardware threads.
+    pub fn cpus(self, threads: usize, facts: &Facts) -> Result<Option<Vec<usize>>, StartError> {
+        let allowed: BTreeSet<u32> = facts.cpus.iter().copied().collect();
+        let mut slots = slots(&allowed, &facts.places);
+        match self {
+            Self::Free => return Ok(None),
+            Self::Cpu(cpu) if slots.iter().any(|slot| slot.cpu == cpu) => {
+                return Ok(Some(vec![cpu; threads]));
+            }
+            Self::Cpu(cpu) => {
+                return Err(StartError::unsupported(
+                    format!("plumb may not run on CPU {cpu}"),
+                    format!("set placement to one of these CPUs: {}", listed(&allowed)),
+                ));
+            }
+            Self::Siblings if slots.iter().all(|slot| slot.sibling == 0) => {
+                return Err(StartError::unsupported(
+                    "no core has two hardware threads that plumb may use",
+                    "set another placement, or turn SMT on: `plumb tune` shows it",
+                ));
+            }
+            Self::Spread => slots.sort_by_key(|slot| (slot.sibling, slot.rank, slot.node)),
+            Self::Pack => slots.sort_by_key(|slot| (slot.node, slot.sibling, slot.rank)),
+            Self::Siblings => slots.sort_by_key(|slot| (slot.node, slot.rank, slot.sibling)),
+        }
+        Ok(Some(slots.iter().map(|slot| slot.cpu).cycle().take(threads).collect()))
+    }
+}
+
+fn listed(cpus: &BTreeSet<u32>) -> String {
+    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A CPU that may be used.
+struct Slot {
+    cpu: usize,
+    node: u32,
+    /// Which core of its node.
+    rank: usize,
+    /// Which hardware thread of its core.
+    sibling: usize,
+}
+
+/// The CPUs with their places; where nothing is known of one, it is a core of its own.
+fn slots(allowed: &BTreeSet<u32>, places: &[CpuPlace]) -> Vec<Slot> {
+    let place = |cpu: u32| {
+        let known = places.iter().find(|place| place.cpu == cpu);
+        known.map_or((0, u32::MAX - cpu), |place| (place.node, place.core))
+    };
+    let mut cores: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+    for &cpu in allowed {
+        cores.entry(place(cpu)).or_default().push(cpu);
+    }
+    // Cores in the order of their first CPUs.
+    let mut cores: Vec<((u32, u32), Vec<u32>)> = cores.into_iter().collect();
+    cores.sort_by_key(|(_, cpus)| cpus[0]);
+    let mut ranks: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut slots = Vec::new();
+    for ((node, _), cpus) in cores {
+        let rank = ranks.entry(node).or_default();
+        for (sibling, cpu) in cpus.into_iter().enumerate() {
+            let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
+            slots.push(Slot { cpu, node, rank: *rank, sibling });
+        }
+        *rank += 1;
+    }
+    slots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Placement;
+    use plumb_model::{CpuPlace, Facts};
+    use plumb_protocol::StartError;
+
+    /// Two nodes of two cores of two hardware threads, numbered as Linux does: 0-3 first threads, 4-7 second.
+    fn machine() -> Facts {
+        let place = |cpu: u32| CpuPlace { cpu, core: cpu % 4, node: cpu % 4 / 2 };
+        Facts { cpus: (0..8).collect(), places: (0..8).map(place).collect(), ..Facts::default() }
+    }
+
+    fn cpus(placement: Placement, threads: usize, facts: &Facts) -> Vec<usize> {
+        placement.cpus(threads, facts).unwrap().unwrap()
+    }
+
+    #[test]
+    fn threads_are_spread_packed_or_paired() {
+        let facts = machine();
+        assert_eq!(Placement::Free.cpus(8, &facts).unwrap(), None);
+        assert_eq!(cpus(Placement::Spread, 8, &facts), [0, 2, 1, 3, 4, 6, 5, 7]);
+        assert_eq!(cpus(Placement::Pack, 8, &facts), [0, 1, 4, 5, 2, 3, 6, 7]);
+        assert_eq!(cpus(Placement::Siblings, 8, &facts), [0, 4, 1, 5, 2, 6, 3, 7]);
+        assert_eq!(cpus(Placement::Cpu(6), 3, &facts), [6, 6, 6]);
+        let pinned = Facts { cpus: vec![1, 5], ..facts };
+        assert_eq!(cpus(Placement::Spread, 5, &pinned), [1, 5, 1, 5, 1], "`--set pin` is obeyed");
+    }
+
+    #[test]
+    fn what_is_not_there_is_unsupported() {
+        let facts = Facts { cpus: vec![0, 1], ..Facts::default() };
+        assert_eq!(cpus(Placement::Spread, 2, &facts), [0, 1]);
+        for placement in [Placement::Siblings, Placement::Cpu(2)] {
+            let refused = placement.cpus(2, &facts);
+            assert!(matches!(refused, Err(StartError::Unsupported { .. })), "{refused:?}");
+        }
+    }
+}
