@@ -26,7 +26,7 @@ struct Mutation {
     group: &'static str,
 }
 
-const MUTATIONS: [Mutation; 9] = [
+const MUTATIONS: [Mutation; 11] = [
     Mutation {
         dropped: "Student's t: normal quantiles for the noise between six runs",
         file: "stored_runs.rs",
@@ -90,6 +90,20 @@ const MUTATIONS: [Mutation; 9] = [
         from: "holm(&p_values, CONFIRM_ALPHA)",
         to: "holm(&p_values, CONFIRM_ALPHA * self.series.len() as f64 / flagged.len() as f64)",
         group: "checks",
+    },
+    Mutation {
+        dropped: "price of a bend: the model with the least squares",
+        file: "curves/knee.rs",
+        from: "self.squares + BEND + SLOPE * self.slopes as f64",
+        to: "self.squares",
+        group: "curves",
+    },
+    Mutation {
+        dropped: "scatter around the line: the points' intervals alone, half as wide",
+        file: "curves/line.rs",
+        from: "found.errors[index] * told.max(seen)",
+        to: "found.errors[index] * (told + 0.0 * seen) / 2.0",
+        group: "curves",
     },
 ];
 

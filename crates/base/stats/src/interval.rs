@@ -70,6 +70,8 @@ pub enum NoInterval {
     NotFinite,
     /// A time is zero or negative.
     NotPositive,
+    /// Of a figure of a curve: one of the points that it rests on has no interval.
+    PointWithout,
 }
 
 impl fmt::Display for NoInterval {
@@ -89,6 +91,7 @@ impl fmt::Display for NoInterval {
             Self::AllEqual => out.write_str("all values are equal"),
             Self::NotFinite => out.write_str("a value is not a finite number"),
             Self::NotPositive => out.write_str("a time is zero or negative"),
+            Self::PointWithout => out.write_str("a point of the curve has no interval"),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! - [`stored_runs`]: two stored runs, with the noise between runs allowed for.
 //! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
+//! - [`curves`]: what a curve over a parameter says: efficiency, plateaus, a knee, a line.
 //! - [`spread`]: whether a change makes results more repeatable.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
@@ -26,6 +27,7 @@ pub mod audit;
 pub mod batch;
 pub mod changes;
 pub mod components;
+pub mod curves;
 pub mod describe;
 pub mod distribution;
 pub mod effect;

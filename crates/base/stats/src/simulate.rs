@@ -4,6 +4,7 @@
 
 pub mod bars;
 mod checks;
+mod curves;
 pub mod environment;
 mod fixed;
 mod histories;

@@ -6,7 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::{
-    checks, fixed, histories, limits, looks, runs, sequences, steady, stopping, suites, verdicts,
+    checks, curves, fixed, histories, limits, looks, runs, sequences, steady, stopping, suites,
+    verdicts,
 };
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;
@@ -106,7 +107,7 @@ impl Row {
 pub type Measure = fn(u64, &mut dyn FnMut(Row));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 16] = [
+pub const GROUPS: [(&str, Measure); 17] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -123,6 +124,7 @@ pub const GROUPS: [(&str, Measure); 16] = [
     ("sequences", sequences::run),
     ("steady", steady::run),
     ("limits", limits::run),
+    ("curves", curves::run),
 ];
 
 /// Measures all groups, on as many threads as there are CPUs; rows are handed over in order, a group at a time.

@@ -1,0 +1,17 @@
+//! What a curve over a parameter says: docs/method.md, *Curves*.
+//!
+//! - [`scaling`]: efficiency of every point against the smallest.
+//! - [`plateaus`]: heights and edges of a staircase, such as latency over the size of memory.
+//! - [`knee`]: where growth stops, and the level there.
+//! - [`line`]: the cost of a call and of each unit.
+//!
+//! All take the points with their own intervals, whatever these come from, and work with relative errors.
+
+pub mod knee;
+mod least_squares;
+pub mod line;
+pub mod plateaus;
+mod point;
+pub mod scaling;
+
+pub use point::{CurvePoint, Figure, MOST_POINTS, NoFit};

@@ -1,0 +1,225 @@
+//! The knee: where a rate stops to grow with a parameter (workers, requests in flight), and the level there.
+//!
+//! On logarithmic axes growth is a line: what doubles with the parameter has the slope 1. Models of straight pieces are
+//! fitted by least squares, and the cheapest is taken, a slope costing 6 and the place of a bend 12 (Akaike's criterion
+//! would take 2 for each, and find knees in noise): flat; one slope; growth and then flat; flat and then a slope; two
+//! slopes. There is a knee where a piece that grows is followed by one that is flat or falls. Hinges on
+//! logarithms, as for thresholds in dose-response curves (Hinkley 1971, *Inference in two-phase regression*).
+
+use super::least_squares::{Fit, fit};
+use super::point::{CurvePoint, Figure, LEVEL, NoFit, noise, ordered, relative_errors};
+use crate::distribution::two_sided_z;
+
+/// The fewest points of a curve.
+pub const FEWEST_POINTS: usize = 3;
+/// What lies on its piece to within about this fits, however precise it is: one standard deviation.
+const FITS: f64 = 0.03;
+/// What a coefficient costs, besides the level.
+const SLOPE: f64 = 6.0;
+/// What the place of a bend costs.
+const BEND: f64 = 12.0;
+/// Places of the bend that are tried between two points.
+const STEPS: usize = 8;
+
+/// How a rate grows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Growth {
+    /// It does not: it is flat, or falls.
+    Never,
+    /// It still grows at the last point, so that the knee lies beyond.
+    Unfinished,
+    /// It grows up to a knee.
+    Until {
+        /// The parameter's value there, with its interval.
+        knee: Figure,
+        /// The rate there.
+        level: Figure,
+    },
+}
+
+/// A model with a bend, fitted.
+struct Bend {
+    at: f64,
+    /// To the next place that was tried.
+    step: f64,
+    level: f64,
+    error: f64,
+    growth: Shape,
+    squares: f64,
+    /// How many slopes it has.
+    slopes: usize,
+}
+
+impl Bend {
+    fn total(&self) -> f64 {
+        self.squares + BEND + SLOPE * self.slopes as f64
+    }
+}
+
+/// What a model says of growth.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Never,
+    Unfinished,
+    Until,
+}
+
+/// Where growth stops; estimates are rates, more is better.
+///
+/// The bend has two points on either side at least, itself included. Its interval holds every place where the fit is
+/// not significantly worse than at the best (profile likelihood), and that of the level the levels at all of these.
+/// Noise is what the points' intervals tell, and 3 % at least; where the best fit leaves more, so much.
+///
+/// # Errors
+/// [`NoFit`]: fewer than three points, or values without a logarithm.
+pub fn knee(points: &[CurvePoint]) -> Result<Growth, NoFit> {
+    let points = ordered(points, FEWEST_POINTS)?;
+    if points[0].at <= 0.0 {
+        return Err(NoFit::NotPositive);
+    }
+    let x: Vec<f64> = points.iter().map(|it| it.at.ln()).collect();
+    let y: Vec<f64> = points.iter().map(|it| it.estimate.ln()).collect();
+    let noise = noise(&points, FITS);
+    let bends = bends(&x, &y, &noise);
+    let straight = straight(&x, &y, &noise);
+    let best = bends.iter().min_by(|a, b| a.total().total_cmp(&b.total()));
+    Ok(match best.filter(|best| best.total() < straight.1) {
+        None if straight.0 == Shape::Unfinished => Growth::Unfinished,
+        None => Growth::Never,
+        Some(best) => match best.growth {
+            Shape::Never => Growth::Never,
+            Shape::Unfinished => Growth::Unfinished,
+            Shape::Until => until(best, &bends, &x, relative_errors(&points).is_some()),
+        },
+    })
+}
+
+/// The better one of a level and a slope, and what it costs in all.
+fn straight(x: &[f64], y: &[f64], noise: &[f64]) -> (Shape, f64) {
+    let ones = vec![1.0; x.len()];
+    let squares = |fit: &Fit| fit.squares;
+    let level = fit(std::slice::from_ref(&ones), y, noise);
+    let level = (Shape::Never, level.as_ref().map_or(f64::INFINITY, squares));
+    let slope = fit(&[ones, x.to_vec()], y, noise);
+    let Some(slope) = slope.filter(|slope| slope.squares + SLOPE < level.1) else { return level };
+    let shape = if slope.coefficients[1] > 0.0 { Shape::Unfinished } else { Shape::Never };
+    (shape, slope.squares + SLOPE)
+}
+
+/// All models with a bend, at every place.
+fn bends(x: &[f64], y: &[f64], noise: &[f64]) -> Vec<Bend> {
+    let inner = &x[1..x.len() - 1];
+    let between = inner.windows(2).flat_map(|pair| {
+        let step = (pair[1] - pair[0]) / STEPS as f64;
+        (0..STEPS).map(move |index| (pair[0] + index as f64 * step, step))
+    });
+    let places = between.chain(inner.last().map(|last| (*last, 0.0)));
+    places.flat_map(|(at, step)| at_place(at, step, x, y, noise)).collect()
+}
+
+fn at_place(at: f64, step: f64, x: &[f64], y: &[f64], noise: &[f64]) -> Vec<Bend> {
+    let ones = vec![1.0; x.len()];
+    let before: Vec<f64> = x.iter().map(|x| (x - at).min(0.0)).collect();
+    let after: Vec<f64> = x.iter().map(|x| (x - at).max(0.0)).collect();
+    let bend = |columns: &[Vec<f64>], shape: fn(&[f64]) -> Shape| {
+        let found = fit(columns, y, noise)?;
+        let (level, error) = (found.coefficients[0], found.errors[0]);
+        let growth = shape(&found.coefficients[1..]);
+        let slopes = columns.len() - 1;
+        Some(Bend { at, step, level, error, growth, squares: found.squares, slopes })
+    };
+    let stops = |slopes: &[f64]| if slopes[0] > 0.0 { Shape::Until } else { Shape::Never };
+    let starts = |slopes: &[f64]| if slopes[0] > 0.0 { Shape::Unfinished } else { Shape::Never };
+    let both = |slopes: &[f64]| match (slopes[0] > 0.0, slopes[1] > 0.0) {
+        (_, true) => Shape::Unfinished,
+        (true, false) => Shape::Until,
+        (false, false) => Shape::Never,
+    };
+    let models = [
+        bend(&[ones.clone(), before.clone()], stops),
+        bend(&[ones.clone(), after.clone()], starts),
+        bend(&[ones, before, after], both),
+    ];
+    models.into_iter().flatten().collect()
+}
+
+/// The knee and its level with what else fits as well.
+fn until(best: &Bend, bends: &[Bend], x: &[f64], known: bool) -> Growth {
+    let z = two_sided_z(LEVEL);
+    // A level, the bend, and the slopes.
+    let df = x.len() as f64 - 2.0 - best.slopes as f64;
+    let scale = if df > 0.0 { (best.squares / df).max(1.0) } else { 1.0 };
+    let as_well = |it: &&Bend| {
+        it.growth == Shape::Until
+            && it.slopes == best.slopes
+            && it.squares <= best.squares + z * z * scale
+    };
+    let (mut ends, mut levels) = ((best.at, best.at), (best.level, best.level));
+    for it in bends.iter().filter(as_well) {
+        let half = z * it.error * scale.sqrt();
+        // What was tried lies up to a step inside of what fits as well.
+        ends = (ends.0.min(it.at - it.step), ends.1.max(it.at + it.step));
+        levels = (levels.0.min(it.level - half), levels.1.max(it.level + half));
+    }
+    let figure = |value, ends| Figure::new(value, known.then_some(ends)).exp();
+    Growth::Until { knee: figure(best.at, ends), level: figure(best.level, levels) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Growth, knee};
+    use crate::NoInterval;
+    use crate::curves::{CurvePoint, NoFit};
+
+    fn curve(values: &[(f64, f64)]) -> Vec<CurvePoint> {
+        let point = |&(at, estimate): &(f64, f64)| {
+            let ends = Some((estimate * 0.99, estimate * 1.01));
+            CurvePoint { at, estimate, ends }
+        };
+        values.iter().map(point).collect()
+    }
+
+    #[test]
+    fn growth_stops_at_four_workers() {
+        let workers = [(1.0, 100.0), (2.0, 199.0), (4.0, 398.0), (8.0, 402.0), (16.0, 400.0)];
+        let Growth::Until { knee, level } = knee(&curve(&workers)).unwrap() else {
+            panic!("no knee")
+        };
+        let (knee, level) = (knee.interval.unwrap(), level.interval.unwrap());
+        assert!(knee.contains(4.0) && knee.low > 3.2 && knee.high < 4.9, "{knee:?}");
+        assert!(level.contains(400.0) && level.relative_half_width() < 0.06, "{level:?}");
+    }
+
+    #[test]
+    fn a_rate_that_falls_after_its_best_has_its_knee_there() {
+        let workers = [(1.0, 100.0), (2.0, 200.0), (4.0, 400.0), (8.0, 280.0), (16.0, 200.0)];
+        let Growth::Until { knee, .. } = knee(&curve(&workers)).unwrap() else { panic!("no knee") };
+        assert!((knee.value - 4.0).abs() < 0.1, "{knee:?}");
+    }
+
+    #[test]
+    fn what_is_flat_or_falls_or_still_grows_has_none() {
+        let of = |values: [f64; 5]| {
+            let at = [1.0, 2.0, 4.0, 8.0, 16.0];
+            knee(&curve(&at.into_iter().zip(values).collect::<Vec<_>>())).unwrap()
+        };
+        assert_eq!(of([100.0, 101.0, 99.0, 100.0, 102.0]), Growth::Never);
+        assert_eq!(of([100.0, 80.0, 64.0, 51.0, 41.0]), Growth::Never);
+        assert_eq!(of([100.0, 101.0, 99.0, 50.0, 25.0]), Growth::Never);
+        assert_eq!(of([100.0, 200.0, 400.0, 800.0, 1600.0]), Growth::Unfinished);
+        // Amdahl's law with a tenth that is serial: the last doubling still gives a quarter more.
+        assert_eq!(of([100.0, 182.0, 308.0, 471.0, 640.0]), Growth::Unfinished);
+        assert_eq!(of([100.0, 100.0, 101.0, 200.0, 400.0]), Growth::Unfinished);
+    }
+
+    #[test]
+    fn reasons_and_missing_intervals_are_said() {
+        let mut points = curve(&[(1.0, 1.0), (2.0, 2.0), (4.0, 4.0), (8.0, 4.0), (16.0, 4.0)]);
+        points[0].ends = None;
+        let Growth::Until { level, .. } = knee(&points).unwrap() else { panic!("no knee") };
+        assert_eq!(level.interval, Err(NoInterval::PointWithout));
+        assert_eq!(knee(&points[..2]), Err(NoFit::TooFewPoints { have: 2, need: 3 }));
+        points[0].at = 0.0;
+        assert_eq!(knee(&points), Err(NoFit::NotPositive));
+    }
+}

@@ -1,0 +1,95 @@
+//! Weighted least squares of a few columns, by the normal equations.
+
+/// What was fitted.
+pub(super) struct Fit {
+    /// A coefficient a column.
+    pub(super) coefficients: Vec<f64>,
+    /// The standard errors of these, where the noise is as large as was said.
+    pub(super) errors: Vec<f64>,
+    /// The sum of squares of what is left, in standard deviations.
+    pub(super) squares: f64,
+}
+
+/// The weighted sum of `columns` that comes closest to `values`, whose standard deviations are `noise`; `None` where
+/// the columns do not tell the coefficients apart.
+pub(super) fn fit(columns: &[Vec<f64>], values: &[f64], noise: &[f64]) -> Option<Fit> {
+    let product = |one: &[f64], other: &[f64]| -> f64 {
+        let pairs = one.iter().zip(other).zip(noise);
+        pairs.map(|((one, other), noise)| one * other / (noise * noise)).sum()
+    };
+    let matrix: Vec<Vec<f64>> = columns
+        .iter()
+        .map(|row| columns.iter().map(|column| product(row, column)).collect())
+        .collect();
+    let inverse = inverse(matrix)?;
+    let right: Vec<f64> = columns.iter().map(|column| product(column, values)).collect();
+    let times = |row: &Vec<f64>| row.iter().zip(&right).map(|(a, b)| a * b).sum();
+    let coefficients: Vec<f64> = inverse.iter().map(times).collect();
+    let fitted = |index: usize| -> f64 {
+        columns.iter().zip(&coefficients).map(|(column, factor)| factor * column[index]).sum()
+    };
+    let square = |index: usize| ((values[index] - fitted(index)) / noise[index]).powi(2);
+    let squares = (0..values.len()).map(square).sum();
+    let errors = (0..columns.len()).map(|index| inverse[index][index].sqrt()).collect();
+    Some(Fit { coefficients, errors, squares })
+}
+
+/// The inverse of a symmetric positive definite matrix by elimination; `None` where it has none.
+fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+    let n = matrix.len();
+    let scales: Vec<f64> = (0..n).map(|index| matrix[index][index].sqrt()).collect();
+    if scales.iter().any(|scale| !scale.is_normal()) {
+        return None;
+    }
+    // Columns of unit length, so that one threshold tells what is singular in any unit.
+    for (row, a) in matrix.iter_mut().zip(&scales) {
+        row.iter_mut().zip(&scales).for_each(|(value, b)| *value /= a * b);
+    }
+    let mut result: Vec<Vec<f64>> =
+        (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    for pivot in 0..n {
+        let by = matrix[pivot][pivot];
+        if by < 1e-12 {
+            return None;
+        }
+        for rows in [&mut matrix, &mut result] {
+            rows[pivot].iter_mut().for_each(|value| *value /= by);
+        }
+        for row in (0..n).filter(|&row| row != pivot) {
+            let factor = matrix[row][pivot];
+            for rows in [&mut matrix, &mut result] {
+                let pivot_row = rows[pivot].clone();
+                rows[row].iter_mut().zip(pivot_row).for_each(|(value, of)| *value -= factor * of);
+            }
+        }
+    }
+    for (row, a) in result.iter_mut().zip(&scales) {
+        row.iter_mut().zip(&scales).for_each(|(value, b)| *value /= a * b);
+    }
+    Some(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fit;
+
+    #[test]
+    fn a_weighted_line_by_hand() {
+        // y = 1 + 2x exactly, and a point of no weight that lies elsewhere.
+        let columns = [vec![1.0; 4], vec![0.0, 1.0, 2.0, 3.0]];
+        let found = fit(&columns, &[1.0, 3.0, 5.0, 100.0], &[1.0, 1.0, 1.0, 1e9]).unwrap();
+        assert!((found.coefficients[0] - 1.0).abs() < 1e-6, "{:?}", found.coefficients);
+        assert!((found.coefficients[1] - 2.0).abs() < 1e-6, "{:?}", found.coefficients);
+        // Of three points at 0, 1, 2 the slope has the variance 1/2, the height at 0 the variance 5/6.
+        assert!((found.errors[1] - 0.5f64.sqrt()).abs() < 1e-6, "{:?}", found.errors);
+        assert!((found.errors[0] - (5.0f64 / 6.0).sqrt()).abs() < 1e-6, "{:?}", found.errors);
+        assert!(found.squares < 1e-6);
+    }
+
+    #[test]
+    fn columns_that_say_the_same_have_no_fit() {
+        let columns = [vec![1.0; 3], vec![2.0; 3]];
+        assert!(fit(&columns, &[1.0, 2.0, 3.0], &[1.0; 3]).is_none());
+        assert!(fit(&[vec![0.0; 3]], &[1.0, 2.0, 3.0], &[1.0; 3]).is_none());
+    }
+}

@@ -1,0 +1,124 @@
+//! Points of a curve, and what is found of one.
+
+use std::fmt;
+
+use crate::describe::all_finite;
+use crate::distribution::two_sided_z;
+use crate::{Interval, NoInterval};
+
+/// Level of the points' intervals, and of those of the figures.
+pub(super) const LEVEL: f64 = 0.95;
+
+/// The most points that are fitted; the searches take the third power of their number.
+pub const MOST_POINTS: usize = 200;
+
+/// One point of a curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CurvePoint {
+    /// The parameter's value.
+    pub at: f64,
+    /// The estimate there, in any unit.
+    pub estimate: f64,
+    /// The ends of its 95 % interval; `None` where it has none.
+    pub ends: Option<(f64, f64)>,
+}
+
+/// A figure of a curve: a value in the unit of the estimates (or of the parameter), and its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// The value.
+    pub value: f64,
+    /// Its interval, or why it has none.
+    pub interval: Result<Interval, NoInterval>,
+}
+
+impl Figure {
+    /// A figure with these ends; without an interval where a point has none.
+    pub(super) fn new(value: f64, ends: Option<(f64, f64)>) -> Self {
+        let interval = ends.map(|(low, high)| Interval { estimate: value, low, high });
+        Self { value, interval: interval.ok_or(NoInterval::PointWithout) }
+    }
+
+    /// The figure of which this is the logarithm.
+    pub(super) fn exp(&self) -> Self {
+        let interval = self.interval.map(|interval| interval.map(f64::exp));
+        Self { value: self.value.exp(), interval }
+    }
+}
+
+/// Why nothing can be said of a curve. Its `Display` is the sentence to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoFit {
+    /// Fewer points than the fit needs.
+    TooFewPoints {
+        /// Points with different values of the parameter.
+        have: usize,
+        /// The fewest.
+        need: usize,
+    },
+    /// More points than [`MOST_POINTS`].
+    TooManyPoints,
+    /// Two points have one value of the parameter.
+    Repeated,
+    /// A value is NaN or infinite.
+    NotFinite,
+    /// A value that has no logarithm.
+    NotPositive,
+}
+
+impl fmt::Display for NoFit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFewPoints { have, need } => {
+                write!(out, "too few points: {have}, needs {need}")
+            }
+            Self::TooManyPoints => write!(out, "more than {MOST_POINTS} points"),
+            Self::Repeated => out.write_str("two points have one value of the parameter"),
+            Self::NotFinite => out.write_str("a value is not finite"),
+            Self::NotPositive => out.write_str("a value is zero or negative"),
+        }
+    }
+}
+
+/// The points in the order of the parameter, checked: from `fewest` to [`MOST_POINTS`] of them, all finite, estimates
+/// above 0, no two at one place.
+pub(super) fn ordered(points: &[CurvePoint], fewest: usize) -> Result<Vec<CurvePoint>, NoFit> {
+    let mut points = points.to_vec();
+    points.sort_by(|one, other| one.at.total_cmp(&other.at));
+    let numbers = |it: &CurvePoint| {
+        let (low, high) = it.ends.unwrap_or((it.estimate, it.estimate));
+        all_finite(&[it.at, it.estimate, low, high])
+    };
+    if points.len() < fewest {
+        Err(NoFit::TooFewPoints { have: points.len(), need: fewest })
+    } else if points.len() > MOST_POINTS {
+        Err(NoFit::TooManyPoints)
+    } else if !points.iter().all(numbers) {
+        Err(NoFit::NotFinite)
+    } else if points.iter().any(|it| it.estimate <= 0.0) {
+        Err(NoFit::NotPositive)
+    } else if points.windows(2).any(|pair| pair[0].at >= pair[1].at) {
+        Err(NoFit::Repeated)
+    } else {
+        Ok(points)
+    }
+}
+
+/// The standard error of a point's logarithm, from its interval; `None` without one, or where it reaches 0.
+pub(super) fn relative_error(point: &CurvePoint) -> Option<f64> {
+    let (low, high) = point.ends.filter(|(low, _)| *low > 0.0)?;
+    Some((high / low).ln() / 2.0 / two_sided_z(LEVEL))
+}
+
+/// The standard errors of all, where all are known.
+pub(super) fn relative_errors(points: &[CurvePoint]) -> Option<Vec<f64>> {
+    points.iter().map(relative_error).collect()
+}
+
+/// The standard deviations of the logarithms that a fit allows for: the points' errors and what is never told apart
+/// from noise. A point without an error has the greatest one of the others.
+pub(super) fn noise(points: &[CurvePoint], never_told: f64) -> Vec<f64> {
+    let errors: Vec<Option<f64>> = points.iter().map(relative_error).collect();
+    let greatest = errors.iter().flatten().copied().fold(0.0, f64::max);
+    errors.into_iter().map(|error| error.unwrap_or(greatest).hypot(never_told)).collect()
+}
