@@ -648,6 +648,28 @@ fn the_check_names_the_rule_that_is_broken() {
 }
 
 #[test]
+fn a_curve_is_over_numbers_and_of_a_known_kind() {
+    let place = Place::new();
+    let cases = [
+        ("straight", "type='integer', default=3, curve='line'", &[][..], "n: line"),
+        ("curvy", "type='text', default='3', curve='line'", &["curves"], "is no number"),
+        (
+            "wavy",
+            "type='integer', default=3, curve='wave'",
+            &["describe"],
+            "unknown variant `wave`",
+        ),
+    ];
+    for (name, parameter, wanted, said) in cases {
+        let change = format!("MORE = dict(parameters=[dict(name='n', {parameter})])");
+        let path = place.plugin(name, &format!("{}\n{change}", unindent(TIMES)));
+        let (ran, document) = place.check(&path);
+        assert_eq!(faults(&document), wanted, "{name}: {ran}");
+        assert!(document.to_string().contains(said), "{name}: {ran}");
+    }
+}
+
+#[test]
 fn the_check_warns_of_work_outside_of_the_iterations() {
     let place = Place::new();
     let change = format!(

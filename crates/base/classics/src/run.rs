@@ -201,6 +201,7 @@ fn own(series: &Series) -> (Description, Point) {
         default: Value::Text(String::new()),
         allowed: Vec::new(),
         summary: String::new(),
+        curve: None,
     };
     let description = Description {
         id: series.workload.clone(),

@@ -60,6 +60,6 @@ pub use stopping_rules::StoppingRules;
 pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value, ValueError};
 pub use workload::{
-    AuditClass, Better, ClockKind, ClockSource, Description, Kind, Metric, MetricSource, Parameter,
-    ParameterType, Requirement, Role, SampleIs,
+    AuditClass, Better, ClockKind, ClockSource, CurveKind, Description, Kind, Metric, MetricSource,
+    Parameter, ParameterType, Requirement, Role, SampleIs,
 };

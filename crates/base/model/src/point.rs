@@ -198,6 +198,7 @@ mod tests {
             default,
             allowed: Vec::new(),
             summary: String::new(),
+            curve: None,
         };
         Description {
             id: "memory.copy".into(),

@@ -144,9 +144,19 @@ pub struct Parameter {
     /// What it changes, in one line.
     #[serde(default)]
     pub summary: String,
+    /// What a curve over it means; of numbers only. None when no figure says it in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curve: Option<CurveKind>,
 }
 
 impl Parameter {
+    /// What a curve over it means: what it says, and scaling of threads that say nothing, which could not say it
+    /// once.
+    #[must_use]
+    pub fn meaning(&self) -> Option<CurveKind> {
+        self.curve.or((self.kind == ParameterType::Threads).then_some(CurveKind::Scaling))
+    }
+
     /// A value of it as a person writes it: `8MiB`, `5k/s`, `10ms`.
     #[must_use]
     pub fn show(&self, value: &Value) -> String {
@@ -168,6 +178,33 @@ impl Parameter {
     #[must_use]
     pub fn tells_points_apart(&self) -> bool {
         !matches!(self.kind, ParameterType::Path | ParameterType::Secret)
+    }
+}
+
+/// What a curve over a parameter means, by the figures that are found in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CurveKind {
+    /// More of it does more work: the efficiency against the smallest.
+    Scaling,
+    /// Heights and edges of a staircase.
+    Plateaus,
+    /// Where growth stops, and the level there.
+    Knee,
+    /// The cost of a call, and of each unit in it.
+    Line,
+}
+
+impl CurveKind {
+    /// Its word, as written in descriptions and documents.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Scaling => "scaling",
+            Self::Plateaus => "plateaus",
+            Self::Knee => "knee",
+            Self::Line => "line",
+        }
     }
 }
 
@@ -197,6 +234,14 @@ pub enum ParameterType {
     Secret,
     /// `yes` or `no`.
     Switch,
+}
+
+impl ParameterType {
+    /// Whether its values are numbers.
+    #[must_use]
+    pub fn is_number(self) -> bool {
+        matches!(self, Self::Integer | Self::Bytes | Self::Threads | Self::Rate | Self::Time)
+    }
 }
 
 /// A named quantity.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{measured, parsed, place};
+use crate::{last, measured, parsed, place};
 
 #[test]
 fn a_chart_is_written_as_its_file_is_called() {
@@ -89,4 +89,28 @@ fn what_monitors_read_has_charts_over_time() {
 fn without_a_store_there_is_a_command_to_type() {
     let place = place();
     place.run("report --chart a/boxes -o a.csv").unwrap().exits(2).says(&["plumb run"]);
+}
+
+#[test]
+fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
+    let place = place();
+    let points = "crypto.aead -p bytes=64..4096 --min-invocations 7 --max-invocations 7";
+    let ran = place.run(&format!("run --no-lock {points}")).unwrap().exits(0);
+    ran.shows(&["Curves", "crypto.aead by bytes", "a call +", "× bytes"]);
+    let document = last(&place);
+    let curve = &document["curves"][0];
+    assert_eq!((&curve["kind"], &curve["parameter"]), (&"line".into(), &"bytes".into()));
+    assert_eq!(curve["points"].as_array().unwrap().len(), 7);
+    let cost = |of: &str| curve["line"][of]["estimate"].as_f64().unwrap();
+    assert!(cost("each") > 0.0 && cost("fixed") < 1e-3, "{curve}");
+    assert!(curve["line"]["each"]["low"].as_f64().unwrap() <= cost("each"), "{curve}");
+    for format in ["--format markdown", "--in-words"] {
+        place.run(&format!("show {format}")).unwrap().exits(0).shows(&["× bytes"]);
+    }
+    place.run("report --chart crypto.aead/by-bytes -o c.json").unwrap().exits(0);
+    let mut ran = place.run("show").unwrap();
+    ran.stdout = fs::read_to_string(place.cwd().join("c.json")).unwrap();
+    let drawn = parsed(&ran);
+    assert!(drawn["groups"].to_string().contains("fitted line"), "{drawn}");
+    assert_eq!(drawn["x"]["scale"], "log");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Goal, Id, ParameterType, PlannedPoint, PreparationRecord, Role, RunRecord, RunStatus, Sampling,
-    Settings,
+    Settings, Value,
 };
 
 /// What is known of the run as a whole.
@@ -63,6 +63,27 @@ pub struct PointFacts {
     pub settings: Settings,
     /// The parameters as people write them, without paths, in the order of the description.
     pub parameters: Vec<ShownParameter>,
+}
+
+impl PointFacts {
+    /// The value of a parameter, where it is a number.
+    #[must_use]
+    pub fn number(&self, parameter: &str) -> Option<u64> {
+        let value = self.settings.get(parameter)?;
+        value.integer().or_else(|| match value {
+            Value::Text(text) => text.parse().ok().or_else(|| Value::parse_bytes(text).ok()),
+            _ => None,
+        })
+    }
+
+    /// The workload, with all parameters but one that are not at their defaults: `memory.copy:method=nt`.
+    #[must_use]
+    pub fn without(&self, parameter: &str) -> String {
+        let told = self.parameters.iter().filter(|it| !it.default && it.name != parameter);
+        let told: Vec<String> = told.map(|it| format!("{}={}", it.name, it.value)).collect();
+        let colon = if told.is_empty() { "" } else { ":" };
+        format!("{}{colon}{}", self.workload, told.join(","))
+    }
 }
 
 /// A parameter with its value as people write it.

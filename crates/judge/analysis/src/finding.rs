@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plumb_model::{Better, ClockSource, Flag, OnInterference, SampleIs, StopReason, Target};
 
 use crate::comparison::pairs::PointComparison;
+use crate::curve::Curve;
 use crate::estimate::Estimate;
 use crate::facts::{CpuShares, PointFacts, RunFacts};
 
@@ -19,8 +20,8 @@ pub struct RunFinding {
     pub targets: Vec<Target>,
     /// A finding for every point and metric that has good samples, in the plan's order.
     pub results: Vec<Finding>,
-    /// How points that differ only in their number of threads compare.
-    pub scaling: Vec<Scaling>,
+    /// Curves over the parameters of which workloads say what that means.
+    pub curves: Vec<Curve>,
     /// Comparisons with the plan's first point, when the plan asks for them.
     pub against_first: Vec<PointComparison>,
     /// What can't be measured here.
@@ -133,21 +134,6 @@ pub enum BaselineSource {
     Expectation,
     /// This point, measured in the same run: the machine gives no more.
     Ceiling(String),
-}
-
-/// How several threads compare with one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Scaling {
-    /// Index into the results of the point with several threads.
-    pub result: usize,
-    /// Index into the results of the point with one thread.
-    pub single: usize,
-    /// Number of threads.
-    pub threads: u64,
-    /// Rate of all threads over the rate of one.
-    pub speedup: Estimate,
-    /// The same per thread: 1 is perfect.
-    pub efficiency: Estimate,
 }
 
 /// A point that can't be measured here.

@@ -1,7 +1,7 @@
 //! From a record to what it says: pure functions, repeatable from the store, versioned.
 //!
 //! [`summarise`] reads a [`plumb_model::RunRecord`] and finds an estimate with its interval for every
-//! metric of every point, how threads scale, how later points compare with the first, what could not
+//! metric of every point, what curves over a parameter say, how later points compare with the first, what could not
 //! be measured, and the reasons to distrust all of it. [`compare`] and [`Checker`] set runs against each
 //! other, [`history()`] one series against its past. Intervals come from `plumb-stats`, the same functions
 //! that the engine's strategies stop by, so that the two cannot disagree.
@@ -10,6 +10,8 @@ mod also_changed;
 mod audit;
 mod check;
 mod comparison;
+mod curve;
+mod curves;
 mod environment_diff;
 mod estimate;
 mod expectations;
@@ -25,7 +27,6 @@ mod point_data;
 mod rates;
 mod run_results;
 mod samples;
-mod scaling;
 mod series;
 mod summarise;
 #[cfg(any(test, feature = "testing"))]
@@ -49,12 +50,12 @@ pub use comparison::side_by_side::{
 pub use comparison::verdict::{
     Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
 };
+pub use curve::{Curve, CurveFound, Efficiency, Plateau, PointOfCurve};
 pub use environment_diff::{Difference, target_diff};
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
 pub use finding::{
-    BaselineSource, Disturbances, Failure, Finding, RunFinding, Scaling, ShareOfBaseline,
-    Unsupported,
+    BaselineSource, Disturbances, Failure, Finding, RunFinding, ShareOfBaseline, Unsupported,
 };
 pub use histogram::{PointTail, tails};
 pub use history::{

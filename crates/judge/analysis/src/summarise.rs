@@ -6,6 +6,7 @@ use plumb_model::{Goal, Kind, Metric, Role, RunRecord, RunStatus};
 use plumb_stats::describe::median;
 
 use crate::comparison::pairs::against_first;
+use crate::curves::curves;
 use crate::estimate::{Estimate, median_at_any_time, median_of_processes};
 use crate::expectations;
 use crate::facts::{point_facts, run_facts};
@@ -15,7 +16,6 @@ use crate::flags;
 use crate::histogram;
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
 use crate::point_data::PointData;
-use crate::scaling;
 
 /// Most quantiles of the steady samples that are kept for sketches.
 const THINNED: usize = 256;
@@ -36,7 +36,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         method: METHOD_VERSION,
         run: run_facts(record),
         targets: record.targets.clone(),
-        scaling: scaling::scaling(&results),
+        curves: curves(&results, record),
         results,
         against_first: against_first(record),
         unsupported: failures::unsupported(record),

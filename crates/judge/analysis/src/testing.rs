@@ -296,6 +296,7 @@ fn parameter(&(name, kind, default, _): &(&str, ParameterType, &str, &str)) -> P
         default: Value::Text(default.to_owned()),
         allowed: Vec::new(),
         summary: String::new(),
+        curve: None,
     }
 }
 

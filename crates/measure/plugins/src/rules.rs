@@ -66,6 +66,7 @@ pub fn judge(description: &Description, is_builtin: bool) -> Vec<Rule> {
         rule("version", version(description)),
         rule("roles", roles(description)),
         rule("parameters", parameters(description)),
+        rule("curves", curves(description)),
         rule("metrics", metrics(description)),
         rule("units", units(description)),
         rule("fixture", fixture(description)),
@@ -124,6 +125,26 @@ fn parameters(description: &Description) -> Result<String, String> {
         Ok(_) if names.is_empty() => Ok("none".into()),
         Ok(_) => Ok(format!("{}; all defaults are allowed", names.join(", "))),
         Err(error) => Err(format!("the default of `{}`: {}", error.parameter, error.why)),
+    }
+}
+
+fn curves(description: &Description) -> Result<String, String> {
+    let declared = || {
+        let all = description.parameters.iter();
+        all.filter_map(|parameter| Some((parameter, parameter.curve?)))
+    };
+    match declared().find(|(parameter, _)| !parameter.kind.is_number()) {
+        Some((parameter, curve)) => Err(format!(
+            "`{}` has the curve `{}` and is no number; curves are over parameters of the types \
+             `integer`, `bytes`, `threads`, `rate` and `time`",
+            parameter.name,
+            curve.word()
+        )),
+        None => {
+            let told = declared().map(|(it, curve)| format!("{}: {}", it.name, curve.word()));
+            let told: Vec<String> = told.collect();
+            Ok(if told.is_empty() { "none".into() } else { told.join(", ") })
+        }
     }
 }
 
@@ -319,6 +340,15 @@ mod tests {
                 r#""parameters":[{"name":"n","type":"integer","default":1},{"name":"n","type":"integer","default":1}]"#
                     .to_owned(),
                 "parameters",
+            ),
+            (
+                r#""parameters":[{"name":"n","type":"text","default":"1","curve":"line"}]"#.to_owned(),
+                "curves",
+            ),
+            (
+                r#""parameters":[{"name":"n","type":"switch","default":false,"curve":"knee"}]"#
+                    .to_owned(),
+                "curves",
             ),
         ];
         for (change, rule) in faults {

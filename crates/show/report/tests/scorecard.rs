@@ -37,7 +37,6 @@ fn a_first_look_in_80_columns() {
     cpu
       sieve 1 thread            412.5 [410.9, 413.9] ops/s    13×20   99 %  ▂▂▅▇▇▆▄▃
       sieve 2 threads             800 [796, 805]     ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
-        2 threads give 1.939×: efficiency 97.0 % [96.1, 97.9]
     memory
       copy libc                 11.36 [11.28, 11.48] GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
         86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
@@ -86,6 +85,10 @@ fn a_first_look_in_80_columns() {
       sieve python              212.8 [211.8, 215.3] ms        31×1   99 %  ▂▃▃▇▃▄▃▄
     n: invocations × samples · CPU: share of wall time · spread: low to high
 
+    Curves
+      cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3,
+                            97.6]
+
     Reasons to distrust
       cached          fewer bytes reached the device than the workload moved: this
                       measures memory as well (storage.random: 3 % of the bytes
@@ -133,7 +136,6 @@ fn a_first_look_in_160_columns() {
     cpu
       sieve 1 thread              rate         412.5 [410.9, 413.9] ops/s    0.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
       sieve 2 threads             rate           800 [796, 805]     ops/s    0.6 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
-        2 threads give 1.939×: efficiency 97.0 % [96.1, 97.9]
     memory
       copy libc                   bandwidth    11.36 [11.28, 11.48] GB/s     1.0 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
         86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
@@ -173,6 +175,9 @@ fn a_first_look_in_160_columns() {
       sieve javascript            wall          61.5 [61.2, 61.7]   ms       0.5 %   31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
       sieve python                wall         212.8 [211.8, 215.3] ms       1.2 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
     ±: half-width of the interval · n: invocations × samples · user, system, iowait: share of wall time · spread: low to high
+
+    Curves
+      cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
 
     Reasons to distrust
       cached          fewer bytes reached the device than the workload moved: this measures memory as well (storage.random: 3 % of the bytes reached the device)
@@ -250,8 +255,11 @@ fn a_run_cut_off_says_what_it_did_not_reach() {
     cpu
       sieve 1 thread    412.5 [410.9, 413.9] ops/s  13x20   99 %  ..=##+-:
       sieve 2 threads     800 [796, 805]     ops/s  13x20  199 %  :==###=:
-        2 threads give 1.939x: efficiency 97.0 % [96.1, 97.9]
     n: invocations x samples | CPU: share of wall time | spread: low to high
+
+    Curves
+      cpu.sieve by threads  threads=2: 1.939x threads=1, efficiency 97.0 %
+                            [96.3, 97.6]
 
     Not reached
       memory.copy, memory.copy:method=loop

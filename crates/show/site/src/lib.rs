@@ -7,6 +7,7 @@ mod anchors;
 mod answer;
 pub mod assets;
 mod compare;
+mod curves;
 mod figure;
 mod frame;
 mod history;

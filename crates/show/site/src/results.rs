@@ -7,7 +7,7 @@ use plumb_report::sparkline::histogram;
 use plumb_text::units::{percent, whole_percent};
 
 use crate::anchors;
-use crate::html::{Html, Tag, link, tag, wrap};
+use crate::html::{Html, Tag, link, tag};
 use crate::names;
 use crate::parts::{
     DataTable, amount, cell, estimated, flags, heading, name, nothing, number, paragraph, term,
@@ -81,11 +81,7 @@ fn point_link(view: &View, row: &Row) -> Html {
     let made = link(&to, row.label.as_str()).with("title", &point.name);
     let metric = plumb_report::run::metric(row.finding);
     let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
-    let scaling = row.scaling.as_ref().map(|text| wrap("small", format!(" {text}")).class("note"));
-    Html::from(made)
-        .and(metric)
-        .and(row.on_target())
-        .and(scaling.map_or_else(Html::default, Html::from))
+    Html::from(made).and(metric).and(row.on_target())
 }
 
 pub(crate) fn reached(row: &Row) -> Tag {

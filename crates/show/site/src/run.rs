@@ -7,6 +7,7 @@ use plumb_report::run::{FlagNote, View, looks_text, spread_text};
 use plumb_text::units::percent;
 
 use crate::answer::answer;
+use crate::curves::curves;
 use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, wrap};
 use crate::names::{self, Links};
@@ -33,6 +34,7 @@ pub fn run_page(view: &View, previous: Option<&PreviousRun>, links: &Links) -> P
     page.add(answer(view, previous, links));
     page.add(about(view));
     page.add(results(view, previous));
+    page.add(curves(view, None));
     page.draw(charts::of_run(view));
     for part in [comparisons(view), distrust(&view.flags), unsupported(view), failed(view)] {
         page.add(part);

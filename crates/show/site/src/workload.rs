@@ -8,6 +8,7 @@ use plumb_text::counted;
 use plumb_text::units::whole_percent;
 
 use crate::anchors;
+use crate::curves::curves;
 use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, wrap};
 use crate::names;
@@ -40,6 +41,7 @@ pub fn workload_page(
     page.add(wrap("h1", workload));
     page.add(answer(view, &rows, previous));
     page.add(results(view, &rows, previous));
+    page.add(curves(view, Some(workload)));
     page.draw(charts::of_workload(view, record, workload));
     for point in points(&rows) {
         page.add(about_point(view, point, &rows));
@@ -171,7 +173,6 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
         if !remarks.is_empty() {
             pairs.push(("Remarks".into(), remarks.join(" · ").into()));
         }
-        pairs.extend(row.scaling.iter().map(|text| ("Threads".into(), text.as_str().into())));
         let baseline = plumb_report::run::baseline_text(row.finding);
         pairs.extend(
             baseline.map(|text| (term("Of the expected value", "expectation"), text.into())),

@@ -1,5 +1,6 @@
 //! What is found in records made by hand, by subject.
 
+mod curves;
 mod flags;
 mod pairs;
 mod results;

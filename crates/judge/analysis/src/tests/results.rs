@@ -1,11 +1,11 @@
-//! Estimates of points, what failed, and how threads scale.
+//! Estimates of points, and what failed.
 
-use plumb_model::{Flag, FlagKind, Goal, Outcome, ParameterType, SampleIs, StoppingRules};
+use plumb_model::{FlagKind, Goal, Outcome, SampleIs, StoppingRules};
 use plumb_stats::precision::{PER_LOOK_LEVEL, clustered_quantile};
 
 use super::{only, why};
 use crate::summarise;
-use crate::testing::{Builder, COPY, Spec, fail, flag};
+use crate::testing::{Builder, COPY, Spec, fail};
 
 #[test]
 fn the_interval_is_the_one_that_strategies_stop_by() {
@@ -92,43 +92,7 @@ fn one_long_process_has_an_interval_and_says_that_it_is_one() {
     assert!(finding.estimate.interval.is_ok());
     assert!(why(&finding, &FlagKind::SingleProcess).is_some());
 }
-#[test]
-fn threads_are_compared_with_one_allowing_for_both_intervals() {
-    const ONE: Spec = Spec { parameters: &[("threads", ParameterType::Threads, "1", "")], ..COPY };
-    const TWO: Spec = Spec {
-        parameters: &[("threads", ParameterType::Threads, "1", "2")],
-        value: 1.8e10,
-        ..COPY
-    };
-    let finding = summarise(&Builder::new(None).measured(&ONE).measured(&TWO).build());
-    let [scaling] = finding.scaling.as_slice() else { panic!("{:?}", finding.scaling) };
-    assert_eq!((scaling.threads, scaling.result, scaling.single), (2, 1, 0));
-    assert!((scaling.efficiency.value - 0.9).abs() < 0.02);
-    let (one, two) = (&finding.results[0].estimate, &finding.results[1].estimate);
-    assert_eq!(scaling.speedup.low(), Some(two.low().unwrap() / one.high().unwrap()));
-    assert_eq!(scaling.speedup.high(), Some(two.high().unwrap() / one.low().unwrap()));
-    let shared = Flag::new(FlagKind::Oversubscribed, "2 threads share 1 CPUs");
-    let record = Builder::new(None)
-        .measured(&ONE)
-        .measured(&TWO)
-        .invocations(|_, it| flag(it, shared.clone()))
-        .build();
-    assert_eq!(summarise(&record).scaling, []);
-}
 
-#[test]
-fn times_do_not_scale() {
-    const ONE: Spec = Spec {
-        parameters: &[("threads", ParameterType::Threads, "1", "")],
-        unit: "s",
-        value: 1e-3,
-        ..COPY
-    };
-    const TWO: Spec = Spec { parameters: &[("threads", ParameterType::Threads, "1", "2")], ..ONE };
-    assert!(
-        summarise(&Builder::new(None).measured(&ONE).measured(&TWO).build()).scaling.is_empty()
-    );
-}
 #[test]
 fn a_value_that_is_no_number_is_a_failure() {
     let record = Builder::new(None)

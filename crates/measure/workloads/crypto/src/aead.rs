@@ -1,6 +1,6 @@
 //! `crypto.aead`: authenticated encryption of messages of one size, bytes sealed per second.
 
-use plumb_model::{AuditClass, Description, Facts, Ready};
+use plumb_model::{AuditClass, CurveKind, Description, Facts, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use crate::sealer::{Sealer, check_known_answer, cipher};
@@ -31,7 +31,14 @@ impl Workload for Aead {
                     &["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"],
                     "cipher and authentication",
                 ),
-                declare::bytes("bytes", 16 << 10, "plaintext of one message, from 16 B to 1 MiB"),
+                declare::curve(
+                    CurveKind::Line,
+                    declare::bytes(
+                        "bytes",
+                        16 << 10,
+                        "plaintext of one message, from 16 B to 1 MiB",
+                    ),
+                ),
             ],
             metrics: vec![
                 declare::rate(

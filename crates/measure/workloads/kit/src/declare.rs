@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, Description, Kind, Metric, MetricSource, Parameter, ParameterType, Role, SampleIs,
-    Value,
+    Better, CurveKind, Description, Kind, Metric, MetricSource, Parameter, ParameterType, Role,
+    SampleIs, Value,
 };
 use plumb_protocol::{Start, StartError};
 
@@ -55,11 +55,11 @@ pub fn integer(name: &str, unit: &str, default: u64, summary: &str) -> Parameter
     Parameter { unit, ..parameter(name, ParameterType::Integer, Value::Integer(default), summary) }
 }
 
-/// The number of threads, 1 unless set.
+/// The number of threads, 1 unless set; how the work scales with it.
 #[must_use]
 pub fn threads(summary: &str) -> Parameter {
-    let unit = "threads".into();
-    Parameter { unit, ..parameter("threads", ParameterType::Threads, Value::Integer(1), summary) }
+    let threads = parameter("threads", ParameterType::Threads, Value::Integer(1), summary);
+    curve(CurveKind::Scaling, Parameter { unit: "threads".into(), ..threads })
 }
 
 /// So many of something a second, or one of `words`, of which the first is the default.
@@ -94,7 +94,14 @@ fn parameter(name: &str, kind: ParameterType, default: Value, summary: &str) -> 
         default,
         allowed: Vec::new(),
         summary: summary.into(),
+        curve: None,
     }
+}
+
+/// A number, with what a curve over it means.
+#[must_use]
+pub fn curve(kind: CurveKind, parameter: Parameter) -> Parameter {
+    Parameter { curve: Some(kind), ..parameter }
 }
 
 /// Work divided by time: more is better.

@@ -1,6 +1,6 @@
 //! `memory.copy`: one array to another, bytes copied per second.
 
-use plumb_model::{AuditClass, Description, Ready};
+use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use crate::methods::{HAS_NON_TEMPORAL, Method};
@@ -25,7 +25,10 @@ impl Workload for Copy {
                     &["libc", "loop", "block", "nt"],
                     "memcpy, a loop of 8-byte words, memcpy by 256 KiB, or non-temporal stores",
                 ),
-                declare::bytes("size", 64 << 20, "size of each array; a thread has two"),
+                declare::curve(
+                    CurveKind::Plateaus,
+                    declare::bytes("size", 64 << 20, "size of each array; a thread has two"),
+                ),
                 declare::threads("threads that each copy arrays of their own"),
                 placement(),
             ],

@@ -1,6 +1,6 @@
 //! `memory.latency`: time of a load whose address is the result of the load before.
 
-use plumb_model::{AuditClass, Description, Ready};
+use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use crate::cycle::{Cycle, LINE_BYTES, UNROLLED};
@@ -18,7 +18,10 @@ impl Workload for Latency {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                declare::bytes("size", 64 << 20, "bytes that the cycle goes through"),
+                declare::curve(
+                    CurveKind::Plateaus,
+                    declare::bytes("size", 64 << 20, "bytes that the cycle goes through"),
+                ),
                 declare::choice(
                     "pages",
                     &["4KiB", "huge"],

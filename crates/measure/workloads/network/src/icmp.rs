@@ -1,10 +1,10 @@
 //! `network.icmp`: echo requests to this machine itself.
 
-use plumb_model::{AuditClass, Description, Ready, Requirement};
+use plumb_model::{AuditClass, CurveKind, Description, Ready, Requirement};
 use plumb_protocol::{Failure, Instance, SplitMix64, Start, StartError, Started, Workload};
 
 use crate::echo::{EchoSocket, OpenError};
-use plumb_workload_kit::declare::{bytes, integer, rate, time, workload};
+use plumb_workload_kit::declare::{bytes, curve, integer, rate, time, workload};
 
 /// At least this long: with several requests outstanding the borders of a sample would show.
 const SHORTEST_SAMPLE_NS: u64 = 1_000_000;
@@ -25,8 +25,14 @@ impl Workload for Icmp {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                integer("outstanding", "requests", 1, "requests in flight at a time"),
-                bytes("bytes", 56, "payload of a request, without the 8-byte header"),
+                curve(
+                    CurveKind::Knee,
+                    integer("outstanding", "requests", 1, "requests in flight at a time"),
+                ),
+                curve(
+                    CurveKind::Line,
+                    bytes("bytes", 56, "payload of a request, without the 8-byte header"),
+                ),
             ],
             metrics: vec![
                 rate("rate", "ops/s", "replies received; a request and its reply count once"),

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use plumb_model::{AuditClass, Description, Ready, Role};
+use plumb_model::{AuditClass, CurveKind, Description, Ready, Role};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
 
-use plumb_workload_kit::declare::{bytes, integer, rate, workload};
+use plumb_workload_kit::declare::{bytes, curve, integer, rate, workload};
 use rustix::net::sockopt::tcp_congestion;
 
 use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams, receive};
@@ -29,8 +29,19 @@ impl Workload for Tcp {
         Description {
             roles: vec![Role::Workload, Role::Server, Role::Load],
             parameters: vec![
-                integer("streams", "streams", 1, "connections, each with a thread at both ends"),
-                bytes("block", 128 << 10, "bytes of one send, and of the receiver's buffer"),
+                curve(
+                    CurveKind::Knee,
+                    integer(
+                        "streams",
+                        "streams",
+                        1,
+                        "connections, each with a thread at both ends",
+                    ),
+                ),
+                curve(
+                    CurveKind::Line,
+                    bytes("block", 128 << 10, "bytes of one send, and of the receiver's buffer"),
+                ),
             ],
             metrics: vec![rate(
                 "throughput",

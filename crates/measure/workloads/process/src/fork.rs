@@ -5,10 +5,10 @@ use std::ffi::{c_int, c_void};
 use std::fs;
 use std::ptr::NonNull;
 
-use plumb_model::{AuditClass, Description, Ready};
+use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
-use plumb_workload_kit::declare::{bytes, choice, rate, threads, time, work, workload};
+use plumb_workload_kit::declare::{bytes, choice, curve, rate, threads, time, work, workload};
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
@@ -24,7 +24,14 @@ impl Workload for Fork {
                     &["fork", "vfork"],
                     "`fork` copies the address space, `vfork` borrows it (as posix_spawn does)",
                 ),
-                bytes("resident", 0, "memory that the parent has touched, in pages of base size"),
+                curve(
+                    CurveKind::Line,
+                    bytes(
+                        "resident",
+                        0,
+                        "memory that the parent has touched, in pages of base size",
+                    ),
+                ),
                 threads("threads of the parent that each make children, one after the other"),
                 placement(),
                 choice(

@@ -3,11 +3,11 @@
 
 use std::fs;
 
-use plumb_model::{AuditClass, Description, Ready};
+use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu};
 
 use crate::hackbench::{Groups, Hackbench};
-use plumb_workload_kit::declare::{bytes, choice, integer, rate, time, within, workload};
+use plumb_workload_kit::declare::{bytes, choice, curve, integer, rate, time, within, workload};
 
 /// The workload.
 pub(crate) struct Messaging;
@@ -16,10 +16,16 @@ impl Workload for Messaging {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                integer("groups", "groups", 1, "groups; the classic tool's default is 10"),
+                curve(
+                    CurveKind::Line,
+                    integer("groups", "groups", 1, "groups; the classic tool's default is 10"),
+                ),
                 integer("fds", "tasks", 20, "senders, and as many receivers, in each group"),
-                integer("loops", "messages", 100, "messages from each sender to each receiver"),
-                bytes("bytes", 100, "size of a message"),
+                curve(
+                    CurveKind::Line,
+                    integer("loops", "messages", 100, "messages from each sender to each receiver"),
+                ),
+                curve(CurveKind::Line, bytes("bytes", 100, "size of a message")),
                 choice("transport", &["socket", "pipe"], "what messages travel through"),
                 choice("mode", &["process", "thread"], "what senders and receivers are"),
             ],

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumb_model::{AuditClass, Description, Ready, Requirement};
+use plumb_model::{AuditClass, CurveKind, Description, Ready, Requirement};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
 
 use crate::processes::line_up_to;
@@ -11,7 +11,7 @@ use crate::session::{OpenSession, Session, SessionSettings};
 use crate::sshd::Sshd;
 use crate::tools::Tools;
 use crate::user::User;
-use plumb_workload_kit::declare::{bytes, choice, rate, workload};
+use plumb_workload_kit::declare::{bytes, choice, curve, rate, workload};
 use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.
@@ -53,7 +53,7 @@ impl Workload for Cipher {
                     &MACS,
                     "message authentication code, for ciphers without one of their own",
                 ),
-                bytes("block", 64 << 10, "bytes of one write to ssh"),
+                curve(CurveKind::Line, bytes("block", 64 << 10, "bytes of one write to ssh")),
             ],
             metrics: vec![rate(
                 "throughput",

@@ -1,12 +1,12 @@
 //! `storage.sequential`: a file from one end to the other.
 
-use plumb_model::{AuditClass, Better, Description, Metric, Parameter, Ready};
+use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 
 use crate::blocks::{self, AccessPattern};
 use crate::device;
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, integer, rate, reported, workload,
+    LONG_TIMEOUT_S, bytes, choice, curve, integer, rate, reported, workload,
 };
 
 /// Reads or writes a laid-out file block by block.
@@ -46,9 +46,9 @@ impl Workload for Sequential {
 pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
     vec![
         bytes("size", 1 << 30, "size of the file, laid out before anything is timed"),
-        bytes("block", block, "bytes of one read or write"),
+        curve(CurveKind::Line, bytes("block", block, "bytes of one read or write")),
         choice("operation", &["read", "write"], "what is done to each block"),
-        integer("depth", "blocks", depth, "blocks in flight at a time"),
+        curve(CurveKind::Knee, integer("depth", "blocks", depth, "blocks in flight at a time")),
         choice("engine", &["auto", "io_uring", "psync"], "how blocks are moved"),
         choice("direct", &["auto", "yes", "no"], "whether to bypass the page cache (O_DIRECT)"),
         choice(

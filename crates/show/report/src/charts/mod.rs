@@ -2,6 +2,7 @@
 //! lists them.
 
 mod comparison;
+mod fits;
 mod history;
 mod monitors;
 mod of_records;

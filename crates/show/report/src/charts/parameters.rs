@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use plumb_analysis::Estimate;
+use plumb_analysis::{Curve, Estimate};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
-use plumb_model::{ParameterType, Value};
+use plumb_model::{CurveKind, ParameterType, Value};
 
+use super::fits;
 use super::subject::{Point, Subject};
 use crate::run::view::Row;
 
@@ -37,10 +38,7 @@ pub(super) fn maps(of: &Subject) -> Vec<Chart> {
 fn numbers<'a>(points: &'a [Point]) -> Vec<Parameter<'a>> {
     let Some(first) = points.first() else { return Vec::new() };
     let kinds = first.samples.point.parameters.iter();
-    let numeric = |kind| {
-        matches!(kind, ParameterType::Integer | ParameterType::Bytes | ParameterType::Threads)
-    };
-    let kinds = kinds.filter(|it| numeric(it.kind));
+    let kinds = kinds.filter(|it| it.kind.is_number());
     let parameter = |setting: &'a plumb_analysis::ShownParameter| {
         let values = points.iter().filter_map(|it| value(it, &setting.name));
         let values: BTreeSet<u64> = values.collect();
@@ -51,11 +49,7 @@ fn numbers<'a>(points: &'a [Point]) -> Vec<Parameter<'a>> {
 }
 
 fn value(point: &Point, parameter: &str) -> Option<u64> {
-    let value = point.samples.point.settings.get(parameter)?;
-    value.integer().or_else(|| match value {
-        Value::Text(text) => text.parse().ok().or_else(|| Value::parse_bytes(text).ok()),
-        _ => None,
-    })
+    point.samples.point.number(parameter)
 }
 
 /// What tells a point from others besides some parameters: the settings of the rest that differ.
@@ -79,15 +73,19 @@ fn laid(value: u64) -> f64 {
 /// Curves with their intervals as bands, one for every setting of the other parameters.
 fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
     let unit = if parameter.kind == ParameterType::Bytes { "B" } else { "" };
+    let decade = parameter.values.first().zip(parameter.values.last());
+    let decade = decade.is_some_and(|(least, greatest)| *greatest >= least.saturating_mul(10));
+    let fit = if decade { Fit::Log } else { Fit::Even };
     let mut draft = Draft::new(
         of.id(&format!("by-{}", parameter.name)),
         of.title(&format!("{} by {}", of.metric.replace('_', " "), parameter.name)),
         format!(
-            "The median at each {}, joined by lines; the band shows the 95 % intervals of the medians. {}",
+            "The median at each {}, joined by lines; the band shows the 95 % intervals of the medians. {}{}",
             parameter.name,
-            of.better()
+            of.better(),
+            explained(of, parameter)
         ),
-        AxisSpec::values(parameter.name, unit, Fit::Log),
+        AxisSpec::values(parameter.name, unit, fit),
         of.values(Fit::Free),
     );
     let mut curves: Vec<(String, Vec<(u64, &Row)>)> = Vec::new();
@@ -107,13 +105,31 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
             "only the first {MOST_CURVES} of {lines} curves are shown, in the order of the plan"
         ));
     }
+    let alone = curves.len() == 1;
     for (name, mut curve) in curves {
         curve.sort_by_key(|(value, _)| *value);
         let name = if name.is_empty() { "median".to_owned() } else { name };
         let group = draft.group(&name, Tone::Plain);
         line_with_band(&mut draft, group, &curve);
+        let fitted = curve.first().and_then(|(_, row)| of.fitted(row, parameter.name));
+        fitted.into_iter().for_each(|it| fits::mark(&mut draft, it, alone));
     }
     draft.finish()
+}
+
+/// What the marks of a fit are, where there is one.
+fn explained(of: &Subject, parameter: &Parameter) -> &'static str {
+    let is_of = |it: &&Curve| {
+        it.workload == of.workload && it.metric == of.metric && it.parameter.name == parameter.name
+    };
+    let fitted = of.finding.curves.iter().find(is_of);
+    match fitted.map(|it| it.kind) {
+        None => "",
+        Some(CurveKind::Scaling) => " Dashed: what perfect scaling from the smallest would give.",
+        Some(CurveKind::Plateaus) => " Dashed: the plateaus; their edges lie where it is shaded.",
+        Some(CurveKind::Knee) => " The knee lies where it is shaded; dashed: the level there.",
+        Some(CurveKind::Line) => " Dashed: the fitted line.",
+    }
 }
 
 fn line_with_band(draft: &mut Draft, group: usize, curve: &[(u64, &Row)]) {

@@ -38,10 +38,10 @@ pub static CHARTS: &[ChartKind] = &[
     kind("run/against-first", Of::Run(|view| one(scorecard::against_first(view)))),
     kind("FAMILY/METRIC", Of::Run(scorecard::levels)),
     kind("run/precision", Of::Run(|view| one(scorecard::precision(view)))),
-    kind("WORKLOAD/boxes", Of::Metric(|of| one(spread::boxes(of)))),
-    kind("WORKLOAD/bars", Of::Metric(|of| one(workload::bars(of)))),
     kind("WORKLOAD/by-PARAMETER", Of::Metric(parameters::curves)),
     kind("WORKLOAD/by-PARAMETER-and-PARAMETER", Of::Metric(parameters::maps)),
+    kind("WORKLOAD/boxes", Of::Metric(|of| one(spread::boxes(of)))),
+    kind("WORKLOAD/bars", Of::Metric(|of| one(workload::bars(of)))),
     kind("WORKLOAD/ecdf", Of::FirstMetric(|of| one(spread::cumulative(of)))),
     kind("WORKLOAD/quantiles", Of::FirstMetric(|of| one(spread::quantiles(of)))),
     kind("WORKLOAD/cpu", Of::FirstMetric(|of| one(workload::shares(of)))),
@@ -99,6 +99,7 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
             metric,
             primary: index == 0,
             points: &points,
+            finding: view.finding,
         }));
     }
     charts.extend(all(|of| match of {

@@ -1,6 +1,6 @@
 //! What the charts of a workload are made of.
 
-use plumb_analysis::PointSamples;
+use plumb_analysis::{Curve, PointOfCurve, PointSamples, RunFinding};
 use plumb_chart::{AxisSpec, Fit};
 
 use super::parts::{better, name};
@@ -37,6 +37,7 @@ pub(super) struct Subject<'a> {
     pub(super) metric: &'a str,
     pub(super) primary: bool,
     pub(super) points: &'a [Point<'a>],
+    pub(super) finding: &'a RunFinding,
 }
 
 impl Subject<'_> {
@@ -61,6 +62,19 @@ impl Subject<'_> {
 
     pub(super) fn better(&self) -> &'static str {
         self.points.first().map_or("", |it| better(it.samples.metric.better))
+    }
+
+    /// The curve over a parameter of which a row is a point.
+    pub(super) fn fitted(&self, row: &Row, parameter: &str) -> Option<&Curve> {
+        let is_row = |it: &&PointOfCurve| {
+            let result = self.finding.results.get(it.result);
+            result.is_some_and(|result| {
+                let found = (result.point.index, result.target, &result.metric);
+                found == (row.finding.point.index, row.finding.target, &row.finding.metric)
+            })
+        };
+        let curves = self.finding.curves.iter().filter(|it| it.parameter.name == parameter);
+        curves.into_iter().find(|it| it.points.iter().any(|point| is_row(&point)))
     }
 
     /// The rows of the points, each with its place.

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{BaselineSource, Failure, Finding, Scaling, ShareOfBaseline, Unsupported};
+use plumb_analysis::{BaselineSource, Failure, Finding, ShareOfBaseline, Unsupported};
 use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
 use crate::json_parts::text::pretty;
 
-use crate::json_parts::estimate::{EstimatePart, estimate};
 use crate::json_parts::point::{PointPart, ValuePart, place, settings};
 use crate::json_parts::target::{TargetPart, target};
 use crate::json_parts::words::better;
 use crate::run::header::status;
 use crate::run::interference::InterferencePart;
 use crate::run::json_comparison::{ComparisonPart, comparison};
+use crate::run::json_curves::{CurvePart, curve};
 use crate::run::view::{Row, View};
 
 /// Name of the document's form.
@@ -36,8 +36,8 @@ pub struct RunDocument {
     pub targets: Vec<TargetPart>,
     /// A result for every point, metric and target.
     pub results: Vec<ResultPart>,
-    /// How several threads compare with one.
-    pub scaling: Vec<ScalingPart>,
+    /// What curves over a parameter say.
+    pub curves: Vec<CurvePart>,
     /// What was prepared, in order.
     pub preparations: Vec<PreparationPart>,
     /// What can't be measured here.
@@ -200,22 +200,6 @@ pub struct BaselinePart {
     pub high: Option<f64>,
 }
 
-/// How several threads compare with one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ScalingPart {
-    /// Series of the point with several threads.
-    pub series: String,
-    /// Series of the point with one thread.
-    pub single: String,
-    /// Number of threads.
-    pub threads: u64,
-    /// Rate of all threads over the rate of one.
-    pub speedup: EstimatePart,
-    /// The same per thread.
-    pub efficiency: EstimatePart,
-}
-
 /// A point that can't be measured here.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -281,7 +265,7 @@ pub fn document(view: &View) -> RunDocument {
         run: run(view),
         targets: finding.targets.iter().map(target).collect(),
         results: view.rows.iter().map(result).collect(),
-        scaling: finding.scaling.iter().filter_map(|s| scaling(s, &finding.results)).collect(),
+        curves: finding.curves.iter().map(|it| curve(it, &finding.results)).collect(),
         preparations: finding.run.preparations.iter().map(preparation).collect(),
         unsupported: finding.unsupported.iter().map(unsupported).collect(),
         failed: finding.failed.iter().map(failed).collect(),
@@ -376,16 +360,6 @@ fn baseline(of: &ShareOfBaseline) -> BaselinePart {
         BaselineSource::Ceiling(point) => ("ceiling", Some(point.clone())),
     };
     BaselinePart { source, point, value: of.value, low: of.share.low(), high: of.share.high() }
-}
-
-fn scaling(scaling: &Scaling, results: &[Finding]) -> Option<ScalingPart> {
-    Some(ScalingPart {
-        series: results.get(scaling.result)?.series.clone(),
-        single: results.get(scaling.single)?.series.clone(),
-        threads: scaling.threads,
-        speedup: estimate(&scaling.speedup),
-        efficiency: estimate(&scaling.efficiency),
-    })
 }
 
 fn unsupported(missing: &Unsupported) -> UnsupportedPart {

@@ -13,6 +13,12 @@ use crate::run::view::{FlagNote, Row, View, baseline_text, comparison_text, spre
 pub fn markdown(view: &View) -> String {
     let mut out = heading(view);
     out.push_str(&results(view));
+    out.push_str(&list(
+        "Curves",
+        view.curves
+            .iter()
+            .map(|it| format!("{}: {}", code(&it.name), escape(&it.lines.join("; ")))),
+    ));
     out.push_str(&comparisons(view));
     out.push_str(&list("Reasons to distrust", view.flags.iter().map(flag)));
     let finding = view.finding;
@@ -68,13 +74,9 @@ fn result(row: &Row) -> String {
         Err(why) => format!("none: {}", escape(why)),
     };
     let flags: Vec<String> = finding.flags.iter().map(|f| escape(f.flag.word())).collect();
-    let scaling = row.scaling.as_ref().map(|text| format!("<br>{}", escape(text)));
     let baseline = baseline_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let cells = [
-        code(&finding.point.name)
-            + &escape(&row.on_target())
-            + &baseline.unwrap_or_default()
-            + &scaling.unwrap_or_default(),
+        code(&finding.point.name) + &escape(&row.on_target()) + &baseline.unwrap_or_default(),
         escape(&finding.metric),
         row.figure.estimate.clone(),
         interval,

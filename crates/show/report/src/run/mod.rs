@@ -1,9 +1,11 @@
 //! A run: one view, and everything that shows it.
 
+pub(crate) mod curves;
 pub(crate) mod header;
 mod interference;
 pub(crate) mod json;
 mod json_comparison;
+mod json_curves;
 pub(crate) mod labels;
 mod markdown;
 mod results_table;
@@ -11,6 +13,7 @@ mod sentences;
 mod terminal;
 pub(crate) mod view;
 
+pub use curves::CurveText;
 pub use header::{Header, TargetLines, rules_text, status};
 pub use json::{RunDocument, document, json};
 pub use labels::metric;

@@ -183,15 +183,12 @@ fn words(flags: &[FlagKind]) -> String {
     flags.iter().map(FlagKind::word).collect::<Vec<_>>().join(", ")
 }
 
-/// What has no column: why there is no interval, how threads scale, waiting for devices, flags, and
+/// What has no column: why there is no interval, waiting for devices, flags, and
 /// the workload's remarks where every metric is asked for.
 fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     let nothing = Line::default;
     if let Err(why) = &row.figure.interval {
         table.across(BELOW, Line::new(Style::Flag, "no interval: "), Line::new(Style::Plain, why));
-    }
-    if let Some(scaling) = &row.scaling {
-        table.across(BELOW, nothing(), Line::new(Style::Plain, scaling));
     }
     if let Some(text) = baseline_text(row.finding) {
         table.across(BELOW, nothing(), Line::new(Style::Plain, &text));

@@ -14,6 +14,8 @@ use crate::run::view::{Row, View, baseline_text, comparison_text};
 pub fn in_words(view: &View) -> Vec<String> {
     let primary = view.rows.iter().filter(|row| row.finding.primary);
     let mut lines: Vec<String> = primary.map(|row| clean(&sentence(row))).collect();
+    let curves = view.curves.iter();
+    lines.extend(curves.map(|it| clean(&format!("{}: {}", it.name, it.lines.join("; ")))));
     lines.extend(view.comparisons().iter().map(|comparison| {
         let (name, first) = (&comparison.point.name, &comparison.first.name);
         let (verdict, figures) = (verdict(&comparison.found), comparison_text(&comparison.found));
@@ -38,9 +40,8 @@ fn sentence(row: &Row) -> String {
     let flags = if words.is_empty() { String::new() } else { format!("; {}", words.join(", ")) };
     let name = labels::spoken(&finding.point) + &row.on_target();
     let (verb, quantity) = (verb(finding), figure.quantity());
-    let scaling = row.scaling.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     let baseline = baseline_text(finding).map_or_else(String::new, |text| format!("; {text}"));
-    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{baseline}{scaling}{flags}")
+    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{baseline}{flags}")
 }
 
 fn verb(finding: &Finding) -> &'static str {

@@ -26,7 +26,8 @@ pub struct NextSteps {
 #[must_use]
 pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> String {
     let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
-    let mut results = [results(view, &terminal), comparisons(view, &terminal)];
+    let results = results(view, &terminal) + &curves(view, &terminal);
+    let mut results = [results, comparisons(view, &terminal)];
     if matches!(view.finding.run.goal, Goal::Verdict { .. }) {
         results.reverse();
     }
@@ -102,6 +103,22 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
         table.across(2, Line::default(), Line::new(Style::Muted, &also_changed));
     }
     heading(&title, terminal) + &terminal.table(&table)
+}
+
+/// What curves say, below the results that they are of.
+fn curves(view: &View, terminal: &Terminal) -> String {
+    let mut table =
+        Table::new(vec![Column::left("").wrapping(), Column::left("").wrapping()]).indented(2);
+    for curve in &view.curves {
+        let names = std::iter::once(curve.name.as_str()).chain(std::iter::repeat(""));
+        for (name, line) in names.zip(&curve.lines) {
+            table.row(vec![Line::new(Style::Name, name), Line::new(Style::Plain, line)]);
+        }
+    }
+    if view.curves.is_empty() {
+        return String::new();
+    }
+    format!("\n{}{}", heading("Curves", terminal), terminal.table(&table))
 }
 
 fn flags(view: &View, terminal: &Terminal) -> String {

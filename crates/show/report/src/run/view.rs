@@ -1,7 +1,7 @@
 //! The one view model: everything that any format shows, taken from a finding once.
 
 use plumb_analysis::{
-    BaselineSource, Comparison, Estimate, Finding, LookFound, PointComparison, RunFinding, Scaling,
+    BaselineSource, Comparison, Estimate, Finding, LookFound, PointComparison, RunFinding,
 };
 use plumb_model::{Flag, FlagKind};
 use plumb_text::counted;
@@ -10,6 +10,7 @@ use plumb_text::units::{Figure, quantity, whole_percent};
 use crate::comparison::settling;
 use crate::figure::figure;
 use crate::flags;
+use crate::run::curves::CurveText;
 use crate::run::header::Header;
 use crate::run::labels;
 
@@ -24,6 +25,8 @@ pub struct View<'a> {
     pub rows: Vec<Row<'a>>,
     /// The rows by family, families in the order in which they first occur.
     pub families: Vec<Family>,
+    /// What the curves over parameters say.
+    pub curves: Vec<CurveText>,
     /// Every distinct flag with its evidence.
     pub flags: Vec<FlagNote>,
 }
@@ -43,8 +46,6 @@ pub struct Row<'a> {
     pub counts: String,
     /// Flags that not every row has.
     pub own_flags: Vec<FlagKind>,
-    /// How several threads compare with one, when this is the row of several.
-    pub scaling: Option<String>,
     /// How the point compares with the plan's first.
     pub against_first: Option<&'a PointComparison>,
 }
@@ -110,18 +111,18 @@ impl<'a> View<'a> {
     pub fn new(finding: &'a RunFinding) -> Self {
         let labels = labels::labels(&finding.results);
         let flags = flag_notes(finding);
-        let mut rows: Vec<Row> = finding
-            .results
-            .iter()
-            .zip(labels)
-            .map(|(result, label)| row(result, label, &flags, finding))
-            .collect();
-        for scaling in &finding.scaling {
-            if let Some(row) = rows.get_mut(scaling.result) {
-                row.scaling = Some(scaling_text(scaling));
-            }
+        let all = finding.results.iter().zip(labels);
+        let rows = all.map(|(result, label)| row(result, label, &flags, finding));
+        let rows: Vec<Row> = rows.collect();
+        let curves = finding.curves.iter().map(CurveText::new).collect();
+        Self {
+            finding,
+            header: Header::new(finding),
+            families: families(&rows),
+            rows,
+            curves,
+            flags,
         }
-        Self { finding, header: Header::new(finding), families: families(&rows), rows, flags }
     }
 
     /// The rows that scorecards show: one a point, with that of the metric that is compared, or every
@@ -161,7 +162,6 @@ fn row<'a>(
         figure: figure(&result.estimate, &result.unit),
         counts: counts(result),
         own_flags: own.map(|flag| flag.flag.clone()).collect(),
-        scaling: None,
         against_first: comparisons
             .find(|c| c.point.index == result.point.index && c.metric == result.metric),
     }
@@ -175,26 +175,6 @@ fn counts(finding: &Finding) -> String {
     }
     let about = if samples.is_multiple_of(invocations) { "" } else { "~" };
     format!("{invocations}×{about}{}", (samples + invocations / 2) / invocations)
-}
-
-/// `2 threads give 1.94×: efficiency 97 % [95, 99]`.
-fn scaling_text(scaling: &Scaling) -> String {
-    let speedup = figure(&scaling.speedup, "");
-    let in_percent = plumb_analysis::Estimate {
-        value: scaling.efficiency.value * 100.0,
-        interval: scaling
-            .efficiency
-            .interval
-            .clone()
-            .map(|ends| plumb_analysis::Ends { low: ends.low * 100.0, high: ends.high * 100.0 }),
-    };
-    let efficiency = figure(&in_percent, "");
-    let interval = match &efficiency.interval {
-        Ok(_) => efficiency.brackets(),
-        Err(why) => format!("(no interval: {why})"),
-    };
-    let (threads, times, share) = (scaling.threads, speedup.estimate, efficiency.estimate);
-    format!("{threads} threads give {times}×: efficiency {share} % {interval}")
 }
 
 fn families(rows: &[Row]) -> Vec<Family> {

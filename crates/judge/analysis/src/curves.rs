@@ -1,0 +1,164 @@
+//! Curves: points that differ in one parameter only, and what the workload says that means.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{Better, CurveKind, FlagKind, Parameter, PlannedPoint, RunRecord, Settings};
+use plumb_stats::curves::{CurvePoint, Figure, NoFit, knee, line, plateaus, scaling};
+
+use crate::curve::{Curve, CurveFound, Efficiency, Plateau, PointOfCurve, counts_units, float};
+use crate::estimate::{Ends, Estimate, estimate};
+use crate::finding::Finding;
+
+/// Every curve of a run, in the order of the plan's points.
+pub(crate) fn curves(results: &[Finding], record: &RunRecord) -> Vec<Curve> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut groups: Vec<(&Parameter, Vec<PointOfCurve>)> = Vec::new();
+    for (index, finding) in results.iter().enumerate().filter(|(_, it)| it.headline) {
+        let Some(planned) = record.plan.points.get(finding.point.index) else { continue };
+        for parameter in &planned.description.parameters {
+            let Some(kind) = parameter.meaning() else { continue };
+            let number = finding.point.number(&parameter.name);
+            let Some(at) = number.filter(|_| counts(finding, kind)) else { continue };
+            let group = *places.entry(key(finding, planned, parameter)).or_insert(groups.len());
+            if group == groups.len() {
+                groups.push((parameter, Vec::new()));
+            }
+            let points = &mut groups[group].1;
+            // What was planned twice is one point of the curve.
+            if points.iter().all(|point| point.at != at) {
+                points.push(PointOfCurve { at, result: index });
+            }
+        }
+    }
+    groups.into_iter().filter_map(|(parameter, points)| curve(results, parameter, points)).collect()
+}
+
+/// Whether a result is a point of such a curve: where efficiency is about a rate that has a CPU for every thread, and
+/// the others about rates and times.
+fn counts(finding: &Finding, kind: CurveKind) -> bool {
+    let oversubscribed = || finding.flags.iter().any(|it| it.flag == FlagKind::Oversubscribed);
+    match kind {
+        CurveKind::Scaling => finding.better == Better::Higher && !oversubscribed(),
+        CurveKind::Plateaus => true,
+        CurveKind::Knee => finding.better != Better::Neither,
+        CurveKind::Line => finding.unit == "s" || finding.unit.ends_with("/s"),
+    }
+}
+
+/// What all points of a curve have in common.
+fn key(finding: &Finding, planned: &PlannedPoint, parameter: &Parameter) -> String {
+    let rest: Settings = finding
+        .point
+        .settings
+        .iter()
+        .filter(|(name, _)| **name != parameter.name)
+        .map(own)
+        .collect();
+    let (point, program, prepared) = (&finding.point, &planned.program, &planned.preparation);
+    format!(
+        "{} {} {} {} {} {rest:?} {program:?} {prepared:?}",
+        point.workload, point.version, finding.target, finding.metric, parameter.name
+    )
+}
+
+fn own<A: Clone, B: Clone>((a, b): (&A, &B)) -> (A, B) {
+    (a.clone(), b.clone())
+}
+
+fn curve(
+    results: &[Finding],
+    parameter: &Parameter,
+    mut points: Vec<PointOfCurve>,
+) -> Option<Curve> {
+    let kind = parameter.meaning()?;
+    let fewest = if kind == CurveKind::Scaling { 2 } else { 3 };
+    if points.len() < fewest {
+        return None;
+    }
+    points.sort_by_key(|point| point.at);
+    let first = results.get(points.first()?.result)?;
+    let measured = points.iter().filter_map(|point| {
+        let finding = results.get(point.result)?;
+        Some(measured(point.at, &as_fitted(&finding.estimate, finding, parameter, point.at)))
+    });
+    let measured: Vec<CurvePoint> = measured.collect();
+    Some(Curve {
+        of: first.point.without(&parameter.name),
+        workload: first.point.workload.clone(),
+        parameter: parameter.clone(),
+        metric: first.metric.clone(),
+        unit: first.unit.clone(),
+        target: first.target,
+        kind,
+        smallest: first.estimate.value,
+        found: found(kind, &measured, first.better).map_err(|why| why.to_string()),
+        points,
+    })
+}
+
+/// An estimate as a fit takes it: a rate for a knee, the time of a call for a line, else as it is.
+fn as_fitted(estimate: &Estimate, finding: &Finding, parameter: &Parameter, at: u64) -> Estimate {
+    let kind = parameter.meaning();
+    let inverse = match kind {
+        Some(CurveKind::Knee) => finding.better == Better::Lower,
+        Some(CurveKind::Line) => finding.unit != "s",
+        _ => false,
+    };
+    let counted = counts_units(&finding.unit, parameter);
+    let in_a_call = if kind == Some(CurveKind::Line) && counted { float(at) } else { 1.0 };
+    if inverse { reciprocal(estimate, in_a_call) } else { estimate.clone() }
+}
+
+/// `of` divided by an estimate.
+fn reciprocal(estimate: &Estimate, of: f64) -> Estimate {
+    let interval = estimate.interval.clone().and_then(|ends| {
+        let sound = ends.low > 0.0;
+        let why = || "its interval includes zero".to_owned();
+        sound.then(|| Ends { low: of / ends.high, high: of / ends.low }).ok_or_else(why)
+    });
+    Estimate { value: of / estimate.value, interval }
+}
+
+fn measured(at: u64, estimate: &Estimate) -> CurvePoint {
+    let ends = estimate.low().zip(estimate.high());
+    CurvePoint { at: float(at), estimate: estimate.value, ends }
+}
+
+fn figure(figure: Figure) -> Estimate {
+    estimate(figure.value, figure.interval)
+}
+
+fn found(kind: CurveKind, points: &[CurvePoint], better: Better) -> Result<CurveFound, NoFit> {
+    Ok(match kind {
+        CurveKind::Scaling => {
+            let efficiency = |it: scaling::Efficiency| Efficiency {
+                at: it.at,
+                speedup: figure(it.speedup),
+                efficiency: figure(it.efficiency),
+            };
+            CurveFound::Scaling(scaling::scaling(points)?.into_iter().map(efficiency).collect())
+        }
+        CurveKind::Plateaus => {
+            let plateau = |it: plateaus::Plateau| {
+                let (from, to, points, height) = (it.from, it.to, it.points, figure(it.height));
+                Plateau { from, to, points, height }
+            };
+            CurveFound::Plateaus(plateaus::plateaus(points)?.into_iter().map(plateau).collect())
+        }
+        CurveKind::Knee => match knee::knee(points)? {
+            knee::Growth::Never => CurveFound::Flat,
+            knee::Growth::Unfinished => CurveFound::Unfinished,
+            knee::Growth::Until { knee, level } => {
+                let level = figure(level);
+                let inverse = better == Better::Lower;
+                let level = if inverse { reciprocal(&level, 1.0) } else { level };
+                CurveFound::Knee { at: figure(knee), level }
+            }
+        },
+        CurveKind::Line => {
+            let line = line::line(points)?;
+            let (fixed, each) = (figure(line.fixed), figure(line.each));
+            CurveFound::Line { fixed, each, off: line.off }
+        }
+    })
+}

@@ -1,0 +1,158 @@
+//! Curves in the document of a run.
+
+use plumb_analysis::{Curve, CurveFound, Finding};
+use serde::Serialize;
+
+use crate::json_parts::estimate::{EstimatePart, estimate};
+
+/// A curve over a parameter; of the figures, those of its kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CurvePart {
+    /// The workload, with the settings of other parameters that are not at their defaults.
+    pub of: String,
+    /// The workload's id.
+    pub workload: String,
+    /// The parameter.
+    pub parameter: String,
+    /// The metric.
+    pub metric: String,
+    /// The metric's unit, an SI base unit.
+    pub unit: String,
+    /// Index into `targets`.
+    pub target: usize,
+    /// What the curve means.
+    #[cfg_attr(test, schemars(extend("enum" = ["scaling", "plateaus", "knee", "line"])))]
+    pub kind: &'static str,
+    /// Its points, in the order of the parameter.
+    pub points: Vec<CurvePointPart>,
+    /// Why nothing was found; null where something was.
+    pub no_figures: Option<String>,
+    /// Of `scaling`: every point but the smallest, against it.
+    pub efficiencies: Vec<EfficiencyPart>,
+    /// Of `plateaus`: in order.
+    pub plateaus: Vec<PlateauPart>,
+    /// Of `knee`: whether it does not grow, still grows at its end, or grows until the knee.
+    #[cfg_attr(test, schemars(extend("enum" = ["never", "unfinished", "until", null])))]
+    pub growth: Option<&'static str>,
+    /// Where growth stops, and the metric there; null where it has no knee.
+    pub knee: Option<KneePart>,
+    /// Of `line`: the cost of a call and of each unit.
+    pub line: Option<LinePart>,
+}
+
+/// A point of a curve.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CurvePointPart {
+    /// The parameter's value.
+    pub at: u64,
+    /// The series of the result there.
+    pub series: String,
+}
+
+/// How a point compares with the smallest.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EfficiencyPart {
+    /// The parameter's value.
+    pub at: f64,
+    /// The rate over that of the smallest.
+    pub speedup: EstimatePart,
+    /// The same over the ratio of the parameter's values: 1 is perfect.
+    pub efficiency: EstimatePart,
+}
+
+/// A stretch of a curve at one height.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PlateauPart {
+    /// The parameter's least value on it.
+    pub from: f64,
+    /// The greatest; the edge lies between it and the next one's `from`.
+    pub to: f64,
+    /// Points on it.
+    pub points: usize,
+    /// The metric there.
+    pub height: EstimatePart,
+}
+
+/// Where growth stops.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KneePart {
+    /// The parameter's value.
+    pub at: EstimatePart,
+    /// The metric there.
+    pub level: EstimatePart,
+}
+
+/// Time = fixed + each × parameter, in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LinePart {
+    /// The cost of a call.
+    pub fixed: EstimatePart,
+    /// The cost of each unit of the parameter.
+    pub each: EstimatePart,
+    /// How far a point lies off the line at most, relative to it.
+    pub off: f64,
+}
+
+/// A curve as a part of the document.
+pub(crate) fn curve(curve: &Curve, results: &[Finding]) -> CurvePart {
+    let series = |result: usize| results.get(result).map(|it| it.series.clone());
+    let points = curve
+        .points
+        .iter()
+        .filter_map(|point| Some(CurvePointPart { at: point.at, series: series(point.result)? }));
+    let empty = CurvePart {
+        of: curve.of.clone(),
+        workload: curve.workload.clone(),
+        parameter: curve.parameter.name.clone(),
+        metric: curve.metric.clone(),
+        unit: curve.unit.clone(),
+        target: curve.target,
+        kind: curve.kind.word(),
+        points: points.collect(),
+        no_figures: curve.found.clone().err(),
+        efficiencies: Vec::new(),
+        plateaus: Vec::new(),
+        growth: None,
+        knee: None,
+        line: None,
+    };
+    curve.found.as_ref().map_or(empty.clone(), |found| with_figures(empty, found))
+}
+
+fn with_figures(empty: CurvePart, found: &CurveFound) -> CurvePart {
+    match found {
+        CurveFound::Scaling(all) => {
+            let efficiencies = all.iter().map(|it| EfficiencyPart {
+                at: it.at,
+                speedup: estimate(&it.speedup),
+                efficiency: estimate(&it.efficiency),
+            });
+            CurvePart { efficiencies: efficiencies.collect(), ..empty }
+        }
+        CurveFound::Plateaus(all) => {
+            let plateaus = all.iter().map(|it| PlateauPart {
+                from: it.from,
+                to: it.to,
+                points: it.points,
+                height: estimate(&it.height),
+            });
+            CurvePart { plateaus: plateaus.collect(), ..empty }
+        }
+        CurveFound::Flat => CurvePart { growth: Some("never"), ..empty },
+        CurveFound::Unfinished => CurvePart { growth: Some("unfinished"), ..empty },
+        CurveFound::Knee { at, level } => {
+            let knee = Some(KneePart { at: estimate(at), level: estimate(level) });
+            CurvePart { growth: Some("until"), knee, ..empty }
+        }
+        CurveFound::Line { fixed, each, off } => {
+            let (fixed, each) = (estimate(fixed), estimate(each));
+            CurvePart { line: Some(LinePart { fixed, each, off: *off }), ..empty }
+        }
+    }
+}
