@@ -235,6 +235,31 @@ fn a_stall_of_the_server_shows_in_the_open_loop_alone() {
 }
 
 #[test]
+fn versions_of_a_plugin_stand_side_by_side_and_it_brings_suites() {
+    let place = Place::new();
+    let version = |n: u32| format!("ID = 'test.versioned'\nMORE = dict(version={n})");
+    for n in [1, 3, 2] {
+        place.plugin(&format!("v{n}"), &version(n));
+    }
+    let suites = place.path("v3").join("suites");
+    fs::create_dir(&suites).unwrap();
+    let suite = "name = 'theirs'\nsummary = 'two of them'\n\
+                 [[point]]\nworkload = 'test.versioned'\n";
+    fs::write(suites.join("theirs.toml"), suite).unwrap();
+    let versions = |name: &str| {
+        let ran = place.plumb(&["run", "--json", "--no-lock", "--min-invocations", "2", name]);
+        let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran}"));
+        document["results"][0]["version"].as_u64().unwrap()
+    };
+    assert_eq!((versions("test.versioned"), versions("test.versioned@2")), (3, 2));
+    assert_eq!(versions("theirs"), 3, "a suite of a plug-in is found by its name");
+    place.plumb(&["run", "test.versioned@7"]).ends(2, &["has no version 7", "1, 2, 3"]);
+    place.plumb(&["run", "cpu.sieve@77"]).ends(2, &["`cpu.sieve` has no version 77"]);
+    let listed = place.plumb(&["list"]);
+    assert!(listed.out.contains("suite: two of them"), "{listed}");
+}
+
+#[test]
 fn a_run_goes_on_with_the_good_ones_and_names_every_fault() {
     let place = Place::new();
     let mut paths = vec![place.plugin("good", "")];

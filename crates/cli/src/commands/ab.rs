@@ -18,7 +18,7 @@ use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
 use crate::planning::command::{self, Typed};
-use crate::planning::{catalogue, plan, points, prepare};
+use crate::planning::{catalogue, knobs, plan, points, prepare};
 use crate::reading::audits;
 use crate::ui::Ui;
 
@@ -149,11 +149,7 @@ fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
         .hint("plumb ab './old' './new'")
         .hint("plumb ab --set thp=always --set thp=never WORKLOAD"));
     }
-    let side = |text: &&String| {
-        let preparation = prepare::knob(text)?;
-        Ok(Preparation { slot: Slot::Invocation, ..preparation })
-    };
-    let sides = sides.iter().map(side).collect::<Result<_>>()?;
+    let sides = sides.iter().map(|text| knobs::of_invocations(text)).collect::<Result<_>>()?;
     Ok((sides, rest.into_iter().cloned().collect()))
 }
 

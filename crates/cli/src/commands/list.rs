@@ -1,5 +1,7 @@
 //! `plumb list`: what can be measured.
 
+use std::fs;
+
 use clap::Args;
 use plumb_keeper::Keeper;
 use plumb_model::{Description, Role};
@@ -44,6 +46,11 @@ fn list(ui: &Ui) -> Result<Exit> {
     for (name, text) in suite::BUILTIN {
         let summary = suite::parse(text).map(|suite| suite.summary).unwrap_or_default();
         row(&mut table, name, &format!("suite: {summary}"));
+    }
+    for (name, path) in manifest::suites() {
+        let summary = fs::read_to_string(&path).ok().and_then(|text| suite::parse(&text).ok());
+        let summary = summary.map(|suite| suite.summary).unwrap_or_default();
+        row(&mut table, &name, &format!("suite: {summary} ({})", path.display()));
     }
     for description in builtin.iter().chain(&plugins) {
         row(&mut table, &description.id, &line(description));

@@ -37,23 +37,51 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
     if name.contains('/') {
         return at_path(keeper, Path::new(name));
     }
-    if let Some(entry) = builtin(name)? {
-        return Ok(entry);
+    let (id, version) = split_version(name);
+    if let Some(entry) = builtin(id)? {
+        return of_version(entry, version);
     }
     let (plugins, broken) = all_plugins(keeper);
-    let mut known = builtin_names();
-    for entry in plugins {
-        if entry.description.id == name {
-            return Ok(entry);
-        }
-        known.push(entry.description.id);
+    let (found, others): (Vec<Entry>, Vec<Entry>) =
+        plugins.into_iter().partition(|entry| entry.description.id == id);
+    let mut versions: Vec<u32> = found.iter().map(|entry| entry.description.version).collect();
+    versions.sort_unstable();
+    let wanted = version.or(versions.last().copied());
+    if let Some(entry) = found.into_iter().find(|it| Some(it.description.version) == wanted) {
+        return Ok(entry);
     }
+    if let Some(wanted) = wanted {
+        return Err(no_version(id, wanted, &versions));
+    }
+    let mut known = builtin_names();
+    known.extend(others.into_iter().map(|entry| entry.description.id));
     let error = CommandError::usage(format!("no workload, suite or plug-in is called `{name}`"));
     let error = match nearest(name, &known) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("`plumb list` shows all of them"),
     };
     Err(broken.into_iter().fold(error, CommandError::hint))
+}
+
+/// The id and the version of `id@2`.
+fn split_version(name: &str) -> (&str, Option<u32>) {
+    let parts = name.split_once('@').and_then(|(id, version)| Some((id, version.parse().ok()?)));
+    parts.map_or((name, None), |(id, version)| (id, Some(version)))
+}
+
+/// A built-in workload, if it has this version.
+fn of_version(entry: Entry, version: Option<u32>) -> Result<Entry> {
+    let has = entry.description.version;
+    match version.filter(|wanted| *wanted != has) {
+        Some(wanted) => Err(no_version(&entry.description.id, wanted, &[has])),
+        None => Ok(entry),
+    }
+}
+
+fn no_version(id: &str, wanted: u32, versions: &[u32]) -> CommandError {
+    let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+    CommandError::usage(format!("`{id}` has no version {wanted} here"))
+        .hint(format!("here is version {}", versions.join(", ")))
 }
 
 /// The plug-in at a path.
@@ -116,10 +144,10 @@ pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
     let (mut good, mut broken) = (Vec::<Entry>::new(), Vec::new());
     for manifest in manifest::on_path() {
         match at_path(keeper, &manifest) {
-            Ok(entry) if good.iter().any(|e| e.description.id == entry.description.id) => {
-                let id = entry.description.id;
+            Ok(entry) if good.iter().any(|it| is_namesake(it, &entry)) => {
+                let Description { id, version, .. } = entry.description;
                 broken.push(format!(
-                    "ignored {}: another plug-in is already called `{id}`",
+                    "ignored {}: another plug-in is already version {version} of `{id}`",
                     manifest.display()
                 ));
             }
@@ -128,6 +156,11 @@ pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
         }
     }
     (good, broken)
+}
+
+fn is_namesake(one: &Entry, other: &Entry) -> bool {
+    let (one, other) = (&one.description, &other.description);
+    (&one.id, one.version) == (&other.id, other.version)
 }
 
 /// A refusal in words.

@@ -47,6 +47,22 @@ pub fn on_path() -> Vec<PathBuf> {
     found
 }
 
+/// The suites that plug-ins on the path bring, in the folder `suites` beside their manifest: name and file.
+pub fn suites() -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
+    for manifest in on_path() {
+        let entries =
+            fs::read_dir(manifest.with_file_name("suites")).into_iter().flatten().flatten();
+        let files = entries.map(|entry| entry.path());
+        let mut files: Vec<PathBuf> =
+            files.filter(|path| path.extension().is_some_and(|it| it == "toml")).collect();
+        files.sort();
+        let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
+        found.extend(files.into_iter().filter_map(named));
+    }
+    found
+}
+
 fn folders() -> Vec<PathBuf> {
     if let Some(path) = env::var_os("PLUMB_PLUGIN_PATH") {
         return env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();

@@ -4,6 +4,7 @@ pub mod arguments;
 pub mod catalogue;
 pub mod command;
 pub mod expectations;
+pub mod knobs;
 pub mod manifest;
 pub mod plan;
 pub mod points;

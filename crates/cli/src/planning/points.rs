@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
 
 use plumb_keeper::Keeper;
-use plumb_model::{Companion, PlannedPoint, Point, Role, Settings, Slot, StoppingRules, Value};
+use plumb_model::{
+    Companion, PlannedPoint, Point, Role, Sampling, Settings, Slot, StoppingRules, Value,
+};
 use plumb_suite::{self as suite, Suite, TypedRules, expanded, nearest, pair, time_ns};
 
 use crate::error::{CommandError, Result};
 use crate::planning::catalogue::{self, Entry};
-use crate::planning::manifest::MANIFEST;
+use crate::planning::knobs;
+use crate::planning::manifest::{self, MANIFEST};
 
 /// The suite that runs when nothing is named.
 const DEFAULT_SUITE: &str = "first-look";
@@ -67,12 +69,14 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     if let Some(text) = suite::builtin(name) {
         return Ok(Some(text.to_owned()));
     }
-    let path = Path::new(name);
+    let of_plugin = || manifest::suites().into_iter().find(|(known, _)| known == name);
+    let path = if name.contains(['/', '.']) { None } else { of_plugin().map(|(_, path)| path) };
+    let path = path.unwrap_or_else(|| name.into());
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     if !is_toml || name.ends_with(MANIFEST) {
         return Ok(None);
     }
-    let size = fs::metadata(path).map(|metadata| metadata.len()).unwrap_or(0);
+    let size = fs::metadata(&path).map(|metadata| metadata.len()).unwrap_or(0);
     if size > suite::MAX_BYTES as u64 {
         let most = suite::MAX_BYTES;
         return Err(CommandError::usage(format!(
@@ -100,13 +104,25 @@ fn suite_points(
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect();
         let sample_ns = point.sample.as_deref().map(time_ns).transpose()?;
+        let length_ns = point.invocation_time.as_deref().map(time_ns).transpose()?;
+        let sampling = length_ns.map(|length_ns| Sampling::Batch { length_ns });
+        let knobs = point.knobs.iter().map(|text| knobs::of_invocations(text));
+        let preparation = knobs.collect::<Result<Vec<_>>>()?;
         let of_suite = || suite.rules.applied_to(StoppingRules::default());
         let is_stated = point.rules != TypedRules::default();
         let rules = is_stated.then(|| point.rules.applied_to(of_suite()?)).transpose()?;
         for settings in products(&point.set, &sets, all_threads)? {
             few_enough(points.len() + 1)?;
             let planned = planned(&entry, &settings, all_threads)?;
-            points.push(PlannedPoint { sample_ns, rules, capped: point.capped.clone(), ..planned });
+            let (capped, preparation) = (point.capped.clone(), preparation.clone());
+            points.push(PlannedPoint {
+                sample_ns,
+                sampling,
+                rules,
+                capped,
+                preparation,
+                ..planned
+            });
         }
     }
     Ok(points)

@@ -1,13 +1,12 @@
 //! From `--prepare` and `--set` to what a plan prepares.
 
 use plumb_keeper::Keeper;
-use plumb_keeper::preparation::{KNOBS, PRESETS, Unusable, parse, preset, resolve, slotted};
+use plumb_keeper::preparation::{KNOBS, PRESETS, preset, slotted};
 use plumb_model::{Companion, Preparation, Role, Slot};
-use plumb_suite::nearest;
 
 use crate::error::{CommandError, Result};
-use crate::locate;
 use crate::planning::arguments::PrepareArgs;
+use crate::planning::knobs::knob;
 use crate::planning::points::{self, Named};
 
 /// The preset when nobody names one.
@@ -77,34 +76,6 @@ pub fn of_preset(name: &str) -> Result<Vec<Preparation>> {
         CommandError::usage(format!("no preset is called `{name}`"))
             .hint(format!("known presets: {}", names.join(", ")))
     })
-}
-
-/// A knob as `--set` names it; this machine must be able to have it.
-///
-/// # Errors
-/// When it means nothing, or can't be had here.
-pub fn knob(text: &str) -> Result<Preparation> {
-    let preparation = parse(text).map_err(|why| unknown(text, &why))?;
-    match resolve(&locate::root(), &preparation) {
-        Ok(_) => Ok(preparation),
-        Err(Unusable::Usage(why)) => Err(CommandError::usage(format!("--set {text}: {why}"))),
-        Err(Unusable::Unsupported(it)) => {
-            let why = format!("--set {text} is unsupported: {}", it.why);
-            let error = CommandError::nothing(why);
-            Err(if it.fix.is_empty() { error } else { error.hint(it.fix) })
-        }
-    }
-}
-
-fn unknown(text: &str, why: &str) -> CommandError {
-    let error = CommandError::usage(format!("--set {text}: {why}"));
-    let name = text.split(['=', '@']).next().unwrap_or(text);
-    let known: Vec<String> = KNOBS.iter().map(|knob| knob.name.to_owned()).collect();
-    let error = match nearest(name, &known) {
-        Some(near) if near != name => error.hint(format!("did you mean `{near}`?")),
-        _ => error,
-    };
-    error.hint("`plumb tune` lists the knobs")
 }
 
 /// Plug-ins have ids with a dot, or paths; so do only a few knobs.

@@ -67,6 +67,10 @@ pub struct SuitePoint {
     pub rules: TypedRules,
     /// Wanted length of one sample, as typed.
     pub sample: Option<String>,
+    /// How long each invocation samples, as typed.
+    pub invocation_time: Option<String>,
+    /// Knobs that are set for its invocations alone, as typed.
+    pub knobs: Vec<String>,
     /// Planned time of the point at the suite's precision, in seconds: spawn, set-up, discard and
     /// samples of all its invocations. Where an entry gives several points, each takes as long.
     pub seconds: Option<f64>,
@@ -134,6 +138,9 @@ struct Entry {
     min_time: Option<String>,
     max_time: Option<String>,
     sample: Option<String>,
+    invocation_time: Option<String>,
+    #[serde(default)]
+    knobs: Vec<String>,
     seconds: Option<f64>,
     capped: Option<String>,
 }
@@ -206,7 +213,7 @@ pub fn builtin(name: &str) -> Option<&'static str> {
 
 /// What is said of a key that no suite has.
 fn unknown_key(path: &str) -> String {
-    const KNOWN: [&str; 20] = [
+    const KNOWN: [&str; 22] = [
         "compare",
         "expect",
         "labels",
@@ -224,6 +231,8 @@ fn unknown_key(path: &str) -> String {
         "workload",
         "set",
         "sample",
+        "invocation-time",
+        "knobs",
         "seconds",
         "capped",
         "with",
@@ -286,6 +295,8 @@ fn entry_points(entry: &Entry) -> Vec<SuitePoint> {
         set,
         rules: rules.clone(),
         sample: entry.sample.clone(),
+        invocation_time: entry.invocation_time.clone(),
+        knobs: entry.knobs.clone(),
         seconds: entry.seconds,
         capped: entry.capped.clone(),
     };

@@ -1,0 +1,44 @@
+//! Knobs as they are typed: with `--set`, and in suites.
+
+use plumb_keeper::preparation::{KNOBS, Unusable, parse, resolve};
+use plumb_model::{Preparation, Slot};
+use plumb_suite::nearest;
+
+use crate::error::{CommandError, Result};
+use crate::locate;
+
+/// A knob that is set before each invocation of a point of its own, and undone after it.
+///
+/// # Errors
+/// As for [`knob`].
+pub fn of_invocations(text: &str) -> Result<Preparation> {
+    Ok(Preparation { slot: Slot::Invocation, ..knob(text)? })
+}
+
+/// A knob as `--set` names it; this machine must be able to have it.
+///
+/// # Errors
+/// When it means nothing, or can't be had here.
+pub fn knob(text: &str) -> Result<Preparation> {
+    let preparation = parse(text).map_err(|why| unknown(text, &why))?;
+    match resolve(&locate::root(), &preparation) {
+        Ok(_) => Ok(preparation),
+        Err(Unusable::Usage(why)) => Err(CommandError::usage(format!("--set {text}: {why}"))),
+        Err(Unusable::Unsupported(it)) => {
+            let why = format!("--set {text} is unsupported: {}", it.why);
+            let error = CommandError::nothing(why);
+            Err(if it.fix.is_empty() { error } else { error.hint(it.fix) })
+        }
+    }
+}
+
+fn unknown(text: &str, why: &str) -> CommandError {
+    let error = CommandError::usage(format!("--set {text}: {why}"));
+    let name = text.split(['=', '@']).next().unwrap_or(text);
+    let known: Vec<String> = KNOBS.iter().map(|knob| knob.name.to_owned()).collect();
+    let error = match nearest(name, &known) {
+        Some(near) if near != name => error.hint(format!("did you mean `{near}`?")),
+        _ => error,
+    };
+    error.hint("`plumb tune` lists the knobs")
+}
