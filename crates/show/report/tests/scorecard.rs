@@ -122,6 +122,7 @@ fn a_first_look_in_80_columns() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one page of output")]
 fn a_first_look_in_160_columns() {
     let finding = summarise(&testing::first_look());
     assert_snapshot!(shown(&finding, &Terminal::plain(160)), @"
