@@ -725,8 +725,18 @@ fn every_line_of_the_guide_is_what_the_protocol_says() {
             serde_json::from_str::<Value>(line).unwrap()["type"].as_str().unwrap().to_owned()
         })
         .collect();
-    let all =
-        ["calibrate", "clean", "describe", "hello", "prepare", "sample", "start", "stop", "stream"];
+    let all = [
+        "calibrate",
+        "clean",
+        "describe",
+        "hello",
+        "prepare",
+        "sample",
+        "start",
+        "stop",
+        "stream",
+        "trial",
+    ];
     assert!(kinds.iter().map(String::as_str).eq(all), "{kinds:?}");
     let replies = blocks("json reply");
     let mut kinds = std::collections::BTreeSet::new();

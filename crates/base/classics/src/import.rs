@@ -120,6 +120,7 @@ impl Series {
             summary: summary.to_owned(),
             headline: false,
             bounds: None,
+            search: None,
         });
     }
 }

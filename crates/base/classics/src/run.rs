@@ -202,6 +202,7 @@ fn own(series: &Series) -> (Description, Point) {
         allowed: Vec::new(),
         summary: String::new(),
         curve: None,
+        search: None,
     };
     let description = Description {
         id: series.workload.clone(),

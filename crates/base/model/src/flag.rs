@@ -48,6 +48,8 @@ pub enum FlagKind {
     EnvironmentChanged,
     /// More threads than CPUs.
     Oversubscribed,
+    /// A search ended before it knew the limit as well as its goal wants.
+    SearchIncomplete,
     /// Another reason, named by a plug-in.
     #[serde(untagged)]
     Other(String),
@@ -78,6 +80,7 @@ impl FlagKind {
             Self::Resumed => "resumed",
             Self::EnvironmentChanged => "environment-changed",
             Self::Oversubscribed => "oversubscribed",
+            Self::SearchIncomplete => "search-incomplete",
             Self::Other(word) => word,
         }
     }

@@ -19,9 +19,11 @@ mod point;
 mod preparation;
 mod record;
 mod sample;
+mod search;
 mod series;
 mod stop;
 mod stopping_rules;
+mod trial;
 mod update;
 mod value;
 mod verdict_word;
@@ -54,9 +56,11 @@ pub use record::{
 pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
 };
+pub use search::{SearchEffort, SearchGoal, Searched, trials};
 pub use series::{SeriesName, SeriesRecord};
 pub use stop::StopReason;
 pub use stopping_rules::StoppingRules;
+pub use trial::{check_trial, note_trial, trial_samples};
 pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value, ValueError};
 pub use workload::{

@@ -114,6 +114,9 @@ fn accept(
         given,
         known,
     };
+    if parameter.is_searched_by(value) {
+        return Ok(value.clone());
+    }
     let value = convert(parameter, value, all_threads)
         .map_err(|why| error(why, value.to_string(), Vec::new()))?;
     // The words that a rate may be besides numbers.
@@ -199,6 +202,7 @@ mod tests {
             allowed: Vec::new(),
             summary: String::new(),
             curve: None,
+            search: None,
         };
         Description {
             id: "memory.copy".into(),
@@ -219,6 +223,7 @@ mod tests {
                 summary: String::new(),
                 headline: false,
                 bounds: None,
+                search: None,
             }],
             requirements: Vec::new(),
             fixture: None,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::flag::Flag;
 use crate::hdr;
+use crate::search::trials;
 use crate::workload::{ClockSource, Metric, MetricSource};
 
 /// Samples as columns of equal length, in the order in which they were taken.
@@ -88,8 +89,8 @@ impl Samples {
         }
     }
 
-    /// The values of a metric, a number a sample; `work` is the work of one iteration. None when the
-    /// samples carry no such values.
+    /// The values of a metric, a number a sample; a limit is one number of all of them. `work` is the work of one
+    /// iteration. None when the samples carry no such values.
     #[must_use]
     pub fn metric(&self, metric: &Metric, work: f64) -> Option<Vec<f64>> {
         let per_sample = || self.elapsed_ns.iter().zip(&self.iterations);
@@ -101,6 +102,10 @@ impl Samples {
             }
             MetricSource::Rate => {
                 Some(per_sample().map(|(&t, &k)| k as f64 * work / (t as f64 * 1e-9)).collect())
+            }
+            MetricSource::Search => {
+                let trials = trials(&self.values, &self.elapsed_ns)?;
+                metric.search.as_ref()?.limit(&trials).map(|limit| vec![limit])
             }
         }
     }
@@ -299,6 +304,7 @@ mod tests {
             summary: String::new(),
             headline: false,
             bounds: None,
+            search: None,
         };
         let rate = two().metric(&metric(MetricSource::Rate), 100.0).unwrap();
         assert!((rate[0] - 1e6).abs() < 1e-3 && (rate[1] - 5e5).abs() < 1e-3);

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::value::Value;
+use crate::search::{SearchEffort, SearchGoal, Searched};
+use crate::value::{Settings, Value};
 
 /// What `describe` answers: everything that is known of a workload without starting it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,6 +70,44 @@ impl Description {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 
+    /// The same at a point with these settings: with its limits and nothing else where it is searched, else without them.
+    #[must_use]
+    pub fn at(&self, settings: &Settings) -> Self {
+        let goal = self.search_goal(settings);
+        let metrics =
+            self.metrics.iter().filter(|it| (it.source == MetricSource::Search) == goal.is_some());
+        let metrics = metrics.map(|it| Metric { search: goal.clone(), ..it.clone() }).collect();
+        Self { metrics, ..self.clone() }
+    }
+
+    /// What is searched for at a point with these settings; None when nothing is.
+    fn search_goal(&self, settings: &Settings) -> Option<SearchGoal> {
+        self.parameters.iter().find_map(|parameter| {
+            let word = settings.get(&parameter.name)?.text()?;
+            let effort = SearchEffort::of_word(word)?;
+            let searched = parameter.search.as_ref()?;
+            Some(searched.by(effort, self.filled(&searched.goal, settings)))
+        })
+    }
+
+    /// A text with the values of parameters in place of their names in braces.
+    fn filled(&self, text: &str, settings: &Settings) -> String {
+        self.parameters.iter().fold(text.to_owned(), |text, parameter| {
+            match settings.get(&parameter.name) {
+                Some(value) => {
+                    text.replace(&format!("{{{}}}", parameter.name), &parameter.show(value))
+                }
+                None => text,
+            }
+        })
+    }
+
+    /// What is searched for; of a description that is one of a point ([`Description::at`]).
+    #[must_use]
+    pub fn searched(&self) -> Option<&SearchGoal> {
+        self.metrics.iter().find_map(|metric| metric.search.as_ref())
+    }
+
     /// The parameter of this name.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
@@ -126,7 +165,7 @@ pub enum Role {
 }
 
 /// A named setting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameter {
     /// Its name: lower case, words joined by `_`.
     pub name: String,
@@ -147,6 +186,10 @@ pub struct Parameter {
     /// What a curve over it means; of numbers only. None when no figure says it in short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curve: Option<CurveKind>,
+    /// The loads that it stands for. It may then be set to a word of [`SearchEffort`]: the highest load at which the
+    /// workload keeps its goal is searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Searched>,
 }
 
 impl Parameter {
@@ -155,6 +198,13 @@ impl Parameter {
     #[must_use]
     pub fn meaning(&self) -> Option<CurveKind> {
         self.curve.or((self.kind == ParameterType::Threads).then_some(CurveKind::Scaling))
+    }
+
+    /// Whether a value is a word that has its loads searched.
+    #[must_use]
+    pub fn is_searched_by(&self, value: &Value) -> bool {
+        let word = value.text().and_then(SearchEffort::of_word);
+        self.search.is_some() && word.is_some()
     }
 
     /// A value of it as a person writes it: `8MiB`, `5k/s`, `10ms`.
@@ -245,7 +295,7 @@ impl ParameterType {
 }
 
 /// A named quantity.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
     /// Its name: lower case, words joined by `_`.
     pub name: String,
@@ -269,6 +319,9 @@ pub struct Metric {
     /// `s`); any when not stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<(u64, u64)>,
+    /// Of the source `search`, at a point that is searched: what for. plumb fills it in when it plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchGoal>,
 }
 
 /// Which direction of a metric is good.
@@ -307,6 +360,8 @@ pub enum MetricSource {
     Time,
     /// Iterations times the work of one iteration, divided by elapsed time.
     Rate,
+    /// The highest load at which a goal holds, one number of all trials of an invocation.
+    Search,
 }
 
 /// What a sample is.

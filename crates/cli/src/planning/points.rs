@@ -5,7 +5,8 @@ use std::fs;
 
 use plumb_keeper::Keeper;
 use plumb_model::{
-    Companion, PlannedPoint, Point, Role, Sampling, Settings, Slot, StoppingRules, Value,
+    Companion, Description, PlannedPoint, Point, Role, Sampling, SearchEffort, Settings, Slot,
+    StoppingRules, Value,
 };
 use plumb_suite::{self as suite, Suite, TypedRules, expanded, nearest, pair, time_ns};
 
@@ -167,9 +168,15 @@ fn split_point(name: &str) -> Result<(&str, Settings)> {
 /// # Errors
 /// When it takes one of them not.
 pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<PlannedPoint> {
+    let point = Point::new(&entry.description, settings, all_threads)?;
+    let description = entry.description.at(&point.settings);
+    if description.metrics.is_empty() && !entry.description.metrics.is_empty() {
+        let error = format!("`{}` measures nothing but limits", point.name());
+        return Err(CommandError::usage(error).hint(searching(&entry.description)));
+    }
     Ok(PlannedPoint {
-        point: Point::new(&entry.description, settings, all_threads)?,
-        description: entry.description.clone(),
+        point,
+        description,
         program: entry.program.clone(),
         sample_ns: None,
         sampling: None,
@@ -178,6 +185,13 @@ pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<P
         capped: None,
         preparation: Vec::new(),
     })
+}
+
+/// How the limits of a workload are searched.
+fn searching(description: &Description) -> String {
+    let searched = description.parameters.iter().find(|parameter| parameter.search.is_some());
+    let name = searched.map_or("", |parameter| parameter.name.as_str());
+    format!("-p {name}={} searches them", SearchEffort::Quick.word())
 }
 
 /// The points, each followed by those that show its ceiling.

@@ -64,6 +64,8 @@ pub struct Finding {
     pub summary: String,
     /// Its unit, an SI base unit.
     pub unit: String,
+    /// What holds up to it, in words (`p99 under 1 ms`); only of limits.
+    pub goal: Option<String>,
     /// Which direction is good.
     pub better: Better,
     /// Whether it is of the workload's first metric.

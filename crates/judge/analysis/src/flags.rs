@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{Flag, FlagKind, InvocationRecord, Role, RunRecord};
+use plumb_model::{Flag, FlagKind, InvocationRecord, Role, RunRecord, trials};
 use plumb_stats::describe::{lag_one, median, quantile_of_sorted};
 use plumb_stats::modes::bimodal;
+use plumb_stats::search::{Limit, limit};
 
 use crate::environment_diff::is_of_environment;
 use crate::facts::loads;
@@ -48,6 +49,7 @@ pub(crate) fn of_result(data: &PointData, finding: &Finding) -> Vec<Flag> {
         unsteady(data),
         overhead(data),
         resumed(data),
+        incomplete(data),
     ];
     for flag in rules.into_iter().flatten() {
         add(&mut flags, flag);
@@ -72,6 +74,32 @@ pub(crate) fn add(flags: &mut Vec<Flag>, flag: Flag) {
         Some(_) => {}
         None => flags.push(flag),
     }
+}
+
+/// Searches that did not find both bounds as close as their goal wants: their time was over, or nothing was too much.
+fn incomplete(data: &PointData) -> Option<Flag> {
+    let goal = data.planned.description.searched()?;
+    let found = |it: &&InvocationRecord| -> Option<Limit> {
+        let trials = trials(&it.samples.values, &it.samples.elapsed_ns)?;
+        limit(&goal.goal(), &trials)
+    };
+    let found: Vec<Limit> = data.invocations.iter().filter_map(found).collect();
+    let early = found.iter().filter(|it| !it.met).count();
+    let boundless = found.iter().filter(|it| it.met && it.upper.is_none()).count();
+    let (all, seconds) = (found.len(), goal.most_ns / 1_000_000_000);
+    let told = [
+        (early > 0).then(|| {
+            let width = goal.width * 100.0;
+            format!(
+                "{early} of {all} searches were over after {seconds} s, before they knew the limit to {width} %"
+            )
+        }),
+        (boundless > 0).then(|| {
+            format!("in {boundless} of {all} searches {} held at the largest load too", goal.words)
+        }),
+    ];
+    let why: Vec<String> = told.into_iter().flatten().collect();
+    (!why.is_empty()).then(|| Flag::new(FlagKind::SearchIncomplete, why.join("; ")))
 }
 
 /// What the workers said, each kind once with its first evidence and how many invocations said it.

@@ -137,6 +137,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         metric: metric.name.clone(),
         summary: metric.summary.clone(),
         unit: metric.unit.clone(),
+        goal: metric.search.as_ref().map(|goal| goal.words.clone()),
         better: metric.better,
         primary: false,
         headline: false,

@@ -277,6 +277,7 @@ fn description(spec: &Spec) -> Description {
             summary: format!("{} of {}", spec.metric, spec.id),
             headline: false,
             bounds: None,
+            search: None,
         }],
         requirements: Vec::new(),
         fixture: None,
@@ -297,6 +298,7 @@ fn parameter(&(name, kind, default, _): &(&str, ParameterType, &str, &str)) -> P
         allowed: Vec::new(),
         summary: String::new(),
         curve: None,
+        search: None,
     }
 }
 

@@ -44,6 +44,7 @@ fn of_point(data: &PointData) -> Option<ProcessTimes> {
         summary: String::new(),
         headline: false,
         bounds: None,
+        search: None,
     };
     let processes = data.processes(&time)?;
     let times_s: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();

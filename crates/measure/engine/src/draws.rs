@@ -43,6 +43,11 @@ impl Draws {
         counts.iterations(k, &mut self.rng)
     }
 
+    /// Where in the first step of its loads a search begins, from 0 to 1: the same for both sides of a pair.
+    pub fn search_shift(&mut self, round: u32) -> f64 {
+        if self.paired { self.of_pair(round).uniform() } else { self.rng.uniform() }
+    }
+
     /// The random numbers that all sides of this round share.
     fn of_pair(&self, round: u32) -> Rng {
         Rng::new(self.seed.wrapping_add(u64::from(round) << 32))

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     ClockSource, Id, InvocationEnd, Measurement, Outcome, Plan, PlannedPoint, Ready, Role,
-    SampleIs, Samples, Sampling, Usage,
+    SampleIs, Samples, Sampling, SearchGoal, Usage, trials,
 };
+use plumb_stats::search::{Next, Search};
 
 use crate::calibration::{Calibration, calibrated};
 use crate::draws::Draws;
 use crate::error::EngineError;
 use crate::exclusion::rules;
 use crate::history::{Observation, PointHistory};
-use crate::launch::{Refusal, Session};
+use crate::launch::{Refusal, Session, valid_trial};
 use crate::monitoring::Monitoring;
 use crate::sampling::{self, METHOD, SampleCounts};
 use crate::schedule::Finished;
@@ -142,7 +143,8 @@ impl Invocation<'_, '_> {
         &self.plan.points[self.point]
     }
 
-    /// Calibrates where that is still to be done, then takes the samples of this invocation.
+    /// Takes the samples of this invocation: the trials of a search, fresh processes, or stretches of its work, for which
+    /// it calibrates where that is still to be done.
     fn sample(
         &mut self,
         session: &mut dyn Session,
@@ -152,6 +154,9 @@ impl Invocation<'_, '_> {
         let planned = &self.plan.points[self.point];
         if let Some(Sampling::Stream { length_ns }) = planned.sampling {
             return self.sample_stream(session, invocation, length_ns);
+        }
+        if let Some(goal) = planned.description.searched() {
+            return self.search(session, invocation, goal);
         }
         if planned.description.sample_is == SampleIs::Process {
             return self.sample_processes(session, invocation);
@@ -187,6 +192,38 @@ impl Invocation<'_, '_> {
                 Err(Refusal::Interrupted) if !sampled.samples.is_empty() => return Ok(sampled),
                 Err(refusal) => return Err(refusal.into()),
             }
+        }
+    }
+
+    /// Searches for the highest load at which the goal holds. Each trial is told as it is done.
+    fn search(
+        &mut self,
+        session: &mut dyn Session,
+        invocation: Id,
+        goal: &SearchGoal,
+    ) -> Result<Sampled, Broken> {
+        let nothing = SampleCounts { discard: 0, keep: 0 };
+        let mut sampled =
+            Sampled { samples: Samples::default(), usage: Vec::new(), counts: nothing };
+        let shift = self.draws.search_shift(self.at.round);
+        let loads = goal.loads().shifted(&goal.goal(), shift);
+        let mut search = Search::new(goal.goal(), loads)
+            .map_err(|error| Refusal::Failed(format!("it can't be searched: {error}")))?;
+        while let Some(Next { load, duration_ns }) = search.next_trial() {
+            let reply = valid_trial(session.trial(load, duration_ns)?, load, duration_ns)?;
+            let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
+            let done = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
+            let done = done.first().ok_or_else(|| Refusal::Failed("its trial is empty".into()))?;
+            search.take(*done);
+            sampled.append(samples, usage)?;
+        }
+        match search.found() {
+            Some(_) => Ok(sampled),
+            None => Err(Refusal::Failed(format!(
+                "at no load was there {}: not even at {:.0} a second",
+                goal.words, goal.from
+            ))
+            .into()),
         }
     }
 

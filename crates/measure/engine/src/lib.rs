@@ -29,7 +29,7 @@ pub use error::EngineError;
 pub use history::{History, Observation, PointHistory};
 pub use launch::{
     Conversation, DEFAULT_TIMEOUT, KeeperLauncher, Launcher, LauncherSettings, Refusal, Session,
-    Shape, SlotReport, StartSpec, Stopped, describe,
+    Shape, SlotReport, StartSpec, Stopped, describe, valid_trial,
 };
 pub use monitor_reader::MonitorReader;
 pub use run::run;

@@ -218,7 +218,8 @@ impl<'r> Run<'r> {
         let mut target_ns = 0;
         for (point, planned) in self.plan.points.iter().enumerate() {
             let is_process = planned.description.sample_is == plumb_model::SampleIs::Process;
-            if is_process || self.schedule.known(point).stopped.is_some() {
+            let is_searched = planned.description.searched().is_some();
+            if is_process || is_searched || self.schedule.known(point).stopped.is_some() {
                 continue;
             }
             let seed = self.draws.invocation_seed(planned.description.sample_is, self.at.round);

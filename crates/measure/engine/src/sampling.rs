@@ -157,6 +157,9 @@ pub fn steady_start(
     counts: SampleCounts,
     samples: &Samples,
 ) -> (usize, &'static str) {
+    if planned.description.searched().is_some() {
+        return (0, "");
+    }
     let last = samples.len().saturating_sub(1);
     if planned.description.sample_is == SampleIs::Process {
         return (counts.discard.min(last), "");

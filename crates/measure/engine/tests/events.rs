@@ -4,9 +4,9 @@
 
 mod fake;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use fake::{Fake, Kind, plan, precision};
+use fake::{Fake, Kind, plan, precision, search_plan};
 use plumb_model::{
     Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, Role, SampleIs, Sampling, Slot,
     StopReason, StoppingRules, Verdict,
@@ -566,4 +566,85 @@ fn a_points_own_knob_is_set_around_its_invocations_and_stands_in_their_environme
         }
     }
     assert_eq!((starts, held.len()), (4, 0));
+}
+
+/// The limit that each invocation of a point shows.
+fn limits(fake: &Fake, plan: &Plan, point: usize) -> Vec<f64> {
+    let metric = &plan.points[point].description.metrics[0];
+    let record = fake.record(plan);
+    record.good_invocations(point).flat_map(|it| it.steady(metric).unwrap()).collect()
+}
+
+#[test]
+fn a_limit_is_one_number_a_process_and_its_trials_are_told_one_by_one() {
+    let mut fake = Fake::new(vec![Kind::Bears { capacity: 50_000.0, noise: 0.02 }]);
+    let plan = search_plan(1, precision(0.02));
+    fake.run(&plan).unwrap();
+    assert_eq!(stop_reasons(&fake)[&0], StopReason::Precision);
+    let found = limits(&fake, &plan, 0);
+    assert!(found.len() >= 13, "a number a process: the first look is at 13, {}", found.len());
+    assert!(found.iter().all(|limit| (limit / 50_000.0 - 1.0).abs() < 0.1), "{found:?}");
+    let distinct: BTreeSet<u64> = found.iter().map(|limit| limit.to_bits()).collect();
+    assert!(distinct.len() > 8, "every process has steps of its own: {found:?}");
+    let batches = fake.events().filter(|event| matches!(event, Event::Batch { .. })).count();
+    assert!(batches > 8 * found.len(), "{batches} trials of {} searches", found.len());
+    // 3 s a search at most, and what it takes to start a process.
+    assert!(fake.now_ns() < 3_010_000_000 * found.len() as u64);
+}
+
+#[test]
+fn limits_are_compared_in_pairs_that_search_the_same_loads() {
+    let bears = |capacity| Kind::Bears { capacity, noise: 0.0 };
+    let mut fake = Fake::new(vec![bears(50_000.0), bears(40_000.0)]);
+    let (margin, metric) = (0.01, "limit".to_owned());
+    let (quad, max_pairs, noise_floor) = (false, 40, None);
+    let goal = Goal::Verdict { margin, metric, quad, max_pairs, noise_floor };
+    let mut plan = search_plan(2, goal);
+    fake.run(&plan).unwrap();
+    assert_eq!(stop_reasons(&fake)[&1], StopReason::Verdict);
+    let (first, second) = (limits(&fake, &plan, 0), limits(&fake, &plan, 1));
+    assert!(first.iter().zip(&second).all(|(a, b)| (a / b / 1.25 - 1.0).abs() < 0.02));
+    // The same again, when both sides bear the same: a pair has one set of loads.
+    fake = Fake::new(vec![bears(50_000.0), bears(50_000.0)]);
+    plan.seed = 12;
+    fake.run(&plan).unwrap();
+    assert_eq!(limits(&fake, &plan, 0), limits(&fake, &plan, 1));
+}
+
+#[test]
+fn a_search_goes_on_after_an_interruption() {
+    let mut fake = Fake::new(vec![Kind::Bears { capacity: 50_000.0, noise: 0.02 }]);
+    fake.interrupt_at_ns = Some(5_000_000_000);
+    let plan = search_plan(1, precision(0.02));
+    fake.run(&plan).unwrap();
+    let before = limits(&fake, &plan, 0).len();
+    let record = fake.record(&plan);
+    fake.interrupt_at_ns = None;
+    fake.resume(&plan, &record).unwrap();
+    assert_eq!(stop_reasons(&fake)[&0], StopReason::Precision);
+    let after = limits(&fake, &plan, 0).len();
+    assert!(before > 0 && after > before, "{before} and {after}");
+}
+
+#[test]
+fn a_wrong_trial_fails_with_its_reason_and_loses_nothing() {
+    let mut fake = Fake::new(vec![
+        Kind::Overcounts { trial: 3 },
+        Kind::Bears { capacity: 10.0, noise: 0.0 },
+        Kind::Bears { capacity: 50_000.0, noise: 0.0 },
+    ]);
+    let plan = search_plan(3, precision(0.02));
+    fake.run(&plan).unwrap();
+    let record = fake.record(&plan);
+    let why = |point: usize| {
+        let failed = record.invocations.iter().find(|it| it.point == point).unwrap();
+        let Outcome::Failed(why) = &failed.end.as_ref().unwrap().outcome else { panic!() };
+        (why.clone(), failed.samples.len())
+    };
+    let (reason, trials) = why(0);
+    assert!(reason.contains("more good operations") && trials == 2, "{reason}, {trials} trials");
+    let (reason, trials) = why(1);
+    assert!(reason.contains("nothing lost: not even at 100 a second"), "{reason}");
+    assert!(trials > 1, "{trials}");
+    assert_eq!(stop_reasons(&fake)[&2], StopReason::Precision);
 }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{Description, Kind, Metric, MetricSource, Point, Role, Settings};
+use plumb_model::{
+    Better, Description, Kind, Metric, MetricSource, Point, Role, SearchEffort, Settings,
+};
 
 /// The longest name of a workload, parameter or metric.
 const LONGEST_NAME: usize = 64;
@@ -69,6 +71,7 @@ pub fn judge(description: &Description, is_builtin: bool) -> Vec<Rule> {
         rule("curves", curves(description)),
         rule("metrics", metrics(description)),
         rule("units", units(description)),
+        rule("search", search(description)),
         rule("fixture", fixture(description)),
         rule("ceiling", ceiling(description)),
         rule("timeout", timeout(description)),
@@ -220,7 +223,7 @@ fn unit(metric: &Metric) -> Result<(), String> {
                  `{unit}`"
             ));
         }
-        MetricSource::Time | MetricSource::Rate | MetricSource::Value => {}
+        MetricSource::Time | MetricSource::Rate | MetricSource::Value | MetricSource::Search => {}
     }
     match metric.bounds {
         Some(_) if metric.kind != Kind::Histogram => {
@@ -240,6 +243,44 @@ fn unit(metric: &Metric) -> Result<(), String> {
         )),
         None => Ok(()),
     }
+}
+
+/// A limit has a parameter whose loads are searched, and the other way round.
+fn search(description: &Description) -> Result<String, String> {
+    let mut searched = description.parameters.iter().filter(|it| it.search.is_some());
+    let mut limits = description.metrics.iter().filter(|it| it.source == MetricSource::Search);
+    let (parameter, limit) = match (searched.next(), limits.next()) {
+        (None, None) => return Ok("none".into()),
+        (Some(parameter), None) => {
+            return Err(format!(
+                "`{}` is searched, and no metric has the source `search`",
+                parameter.name
+            ));
+        }
+        (None, Some(limit)) => {
+            return Err(format!("`{}` is a limit, and no parameter has a `search`", limit.name));
+        }
+        (Some(parameter), Some(limit)) => (parameter, limit),
+    };
+    if let Some(second) = searched.next() {
+        return Err(format!("`{}` and `{}` are searched; one can be", parameter.name, second.name));
+    }
+    if let Some(second) = limits.next() {
+        return Err(format!(
+            "`{}` and `{}` are limits; a search finds one",
+            limit.name, second.name
+        ));
+    }
+    if limit.unit.strip_suffix("/s").is_none() || limit.better != Better::Higher {
+        return Err(format!(
+            "`{}` is a limit, so its unit ends with `/s`, and `higher` is better",
+            limit.name
+        ));
+    }
+    let of = parameter.search.as_ref().map(|it| it.by(SearchEffort::Quick, it.goal.clone()));
+    let goal = of.ok_or("it is searched for nothing")?;
+    goal.check().map_err(|error| format!("`{}` can't be searched: {error}", parameter.name))?;
+    Ok(format!("{} with {}, from {} to {}", limit.name, goal.words, goal.from, goal.to))
 }
 
 fn fixture(description: &Description) -> Result<String, String> {

@@ -24,4 +24,4 @@ pub use random::SplitMix64;
 pub use schedule::{Arrivals, BOUND_SHARE, Schedule};
 pub use serve::{ServeError, serve, take};
 pub use usage::UsageMeter;
-pub use workload::{Failure, Held, Instance, StartError, Started, Workload};
+pub use workload::{Failure, Held, Instance, StartError, Started, TrialCounts, Workload};

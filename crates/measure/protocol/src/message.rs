@@ -59,6 +59,13 @@ pub enum Request {
         /// Iterations of each sample.
         iterations: Vec<u64>,
     },
+    /// Offer a load for a while and count what becomes of the operations: one sample.
+    Trial {
+        /// Operations a second.
+        load: f64,
+        /// For how long, in nanoseconds.
+        duration_ns: u64,
+    },
     /// Work without pause and report one sample per interval.
     Stream {
         /// Length of one sample, in nanoseconds.
@@ -162,7 +169,7 @@ pub enum Reply {
         /// shorter samples.
         elapsed_ns: u64,
     },
-    /// To `sample`, and one per interval to `stream`.
+    /// To `sample`, to `trial`, and one per interval to `stream`.
     Samples(SampleReply),
     /// Any time: still alive.
     Progress {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::Write;
 use std::os::fd::AsFd;
 
-use plumb_model::{Flag, Histogram, Ready, Role, Samples, Usage};
+use plumb_model::{Flag, Histogram, Ready, Role, Samples, Usage, trial_samples};
 
 use crate::batch::Batch;
 use crate::clock::{self, now_ns};
@@ -15,7 +15,7 @@ use crate::message::{
     MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start,
 };
 use crate::usage::UsageMeter;
-use crate::workload::{Failure, Held, Instance, StartError, Workload};
+use crate::workload::{Failure, Held, Instance, StartError, TrialCounts, Workload};
 
 /// Why serving ended early.
 #[derive(Debug)]
@@ -96,6 +96,9 @@ impl<O: Write> Served<'_, O> {
             Request::Start(start) => self.start(&start),
             Request::Calibrate { target_ns } => self.with_instance(|i| calibrate(i, target_ns)),
             Request::Sample { iterations } => self.with_instance(|i| sample(i, &iterations)),
+            Request::Trial { load, duration_ns } => {
+                self.with_instance(|i| trial(i, load, duration_ns))
+            }
             Request::Stream { interval_ns, duration_ns } => {
                 return self.stream(id, interval_ns, duration_ns, input);
             }
@@ -280,6 +283,20 @@ fn measured(
     Ok((samples, usage, flags))
 }
 
+fn trial(instance: &mut dyn Instance, load: f64, duration_ns: u64) -> Result<Reply, Failure> {
+    if !(load > 0.0 && load.is_finite()) || duration_ns == 0 {
+        return Err(Failure("`trial` wants a load above 0 and a duration".into()));
+    }
+    let meter = UsageMeter::start(instance.helpers());
+    let start_ns = now_ns();
+    let TrialCounts { offered, good } = instance.trial(load, duration_ns)?;
+    let elapsed_ns = now_ns() - start_ns;
+    let usage = meter.finish(instance.helpers());
+    instance.verify()?;
+    let samples = trial_samples(start_ns, elapsed_ns, clock::current_cpu(), offered, good);
+    Ok(Reply::Samples(SampleReply { samples, usage, flags: Vec::new() }))
+}
+
 /// Works for about `interval_ns` and reports it as one sample. What it learns of its own speed in one
 /// interval sets the iterations of the next. What the workload reports itself is the mean over the pieces
 /// of the interval, each weighted by its time.
@@ -363,7 +380,7 @@ fn chunk_iterations(rate: f64, chunk_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::serve;
-    use crate::{Failure, Instance, Start, StartError, Started, Workload};
+    use crate::{Failure, Instance, Start, StartError, Started, TrialCounts, Workload};
     use plumb_model::{Better, Description, Kind, Metric, MetricSource, Ready, Role, SampleIs};
     use std::io::Write;
 
@@ -387,6 +404,7 @@ mod tests {
                     summary: String::new(),
                     headline: false,
                     bounds: None,
+                    search: None,
                 }],
                 requirements: Vec::new(),
                 fixture: None,
@@ -411,6 +429,10 @@ mod tests {
         }
         fn values(&mut self, out: &mut [f64]) {
             out.fill(0.5);
+        }
+        fn trial(&mut self, load: f64, duration_ns: u64) -> Result<TrialCounts, Failure> {
+            let offered = (load * duration_ns as f64 * 1e-9).round() as u64;
+            Ok(TrialCounts { offered, good: offered.min(1000) })
         }
         fn run(&mut self, iterations: u64) -> Result<(), Failure> {
             let end = crate::now_ns() + iterations * 1000;
@@ -470,6 +492,19 @@ mod tests {
             "what the workload reports is streamed, too: {replies:?}"
         );
         assert_eq!(replies.last().unwrap()["type"], "done");
+    }
+
+    #[test]
+    fn a_trial_is_one_sample_of_counts() {
+        let replies = talk(&format!(
+            "{START}\n{}\n{}\n",
+            r#"{"id":2,"type":"trial","load":30000.0,"duration_ns":50000000}"#,
+            r#"{"id":3,"type":"trial","load":0,"duration_ns":50000000}"#,
+        ));
+        let counts = serde_json::json!({"offered": [1500.0], "good": [1000.0], "bad": [500.0]});
+        assert_eq!(replies[1]["values"], counts);
+        assert_eq!(replies[1]["iterations"], serde_json::json!([1500]));
+        assert!(replies[2]["why"].as_str().unwrap().contains("a load above 0"), "{replies:?}");
     }
 
     #[test]

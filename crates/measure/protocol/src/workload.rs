@@ -138,11 +138,30 @@ pub trait Instance {
         1
     }
 
+    /// Offers `load` operations a second for `duration_ns`, whether earlier ones are done or not, and counts those that
+    /// end well by the workload's goal. All that were to begin within the duration are offered, also those that could
+    /// not begin; it returns when none is under way any more. The caller reads the clock before and after.
+    ///
+    /// # Errors
+    /// When the work went wrong, or the workload answers no trials; the invocation then fails.
+    fn trial(&mut self, _load: f64, _duration_ns: u64) -> Result<TrialCounts, Failure> {
+        Err(Failure("this workload answers no trials".into()))
+    }
+
     /// Live helper processes whose CPU time belongs to the work (their /proc/PID/stat is read before
     /// and after each batch).
     fn helpers(&self) -> &[u32] {
         &[]
     }
+}
+
+/// What became of the operations of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TrialCounts {
+    /// Operations that were to begin.
+    pub offered: u64,
+    /// Those that ended well; the others are bad.
+    pub good: u64,
 }
 
 /// Why a workload did not start.

@@ -41,6 +41,7 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         FlagKind::Oversubscribed => {
             "threads had to share CPUs: this does not show how the work scales"
         }
+        FlagKind::SearchIncomplete => "the limit is known less well than its goal wants",
         FlagKind::Other(_) => "",
     }
 }

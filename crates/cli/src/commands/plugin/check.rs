@@ -6,7 +6,7 @@ use std::time::Duration;
 use plumb_engine::{Conversation, KeeperLauncher, LauncherSettings, Refusal, StartSpec};
 use plumb_keeper::Keeper;
 use plumb_keeper::SpawnOptions;
-use plumb_model::{Description, PlannedPoint, Point, Program, Role, Settings};
+use plumb_model::{Description, PlannedPoint, Point, Program, Role, SearchEffort, Settings, Value};
 use plumb_plugins::{cache, rules};
 use plumb_protocol::{PROTOCOL, Reply, Request};
 
@@ -46,8 +46,14 @@ pub fn check(path: &Path, ui: &Ui) -> Result<Exit> {
     if let Some(file) = catalogue::kept(&program) {
         cache::write(&file, &description);
     }
-    match Point::new(&description, &Settings::new(), setup.all_threads()) {
-        Ok(point) => try_out(setup, planned(point, &description, program), &mut list)?,
+    let all_threads = setup.all_threads();
+    match Point::new(&description, &Settings::new(), all_threads) {
+        Ok(point) => {
+            let usual = planned(point, &description, program.clone());
+            let searched = searched(&description, all_threads);
+            let searched = searched.map(|point| planned(point, &description, program));
+            try_out(setup, usual, searched, &mut list)?;
+        }
         Err(_) => list.add("start", State::Skipped, "it has no point to start with"),
     }
     list.finish(Some(&description.id), &next)
@@ -74,8 +80,15 @@ fn program(path: &Path, list: &mut Checklist) -> Option<Program> {
     }
 }
 
+/// The point at which its limit is searched, where it has one.
+fn searched(description: &Description, all_threads: u64) -> Option<Point> {
+    let parameter = description.parameters.iter().find(|it| it.search.is_some())?;
+    let word = Value::Text(SearchEffort::Quick.word().to_owned());
+    Point::new(description, &[(parameter.name.clone(), word)].into(), all_threads).ok()
+}
+
 fn planned(point: Point, description: &Description, program: Program) -> PlannedPoint {
-    let description = description.clone();
+    let description = description.at(&point.settings);
     let preparation = Vec::new();
     PlannedPoint {
         point,
@@ -150,7 +163,12 @@ fn unknown_field(
 }
 
 /// Starts it at its defaults in every role that it has.
-fn try_out(mut setup: Setup, planned: PlannedPoint, list: &mut Checklist) -> Result<()> {
+fn try_out(
+    mut setup: Setup,
+    planned: PlannedPoint,
+    searched: Option<PlannedPoint>,
+    list: &mut Checklist,
+) -> Result<()> {
     let (scratch, dir) = folders(&mut setup.keeper, &Place::Scratch)?;
     let (facts, companions) = (setup.facts, Vec::new());
     let (preparation, root) = (Vec::new(), locate::root());
@@ -173,7 +191,13 @@ fn try_out(mut setup: Setup, planned: PlannedPoint, list: &mut Checklist) -> Res
         return Ok(());
     }
     if is(Role::Workload) {
-        workload::check(&mut launcher, spec(Role::Workload), list)?;
+        // Where the default is to search, or nothing else is measured, once is enough.
+        let usual = Some(&planned).filter(|it| it.description.searched().is_none());
+        let usual = usual.filter(|it| !it.description.metrics.is_empty() || searched.is_none());
+        for planned in usual.into_iter().chain(&searched) {
+            let spec = StartSpec { planned, role: Role::Workload, seed: SEED };
+            workload::check(&mut launcher, spec, list)?;
+        }
     }
     for role in [Role::Load, Role::Monitor].into_iter().filter(|role| is(*role)) {
         roles::stream(&mut launcher, spec(role), list)?;

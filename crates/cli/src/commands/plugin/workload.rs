@@ -1,7 +1,7 @@
 //! The checks of a plug-in as a workload: one invocation at its defaults.
 
-use plumb_engine::{KeeperLauncher, Launcher, Refusal, Session, StartSpec};
-use plumb_model::{ClockKind, ClockSource, Description, Kind, Ready, SampleIs, Samples};
+use plumb_engine::{KeeperLauncher, Launcher, Refusal, Session, StartSpec, valid_trial};
+use plumb_model::{ClockKind, ClockSource, Description, Kind, Ready, SampleIs, Samples, trials};
 use plumb_protocol::{SampleReply, now_ns};
 use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::describe::median;
@@ -38,6 +38,9 @@ pub fn check(
             return Ok(());
         }
     };
+    if spec.planned.description.searched().is_some() {
+        return check_trials(session, spec, list);
+    }
     let notes = if ready.notes.is_empty() { "ready".into() } else { ready.notes.join("; ") };
     list.add("start", State::Ok, notes);
     let description = &spec.planned.description;
@@ -48,6 +51,31 @@ pub fn check(
         Ok(()) => ended(list, "stop", session.stop()),
         Err(refusal) => note(list, "sample", &refusal),
     }
+}
+
+/// One invocation that is searched: start, a trial at the least load, at more of it and at most of it, stop.
+fn check_trials(
+    mut session: Box<dyn Session + '_>,
+    spec: StartSpec<'_>,
+    list: &mut Checklist,
+) -> Result<()> {
+    let Some(goal) = spec.planned.description.searched() else { return Ok(()) };
+    let mut seen = Vec::new();
+    for load in [goal.from, (goal.from * goal.to).sqrt(), goal.to] {
+        let duration_ns = goal.initial_trial_ns;
+        let reply = session.trial(load, duration_ns);
+        let samples = match reply.and_then(|reply| valid_trial(reply, load, duration_ns)) {
+            Ok(reply) => reply.samples,
+            Err(refusal) => return note(list, "trial", &refusal),
+        };
+        let trials = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
+        for trial in trials {
+            let (lost, took) = (trial.loss_ratio() * 100.0, seconds(trial.elapsed_ns));
+            seen.push(format!("{lost:.1} % of {load:.0} a second lost in {took}"));
+        }
+    }
+    list.add("trial", State::Ok, seen.join(", "));
+    ended(list, "stop", session.stop())
 }
 
 fn clock(ready: &Ready, list: &mut Checklist) {

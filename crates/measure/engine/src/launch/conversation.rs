@@ -454,6 +454,7 @@ fn word(request: &Request) -> &'static str {
         Request::Start(_) => "start",
         Request::Calibrate { .. } => "calibrate",
         Request::Sample { .. } => "sample",
+        Request::Trial { .. } => "trial",
         Request::Stream { .. } => "stream",
         Request::Stop => "stop",
     }

@@ -453,6 +453,14 @@ impl Session for Invocation<'_> {
         }
     }
 
+    fn trial(&mut self, load: f64, duration_ns: u64) -> Result<SampleReply, Refusal> {
+        let expected = Duration::from_nanos(duration_ns.saturating_mul(PATIENCE));
+        match self.ask(Request::Trial { load, duration_ns }, self.timeout.max(expected))? {
+            Reply::Samples(reply) => self.complete(reply, 1),
+            other => Err(unexpected("trial", &other)),
+        }
+    }
+
     fn stop(mut self: Box<Self>) -> Result<Stopped, Refusal> {
         let (stream, timeout) = (self.stream.take(), self.timeout);
         let worker = self.worker.take();

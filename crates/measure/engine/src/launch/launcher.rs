@@ -86,6 +86,12 @@ pub trait Session {
     /// Why the invocation failed.
     fn sample(&mut self, iterations: &[u64], expected_ns: u64) -> Result<SampleReply, Refusal>;
 
+    /// Offers a load for a while; the answer is one sample, which counts operations.
+    ///
+    /// # Errors
+    /// Why the invocation failed.
+    fn trial(&mut self, load: f64, duration_ns: u64) -> Result<SampleReply, Refusal>;
+
     /// Begins to work without pause for `duration_ns`, a sample every `interval_ns`.
     ///
     /// # Errors

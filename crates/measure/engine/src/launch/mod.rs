@@ -16,4 +16,4 @@ pub use keeper::{KeeperLauncher, LauncherSettings, describe};
 pub use launcher::{Launcher, Session, StartSpec, Stopped};
 pub use refusal::Refusal;
 pub use slot_report::SlotReport;
-pub use validate::Shape;
+pub use validate::{Shape, valid_trial};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{Description, Histogram, MetricSource, Ready, Usage};
+use plumb_model::{Description, Histogram, MetricSource, Ready, Usage, check_trial, note_trial};
 use plumb_protocol::SampleReply;
 
 use super::refusal::Refusal;
@@ -126,6 +126,20 @@ pub fn calibrated(iterations: u64, elapsed_ns: u64) -> Result<(u64, u64), Refusa
     }
 }
 
+/// The sample of a trial whose counts add up, with what was asked for.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn valid_trial(
+    mut reply: SampleReply,
+    load: f64,
+    duration_ns: u64,
+) -> Result<SampleReply, Refusal> {
+    check_trial(&reply.samples).map_err(Refusal::Failed)?;
+    note_trial(&mut reply.samples, load, duration_ns);
+    Ok(reply)
+}
+
 fn amounts(reply: &SampleReply) -> Result<(), Refusal> {
     let samples = &reply.samples;
     let together = samples.elapsed_ns.iter().try_fold(0_u64, |sum, ns| sum.checked_add(*ns));
@@ -190,6 +204,7 @@ mod tests {
                 summary: String::new(),
                 headline: false,
                 bounds: None,
+                search: None,
             }],
             requirements: Vec::new(),
             fixture: None,

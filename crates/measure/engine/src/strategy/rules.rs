@@ -43,10 +43,10 @@ struct PointState {
 
 impl PointState {
     fn of(planned: &PlannedPoint, rules: StoppingRules) -> Self {
-        let first_look = match planned.description.sample_is {
-            SampleIs::Process => FIRST_LOOK_SINGLE,
-            SampleIs::Iteration => FIRST_LOOK,
-        };
+        // A process that is searched gives one number, too.
+        let is_single = planned.description.sample_is == SampleIs::Process
+            || planned.description.searched().is_some();
+        let first_look = if is_single { FIRST_LOOK_SINGLE } else { FIRST_LOOK };
         Self { rules: planned.rules.unwrap_or(rules), first_look, next_look: first_look }
     }
 }

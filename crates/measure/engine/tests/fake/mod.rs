@@ -13,8 +13,9 @@ use plumb_machine::Moment;
 use plumb_model::{
     Better, Counter, CounterKind, Decision, Description, Environment, Event, EventSink, Goal,
     InvocationRecord, Machine, Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Prepared,
-    Program, Reading, Readings, Ready, Role, RunRecord, RunStatus, SampleIs, Samples, Segment,
-    SinkError, Slot, Stamped, StoppingRules, Target, Trace, Usage,
+    Program, Reading, Readings, Ready, Role, RunRecord, RunStatus, SampleIs, Samples, SearchEffort,
+    Searched, Segment, SinkError, Slot, Stamped, StoppingRules, Target, Trace, Usage,
+    trial_samples,
 };
 use plumb_protocol::SampleReply;
 use plumb_stats::rng::Rng;
@@ -32,6 +33,10 @@ pub enum Kind {
     Jumps { noise: f64 },
     /// Steady, and reports a second metric `tail` with so much noise between processes.
     RoughTail { noise: f64 },
+    /// Does so many operations a second and loses the rest, so much more or fewer from process to process.
+    Bears { capacity: f64, noise: f64 },
+    /// Counts more good operations than were offered, from this trial on.
+    Overcounts { trial: usize },
     /// Fails while sampling.
     Fails,
     /// Can't run here.
@@ -95,6 +100,9 @@ struct FakeLauncher<'f> {
 
 struct FakeSession<'s> {
     kind: Kind,
+    /// What it bears of its capacity.
+    level: f64,
+    trials: usize,
     clock: FakeClock,
     rng: &'s mut Rng,
     asked: &'s mut Vec<Vec<u64>>,
@@ -139,13 +147,13 @@ impl Launcher for FakeLauncher<'_> {
                 fix: "buy one".into(),
             });
         }
-        let session = FakeSession {
-            kind,
-            clock: self.clock.clone(),
-            rng: self.rng,
-            asked: self.asked,
-            left: (0, 0),
+        let level = match kind {
+            Kind::Bears { noise, .. } => (noise * self.rng.normal()).exp(),
+            _ => 1.0,
         };
+        let (clock, trials) = (self.clock.clone(), 0);
+        let (rng, asked, left) = (&mut *self.rng, &mut *self.asked, (0, 0));
+        let session = FakeSession { kind, level, trials, clock, rng, asked, left };
         Ok((Box::new(session), Ready::default()))
     }
 
@@ -210,7 +218,9 @@ impl Session for FakeSession<'_> {
                 Kind::Steady { noise } => (noise, 1.0),
                 Kind::WarmsUp { samples } => (0.01, if i < samples { 2.0 } else { 1.0 }),
                 Kind::Slower { .. } | Kind::Jumps { .. } => (0.01, level),
-                Kind::Fails | Kind::Unsupported => unreachable!(),
+                Kind::Bears { .. } | Kind::Overcounts { .. } | Kind::Fails | Kind::Unsupported => {
+                    unreachable!()
+                }
             };
             let factor = (noise * self.rng.normal()).exp() * slow;
             let elapsed = (k as f64 * 1000.0 * factor) as u64;
@@ -220,6 +230,23 @@ impl Session for FakeSession<'_> {
             samples.cpu.push(0);
             self.clock.pass(elapsed);
         }
+        Ok(SampleReply { samples, usage: Usage::default(), flags: Vec::new() })
+    }
+
+    fn trial(&mut self, load: f64, duration_ns: u64) -> Result<SampleReply, Refusal> {
+        let start_ns = self.clock.now().monotonic_ns;
+        self.clock.pass(duration_ns);
+        self.trials += 1;
+        let offered = (load * duration_ns as f64 * 1e-9).round();
+        let good = match self.kind {
+            Kind::Bears { capacity, .. } => {
+                offered.min(capacity * self.level * duration_ns as f64 * 1e-9)
+            }
+            Kind::Overcounts { trial } if self.trials >= trial => offered + 1.0,
+            _ => 0.0,
+        };
+        let mut samples = trial_samples(start_ns, duration_ns, 0, offered as u64, good as u64);
+        samples.values.insert("good".into(), vec![good.floor()]);
         Ok(SampleReply { samples, usage: Usage::default(), flags: Vec::new() })
     }
 
@@ -435,6 +462,19 @@ pub fn plan(points: usize, goal: Goal) -> Plan {
     }
 }
 
+/// A plan of so many simulated points whose limits are searched.
+pub fn search_plan(points: usize, goal: Goal) -> Plan {
+    let mut plan = plan(points, goal);
+    let searched = Searched { from: 100.0, to: 1e6, loss_ratio: 0.0, goal: "nothing lost".into() };
+    for planned in &mut plan.points {
+        let metric = &mut planned.description.metrics[0];
+        metric.name = "limit".into();
+        (metric.source, metric.better) = (MetricSource::Search, Better::Higher);
+        metric.search = Some(searched.by(SearchEffort::Quick, searched.goal.clone()));
+    }
+    plan
+}
+
 fn planned(index: usize) -> PlannedPoint {
     let description = Description {
         id: format!("fake.w{index}"),
@@ -451,6 +491,7 @@ fn planned(index: usize) -> PlannedPoint {
             summary: String::new(),
             headline: false,
             bounds: None,
+            search: None,
         }],
         requirements: Vec::new(),
         fixture: None,

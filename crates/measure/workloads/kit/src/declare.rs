@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Better, CurveKind, Description, Kind, Metric, MetricSource, Parameter, ParameterType, Role,
-    SampleIs, Value,
+    SampleIs, Searched, Value,
 };
 use plumb_protocol::{Start, StartError};
 
@@ -68,6 +68,12 @@ pub fn rate_or(name: &str, unit: &str, words: &[&str], summary: &str) -> Paramet
     Parameter { kind: ParameterType::Rate, unit: unit.into(), ..choice(name, words, summary) }
 }
 
+/// A time, in nanoseconds.
+#[must_use]
+pub fn time_bound(name: &str, default_ns: u64, summary: &str) -> Parameter {
+    parameter(name, ParameterType::Time, Value::Integer(default_ns), summary)
+}
+
 /// Any text.
 #[must_use]
 pub fn text(name: &str, default: &str, summary: &str) -> Parameter {
@@ -95,6 +101,7 @@ fn parameter(name: &str, kind: ParameterType, default: Value, summary: &str) -> 
         allowed: Vec::new(),
         summary: summary.into(),
         curve: None,
+        search: None,
     }
 }
 
@@ -134,6 +141,18 @@ pub fn distribution(name: &str, summary: &str) -> Metric {
     Metric { kind: Kind::Histogram, ..reported_time(name, summary) }
 }
 
+/// The highest load at which a goal holds; of a workload with a parameter that is searched.
+#[must_use]
+pub fn limit(name: &str, unit: &str, summary: &str) -> Metric {
+    metric(name, unit, Better::Higher, MetricSource::Search, summary)
+}
+
+/// A parameter whose loads can be searched for the highest at which a goal holds.
+#[must_use]
+pub fn searched(parameter: Parameter, by: Searched) -> Parameter {
+    Parameter { search: Some(by), ..parameter }
+}
+
 /// A metric that precision and scorecards are about, as they are about the first.
 #[must_use]
 pub fn headline(metric: Metric) -> Metric {
@@ -150,6 +169,7 @@ fn metric(name: &str, unit: &str, better: Better, source: MetricSource, summary:
         summary: summary.into(),
         headline: false,
         bounds: None,
+        search: None,
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use plumb_model::{Flag, FlagKind, Ready, Value};
+use plumb_model::{Flag, FlagKind, Ready};
 use plumb_protocol::{
     Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Held, Instance, Schedule, SplitMix64,
-    Start, StartError, Started, current_cpu, now_ns,
+    Start, StartError, Started, TrialCounts, current_cpu, now_ns,
 };
 
 use plumb_workload_kit::filesystem::is_in_memory;
@@ -14,12 +14,11 @@ use plumb_workload_kit::filesystem::is_in_memory;
 use crate::device;
 use crate::engine::Operation;
 use crate::file::{TestFile, drop_cache, show};
-use crate::method::{MethodRequest, find};
+use crate::method::find;
+use crate::offsets::{AccessPattern, Offsets};
 use crate::queue::{Completed, Queue};
+use crate::settings::{BlockSettings, is_in_memory_on_purpose};
 use crate::stamp::{self, SECTOR};
-
-/// Writes come from at least this much random data, so that a compressing filesystem finds no repeat.
-const FRESH_DATA: usize = 1 << 20;
 
 /// Fewer device bytes than this share of the moved bytes means that memory did the work.
 const DEVICE_SHARE: f64 = 0.9;
@@ -32,18 +31,6 @@ const FULL_QUEUES: u64 = 4;
 
 /// A wake-up takes about so long; the rest of the time to the next block is spent awake.
 const WAKE_UP_NS: u64 = 60_000;
-
-/// Deepest queue that the kernel takes.
-const DEEPEST: u64 = 4096;
-
-/// In which order the blocks of the file are visited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessPattern {
-    /// One after the other from a random one on, then from the beginning.
-    Sequential,
-    /// Each one drawn anew.
-    Random,
-}
 
 /// Lays out the file.
 pub fn prepare(start: &Start, name: &str) -> Result<(Ready, Box<dyn Held>), StartError> {
@@ -65,11 +52,6 @@ pub fn prepare(start: &Start, name: &str) -> Result<(Ready, Box<dyn Held>), Star
     Ok((ready, Box::new(file)))
 }
 
-/// Whether the file lies in memory because the user wants to know what memory gives.
-fn is_in_memory_on_purpose(start: &Start) -> bool {
-    start.text("place") == "memory"
-}
-
 fn memory_flag(start: &Start) -> Vec<Flag> {
     let path = Path::new(&start.dir);
     if is_in_memory_on_purpose(start) || !is_in_memory(path) {
@@ -86,7 +68,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     })?;
     let path = Path::new(path);
     let mut offsets = Offsets::new(pattern, settings.size, settings.block, start.seed);
-    let chosen = find(path, &settings.request, offsets.next())?;
+    let chosen = find(path, &settings.request, offsets.draw())?;
     let in_memory = is_in_memory_on_purpose(start);
     let cached = !chosen.direct && !in_memory;
     let sync = match start.text("sync") {
@@ -118,6 +100,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     }
     let mut instance = Blocks::new(queue, &settings, offsets, chosen.depth, sync, pattern);
     instance.schedule = settings.schedule(start.seed, sync)?;
+    instance.trials = (settings.arrivals, start.seed, settings.bound_ns);
     if !device::is_counted() && !in_memory {
         notes.push(
             "the kernel does not count a process's device bytes, so plumb can't detect caching"
@@ -133,97 +116,6 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     Ok(Started { instance: Box::new(instance), ready })
 }
 
-struct BlockSettings {
-    size: u64,
-    block: usize,
-    in_memory: bool,
-    request: MethodRequest,
-    /// Blocks a second and how they arrive, in an open loop.
-    rate: Option<(u64, Arrivals)>,
-}
-
-impl BlockSettings {
-    fn read(start: &Start) -> Result<Self, StartError> {
-        let (size, block) = (start.integer("size"), start.size("block"));
-        let depth = start.integer("depth");
-        if block == 0 || !block.is_multiple_of(SECTOR) {
-            return Err(StartError::Failed(format!(
-                "`block` must be a multiple of {SECTOR} bytes, not {block}"
-            )));
-        }
-        if size < block as u64 {
-            return Err(StartError::Failed(format!(
-                "`size` ({size} bytes) is less than one block ({block} bytes)"
-            )));
-        }
-        let Some(depth) =
-            u32::try_from(depth).ok().filter(|d| (1..=DEEPEST).contains(&u64::from(*d)))
-        else {
-            return Err(StartError::Failed(format!("`depth` must be 1 to {DEEPEST}, not {depth}")));
-        };
-        let operation = match start.text("operation") {
-            "write" => Operation::Write,
-            _ => Operation::Read,
-        };
-        let in_flight = usize::try_from(depth).unwrap_or(usize::MAX);
-        let slots = match operation {
-            Operation::Read => in_flight,
-            Operation::Write => in_flight.max(FRESH_DATA / block),
-        };
-        let text = |name: &str| start.text(name).to_owned();
-        let request = MethodRequest {
-            dir: start.dir.clone().into(),
-            engine: text("engine"),
-            direct: text("direct"),
-            operation,
-            block,
-            depth,
-            slots,
-        };
-        let arrivals = match start.text("arrivals") {
-            "fixed" => Arrivals::Fixed,
-            _ => Arrivals::Poisson,
-        };
-        let rate = start.params.get("rate").and_then(Value::integer).map(|rate| (rate, arrivals));
-        Ok(Self { size, block, in_memory: is_in_memory_on_purpose(start), request, rate })
-    }
-
-    /// The starts of an open loop; none in a closed one.
-    #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
-    fn schedule(&self, seed: u64, sync: bool) -> Result<Option<Schedule>, StartError> {
-        let Some((rate, arrivals)) = self.rate else { return Ok(None) };
-        if sync {
-            return Err(StartError::Failed(
-                "a sample that ends with fdatasync has no open loop; sync=none leaves it out"
-                    .into(),
-            ));
-        }
-        // Timers of this thread would else be up to 50 µs late.
-        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        Ok(Some(Schedule::new(arrivals, rate as f64, seed)?))
-    }
-
-    /// What the reader of latencies has to know of the load.
-    fn load(&self) -> String {
-        match self.rate {
-            Some((rate, arrivals)) => format!(
-                "open loop: {rate} blocks a second are due, {}; latency counts from then",
-                match arrivals {
-                    Arrivals::Fixed => "equally far apart",
-                    Arrivals::Poisson => "at random moments (Poisson)",
-                }
-            ),
-            None => "closed loop: the next block waits for one before, so that a stall of the device shows in as \
-                     many latencies as blocks are in flight; rate=5k/s opens it"
-                .into(),
-        }
-    }
-
-    fn is_write(&self) -> bool {
-        self.request.operation == Operation::Write
-    }
-}
-
 /// Writes get random data to carry; reads bring their own.
 fn fill_buffers(queue: &mut Queue, settings: &BlockSettings, seed: u64) {
     if settings.is_write() {
@@ -231,36 +123,6 @@ fn fill_buffers(queue: &mut Queue, settings: &BlockSettings, seed: u64) {
         for slot in 0..queue.slots() {
             random.fill(queue.block(slot).0);
         }
-    }
-}
-
-/// Where the next block lies.
-#[derive(Debug)]
-struct Offsets {
-    pattern: AccessPattern,
-    random: SplitMix64,
-    blocks: u64,
-    block: u64,
-    next: u64,
-}
-
-impl Offsets {
-    fn new(pattern: AccessPattern, size: u64, block: usize, seed: u64) -> Self {
-        let block = block as u64;
-        let blocks = size / block;
-        let mut random = SplitMix64::new(seed);
-        let next = random.below(blocks);
-        Self { pattern, random, blocks, block, next }
-    }
-
-    fn next(&mut self) -> u64 {
-        let offset = self.next * self.block;
-        self.next = match self.pattern {
-            AccessPattern::Sequential if self.next + 1 == self.blocks => 0,
-            AccessPattern::Sequential => self.next + 1,
-            AccessPattern::Random => self.random.below(self.blocks),
-        };
-        offset
     }
 }
 
@@ -294,6 +156,8 @@ struct Blocks {
     latency: [Distribution; 1],
     /// When blocks are to be sent, in an open loop.
     schedule: Option<Schedule>,
+    /// How blocks arrive in a trial, the seed of the last trial's, and how long a good one takes at most.
+    trials: (Arrivals, u64, Option<u64>),
 }
 
 impl Blocks {
@@ -329,6 +193,7 @@ impl Blocks {
             on_device: !settings.in_memory,
             latency: [Distribution::of("latency")],
             schedule: None,
+            trials: (Arrivals::Poisson, 0, None),
         }
     }
 
@@ -350,7 +215,7 @@ impl Blocks {
 
     /// Sends the next block; its buffer.
     fn send(&mut self) -> Result<usize, Failure> {
-        let offset = self.offsets.next();
+        let offset = self.offsets.draw();
         match self.operation {
             Operation::Read => self.queue.submit(offset, |_| {}),
             Operation::Write => {
@@ -382,11 +247,59 @@ impl Blocks {
         }
     }
 
+    /// Sends so many blocks when they are due and counts those that arrive within the bound from then. It is over
+    /// early when the time is, and the next block is already too late.
+    fn offer(
+        &mut self,
+        schedule: &mut Schedule,
+        blocks: u64,
+        duration_ns: u64,
+        bound_ns: u64,
+    ) -> Result<u64, Failure> {
+        let (mut sent, mut good, begin_ns) = (0, 0, now_ns());
+        schedule.begin(begin_ns);
+        loop {
+            let now = now_ns();
+            let is_late = now > schedule.due_ns() + bound_ns;
+            let is_over = sent == blocks || (is_late && now - begin_ns >= duration_ns);
+            if is_over && self.queue.in_flight() == 0 {
+                return Ok(good);
+            }
+            if !is_over && self.queue.in_flight() < self.depth && now >= schedule.due_ns() {
+                let slot = self.send()?;
+                self.sent_ns[slot] = schedule.sent(now);
+                self.queue.flush()?;
+                sent += 1;
+            }
+            if self.queue.has_arrived() {
+                let arrived = self.queue.complete()?;
+                good += u64::from(now_ns() - self.sent_ns[arrived.slot] <= bound_ns);
+                self.accept(arrived)?;
+                continue;
+            }
+            let is_full = is_over || self.queue.in_flight() >= self.depth;
+            let wait_ns = if is_full { u64::MAX } else { schedule.due_ns().saturating_sub(now) };
+            if wait_ns > WAKE_UP_NS {
+                self.queue.pause(wait_ns - WAKE_UP_NS)?;
+            }
+        }
+    }
+
+    fn begin_batch(&mut self) {
+        self.arrived = 0;
+        self.recent = [None; RECENT];
+        self.generation_before = self.generation;
+    }
+
     fn complete(&mut self) -> Result<(), Failure> {
         let arrived = self.queue.complete()?;
         if self.timed {
             self.latency[0].record(now_ns() - self.sent_ns[arrived.slot]);
         }
+        self.accept(arrived)
+    }
+
+    fn accept(&mut self, arrived: Completed) -> Result<(), Failure> {
         self.note(arrived);
         let (block, offset) = self.queue.block(arrived.slot);
         if stamp::ends_match(block, offset) {
@@ -517,14 +430,30 @@ impl Instance for Blocks {
         Ok(())
     }
 
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a positive number of blocks, far below 2^53"
+    )]
+    fn trial(&mut self, load: f64, duration_ns: u64) -> Result<TrialCounts, Failure> {
+        let (arrivals, seed, Some(bound_ns)) = self.trials else {
+            return Err(Failure("only `rate=search` is answered by trials".into()));
+        };
+        self.trials.1 = seed.wrapping_add(1);
+        let mut schedule = Schedule::new(arrivals, load, self.trials.1)?;
+        let offered = (load * duration_ns as f64 * 1e-9).round().max(1.0) as u64;
+        self.begin_batch();
+        let good = self.offer(&mut schedule, offered, duration_ns, bound_ns)?;
+        Ok(TrialCounts { offered, good })
+    }
+
     fn value_names(&self) -> &'static [&'static str] {
         self.names
     }
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        self.arrived = 0;
-        self.recent = [None; RECENT];
-        self.generation_before = self.generation;
+        self.begin_batch();
         let before = device::bytes(self.operation);
         self.take(iterations, batch)?;
         let device = before.zip(device::bytes(self.operation)).map(|(before, now)| now - before);

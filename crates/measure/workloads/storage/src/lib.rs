@@ -7,9 +7,11 @@ mod device;
 mod engine;
 mod file;
 mod method;
+mod offsets;
 mod queue;
 mod random;
 mod sequential;
+mod settings;
 mod stamp;
 
 /// The workloads of this family.

@@ -1,12 +1,14 @@
 //! `storage.random`: blocks all over a file.
 
-use plumb_model::{AuditClass, Better, Description, Parameter, Ready};
+use plumb_model::{AuditClass, Better, Description, Parameter, Ready, Searched};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 
-use crate::blocks::{self, AccessPattern};
+use crate::blocks;
+use crate::offsets::AccessPattern;
 use crate::sequential::{parameters, with_device_ratio};
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, choice, distribution, rate, rate_or, reported, reported_time, workload,
+    LONG_TIMEOUT_S, choice, distribution, limit, rate, rate_or, reported, reported_time, searched,
+    time_bound, workload,
 };
 
 /// Reads or writes blocks of a laid-out file at random.
@@ -15,11 +17,25 @@ pub struct Random;
 /// When blocks are sent.
 fn open_loop() -> Vec<Parameter> {
     vec![
-        rate_or(
-            "rate",
-            "blocks",
-            &["closed"],
-            "blocks that are due each second, whatever those before them do; closed: the next one waits",
+        searched(
+            rate_or(
+                "rate",
+                "blocks",
+                &["closed"],
+                "blocks that are due each second, whatever those before them do; closed: the next one waits; \
+                 search: the most with p99 in time",
+            ),
+            Searched {
+                from: 100.0,
+                to: 1_000_000.0,
+                loss_ratio: 0.01,
+                goal: "p99 under {p99}".into(),
+            },
+        ),
+        time_bound(
+            "p99",
+            1_000_000,
+            "where the rate is searched: 99 % of the blocks arrive within this time",
         ),
         choice(
             "arrivals",
@@ -49,6 +65,11 @@ impl Workload for Random {
                     "",
                     Better::Neither,
                     "share of the blocks of the batch that were sent within 100 µs of when they were due",
+                ),
+                limit(
+                    "limit",
+                    "ops/s",
+                    "blocks a second of an open loop up to which 99 % arrive in time",
                 ),
                 distribution(
                     "latency",

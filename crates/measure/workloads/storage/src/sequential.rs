@@ -3,8 +3,9 @@
 use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 
-use crate::blocks::{self, AccessPattern};
+use crate::blocks;
 use crate::device;
+use crate::offsets::AccessPattern;
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, integer, rate, reported, workload,
 };

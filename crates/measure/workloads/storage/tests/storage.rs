@@ -206,3 +206,33 @@ fn settings_that_make_no_sense_are_refused_with_a_reason() {
     let why = refusal("without a file", TestPoint::new(ALL, "storage.random", &[]).try_start());
     assert!(why.contains("fixture"), "{why}");
 }
+
+#[test]
+fn a_trial_offers_what_was_asked_for_and_counts_what_was_in_time() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    for operation in ["read", "write"] {
+        let settings = [
+            ("rate", "search"),
+            ("p99", "100ms"),
+            ("depth", "8"),
+            ("operation", operation),
+            ("sync", "none"),
+        ];
+        let mut running = StartedPoint::new("storage.random", dir.path(), &settings);
+        let mut trial = |load, duration_ns| {
+            let counts = running.started.instance.trial(load, duration_ns).unwrap();
+            running.started.instance.verify().unwrap();
+            counts
+        };
+        let slow = trial(200.0, 100_000_000);
+        assert_eq!(slow.offered, 20);
+        assert!(slow.good >= 18, "{slow:?}");
+        // No device and no memory does that: most could not even be sent.
+        let most = trial(500_000_000.0, 10_000_000);
+        assert_eq!(most.offered, 5_000_000);
+        assert!(most.good < 2_500_000, "{most:?}");
+    }
+    let mut closed = StartedPoint::new("storage.random", dir.path(), &[]);
+    assert!(closed.started.instance.trial(100.0, 10_000_000).is_err());
+}

@@ -381,7 +381,8 @@ fn usage(db: &Connection, invocation: i64) -> Result<Vec<Usage>, DbError> {
     })
 }
 
-fn samples(db: &Connection, invocation: i64) -> Result<Samples, DbError> {
+/// The samples of an invocation.
+pub(super) fn samples(db: &Connection, invocation: i64) -> Result<Samples, DbError> {
     let mut samples = Samples::default();
     let mut placed = [Vec::new(), Vec::new()];
     let mut select = db.prepare_cached(

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, Host, Machine, Ready, SeriesName, SeriesRecord};
+use plumb_model::{
+    Better, Description, Host, Machine, MetricSource, Ready, SeriesName, SeriesRecord,
+};
 use rusqlite::Connection;
 
 use super::content::{self, ContentId, from_word, identity};
-use super::read::{all, labels};
+use super::read::{self, all, labels};
 use crate::sqlite::db_error::DbError;
 
 /// All series by name.
@@ -37,7 +39,7 @@ pub(super) fn names(db: &Connection) -> Result<Vec<SeriesName>, DbError> {
 
 /// What every run measured of the series of this name, oldest first.
 pub(super) fn series(db: &Connection, name: &str) -> Result<Vec<SeriesRecord>, DbError> {
-    let sql = "SELECT id, machine, version, clock, unit, better FROM series WHERE name = ?";
+    let sql = "SELECT id, machine, version, clock, unit, better, source, metric FROM series WHERE name = ?";
     let mut found = Vec::new();
     let kinds = all(db, sql, &[&name], |row| {
         Ok(SeriesKey {
@@ -47,10 +49,16 @@ pub(super) fn series(db: &Connection, name: &str) -> Result<Vec<SeriesRecord>, D
             clock: row.get(3)?,
             unit: row.get(4)?,
             better: from_word(row.get(5)?)?,
+            source: from_word(row.get(6)?)?,
+            metric: row.get(7)?,
         })
     })?;
     for kind in kinds {
-        for invocations in values(db, kind.series)?.into_values() {
+        let values = match kind.source {
+            MetricSource::Search => limits(db, &kind)?,
+            _ => values(db, kind.series)?,
+        };
+        for invocations in values.into_values() {
             found.extend(in_run(db, &kind, invocations)?);
         }
     }
@@ -66,19 +74,49 @@ struct SeriesKey {
     clock: String,
     unit: String,
     better: Better,
+    source: MetricSource,
+    metric: String,
 }
 
-/// The steady values of a series: run → invocation → values.
+/// run → invocation → values.
+type Values = BTreeMap<i64, BTreeMap<i64, Vec<f64>>>;
+
+/// The limits of a series, computed from the trials of its invocations.
+fn limits(db: &Connection, kind: &SeriesKey) -> Result<Values, DbError> {
+    let sql = "SELECT invocation.run, invocation.id, description.json \
+         FROM measures JOIN invocation ON invocation.id = measures.invocation \
+         JOIN invocation_end ON invocation_end.invocation = invocation.id \
+         JOIN run ON run.id = invocation.run JOIN plan ON plan.id = run.plan \
+         JOIN json_each(plan.json, '$.points') AS planned ON planned.key = invocation.point \
+         JOIN description ON description.id = unhex(planned.value ->> '$.description') \
+         WHERE measures.series = ? AND invocation.role = 'workload' AND outcome = 'done' \
+           AND invocation.id NOT IN (SELECT invocation FROM exclusion)";
+    let rows = all(db, sql, &[&kind.series], |row| {
+        let description: String = row.get(2)?;
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, description))
+    })?;
+    let mut runs = Values::new();
+    for (run, invocation, description) in rows {
+        let description: Description = serde_json::from_str(&description)?;
+        let Some(metric) = description.metric(&kind.metric) else { continue };
+        if let Some(limit) = read::samples(db, invocation)?.metric(metric, 1.0) {
+            runs.entry(run).or_default().insert(invocation, limit);
+        }
+    }
+    Ok(runs)
+}
+
+/// The steady values of a series.
 ///
 /// The `+` keeps the planner from walking all invocations for the sake of the order.
-fn values(db: &Connection, series: i64) -> Result<BTreeMap<i64, BTreeMap<i64, Vec<f64>>>, DbError> {
+fn values(db: &Connection, series: i64) -> Result<Values, DbError> {
     let mut select = db.prepare_cached(
         "SELECT run, invocation, value FROM measured WHERE series = ? AND role = 'workload' \
            AND outcome = 'done' AND phase = 'steady' AND value IS NOT NULL \
          ORDER BY +invocation, n",
     )?;
     let mut rows = select.query([series])?;
-    let mut runs: BTreeMap<i64, BTreeMap<i64, Vec<f64>>> = BTreeMap::new();
+    let mut runs = Values::new();
     while let Some(row) = rows.next()? {
         let invocations = runs.entry(row.get(0)?).or_default();
         invocations.entry(row.get(1)?).or_default().push(row.get(2)?);

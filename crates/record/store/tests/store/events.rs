@@ -26,6 +26,7 @@ pub fn metric(name: &str, unit: &str, source: MetricSource) -> Metric {
         summary: String::new(),
         headline: false,
         bounds: None,
+        search: None,
     }
 }
 

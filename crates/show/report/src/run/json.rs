@@ -101,6 +101,9 @@ pub struct ResultPart {
     pub primary: bool,
     /// Whether precision and scorecards are about it: the first metric, and those that are marked.
     pub headline: bool,
+    /// Of a limit: what holds up to it (`p99 under 1 ms`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
     /// An SI base unit.
     pub unit: String,
     /// `higher`, `lower` or `neither`.
@@ -312,6 +315,7 @@ fn result(row: &Row) -> ResultPart {
         metric: finding.metric,
         primary: finding.primary,
         headline: finding.headline,
+        goal: finding.goal,
         unit: finding.unit,
         better: better(finding.better),
         statistic: finding.statistic,

@@ -75,8 +75,12 @@ fn result(row: &Row) -> String {
     };
     let flags: Vec<String> = finding.flags.iter().map(|f| escape(f.flag.word())).collect();
     let baseline = baseline_text(finding).map(|text| format!("<br>{}", escape(&text)));
+    let goal = row.goal.as_ref().map(|text| format!("<br>{}", escape(text)));
     let cells = [
-        code(&finding.point.name) + &escape(&row.on_target()) + &baseline.unwrap_or_default(),
+        code(&finding.point.name)
+            + &escape(&row.on_target())
+            + &baseline.unwrap_or_default()
+            + &goal.unwrap_or_default(),
         escape(&finding.metric),
         row.figure.estimate.clone(),
         interval,

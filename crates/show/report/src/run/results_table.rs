@@ -190,6 +190,9 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     if let Err(why) = &row.figure.interval {
         table.across(BELOW, Line::new(Style::Flag, "no interval: "), Line::new(Style::Plain, why));
     }
+    if let Some(goal) = &row.goal {
+        table.across(BELOW, nothing(), Line::new(Style::Plain, goal));
+    }
     if let Some(text) = baseline_text(row.finding) {
         table.across(BELOW, nothing(), Line::new(Style::Plain, &text));
     }

@@ -40,8 +40,9 @@ fn sentence(row: &Row) -> String {
     let flags = if words.is_empty() { String::new() } else { format!("; {}", words.join(", ")) };
     let name = labels::spoken(&finding.point) + &row.on_target();
     let (verb, quantity) = (verb(finding), figure.quantity());
+    let goal = row.goal.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     let baseline = baseline_text(finding).map_or_else(String::new, |text| format!("; {text}"));
-    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{baseline}{flags}")
+    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{baseline}{goal}{flags}")
 }
 
 fn verb(finding: &Finding) -> &'static str {

@@ -46,6 +46,8 @@ pub struct Row<'a> {
     pub counts: String,
     /// Flags that not every row has.
     pub own_flags: Vec<FlagKind>,
+    /// Of a limit: what holds up to it.
+    pub goal: Option<String>,
     /// How the point compares with the plan's first.
     pub against_first: Option<&'a PointComparison>,
 }
@@ -162,6 +164,7 @@ fn row<'a>(
         figure: figure(&result.estimate, &result.unit),
         counts: counts(result),
         own_flags: own.map(|flag| flag.flag.clone()).collect(),
+        goal: result.goal.as_ref().map(|goal| format!("the most with {goal}")),
         against_first: comparisons
             .find(|c| c.point.index == result.point.index && c.metric == result.metric),
     }

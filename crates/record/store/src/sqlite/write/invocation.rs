@@ -141,6 +141,7 @@ impl OpenInvocation {
             summary: String::new(),
             headline: false,
             bounds: None,
+            search: None,
         };
         self.measures(db, &undeclared, 1.0)
     }
