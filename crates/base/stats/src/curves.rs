@@ -3,7 +3,7 @@
 //! - [`scaling`]: efficiency of every point against the smallest.
 //! - [`plateaus`]: heights and edges of a staircase, such as latency over the size of memory.
 //! - [`knee`]: where growth stops, and the level there.
-//! - [`line`]: the cost of a call and of each unit.
+//! - [`mod@line`]: the cost of a call and of each unit.
 //!
 //! All take the points with their own intervals, whatever these come from, and work with relative errors.
 
