@@ -91,6 +91,21 @@ pub const COUNTING: &[Counting] = &[
         Other("sysbench goes through the page cache, with fsync between requests"),
     ),
     counting("sysbench.cpu", "cpu.sieve", Other("sysbench divides, plumb sieves")),
+    counting(
+        "hackbench.messaging",
+        "scheduler.messaging",
+        Other("the lines do not say whether messages went through sockets or pipes"),
+    ),
+    counting(
+        "perf.sched_pipe",
+        "scheduler.pipe",
+        Other("the lines do not say which CPUs the two tasks were kept to"),
+    ),
+    counting(
+        "ping.echo",
+        "network.icmp",
+        Other("ping measures a path to a host, network.icmp the loopback of one"),
+    ),
 ];
 
 /// What is said of an imported workload; None when plumb has nothing alike.

@@ -17,11 +17,17 @@ pub enum Format {
     Openssl,
     /// The report of sysbench.
     Sysbench,
+    /// hackbench's lines.
+    Hackbench,
+    /// `perf bench` in its default format.
+    Perf,
+    /// The summary of ping.
+    Ping,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Fio,
         Self::Iperf3,
         Self::Hyperfine,
@@ -29,6 +35,9 @@ impl Format {
         Self::Mbw,
         Self::Openssl,
         Self::Bonnie,
+        Self::Hackbench,
+        Self::Perf,
+        Self::Ping,
     ];
 
     /// The word that people type.
@@ -42,6 +51,9 @@ impl Format {
             Self::Mbw => "mbw",
             Self::Openssl => "openssl",
             Self::Sysbench => "sysbench",
+            Self::Hackbench => "hackbench",
+            Self::Perf => "perf",
+            Self::Ping => "ping",
         }
     }
 
@@ -56,6 +68,9 @@ impl Format {
             Self::Mbw => "the lines of mbw",
             Self::Openssl => "the lines of `openssl speed -mr`",
             Self::Sysbench => "the report of sysbench",
+            Self::Hackbench => "the lines of hackbench",
+            Self::Perf => "the report of perf bench",
+            Self::Ping => "the summary of ping",
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::format::Format;
 use crate::import::Import;
-use crate::{bonnie, fio, hyperfine, iperf3, mbw, openssl, sysbench};
+use crate::{bonnie, fio, hackbench, hyperfine, iperf3, mbw, openssl, perf, ping, sysbench};
 
 /// The results in a file; several where it holds those of several machines. Without a format it is
 /// recognised by its content. `version` is the tool's, for files that do not tell it.
@@ -41,6 +41,11 @@ fn fits(format: Format, text: &str) -> bool {
         Format::Mbw => has("\tMethod: ") && has("\tElapsed: "),
         Format::Openssl => line("+H:") || line("+F:") || line("+F2:"),
         Format::Bonnie => text.lines().any(bonnie::fits),
+        Format::Hackbench => {
+            line("Each sender will pass ") || (line("Running in ") && line("Time: "))
+        }
+        Format::Perf => line(perf::HEAD),
+        Format::Ping => has(" packets transmitted, "),
     }
 }
 
@@ -53,5 +58,8 @@ fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import
         Format::Mbw => mbw::parse(text, version),
         Format::Openssl => openssl::parse(text),
         Format::Sysbench => sysbench::parse(text),
+        Format::Hackbench => hackbench::parse(text),
+        Format::Perf => perf::parse(text),
+        Format::Ping => ping::parse(text),
     }
 }

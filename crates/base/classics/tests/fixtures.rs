@@ -380,6 +380,34 @@ fn sysbench() {
 }
 
 #[test]
+fn hackbench_perf_and_ping() {
+    assert_snapshot!(told("hackbench-2.4.txt", None), @r"
+    hackbench ? at None on {}
+    hackbench.messaging:mode=process,groups=1,fds=20,loops=100,bytes=100 Process
+      171000000 ns, 1 ops; time 1.710000e-1 s
+      329000000 ns, 1 ops; time 3.290000e-1 s
+    hackbench.messaging:mode=thread,groups=2,fds=20,loops=50,bytes=100 Process
+      39000000 ns, 1 ops; time 3.900000e-2 s
+    ");
+    assert_snapshot!(told("perf-bench-6.1.txt", None), @r"
+    perf ? at None on {}
+    perf.sched_pipe: Process
+      293000000 ns, 19933 ops; time 1.469915e-5 s
+    perf.sched_messaging: Process
+      96000000 ns, 1 ops; time 9.600000e-2 s
+    ");
+    assert_snapshot!(told("ping-flood.txt", None), @r"
+    ping ? at None on {}
+    ping.echo:host=127.0.0.1,bytes=56 Process
+      531000000 ns, 1 ops; latency_mean 5.000000e-6 s; latency_min 4.000000e-6 s; latency_max 2.130000e-4 s; rate 3.766478e4 ops/s; loss 0.000000e0
+    ");
+    let silent = "PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.\n\n--- 127.0.0.1 ping statistics ---\n\
+                  3 packets transmitted, 0 received, 100% packet loss, time 2031ms\n";
+    let error = read(silent, None, None).unwrap_err();
+    assert!(matches!(error, Error::Nothing { .. }), "{error}");
+}
+
+#[test]
 fn every_file_is_recognised_by_its_content_alone() {
     for (name, text) in fixtures() {
         let format =
@@ -499,6 +527,9 @@ fn a_figure_cut_off_is_found() {
         ("bonnie-2.00.csv", 2),
         ("bonnie-2.00.csv", 30),
         ("bonnie-1.96.csv", 3),
+        ("hackbench-2.4.txt", 1),
+        ("perf-bench-6.1.txt", 7),
+        ("ping-flood.txt", 75),
     ] {
         let text = fixture(name);
         let text = text.trim_end();

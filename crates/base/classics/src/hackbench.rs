@@ -1,0 +1,94 @@
+//! hackbench's lines.
+//!
+//! Every `Time:` is a run of its own, in a process of its own; the lines above it say of what. Whether
+//! messages went through sockets or pipes is not among them.
+
+use plumb_model::Better::Lower;
+use plumb_model::SampleIs;
+
+use crate::numbers::positive;
+use crate::{Error, Format, Import, Invocation, Series};
+
+/// Digits after the point of a time.
+const DECIMALS: usize = 3;
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let mut import = Import::new(Format::Hackbench);
+    let mut settings = Settings::default();
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("Running in ") {
+            settings = Settings::tasks(line).ok_or_else(|| wrong(line))?;
+        } else if line.starts_with("Each sender ") {
+            settings.messages(line).ok_or_else(|| wrong(line))?;
+        } else if let Some(time) = line.strip_prefix("Time: ") {
+            let seconds = seconds(time).ok_or_else(|| wrong(line))?;
+            add(&mut import, &settings, seconds);
+        }
+    }
+    if import.series.is_empty() {
+        return Err(Error::damaged(Format::Hackbench, "it has no line `Time:`"));
+    }
+    Ok(vec![import])
+}
+
+fn wrong(line: &str) -> Error {
+    Error::damaged(Format::Hackbench, format!("`{line}` lacks figures"))
+}
+
+/// A time with all its digits: one with fewer was cut off.
+fn seconds(time: &str) -> Option<f64> {
+    let whole = time.split_once('.').is_some_and(|(_, digits)| digits.len() == DECIMALS);
+    positive(time).filter(|_| whole)
+}
+
+/// What runs, as the lines above a time tell it.
+#[derive(Clone, PartialEq, Default)]
+struct Settings(Vec<(&'static str, String)>);
+
+impl Settings {
+    /// `Running in process mode with 1 groups using 40 file descriptors each (== 40 tasks)`.
+    fn tasks(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |before: &str| -> Option<u64> {
+            words.get(words.iter().position(|word| *word == before)?.checked_sub(1)?)?.parse().ok()
+        };
+        let mode = if words.get(2) == Some(&"process") { "process" } else { "thread" };
+        let fds = number("file")? / 2;
+        let groups = number("groups")?;
+        Some(Self(vec![
+            ("mode", mode.to_owned()),
+            ("groups", groups.to_string()),
+            ("fds", fds.to_string()),
+        ]))
+    }
+
+    /// `Each sender will pass 1000 messages of 100 bytes`.
+    fn messages(&mut self, line: &str) -> Option<()> {
+        let rest = line.strip_prefix("Each sender will pass ")?.strip_suffix(" bytes")?;
+        let (loops, bytes) = rest.split_once(" messages of ")?;
+        self.0.retain(|(name, _)| *name != "loops" && *name != "bytes");
+        self.0.push(("loops", loops.parse::<u64>().ok()?.to_string()));
+        self.0.push(("bytes", bytes.parse::<u64>().ok()?.to_string()));
+        Some(())
+    }
+}
+
+/// A run more of these settings.
+fn add(import: &mut Import, settings: &Settings, seconds: f64) {
+    let mut series =
+        Series::new("hackbench.messaging", "groups of tasks that send each other messages");
+    settings.0.iter().for_each(|(name, value)| series.set(name, value.as_str()));
+    series.sample_is = SampleIs::Process;
+    let known = import.series.iter_mut().find(|known| known.settings == series.settings);
+    let told = |series: &mut Series| {
+        series.invocations.push(Invocation::lasting(seconds, 1));
+        series.metrics.clear();
+        series.measured(("time", "s", Lower), "kick-off to the last task reaped", [seconds]);
+    };
+    if let Some(known) = known {
+        told(known);
+    } else {
+        told(&mut series);
+        import.series.push(series);
+    }
+}

@@ -1,0 +1,80 @@
+//! The summary of iputils' ping.
+//!
+//! The rate is what a flood (`-f`) or an adaptive ping (`-A`) reached; otherwise it is the interval's.
+
+use plumb_model::Better::{Higher, Lower};
+use plumb_model::SampleIs;
+
+use crate::numbers::{leading, positive};
+use crate::{Error, Format, Import, Invocation, Series};
+
+const RTT: [(&str, &str); 3] = [
+    ("latency_mean", "mean round trip"),
+    ("latency_min", "shortest round trip"),
+    ("latency_max", "longest round trip"),
+];
+/// Where they stand in `min/avg/max/mdev`.
+const PLACES: [usize; 3] = [1, 0, 2];
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let mut import = Import::new(Format::Ping);
+    let lacks = |what: &str| Error::damaged(Format::Ping, format!("it has no {what}"));
+    let counts = text.lines().find_map(Counts::of).ok_or_else(|| lacks("count of packets"))?;
+    if counts.received == 0.0 {
+        return Err(Error::nothing(Format::Ping, "no packet came back"));
+    }
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("rtt min/avg/max/mdev = "));
+    let rtt = line.and_then(rtt).ok_or_else(|| lacks("round-trip times"))?;
+    let mut series = Series::new("ping.echo", "echo requests and their replies");
+    let (host, bytes) = text.lines().find_map(head).unwrap_or_default();
+    series.set("host", host);
+    series.set("bytes", bytes);
+    series.sample_is = SampleIs::Process;
+    series.invocations.push(Invocation::lasting(counts.seconds, 1));
+    for ((name, summary), place) in RTT.into_iter().zip(PLACES) {
+        series.measured((name, "s", Lower), summary, [rtt[place]]);
+    }
+    let rate = counts.received / counts.seconds;
+    series.measured(("rate", "ops/s", Higher), "replies a second", [rate]);
+    let loss = 1.0 - counts.received / counts.sent;
+    series.measured(
+        ("loss", "", Lower),
+        "requests without a reply over those sent",
+        [loss.max(0.0)],
+    );
+    import.series.push(series);
+    Ok(vec![import])
+}
+
+/// `100000 packets transmitted, 100000 received, 0% packet loss, time 2524ms`.
+struct Counts {
+    sent: f64,
+    received: f64,
+    seconds: f64,
+}
+
+impl Counts {
+    fn of(line: &str) -> Option<Self> {
+        let (sent, rest) = line.split_once(" packets transmitted, ")?;
+        let (received, rest) = rest.split_once(" received, ")?;
+        let time = rest.rsplit_once("time ")?.1.strip_suffix("ms")?;
+        let received = received.trim().parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0)?;
+        Some(Self { sent: positive(sent)?, received, seconds: positive(time)? * 1e-3 })
+    }
+}
+
+/// `0.003/0.005/14.138/0.045 ms, …` in seconds.
+fn rtt(text: &str) -> Option<Vec<f64>> {
+    let (figures, _) = text.split_once(" ms")?;
+    let seconds = |figure: &str| leading(figure).map(|ms| ms * 1e-3);
+    let figures: Vec<f64> = figures.split('/').take(3).map(seconds).collect::<Option<_>>()?;
+    (figures.len() == 3).then_some(figures)
+}
+
+/// The host and the payload of `PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.`.
+fn head(line: &str) -> Option<(String, String)> {
+    let mut words = line.strip_prefix("PING ")?.split_whitespace();
+    let host = words.next()?.to_owned();
+    let bytes = words.find_map(|word| Some(word.split_once('(')?.0).filter(|n| !n.is_empty()));
+    Some((host, bytes.unwrap_or_default().to_owned()))
+}
