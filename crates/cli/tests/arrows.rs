@@ -13,7 +13,7 @@ const STAGES: &[&str] = &["base", "measure", "record", "judge", "show"];
 const WORKLOADS: &str = "measure/workloads";
 
 /// What a family of workloads may use; never another family.
-const OF_A_FAMILY: &[&str] = &["protocol", "workload-kit", "workload-testing"];
+const OF_A_FAMILY: &[&str] = &["classics", "protocol", "workload-kit", "workload-testing"];
 
 /// stage/crate → the crates that it may use, families aside. Every crate may use `model`; `cli` joins all.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -35,6 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("show/text", &[]),
     ("show/chart", &["text"]),
     ("show/report", &["analysis", "chart", "text"]),
+    ("show/crosscheck", &["analysis", "report", "text"]),
     ("show/export", &["analysis", "report", "text"]),
     ("show/site", &["analysis", "chart", "report", "text"]),
     ("show/serve", &["analysis", "query", "report", "site", "store", "text"]),

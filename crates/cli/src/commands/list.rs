@@ -17,20 +17,28 @@ use crate::planning::manifest;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
+/// The family of tools that others wrote.
+const CLASSIC: &str = "classic";
+
 /// List the suites, workloads and plug-ins
 #[derive(Debug, Args)]
-pub struct ListArgs {}
+pub struct ListArgs {
+    /// Also list the classic tools that plumb drives as workloads, for `plumb crosscheck`
+    #[arg(long)]
+    classic: bool,
+}
 
 impl Subcommand for ListArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
-        list(context.ui)
+        list(self.classic, context.ui)
     }
 }
 
 /// Lists suites, built-in workloads and plug-ins.
-fn list(ui: &Ui) -> Result<Exit> {
+fn list(classic: bool, ui: &Ui) -> Result<Exit> {
+    let builtin = plumb_workloads::builtin().into_iter().map(|workload| workload.describe());
     let builtin: Vec<Description> =
-        plumb_workloads::builtin().iter().map(|workload| workload.describe()).collect();
+        builtin.filter(|description| classic || description.family() != CLASSIC).collect();
     let (entries, broken) = found_plugins()?;
     let plugins: Vec<Description> = entries.into_iter().map(|entry| entry.description).collect();
     broken.iter().for_each(|text| ui.warn(text));
@@ -57,6 +65,11 @@ fn list(ui: &Ui) -> Result<Exit> {
     }
     ui.out(&table.render(ui.width(), ui.terminal().colour));
     ui.out("\nplumb explain WORKLOAD prints its manual; plumb run WORKLOAD measures it");
+    if !classic {
+        ui.out(
+            "plumb list --classic also lists the classic tools that plumb crosscheck compares with",
+        );
+    }
     Ok(Exit::Fine)
 }
 

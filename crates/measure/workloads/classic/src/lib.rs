@@ -1,0 +1,31 @@
+//! The family `classic`: the well-known tools that measure what workloads of plumb measure, as workloads.
+//!
+//! `plumb crosscheck` compares each with the workload that should read the same. A tool is a file here
+//! that says how it is started, with its manual beside it; `classics` reads what it prints.
+
+use plumb_protocol::Workload;
+
+mod fio;
+mod hackbench;
+mod iperf3;
+mod mbw;
+mod named;
+mod openssl;
+mod perf;
+mod ping;
+mod runs;
+mod tool;
+mod version;
+
+use tool::Classic;
+
+/// The workloads of this family.
+pub const ALL: &[&dyn Workload] = &[
+    &Classic(mbw::Mbw),
+    &Classic(hackbench::Hackbench),
+    &Classic(perf::PerfPipe),
+    &Classic(fio::Fio),
+    &Classic(iperf3::Iperf3),
+    &Classic(ping::Ping),
+    &Classic(openssl::Openssl),
+];

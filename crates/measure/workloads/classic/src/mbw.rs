@@ -1,0 +1,97 @@
+//! `classic.mbw`: mbw copies one array to another.
+
+use std::path::Path;
+
+use plumb_classics::{Format, Series};
+use plumb_model::{Better, Metric, Parameter};
+use plumb_protocol::{Start, StartError};
+
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+
+use crate::named::{Named, value_names};
+use crate::tool::{Call, Tool};
+use crate::version;
+
+const MIB: usize = 1 << 20;
+
+/// Versions before 1.4 do not name themselves in their help; their labels are swapped.
+const OLD: &str = "1.2";
+
+#[derive(Clone)]
+pub(crate) struct Mbw;
+
+impl Tool for Mbw {
+    fn named(&self) -> Named {
+        Named {
+            id: "classic.mbw",
+            summary: "mbw: copies one array to another",
+            manual: include_str!("mbw.md"),
+            program: "mbw",
+            package: "mbw",
+            format: Format::Mbw,
+            values: const { &value_names("bandwidth") },
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        reported("bandwidth", "B/s", Better::Higher, "bytes copied a second, each counted once")
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            choice(
+                "method",
+                &["libc", "loop", "block"],
+                "memcpy, a loop of words, or memcpy by 256 KiB",
+            ),
+            bytes("size", 64 << 20, "size of each of the two arrays, in whole MiB"),
+            integer("passes", "passes", 5, "copies that one process makes (-n)"),
+        ]
+    }
+
+    fn version(&self, path: &Path) -> Result<String, StartError> {
+        let help = version::asked(path, &["-h"])?;
+        if !help.contains("-t0") {
+            let why = format!("{} does not have mbw's help: it is another program", path.display());
+            return Err(StartError::Failed(why));
+        }
+        let named = help.lines().find_map(|line| line.strip_prefix("mbw memory benchmark v"));
+        let word = named.map(|rest| rest.split(',').next().unwrap_or(rest).to_owned());
+        Ok(word.unwrap_or_else(|| OLD.to_owned()))
+    }
+
+    fn call(&self, start: &Start, version: &str) -> Result<Call, StartError> {
+        let size = within(start, "size", MIB, usize::MAX >> 1)?;
+        if !size.is_multiple_of(MIB) {
+            return Err(StartError::Failed(format!("`size` must be whole MiB, not {size} bytes")));
+        }
+        let memory = start.facts.memory_bytes;
+        if memory > 0 && 2 * size as u64 > memory / 2 {
+            let why = format!("two arrays of {} MiB are more than half of the memory", size / MIB);
+            return Err(StartError::unsupported(why, "set a smaller `size`"));
+        }
+        let old = version == OLD;
+        let test = match (start.text("method"), old) {
+            ("block", true) => {
+                let why = "mbw before 1.4 may read the same block again and again";
+                return Err(StartError::unsupported(why, "install mbw 1.4 or newer"));
+            }
+            ("block", false) => "-t2",
+            ("libc", false) | ("loop", true) => "-t0",
+            _ => "-t1",
+        };
+        let passes = within(start, "passes", 1, 1000)?;
+        let words =
+            ["-n".to_owned(), passes.to_string(), test.to_owned(), (size / MIB).to_string()];
+        let mut call = Call::with(words);
+        if old {
+            call.notes.push("mbw before 1.4: its label DUMB is memcpy, MEMCPY is the loop".into());
+        }
+        Ok(call)
+    }
+
+    fn is_asked(&self, start: &Start, series: &Series) -> bool {
+        let method = ("method".to_owned(), start.text("method").to_owned());
+        series.settings.contains(&method)
+    }
+}

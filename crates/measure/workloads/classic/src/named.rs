@@ -1,0 +1,42 @@
+//! What a tool is called, whatever its settings.
+
+use plumb_classics::Format;
+use plumb_protocol::StartError;
+
+/// How many of the values that `wait4` tells are reported.
+pub(crate) const OF_THE_PROCESS: usize = 4;
+
+/// What does not depend on a setting.
+pub(crate) struct Named {
+    /// The workload's id.
+    pub id: &'static str,
+    /// One line on what it does.
+    pub summary: &'static str,
+    /// Its page.
+    pub manual: &'static str,
+    /// The file that is started.
+    pub program: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
+    /// The form of what it prints.
+    pub format: Format,
+    /// The names of what every sample reports: see [`value_names`].
+    pub values: &'static [&'static str],
+}
+
+impl Named {
+    /// What installs it.
+    pub(crate) fn fix(&self) -> String {
+        format!("apt install {}", self.package)
+    }
+
+    /// Why it can't run where it is missing.
+    pub(crate) fn missing(&self) -> StartError {
+        StartError::unsupported(format!("{} is not installed", self.program), self.fix())
+    }
+}
+
+/// What `wait4` tells of the process, then the tool's own figure.
+pub(crate) const fn value_names(metric: &'static str) -> [&'static str; OF_THE_PROCESS + 1] {
+    ["user", "system", "cpu", "peak_memory", metric]
+}

@@ -1,0 +1,66 @@
+//! `classic.openssl`: `openssl speed` of a cipher.
+
+use std::path::Path;
+
+use plumb_classics::Format;
+use plumb_model::{Better, Metric, Parameter};
+use plumb_protocol::{Start, StartError};
+
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+
+use crate::named::{Named, value_names};
+use crate::tool::{Call, Tool};
+use crate::version;
+
+/// Makes OpenSSL believe that the CPU has no AVX-512 (bits F, DQ, CD, BW and VL of leaf 7; OPENSSL_ia32cap(3)).
+const WITHOUT_AVX512: (&str, &str) = ("OPENSSL_ia32cap", ":~0xd0030000");
+
+#[derive(Clone)]
+pub(crate) struct Openssl;
+
+impl Tool for Openssl {
+    fn named(&self) -> Named {
+        Named {
+            id: "classic.openssl",
+            summary: "openssl speed: encrypts messages with authenticated encryption",
+            manual: include_str!("openssl.md"),
+            program: "openssl",
+            package: "openssl",
+            format: Format::Openssl,
+            values: const { &value_names("throughput") },
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        reported("throughput", "B/s", Better::Higher, "bytes of plaintext encrypted a second")
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let ciphers = ["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"];
+        vec![
+            choice("cipher", &ciphers, "cipher and authentication (-evp)"),
+            bytes("bytes", 16 << 10, "plaintext of one message (-bytes)"),
+            integer("seconds", "seconds", 1, "how long one process measures (-seconds)"),
+            choice(
+                "instructions",
+                &["all", "no-avx512"],
+                "which instructions OpenSSL may use (OPENSSL_ia32cap)",
+            ),
+        ]
+    }
+
+    fn version(&self, path: &Path) -> Result<String, StartError> {
+        version::after(path, &["version"], "OpenSSL ")
+    }
+
+    fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
+        let bytes = within(start, "bytes", 16, 1 << 20)?.to_string();
+        let seconds = within(start, "seconds", 1, 60)?.to_string();
+        let words = ["speed", "-mr", "-elapsed", "-seconds", &seconds, "-bytes", &bytes, "-evp"];
+        let mut call = Call::with(words.into_iter().chain([start.text("cipher")]));
+        if start.text("instructions") == "no-avx512" {
+            call.variable = Some(WITHOUT_AVX512);
+        }
+        Ok(call)
+    }
+}

@@ -1,0 +1,62 @@
+//! `classic.ping`: a flood of echo requests to this machine.
+
+use std::path::Path;
+
+use plumb_classics::Format;
+use plumb_model::{Better, Metric, Parameter};
+use plumb_protocol::{Start, StartError};
+
+use plumb_workload_kit::declare::{bytes, integer, reported, within};
+
+use crate::named::{Named, value_names};
+use crate::tool::{Call, Tool};
+use crate::version;
+
+/// Nothing else is ever sent to.
+const HOST: &str = "127.0.0.1";
+
+#[derive(Clone)]
+pub(crate) struct Ping;
+
+impl Tool for Ping {
+    fn named(&self) -> Named {
+        Named {
+            id: "classic.ping",
+            summary: "ping -f: ICMP echo requests to 127.0.0.1, a new one for each reply",
+            manual: include_str!("ping.md"),
+            program: "ping",
+            package: "iputils-ping",
+            format: Format::Ping,
+            values: const { &value_names("rate") },
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        reported(
+            "rate",
+            "ops/s",
+            Better::Higher,
+            "replies received; a request and its reply count once",
+        )
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            bytes("bytes", 56, "payload of a request, without the 8-byte header (-s)"),
+            integer("count", "requests", 20_000, "requests of one process (-c)"),
+        ]
+    }
+
+    fn version(&self, path: &Path) -> Result<String, StartError> {
+        version::after(path, &["-V"], "iputils ")
+    }
+
+    fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(StartError::unsupported("only root may flood", "start plumb as root"));
+        }
+        let bytes = within(start, "bytes", 8, 8192)?.to_string();
+        let count = within(start, "count", 1000, 1 << 30)?.to_string();
+        Ok(Call::with(["-n", "-f", "-q", "-c", &count, "-s", &bytes, HOST]))
+    }
+}

@@ -1,0 +1,108 @@
+//! The processes of a tool, one a sample, and the figure in what each prints.
+
+use plumb_classics::Series;
+use plumb_model::Flag;
+use plumb_protocol::{Batch, Failure, Instance};
+
+use plumb_workload_kit::affinity::CpuSet;
+use plumb_workload_kit::spawn::{OutputPipe, Program, describe_end};
+
+use crate::named::{Named, OF_THE_PROCESS};
+
+/// A tool with its arguments.
+pub(crate) struct Runs {
+    pub program: Program,
+    pub output: OutputPipe,
+    pub named: Named,
+    pub version: String,
+    /// Whether a test in the output is the one that was asked for.
+    pub is_asked: Box<dyn Fn(&Series) -> bool>,
+    /// The CPUs of this thread before it was kept to one.
+    pub before: CpuSet,
+}
+
+impl Runs {
+    fn once(&mut self, batch: Option<&mut Batch>) -> Result<(), Failure> {
+        let ended = self.program.run()?;
+        let text = self.output.take()?;
+        let name = self.named.program;
+        if !ended.status.success() {
+            let (how, last) = (describe_end(ended.status), last_line(&text));
+            return Err(Failure(format!("{name} failed: {how}; its last line: {last}")));
+        }
+        let (figure, flags) = self.figure(&text)?;
+        if let Some(batch) = batch {
+            ended.record(batch, OF_THE_PROCESS);
+            batch.record_values(&[figure]);
+            flags.into_iter().for_each(|flag| batch.flag(flag));
+        }
+        Ok(())
+    }
+
+    /// The median of the tool's passes, where it has several; and reasons to distrust it.
+    fn figure(&self, text: &str) -> Result<(f64, Vec<Flag>), Failure> {
+        let name = self.named.program;
+        let imports = plumb_classics::read(text, Some(self.named.format), Some(&self.version))
+            .map_err(|error| {
+                Failure(format!(
+                    "{name} printed no result: {error}; its last line: {}",
+                    last_line(text)
+                ))
+            })?;
+        let metric = self.named.values.last().copied().unwrap_or_default();
+        let series = imports.iter().flat_map(|import| &import.series);
+        let invocation =
+            series.filter(|it| (self.is_asked)(it)).find_map(|it| it.invocations.last());
+        let failed = invocation.and_then(|it| it.failed.as_ref());
+        if let Some(why) = failed {
+            return Err(Failure(format!("{name}: {why}")));
+        }
+        invocation
+            .and_then(|it| Some((median(it.values.get(metric)?)?, it.flags.clone())))
+            .ok_or_else(|| {
+                Failure(format!("{name} printed no {metric} of the test that was asked for"))
+            })
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = sorted.get(middle)?;
+    if sorted.len() % 2 == 1 {
+        Some(*upper)
+    } else {
+        Some(f64::midpoint(sorted[middle - 1], *upper))
+    }
+}
+
+fn last_line(text: &str) -> &str {
+    text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing")
+}
+
+impl Instance for Runs {
+    fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
+        self.once(None)
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        self.named.values
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.program.rehearse();
+        iterations.iter().try_for_each(|_| self.once(Some(&mut *batch)))
+    }
+
+    fn fixed_iterations(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        // It was this thread's set before.
+        let _ = self.before.apply();
+    }
+}

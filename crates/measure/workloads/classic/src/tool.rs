@@ -1,0 +1,158 @@
+//! What a tool is, and how it becomes a workload.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use plumb_classics::Series;
+use plumb_model::{AuditClass, Description, Metric, Parameter, Ready, Requirement, Role, SampleIs};
+use plumb_protocol::{Failure, Held, Start, StartError, Started, Workload};
+
+use plumb_workload_kit::affinity::CpuSet;
+use plumb_workload_kit::declare::workload;
+use plumb_workload_kit::memory_floor;
+use plumb_workload_kit::spawn::{OutputPipe, Program, find_program, metrics};
+
+use crate::named::{Named, OF_THE_PROCESS};
+use crate::runs::Runs;
+
+/// How one process of a tool is started.
+#[derive(Default)]
+pub(crate) struct Call {
+    /// Its arguments, without its own name.
+    pub arguments: Vec<OsString>,
+    /// The variable of its environment that is set, and its value.
+    pub variable: Option<(&'static str, &'static str)>,
+    /// The CPU that it is kept to; None for all.
+    pub cpu: Option<usize>,
+    /// Remarks for the reader.
+    pub notes: Vec<String>,
+}
+
+impl Call {
+    /// With these arguments.
+    pub(crate) fn with<S: Into<OsString>>(arguments: impl IntoIterator<Item = S>) -> Self {
+        Self { arguments: arguments.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+}
+
+/// A tool that is started once a sample, and prints one figure.
+pub(crate) trait Tool: Sync {
+    /// What does not depend on a setting.
+    fn named(&self) -> Named;
+
+    /// The figure that it prints, as the workload of plumb calls it that measures the same.
+    fn metric(&self) -> Metric;
+
+    /// Its settings, with the names and values of that workload.
+    fn parameters(&self) -> Vec<Parameter>;
+
+    /// Adds to the description: roles, fixture.
+    fn describe(&self, description: Description) -> Description {
+        description
+    }
+
+    /// The version of the program at `path`.
+    ///
+    /// # Errors
+    /// When it does not tell: then it is another program.
+    fn version(&self, path: &Path) -> Result<String, StartError>;
+
+    /// How it is started with these settings, given its version.
+    ///
+    /// # Errors
+    /// When it can't run with them here.
+    fn call(&self, start: &Start, version: &str) -> Result<Call, StartError>;
+
+    /// Whether this of what it printed is the test that was asked for.
+    fn is_asked(&self, _start: &Start, _series: &Series) -> bool {
+        true
+    }
+
+    /// As [`Workload::start_server`].
+    fn start_server(&self, _path: &Path) -> Result<(Ready, Box<dyn Held>), StartError> {
+        Err(StartError::Failed("this tool has no server".into()))
+    }
+
+    /// As [`Workload::prepare`], with the program's path.
+    fn prepare(&self, _path: &Path, _start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        Err(StartError::Failed("this tool has no fixture".into()))
+    }
+}
+
+/// A tool as a workload.
+pub(crate) struct Classic<T>(pub T);
+
+impl<T: Tool> Classic<T> {
+    fn path(&self) -> Result<std::path::PathBuf, StartError> {
+        let named = self.0.named();
+        find_program(named.program).map_err(|_| named.missing())
+    }
+}
+
+impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
+    fn describe(&self) -> Description {
+        let named = self.0.named();
+        let mut all = vec![self.0.metric()];
+        all.extend(metrics(OF_THE_PROCESS));
+        self.0.describe(Description {
+            roles: vec![Role::Workload],
+            parameters: self.0.parameters(),
+            metrics: all,
+            requirements: vec![Requirement {
+                needs: named.program.into(),
+                why: "the installed tool is what is measured".into(),
+                fix: named.fix(),
+            }],
+            sample_is: SampleIs::Process,
+            timeout_s: Some(600),
+            audit_class: Some(AuditClass::Process),
+            ..workload(named.id, named.summary)
+        })
+    }
+
+    fn manual(&self) -> &'static str {
+        self.0.named().manual
+    }
+
+    fn start_server(&self, _start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        self.0.start_server(&self.path()?)
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        self.0.prepare(&self.path()?, start)
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let (named, path) = (self.0.named(), self.path()?);
+        let version = self.0.version(&path)?;
+        let call = self.0.call(start, &version)?;
+        let output = OutputPipe::new()?;
+        let argv = argv(&path, &call)?;
+        let program = find_program(&argv[0].to_string_lossy())?;
+        let program = Program::new(&program, &argv, Some(output.end()), start.seed)?;
+        let before = CpuSet::current()?;
+        let mut ready = Ready { notes: call.notes, ..Ready::default() };
+        ready.notes.push(format!("program {}", path.display()));
+        ready.notes.push(memory_floor::note(program.rehearse()));
+        ready.versions.insert(named.program.into(), version.clone());
+        let (tool, asked) = (self.0.clone(), start.clone());
+        let is_asked = Box::new(move |series: &Series| tool.is_asked(&asked, series));
+        let runs = Runs { program, output, named, version, is_asked, before };
+        if let Some(cpu) = call.cpu {
+            CpuSet::only(cpu).apply()?;
+        }
+        Ok(Started { instance: Box::new(runs), ready })
+    }
+}
+
+/// Program and arguments; where a variable is set, `env` sets it and becomes the program.
+fn argv(path: &Path, call: &Call) -> Result<Vec<OsString>, Failure> {
+    let mut argv = Vec::new();
+    if let Some((name, value)) = call.variable {
+        argv.push(find_program("env")?.into_os_string());
+        argv.push(format!("{name}={value}").into());
+    }
+    argv.push(path.as_os_str().to_owned());
+    argv.extend(call.arguments.iter().cloned());
+    Ok(argv)
+}

@@ -1,0 +1,88 @@
+//! The family `classic`, driven as the engine drives it: the real tools.
+
+use plumb_workload_classic::ALL;
+use plumb_workload_testing::{TestPoint, refusal, samples, unsupported};
+
+/// The figure of one process.
+fn figure(point: &TestPoint, metric: &str) -> f64 {
+    let mut started = point.started();
+    assert!(!started.ready.versions.is_empty());
+    let samples = samples(&mut started, &[1]);
+    assert!(
+        samples.values["cpu"][0] > 0.0 && samples.values["peak_memory"][0] > 1e5,
+        "{samples:?}"
+    );
+    samples.values[metric][0]
+}
+
+fn assert_within(what: &str, value: f64, range: std::ops::Range<f64>) {
+    assert!(range.contains(&value), "{what}: {value}");
+}
+
+#[test]
+fn mbw_copies_as_the_method_says_whatever_its_labels() {
+    for method in ["libc", "loop"] {
+        let settings = [("method", method), ("size", "4MiB"), ("passes", "3")];
+        let point = TestPoint::new(ALL, "classic.mbw", &settings);
+        assert_within(method, figure(&point, "bandwidth"), 1e8..1e12);
+    }
+    let point = TestPoint::new(ALL, "classic.mbw", &[("size", "1500KiB")]);
+    assert!(refusal("part of a MiB", point.try_start()).contains("whole MiB"));
+    let point = TestPoint::new(ALL, "classic.mbw", &[("size", "1GiB")]);
+    assert!(unsupported("all memory", point.try_start()).0.contains("half of the memory"));
+}
+
+#[test]
+fn hackbench_and_perf_take_the_settings_of_our_workloads() {
+    let settings = [("transport", "pipe"), ("mode", "thread"), ("loops", "50")];
+    let point = TestPoint::new(ALL, "classic.hackbench", &settings);
+    assert_within("hackbench", figure(&point, "time"), 1e-3..10.0);
+    for placement in ["same-cpu", "free"] {
+        let settings = [("placement", placement), ("loops", "5000")];
+        let point = TestPoint::new(ALL, "classic.perfpipe", &settings);
+        assert_within("perf", figure(&point, "time"), 3e-7..1e-2);
+    }
+}
+
+#[test]
+fn ping_floods_this_machine_alone() {
+    let point = TestPoint::new(ALL, "classic.ping", &[("count", "2000")]);
+    if !rustix::process::geteuid().is_root() {
+        let (why, fix) = unsupported("ping", point.try_start());
+        assert_eq!((why.as_str(), fix.as_str()), ("only root may flood", "start plumb as root"));
+        return;
+    }
+    assert_within("ping", figure(&point, "rate"), 1e2..1e7);
+}
+
+#[test]
+fn openssl_encrypts_with_and_without_its_widest_instructions() {
+    for instructions in ["all", "no-avx512"] {
+        let settings = [("cipher", "chacha20-poly1305"), ("instructions", instructions)];
+        let point = TestPoint::new(ALL, "classic.openssl", &settings);
+        assert_within(instructions, figure(&point, "throughput"), 1e7..1e12);
+    }
+}
+
+#[test]
+fn iperf3_finds_its_server_and_leaves_none() {
+    let mut point = TestPoint::new(ALL, "classic.iperf3", &[]);
+    assert!(refusal("without a server", point.try_start()).contains("no port"));
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    assert_within("iperf3", figure(&point, "throughput"), 1e7..1e12);
+    let port = point.start.endpoints["port"].clone();
+    let address = format!("127.0.0.1:{port}");
+    point.clean();
+    assert!(std::net::TcpStream::connect(address).is_err(), "the server still listens");
+}
+
+#[test]
+fn fio_reads_the_file_that_it_laid_out_and_leaves_none() {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    let settings = [("size", "4MiB"), ("engine", "psync")];
+    let mut point = TestPoint::new(ALL, "classic.fio", &settings).in_folder(folder.path());
+    point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    assert_within("fio", figure(&point, "rate"), 1e2..1e8);
+    point.clean();
+    assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
+}
