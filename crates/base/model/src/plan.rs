@@ -87,6 +87,10 @@ pub enum Goal {
         /// What this machine shows of equal programs, by its last audit: the margin is no smaller.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         noise_floor: Option<f64>,
+        /// Whether a difference settles a comparison only once its whole interval lies beyond the margin: where
+        /// agreement within it is the question.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        beyond: bool,
     },
 }
 
@@ -111,6 +115,8 @@ enum StoredGoal {
         max_pairs: usize,
         #[serde(default)]
         noise_floor: Option<f64>,
+        #[serde(default)]
+        beyond: bool,
     },
 }
 
@@ -126,8 +132,8 @@ impl From<StoredGoal> for Goal {
                 Self::Rules(StoppingRules { min_time_ns, max_time_ns, ..rules })
             }
             StoredGoal::Soak => Self::Soak,
-            StoredGoal::Verdict { margin, metric, quad, max_pairs, noise_floor } => {
-                Self::Verdict { margin, metric, quad, max_pairs, noise_floor }
+            StoredGoal::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond } => {
+                Self::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond }
             }
         }
     }

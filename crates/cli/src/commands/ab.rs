@@ -118,6 +118,7 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         metric: metric(args.metric.as_deref(), &points)?,
         quad: args.quad,
         max_pairs: args.max_pairs,
+        beyond: false,
     };
     let plan = plan::plan_of(points, goal, &args.execution, prepare)?;
     let commands = plan.points.iter().all(|it| it.point.workload == command::COMMAND);

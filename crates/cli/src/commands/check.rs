@@ -247,6 +247,7 @@ impl Again<'_> {
             quad: false,
             max_pairs: 40,
             noise_floor: None,
+            beyond: false,
         };
         let (name, points) = (point.name(), vec![point.clone(), point.clone()]);
         let budget_ns = Some(NULL_NS);

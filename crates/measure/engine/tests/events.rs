@@ -339,7 +339,14 @@ fn the_time_of_a_point_is_predicted_within_a_factor_of_two_for_most() {
 }
 
 fn verdict(max_pairs: usize, quad: bool) -> Goal {
-    Goal::Verdict { margin: 0.01, metric: "time".into(), quad, max_pairs, noise_floor: None }
+    Goal::Verdict {
+        margin: 0.01,
+        metric: "time".into(),
+        quad,
+        max_pairs,
+        noise_floor: None,
+        beyond: false,
+    }
 }
 
 #[test]
@@ -368,6 +375,26 @@ fn equal_sides_are_equivalent_and_hopeless_ones_inconclusive() {
     assert_eq!(last.stop, Some(StopReason::Hopeless));
     assert_eq!(last.compared.as_ref().unwrap().verdict, Some(Verdict::Inconclusive));
     assert!(last.compared.unwrap().pairs_needed.unwrap() > 80);
+}
+
+#[test]
+fn where_agreement_is_the_question_a_difference_settles_only_beyond_the_margin() {
+    let goal = |margin, beyond| match verdict(40, false) {
+        Goal::Verdict { metric, quad, max_pairs, noise_floor, .. } => {
+            Goal::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond }
+        }
+        other => other,
+    };
+    let ended = |margin, beyond| {
+        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
+        fake.run(&plan(2, goal(margin, beyond))).unwrap();
+        let last = fake.last_decision(1);
+        (last.stop.unwrap(), last.compared.as_ref().unwrap().pairs)
+    };
+    assert_eq!(ended(0.05, false), (StopReason::Verdict, 8), "slower, whatever the margin");
+    assert_eq!(ended(0.05, true), (StopReason::MaxPairs, 40), "neither inside nor beyond");
+    assert_eq!(ended(0.02, true), (StopReason::Verdict, 8), "beyond");
+    assert_eq!(ended(0.10, true), (StopReason::Verdict, 8), "inside");
 }
 
 #[test]

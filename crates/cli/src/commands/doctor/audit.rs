@@ -111,8 +111,14 @@ impl Auditor<'_> {
         }
         let metric = points.first().and_then(|point| point.description.primary());
         let metric = metric.map(|metric| metric.name.clone()).unwrap_or_default();
-        let goal =
-            Goal::Verdict { margin: MARGIN, metric, quad: false, max_pairs: 40, noise_floor: None };
+        let goal = Goal::Verdict {
+            margin: MARGIN,
+            metric,
+            quad: false,
+            max_pairs: 40,
+            noise_floor: None,
+            beyond: false,
+        };
         let execution = ExecutionArgs {
             labels: vec![format!("audit={}", class.word())],
             ..ExecutionArgs::default()

@@ -114,8 +114,14 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
     let point = points::resolve(&mut setup.keeper, &[WORKLOAD.to_owned()], &[], all)?.points;
     let Some(point) = point.into_iter().next() else { return Ok(None) };
     let metric = point.description.primary().map(|it| it.name.clone()).unwrap_or_default();
-    let goal =
-        Goal::Verdict { margin: MARGIN, metric, quad: false, max_pairs: 200, noise_floor: None };
+    let goal = Goal::Verdict {
+        margin: MARGIN,
+        metric,
+        quad: false,
+        max_pairs: 200,
+        noise_floor: None,
+        beyond: false,
+    };
     let labels = vec!["doctor=monitors".to_owned()];
     let execution = ExecutionArgs { labels, ..ExecutionArgs::default() };
     let plan = plan::plan_of(vec![point.clone(), point], goal, &execution, Prepare::default())?;

@@ -9,7 +9,9 @@ use plumb_model::{Compared, Decision, Look, Plan, StopReason};
 use plumb_stats::order::{latin_square, pair, quad};
 use plumb_stats::pairs::{hodges_lehmann, log_ratios};
 use plumb_stats::rng::Rng;
-use plumb_stats::verdict::{Confidence, Judgement, Schedule, interval_of_pairs, judge_pairs};
+use plumb_stats::verdict::{
+    Confidence, Judgement, Schedule, Verdict as Word, interval_of_pairs, judge_pairs,
+};
 
 use super::decide::{Round, Strategy, close, common_stop, decision};
 use crate::history::History;
@@ -21,6 +23,8 @@ const COINS: u64 = 0x636f_696e;
 #[derive(Debug, Clone)]
 pub struct Verdict {
     margin: f64,
+    /// Whether a difference settles only beyond the margin.
+    beyond: bool,
     a_unit: usize,
     schedule: Schedule,
     budget_ns: Option<u64>,
@@ -38,6 +42,7 @@ impl Verdict {
     pub fn new(plan: &Plan, margin: f64, quad: bool, max_pairs: usize) -> Self {
         Self {
             margin,
+            beyond: false,
             a_unit: if quad { 2 } else { 1 },
             schedule: Schedule::up_to(max_pairs),
             budget_ns: plan.budget_ns,
@@ -46,6 +51,12 @@ impl Verdict {
             square_of: Vec::new(),
             looked: vec![None; plan.points.len()],
         }
+    }
+
+    /// Whether a difference settles a comparison only where its whole interval lies beyond the margin.
+    #[must_use]
+    pub fn only_beyond(self, beyond: bool) -> Self {
+        Self { beyond, ..self }
     }
 
     /// Looks at a comparison if it is time to, or if it must end.
@@ -85,7 +96,7 @@ impl Verdict {
 
     fn stop(&self, judged: Option<&Judgement>, pairs: usize) -> Option<StopReason> {
         let judged = judged?;
-        if judged.settled() {
+        if judged.settled() && !(self.beyond && is_across(judged)) {
             Some(StopReason::Verdict)
         } else if pairs >= self.schedule.most_pairs() {
             Some(StopReason::MaxPairs)
@@ -156,6 +167,11 @@ impl Strategy for Verdict {
         }
         round
     }
+}
+
+/// Whether a difference is shown, but neither that it is inside the margin nor that it is beyond.
+fn is_across(judged: &Judgement) -> bool {
+    judged.verdict != Word::Equivalent && !judged.beyond_margin
 }
 
 /// The interval of the ratio as a look sees it.

@@ -141,6 +141,7 @@ fn a_comparison_narrows_around_equality() {
         quad: false,
         max_pairs: 40,
         noise_floor: None,
+        beyond: false,
     };
     let mut live = Live::new(record.run, 0, &plan);
     let compared = Compared { pairs: 8, verdict: None, pairs_needed: Some(40) };

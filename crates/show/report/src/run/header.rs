@@ -177,14 +177,15 @@ fn goal(finding: &RunFinding) -> String {
     let budget = finding.run.budget_ns.map(|ns| length(seconds(ns)));
     let wanted = match &finding.run.goal {
         Goal::Soak => return soak(finding, &budget.unwrap_or_default()),
-        Goal::Verdict { margin, metric, quad, max_pairs, noise_floor } => {
+        Goal::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond } => {
             let units = if *quad { "ABBA units" } else { "pairs" };
             let margin = percent(*margin);
             let floor = noise_floor.map_or_else(String::new, |floor| {
                 format!(" (its audit says: this machine detects {} or more)", percent(floor))
             });
+            let what = if *beyond { "agreement or disagreement" } else { "a verdict" };
             format!(
-                "a verdict on {metric} with a margin of {margin}{floor} in up to {max_pairs} {units}"
+                "{what} on {metric} with a margin of {margin}{floor} in up to {max_pairs} {units}"
             )
         }
         // Nothing was wanted of an import.
