@@ -1,7 +1,8 @@
-//! `plumb exec /bin/true` against `hyperfine -N /bin/true`, in blocks of equal length.
+//! `plumb exec /bin/true` against `hyperfine -N /bin/true` and against the barest loop in C, in blocks of
+//! equal length.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -11,37 +12,82 @@ use crate::Outcome;
 use crate::page::{median, ratio};
 use crate::shares::Folder;
 
-/// Pairs of blocks; a coin decides which comes first.
-const PAIRS: usize = 20;
+/// Blocks of each; a shuffle decides the order within a round.
+const ROUNDS: usize = 20;
 /// Runs in a block.
 const RUNS: usize = 100;
+
+/// What is compared, and what the medians of its blocks were.
+struct Sides {
+    plumb: Vec<f64>,
+    hyperfine: Vec<f64>,
+    bare: Vec<f64>,
+    /// How long a block of plumb took in all.
+    took: Vec<f64>,
+}
 
 /// Runs the blocks.
 pub fn bench(plumb: &Path) -> Outcome<String> {
     let folder = Folder::new()?;
-    let mut coin = plumb_stats::rng::Rng::new(1);
-    let (mut ours, mut theirs, mut logs, mut took) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..PAIRS {
-        let first = coin.coin();
-        let before = if first { Some(hyperfine(&folder)?) } else { None };
-        let start = Instant::now();
-        let our = exec(plumb, &folder)?;
-        took.push(start.elapsed().as_secs_f64());
-        let their = before.map_or_else(|| hyperfine(&folder), Ok)?;
-        logs.push((our / their).ln());
-        ours.push(our);
-        theirs.push(their);
+    let bare = compile(&folder)?;
+    let mut coins = plumb_stats::rng::Rng::new(1);
+    let mut sides =
+        Sides { plumb: Vec::new(), hyperfine: Vec::new(), bare: Vec::new(), took: Vec::new() };
+    for _ in 0..ROUNDS {
+        let mut order = [0, 1, 2];
+        coins.shuffle(&mut order);
+        for side in order {
+            match side {
+                0 => {
+                    let start = Instant::now();
+                    sides.plumb.push(exec(plumb, &folder)?);
+                    sides.took.push(start.elapsed().as_secs_f64());
+                }
+                1 => sides.hyperfine.push(hyperfine(&folder)?),
+                _ => sides.bare.push(loop_in_c(&bare)?),
+            }
+        }
     }
-    Ok(format!(
-        "{PAIRS} pairs of blocks of {RUNS} runs of `/bin/true`, a coin deciding the order: medians **{:.1} µs** (`plumb exec -n {RUNS}`) \
-         and {:.1} µs (`hyperfine -N -w 5 -r {RUNS}`); plumb reads **{} times** hyperfine. A block of plumb takes {:.2} s in all, \
-         stored and reported.\n",
-        median(&ours) * 1e6,
-        median(&theirs) * 1e6,
-        ratio(&logs),
-        median(&took),
-    ))
+    Ok(sides.paragraph())
+}
+
+impl Sides {
+    fn paragraph(&self) -> String {
+        let us = |times: &[f64]| format!("{:.1} µs", median(times) * 1e6);
+        let over = |one: &[f64], other: &[f64]| {
+            ratio(&one.iter().zip(other).map(|(one, other)| (one / other).ln()).collect::<Vec<_>>())
+        };
+        format!(
+            "{ROUNDS} rounds of blocks of {RUNS} runs of `/bin/true`, in shuffled order: medians **{}** (`plumb exec -n {RUNS}`), {} \
+             (`hyperfine -N -w 5 -r {RUNS}`) and {} (a bare loop of posix_spawn and wait4 in C, `benches/src/bare.c`). plumb reads \
+             **{} times** the bare loop and {} times hyperfine; hyperfine reads {} times the bare loop. A block of plumb takes {:.2} s \
+             in all, stored and reported.\n",
+            us(&self.plumb),
+            us(&self.hyperfine),
+            us(&self.bare),
+            over(&self.plumb, &self.bare),
+            over(&self.plumb, &self.hyperfine),
+            over(&self.hyperfine, &self.bare),
+            median(&self.took),
+        )
+    }
+}
+
+fn compile(folder: &Folder) -> Outcome<PathBuf> {
+    let (source, program) = (folder.0.join("bare.c"), folder.0.join("bare"));
+    fs::write(&source, include_str!("bare.c"))?;
+    let status = Command::new("cc").arg("-O2").arg("-o").args([&program, &source]).status()?;
+    if status.success() { Ok(program) } else { Err("cc could not compile bare.c".into()) }
+}
+
+fn loop_in_c(program: &Path) -> Outcome<f64> {
+    let output = Command::new(program).arg(RUNS.to_string()).stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err("the bare loop failed".into());
+    }
+    let text = String::from_utf8(output.stdout)?;
+    let times: Vec<f64> = text.lines().map(str::parse).collect::<Result<_, _>>()?;
+    Ok(median(&times) * 1e-9)
 }
 
 fn exec(plumb: &Path, folder: &Folder) -> Outcome<f64> {

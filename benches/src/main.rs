@@ -53,7 +53,7 @@ fn measure(plumb: &Path, output: &Path) -> Outcome<()> {
         ("What the engine and the keeper use while a worker measures", shares::bench),
         ("Recording a value of a distribution", distribution::bench),
         ("Start-up", start::bench),
-        ("Commands, against hyperfine", commands::bench),
+        ("Commands, against hyperfine and a bare loop", commands::bench),
         ("Peak memory of a small command", memory::bench),
         ("The store", store::bench),
         ("The pages of a large store", pages::bench),

@@ -45,9 +45,14 @@ const MOST_STATED: u64 = 500;
 const PROCESS_BATCH_NS: u64 = 100_000_000;
 /// The most fresh processes that one worker starts.
 const PROCESS_BATCH: u64 = 10;
-/// A fresh process shorter than this is preceded by one that does not count: the worker's own start
-/// has cooled the caches.
+/// A fresh process shorter than this is preceded by some that do not count: what came between (the
+/// store's commit, the worker's own start, an idle CPU) has cooled the caches. Of /bin/true the first read
+/// 1.20 to 1.30 times a bare loop of posix_spawn and wait4, the second 1.08 to 1.13, the third 1.05 to 1.07,
+/// later ones 1.02 (`make bench`).
 const SHORT_PROCESS_NS: u64 = 20_000_000;
+/// They last about this long together, and are no more than these.
+const WARMING_NS: u64 = 3_000_000;
+const MOST_WARMING: u64 = 3;
 
 /// Wanted length of one sample, in nanoseconds.
 pub fn target_ns(planned: &PlannedPoint, clock: Option<&ClockSource>) -> u64 {
@@ -101,7 +106,9 @@ pub fn process_counts(
         None => usize::MAX,
     };
     let wanted = enough.saturating_sub(known.processes.len()).max(1);
-    SampleCounts { discard: usize::from(sample_ns < SHORT_PROCESS_NS), keep: batch.min(wanted) }
+    let warming = count((WARMING_NS / sample_ns.max(1)).clamp(1, MOST_WARMING));
+    let discard = if sample_ns < SHORT_PROCESS_NS { warming } else { 0 };
+    SampleCounts { discard, keep: batch.min(wanted) }
 }
 
 /// How many samples the next invocation takes, when a sample lasts `sample_ns`.
