@@ -1,6 +1,6 @@
 # plumb: what people type. Everything else is cargo.
 
-.PHONY: test lint soak dist bench validate
+.PHONY: test lint soak dist bench validate crosscheck
 
 # Installs whatever the tests need, then runs them all.
 test:
@@ -28,6 +28,12 @@ soak:
 validate:
 	bash scripts/install-test-needs
 	cargo xtask validate --write docs/validation.md
+
+# plumb beside the classic tools, in pairs; the result is docs/crosscheck.md. Nothing else should run meanwhile.
+crosscheck:
+	bash scripts/install-test-needs
+	cargo build --locked --release --package plumb-cli
+	target/release/plumb crosscheck --strict --markdown docs/crosscheck.md
 
 # The benchmarks of plumb itself; the result is docs/performance.md.
 bench:

@@ -5,6 +5,7 @@ mod baseline;
 mod check;
 mod compare;
 mod completions;
+mod crosscheck;
 mod doctor;
 mod exec;
 mod explain;
@@ -34,6 +35,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<compare::CompareArgs>("compare"),
     Entry::of::<baseline::BaselineArgs>("baseline"),
     Entry::of::<check::CheckArgs>("check"),
+    Entry::of::<crosscheck::CrosscheckArgs>("crosscheck"),
     Entry::of::<doctor::DoctorArgs>("doctor"),
     Entry::of::<tune::TuneArgs>("tune").without_restoring(),
     Entry::of::<history::HistoryArgs>("history"),

@@ -11,6 +11,7 @@ mod ab;
 mod check;
 mod commands;
 mod compare;
+mod crosscheck;
 mod disk;
 mod doctor;
 mod exec;

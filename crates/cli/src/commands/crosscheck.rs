@@ -1,0 +1,162 @@
+//! `plumb crosscheck`: does plumb read what the classic tools read?
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use plumb_analysis::RunFinding;
+use plumb_crosscheck::{
+    Crosschecked, Outcome, ROWS, Row, crosscheck_card, crosscheck_document, crosscheck_page,
+};
+use plumb_model::Goal;
+use plumb_suite::{nearest, time_ns};
+
+use crate::commands::subcommand::{Context, Subcommand};
+use crate::error::{CommandError, Exit, Result};
+use crate::measuring::execute::execute;
+use crate::measuring::job::{Job, Place};
+use crate::measuring::setup::Setup;
+use crate::planning::arguments::ExecutionArgs;
+use crate::planning::{plan, points, prepare};
+use crate::reading::output::{pretty, write_file};
+use crate::ui::Ui;
+
+/// Time for each row where the user states none, in nanoseconds.
+const ROW_BUDGET_NS: u64 = 120_000_000_000;
+
+/// Does plumb read what the classic tools read? Measure both in pairs
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plumb crosscheck memory                          memory.copy beside mbw
+  plumb crosscheck                                 all families that have a classic
+  plumb crosscheck --budget 5m network             half of the time for each of its two rows
+  plumb crosscheck --markdown docs/crosscheck.md   also write the page
+
+Each row is a `plumb ab` of the installed tool and the workload that should read the same, with matched parameters. \
+The row agrees when the whole interval of the ratio lies inside its band, and disagrees when all of it lies outside; \
+then the exit code is 1. A tool that is not installed is unsupported, with its Debian package. Without --budget \
+a row may take two minutes. Servers run on 127.0.0.1 and end with the row. The tools themselves are workloads, too: plumb explain classic.mbw.")]
+pub struct CrosscheckArgs {
+    /// The family, such as `memory` [default: all]
+    #[arg(value_name = "FAMILY")]
+    family: Option<String>,
+    /// Also write the page in Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Exit with 5 if a row stays inconclusive
+    #[arg(long)]
+    strict: bool,
+    /// The target directory for workloads that use files [default: a new folder in the current one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    execution: ExecutionArgs,
+}
+
+impl Subcommand for CrosscheckArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        crosscheck(self, context.store, context.ui)
+    }
+}
+
+/// Measures the rows of a family, or all, and shows whether they agree.
+fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let rows = rows(args.family.as_deref())?;
+    let stated = args.execution.budget.as_deref().map(time_ns).transpose()?;
+    let budget_ns = stated.map_or(ROW_BUDGET_NS, |all| all / rows.len() as u64);
+    let (mut all, mut found, mut exit) = (Vec::new(), Vec::new(), Exit::Fine);
+    for (index, row) in rows.iter().enumerate() {
+        ui.say(&format!(
+            "row {} of {}: {} beside {}",
+            index + 1,
+            rows.len(),
+            row.ours,
+            row.classic
+        ));
+        let (finding, interrupted) = measure(args, row, budget_ns, store, ui)?;
+        all.push(Crosschecked::of(row, &finding));
+        found.push(finding);
+        if interrupted {
+            exit = Exit::Interrupted;
+            break;
+        }
+    }
+    write(args, &all, &found, ui)?;
+    Ok(exit.min(exit_of(&all, args.strict)))
+}
+
+/// The rows of a family.
+fn rows(family: Option<&str>) -> Result<Vec<Row>> {
+    let Some(family) = family else { return Ok(ROWS.to_vec()) };
+    let rows: Vec<Row> = ROWS.iter().filter(|row| row.family() == family).copied().collect();
+    if !rows.is_empty() {
+        return Ok(rows);
+    }
+    let mut families: Vec<String> = ROWS.iter().map(|row| row.family().to_owned()).collect();
+    families.dedup();
+    let error = CommandError::usage(format!("no row of `{family}` stands beside a classic tool"));
+    let error = match nearest(family, &families) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
+    };
+    Err(error.hint(format!("families that do: {}", families.join(", "))))
+}
+
+/// Compares both sides of a row, the classic first; and whether that was interrupted.
+fn measure(
+    args: &CrosscheckArgs,
+    row: &Row,
+    budget_ns: u64,
+    store: Option<&Path>,
+    ui: &Ui,
+) -> Result<(RunFinding, bool)> {
+    let mut setup = Setup::start()?;
+    setup.keep_to(&args.execution.prepare);
+    let all = setup.all_threads();
+    let prepare = prepare::wanted(&mut setup.keeper, &args.execution.prepare, None, all)?;
+    let mut sides = Vec::new();
+    for side in [row.classic, row.ours] {
+        let names = [side.to_owned()];
+        sides.extend(points::resolve(&mut setup.keeper, &names, &[], all)?.points);
+    }
+    let goal = Goal::Verdict {
+        margin: row.band,
+        metric: row.metric.to_owned(),
+        quad: false,
+        max_pairs: 40,
+        noise_floor: None,
+        beyond: true,
+    };
+    let mut plan = plan::plan_of(sides, goal, &args.execution, prepare)?;
+    plan.budget_ns = Some(budget_ns);
+    let (place, lock) = (Place::Under(args.dir.as_deref()), !args.execution.no_lock);
+    let host = args.execution.host.clone();
+    let measured = execute(setup, Job { lock, host, ..Job::new(plan, place, store) }, ui)?;
+    let finding = plumb_query::of_run(&measured.store, &measured.record)?;
+    Ok((finding, measured.ended.interrupted))
+}
+
+fn write(args: &CrosscheckArgs, all: &[Crosschecked], found: &[RunFinding], ui: &Ui) -> Result<()> {
+    if ui.wants_json() {
+        ui.out(&pretty(&crosscheck_document(all))?);
+    } else {
+        ui.out(&crosscheck_card(all, &ui.terminal()));
+    }
+    match &args.markdown {
+        Some(file) => write_file(file, crosscheck_page(all, found).as_bytes()),
+        None => Ok(()),
+    }
+}
+
+fn exit_of(all: &[Crosschecked], strict: bool) -> Exit {
+    let one = |it: &Crosschecked| match &it.outcome {
+        Outcome::Failed(_) => Exit::Failed,
+        Outcome::Disagrees => Exit::Regression,
+        Outcome::Inconclusive(_) if strict => Exit::Inconclusive,
+        _ => Exit::Fine,
+    };
+    let unsupported = |it: &Crosschecked| matches!(it.outcome, Outcome::Unsupported { .. });
+    if all.iter().all(unsupported) {
+        return Exit::Nothing;
+    }
+    all.iter().map(one).min().unwrap_or(Exit::Fine)
+}

@@ -1,0 +1,112 @@
+//! `plumb.crosscheck/1`: the document for machines. Fields may be added, never changed.
+
+use plumb_analysis::Estimate;
+use serde::Serialize;
+
+use crate::finding::{Crosschecked, Outcome};
+
+/// Name of the document's form.
+pub const CROSSCHECK_SCHEMA: &str = "plumb.crosscheck/1";
+
+/// A crosscheck as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.crosscheck/1"))]
+pub struct CrosscheckDocument {
+    /// `plumb.crosscheck/1`.
+    #[cfg_attr(test, schemars(extend("const" = CROSSCHECK_SCHEMA)))]
+    pub schema: &'static str,
+    /// Every pair of points.
+    pub rows: Vec<RowPart>,
+}
+
+/// A classic's point beside ours.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RowPart {
+    /// The family that it is about.
+    pub family: &'static str,
+    /// The classic's point.
+    pub classic: &'static str,
+    /// Our point.
+    pub ours: &'static str,
+    /// The metric that is compared.
+    pub metric: &'static str,
+    /// Its unit; empty where nothing was measured.
+    pub unit: String,
+    /// How far they may lie apart, relative.
+    pub band: f64,
+    /// Why they differ, where that is known.
+    pub known_difference: Option<&'static str>,
+    /// What the classic reads; null where it was not measured.
+    pub classic_reads: Option<FigurePart>,
+    /// What plumb reads.
+    pub plumb_reads: Option<FigurePart>,
+    /// Our cost over the classic's: over 1, plumb reads it slower.
+    pub ratio: Option<FigurePart>,
+    /// Pairs that were compared.
+    pub pairs: usize,
+    /// The classic tool with its version.
+    pub tool: String,
+    /// `agrees`, `disagrees`, `inconclusive`, `unsupported` or `failed`.
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = ["agrees", "disagrees", "inconclusive", "unsupported", "failed"]))
+    )]
+    pub outcome: &'static str,
+    /// Why, where the figures do not say it.
+    pub why: Option<String>,
+    /// What would mend it, where it is unsupported.
+    pub fix: Option<String>,
+    /// Id of the run that measured it.
+    pub run: String,
+}
+
+/// An estimate with its interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FigurePart {
+    /// The estimate.
+    pub estimate: f64,
+    /// Lower end.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// The document of these rows.
+#[must_use]
+pub fn crosscheck_document(all: &[Crosschecked]) -> CrosscheckDocument {
+    CrosscheckDocument { schema: CROSSCHECK_SCHEMA, rows: all.iter().map(part).collect() }
+}
+
+fn part(checked: &Crosschecked) -> RowPart {
+    let row = &checked.row;
+    let [classic, ours] = &checked.figures;
+    let (why, fix) = match &checked.outcome {
+        Outcome::Agrees | Outcome::Disagrees => (None, None),
+        Outcome::Inconclusive(why) | Outcome::Failed(why) => (Some(why.clone()), None),
+        Outcome::Unsupported { why, fix } => (Some(why.clone()), Some(fix.clone())),
+    };
+    RowPart {
+        family: row.family(),
+        classic: row.classic,
+        ours: row.ours,
+        metric: row.metric,
+        unit: checked.unit.clone(),
+        band: row.band,
+        known_difference: (!row.known.is_empty()).then_some(row.known),
+        classic_reads: classic.as_ref().map(figure),
+        plumb_reads: ours.as_ref().map(figure),
+        ratio: checked.ratio.as_ref().map(figure),
+        pairs: checked.pairs,
+        tool: checked.tool.clone(),
+        outcome: checked.outcome.word(),
+        why,
+        fix,
+        run: checked.run.to_string(),
+    }
+}
+
+fn figure(estimate: &Estimate) -> FigurePart {
+    FigurePart { estimate: estimate.value, low: estimate.low(), high: estimate.high() }
+}

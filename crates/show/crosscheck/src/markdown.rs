@@ -1,0 +1,54 @@
+//! A crosscheck as a page of the documentation.
+
+use std::fmt::Write as _;
+
+use plumb_analysis::RunFinding;
+use plumb_text::units::percent;
+
+use crate::finding::Crosschecked;
+use crate::view::{closing, is_measured, place, ratio, remarks, side};
+
+/// The page; `found` are the runs of the rows, for date and machine.
+#[must_use]
+pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
+    let place = found.first().map(place).unwrap_or_default();
+    let mut out = format!(
+        "# plumb beside the classic tools\n\n\
+         `make crosscheck` (`plumb crosscheck --markdown FILE`) rewrites this page. Measured {place}.\n\n\
+         Each row is a `plumb ab` of a classic tool and the workload of plumb that should read the same, with the \
+         parameters matched and the band as margin. The ratio is the cost that plumb reads over the cost that the classic \
+         reads, with its interval over all looks at 95 %: over 1, plumb reads it slower. A row *agrees* when the whole \
+         interval lies inside the band, and *disagrees* when all of it lies outside; anything else is *inconclusive*.\n\n\
+         plumb's figures are medians of samples of a few milliseconds at most, where the workload allows it; most classics give \
+         one mean over all their time. Other work on the machine stretches the means first: then the ratio falls below 1. Where \
+         it disturbed most invocations of a row, no disagreement is concluded.\n\n\
+         | plumb | classic | classic reads | plumb reads | ratio | band | outcome |\n\
+         | :-- | :-- | --: | --: | :-- | --: | :-- |\n"
+    );
+    for checked in all {
+        let word = checked.outcome.word();
+        let word = if word == "disagrees" { format!("**{word}**") } else { word.to_owned() };
+        let _ = writeln!(
+            out,
+            "| `{}` | `{}` | {} | {} | {} | ±{} | {word} |",
+            checked.row.ours,
+            checked.row.classic,
+            side(checked, 0),
+            side(checked, 1),
+            ratio(checked),
+            percent(checked.row.band),
+        );
+    }
+    let _ = writeln!(out, "\n{}.\n\n## Remarks\n", closing(all));
+    for checked in all {
+        for remark in remarks(checked) {
+            let _ = writeln!(out, "- `{}`: {remark}.", checked.row.ours);
+        }
+    }
+    let mut tools: Vec<&str> =
+        all.iter().filter(|it| is_measured(it)).map(|it| it.tool.as_str()).collect();
+    tools.sort_unstable();
+    tools.dedup();
+    let _ = writeln!(out, "\nTools: {}.", tools.join(", "));
+    out
+}

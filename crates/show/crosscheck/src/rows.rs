@@ -1,0 +1,70 @@
+//! The table: a line a pair of points.
+
+/// A point of a classic tool and the point of plumb that should read the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row {
+    /// The classic's point; its parameters are matched to those of ours.
+    pub classic: &'static str,
+    /// Our point.
+    pub ours: &'static str,
+    /// The metric that both have, in the same unit.
+    pub metric: &'static str,
+    /// How far they may lie apart, relative: agreement is an interval of the ratio inside it.
+    pub band: f64,
+    /// Why they differ, where that is known; empty where they should not.
+    pub known: &'static str,
+}
+
+impl Row {
+    /// The family that it is about.
+    #[must_use]
+    pub fn family(&self) -> &'static str {
+        self.ours.split('.').next().unwrap_or_default()
+    }
+}
+
+const fn row(
+    classic: &'static str,
+    ours: &'static str,
+    metric: &'static str,
+    band: f64,
+    known: &'static str,
+) -> Row {
+    Row { classic, ours, metric, band, known }
+}
+
+/// Every pair, by family.
+#[rustfmt::skip]
+pub const ROWS: &[Row] = &[
+    row("classic.mbw:method=libc,size=64MiB", "memory.copy:method=libc,size=64MiB", "bandwidth", 0.05, ""),
+    row("classic.mbw:method=loop,size=64MiB", "memory.copy:method=loop,size=64MiB", "bandwidth", 0.10,
+        "mbw's arrays begin 16 bytes behind a page, ours on one"),
+    row("classic.hackbench:loops=1000", "scheduler.messaging:loops=1000", "time", 0.10, ""),
+    row("classic.hackbench:loops=1000,transport=pipe", "scheduler.messaging:loops=1000,transport=pipe", "time", 0.10, ""),
+    row("classic.perfpipe:placement=same-cpu,loops=100000", "scheduler.pipe:placement=same-cpu", "time", 0.10,
+        "plumb reads the clock once a round trip, 20 to 60 ns"),
+    row("classic.fio:engine=psync,size=256MiB", "storage.random:engine=psync,direct=yes,size=256MiB", "rate", 0.10,
+        "fio reads the clock more often for each block"),
+    row("classic.fio:engine=io_uring,depth=16,size=256MiB", "storage.random:engine=io_uring,depth=16,direct=yes,size=256MiB", "rate", 0.10,
+        "fio reads the clock more often for each block"),
+    row("classic.iperf3", "network.tcp", "throughput", 0.10, "iperf3 calls select for every send"),
+    row("classic.ping:count=100000", "network.icmp", "rate", 0.50,
+        "for every packet ping also looks up the route, takes time stamps and yields the CPU"),
+    row("classic.openssl:cipher=chacha20-poly1305,instructions=no-avx512", "crypto.aead:cipher=chacha20-poly1305", "throughput", 0.10, ""),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::ROWS;
+
+    #[test]
+    fn rows_are_of_classics_and_families_that_stand_together() {
+        let mut families: Vec<&str> = ROWS.iter().map(super::Row::family).collect();
+        assert!(ROWS.iter().all(|row| row.classic.starts_with("classic.") && row.band > 0.0));
+        families.dedup();
+        let count = families.len();
+        families.sort_unstable();
+        families.dedup();
+        assert_eq!(families.len(), count, "the rows of a family stand together");
+    }
+}
