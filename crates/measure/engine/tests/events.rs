@@ -625,7 +625,7 @@ fn limits_are_compared_in_pairs_that_search_the_same_loads() {
     let mut fake = Fake::new(vec![bears(50_000.0), bears(40_000.0)]);
     let (margin, metric) = (0.01, "limit".to_owned());
     let (quad, max_pairs, noise_floor) = (false, 40, None);
-    let goal = Goal::Verdict { margin, metric, quad, max_pairs, noise_floor };
+    let goal = Goal::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond: false };
     let mut plan = search_plan(2, goal);
     fake.run(&plan).unwrap();
     assert_eq!(stop_reasons(&fake)[&1], StopReason::Verdict);

@@ -1,5 +1,4 @@
 //! The committed schema is that of the document.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 
