@@ -2,7 +2,7 @@
 
 use plumb_model::Histogram;
 
-use crate::workload::Failure;
+use crate::failure::Failure;
 
 /// The shortest sample of a workload with distributions, in nanoseconds: a histogram of every millisecond would be
 /// larger than all else that is stored.

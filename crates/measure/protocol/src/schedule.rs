@@ -4,8 +4,8 @@
 //! hides all that would have come in the meantime ("coordinated omission", Tene 2013). In an open loop operations
 //! start when they are due, and their latency counts from then, whether or not they could be sent.
 
+use crate::failure::Failure;
 use crate::random::SplitMix64;
-use crate::workload::Failure;
 
 /// Fewest operations a second: one a minute or so.
 const SLOWEST: f64 = 0.01;

@@ -10,12 +10,13 @@ use plumb_model::{Flag, Histogram, Ready, Role, Samples, Usage, trial_samples};
 use crate::batch::Batch;
 use crate::clock::{self, now_ns};
 use crate::distribution::{Distribution, SHORTEST_SAMPLE_NS};
+use crate::failure::Failure;
 use crate::line::{LineError, LineReader};
 use crate::message::{
     MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start,
 };
 use crate::usage::UsageMeter;
-use crate::workload::{Failure, Held, Instance, StartError, TrialCounts, Workload};
+use crate::workload::{Held, Instance, StartError, TrialCounts, Workload};
 
 /// Why serving ended early.
 #[derive(Debug)]

@@ -1,12 +1,11 @@
 //! The traits that a built-in workload implements.
 
-use std::fmt;
-
 use plumb_model::{Description, Ready};
 
 use crate::batch::Batch;
 use crate::clock::{current_cpu, now_ns};
 use crate::distribution::Distribution;
+use crate::failure::Failure;
 use crate::message::Start;
 
 /// A program that exercises one part of the system.
@@ -191,29 +190,3 @@ impl From<Failure> for StartError {
         Self::Failed(failure.0)
     }
 }
-
-/// What went wrong while working: what happened, to what, in one line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(pub String);
-
-impl Failure {
-    /// A failure of the operating system: `what` was tried.
-    #[must_use]
-    pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Self {
-        Self(format!("{what}: {error}"))
-    }
-
-    /// The failure that `errno` holds: `what` was tried.
-    #[must_use]
-    pub fn last_os_error(what: impl fmt::Display) -> Self {
-        Self::io(what, &std::io::Error::last_os_error())
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Failure {}
