@@ -173,6 +173,7 @@ fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
                 &Typed::new(text, args.shell)?,
                 args.shell,
                 [command::ignoring(args.ignore_failure)].into(),
+                &[],
             )
         };
         return args.sides.iter().map(point).collect();

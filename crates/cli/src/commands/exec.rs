@@ -1,9 +1,10 @@
 //! `plumb exec`: commands, interleaved and compared with the first.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::{Goal, Settings, StoppingRules, Value};
+use plumb_model::{Goal, PlannedPoint, Settings, StoppingRules, Value};
 use plumb_suite::time_ns;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -13,8 +14,8 @@ use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
 use crate::planning::arguments::GoalArgs;
-use crate::planning::command::{Typed, ignoring, point};
-use crate::planning::points::Named;
+use crate::planning::command::{Typed, asks_for, ignoring, parameters, point};
+use crate::planning::points::{Named, parameter_sets, products};
 use crate::planning::{plan, prepare};
 use crate::ui::Ui;
 
@@ -27,6 +28,7 @@ use crate::ui::Ui;
   plumb exec --shell 'sort f | uniq -c'        run by /bin/sh, whose start-up counts
   plumb exec --before-each 'rm -f out' './build out'   each run starts without the file
   plumb exec --setup 'make a' --setup 'make b' ./a ./b   made before they run
+  plumb exec -p threads=1..8 'xz -T{threads} -kf data'   a point for each number of threads
 
 plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
 before posix_spawn to just after wait4. Each new worker first runs a short command (under 20 ms) once \
@@ -42,6 +44,10 @@ pub struct ExecArgs {
     #[arg(short = 'n', long, value_name = "N", conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time"])]
     runs: Option<usize>,
+    /// Put values into the commands, where they have `{NAME}`; each gives a point. Values and ranges as in
+    /// `plumb run`: `1,2,8`, `1..64`, `1..9+2`
+    #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
+    params: Vec<String>,
     /// Run each command with /bin/sh -c
     #[arg(long)]
     shell: bool,
@@ -109,13 +115,7 @@ impl Subcommand for ExecArgs {
 /// Measures the commands.
 fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let mut setup = Setup::start()?;
-    let commands = commands(args)?;
-    let untimed = args.untimed.settings(commands.len())?;
-    let points = commands.iter().zip(untimed).map(|(command, mut settings)| {
-        settings.extend([ignoring(args.ignore_failure)]);
-        point(command, args.shell, settings)
-    });
-    let points = points.collect::<Result<Vec<_>>>()?;
+    let points = points(args, setup.all_threads())?;
     let named = Named { points, explicit: true, ..Named::default() };
     let several = named.points.len() > 1;
     let all = setup.all_threads();
@@ -135,6 +135,44 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         Job { lock, host, live: args.live.live, ..Job::new(plan, Place::Scratch, store) },
         ui,
     )
+}
+
+/// Every command with every combination of the values that it asks for.
+fn points(args: &ExecArgs, all_threads: u64) -> Result<Vec<PlannedPoint>> {
+    let commands = commands(args)?;
+    let untimed = args.untimed.settings(commands.len())?;
+    let sets = parameter_sets(&args.params)?;
+    let mut points = Vec::new();
+    let mut asked = BTreeSet::new();
+    for (command, mut settings) in commands.iter().zip(untimed) {
+        settings.extend([ignoring(args.ignore_failure)]);
+        let texts: Vec<String> = settings.values().map(Value::to_string).collect();
+        let asks = |name: &str| {
+            asks_for(command.text(), name) || texts.iter().any(|text| asks_for(text, name))
+        };
+        let own: BTreeMap<_, _> = sets
+            .iter()
+            .filter(|(name, _)| asks(name))
+            .map(|(a, b)| (a.clone(), b.clone()))
+            .collect();
+        asked.extend(own.keys().cloned());
+        let values = products(&Settings::new(), &own, all_threads)?;
+        let in_order = |name: &String| {
+            let of_name = values.iter().filter_map(|it| it.get(name).cloned());
+            (name.clone(), of_name.collect::<Vec<Value>>())
+        };
+        let parameters = parameters(&own.keys().map(in_order).collect());
+        for value in values {
+            let settings = settings.clone().into_iter().chain(value).collect();
+            points.push(point(command, args.shell, settings, &parameters)?);
+        }
+    }
+    match sets.keys().find(|name| !asked.contains(*name)) {
+        Some(name) => Err(CommandError::usage(format!("no command has {{{name}}}")).hint(format!(
+            "write {{{name}}} where its values go: plumb exec -p {name}=1..8 'make -j{{{name}}}'"
+        ))),
+        None => Ok(points),
+    }
 }
 
 fn commands(args: &ExecArgs) -> Result<Vec<Typed>> {

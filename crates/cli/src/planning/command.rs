@@ -1,6 +1,8 @@
 //! A command that is timed, as a point of the workload behind `exec`.
 
-use plumb_model::{PlannedPoint, Point, Settings, Value};
+use std::collections::BTreeMap;
+
+use plumb_model::{Parameter, ParameterType, PlannedPoint, Point, Settings, Value};
 
 use crate::error::{CommandError, Result};
 use crate::planning::catalogue;
@@ -24,12 +26,43 @@ impl Typed {
         Ok(Self { text: text.to_owned(), words })
     }
 
+    /// What people typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// A command word by word.
     pub fn of_words(words: &[String], shell: bool) -> Self {
         let text = words.join(" ");
         let words = if shell { vec![text.clone()] } else { words.to_vec() };
         Self { text, words }
     }
+}
+
+/// How a value of a parameter is asked for in a command: `{threads}`.
+fn placeholder(name: &str) -> String {
+    format!("{{{name}}}")
+}
+
+/// Whether a text asks for a value.
+pub fn asks_for(text: &str, name: &str) -> bool {
+    text.contains(&placeholder(name))
+}
+
+/// The parameters that a command's own values make; integers where all values are.
+pub fn parameters(sets: &BTreeMap<String, Vec<Value>>) -> Vec<Parameter> {
+    let parameter = |(name, values): (&String, &Vec<Value>)| {
+        let is_integer = |it: &Value| it.to_string().parse::<u64>().is_ok();
+        let (kind, default) = if values.iter().all(is_integer) {
+            (ParameterType::Integer, Value::Integer(0))
+        } else {
+            (ParameterType::Text, Value::Text(String::new()))
+        };
+        let summary = format!("stands in the command as {}", placeholder(name));
+        let (name, unit, allowed) = (name.clone(), String::new(), Vec::new());
+        Parameter { name, kind, unit, default, allowed, summary, curve: None, search: None }
+    };
+    sets.iter().map(parameter).collect()
 }
 
 fn split(text: &str) -> Result<Vec<String>> {
@@ -46,14 +79,31 @@ pub fn ignoring(failure: bool) -> (String, Value) {
     ("ignore_failure".to_owned(), Value::Switch(failure))
 }
 
-/// The point of `process.command` that a command is, with other settings of it.
+/// The point of `process.command` that a command is, with other settings of it, those of its `own` parameters
+/// among them.
 ///
 /// # Errors
-/// When it can't be a parameter.
-pub fn point(command: &Typed, shell: bool, more: Settings) -> Result<PlannedPoint> {
-    let Some(entry) = catalogue::builtin(COMMAND)? else {
+/// When it can't be a parameter, or one has the name of a parameter that there is.
+pub fn point(
+    command: &Typed,
+    shell: bool,
+    more: Settings,
+    own: &[Parameter],
+) -> Result<PlannedPoint> {
+    let Some(mut entry) = catalogue::builtin(COMMAND)? else {
         return Err(CommandError::bug("process.command is not built in"));
     };
+    if let Some(taken) = own.iter().find(|it| entry.description.parameter(&it.name).is_some()) {
+        let name = &taken.name;
+        return Err(CommandError::usage(format!("`{name}` is a parameter of {COMMAND} itself"))
+            .hint("give the values of the command another name"));
+    }
+    entry.description.parameters.extend_from_slice(own);
+    let filled = |text: String, it: &Parameter| match more.get(&it.name) {
+        Some(value) => text.replace(&placeholder(&it.name), &value.to_string()),
+        None => text,
+    };
+    let title = own.iter().fold(command.text.clone(), filled);
     let words = if shell {
         command.text.clone()
     } else {
@@ -69,7 +119,7 @@ pub fn point(command: &Typed, shell: bool, more: Settings) -> Result<PlannedPoin
         sample_ns: None,
         sampling: None,
         rules: None,
-        title: Some(command.text.clone()),
+        title: Some(title),
         capped: None,
         preparation: Vec::new(),
     })

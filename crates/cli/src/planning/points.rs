@@ -219,7 +219,7 @@ pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<
 }
 
 /// `name=v,v` of all `-p` taken apart.
-fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
+pub fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
     let mut sets = BTreeMap::new();
     for text in params {
         let (name, values) = pair(text)?;
@@ -230,7 +230,7 @@ fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
 }
 
 /// The base settings with every combination of the sets, and of the values of ranges in either.
-fn products(
+pub fn products(
     base: &Settings,
     sets: &BTreeMap<String, Vec<Value>>,
     all_threads: u64,

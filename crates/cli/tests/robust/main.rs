@@ -16,6 +16,7 @@ mod disk;
 mod doctor;
 mod exec;
 mod exec_around;
+mod exec_values;
 mod history;
 mod hosts;
 mod imports;

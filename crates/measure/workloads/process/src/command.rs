@@ -52,12 +52,14 @@ impl Workload for Command {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let words = words(start.text("command"), start.is_on("shell"))?;
+        let values = self.values(start);
+        let words: Vec<String> = words.iter().map(|word| filled(word, &values)).collect();
         let named = words.first().map_or("", String::as_str);
         let first = match start.text("program") {
             "" => named,
             program => program,
         };
-        let untimed = Untimed::of(start);
+        let untimed = Untimed::of(start, &values);
         // It may well make the program.
         untimed.run("setup", &untimed.setup)?;
         let path = find_program(first).map_err(|failure| missing(failure, first))?;
@@ -75,6 +77,20 @@ impl Workload for Command {
         };
         Ok(Started { instance: Box::new(instance), ready })
     }
+}
+
+impl Command {
+    /// The command's own parameters, as they stand in it, with their values.
+    fn values(&self, start: &Start) -> Vec<(String, String)> {
+        let description = self.describe();
+        let own = start.params.iter().filter(|(name, _)| description.parameter(name).is_none());
+        own.map(|(name, value)| (format!("{{{name}}}"), value.to_string())).collect()
+    }
+}
+
+/// A text with the values of the command's own parameters.
+fn filled(text: &str, values: &[(String, String)]) -> String {
+    values.iter().fold(text.to_owned(), |text, (asked, value)| text.replace(asked, value))
 }
 
 /// The program and its arguments.
@@ -122,8 +138,8 @@ struct Untimed {
 }
 
 impl Untimed {
-    fn of(start: &Start) -> Self {
-        let text = |name| start.text(name).to_owned();
+    fn of(start: &Start, values: &[(String, String)]) -> Self {
+        let text = |name| filled(start.text(name), values);
         Self {
             setup: text("setup"),
             before_each: text("before_each"),
