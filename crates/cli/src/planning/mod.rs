@@ -9,4 +9,3 @@ pub mod manifest;
 pub mod plan;
 pub mod points;
 pub mod prepare;
-pub mod sampling;

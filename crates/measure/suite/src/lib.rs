@@ -6,6 +6,7 @@ mod nearest;
 mod quantity;
 mod range;
 mod rules;
+mod sampling;
 mod suite;
 
 pub use error::UsageError;
@@ -13,4 +14,5 @@ pub use nearest::nearest;
 pub use quantity::{figure, margin, pair, share, time_ns};
 pub use range::expanded;
 pub use rules::{TypedRules, checked};
+pub use sampling::state_sampling;
 pub use suite::{BUILTIN, MAX_BYTES, MAX_POINTS, Suite, SuiteError, SuitePoint, builtin, parse};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use plumb_model::{Goal, Plan};
-use plumb_suite::time_ns;
+use plumb_suite::{state_sampling, time_ns};
 
 use crate::commands::run::dry_run::dry_run;
 use crate::commands::run::schedule;
@@ -18,7 +18,7 @@ use crate::measuring::setup::Setup;
 use crate::measuring::side_by_side::is_copied;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::expectations::expectations;
-use crate::planning::{plan, points, prepare, sampling};
+use crate::planning::{plan, points, prepare};
 use crate::reading::runs;
 use crate::ui::Ui;
 
@@ -108,7 +108,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.ceilings {
         named.points = points::with_ceilings(named.points, all)?;
     }
-    sampling::state(&mut named.points, args.stream.as_deref(), args.invocation_time.as_deref())?;
+    state_sampling(&mut named.points, args.stream.as_deref(), args.invocation_time.as_deref())?;
     let companions = points::companions(&mut setup.keeper, &named.with(&args.with), all)?;
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let explicit = named.explicit;

@@ -1,9 +1,8 @@
 //! How long invocations sample, where somebody says so: `--stream` and `--invocation-time`.
 
 use plumb_model::{PlannedPoint, SampleIs, Sampling, StoppingRules};
-use plumb_suite::time_ns;
 
-use crate::error::{CommandError, Result};
+use crate::{UsageError, time_ns};
 
 /// A stream has a sample a second: shorter ones have too few of them to tell anything.
 const SHORTEST_STREAM_NS: u64 = 2_000_000_000;
@@ -12,17 +11,17 @@ const SHORTEST_STREAM_NS: u64 = 2_000_000_000;
 ///
 /// # Errors
 /// Where a sample is a process, which has a length of its own, or a stream is too short.
-pub fn state(
+pub fn state_sampling(
     points: &mut [PlannedPoint],
     stream: Option<&str>,
     invocation_time: Option<&str>,
-) -> Result<()> {
+) -> Result<(), UsageError> {
     let (flag, sampling) = match (stream, invocation_time) {
         (Some(length), _) => {
             let length_ns = time_ns(length)?;
             if length_ns < SHORTEST_STREAM_NS {
                 let error = format!("a stream of {length} is too short: it has a sample a second");
-                return Err(CommandError::usage(error).hint("--stream 1m is a short one"));
+                return Err(UsageError::new(error).hint("--stream 1m is a short one"));
             }
             ("--stream", Sampling::Stream { length_ns })
         }
@@ -34,7 +33,7 @@ pub fn state(
     for point in points {
         if point.description.sample_is == SampleIs::Process {
             let id = &point.point.workload;
-            return Err(CommandError::usage(format!(
+            return Err(UsageError::new(format!(
                 "{flag} is for workloads that go on working; each sample of {id} is a process of its own length"
             ))
             .hint("--min-time says how long to measure it"));
