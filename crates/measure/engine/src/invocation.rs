@@ -220,7 +220,7 @@ impl Invocation<'_, '_> {
         match search.found() {
             Some(_) => Ok(sampled),
             None => Err(Refusal::Failed(format!(
-                "at no load was there {}: not even at {:.0} a second",
+                "its goal, {}, holds at no load, not even at {:.0} a second; try a looser one",
                 goal.words, goal.from
             ))
             .into()),
