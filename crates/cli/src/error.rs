@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use plumb_engine::Refusal;
 use plumb_keeper::KeeperError;
 use plumb_model::{PointError, ValueError};
 use plumb_store::ErrorKind;
@@ -146,6 +147,17 @@ impl From<PointError> for CommandError {
 impl From<ValueError> for CommandError {
     fn from(error: ValueError) -> Self {
         Self::usage(error.to_string())
+    }
+}
+
+impl From<Refusal> for CommandError {
+    fn from(refusal: Refusal) -> Self {
+        let why = refusal.to_string();
+        match refusal {
+            Refusal::Interrupted => Self::interrupted(why),
+            Refusal::Fatal(_) => Self::bug(why),
+            Refusal::Unsupported { .. } | Refusal::Failed(_) => Self::failed(why),
+        }
     }
 }
 

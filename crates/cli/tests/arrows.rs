@@ -24,7 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/protocol", &[]),
     ("measure/monitors", &["machine"]),
     ("measure/keeper", &["machine", "protocol"]),
-    ("measure/plugins", &["engine", "protocol"]),
+    ("measure/plugins", &["engine", "keeper", "protocol", "stats"]),
     ("measure/suite", &[]),
     ("measure/workloads/kit", &["protocol"]),
     ("measure/workloads/testing", &["protocol"]),

@@ -126,14 +126,11 @@ pub fn kept(program: &Program) -> Option<PathBuf> {
 }
 
 fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandError {
-    let why = reason(refusal);
-    match refusal {
-        Refusal::Interrupted => return CommandError::interrupted(why),
-        Refusal::Fatal(_) => return CommandError::bug(why),
-        Refusal::Unsupported { .. } | Refusal::Failed(_) => {}
+    if matches!(refusal, Refusal::Interrupted | Refusal::Fatal(_)) {
+        return refusal.clone().into();
     }
-    let error = CommandError::failed(format!("plug-in {}: {why}", path.display()));
-    match manifest::starting_hint(program) {
+    let error = CommandError::failed(format!("plug-in {}: {refusal}", path.display()));
+    match plumb_plugins::starting_hint(program) {
         Some(hint) => error.hint(hint),
         None => error.hint(format!("plumb plugin check {}", path.display())),
     }
@@ -161,16 +158,6 @@ pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
 fn is_namesake(one: &Entry, other: &Entry) -> bool {
     let (one, other) = (&one.description, &other.description);
     (&one.id, one.version) == (&other.id, other.version)
-}
-
-/// A refusal in words.
-pub fn reason(refusal: &Refusal) -> String {
-    match refusal {
-        Refusal::Unsupported { why, fix } if fix.is_empty() => format!("unsupported: {why}"),
-        Refusal::Unsupported { why, fix } => format!("unsupported: {why}; try: {fix}"),
-        Refusal::Failed(why) | Refusal::Fatal(why) => why.clone(),
-        Refusal::Interrupted => "interrupted".into(),
-    }
 }
 
 /// The workloads and suites that are built in.

@@ -4,8 +4,7 @@
 //! never the current directory. Each plug-in is a folder in one of them. See `docs/plugins.md`.
 
 use std::env;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -17,9 +16,6 @@ use crate::locate;
 
 /// The name of the file that makes a folder a plug-in.
 pub const MANIFEST: &str = "plumb-plugin.toml";
-
-/// No first line of a script that is looked at is longer, in bytes.
-const LONGEST_FIRST_LINE: u64 = 4096;
 
 /// What stands in a `plumb-plugin.toml`.
 #[derive(Debug, Deserialize)]
@@ -120,28 +116,4 @@ fn executable(path: &Path) -> Result<()> {
         return Err(error.hint(format!("chmod +x {shown}")));
     }
     Ok(())
-}
-
-/// What to try when a program that is there could not be started.
-pub fn starting_hint(program: &Program) -> Option<String> {
-    let file = program.argv.first().filter(|file| Path::new(file).is_file())?;
-    if interpreter(Path::new(file)).is_some_and(|it| !it.exists()) {
-        return Some(format!("the interpreter in the first line of {file} is not installed"));
-    }
-    // Without one, execvp gives it to the shell.
-    (!starts_like_a_program(Path::new(file)))
-        .then(|| format!("give {file} a first line that names its interpreter: #!/bin/sh"))
-}
-
-/// The program that the first line of a script names.
-fn interpreter(path: &Path) -> Option<PathBuf> {
-    let mut line = String::new();
-    BufReader::new(File::open(path).ok()?.take(LONGEST_FIRST_LINE)).read_line(&mut line).ok()?;
-    line.strip_prefix("#!")?.split_whitespace().next().map(PathBuf::from)
-}
-
-fn starts_like_a_program(path: &Path) -> bool {
-    let mut start = [0; 4];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && (start.starts_with(b"#!") || start == *b"\x7fELF")
 }

@@ -1,4 +1,9 @@
-//! What a third party's workload may say of itself ([`rules`]), and what it said, kept ([`cache`]).
+//! What a third party's workload may say of itself ([`rules`]), what it said, kept ([`cache`]), and whether it does
+//! as it says ([`check`]).
 
 pub mod cache;
+pub mod check;
 pub mod rules;
+mod starting;
+
+pub use starting::starting_hint;

@@ -1,10 +1,6 @@
-//! `plumb plugin check`: talks to a plug-in as plumb would, and says what is wrong with it.
+//! `plumb plugin check`: whether a plug-in does as plumb expects.
 
 mod check;
-mod checklist;
 mod command;
-mod outcomes;
-mod roles;
-mod workload;
 
 pub use command::PluginArgs;

@@ -1,5 +1,7 @@
 //! Why something was not done.
 
+use std::fmt;
+
 /// Why something was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -16,6 +18,17 @@ pub enum Refusal {
     Interrupted,
     /// The run can't go on.
     Fatal(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported { why, fix } if fix.is_empty() => write!(f, "unsupported: {why}"),
+            Self::Unsupported { why, fix } => write!(f, "unsupported: {why}; try: {fix}"),
+            Self::Failed(why) | Self::Fatal(why) => f.write_str(why),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
 }
 
 impl Refusal {

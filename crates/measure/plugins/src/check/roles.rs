@@ -6,9 +6,8 @@ use plumb_engine::{Conversation, KeeperLauncher, Launcher, Refusal, Shape, Start
 use plumb_model::Role;
 use plumb_protocol::{Reply, Request};
 
-use crate::commands::plugin::checklist::{Checklist, State};
-use crate::commands::plugin::outcomes::{ended, note};
-use crate::error::Result;
+use crate::check::checklist::{Checklist, State};
+use crate::check::outcomes::{ended, note};
 
 /// Length of one sample of the stream, in nanoseconds; a run asks for one a second.
 const INTERVAL_NS: u64 = 200_000_000;
@@ -21,8 +20,8 @@ const LATE: Duration = Duration::from_secs(3);
 pub fn fixture(
     launcher: &mut KeeperLauncher,
     spec: StartSpec<'_>,
-    list: &mut Checklist,
-) -> Result<bool> {
+    list: &mut Checklist<'_>,
+) -> Result<bool, Refusal> {
     match launcher.prepare(spec.planned) {
         Ok(Some((key, ready))) => {
             let on_disk = ready.bytes_on_disk;
@@ -35,7 +34,7 @@ pub fn fixture(
 }
 
 /// `clean` of everything that was prepared.
-pub fn clean(launcher: &mut KeeperLauncher, list: &mut Checklist) -> Result<()> {
+pub fn clean(launcher: &mut KeeperLauncher, list: &mut Checklist<'_>) -> Result<(), Refusal> {
     match launcher.finish() {
         Ok(()) => list.add("clean", State::Ok, "fixture and server cleaned, exit status 0"),
         Err(refusal) => note(list, "clean", &refusal)?,
@@ -47,8 +46,8 @@ pub fn clean(launcher: &mut KeeperLauncher, list: &mut Checklist) -> Result<()> 
 pub fn stream(
     launcher: &mut KeeperLauncher,
     spec: StartSpec<'_>,
-    list: &mut Checklist,
-) -> Result<()> {
+    list: &mut Checklist<'_>,
+) -> Result<(), Refusal> {
     let name = if spec.role == Role::Load { "stream-load" } else { "stream-monitor" };
     let mut conversation = match launcher.converse(spec) {
         Ok((conversation, _)) => conversation,
@@ -70,7 +69,7 @@ pub fn stream(
 }
 
 /// The samples of a short stream up to its `done`.
-fn count(conversation: &mut Conversation, mut shape: Shape) -> std::result::Result<usize, Refusal> {
+fn count(conversation: &mut Conversation, mut shape: Shape) -> Result<usize, Refusal> {
     let duration_ns = INTERVAL_NS * INTERVALS;
     let deadline = Instant::now() + Duration::from_nanos(duration_ns) + LATE;
     let id = conversation.send(Request::Stream { interval_ns: INTERVAL_NS, duration_ns })?;
@@ -101,8 +100,8 @@ fn count(conversation: &mut Conversation, mut shape: Shape) -> std::result::Resu
 pub fn preparation(
     launcher: &mut KeeperLauncher,
     spec: StartSpec<'_>,
-    list: &mut Checklist,
-) -> Result<()> {
+    list: &mut Checklist<'_>,
+) -> Result<(), Refusal> {
     const NAME: &str = "preparation";
     match launcher.converse(spec) {
         Ok((conversation, _)) => {

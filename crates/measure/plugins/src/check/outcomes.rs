@@ -3,16 +3,17 @@
 use plumb_engine::{Refusal, Stopped};
 use plumb_protocol::Reply;
 
-use crate::commands::plugin::checklist::{Checklist, State};
-use crate::error::{CommandError, Result};
-use crate::planning::catalogue::reason;
+use crate::check::checklist::{Checklist, State};
 
 /// What stays when failures of the plug-in are noted: signals and plumb's own trouble.
-pub fn note(list: &mut Checklist, name: &'static str, refusal: &Refusal) -> Result<()> {
-    let why = reason(refusal);
+pub fn note(
+    list: &mut Checklist<'_>,
+    name: &'static str,
+    refusal: &Refusal,
+) -> Result<(), Refusal> {
+    let why = refusal.to_string();
     match refusal {
-        Refusal::Interrupted => Err(CommandError::interrupted(why)),
-        Refusal::Fatal(_) => Err(CommandError::bug(why)),
+        Refusal::Interrupted | Refusal::Fatal(_) => Err(refusal.clone()),
         Refusal::Unsupported { fix, .. } => {
             let state = if fix.is_empty() { State::Warning } else { State::Ok };
             let tell = if fix.is_empty() { "; it does not say what would mend it" } else { "" };
@@ -28,10 +29,10 @@ pub fn note(list: &mut Checklist, name: &'static str, refusal: &Refusal) -> Resu
 
 /// A reply that is not the expected one.
 pub fn wrong(
-    list: &mut Checklist,
+    list: &mut Checklist<'_>,
     name: &'static str,
-    reply: std::result::Result<Reply, Refusal>,
-) -> Result<()> {
+    reply: Result<Reply, Refusal>,
+) -> Result<(), Refusal> {
     match reply {
         Ok(other) => {
             let start: String = format!("{other:?}").chars().take(80).collect();
@@ -44,10 +45,10 @@ pub fn wrong(
 
 /// How a process ended.
 pub fn ended(
-    list: &mut Checklist,
+    list: &mut Checklist<'_>,
     name: &'static str,
-    stopped: std::result::Result<Stopped, Refusal>,
-) -> Result<()> {
+    stopped: Result<Stopped, Refusal>,
+) -> Result<(), Refusal> {
     match stopped {
         Ok(Stopped { left_behind: 0, .. }) => {
             list.add(name, State::Ok, "`stop` answered, exit status 0, no process left behind");

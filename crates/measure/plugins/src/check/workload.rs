@@ -5,11 +5,9 @@ use plumb_model::{ClockKind, ClockSource, Description, Kind, Ready, SampleIs, Sa
 use plumb_protocol::{SampleReply, now_ns};
 use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::describe::median;
-use plumb_text::units::quantity;
 
-use crate::commands::plugin::checklist::{Checklist, State};
-use crate::commands::plugin::outcomes::{ended, note};
-use crate::error::Result;
+use crate::check::checklist::{Checklist, Numbers, State};
+use crate::check::outcomes::{ended, note};
 
 /// Wanted length of a sample, in nanoseconds: ten times the usual, so that noise hides little.
 const SAMPLE_NS: u64 = 10_000_000;
@@ -28,8 +26,8 @@ const TWICE: std::ops::RangeInclusive<f64> = 1.6..=2.5;
 pub fn check(
     launcher: &mut KeeperLauncher,
     spec: StartSpec<'_>,
-    list: &mut Checklist,
-) -> Result<()> {
+    list: &mut Checklist<'_>,
+) -> Result<(), Refusal> {
     let (mut session, ready) = match launcher.start(spec) {
         Ok(started) => started,
         Err(refusal) => {
@@ -57,8 +55,8 @@ pub fn check(
 fn check_trials(
     mut session: Box<dyn Session + '_>,
     spec: StartSpec<'_>,
-    list: &mut Checklist,
-) -> Result<()> {
+    list: &mut Checklist<'_>,
+) -> Result<(), Refusal> {
     let Some(goal) = spec.planned.description.searched() else { return Ok(()) };
     let mut seen = Vec::new();
     for load in [goal.from, (goal.from * goal.to).sqrt(), goal.to] {
@@ -70,7 +68,8 @@ fn check_trials(
         };
         let trials = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
         for trial in trials {
-            let (lost, took) = (trial.loss_ratio() * 100.0, seconds(trial.elapsed_ns));
+            let (lost, took) =
+                (trial.loss_ratio() * 100.0, list.numbers().seconds(trial.elapsed_ns));
             seen.push(format!("{lost:.1} % of {load:.0} a second lost in {took}"));
         }
     }
@@ -78,7 +77,7 @@ fn check_trials(
     ended(list, "stop", session.stop())
 }
 
-fn clock(ready: &Ready, list: &mut Checklist) {
+fn clock(ready: &Ready, list: &mut Checklist<'_>) {
     let verdict = match &ready.clock {
         None => {
             Err("`ready` names no clock: plumb takes its times for CLOCK_MONOTONIC, and can't \
@@ -99,7 +98,7 @@ fn clock(ready: &Ready, list: &mut Checklist) {
     list.advise("clock", verdict);
 }
 
-fn work(ready: &Ready, description: &Description, list: &mut Checklist) {
+fn work(ready: &Ready, description: &Description, list: &mut Checklist<'_>) {
     let verdict = match ready.work.keys().find(|name| description.metric(name).is_none()) {
         Some(name) => {
             Err(format!("`ready` states the work of `{name}`, which is no declared metric"))
@@ -123,11 +122,11 @@ fn is_monotonic(ready: &Ready) -> bool {
 }
 
 /// The session with what is known of it.
-struct Talk<'t> {
+struct Talk<'t, 'l> {
     session: &'t mut (dyn Session + 't),
     description: &'t Description,
     ready: &'t Ready,
-    list: &'t mut Checklist,
+    list: &'t mut Checklist<'l>,
 }
 
 /// A batch with plumb's own times around it, in nanoseconds.
@@ -137,8 +136,9 @@ struct Timed {
     after_ns: u64,
 }
 
-impl Talk<'_> {
-    fn sample(&mut self) -> std::result::Result<(), Refusal> {
+impl Talk<'_, '_> {
+    fn sample(&mut self) -> Result<(), Refusal> {
+        let numbers = self.list.numbers();
         let process = self.description.sample_is == SampleIs::Process;
         let (k, sample_ns) = if process { (1, 0) } else { self.calibrate()? };
         let count = if process || sample_ns > LONG_NS { 1 } else { 3 };
@@ -147,19 +147,19 @@ impl Talk<'_> {
             batches.push(self.batch(&vec![k; count], sample_ns)?);
         }
         if !process {
-            self.list.advise("calibrate", calibrated(k, sample_ns, &batches));
+            self.list.advise("calibrate", calibrated(k, sample_ns, &batches, numbers));
         }
         self.list.add("sample", State::Ok, self.seen(&batches));
         self.list.judge("histograms", histograms(self.description, &batches));
         if is_wall(self.ready) {
-            self.list.judge("times", times(&batches, is_monotonic(self.ready)));
+            self.list.judge("times", times(&batches, is_monotonic(self.ready), numbers));
         }
         if process {
             return Ok(());
         }
         let kept = batches.iter().all(|batch| batch.samples.iterations.iter().all(|&n| n == k));
         if is_wall(self.ready) && kept {
-            self.list.advise("back-to-back", back_to_back(&batches));
+            self.list.advise("back-to-back", back_to_back(&batches, numbers));
         }
         match kept {
             true => self.twice(k, sample_ns),
@@ -172,11 +172,11 @@ impl Talk<'_> {
     }
 
     /// Iterations of a sample, and about how long it takes.
-    fn calibrate(&mut self) -> std::result::Result<(u64, u64), Refusal> {
+    fn calibrate(&mut self) -> Result<(u64, u64), Refusal> {
         self.session.calibrate(SAMPLE_NS.max(self.ready.clock.as_ref().map_or(0, floor_ns)))
     }
 
-    fn batch(&mut self, iterations: &[u64], sample_ns: u64) -> std::result::Result<Timed, Refusal> {
+    fn batch(&mut self, iterations: &[u64], sample_ns: u64) -> Result<Timed, Refusal> {
         let before_ns = now_ns();
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
         let SampleReply { samples, .. } = self.session.sample(iterations, expected_ns)?;
@@ -192,14 +192,18 @@ impl Talk<'_> {
             let values = batches.iter().filter_map(|batch| batch.samples.metric(metric, work));
             let values: Vec<f64> = values.flatten().collect();
             if let Some(middle) = median(&values) {
-                parts.push(format!("{} {}", metric.name, quantity(middle, &metric.unit)));
+                parts.push(format!(
+                    "{} {}",
+                    metric.name,
+                    self.list.numbers().quantity(middle, &metric.unit)
+                ));
             }
         }
         parts.join(", ")
     }
 
     /// Twice the iterations take about twice the time; drift hits both, because they alternate.
-    fn twice(&mut self, k: u64, sample_ns: u64) -> std::result::Result<(), Refusal> {
+    fn twice(&mut self, k: u64, sample_ns: u64) -> Result<(), Refusal> {
         let pairs = if sample_ns > LONG_NS { 1 } else { 5 };
         let Timed { samples, .. } = self.batch(&[k, 2 * k].repeat(pairs), sample_ns * 2)?;
         let Some(ratio) = ratio(&samples) else { return Ok(()) };
@@ -226,28 +230,23 @@ fn floor_ns(clock: &ClockSource) -> u64 {
     batch_floor_ns(clock)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times for people")]
-fn seconds(ns: u64) -> String {
-    quantity(ns as f64 * 1e-9, "s")
-}
-
 /// Samples of the calibrated length are about as long as it said.
-fn calibrated(k: u64, said_ns: u64, batches: &[Timed]) -> std::result::Result<String, String> {
+fn calibrated(k: u64, said_ns: u64, batches: &[Timed], numbers: Numbers) -> Result<String, String> {
     let mut lengths: Vec<u64> =
         batches.iter().flat_map(|batch| batch.samples.elapsed_ns.iter().copied()).collect();
     lengths.sort_unstable();
     let middle = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
-    let seen = format!("{k} iterations take {}", seconds(middle));
+    let seen = format!("{k} iterations take {}", numbers.seconds(middle));
     let allowed = said_ns / CALIBRATED_WITHIN..=said_ns.saturating_mul(CALIBRATED_WITHIN);
     if allowed.contains(&middle) {
         return Ok(seen);
     }
-    let said = seconds(said_ns);
+    let said = numbers.seconds(said_ns);
     Err(format!("{seen} where it said {said}: plumb will take too many samples, or too few"))
 }
 
 /// Metrics of the kind histogram come as histograms.
-fn histograms(description: &Description, batches: &[Timed]) -> std::result::Result<String, String> {
+fn histograms(description: &Description, batches: &[Timed]) -> Result<String, String> {
     let mut metrics = description.metrics.iter().filter(|m| m.kind == Kind::Histogram).peekable();
     if metrics.peek().is_none() {
         return Ok("none declared".into());
@@ -262,15 +261,15 @@ fn histograms(description: &Description, batches: &[Timed]) -> std::result::Resu
 }
 
 /// Times of samples lie within the request that asked for them.
-fn times(batches: &[Timed], monotonic: bool) -> std::result::Result<String, String> {
+fn times(batches: &[Timed], monotonic: bool, numbers: Numbers) -> Result<String, String> {
     for Timed { samples, before_ns, after_ns } in batches {
         let (together, request) = (together(samples), after_ns - before_ns);
         if together > request {
             return Err(format!(
                 "its samples last {} together, the whole request took {}: elapsed_ns counts \
                  nanoseconds",
-                seconds(together),
-                seconds(request)
+                numbers.seconds(together),
+                numbers.seconds(request)
             ));
         }
         let outside = |start: &&u64| **start < *before_ns || **start > *after_ns;
@@ -288,17 +287,21 @@ fn together(samples: &Samples) -> u64 {
     samples.elapsed_ns.iter().sum()
 }
 
-fn back_to_back(batches: &[Timed]) -> std::result::Result<String, String> {
+fn back_to_back(batches: &[Timed], numbers: Numbers) -> Result<String, String> {
     let samples: u64 = batches.iter().map(|batch| together(&batch.samples)).sum();
     let requests: u64 = batches.iter().map(|batch| batch.after_ns - batch.before_ns).sum();
     if requests > samples * 3 + REQUEST_NS {
         return Err(format!(
             "the requests took {}, their samples only {}: what is not measured belongs into `start`",
-            seconds(requests),
-            seconds(samples)
+            numbers.seconds(requests),
+            numbers.seconds(samples)
         ));
     }
-    Ok(format!("{} of samples in requests of {}", seconds(samples), seconds(requests)))
+    Ok(format!(
+        "{} of samples in requests of {}",
+        numbers.seconds(samples),
+        numbers.seconds(requests)
+    ))
 }
 
 /// Time of every second sample over that of the one before it: the median.
@@ -311,8 +314,12 @@ fn ratio(samples: &Samples) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Timed, back_to_back, ratio, times};
+    use super::{Numbers, Timed, back_to_back, ratio, times};
     use plumb_model::Samples;
+
+    fn numbers() -> Numbers {
+        Numbers::new(|value, unit| format!("{value} {unit}"))
+    }
 
     fn timed(start_ns: u64, elapsed_ns: &[u64]) -> Timed {
         let n = elapsed_ns.len();
@@ -328,18 +335,18 @@ mod tests {
 
     #[test]
     fn times_that_do_not_fit_into_their_request_are_found() {
-        assert!(times(&[timed(1500, &[900_000, 900_000])], true).is_ok());
-        assert!(times(&[timed(1500, &[2_000_000, 900_000])], true).is_err());
-        assert!(times(&[timed(5, &[900_000])], true).is_err());
-        assert!(times(&[timed(5, &[900_000])], false).is_ok());
+        assert!(times(&[timed(1500, &[900_000, 900_000])], true, numbers()).is_ok());
+        assert!(times(&[timed(1500, &[2_000_000, 900_000])], true, numbers()).is_err());
+        assert!(times(&[timed(5, &[900_000])], true, numbers()).is_err());
+        assert!(times(&[timed(5, &[900_000])], false, numbers()).is_ok());
     }
 
     #[test]
     fn a_batch_with_gaps_is_noted() {
-        assert!(back_to_back(&[timed(1500, &[900_000, 900_000])]).is_ok());
+        assert!(back_to_back(&[timed(1500, &[900_000, 900_000])], numbers()).is_ok());
         let mut gaps = timed(1500, &[900_000, 900_000]);
         gaps.after_ns = 900_000_000;
-        assert!(back_to_back(&[gaps]).is_err());
+        assert!(back_to_back(&[gaps], numbers()).is_err());
     }
 
     #[test]

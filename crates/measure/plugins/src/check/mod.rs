@@ -1,0 +1,12 @@
+//! Talks to a plug-in as plumb would, and says what is wrong with it.
+
+mod checklist;
+mod describe;
+mod outcomes;
+mod roles;
+mod try_out;
+mod workload;
+
+pub use checklist::{Check, Checklist, Numbers, State};
+pub use describe::{describe, judge};
+pub use try_out::Trial;

@@ -1,0 +1,93 @@
+//! A plug-in started at its defaults in every role that it has.
+
+use plumb_engine::{KeeperLauncher, Refusal, StartSpec};
+use plumb_model::{Description, PlannedPoint, Point, Program, Role, SearchEffort, Settings, Value};
+
+use crate::check::checklist::{Checklist, State};
+use crate::check::{roles, workload};
+
+/// The points at which a plug-in is tried.
+#[derive(Debug)]
+pub struct Trial {
+    usual: PlannedPoint,
+    searched: Option<PlannedPoint>,
+}
+
+impl Trial {
+    /// Seed of the check: any will do.
+    pub const SEED: u64 = 1;
+
+    /// The points of this plug-in; None where it has none, which the list then says.
+    pub fn of(
+        description: &Description,
+        program: &Program,
+        all_threads: u64,
+        list: &mut Checklist<'_>,
+    ) -> Option<Self> {
+        let Ok(point) = Point::new(description, &Settings::new(), all_threads) else {
+            list.add("start", State::Skipped, "it has no point to start with");
+            return None;
+        };
+        let usual = planned(point, description, program.clone());
+        let searched = searched(description, all_threads);
+        let searched = searched.map(|point| planned(point, description, program.clone()));
+        Some(Self { usual, searched })
+    }
+
+    /// Starts it in every role that it has.
+    ///
+    /// # Errors
+    /// Only signals, and plumb's own trouble.
+    pub fn run(
+        self,
+        launcher: &mut KeeperLauncher,
+        list: &mut Checklist<'_>,
+    ) -> Result<(), Refusal> {
+        let Self { usual: planned, searched } = &self;
+        let spec = |role| StartSpec { planned, role, seed: Self::SEED };
+        let is = |role| planned.description.can_be(role);
+        let has_fixture = planned.description.fixture.is_some();
+        if has_fixture && !roles::fixture(launcher, spec(Role::Workload), list)? {
+            return Ok(());
+        }
+        if is(Role::Workload) {
+            // Where the default is to search, or nothing else is measured, once is enough.
+            let usual = Some(planned).filter(|it| it.description.searched().is_none());
+            let usual = usual.filter(|it| !it.description.metrics.is_empty() || searched.is_none());
+            for planned in usual.into_iter().chain(searched) {
+                let spec = StartSpec { planned, role: Role::Workload, seed: Self::SEED };
+                workload::check(launcher, spec, list)?;
+            }
+        }
+        for role in [Role::Load, Role::Monitor].into_iter().filter(|role| is(*role)) {
+            roles::stream(launcher, spec(role), list)?;
+        }
+        if is(Role::Preparation) {
+            roles::preparation(launcher, spec(Role::Preparation), list)?;
+        }
+        if has_fixture || is(Role::Server) { roles::clean(launcher, list) } else { Ok(()) }
+    }
+}
+
+/// The point at which its limit is searched, where it has one.
+fn searched(description: &Description, all_threads: u64) -> Option<Point> {
+    let parameter = description.parameters.iter().find(|it| it.search.is_some())?;
+    let word = Value::Text(SearchEffort::Quick.word().to_owned());
+    Point::new(description, &[(parameter.name.clone(), word)].into(), all_threads).ok()
+}
+
+fn planned(point: Point, description: &Description, program: Program) -> PlannedPoint {
+    let description = description.at(&point.settings);
+    let preparation = Vec::new();
+    PlannedPoint {
+        point,
+        description,
+        program,
+        sample_ns: None,
+        sampling: None,
+        rules: None,
+        title: None,
+        capped: None,
+        preparation,
+    }
+}
