@@ -23,6 +23,7 @@ mod show;
 pub mod start;
 mod store;
 pub mod subcommand;
+mod suite;
 mod tune;
 
 use subcommand::Entry;
@@ -40,6 +41,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<tune::TuneArgs>("tune").without_restoring(),
     Entry::of::<history::HistoryArgs>("history"),
     Entry::of::<list::ListArgs>("list"),
+    Entry::of::<suite::SuiteArgs>("suite"),
     Entry::of::<explain::ExplainArgs>("explain"),
     Entry::of::<show::ShowArgs>("show"),
     Entry::of::<report::ReportArgs>("report"),

@@ -7,7 +7,7 @@ use plumb_model::{By, Host, OnInterference};
 use plumb_suite::TypedRules;
 
 /// When to stop: all rules hold together.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "When to stop")]
 pub struct GoalArgs {
     #[command(flatten)]

@@ -89,7 +89,10 @@ pub fn plan(
 }
 
 /// The words of `--monitor`, or of the key `monitors` of a suite, checked.
-fn monitors(from: &str, words: Vec<String>) -> Result<Vec<String>> {
+///
+/// # Errors
+/// When there is no such monitor, or it can't be read so often.
+pub fn monitors(from: &str, words: Vec<String>) -> Result<Vec<String>> {
     plumb_monitors::wanted(&words).map_err(|why| {
         let names: Vec<&str> = plumb_monitors::ALL.iter().map(|monitor| monitor.name).collect();
         CommandError::usage(format!("{from}: {why}"))

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use plumb_keeper::Keeper;
 use plumb_model::{
@@ -50,8 +51,7 @@ pub fn resolve(
     let mut named = Named::default();
     for name in names {
         if let Some(text) = suite_text(name)? {
-            let suite = suite::parse(&text)
-                .map_err(|error| CommandError::usage(format!("suite {name}: {error}")))?;
+            let suite = parsed(name, &text)?;
             named.points.extend(suite_points(keeper, &suite, &sets, all_threads)?);
             named.suites.push(suite);
         } else {
@@ -65,6 +65,27 @@ pub fn resolve(
     Ok(named)
 }
 
+/// Resolves the text of a suite that is called `name` where it is wrong.
+///
+/// # Errors
+/// When it is none, or names what is not there.
+pub fn resolve_suite(
+    keeper: &mut Keeper,
+    name: &str,
+    text: &str,
+    all_threads: u64,
+) -> Result<Named> {
+    let suite = parsed(name, text)?;
+    let mut points = suite_points(keeper, &suite, &BTreeMap::new(), all_threads)?;
+    refuse_namesakes(&points)?;
+    drop_repeated(&mut points);
+    Ok(Named { suites: vec![suite], points, explicit: false })
+}
+
+fn parsed(name: &str, text: &str) -> Result<Suite> {
+    suite::parse(text).map_err(|error| CommandError::usage(format!("suite {name}: {error}")))
+}
+
 /// The text of a suite, if the name is one: built in, or a TOML file.
 fn suite_text(name: &str) -> Result<Option<String>> {
     if let Some(text) = suite::builtin(name) {
@@ -73,8 +94,7 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     let of_plugin = || manifest::suites().into_iter().find(|(known, _)| known == name);
     let path = if name.contains(['/', '.']) { None } else { of_plugin().map(|(_, path)| path) };
     let path = path.unwrap_or_else(|| name.into());
-    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    if !is_toml || name.ends_with(MANIFEST) {
+    if !is_suite_file(&path) {
         return Ok(None);
     }
     let size = fs::metadata(&path).map(|metadata| metadata.len()).unwrap_or(0);
@@ -87,6 +107,12 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     fs::read_to_string(path)
         .map(Some)
         .map_err(|error| CommandError::usage(format!("can't read the suite {name}: {error}")))
+}
+
+/// Whether the name is that of a suite's file: TOML, and no plug-in's manifest.
+pub fn is_suite_file(path: &Path) -> bool {
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    is_toml && !path.to_string_lossy().ends_with(MANIFEST)
 }
 
 fn suite_points(
@@ -150,7 +176,11 @@ fn workload_points(
         .collect()
 }
 
-fn split_point(name: &str) -> Result<(&str, Settings)> {
+/// `memory.copy:method=nt,size=8MiB` taken apart: the id, and its settings as typed.
+///
+/// # Errors
+/// When a setting is no `name=value`.
+pub fn split_point(name: &str) -> Result<(&str, Settings)> {
     let Some((id, rest)) = name.split_once(':') else { return Ok((name, Settings::new())) };
     // A path: plug-ins have no points of their own.
     if id.contains('/') {
@@ -219,6 +249,9 @@ pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<
 }
 
 /// `name=v,v` of all `-p` taken apart.
+///
+/// # Errors
+/// When one is no `name=value`.
 pub fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>> {
     let mut sets = BTreeMap::new();
     for text in params {

@@ -127,6 +127,63 @@ fn names_and_values_of_a_suite_are_checked() {
     point("workload = 'cpu.sieve'\nsample = 'long'").says(&["`long` is not a length of time"]);
 }
 
+#[test]
+fn a_new_suite_is_what_run_reads() {
+    let place = place();
+    let made = place
+        .run(
+            "suite new caches.toml --workload memory.latency:size=64KiB --workload cpu.sieve:limit=1..4 \
+             --precision 2% --max-time 3s --budget 40s --with process.fork --monitor stat=10 --summary caches \
+             --prepare none --set nice=1 --label purpose=caches --against-first",
+        )
+        .unwrap()
+        .exits(0)
+        .says(&["4 points, each ±2 %", "at most 40", "plumb run caches.toml"]);
+    assert_eq!(made.stdout, "");
+    let wanted = "name = \"caches\"\nsummary = \"caches\"\nprecision = \"2%\"\nmax-time = \"3s\"\n\
+                  budget = \"40s\"\nprepare = \"none\"\ncompare = \"first\"\nset = [\"nice=1\"]\n\
+                  with = [\"process.fork\"]\nmonitors = [\"stat=10\"]\nlabels = { purpose = \"caches\" }\n\n\
+                  [[point]]\nworkload = \"memory.latency\"\nset = { size = \"64KiB\" }\n\n\
+                  [[point]]\nworkload = \"cpu.sieve\"\nset = { limit = \"1..4\" }\n";
+    assert_eq!(std::fs::read_to_string(place.cwd().join("caches.toml")).unwrap(), wanted);
+    place.run("run caches.toml --dry-run").unwrap().exits(0).shows(&["size=64KiB", "limit=4"]);
+    let printed = place.run("suite new - --workload cpu.sieve -p limit=10,20 --name x").unwrap();
+    let wanted =
+        "name = \"x\"\n\n[[point]]\nworkload = \"cpu.sieve\"\nset = { limit = [\"10\", \"20\"] }\n";
+    assert_eq!(printed.exits(0).says(&["2 points"]).stdout, wanted);
+}
+
+#[test]
+fn a_new_suite_that_would_not_run_is_not_written() {
+    let place = place();
+    let refused = |arguments: &str| {
+        let ran = place.run(&format!("suite new my.toml {arguments}")).unwrap().exits(2);
+        assert!(!place.cwd().join("my.toml").exists());
+        ran
+    };
+    refused("").says(&["name no workload", "--workload ID", "-p NAME=VALUE"]);
+    refused("--workload cpu.seive").says(&["did you mean `cpu.sieve`"]);
+    refused("--workload cpu.sieve -p limt=3").says(&["`limt`", "did you mean `limit`"]);
+    refused("--workload cpu.sieve --with cpu.seive").says(&["did you mean `cpu.sieve`"]);
+    refused("--workload cpu.sieve --monitor stats").says(&["known monitors"]);
+    refused("--workload cpu.sieve --precision high").says(&["`high`"]);
+    refused("--workload cpu.sieve --set nicer=1").says(&["did you mean `nice`"]);
+    refused("--workload cpu.sieve --label purpose").says(&["purpose"]);
+    refused("--workload cpu.sieve --min-invocations 5 --max-invocations 2").says(&["fewer"]);
+    let other = place.run("suite new my.txt --workload cpu.sieve").unwrap().exits(2);
+    other.says(&["ends in .toml"]);
+    place.write("my.toml", "mine").unwrap();
+    let read = || std::fs::read_to_string(place.cwd().join("my.toml")).unwrap();
+    place
+        .run("suite new my.toml --workload cpu.sieve")
+        .unwrap()
+        .exits(2)
+        .says(&["exists", "--force"]);
+    assert_eq!(read(), "mine");
+    place.run("suite new my.toml --workload cpu.sieve --force").unwrap().exits(0);
+    assert!(read().starts_with("name = \"my\"\n"));
+}
+
 /// Every family once, the real parts included, and the plan of first-look held against the machine: an
 /// invocation of the pilot takes more samples than later ones, and the machine may be busy.
 #[test]

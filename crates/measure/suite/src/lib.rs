@@ -1,6 +1,7 @@
 //! What people type for a run, on the command line or in a suite: points and ranges of values, stopping
 //! rules, and quantities with their units. Nothing here knows a workload.
 
+mod draft;
 mod error;
 mod nearest;
 mod quantity;
@@ -9,6 +10,7 @@ mod rules;
 mod sampling;
 mod suite;
 
+pub use draft::{Draft, DraftEntry};
 pub use error::UsageError;
 pub use nearest::nearest;
 pub use quantity::{figure, margin, pair, share, time_ns};

@@ -6,7 +6,6 @@ use clap::Args;
 use plumb_model::{Goal, Plan};
 use plumb_suite::{state_sampling, time_ns};
 
-use crate::commands::run::dry_run::dry_run;
 use crate::commands::run::schedule;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
@@ -17,6 +16,7 @@ use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
 use crate::measuring::side_by_side::is_copied;
 use crate::planning::arguments::GoalArgs;
+use crate::planning::dry_run::dry_run;
 use crate::planning::expectations::expectations;
 use crate::planning::{plan, points, prepare};
 use crate::reading::runs;

@@ -1,7 +1,6 @@
 //! `plumb run`: suites, workloads and plug-ins, now or at fixed times.
 
 mod command;
-mod dry_run;
 mod schedule;
 
 pub use command::RunArgs;

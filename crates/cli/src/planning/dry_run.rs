@@ -1,6 +1,6 @@
-//! `plumb run --dry-run`: what would be measured.
+//! `plumb run --dry-run` and `plumb suite new`: what would be measured, and how long that takes.
 
-use plumb_model::PlannedPoint;
+use plumb_model::{PlannedPoint, StoppingRules};
 use plumb_report::rules_text;
 use plumb_suite::time_ns;
 use plumb_text::time;
@@ -27,17 +27,31 @@ pub fn dry_run(named: &mut Named, goal: &GoalArgs, soak: Option<&str>) -> Result
         None => point.name(),
     };
     let mut lines: Vec<String> = named.points.iter().map(own).collect();
-    let goal = rules.as_ref().map_or_else(|| "until the time is up".to_owned(), rules_text);
+    lines.push(format!("\n{}", duration(named, rules.as_ref(), budget)));
+    Ok(lines.join("\n"))
+}
+
+/// The number of points of a suite, when each is done, and the time for all.
+///
+/// # Errors
+/// When its rules are none.
+pub fn suite_duration(named: &mut Named) -> Result<String> {
+    let (rules, budget) = plan::goal(&GoalArgs::default(), named)?;
+    Ok(duration(named, Some(&rules), budget))
+}
+
+fn duration(named: &Named, rules: Option<&StoppingRules>, budget_ns: Option<u64>) -> String {
+    let goal = rules.map_or_else(|| "until the time is up".to_owned(), rules_text);
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
-    let budget = budget.map_or("no time limit".to_owned(), |ns| {
+    let budget = budget_ns.map_or("no time limit".to_owned(), |ns| {
         format!("at most {}", time::length(ns as f64 / 1e9))
     });
-    lines.push(format!("\n{} points, each {goal}; {budget}", named.points.len()));
+    let mut lines = vec![format!("{} points, each {goal}; {budget}", named.points.len())];
     if let [suite] = named.suites.as_slice()
         && let Some(seconds) = suite.seconds()
     {
         let sum = time::length(seconds);
         lines.push(format!("{} plans {sum} for its points on a quiet machine", suite.name));
     }
-    Ok(lines.join("\n"))
+    lines.join("\n")
 }

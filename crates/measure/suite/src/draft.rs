@@ -1,0 +1,202 @@
+//! A suite before it is a file, and the TOML that it becomes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use plumb_model::Value;
+
+use crate::rules::TypedRules;
+
+/// A suite that is being written; everything as typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// What runs of it are called.
+    pub name: String,
+    /// One line for people, empty for none.
+    pub summary: String,
+    /// When its points are done.
+    pub rules: TypedRules,
+    /// Time for the whole run.
+    pub budget: Option<String>,
+    /// What runs in the background.
+    pub with: Vec<String>,
+    /// The monitors and their rates.
+    pub monitors: Vec<String>,
+    /// The preset that prepares the machine, empty for the usual one.
+    pub prepare: String,
+    /// Knobs that it sets.
+    pub knobs: Vec<String>,
+    /// Labels of its runs.
+    pub labels: BTreeMap<String, String>,
+    /// Whether its points are compared with the first.
+    pub against_first: bool,
+    /// Its entries, in order.
+    pub entries: Vec<DraftEntry>,
+}
+
+/// An entry of a suite: a workload, and the values that give a point each.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DraftEntry {
+    /// The workload's id, or the path of a plug-in.
+    pub workload: String,
+    /// Values and ranges by parameter.
+    pub set: BTreeMap<String, Vec<Value>>,
+}
+
+impl Draft {
+    /// The TOML text, which `parse` reads.
+    #[must_use]
+    pub fn toml(&self) -> String {
+        let mut lines = vec![format!("name = {}", quoted(&self.name))];
+        let summary = Some(&self.summary).filter(|it| !it.is_empty());
+        let prepare = Some(&self.prepare).filter(|it| !it.is_empty());
+        let compare = self.against_first.then(|| "first".to_owned());
+        let rules = &self.rules;
+        let texts = [
+            ("summary", summary),
+            ("precision", rules.precision.as_ref()),
+            ("min-time", rules.min_time.as_ref()),
+            ("max-time", rules.max_time.as_ref()),
+            ("budget", self.budget.as_ref()),
+            ("prepare", prepare),
+            ("compare", compare.as_ref()),
+        ];
+        let texts = texts.into_iter().filter_map(|(key, text)| Some((key, quoted(text?))));
+        let counts = [
+            ("min-invocations", rules.min_invocations),
+            ("max-invocations", rules.max_invocations),
+        ];
+        let counts = counts.into_iter().filter_map(|(key, n)| Some((key, n?.to_string())));
+        let lists = [("set", &self.knobs), ("with", &self.with), ("monitors", &self.monitors)];
+        let lists = lists.into_iter().filter(|(_, words)| !words.is_empty());
+        let lists = lists.map(|(key, words)| (key, listed(words.iter().map(|it| quoted(it)))));
+        let labels = Some(&self.labels).filter(|it| !it.is_empty()).map(|labels| {
+            let pairs = labels.iter().map(|(name, text)| (key(name), quoted(text)));
+            ("labels", inline(pairs))
+        });
+        let all = texts.chain(counts).chain(lists).chain(labels);
+        lines.extend(all.map(|(key, value)| format!("{key} = {value}")));
+        lines.extend(self.entries.iter().map(DraftEntry::toml));
+        lines.join("\n") + "\n"
+    }
+}
+
+impl DraftEntry {
+    fn toml(&self) -> String {
+        let workload = quoted(&self.workload);
+        let entry = format!("\n[[point]]\nworkload = {workload}");
+        if self.set.is_empty() {
+            return entry;
+        }
+        let one = |(name, values): (&String, &Vec<Value>)| {
+            let value = match values.as_slice() {
+                [value] => written(value),
+                values => listed(values.iter().map(written)),
+            };
+            (key(name), value)
+        };
+        format!("{entry}\nset = {}", inline(self.set.iter().map(one)))
+    }
+}
+
+/// An inline table.
+fn inline(pairs: impl Iterator<Item = (String, String)>) -> String {
+    let pairs: Vec<String> = pairs.map(|(key, value)| format!("{key} = {value}")).collect();
+    format!("{{ {} }}", pairs.join(", "))
+}
+
+fn listed(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+fn written(value: &Value) -> String {
+    match value {
+        Value::Switch(on) => on.to_string(),
+        Value::Integer(n) => n.to_string(),
+        Value::Text(text) => quoted(text),
+    }
+}
+
+/// A bare key where the name is one.
+fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
+}
+
+/// A basic string of TOML 1.0.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                // Writing to a string does not fail.
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use plumb_model::Value;
+
+    use super::{Draft, DraftEntry};
+    use crate::{TypedRules, parse};
+
+    #[test]
+    fn a_draft_is_read_back_as_it_was_meant() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let set = BTreeMap::from([
+            ("limit".to_owned(), vec![Value::Integer(10), text("20..40"), Value::Switch(true)]),
+            ("a b".to_owned(), vec![text("it's \"x\"")]),
+        ]);
+        let draft = Draft {
+            name: "odd \\ \u{7f}\n name".to_owned(),
+            summary: "\"two\"\ttabs ±".to_owned(),
+            rules: TypedRules {
+                precision: Some("2%".to_owned()),
+                min_invocations: Some(3),
+                max_invocations: Some(9),
+                min_time: Some("1s".to_owned()),
+                max_time: Some("2s".to_owned()),
+            },
+            budget: Some("5m".to_owned()),
+            with: vec!["process.fork".to_owned()],
+            monitors: vec!["stat=10".to_owned(), "vmstat".to_owned()],
+            prepare: "quiet".to_owned(),
+            knobs: vec!["nice=0".to_owned(), "thp=never@round".to_owned()],
+            labels: BTreeMap::from([("a b".to_owned(), "x = \"y\"".to_owned())]),
+            against_first: true,
+            entries: vec![
+                DraftEntry { workload: "cpu.sieve".to_owned(), set },
+                DraftEntry { workload: "./my plug-in".to_owned(), ..DraftEntry::default() },
+            ],
+        };
+        let suite = parse(&draft.toml()).unwrap();
+        let Draft { name, summary, rules, budget, with, monitors, .. } = draft.clone();
+        let read = (suite.name, suite.summary, suite.rules, suite.budget);
+        assert_eq!(read, (name, summary, rules, budget));
+        assert_eq!((suite.with, suite.monitors), (with, monitors));
+        assert_eq!((suite.prepare, suite.knobs), (draft.prepare, draft.knobs));
+        assert_eq!((suite.labels, suite.against_first), (draft.labels, true));
+        let points: Vec<_> = suite.points.iter().map(|it| it.workload.as_str()).collect();
+        assert_eq!(points, ["cpu.sieve", "cpu.sieve", "cpu.sieve", "./my plug-in"]);
+        let limits: Vec<_> = suite.points[..3].iter().map(|it| it.set["limit"].clone()).collect();
+        assert_eq!(limits, [Value::Integer(10), text("20..40"), Value::Switch(true)]);
+        assert_eq!(suite.points[2].set["a b"], text("it's \"x\""));
+        assert!(suite.points[3].set.is_empty());
+    }
+
+    #[test]
+    fn what_is_not_stated_is_not_written() {
+        let entry = DraftEntry { workload: "cpu.sieve".to_owned(), ..DraftEntry::default() };
+        let draft = Draft { name: "short".to_owned(), entries: vec![entry], ..Draft::default() };
+        assert_eq!(draft.toml(), "name = \"short\"\n\n[[point]]\nworkload = \"cpu.sieve\"\n");
+    }
+}
