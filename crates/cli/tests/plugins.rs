@@ -2,6 +2,8 @@
 //! its own results, a documented exit code and a line that says what happened; never the run.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "plugins/limits.rs"]
+mod limits;
 #[path = "plugins/place.rs"]
 mod place;
 
@@ -24,6 +26,16 @@ fn failures(document: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let failed = document["failed"].as_array().unwrap();
     failed.iter().map(|f| (text(&f["workload"]), text(&f["why"]))).collect()
+}
+
+/// Waits until something is so; in vain for no longer than `patience`.
+#[track_caller]
+fn wait_until(patience: Duration, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + patience;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "in vain");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Ways to go wrong after the description, with what is said of them.

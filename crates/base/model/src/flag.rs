@@ -50,6 +50,8 @@ pub enum FlagKind {
     Oversubscribed,
     /// A search ended before it knew the limit as well as its goal wants.
     SearchIncomplete,
+    /// The first run of a command did other work than those after it.
+    WorkDiffers,
     /// Another reason, named by a plug-in.
     #[serde(untagged)]
     Other(String),
@@ -81,6 +83,7 @@ impl FlagKind {
             Self::EnvironmentChanged => "environment-changed",
             Self::Oversubscribed => "oversubscribed",
             Self::SearchIncomplete => "search-incomplete",
+            Self::WorkDiffers => "work-differs",
             Self::Other(word) => word,
         }
     }

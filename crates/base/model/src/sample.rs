@@ -105,7 +105,7 @@ impl Samples {
             }
             MetricSource::Search => {
                 let trials = trials(&self.values, &self.elapsed_ns)?;
-                metric.search.as_ref()?.limit(&trials).map(|limit| vec![limit])
+                Some(vec![metric.search.as_ref()?.limit(&trials)])
             }
         }
     }

@@ -145,10 +145,11 @@ impl SearchGoal {
         Search::new(self.goal(), self.loads()).map(|_| ())
     }
 
-    /// The limit that the trials of an invocation show; None when no load bears the goal.
+    /// The limit that the trials of an invocation show. Where no load bears the goal, it is below the least load, and that
+    /// stands for it: a process that is left out would make the others' limit the machine's.
     #[must_use]
-    pub fn limit(&self, trials: &[Trial]) -> Option<f64> {
-        limit(&self.goal(), trials).map(|found| found.throughput)
+    pub fn limit(&self, trials: &[Trial]) -> f64 {
+        limit(&self.goal(), trials).map_or(self.from, |found| found.throughput)
     }
 }
 

@@ -71,3 +71,16 @@ fn there_is_one_for_all_or_one_for_each() {
     let few: Vec<&str> = two[..4].iter().chain(&three).copied().collect();
     exec(&place, "-n 2 -q", &few).exits(2).says(&["--setup is given 2 times for 3 commands"]);
 }
+
+#[test]
+fn a_first_run_that_does_the_work_of_all_is_flagged() {
+    // What `make` does: the second time there is nothing left to do.
+    let build = "sh -c 'test -e built || { head -c 200000 /dev/zero > built; \
+                 i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; }'";
+    let place = place();
+    exec(&place, "-n 6 -q", &[build]).exits(0).shows(&["work-differs", "the others"]);
+    let flags = |document: &serde_json::Value| results(document, "wall")[0]["flags"].to_string();
+    assert!(flags(&last(&place)).contains("KiB written"), "{}", flags(&last(&place)));
+    exec(&place, "-n 6 -q", &["--before-each", "rm -f built", build]).exits(0);
+    assert!(!flags(&last(&place)).contains("work-differs"), "{}", flags(&last(&place)));
+}

@@ -11,6 +11,7 @@ use crate::environment_diff::is_of_environment;
 use crate::facts::loads;
 use crate::finding::Finding;
 use crate::point_data::PointData;
+use crate::work_differs::work_differs;
 
 /// Reached over wanted half-width from which on a result is noisy.
 const NOISY_OVER: f64 = 2.0;
@@ -50,6 +51,7 @@ pub(crate) fn of_result(data: &PointData, finding: &Finding) -> Vec<Flag> {
         overhead(data),
         resumed(data),
         incomplete(data),
+        work_differs(data),
     ];
     for flag in rules.into_iter().flatten() {
         add(&mut flags, flag);
@@ -76,7 +78,8 @@ pub(crate) fn add(flags: &mut Vec<Flag>, flag: Flag) {
     }
 }
 
-/// Searches that did not find both bounds as close as their goal wants: their time was over, or nothing was too much.
+/// Searches that did not find both bounds as close as their goal wants: their time was over, nothing was too much, or
+/// everything was.
 fn incomplete(data: &PointData) -> Option<Flag> {
     let goal = data.planned.description.searched()?;
     let found = |it: &&InvocationRecord| -> Option<Limit> {
@@ -84,9 +87,11 @@ fn incomplete(data: &PointData) -> Option<Flag> {
         limit(&goal.goal(), &trials)
     };
     let found: Vec<Limit> = data.invocations.iter().filter_map(found).collect();
+    let searches = data.invocations.iter().filter(|it| !it.samples.is_empty()).count();
+    let none = searches - found.len();
     let early = found.iter().filter(|it| !it.met).count();
     let boundless = found.iter().filter(|it| it.met && it.upper.is_none()).count();
-    let (all, seconds) = (found.len(), goal.most_ns / 1_000_000_000);
+    let (all, seconds) = (searches, goal.most_ns / 1_000_000_000);
     let told = [
         (early > 0).then(|| {
             let width = goal.width * 100.0;
@@ -96,6 +101,12 @@ fn incomplete(data: &PointData) -> Option<Flag> {
         }),
         (boundless > 0).then(|| {
             format!("in {boundless} of {all} searches {} held at the largest load too", goal.words)
+        }),
+        (none > 0).then(|| {
+            let (words, from) = (&goal.words, goal.from);
+            format!(
+                "in {none} of {all} searches {words} held at no load, not even at {from} a second, which counts as their limit"
+            )
         }),
     ];
     let why: Vec<String> = told.into_iter().flatten().collect();

@@ -35,6 +35,7 @@ pub mod testing;
 mod tests;
 mod time_series;
 mod times;
+mod work_differs;
 
 pub use also_changed::{add_covariates, add_covariates_to_check, add_covariates_to_points};
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};

@@ -42,6 +42,7 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
             "threads had to share CPUs: this does not show how the work scales"
         }
         FlagKind::SearchIncomplete => "the limit is known less well than its goal wants",
+        FlagKind::WorkDiffers => "the first run did other work than those after it",
         FlagKind::Other(_) => "",
     }
 }

@@ -7,8 +7,10 @@ use std::process::{Command, Stdio};
 use plumb_model::{AuditClass, Better, Description, Metric, Ready, Requirement, Role, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
 
+use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{integer, reported, threads, within, workload};
 use plumb_workload_kit::memory_floor;
+use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_kit::spawn::{OutputPipe, Program, describe_end, find_program, metrics};
 use plumb_workload_kit::threads::oversubscribed;
 
@@ -41,6 +43,7 @@ impl Workload for SevenZip {
             roles: vec![Role::Workload],
             parameters: vec![
                 threads("threads of 7-Zip (-mmt)"),
+                placement(),
                 integer("dictionary", "", 18, "size of the dictionary: 2^this bytes (-md)"),
                 integer("test_time", "seconds", 0, "how long 7-Zip makes each test last (-mtime)"),
             ],
@@ -76,7 +79,15 @@ impl Workload for SevenZip {
         ready.versions.insert("7zip".into(), version(&path)?);
         ready.notes.push(format!("program {}", path.display()));
         ready.notes.push(memory_floor::note(program.rehearse()));
-        ready.flags.extend(oversubscribed(threads, &start.facts));
+        // Its threads are its own: it is kept to as many CPUs as they would have.
+        let kept = Placement::of(start)?.cpus(threads, &start.facts)?;
+        let mut facts = start.facts.clone();
+        if let Some(cpus) = &kept {
+            CpuSet::of(cpus).apply()?;
+            ready.notes.push(format!("7-Zip kept to CPUs, {}", in_words(cpus)));
+            facts.cpus.retain(|&cpu| cpus.iter().any(|&kept| u32::try_from(kept) == Ok(cpu)));
+        }
+        ready.flags.extend(oversubscribed(threads, &facts));
         Ok(Started { instance: Box::new(SevenZipRuns { program, output, dictionary }), ready })
     }
 }

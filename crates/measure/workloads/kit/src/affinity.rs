@@ -1,7 +1,5 @@
 //! Which CPUs a thread may run on.
 
-use std::fs;
-
 use plumb_protocol::Failure;
 use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 
@@ -22,10 +20,14 @@ impl CpuSet {
     /// One CPU alone.
     #[must_use]
     pub fn only(cpu: usize) -> Self {
+        Self::of(&[cpu])
+    }
+
+    /// These CPUs.
+    #[must_use]
+    pub fn of(cpus: &[usize]) -> Self {
         let mut mask = Mask::new();
-        if cpu < Mask::MAX_CPU {
-            mask.set(cpu);
-        }
+        cpus.iter().filter(|&&cpu| cpu < Mask::MAX_CPU).for_each(|&cpu| mask.set(cpu));
         Self(mask)
     }
 
@@ -43,14 +45,4 @@ impl CpuSet {
         sched_setaffinity(None, &self.0)
             .map_err(|error| Failure::io("sched_setaffinity", &error.into()))
     }
-}
-
-/// Whether two CPUs are threads of one core; false when the kernel does not tell.
-#[must_use]
-pub fn share_a_core(one: usize, other: usize) -> bool {
-    let siblings = |cpu: usize| {
-        fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings"))
-            .ok()
-    };
-    siblings(one).is_some_and(|mask| siblings(other) == Some(mask))
 }

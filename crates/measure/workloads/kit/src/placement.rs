@@ -1,17 +1,19 @@
 //! On which CPUs the threads of a workload run.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use plumb_model::{CpuPlace, Facts, Parameter};
-use plumb_protocol::{Start, StartError};
+use plumb_protocol::{Failure, Start, StartError};
 
+use crate::affinity::CpuSet;
 use crate::declare::text;
 
 /// The name of the parameter.
 const PARAMETER: &str = "placement";
-const WORDS: &str = "free, spread, pack, siblings or cpu:N";
+const WORDS: &str = "free, spread, pack, siblings, same-cpu, cross-cpu or cpu:N";
 
-/// Where threads are to run, among the CPUs that plumb may use.
+/// Where threads, or other tasks, are to run, among the CPUs that plumb may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
     /// Where the scheduler puts them.
@@ -22,6 +24,10 @@ pub enum Placement {
     Pack,
     /// On as few cores as can be: every hardware thread of a core before the next core.
     Siblings,
+    /// All on the last CPU: the first tends to serve interrupts.
+    Same,
+    /// A core each, from the last CPU back.
+    Cross,
     /// All on this CPU.
     Cpu(usize),
 }
@@ -29,9 +35,16 @@ pub enum Placement {
 /// The parameter of every workload with threads.
 #[must_use]
 pub fn placement() -> Parameter {
-    let summary = "where threads run: free, spread (cores of all nodes in turn), pack (one node first), siblings (all \
-                   hardware threads of a core first) or cpu:N";
-    text(PARAMETER, "free", summary)
+    placement_or("free")
+}
+
+/// The same where something else than `free` is usual.
+#[must_use]
+pub fn placement_or(usual: &str) -> Parameter {
+    let summary = "where threads or tasks run: free, spread (cores of all nodes in turn), pack (one node first), \
+                   siblings (all hardware threads of a core first), same-cpu (the last), cross-cpu (a core each, from \
+                   the last back) or cpu:N";
+    text(PARAMETER, usual, summary)
 }
 
 impl Placement {
@@ -47,6 +60,8 @@ impl Placement {
             "spread" => Ok(Self::Spread),
             "pack" => Ok(Self::Pack),
             "siblings" => Ok(Self::Siblings),
+            "same-cpu" => Ok(Self::Same),
+            "cross-cpu" => Ok(Self::Cross),
             _ => cpu().ok_or_else(|| {
                 StartError::Failed(format!("`{word}` is no placement; it is {WORDS}"))
             }),
@@ -57,12 +72,35 @@ impl Placement {
     /// not pinned.
     ///
     /// # Errors
-    /// Unsupported where there is no such CPU, or no core with two hardware threads.
+    /// Unsupported where there is no such CPU, no second one, or no core with two hardware threads.
     pub fn cpus(self, threads: usize, facts: &Facts) -> Result<Option<Vec<usize>>, StartError> {
         let allowed: BTreeSet<u32> = facts.cpus.iter().copied().collect();
         let mut slots = slots(&allowed, &facts.places);
+        if slots.is_empty() && self != Self::Free {
+            return Err(StartError::Failed("no CPU may be used".into()));
+        }
         match self {
             Self::Free => return Ok(None),
+            Self::Same => {
+                slots.sort_by_key(|slot| Reverse(slot.cpu));
+                slots.truncate(1);
+            }
+            Self::Cross if slots.len() < 2 => {
+                return Err(StartError::unsupported(
+                    "placement=cross-cpu needs two CPUs, and plumb may use one",
+                    "give plumb a second CPU (taskset, cpuset, the machine's size)",
+                ));
+            }
+            Self::Cross => {
+                slots.sort_by_key(|slot| Reverse(slot.cpu));
+                let mut taken: BTreeMap<(u32, usize), usize> = BTreeMap::new();
+                for slot in &mut slots {
+                    let threads = taken.entry((slot.node, slot.rank)).or_default();
+                    slot.sibling = *threads;
+                    *threads += 1;
+                }
+                slots.sort_by_key(|slot| slot.sibling);
+            }
             Self::Cpu(cpu) if slots.iter().any(|slot| slot.cpu == cpu) => {
                 return Ok(Some(vec![cpu; threads]));
             }
@@ -83,6 +121,57 @@ impl Placement {
             Self::Siblings => slots.sort_by_key(|slot| (slot.node, slot.rank, slot.sibling)),
         }
         Ok(Some(slots.iter().map(|slot| slot.cpu).cycle().take(threads).collect()))
+    }
+}
+
+/// Pins the tasks that one thread makes, one after the other, by pinning that thread: a task starts where its maker is.
+/// The thread may run where it could before when this is dropped.
+pub struct TasksInTurn {
+    cpus: Vec<CpuSet>,
+    made: usize,
+    before: CpuSet,
+}
+
+impl TasksInTurn {
+    /// For these CPUs, one a task and then again from the first.
+    ///
+    /// # Errors
+    /// When the kernel does not tell where this thread may run.
+    pub fn new(cpus: &[usize]) -> Result<Self, Failure> {
+        let cpus = cpus.iter().copied().map(CpuSet::only).collect();
+        Ok(Self { cpus, made: 0, before: CpuSet::current()? })
+    }
+
+    /// Goes to the CPU of the next task.
+    ///
+    /// # Errors
+    /// When that may not be used.
+    pub fn go_to_next(&mut self) -> Result<(), Failure> {
+        let set = &self.cpus[self.made % self.cpus.len()];
+        self.made += 1;
+        set.apply()
+    }
+}
+
+impl Drop for TasksInTurn {
+    fn drop(&mut self) {
+        let _ = self.before.apply();
+    }
+}
+
+/// Where tasks run, for the reader: `on CPU 1`, `on CPUs 0, 1 in turn`.
+#[must_use]
+pub fn in_words(cpus: &[usize]) -> String {
+    let mut distinct: Vec<usize> = Vec::new();
+    for &cpu in cpus {
+        if !distinct.contains(&cpu) {
+            distinct.push(cpu);
+        }
+    }
+    let named: Vec<String> = distinct.iter().map(ToString::to_string).collect();
+    match named.as_slice() {
+        [one] => format!("on CPU {one}"),
+        _ => format!("on CPUs {} in turn", named.join(", ")),
     }
 }
 
@@ -128,7 +217,8 @@ fn slots(allowed: &BTreeSet<u32>, places: &[CpuPlace]) -> Vec<Slot> {
 
 #[cfg(test)]
 mod tests {
-    use super::Placement;
+    use super::{Placement, TasksInTurn, in_words};
+    use crate::affinity::CpuSet;
     use plumb_model::{CpuPlace, Facts};
     use plumb_protocol::StartError;
 
@@ -150,8 +240,42 @@ mod tests {
         assert_eq!(cpus(Placement::Pack, 8, &facts), [0, 1, 4, 5, 2, 3, 6, 7]);
         assert_eq!(cpus(Placement::Siblings, 8, &facts), [0, 4, 1, 5, 2, 6, 3, 7]);
         assert_eq!(cpus(Placement::Cpu(6), 3, &facts), [6, 6, 6]);
+        assert_eq!(cpus(Placement::Same, 3, &facts), [7, 7, 7]);
+        assert_eq!(cpus(Placement::Cross, 8, &facts), [7, 6, 5, 4, 3, 2, 1, 0]);
         let pinned = Facts { cpus: vec![1, 5], ..facts };
         assert_eq!(cpus(Placement::Spread, 5, &pinned), [1, 5, 1, 5, 1], "`--set pin` is obeyed");
+    }
+
+    #[test]
+    fn neighbouring_threads_of_a_core_are_not_two_cores() {
+        // Two cores of two threads and two of one, numbered core by core.
+        let places = [0, 0, 1, 1, 2, 3].into_iter().zip(0..);
+        let place = |(core, cpu): (u32, u32)| CpuPlace { cpu, core, node: 0 };
+        let facts = Facts {
+            cpus: (0..6).collect(),
+            places: places.map(place).collect(),
+            ..Facts::default()
+        };
+        assert_eq!(cpus(Placement::Cross, 6, &facts), [5, 4, 3, 1, 2, 0]);
+        assert_eq!(cpus(Placement::Same, 1, &facts), [5]);
+    }
+
+    #[test]
+    fn tasks_start_where_their_maker_is() {
+        let before = CpuSet::current().unwrap();
+        let here = || std::thread::spawn(|| CpuSet::current().unwrap().cpus()).join().unwrap();
+        let (first, last) = (before.cpus()[0], *before.cpus().last().unwrap());
+        let mut tasks = TasksInTurn::new(&[first, last]).unwrap();
+        for cpu in [first, last, first] {
+            tasks.go_to_next().unwrap();
+            assert_eq!(here(), [cpu]);
+        }
+        drop(tasks);
+        assert_eq!(CpuSet::current().unwrap().cpus(), before.cpus());
+        assert_eq!(
+            (in_words(&[1]), in_words(&[1, 0, 1])),
+            ("on CPU 1".into(), "on CPUs 1, 0 in turn".into())
+        );
     }
 
     #[test]
@@ -162,5 +286,10 @@ mod tests {
             let refused = placement.cpus(2, &facts);
             assert!(matches!(refused, Err(StartError::Unsupported { .. })), "{refused:?}");
         }
+        let one = Facts { cpus: vec![0], ..Facts::default() };
+        let Err(StartError::Unsupported { why, fix }) = Placement::Cross.cpus(2, &one) else {
+            panic!("one CPU is not two");
+        };
+        assert!(why.contains("two CPUs") && fix.contains("second CPU"));
     }
 }

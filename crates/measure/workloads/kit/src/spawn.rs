@@ -30,8 +30,11 @@ const PADDING_MAX: usize = 4096;
 /// The variable that says how long it is instead, in bytes (`--set env-size=BYTES`).
 const PADDING_LENGTH: &str = "PLUMB_PADDING_LENGTH";
 
+/// Bytes of a block of `ru_oublock`, whatever the filesystem.
+const BLOCK: i64 = 512;
+
 /// Names of what `EndedProcess::values` gives, in its order.
-pub const VALUE_NAMES: [&str; 8] = [
+pub const VALUE_NAMES: [&str; 9] = [
     "user",
     "system",
     "cpu",
@@ -40,6 +43,7 @@ pub const VALUE_NAMES: [&str; 8] = [
     "major_faults",
     "voluntary_switches",
     "involuntary_switches",
+    "written",
 ];
 
 /// The metrics of a process: wall time, and the first `values` of [`VALUE_NAMES`].
@@ -55,6 +59,7 @@ pub fn metrics(values: usize) -> Vec<Metric> {
         less("major_faults", "faults", "page faults that needed I/O"),
         less("voluntary_switches", "switches", "context switches because it waited"),
         less("involuntary_switches", "switches", "context switches because it was preempted"),
+        less("written", "B", "bytes of files on devices that it changed (wait4, ru_oublock)"),
     ];
     all.into_iter().take(values + 1).collect()
 }
@@ -214,7 +219,7 @@ impl EndedProcess {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn values(&self) -> [f64; 8] {
+    fn values(&self) -> [f64; 9] {
         let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
         let (user, system) = (seconds(self.usage.ru_utime), seconds(self.usage.ru_stime));
         [
@@ -226,6 +231,7 @@ impl EndedProcess {
             self.usage.ru_majflt as f64,
             self.usage.ru_nvcsw as f64,
             self.usage.ru_nivcsw as f64,
+            (self.usage.ru_oublock * BLOCK) as f64,
         ]
     }
 }

@@ -15,7 +15,7 @@ use plumb_model::{Facts, Flag, FlagKind, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, now_ns};
 
 use crate::affinity::CpuSet;
-use crate::placement::Placement;
+use crate::placement::{Placement, in_words};
 
 /// How long a thread polls before it sleeps.
 const SPIN_NS: u64 = 20_000;
@@ -205,8 +205,7 @@ pub fn describe(threads: usize, start: &Start, ready: &mut Ready) -> Result<(), 
         ready.flags.extend(oversubscribed(threads, &start.facts));
         return Ok(());
     };
-    let each: Vec<String> = cpus.iter().map(ToString::to_string).collect();
-    ready.notes.push(format!("threads are pinned to CPUs {}", each.join(", ")));
+    ready.notes.push(format!("threads pinned, {}", in_words(&cpus)));
     let facts = Facts { cpus: distinct(&cpus), ..Facts::default() };
     ready.flags.extend(oversubscribed(threads, &facts));
     Ok(())

@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use plumb_protocol::{Failure, now_ns};
 
 use plumb_workload_kit::child::{Child, close_in_child, read_full, wait_readable, write_full};
+use plumb_workload_kit::placement::TasksInTurn;
 use plumb_workload_kit::spawn::describe_end;
 
 /// The parameters of a run.
@@ -27,6 +28,8 @@ pub(crate) struct Hackbench {
     pub(crate) pipes: bool,
     /// Threads instead of processes.
     pub(crate) threads: bool,
+    /// The CPU of each task, in the order in which they are made; None where they are not pinned.
+    pub(crate) cpus: Option<Vec<usize>>,
 }
 
 impl Hackbench {
@@ -103,13 +106,16 @@ impl Groups {
         let count = usize::try_from(shape.tasks()).unwrap_or(usize::MAX);
         let mut groups =
             Self { tasks: Vec::with_capacity(count), kick, cancelled, _channels: Vec::new() };
+        let mut turns = shape.cpus.as_deref().map(TasksInTurn::new).transpose()?;
+        let mut next = || turns.as_mut().map_or(Ok(()), TasksInTurn::go_to_next);
         for _ in 0..shape.groups {
             if shape.threads {
-                groups.add_threads(shape, &gate, &message)?;
+                groups.add_threads(shape, &gate, &message, &mut next)?;
             } else {
-                groups.add_processes(shape, &gate, &message)?;
+                groups.add_processes(shape, &gate, &message, &mut next)?;
             }
         }
+        drop(turns);
         for done in 0..count {
             if !wait_readable(heard.as_raw_fd(), READY_TIMEOUT_MS) {
                 return Err(Failure(format!("only {done} of {count} tasks became ready")));
@@ -126,11 +132,13 @@ impl Groups {
         shape: &Hackbench,
         gate: &StartGate,
         message: &[u8],
+        next: &mut impl FnMut() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut outputs = Vec::with_capacity(shape.fds);
         for _ in 0..shape.fds {
             let channel = Channel::new(shape.pipes)?;
             let mut inbox = vec![0; shape.bytes];
+            next()?;
             let child = Child::fork(|| {
                 close_in_child(&channel.output);
                 gate.pass() && receive(&channel.input, shape, &mut inbox, message)
@@ -139,6 +147,7 @@ impl Groups {
             outputs.push(channel.output);
         }
         for _ in 0..shape.fds {
+            next()?;
             let child = Child::fork(|| gate.pass() && send(outputs.iter(), shape, message))?;
             self.tasks.push(Task::Process(child));
         }
@@ -150,6 +159,7 @@ impl Groups {
         shape: &Hackbench,
         gate: &Arc<StartGate>,
         message: &Arc<Vec<u8>>,
+        next: &mut impl FnMut() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let channels = (0..shape.fds)
             .map(|_| Channel::new(shape.pipes).map(Arc::new))
@@ -157,6 +167,7 @@ impl Groups {
         for channel in &channels {
             let (shape, gate, message) = (shape.clone(), Arc::clone(gate), Arc::clone(message));
             let (channel, mut inbox) = (Arc::clone(channel), vec![0; shape.bytes]);
+            next()?;
             self.add_thread(move || {
                 gate.pass() && receive(&channel.input, &shape, &mut inbox, &message)
             })?;
@@ -164,6 +175,7 @@ impl Groups {
         for _ in 0..shape.fds {
             let (shape, gate, message) = (shape.clone(), Arc::clone(gate), Arc::clone(message));
             let channels = channels.clone();
+            next()?;
             self.add_thread(move || {
                 gate.pass()
                     && send(channels.iter().map(|channel| &channel.output), &shape, &message)
@@ -279,7 +291,7 @@ mod tests {
     use super::{Channel, Groups, Hackbench, receive};
 
     fn shape(pipes: bool, threads: bool) -> Hackbench {
-        Hackbench { groups: 2, fds: 3, loops: 5, bytes: 100, pipes, threads }
+        Hackbench { groups: 2, fds: 3, loops: 5, bytes: 100, pipes, threads, cpus: None }
     }
 
     #[test]

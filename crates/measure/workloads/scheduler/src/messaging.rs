@@ -8,6 +8,7 @@ use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workl
 
 use crate::hackbench::{Groups, Hackbench};
 use plumb_workload_kit::declare::{bytes, choice, curve, integer, rate, time, within, workload};
+use plumb_workload_kit::placement::{Placement, in_words, placement};
 
 /// The workload.
 pub(crate) struct Messaging;
@@ -28,6 +29,7 @@ impl Workload for Messaging {
                 curve(CurveKind::Line, bytes("bytes", 100, "size of a message")),
                 choice("transport", &["socket", "pipe"], "what messages travel through"),
                 choice("mode", &["process", "thread"], "what senders and receivers are"),
+                placement(),
             ],
             metrics: vec![
                 time("time", "one run: kick-off to the last task reaped, exits included"),
@@ -47,18 +49,22 @@ impl Workload for Messaging {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let shape = Hackbench {
+        let mut shape = Hackbench {
             groups: within(start, "groups", 1, 10_000)?,
             fds: within(start, "fds", 1, 10_000)?,
             loops: within(start, "loops", 1, 1 << 30)?,
             bytes: within(start, "bytes", 1, 16 << 20)?,
             pipes: start.text("transport") == "pipe",
             threads: start.text("mode") == "thread",
+            cpus: None,
         };
         check_limits(&shape, |what| soft_limit(&limits(), what), open_files())?;
         let mut ready = Ready::default();
         ready.work.insert("messages".into(), shape.messages());
-        ready.notes.push(format!("{} tasks", shape.tasks()));
+        let tasks = usize::try_from(shape.tasks()).unwrap_or(usize::MAX);
+        shape.cpus = Placement::of(start)?.cpus(tasks, &start.facts)?;
+        let place = shape.cpus.as_deref().map_or_else(|| "not pinned".into(), in_words);
+        ready.notes.push(format!("{tasks} tasks, {place}"));
         Ok(Started { instance: Box::new(HackbenchRuns { shape }), ready })
     }
 }
@@ -139,8 +145,15 @@ Max open files            1024                 1048576              files
     #[test]
     fn shapes_beyond_the_limits_are_unsupported_and_say_what_would_do() {
         let limit = |what: &str| soft_limit(LIMITS, what);
-        let mut shape =
-            Hackbench { groups: 90, fds: 20, loops: 1, bytes: 1, pipes: false, threads: false };
+        let mut shape = Hackbench {
+            groups: 90,
+            fds: 20,
+            loops: 1,
+            bytes: 1,
+            pipes: false,
+            threads: false,
+            cpus: None,
+        };
         check_limits(&shape, limit, 10).unwrap();
         shape.threads = true;
         match check_limits(&shape, limit, 10).unwrap_err() {

@@ -10,9 +10,10 @@ use plumb_protocol::{
     Distribution, Failure, Instance, Start, StartError, Started, Workload, now_ns,
 };
 
-use plumb_workload_kit::affinity::{CpuSet, share_a_core};
+use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::child::{Child, close_in_child};
 use plumb_workload_kit::declare::{choice, distribution, rate, time, workload};
+use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 
 /// The workload.
 pub(crate) struct Pipe;
@@ -21,11 +22,7 @@ impl Workload for Pipe {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                choice(
-                    "placement",
-                    &["same-cpu", "cross-cpu", "free"],
-                    "both tasks pinned to one CPU, to two CPUs, or not pinned",
-                ),
+                placement_or("same-cpu"),
                 choice("mode", &["process", "thread"], "what the two tasks are"),
             ],
             metrics: vec![
@@ -51,13 +48,15 @@ impl Workload for Pipe {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let before = CpuSet::current()?;
-        let placement = Placement::choose(start.text("placement"), &before.cpus())?;
+        let placed = Placement::of(start)?.cpus(2, &start.facts)?;
+        let note = placed.as_deref().map_or_else(|| "not pinned".into(), in_words);
+        let own = |index: usize| placed.as_ref().map(|cpus| CpuSet::only(cpus[index]));
         let (requests, to_partner) = pipe()?;
         let (from_partner, answers) = pipe()?;
         let partner = if start.text("mode") == "thread" {
-            Partner::thread(requests, answers, &placement)?
+            Partner::thread(requests, answers, own(1))?
         } else {
-            Partner::process(requests, answers, &placement, (&to_partner, &from_partner))?
+            Partner::process(requests, answers, own(1), (&to_partner, &from_partner))?
         };
         let mut round_trips = RoundTrips {
             to_partner,
@@ -68,49 +67,16 @@ impl Workload for Pipe {
             before,
             latency: [Distribution::of("latency")],
         };
-        if let Some((mine, _)) = placement.cpus {
-            CpuSet::only(mine).apply()?;
+        if let Some(own) = own(0) {
+            own.apply()?;
         }
         if let Partner::Process(child) = &round_trips.partner {
             round_trips.helpers.push(child.pid());
         }
         round_trips.latency[0].make_room(1, 1);
         round_trips.run(1)?;
-        let ready = Ready { notes: vec![placement.note], ..Ready::default() };
+        let ready = Ready { notes: vec![format!("worker and partner {note}")], ..Ready::default() };
         Ok(Started { instance: Box::new(round_trips), ready })
-    }
-}
-
-/// Where the two tasks run: the worker's CPU and the partner's.
-struct Placement {
-    cpus: Option<(usize, usize)>,
-    note: String,
-}
-
-impl Placement {
-    /// Keeps away from the first CPU where it can, because that one tends to serve interrupts.
-    fn choose(placement: &str, allowed: &[usize]) -> Result<Self, StartError> {
-        let Some((&mine, others)) = allowed.split_last() else {
-            return Err(StartError::Failed("no CPU may be used".into()));
-        };
-        if placement == "free" {
-            return Ok(Self { cpus: None, note: format!("not pinned, {} CPUs", allowed.len()) });
-        }
-        if placement == "same-cpu" {
-            let note = format!("both tasks on CPU {mine}");
-            return Ok(Self { cpus: Some((mine, mine)), note });
-        }
-        let Some(&last) = others.last() else {
-            return Err(StartError::unsupported(
-                "placement=cross-cpu needs two CPUs, and plumb may use one",
-                "give plumb a second CPU (taskset, cpuset, the machine's size)",
-            ));
-        };
-        let other_core = others.iter().rev().copied().find(|&cpu| !share_a_core(mine, cpu));
-        let theirs = other_core.unwrap_or(last);
-        let how = if other_core.is_some() { "two cores" } else { "two threads of one core" };
-        let note = format!("worker on CPU {mine}, partner on CPU {theirs}: {how}");
-        Ok(Self { cpus: Some((mine, theirs)), note })
     }
 }
 
@@ -132,10 +98,9 @@ impl Partner {
     fn process(
         requests: File,
         answers: File,
-        placement: &Placement,
+        set: Option<CpuSet>,
         workers: (&File, &File),
     ) -> Result<Self, Failure> {
-        let set = placement.cpus.map(|(_, theirs)| CpuSet::only(theirs));
         let child = Child::fork(|| {
             // Without the worker's ends, its death is seen as the end of the pipe.
             close_in_child(workers.0);
@@ -145,8 +110,7 @@ impl Partner {
         Ok(Self::Process(child))
     }
 
-    fn thread(requests: File, answers: File, placement: &Placement) -> Result<Self, Failure> {
-        let set = placement.cpus.map(|(_, theirs)| CpuSet::only(theirs));
+    fn thread(requests: File, answers: File, set: Option<CpuSet>) -> Result<Self, Failure> {
         let thread = std::thread::Builder::new()
             .name("partner".into())
             .spawn(move || {
@@ -232,24 +196,9 @@ impl Drop for RoundTrips {
 mod tests {
     use std::io::{Read, Write};
 
-    use plumb_protocol::{Distribution, Instance, StartError};
+    use plumb_protocol::{Distribution, Instance};
 
-    use super::{CpuSet, Partner, Placement, RoundTrips, pipe};
-
-    #[test]
-    fn places_are_pinned_as_asked_or_refused() {
-        assert_eq!(Placement::choose("free", &[0, 1]).unwrap_or_else(|_| panic!()).cpus, None);
-        assert_eq!(
-            Placement::choose("same-cpu", &[3]).unwrap_or_else(|_| panic!()).cpus,
-            Some((3, 3))
-        );
-        let two = Placement::choose("cross-cpu", &[4000, 4001]).unwrap_or_else(|_| panic!());
-        assert_eq!(two.cpus, Some((4001, 4000)));
-        let Err(StartError::Unsupported { why, fix }) = Placement::choose("cross-cpu", &[0]) else {
-            panic!("one CPU is not two");
-        };
-        assert!(why.contains("two CPUs") && fix.contains("second CPU"));
-    }
+    use super::{CpuSet, Partner, RoundTrips, pipe};
 
     #[test]
     fn a_wrong_answer_is_caught() {

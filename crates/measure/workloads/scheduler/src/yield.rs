@@ -5,16 +5,17 @@
 //! each got done in it tells how fairly the scheduler treated them.
 #![expect(unsafe_code, reason = "sched_yield and getrusage have no safe form in std")]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use plumb_model::{AuditClass, Better, Description, Facts, Ready};
+use plumb_model::{AuditClass, Better, Description, Ready};
 use plumb_protocol::{
     Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
 };
 
-use plumb_workload_kit::affinity::CpuSet;
-use plumb_workload_kit::declare::{choice, integer, reported, reported_time, within, workload};
+use plumb_workload_kit::declare::{integer, reported, reported_time, within, workload};
+use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 use plumb_workload_kit::threads::{Member, Team};
 
 /// The workload.
@@ -31,11 +32,7 @@ impl Workload for Yield {
         Description {
             parameters: vec![
                 integer("threads", "threads", 16, "threads that yield at the same time"),
-                choice(
-                    "placement",
-                    &["same-cpu", "free"],
-                    "all threads pinned to one CPU, or not pinned",
-                ),
+                placement_or("same-cpu"),
             ],
             metrics: vec![
                 reported("rate", "yields/s", Better::Higher, "yields of all threads together"),
@@ -54,16 +51,15 @@ impl Workload for Yield {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let threads = within(start, "threads", 1, 10_000)?;
-        let before = CpuSet::current()?;
-        let mut cpus = before.cpus();
-        let mut note = format!("{threads} threads on {} CPUs, not pinned", cpus.len());
-        if start.text("placement") == "same-cpu" {
-            // The last one, because the first tends to serve interrupts.
-            cpus.drain(..cpus.len().saturating_sub(1));
-            note = format!("{threads} threads on CPU {}", cpus.first().copied().unwrap_or(0));
-        }
+        let placed = Placement::of(start)?.cpus(threads, &start.facts)?;
+        let note = match &placed {
+            Some(cpus) => format!("{threads} threads {}", in_words(cpus)),
+            None => format!("{threads} threads on {} CPUs, not pinned", start.facts.cpus.len()),
+        };
+        // A CPU that stands there twice is one.
+        let cpus = placed.map_or(start.facts.cpus.len(), |cpus| BTreeSet::from_iter(cpus).len());
         let ready = Ready { notes: vec![note], ..Ready::default() };
-        Ok(Started { instance: Box::new(Yielding::new(threads, cpus, before)?), ready })
+        Ok(Started { instance: Box::new(Yielding::new(threads, cpus, start)?), ready })
     }
 }
 
@@ -124,28 +120,19 @@ struct Yielding {
     shared: bool,
     /// Room for the yields of every thread in one sample.
     yields: Vec<u64>,
-    before: CpuSet,
 }
 
 impl Yielding {
     #[expect(clippy::cast_precision_loss, reason = "numbers of CPUs are small")]
-    fn new(threads: usize, cpus: Vec<usize>, before: CpuSet) -> Result<Self, StartError> {
+    fn new(threads: usize, cpus: usize, start: &Start) -> Result<Self, StartError> {
         let stop = Arc::new(AtomicBool::new(false));
-        let pinned = if cpus.len() == 1 { cpus.first().copied() } else { None };
-        // Threads that share a CPU must not poll for work, whatever other CPUs there are.
-        let polling = cpus.iter().filter_map(|&cpu| u32::try_from(cpu).ok()).collect();
-        let facts = Facts { cpus: polling, ..Facts::default() };
         let flag = Arc::clone(&stop);
-        let build = move |index| {
-            if let Some(cpu) = pinned {
-                CpuSet::only(cpu).apply()?;
-            }
-            Ok(Yielder { leads: index == 0, stop: Arc::clone(&flag), yields: 0 })
-        };
-        let team = Team::start(threads, &facts, build)?;
-        let shared = threads > cpus.len();
-        let cpus = threads.min(cpus.len()).max(1) as f64;
-        Ok(Self { team, stop, cpus, shared, yields: Vec::with_capacity(threads), before })
+        let build =
+            move |index| Ok(Yielder { leads: index == 0, stop: Arc::clone(&flag), yields: 0 });
+        let team = Team::placed(threads, start, build)?;
+        let shared = threads > cpus;
+        let cpus = threads.min(cpus).max(1) as f64;
+        Ok(Self { team, stop, cpus, shared, yields: Vec::with_capacity(threads) })
     }
 
     /// What the sample just taken comes to, in the order of [`VALUE_NAMES`].
@@ -202,12 +189,6 @@ impl Instance for Yielding {
 
     fn shortest_sample_ns(&self) -> u64 {
         SHORTEST_SAMPLE_NS
-    }
-}
-
-impl Drop for Yielding {
-    fn drop(&mut self) {
-        let _ = self.before.apply();
     }
 }
 

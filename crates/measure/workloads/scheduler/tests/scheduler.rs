@@ -23,7 +23,7 @@ fn twice_the_work_takes_twice_the_time_for_processes_and_threads() {
 
 #[test]
 fn round_trips_work_wherever_the_tasks_are_placed() {
-    for placement in ["same-cpu", "cross-cpu", "free"] {
+    for placement in ["same-cpu", "cross-cpu", "free", "spread", "cpu:0"] {
         match TestPoint::new(ALL, "scheduler.pipe", &[("placement", placement)]).try_start() {
             Ok(mut pipe) => assert_eq!(samples(&mut pipe, &[100, 50]).iterations, [100, 50]),
             Err(StartError::Unsupported { why, .. }) => assert!(why.contains("two CPUs"), "{why}"),
@@ -36,7 +36,9 @@ fn round_trips_work_wherever_the_tasks_are_placed() {
 #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
 fn yields_are_counted_for_every_thread_and_the_cpu_goes_round() {
     let _alone = alone();
-    for (threads, placement) in [("1", "same-cpu"), ("5", "same-cpu"), ("3", "free")] {
+    for (threads, placement) in
+        [("1", "same-cpu"), ("5", "same-cpu"), ("3", "free"), ("3", "spread")]
+    {
         let settings = [("threads", threads), ("placement", placement)];
         let mut yielding = TestPoint::new(ALL, "scheduler.yield", &settings).started();
         let samples = samples(&mut yielding, &[5_000; 3]);
@@ -58,7 +60,7 @@ fn yields_are_counted_for_every_thread_and_the_cpu_goes_round() {
 
 #[test]
 fn a_run_of_hackbench_is_timed_without_the_making_of_its_tasks() {
-    let settings = [("groups", "4"), ("fds", "5"), ("loops", "1")];
+    let settings = [("groups", "4"), ("fds", "5"), ("loops", "1"), ("placement", "spread")];
     let mut whole = TestPoint::new(ALL, "scheduler.messaging", &settings).started();
     assert!((whole.ready.work["messages"] - 100.0).abs() < 1e-9);
     let before = std::time::Instant::now();
