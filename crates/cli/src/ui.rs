@@ -123,12 +123,15 @@ impl Ui {
 
     /// An error with its hints, on stderr.
     pub fn error(&self, error: &CommandError) {
+        to_stderr(&self.error_text(error));
+    }
+
+    /// What [`Self::error`] prints.
+    pub fn error_text(&self, error: &CommandError) -> String {
         let label = self.label("error:", AnsiColor::Red);
         let text = plumb_text::clean(&error.to_string());
-        to_stderr(&format!("{label} {text}\n"));
-        for hint in error.hints() {
-            to_stderr(&format!("  hint: {hint}\n"));
-        }
+        let hints: String = error.hints().iter().map(|hint| format!("  hint: {hint}\n")).collect();
+        format!("{label} {text}\n{hints}")
     }
 
     /// A word in a colour, where there are colours.

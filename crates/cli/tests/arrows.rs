@@ -36,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("show/chart", &["text"]),
     ("show/report", &["analysis", "chart", "text"]),
     ("show/crosscheck", &["analysis", "report", "text"]),
+    ("show/menus", &["keeper", "monitors", "suite", "text"]),
     ("show/export", &["analysis", "report", "text"]),
     ("show/site", &["analysis", "chart", "report", "text"]),
     ("show/serve", &["analysis", "query", "report", "site", "store", "text"]),

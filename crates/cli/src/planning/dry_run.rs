@@ -3,7 +3,7 @@
 use plumb_model::{PlannedPoint, StoppingRules};
 use plumb_report::rules_text;
 use plumb_suite::time_ns;
-use plumb_text::time;
+use plumb_text::{counted, time};
 
 use crate::error::Result;
 use crate::planning::arguments::GoalArgs;
@@ -42,11 +42,13 @@ pub fn suite_duration(named: &mut Named) -> Result<String> {
 
 fn duration(named: &Named, rules: Option<&StoppingRules>, budget_ns: Option<u64>) -> String {
     let goal = rules.map_or_else(|| "until the time is up".to_owned(), rules_text);
+    let most = [budget_ns, points_ns(named, rules)].into_iter().flatten().min();
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
-    let budget = budget_ns.map_or("no time limit".to_owned(), |ns| {
+    let most = most.map_or("no time limit".to_owned(), |ns| {
         format!("at most {}", time::length(ns as f64 / 1e9))
     });
-    let mut lines = vec![format!("{} points, each {goal}; {budget}", named.points.len())];
+    let points = counted(named.points.len(), "point", "points");
+    let mut lines = vec![format!("{points}, each {goal}; {most}")];
     if let [suite] = named.suites.as_slice()
         && let Some(seconds) = suite.seconds()
     {
@@ -54,4 +56,11 @@ fn duration(named: &Named, rules: Option<&StoppingRules>, budget_ns: Option<u64>
         lines.push(format!("{} plans {sum} for its points on a quiet machine", suite.name));
     }
     lines.join("\n")
+}
+
+/// What all points may take together, where each has a limit.
+fn points_ns(named: &Named, rules: Option<&StoppingRules>) -> Option<u64> {
+    let rules = rules?;
+    let most = named.points.iter().map(|point| point.rules.as_ref().unwrap_or(rules).max_time_ns);
+    most.sum()
 }

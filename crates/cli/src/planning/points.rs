@@ -9,7 +9,7 @@ use plumb_model::{
     Companion, Description, PlannedPoint, Point, Role, Sampling, SearchEffort, Settings, Slot,
     StoppingRules, Value,
 };
-use plumb_suite::{self as suite, Suite, TypedRules, expanded, nearest, pair, time_ns};
+use plumb_suite::{self as suite, Suite, TypedRules, expanded, nearest, pair, time_ns, values_of};
 
 use crate::error::{CommandError, Result};
 use crate::planning::catalogue::{self, Entry};
@@ -256,8 +256,7 @@ pub fn parameter_sets(params: &[String]) -> Result<BTreeMap<String, Vec<Value>>>
     let mut sets = BTreeMap::new();
     for text in params {
         let (name, values) = pair(text)?;
-        let values = values.split(',').map(|value| Value::Text(value.trim().to_owned())).collect();
-        sets.insert(name, values);
+        sets.insert(name, values_of(&values));
     }
     Ok(sets)
 }

@@ -24,6 +24,7 @@ mod interrupt;
 mod kill;
 mod loads;
 mod loops;
+mod menus;
 mod monitors;
 mod names;
 mod prepare;

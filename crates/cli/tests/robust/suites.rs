@@ -138,10 +138,10 @@ fn a_new_suite_is_what_run_reads() {
         )
         .unwrap()
         .exits(0)
-        .says(&["4 points, each ±2 %", "at most 40", "plumb run caches.toml"]);
+        .says(&["4 points, each ±2 %", "at most 12 s", "plumb run caches.toml"]);
     assert_eq!(made.stdout, "");
-    let wanted = "name = \"caches\"\nsummary = \"caches\"\nprecision = \"2%\"\nmax-time = \"3s\"\n\
-                  budget = \"40s\"\nprepare = \"none\"\ncompare = \"first\"\nset = [\"nice=1\"]\n\
+    let wanted = "name = \"caches\"\nsummary = \"caches\"\nbudget = \"40s\"\nprepare = \"none\"\n\
+                  compare = \"first\"\nprecision = \"2%\"\nmax-time = \"3s\"\nset = [\"nice=1\"]\n\
                   with = [\"process.fork\"]\nmonitors = [\"stat=10\"]\nlabels = { purpose = \"caches\" }\n\n\
                   [[point]]\nworkload = \"memory.latency\"\nset = { size = \"64KiB\" }\n\n\
                   [[point]]\nworkload = \"cpu.sieve\"\nset = { limit = \"1..4\" }\n";

@@ -41,6 +41,8 @@ pub struct DraftEntry {
     pub workload: String,
     /// Values and ranges by parameter.
     pub set: BTreeMap<String, Vec<Value>>,
+    /// When its points are done, where that is not as the suite says.
+    pub rules: TypedRules,
 }
 
 impl Draft {
@@ -51,22 +53,13 @@ impl Draft {
         let summary = Some(&self.summary).filter(|it| !it.is_empty());
         let prepare = Some(&self.prepare).filter(|it| !it.is_empty());
         let compare = self.against_first.then(|| "first".to_owned());
-        let rules = &self.rules;
         let texts = [
             ("summary", summary),
-            ("precision", rules.precision.as_ref()),
-            ("min-time", rules.min_time.as_ref()),
-            ("max-time", rules.max_time.as_ref()),
             ("budget", self.budget.as_ref()),
             ("prepare", prepare),
             ("compare", compare.as_ref()),
         ];
         let texts = texts.into_iter().filter_map(|(key, text)| Some((key, quoted(text?))));
-        let counts = [
-            ("min-invocations", rules.min_invocations),
-            ("max-invocations", rules.max_invocations),
-        ];
-        let counts = counts.into_iter().filter_map(|(key, n)| Some((key, n?.to_string())));
         let lists = [("set", &self.knobs), ("with", &self.with), ("monitors", &self.monitors)];
         let lists = lists.into_iter().filter(|(_, words)| !words.is_empty());
         let lists = lists.map(|(key, words)| (key, listed(words.iter().map(|it| quoted(it)))));
@@ -74,7 +67,7 @@ impl Draft {
             let pairs = labels.iter().map(|(name, text)| (key(name), quoted(text)));
             ("labels", inline(pairs))
         });
-        let all = texts.chain(counts).chain(lists).chain(labels);
+        let all = texts.chain(rules(&self.rules)).chain(lists).chain(labels);
         lines.extend(all.map(|(key, value)| format!("{key} = {value}")));
         lines.extend(self.entries.iter().map(DraftEntry::toml));
         lines.join("\n") + "\n"
@@ -84,10 +77,7 @@ impl Draft {
 impl DraftEntry {
     fn toml(&self) -> String {
         let workload = quoted(&self.workload);
-        let entry = format!("\n[[point]]\nworkload = {workload}");
-        if self.set.is_empty() {
-            return entry;
-        }
+        let mut lines = vec![format!("\n[[point]]\nworkload = {workload}")];
         let one = |(name, values): (&String, &Vec<Value>)| {
             let value = match values.as_slice() {
                 [value] => written(value),
@@ -95,8 +85,26 @@ impl DraftEntry {
             };
             (key(name), value)
         };
-        format!("{entry}\nset = {}", inline(self.set.iter().map(one)))
+        if !self.set.is_empty() {
+            lines.push(format!("set = {}", inline(self.set.iter().map(one))));
+        }
+        lines.extend(rules(&self.rules).map(|(key, value)| format!("{key} = {value}")));
+        lines.join("\n")
     }
+}
+
+/// The keys of the rules that are stated.
+fn rules(rules: &TypedRules) -> impl Iterator<Item = (&'static str, String)> {
+    let texts = [
+        ("precision", &rules.precision),
+        ("min-time", &rules.min_time),
+        ("max-time", &rules.max_time),
+    ];
+    let texts = texts.map(|(key, text)| (key, text.as_deref().map(quoted)));
+    let counts =
+        [("min-invocations", rules.min_invocations), ("max-invocations", rules.max_invocations)];
+    let counts = counts.map(|(key, n)| (key, n.map(|n| n.to_string())));
+    texts.into_iter().chain(counts).filter_map(|(key, value)| Some((key, value?)))
 }
 
 /// An inline table.
@@ -156,6 +164,7 @@ mod tests {
             ("limit".to_owned(), vec![Value::Integer(10), text("20..40"), Value::Switch(true)]),
             ("a b".to_owned(), vec![text("it's \"x\"")]),
         ]);
+        let own = TypedRules { min_invocations: Some(7), ..TypedRules::default() };
         let draft = Draft {
             name: "odd \\ \u{7f}\n name".to_owned(),
             summary: "\"two\"\ttabs ±".to_owned(),
@@ -174,7 +183,7 @@ mod tests {
             labels: BTreeMap::from([("a b".to_owned(), "x = \"y\"".to_owned())]),
             against_first: true,
             entries: vec![
-                DraftEntry { workload: "cpu.sieve".to_owned(), set },
+                DraftEntry { workload: "cpu.sieve".to_owned(), set, rules: own.clone() },
                 DraftEntry { workload: "./my plug-in".to_owned(), ..DraftEntry::default() },
             ],
         };
@@ -191,6 +200,10 @@ mod tests {
         assert_eq!(limits, [Value::Integer(10), text("20..40"), Value::Switch(true)]);
         assert_eq!(suite.points[2].set["a b"], text("it's \"x\""));
         assert!(suite.points[3].set.is_empty());
+        assert_eq!(
+            (&suite.points[2].rules, &suite.points[3].rules),
+            (&own, &TypedRules::default())
+        );
     }
 
     #[test]

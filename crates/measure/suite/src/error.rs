@@ -11,7 +11,8 @@ pub struct UsageError {
 }
 
 impl UsageError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    /// Without a hint.
+    pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None }
     }
 

@@ -14,7 +14,7 @@ pub use draft::{Draft, DraftEntry};
 pub use error::UsageError;
 pub use nearest::nearest;
 pub use quantity::{figure, margin, pair, share, time_ns};
-pub use range::expanded;
+pub use range::{expanded, values_of};
 pub use rules::{TypedRules, checked};
 pub use sampling::state_sampling;
 pub use suite::{BUILTIN, MAX_BYTES, MAX_POINTS, Suite, SuiteError, SuitePoint, builtin, parse};

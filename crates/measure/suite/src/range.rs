@@ -97,6 +97,12 @@ fn doubled(low: u64, high: u64, steps: u32, unit: u64) -> Vec<u64> {
     values
 }
 
+/// `v,v` taken apart; a range among them stays as it is typed.
+#[must_use]
+pub fn values_of(text: &str) -> Vec<Value> {
+    text.split(',').map(|value| Value::Text(value.trim().to_owned())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::expanded;

@@ -1,6 +1,8 @@
 //! `plumb suite`: suites of one's own.
 
+mod file;
 mod new;
+mod resolver;
 
 use clap::{Args, Subcommand as Commands};
 

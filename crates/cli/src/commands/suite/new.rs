@@ -1,16 +1,16 @@
-//! `plumb suite new`: a suite from options, resolved once before it is written.
+//! `plumb suite new`: a suite from options or menus, resolved before it is written.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use clap::Args;
+use plumb_menus::Host;
 use plumb_suite::{Draft, DraftEntry, TypedRules};
 
+use crate::commands::suite::file::{FILES, STDOUT, refuse_file, write};
+use crate::commands::suite::resolver::{Resolver, has_terminal};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::setup::Setup;
 use crate::planning::arguments::PrepareArgs;
-use crate::planning::{dry_run, plan, points, prepare};
+use crate::planning::{plan, points};
 use crate::ui::Ui;
 
 /// What a suite is called that has neither a name nor a file.
@@ -19,16 +19,17 @@ const UNNAMED: &str = "suite";
 /// Write a suite: a TOML file that names workloads, their parameters, and when each point is done
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  plumb suite new
   plumb suite new caches.toml --workload memory.latency -p size=16KiB..64MiB/2 --precision 2%
   plumb suite new my.toml --workload cpu.sieve --workload memory.copy:method=nt --budget 10m
   plumb suite new - --workload cpu.sieve > my.toml
 
-plumb resolves the suite before it writes it: a workload, parameter or monitor that does not exist is an error. \
+On a terminal, without --workload, it opens menus. plumb resolves the suite before it writes it: a workload, parameter or monitor that does not exist is an error. \
 docs/suites.md explains the keys that no option sets.")]
 pub struct NewArgs {
     /// The file, which ends in .toml; `-` prints the suite
     #[arg(value_name = "FILE")]
-    file: String,
+    file: Option<String>,
     /// What runs of the suite are called [default: the file's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -66,44 +67,65 @@ pub struct NewArgs {
     force: bool,
 }
 
-/// Writes the suite that the options describe, and says how long it takes and what runs it.
+/// Writes the suite that the options describe, or that the user makes of them in menus.
 pub fn new(args: &NewArgs, ui: &Ui) -> Result<Exit> {
-    let file = (args.file != "-").then_some(args.file.as_str());
-    if let Some(file) = file {
+    if let Some(file) = &args.file {
         refuse_file(file, args.force)?;
     }
-    if args.workloads.is_empty() {
+    let draft = draft(args)?;
+    if draft.entries.is_empty() && args.params.is_empty() && has_terminal(ui) {
+        let name = args.name.clone().or_else(|| args.file.as_deref().and_then(name_of));
+        let draft = Draft { name: name.unwrap_or_default(), ..draft };
+        let mut resolver = Resolver::start(ui, args.force)?;
+        let made = plumb_menus::ask(draft, args.file.as_deref(), &mut resolver)?;
+        let Some((mut draft, file)) = made else {
+            ui.say("nothing was written");
+            return Ok(Exit::Fine);
+        };
+        if draft.name.is_empty() {
+            draft.name = name_of(&file).unwrap_or_else(|| UNNAMED.into());
+        }
+        let duration = resolver.duration(&draft)?;
+        return finish(&draft, &file, args.force, &duration, ui);
+    }
+    if draft.entries.is_empty() {
         return Err(CommandError::usage("the suite would name no workload")
             .hint("--workload ID or --workload ID:NAME=VALUE, once for each")
-            .hint("-p NAME=VALUE,… sets a parameter of all of them; `plumb list` shows both"));
+            .hint("-p NAME=VALUE,… sets a parameter of all of them; `plumb list` shows both")
+            .hint("on a terminal, `plumb suite new` alone opens menus"));
     }
-    let draft = draft(args)?;
-    let text = draft.toml();
-    let duration = resolved(&draft.name, &text)?;
-    let Some(file) = file else {
-        ui.out(&text);
-        ui.say(&duration);
-        return Ok(Exit::Fine);
+    let Some(file) = &args.file else {
+        return Err(CommandError::usage("the suite has no file").hint(FILES));
     };
-    write(file, &text, args.force)?;
+    let duration = Resolver::start(ui, args.force)?.duration(&draft)?;
+    finish(&draft, file, args.force, &duration, ui)
+}
+
+/// Writes the suite, and says how long it takes and what runs it.
+fn finish(draft: &Draft, file: &str, force: bool, duration: &str, ui: &Ui) -> Result<Exit> {
+    if file == STDOUT {
+        ui.out(&draft.toml());
+        ui.say(duration);
+        return Ok(Exit::Fine);
+    }
+    write(file, &draft.toml(), force)?;
     let word = shlex::try_quote(file).map_err(|error| CommandError::usage(error.to_string()))?;
     ui.say(&format!("{duration}\nwrote {file}; to run it: plumb run {word}"));
     Ok(Exit::Fine)
 }
 
 fn draft(args: &NewArgs) -> Result<Draft> {
-    let stem = Path::new(&args.file).file_stem().filter(|_| args.file != "-");
-    let default = || stem.map_or(UNNAMED.into(), |stem| stem.to_string_lossy().into_owned());
+    let named = || args.file.as_deref().and_then(name_of);
     let shared = points::parameter_sets(&args.params)?;
     let entry = |name: &String| {
         let (id, own) = points::split_point(name)?;
         // As with `run`, what -p says wins.
         let own = own.into_iter().map(|(name, value)| (name, vec![value]));
         let set = own.chain(shared.clone()).collect();
-        Ok(DraftEntry { workload: id.to_owned(), set })
+        Ok(DraftEntry { workload: id.to_owned(), set, ..DraftEntry::default() })
     };
     Ok(Draft {
-        name: args.name.clone().unwrap_or_else(default),
+        name: args.name.clone().or_else(named).unwrap_or_else(|| UNNAMED.into()),
         summary: args.summary.clone(),
         rules: args.rules.clone(),
         budget: args.budget.clone(),
@@ -117,41 +139,8 @@ fn draft(args: &NewArgs) -> Result<Draft> {
     })
 }
 
-/// Resolves the suite as `run` would, and says how long it takes.
-fn resolved(name: &str, text: &str) -> Result<String> {
-    let mut setup = Setup::start()?;
-    let all = setup.all_threads();
-    let mut named = points::resolve_suite(&mut setup.keeper, name, text, all)?;
-    points::companions(&mut setup.keeper, &named.with(&[]), all)?;
-    prepare::for_named(&mut setup.keeper, &named, &PrepareArgs::default(), all)?;
-    for suite in &named.suites {
-        plan::monitors("--monitor", suite.monitors.clone())?;
-    }
-    dry_run::suite_duration(&mut named)
-}
-
-/// Only what `run` takes for a suite, and nothing that somebody wrote already.
-fn refuse_file(file: &str, force: bool) -> Result<()> {
-    if !points::is_suite_file(Path::new(file)) {
-        return Err(CommandError::usage(format!("`plumb run {file}` would not read a suite"))
-            .hint("name a file that ends in .toml, or `-` for stdout"));
-    }
-    if !force && Path::new(file).exists() {
-        return Err(taken(file));
-    }
-    Ok(())
-}
-
-fn taken(file: &str) -> CommandError {
-    CommandError::usage(format!("{file} exists")).hint("name another file, or add --force")
-}
-
-fn write(file: &str, text: &str, force: bool) -> Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(!force).create(force).truncate(force);
-    let written = options.open(file).and_then(|mut open| open.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => taken(file),
-        _ => CommandError::file(format!("can't write {file}: {error}")),
-    })
+/// What a suite in this file is called where nobody names it.
+fn name_of(file: &str) -> Option<String> {
+    let stem = Path::new(file).file_stem().filter(|_| file != STDOUT)?;
+    Some(stem.to_string_lossy().into_owned())
 }

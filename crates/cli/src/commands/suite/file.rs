@@ -1,0 +1,44 @@
+//! The file of a new suite.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::error::{CommandError, Result};
+use crate::planning::points;
+
+/// What stands for stdout in place of a file.
+pub const STDOUT: &str = "-";
+/// What to try where the file is none.
+pub const FILES: &str = "name a file that ends in .toml, or `-` for stdout";
+
+/// Only what `run` takes for a suite, and nothing that somebody wrote already.
+pub fn refuse_file(file: &str, force: bool) -> Result<()> {
+    if file == STDOUT {
+        return Ok(());
+    }
+    if !points::is_suite_file(Path::new(file)) {
+        return Err(
+            CommandError::usage(format!("`plumb run {file}` would not read a suite")).hint(FILES)
+        );
+    }
+    if !force && Path::new(file).exists() {
+        return Err(taken(file));
+    }
+    Ok(())
+}
+
+fn taken(file: &str) -> CommandError {
+    CommandError::usage(format!("{file} exists")).hint("name another file, or add --force")
+}
+
+/// Writes it, over an existing file only by force.
+pub fn write(file: &str, text: &str, force: bool) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(!force).create(force).truncate(force);
+    let written = options.open(file).and_then(|mut open| open.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => taken(file),
+        _ => CommandError::file(format!("can't write {file}: {error}")),
+    })
+}

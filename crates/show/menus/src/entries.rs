@@ -1,0 +1,139 @@
+//! The menus of a suite's entries: families, their workloads, and the parameters of one.
+
+use plumb_model::{Description, Parameter, Role};
+use plumb_suite::{Draft, DraftEntry, values_of};
+
+use crate::fields::{rules, rules_line};
+use crate::form::{Form, line};
+use crate::host::Host;
+
+/// The family of tools that others wrote: for `plumb crosscheck`.
+const CLASSIC: &str = "classic";
+
+/// An entry in a line of a menu.
+pub fn entry_line(entry: &DraftEntry) -> String {
+    let set = entry.set.keys().map(|name| format!(" {name}={}", typed(entry, name)));
+    let rules = rules_line(&entry.rules);
+    let rules = if rules.is_empty() { rules } else { format!("  ({rules})") };
+    format!("{}{}{rules}", entry.workload, set.collect::<String>())
+}
+
+/// Lets the user choose a family and a workload of it, which becomes an entry.
+pub fn add<H: Host>(form: &mut Form<'_, H>) -> Result<(), H::Error> {
+    let mut all = form.host.workloads();
+    all.retain(|description| description.family() != CLASSIC);
+    all.retain(|description| description.can_be(Role::Workload));
+    let mut families: Vec<&str> = Vec::new();
+    for description in &all {
+        if !families.contains(&description.family()) {
+            families.push(description.family());
+        }
+    }
+    let of = |family: &str| all.iter().filter(move |it| it.family() == family).collect::<Vec<_>>();
+    let names = |family: &&str| {
+        let names = of(family).into_iter().map(|it| it.id.split_once('.').map_or("", |id| id.1));
+        line(family, &names.collect::<Vec<_>>().join(", "))
+    };
+    let mut at = 0;
+    loop {
+        let items: Vec<String> = families.iter().map(names).collect();
+        let Some(chosen) = form.choose("Family", "", &items, at)? else { return Ok(()) };
+        at = chosen;
+        if workload(form, &of(families[chosen]))? {
+            return Ok(());
+        }
+    }
+}
+
+/// Lets the user choose a workload; whether one became an entry.
+fn workload<H: Host>(form: &mut Form<'_, H>, all: &[&Description]) -> Result<bool, H::Error> {
+    let items: Vec<String> = all.iter().map(|it| line(&it.id, &it.summary)).collect();
+    let (mut at, mut wrong) = (0, String::new());
+    loop {
+        let Some(chosen) = form.choose("Workload", &wrong, &items, at)? else { return Ok(false) };
+        at = chosen;
+        let entry = DraftEntry { workload: all[chosen].id.clone(), ..DraftEntry::default() };
+        let pushed = form.accept(|draft| {
+            draft.entries.push(entry);
+            Ok(())
+        });
+        match pushed {
+            Ok(()) => return edit(form, form.draft.entries.len() - 1).map(|()| true),
+            Err(error) => wrong = form.host.told(error)?,
+        }
+    }
+}
+
+/// The menu of an entry: its parameters, its rules, its end.
+pub fn edit<H: Host>(form: &mut Form<'_, H>, index: usize) -> Result<(), H::Error> {
+    let description = form.host.describe(&form.draft.entries[index].workload)?;
+    let parameters = &description.parameters;
+    let mut at = 0;
+    loop {
+        let entry = &form.draft.entries[index];
+        let mut items: Vec<String> =
+            parameters.iter().map(|it| parameter_line(entry, it)).collect();
+        items.push(line("Rules of its own", &or_dash(rules_line(&entry.rules))));
+        items.push("Remove from the suite".into());
+        let title = entry.workload.clone();
+        let Some(chosen) = form.choose(&title, &description.summary, &items, at)? else {
+            return Ok(());
+        };
+        at = chosen;
+        match chosen.checked_sub(parameters.len()) {
+            None => parameter(form, index, &parameters[chosen])?,
+            Some(0) => rules(form, &title, |draft| &mut draft.entries[index].rules)?,
+            Some(_) => {
+                form.draft.entries.remove(index);
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn parameter_line(entry: &DraftEntry, parameter: &Parameter) -> String {
+    let value = match entry.set.contains_key(&parameter.name) {
+        true => typed(entry, &parameter.name),
+        false => format!("{} (default)", parameter.show(&parameter.default)),
+    };
+    let summary = &parameter.summary;
+    line(&parameter.name, &if summary.is_empty() { value } else { format!("{value}  {summary}") })
+}
+
+fn parameter<H: Host>(
+    form: &mut Form<'_, H>,
+    index: usize,
+    parameter: &Parameter,
+) -> Result<(), H::Error> {
+    let name = &parameter.name;
+    let allowed: Vec<String> = parameter.allowed.iter().map(|it| parameter.show(it)).collect();
+    let values = match allowed.is_empty() {
+        true => "A value, several with commas between, or a range: 1..64 doubles, 4KiB..1MiB/4 takes four \
+                 steps a doubling, 1..9+2 adds; all is the number of CPUs."
+            .to_owned(),
+        false => format!("One of these, or several with commas between: {}.", allowed.join(", ")),
+    };
+    let (summary, default) = (&parameter.summary, parameter.show(&parameter.default));
+    let help = format!("{name}: {summary}\n{values}\nThe default is {default}.");
+    let text = typed(&form.draft.entries[index], name);
+    let set = |draft: &mut Draft, text: &str| {
+        let set = &mut draft.entries[index].set;
+        if text.is_empty() {
+            set.remove(name);
+        } else {
+            set.insert(name.clone(), values_of(text));
+        }
+        Ok(())
+    };
+    form.change(name, &help, &text, set)
+}
+
+/// The values of a parameter as they were typed; empty for the default.
+fn typed(entry: &DraftEntry, name: &str) -> String {
+    let values = entry.set.get(name).into_iter().flatten();
+    values.map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn or_dash(text: String) -> String {
+    if text.is_empty() { "-".into() } else { text }
+}

@@ -1,0 +1,211 @@
+//! What a suite states in a line of text: its label, how it is typed, and the key of the draft behind it.
+
+use plumb_suite::{Draft, TypedRules, UsageError, pair};
+
+use crate::form::{Form, line};
+use crate::host::Host;
+
+/// A text that a menu changes in a `T`.
+pub struct Field<T> {
+    /// Its line in a menu.
+    pub label: &'static str,
+    /// How it is typed.
+    pub help: fn() -> String,
+    /// As it is typed; empty where it is left to plumb.
+    pub get: fn(&T) -> String,
+    /// Takes what was typed.
+    pub set: fn(&mut T, &str) -> Result<(), UsageError>,
+}
+
+impl<T> Field<T> {
+    /// Its line in a menu.
+    pub fn line(&self, of: &T) -> String {
+        let text = (self.get)(of);
+        line(self.label, if text.is_empty() { "-" } else { &text })
+    }
+}
+
+/// What a suite states in a line.
+pub const SUITE: &[Field<Draft>] = &[
+    Field {
+        label: "Budget",
+        help: || "The time of the whole run: 90s, 10m, 2h.".into(),
+        get: |draft| draft.budget.clone().unwrap_or_default(),
+        set: |draft, text| {
+            draft.budget = stated(text);
+            Ok(())
+        },
+    },
+    Field {
+        label: "Monitors",
+        help: monitors,
+        get: |draft| draft.monitors.join(" "),
+        set: |draft, text| {
+            draft.monitors = words(text);
+            Ok(())
+        },
+    },
+    Field {
+        label: "In the background",
+        help: || {
+            "Loads, monitors of plug-ins and preparations that run beside: process.fork \
+             memory.copy:size=1MiB. Spaces part them."
+                .into()
+        },
+        get: |draft| draft.with.join(" "),
+        set: |draft, text| {
+            draft.with = words(text);
+            Ok(())
+        },
+    },
+    Field {
+        label: "Knobs",
+        help: || {
+            "What is set on the machine and undone after: thp=never drop-caches@round. Spaces part them; \
+             plumb tune lists the knobs."
+                .into()
+        },
+        get: |draft| draft.knobs.join(" "),
+        set: |draft, text| {
+            draft.knobs = words(text);
+            Ok(())
+        },
+    },
+    Field {
+        label: "Labels",
+        help: || "Labels of the suite's runs: purpose=nightly, owner=me. Commas part them.".into(),
+        get: |draft| {
+            let pairs = draft.labels.iter().map(|(name, text)| format!("{name}={text}"));
+            pairs.collect::<Vec<_>>().join(", ")
+        },
+        set: |draft, text| {
+            let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+            draft.labels = pairs.map(pair).collect::<Result<_, _>>()?;
+            Ok(())
+        },
+    },
+    Field {
+        label: "Summary",
+        help: || "A line for people.".into(),
+        get: |draft| draft.summary.clone(),
+        set: |draft, text| {
+            draft.summary = text.to_owned();
+            Ok(())
+        },
+    },
+    Field {
+        label: "Name",
+        help: || {
+            "What runs of the suite are called; the file's name where nothing stands here.".into()
+        },
+        get: |draft| draft.name.clone(),
+        set: |draft, text| {
+            draft.name = text.to_owned();
+            Ok(())
+        },
+    },
+];
+
+/// When points are done.
+const RULES: &[Field<TypedRules>] = &[
+    Field {
+        label: "Precision",
+        help: || {
+            "The half-width of the interval that is wanted, as a share of the estimate: 1%.".into()
+        },
+        get: |rules| rules.precision.clone().unwrap_or_default(),
+        set: |rules, text| {
+            rules.precision = stated(text);
+            Ok(())
+        },
+    },
+    Field {
+        label: "Least invocations",
+        help: || "How many invocations each point has at least.".into(),
+        get: |rules| rules.min_invocations.map(|n| n.to_string()).unwrap_or_default(),
+        set: |rules, text| {
+            rules.min_invocations = count(text)?;
+            Ok(())
+        },
+    },
+    Field {
+        label: "Most invocations",
+        help: || "How many invocations each point has at most.".into(),
+        get: |rules| rules.max_invocations.map(|n| n.to_string()).unwrap_or_default(),
+        set: |rules, text| {
+            rules.max_invocations = count(text)?;
+            Ok(())
+        },
+    },
+    Field {
+        label: "Least time",
+        help: || "How long each point is measured at least: 2s, 1m.".into(),
+        get: |rules| rules.min_time.clone().unwrap_or_default(),
+        set: |rules, text| {
+            rules.min_time = stated(text);
+            Ok(())
+        },
+    },
+    Field {
+        label: "Most time",
+        help: || "How long each point is measured at most: 30s, 5m.".into(),
+        get: |rules| rules.max_time.clone().unwrap_or_default(),
+        set: |rules, text| {
+            rules.max_time = stated(text);
+            Ok(())
+        },
+    },
+];
+
+/// The menu of the rules that `of` finds in a draft.
+pub fn rules<H: Host>(
+    form: &mut Form<'_, H>,
+    title: &str,
+    of: impl Fn(&mut Draft) -> &mut TypedRules,
+) -> Result<(), H::Error> {
+    let mut at = 0;
+    loop {
+        let now = of(&mut form.draft).clone();
+        let items: Vec<String> = RULES.iter().map(|field| field.line(&now)).collect();
+        let about = "A precision and both minima must all be reached; a maximum ends a point whatever was reached.";
+        let Some(chosen) = form.choose(title, about, &items, at)? else { return Ok(()) };
+        at = chosen;
+        let field = &RULES[chosen];
+        let set = |draft: &mut Draft, text: &str| (field.set)(of(draft), text);
+        form.change(field.label, &(field.help)(), &(field.get)(&now), set)?;
+    }
+}
+
+/// The rules that are stated, in a line.
+pub fn rules_line(rules: &TypedRules) -> String {
+    let stated = RULES.iter().map(|field| (field.label.to_lowercase(), (field.get)(rules)));
+    let stated = stated.filter(|(_, text)| !text.is_empty());
+    stated.map(|(label, text)| format!("{label} {text}")).collect::<Vec<_>>().join(", ")
+}
+
+fn monitors() -> String {
+    let one = |monitor: &&plumb_monitors::Monitor| {
+        let usual = monitor.default_hz.map_or("only when named".into(), |hz| format!("{hz} Hz"));
+        format!("  {:<12} {usual:<16} {}", monitor.name, monitor.summary)
+    };
+    let all: Vec<String> = plumb_monitors::ALL.iter().map(one).collect();
+    format!(
+        "{}\nA monitor that is named reads too; stat=20 sets its rate; none turns off those that read by \
+         themselves. Spaces part them.",
+        all.join("\n")
+    )
+}
+
+fn stated(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn count(text: &str) -> Result<Option<usize>, UsageError> {
+    let Some(text) = stated(text) else { return Ok(None) };
+    let number = text.parse();
+    number.map(Some).map_err(|_| UsageError::new(format!("`{text}` is no number of invocations")))
+}

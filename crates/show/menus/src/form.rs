@@ -1,0 +1,112 @@
+//! The draft that menus change, and the two ways in which they do: one of several, or a text.
+
+use plumb_suite::{Draft, UsageError};
+
+use crate::host::Host;
+use crate::screen::Screen;
+
+/// What the keys do, for the foot of a menu's head.
+const KEYS: &str = "Arrows choose, Enter opens, Esc goes back.";
+/// The same for a text.
+const TEXT_KEYS: &str = "Enter takes the line; an empty line leaves it to plumb.";
+/// Columns of the labels in menus.
+const LABEL: usize = 24;
+
+/// A suite in the making, and the terminal on which it is made.
+pub struct Form<'f, H> {
+    /// The suite so far.
+    pub draft: Draft,
+    /// Who knows the workloads.
+    pub host: &'f mut H,
+    screen: Screen,
+}
+
+impl<'f, H: Host> Form<'f, H> {
+    /// Takes the terminal over.
+    pub fn open(draft: Draft, host: &'f mut H) -> Result<Self, H::Error> {
+        let screen = Screen::open(host.has_colours()).map_err(|error| host.lost(error))?;
+        Ok(Self { draft, host, screen })
+    }
+
+    /// Lets the user choose one of the items under the plan so far; None where they go back.
+    pub fn choose(
+        &mut self,
+        title: &str,
+        about: &str,
+        items: &[String],
+        at: usize,
+    ) -> Result<Option<usize>, H::Error> {
+        let plan = match self.draft.entries.is_empty() {
+            true => "no points yet\n".to_owned(),
+            false => match self.host.duration(&self.draft) {
+                Ok(duration) => duration + "\n",
+                Err(error) => self.host.told(error)?,
+            },
+        };
+        let about = if about.is_empty() { String::new() } else { format!("{about}\n") };
+        let chosen = self.screen.choose(&format!("{plan}{about}{KEYS}\n "), title, items, at);
+        chosen.map_err(|error| self.host.lost(error))
+    }
+
+    /// Lets the user change a text until the suite can be resolved with it.
+    pub fn change(
+        &mut self,
+        title: &str,
+        help: &str,
+        text: &str,
+        set: impl Fn(&mut Draft, &str) -> Result<(), UsageError>,
+    ) -> Result<(), H::Error> {
+        let (mut typed, mut wrong) = (text.to_owned(), String::new());
+        loop {
+            let head = format!("{help}\n{TEXT_KEYS}\n{wrong} ");
+            let answer = self.screen.ask(&head, title, &typed);
+            typed = answer.map_err(|error| self.host.lost(error))?;
+            match self.accept(|draft| set(draft, typed.trim())) {
+                Ok(()) => return Ok(()),
+                Err(error) => wrong = self.host.told(error)?,
+            }
+        }
+    }
+
+    /// Lets the user name a file that the suite can go to; None for an empty line.
+    pub fn file(
+        &mut self,
+        title: &str,
+        help: &str,
+        text: &str,
+    ) -> Result<Option<String>, H::Error> {
+        let (mut typed, mut wrong) = (text.to_owned(), String::new());
+        loop {
+            let head = format!("{help}\nAn empty line goes back.\n{wrong} ");
+            let answer = self.screen.ask(&head, title, &typed);
+            typed = answer.map_err(|error| self.host.lost(error))?;
+            let word = typed.trim();
+            if word.is_empty() {
+                return Ok(None);
+            }
+            match self.host.check_file(word) {
+                Ok(()) => return Ok(Some(word.to_owned())),
+                Err(error) => wrong = self.host.told(error)?,
+            }
+        }
+    }
+
+    /// Changes the draft if the suite can then be resolved; without points there is nothing to resolve.
+    pub fn accept(
+        &mut self,
+        set: impl FnOnce(&mut Draft) -> Result<(), UsageError>,
+    ) -> Result<(), H::Error> {
+        let mut changed = self.draft.clone();
+        set(&mut changed)?;
+        if !changed.entries.is_empty() {
+            self.host.duration(&changed)?;
+        }
+        self.draft = changed;
+        Ok(())
+    }
+}
+
+/// A line of a menu: what it is, and what is stated of it.
+pub fn line(label: &str, value: &str) -> String {
+    format!("{label:<LABEL$}{value}")
+}

@@ -1,0 +1,45 @@
+//! What the menus ask whoever opened them.
+
+use std::io;
+
+use plumb_model::Description;
+use plumb_suite::{Draft, UsageError};
+
+/// Who knows the workloads and this machine.
+pub trait Host {
+    /// Why something can't be.
+    type Error: From<UsageError>;
+
+    /// What would be measured and for how long, in words.
+    ///
+    /// # Errors
+    /// When the draft names what is not there, or takes a value that can't be.
+    fn duration(&mut self, draft: &Draft) -> Result<String, Self::Error>;
+
+    /// Everything that can be measured.
+    fn workloads(&mut self) -> Vec<Description>;
+
+    /// What a workload says of itself.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    fn describe(&mut self, workload: &str) -> Result<Description, Self::Error>;
+
+    /// Whether the suite may go to this file.
+    ///
+    /// # Errors
+    /// Why not.
+    fn check_file(&self, file: &str) -> Result<(), Self::Error>;
+
+    /// The error as it is shown where something was typed.
+    ///
+    /// # Errors
+    /// The same, where it ends everything.
+    fn told(&self, error: Self::Error) -> Result<String, Self::Error>;
+
+    /// What it means that the terminal gives no answer: it was interrupted, or has gone away.
+    fn lost(&self, error: io::Error) -> Self::Error;
+
+    /// Whether the terminal shows colours.
+    fn has_colours(&self) -> bool;
+}
