@@ -135,3 +135,19 @@ export function size(layer: Layer): number {
       return layer.at.length;
   }
 }
+
+/** The columns of numbers, by name. */
+export function columns(layer: Layer): [string, (number | null)[]][] {
+  return Object.entries(layer).filter((entry): entry is [string, number[]] => Array.isArray(entry[1]) && entry[0] !== "tips");
+}
+
+/** The axis that a column's numbers lie on. */
+export function axisOf(column: string, layer: Layer, chart: Chart): Axis | null {
+  if (column === "x") return chart.x;
+  if (column === "y") return chart.y;
+  if (column === "value") return chart.colour;
+  if (!("along" in layer)) return chart.y;
+  const values = layer.along === "x" ? chart.x : chart.y;
+  const places = layer.along === "x" ? chart.y : chart.x;
+  return column === "at" && layer.mark !== "rules" ? places : values;
+}

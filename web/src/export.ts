@@ -1,6 +1,6 @@
 // Any chart as a file: SVG and PNG that look as the page does and need nothing of it, and CSV with the
 // numbers as they are stored.
-import { type Axis, type Chart, type Layer, size } from "./chart";
+import { axisOf, type Chart, columns, type Layer, size } from "./chart";
 import { element, resolved } from "./dom";
 
 const COPIED = [
@@ -126,25 +126,11 @@ export function csvText(chart: Chart): string {
   return rows.map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
 }
 
-function columns(layer: Layer): [string, (number | null)[]][] {
-  return Object.entries(layer).filter((entry): entry is [string, number[]] => Array.isArray(entry[1]) && entry[0] !== "tips");
-}
-
 /** A number as it is, a category by its name. */
 function written(value: number | null | undefined, column: string, layer: Layer, chart: Chart): string {
   if (value === null || value === undefined) return "";
   const axis = axisOf(column, layer, chart);
   return axis?.scale === "band" && Number.isInteger(value) ? axis.categories[value] ?? String(value) : String(value);
-}
-
-function axisOf(column: string, layer: Layer, chart: Chart): Axis | null {
-  if (column === "x") return chart.x;
-  if (column === "y") return chart.y;
-  if (column === "value") return chart.colour;
-  if (!("along" in layer)) return chart.y;
-  const values = layer.along === "x" ? chart.x : chart.y;
-  const places = layer.along === "x" ? chart.y : chart.x;
-  return column === "at" && layer.mark !== "rules" ? places : values;
 }
 
 /** Quoted where it must be; a text that a spreadsheet would carry out gets an apostrophe. */

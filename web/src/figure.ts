@@ -7,6 +7,7 @@ import { csvText, fileName, png, save, svgText } from "./export";
 import { appearances, appearanceOf } from "./groups";
 import { hits } from "./hits";
 import { legend } from "./legend";
+import { numbers } from "./numbers";
 import { choose, chosen, onChosen } from "./state";
 import { onTheme } from "./theme";
 import { tip } from "./tip";
@@ -76,8 +77,8 @@ export function figure(box: HTMLElement, first: Chart, name: string): Figure {
   };
 
   zooming(stage, chart.x, () => drawing?.frame ?? null, () => view.zoom, see);
-  box.replaceChildren(legendBox, stage, tools(() => chart, stage, name, (factor) => see(factor === 0 ? null : zoomed(chart.x, view.zoom, factor))));
-  note(box, chart);
+  const table = numbers(() => chart);
+  box.replaceChildren(legendBox, stage, tools(() => chart, stage, name, (factor) => see(factor === 0 ? null : zoomed(chart.x, view.zoom, factor))), table);
   box.closest("figure")?.classList.toggle("wide", chart.y.categories.length > MANY);
   new ResizeObserver(soon).observe(stage);
   onTheme(soon);
@@ -87,6 +88,7 @@ export function figure(box: HTMLElement, first: Chart, name: string): Figure {
   return {
     update: (next) => {
       chart = next;
+      table.dispatchEvent(new Event("changed"));
       relist();
       soon();
     },
@@ -98,17 +100,15 @@ function zoomOf(text: string | null): Range | null {
   return low !== undefined && high !== undefined && low < high ? { low, high } : null;
 }
 
-/** Says under a chart that its many marks share pixels. */
-function note(box: HTMLElement, chart: Chart): void {
+/** Says beside a drawing how to read it and what is known of it. */
+export function say(place: HTMLElement, chart: Chart): void {
+  const caption = place.querySelector("figcaption");
+  caption?.replaceChildren(element("b", {}, chart.title), ` ${chart.says}`);
   const most = Math.max(0, ...chart.layers.map(size));
-  if (most <= DENSE) return;
-  let notes = box.parentElement?.querySelector("ul.notes");
-  if (!notes) {
-    notes = element("ul", { class: "notes" });
-    box.after(notes);
-  }
-  const text = `${most.toLocaleString("en")} marks: those that fall on the same pixel are drawn as one; zoom in to part them.`;
-  notes.append(element("li", { class: "dense" }, text));
+  const shared = `${most.toLocaleString("en")} marks: those that fall on the same pixel are drawn as one; zoom in to part them.`;
+  const notes = [...chart.notes.map((note) => element("li", {}, note)), ...(most > DENSE ? [element("li", { class: "dense" }, shared)] : [])];
+  const list = place.querySelector("ul.notes") ?? place.appendChild(element("ul", { class: "notes" }));
+  list.replaceChildren(...notes);
 }
 
 function tools(chart: () => Chart, stage: HTMLElement, name: string, zoom: (factor: number) => void): HTMLElement {

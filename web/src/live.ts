@@ -2,7 +2,7 @@
 // page came with what was known when it was asked for.
 import type { Chart } from "./chart";
 import { all, element } from "./dom";
-import { type Figure, figure } from "./figure";
+import { type Figure, figure, say } from "./figure";
 
 interface Message {
   status: "running" | "complete" | "interrupted";
@@ -100,9 +100,7 @@ function bar(share: number): HTMLElement {
 
 function showChart(chart: Chart): void {
   const place = placeOf(chart);
-  // The table that the page came with is of another moment.
-  place.querySelector("details.data")?.remove();
-  place.querySelector("ul.notes")?.replaceChildren(...chart.notes.map((note) => element("li", {}, note)));
+  say(place, chart);
   const known = figures.get(chart.id);
   if (known) {
     known.update(chart);
@@ -116,9 +114,8 @@ function showChart(chart: Chart): void {
 function placeOf(chart: Chart): HTMLElement {
   const given = all<HTMLElement>("figure.chart").find((it) => it.dataset.chart === chart.id);
   if (given) return given;
-  const caption = element("figcaption", {}, element("b", {}, chart.title), ` ${chart.says}`);
   const id = `chart-${chart.id.replace(/[^\w.]/g, "-")}`;
-  const made = element("figure", { class: "chart", id, "data-chart": chart.id }, caption, element("div", { class: "plot" }), element("ul", { class: "notes" }));
+  const made = element("figure", { class: "chart", id, "data-chart": chart.id }, element("figcaption"), element("div", { class: "plot" }));
   document.getElementById("live-charts")?.append(made);
   return made;
 }

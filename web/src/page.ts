@@ -1,7 +1,7 @@
 // The figures of a page: their data are loaded when one comes near the window.
 import type { Chart } from "./chart";
 import { all, element } from "./dom";
-import { figure } from "./figure";
+import { figure, say } from "./figure";
 import { load } from "./load";
 import { onChosen, wanted } from "./state";
 
@@ -14,21 +14,35 @@ function page(): string {
   return document.documentElement.dataset.page ?? "";
 }
 
-/** What `data/PAGE.js` calls. */
-export function takeCharts(of: string, given: Chart[]): void {
+/** What `data/PAGE.js` calls: JSON, deflated and in base64. */
+export function takeCharts(of: string, packed: string): void {
   if (of !== page()) return;
-  charts = new Map(given.map((chart) => [chart.id, chart]));
-  near.forEach(drawOnce);
+  unpacked(packed).then((given) => {
+    charts = new Map(given.map((chart) => [chart.id, chart]));
+    for (const place of all<HTMLElement>("figure.chart")) {
+      const chart = charts.get(place.dataset.chart ?? "");
+      if (chart) say(place, chart);
+    }
+    near.forEach(drawOnce);
+  }, missing);
+}
+
+async function unpacked(packed: string): Promise<Chart[]> {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return JSON.parse(await new Response(stream).text()) as Chart[];
+}
+
+function missing(): void {
+  for (const place of all<HTMLElement>("figure.chart .plot")) {
+    place.replaceChildren(element("p", { class: "missing" }, `data/${page()}.js could not be read: the page's tables have the results.`));
+  }
 }
 
 function ask(): void {
   if (asked) return;
   asked = true;
-  load(`data/${encodeURIComponent(page())}.js`, () => {
-    for (const place of all<HTMLElement>("figure.chart .plot")) {
-      place.replaceChildren(element("p", { class: "missing" }, `data/${page()}.js could not be read: the table has the numbers.`));
-    }
-  });
+  load(`data/${encodeURIComponent(page())}.js`, missing);
 }
 
 function drawOnce(place: HTMLElement): void {

@@ -70,7 +70,7 @@ function next(now: string | null, column: string, numbers: boolean): string | nu
 }
 
 function numeric(table: HTMLTableElement, index: number): boolean {
-  return [...table.tBodies].some((body) => [...body.rows].some((row) => row.cells[index]?.dataset.value !== undefined));
+  return [...table.tBodies].some((body) => [...body.rows].some((row) => typeof value(row.cells[index]) === "number"));
 }
 
 /** Rows of class `group` head those below them, and rows of class `more` belong to the one above. */
@@ -93,10 +93,12 @@ function compared(a: HTMLTableCellElement | undefined, b: HTMLTableCellElement |
   return way === "ascending" ? order : -order;
 }
 
+/** What a cell says in `data-value`; of a number what its title begins with, or its text where that is all of it. */
 function value(cell: HTMLTableCellElement | undefined): number | string | null {
-  const given = cell?.dataset.value;
-  if (given !== undefined) return given === "" || Number.isNaN(Number(given)) ? given || null : Number(given);
-  return cell?.textContent?.trim() || null;
+  const text = cell?.textContent?.trim() || null;
+  const number = cell?.classList.contains("num") ? cell.title.split(" ", 1)[0] || text : null;
+  const given = cell?.dataset.value ?? number;
+  return given === null || given === "" || Number.isNaN(Number(given)) ? text : Number(given);
 }
 
 function filterable(table: HTMLTableElement, name: string): void {

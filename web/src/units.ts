@@ -32,7 +32,7 @@ export function exact(value: number | null, axis: Axis): string {
   return axis.per === 1 ? String(value) : `${human(value, axis)} = ${value}`;
 }
 
-function date(seconds: number): string {
+export function date(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 }
 

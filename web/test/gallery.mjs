@@ -2,6 +2,7 @@
 // machine measured. Its markup is that of the real pages.
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { deflateRawSync } from "node:zlib";
 import { work } from "./harness.mjs";
 
 const dist = new URL("../dist/", import.meta.url);
@@ -107,24 +108,28 @@ function escaped(text) {
 }
 
 function figure({ id, title, says }) {
-  return `<figure class="chart" id="chart-${id}" data-chart="${id}"><figcaption><b>${title}</b> ${says}</figcaption><div class="plot"></div>` +
-    `<details class="data"><summary>Table</summary><div class="scroll" tabindex="0"><table class="data" data-sort><thead><tr><th scope="col">of</th></tr></thead><tbody><tr><th scope="row">a</th></tr></tbody></table></div></details></figure>`;
+  return `<figure class="chart" id="chart-${id}" data-chart="${id}"><figcaption><b>${title}</b> ${says}</figcaption><div class="plot"></div></figure>`;
 }
 
 const ROWS = count(12, (index) => [`point ${index}${index === 3 ? HOSTILE : ""}`, [5, 3, 12, 0.5][index % 4] * 1e9 + index, ["faster", "slower", "equivalent", "inconclusive"][index % 4]]);
 
 function row([name, value, verdict]) {
-  return `<tr><th scope="row">${escaped(name)}</th><td class="num" data-value="${value}" title="${value} B/s">${(value / 1e9).toFixed(2)} GB/s</td><td><span class="verdict ${verdict}">▲ ${verdict}</span></td></tr>`;
+  return `<tr><th scope="row">${escaped(name)}</th><td class="num" title="${value} B/s">${(value / 1e9).toFixed(2)} GB/s</td><td><span class="verdict ${verdict}">▲ ${verdict}</span></td></tr>`;
 }
 
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'";
+
+/** As the site packs them. */
+function packed(of) {
+  return deflateRawSync(JSON.stringify(of)).toString("base64");
+}
 
 /** Writes the gallery and gives its folder. */
 export function writeGallery(name) {
   const folder = join(work, name);
   mkdirSync(join(folder, "data"), { recursive: true });
   for (const file of ["plumb.js", "plumb.css"]) copyFileSync(new URL(file, dist), join(folder, file));
-  writeFileSync(join(folder, "data/gallery.js"), `plumb.charts("gallery",${JSON.stringify(charts).replaceAll("<", "\\u003c")});\n`);
+  writeFileSync(join(folder, "data/gallery.js"), `plumb.charts("gallery","${packed(charts)}");\n`);
   const entries = [["memory.copy method=libc", "gallery.html#chart=curve", "workload"], [HOSTILE, "gallery.html", "run"], ["verdict", "gallery.html", "word"]];
   writeFileSync(join(folder, "data/search.js"), `plumb.search(${JSON.stringify(entries).replaceAll("<", "\\u003c")});\n`);
   writeFileSync(join(folder, "gallery.html"), `<!doctype html><html lang="en" data-page="gallery" data-kind="run"><head><meta charset="utf-8">

@@ -6,6 +6,7 @@
 //! of the day is worse, a single run at another hour says little about a change.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use plumb_model::{Better, By, Environment, Host, Id, Impact, Machine, SeriesRecord};
 use plumb_stats::describe::median;
@@ -185,8 +186,10 @@ pub(crate) struct Entry {
     pub(crate) log_cost: f64,
     pub(crate) machine: String,
     pub(crate) host: Host,
-    /// What may well move numbers.
-    pub(crate) facts: BTreeMap<String, String>,
+    /// What may well move numbers, of the machine and its environment: all series of a run have that in common.
+    pub(crate) place: Arc<BTreeMap<String, String>>,
+    /// The same of what was measured, which goes first.
+    pub(crate) work: BTreeMap<String, String>,
     pub(crate) unit: String,
     pub(crate) better: Better,
     pub(crate) title: Option<String>,
@@ -282,7 +285,8 @@ fn entry(record: &SeriesRecord) -> Entry {
         log_cost: log_cost(record),
         machine: record.machine.fingerprint.clone(),
         host: record.host.clone(),
-        facts: facts(record),
+        place: Arc::new(facts_of_place(&record.machine, &record.environment)),
+        work: work(record),
         unit: record.unit.clone(),
         better: record.better,
         title: record.title.clone(),
@@ -325,36 +329,46 @@ fn steps(logs: &[f64], borders: &[usize], margin: f64) -> Result<Vec<HistoryStep
 
 fn splits(entries: &[Entry]) -> Vec<Split> {
     let split = |(index, two): (usize, &[Entry])| {
-        let changes = changes(&two[0].facts, &two[1].facts);
+        let changes = changes(&two[0], &two[1]);
         (!changes.is_empty()).then_some(Split { at: index + 1, changes })
     };
     entries.windows(2).enumerate().filter_map(split).collect()
 }
 
-fn changes(
+/// Each fact that differs, by name, with its values before and after.
+fn changes(before: &Entry, after: &Entry) -> Vec<(String, String, String)> {
+    let mut changes = changed(&before.work, &after.work);
+    if before.place != after.place {
+        let of_work = |field: &String| before.work.contains_key(field) || after.work.contains_key(field);
+        let of_place = changed(&before.place, &after.place).into_iter();
+        changes.extend(of_place.filter(|(field, ..)| !of_work(field)));
+        changes.sort();
+    }
+    changes
+}
+
+fn changed(
     before: &BTreeMap<String, String>,
     after: &BTreeMap<String, String>,
 ) -> Vec<(String, String, String)> {
     let fields: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let read = |it: &String| before.contains_key(it) && after.contains_key(it);
-    let value = |of: &BTreeMap<String, String>, field: &String| {
+    let read = |it: &str| before.contains_key(it) && after.contains_key(it);
+    let value = |of: &BTreeMap<String, String>, field: &str| {
         of.get(field).cloned().unwrap_or_else(|| "none".to_owned())
     };
     let known = fields.into_iter().filter(|it| read(it) || !is_of_environment(it));
-    let both = known.map(|it| (it.clone(), value(before, it), value(after, it)));
-    both.filter(|(_, before, after)| before != after).collect()
+    let differ = known.filter(|it| before.get(*it) != after.get(*it));
+    differ.map(|it| (it.clone(), value(before, it), value(after, it))).collect()
 }
 
-/// What may well move numbers, with plumb's own version.
-fn facts(record: &SeriesRecord) -> BTreeMap<String, String> {
-    let mut facts = facts_of_place(&record.machine, &record.environment);
+/// What may well move numbers of the work itself, with plumb's own version.
+fn work(record: &SeriesRecord) -> BTreeMap<String, String> {
     let series = [
         ("clock", record.clock.clone()),
         ("plumb", record.plumb.clone()),
         ("workload version", record.version.to_string()),
     ];
-    facts.extend(facts_of_work(&record.versions, &record.loads, series));
-    facts
+    facts_of_work(&record.versions, &record.loads, series)
 }
 
 /// What may well move numbers of machine and environment.

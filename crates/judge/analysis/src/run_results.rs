@@ -6,6 +6,7 @@
 //! medians of processes alone.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use plumb_model::{Better, By, ClockSource, Host, Id, Metric, RunRecord, RunStatus, Target};
 use plumb_stats::describe::median;
@@ -43,7 +44,7 @@ pub struct RunResults {
     plumb: String,
     loads: Vec<String>,
     /// Of the environments, what may move numbers.
-    environments: Vec<BTreeMap<String, String>>,
+    environments: Vec<Arc<BTreeMap<String, String>>>,
     /// Of the environment that it began in, what may move numbers.
     began_in: BTreeMap<String, String>,
 }
@@ -109,7 +110,7 @@ impl RunResults {
             plumb: record.plumb.clone(),
             loads: facts.loads,
             environments: target.map_or_else(Vec::new, |target| {
-                environments.map(|it| facts_of_place(&target.machine, it)).collect()
+                environments.map(|it| Arc::new(facts_of_place(&target.machine, it))).collect()
             }),
             began_in: environment(record).into_iter().map(|(a, b)| (a.into(), b.into())).collect(),
         }
@@ -195,19 +196,18 @@ impl RunResults {
             processes: series.processes,
             samples: series.samples,
         };
-        let mut facts = self.environments.get(series.environment).cloned().unwrap_or_default();
         let of_series = [
             ("clock", series.clock.clone()),
             ("plumb", self.plumb.clone()),
             ("workload version", series.version.to_string()),
         ];
-        facts.extend(facts_of_work(&series.versions, &self.loads, of_series));
         Entry {
             run: Some(run),
             log_cost: median(&series.logs).unwrap_or(f64::NAN),
             machine: self.machine().to_owned(),
             host: self.host().clone(),
-            facts,
+            place: self.environments.get(series.environment).cloned().unwrap_or_default(),
+            work: facts_of_work(&series.versions, &self.loads, of_series),
             unit: series.unit.clone(),
             better: series.better,
             title: series.title.clone(),

@@ -6,6 +6,7 @@
 mod appearance;
 mod chart;
 mod clean;
+mod coarse;
 mod crc32;
 mod csv;
 mod draft;

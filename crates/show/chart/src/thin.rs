@@ -1,9 +1,9 @@
 //! Fewer marks than values, by rules that are said.
 
 /// So many dots a chart hides nothing that an eye could see.
-pub const MOST_DOTS: usize = 2_000;
+pub const MOST_DOTS: usize = 600;
 /// Knots of a line.
-pub const MOST_KNOTS: usize = 200;
+pub const MOST_KNOTS: usize = 100;
 
 /// Indices of evenly spaced ranks among so many sorted values, the first and the last among them; all
 /// where they are few.

@@ -23,13 +23,20 @@ use plumb_store::{Error, RunSummary, Store};
 pub(crate) const MOST_COMPARED: usize = 8;
 /// Earlier runs that are looked at in search of a comparable one.
 const MOST_TRIED: usize = 10;
+/// Where more runs than this are still to be read, it is faster to read the samples of one series alone.
+const FEW_UNREAD: usize = 4;
 
 /// What is known of the runs of a store, whoever reads it.
 #[derive(Debug, Default)]
 pub struct Pages {
     all_results: Mutex<BTreeMap<Id, Arc<RunCell>>>,
     changed: Mutex<BTreeMap<Id, VerdictCounts>>,
+    /// The series of the runs that were read, by the names of their pages.
+    series: Mutex<BTreeMap<String, SeriesOnMachine>>,
 }
+
+/// A series and the fingerprint of the machine that its page is about.
+type SeriesOnMachine = (String, String);
 
 /// What is left of a run; whoever comes second waits for the first.
 type RunCell = Mutex<Option<Arc<RunResults>>>;
@@ -72,6 +79,17 @@ impl Pages {
 
     fn cell(&self, run: Id) -> Arc<RunCell> {
         Arc::clone(locked(&self.all_results).entry(run).or_default())
+    }
+
+    /// Keeps what is left of a run in its cell.
+    fn keep(&self, kept: &mut Option<Arc<RunResults>>, results: &Arc<RunResults>) {
+        let mut series = locked(&self.series);
+        for it in &results.series {
+            let machine = results.machine();
+            let page = names::history_page(&it.name, machine);
+            series.entry(page).or_insert_with(|| (it.name.clone(), machine.to_owned()));
+        }
+        *kept = Some(Arc::clone(results));
     }
 
     fn known(&self, run: Id) -> Option<Arc<RunResults>> {
@@ -204,7 +222,7 @@ impl Reader<'_> {
         let record = self.store.record(run)?;
         let finding = plumb_query::of_run(self.store, &record)?;
         let results = Arc::new(RunResults::of(&record, &finding));
-        *kept = Some(Arc::clone(&results));
+        self.pages.keep(&mut kept, &results);
         drop(kept);
         let previous = self.previous(&results)?;
         Ok(Shown { record, finding, previous })
@@ -220,7 +238,7 @@ impl Reader<'_> {
         }
         let record = self.store.record(run)?;
         let results = Arc::new(RunResults::of(&record, &plumb_analysis::summarise(&record)));
-        *kept = Some(Arc::clone(&results));
+        self.pages.keep(&mut kept, &results);
         Ok(results)
     }
 
@@ -336,8 +354,23 @@ impl Reader<'_> {
         plumb_site::histories_page(&self.histories_found(), (!all).then_some(note.as_str()))
     }
 
-    /// The page of a series, of whose runs it reads all samples.
+    /// The page of a series: of what is left of the runs, else of the samples of the series.
     fn series(&self, page: &str) -> Result<Option<Page>, Error> {
+        let unread = |run: &&RunSummary| self.pages.known(run.run).is_none();
+        if self.runs.iter().filter(unread).count() > FEW_UNREAD {
+            return self.series_of_samples(page);
+        }
+        // What is not complete is read again: it may have gone on.
+        let all: Vec<Arc<RunResults>> =
+            self.runs.iter().map(|run| self.results(run.run)).collect::<Result<_, _>>()?;
+        let known = locked(&self.pages.series).get(page).cloned();
+        let Some((name, machine)) = known else { return Ok(None) };
+        let there = all.iter().map(Arc::as_ref).filter(|it| it.machine() == machine);
+        Ok(history_of_results(&name, there, MARGIN).map(|found| self.history(&found)))
+    }
+
+    /// The same, of which no run needs to have been read.
+    fn series_of_samples(&self, page: &str) -> Result<Option<Page>, Error> {
         let kept = |series: &str| {
             let any = names::history_page(series, "", &Host::UNKNOWN);
             let stem = any.rsplit_once('-').map_or(any.as_str(), |(stem, _)| stem);
@@ -390,10 +423,25 @@ impl Reader<'_> {
         self.runs.iter().find(|it| it.run == run)
     }
 
-    /// What the search box finds: runs, series of the runs that were read, words.
+    /// The workloads of the runs that were read, each with the newest that has results of it.
+    fn workloads(&self) -> BTreeMap<String, Id> {
+        let mut newest = BTreeMap::new();
+        for results in self.all_results() {
+            for series in &results.series {
+                newest.insert(series.workload.clone(), results.run);
+            }
+        }
+        newest
+    }
+
+    /// What the search box finds: workloads and series of the runs that were read, runs, words.
     #[must_use]
     pub fn search(&self) -> Search {
         let mut search = Search::default();
+        // People look for these first.
+        for (workload, run) in self.workloads() {
+            search.add(&workload, &names::workload_page(run, &workload), "workload, newest run");
+        }
         for run in self.shown_runs() {
             let line = line(run, None);
             let labels: Vec<String> = line.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();

@@ -1,16 +1,12 @@
 //! What every page has around its content.
 
-use std::io;
-
 use plumb_chart::Chart;
 use plumb_report::run::View;
-use serde::Serialize;
-use serde_json::Serializer;
-use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::figure::figure;
 use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names::{self, HISTORY, INDEX, METHOD};
+use crate::script;
 
 /// Nothing comes from elsewhere, and no script or style stands in a page. Charts are drawn into data and
 /// blob URLs when they are saved as files.
@@ -143,12 +139,12 @@ impl Page {
     #[must_use]
     pub fn render(self) -> Rendered {
         Rendered {
-            charts: call("charts", &[&in_script(&self.name), &in_script(&self.charts)]),
             html: self.document(),
+            charts: script::charts(&self.name, self.charts),
         }
     }
 
-    fn document(self) -> String {
+    fn document(&self) -> String {
         let title = if self.kind == Kind::Index {
             "plumb".to_owned()
         } else {
@@ -214,88 +210,4 @@ fn foot() -> Html {
         link("method.html", "how to read them").into(),
         ".".into(),
     ])
-}
-
-/// `plumb.NAME(VALUE,VALUE);`: a call that a classic script makes, so that it also works from a file.
-pub(crate) fn call(function: &str, values: &[&str]) -> String {
-    format!("plumb.{function}({});\n", values.join(","))
-}
-
-/// A value as it may stand in a script: what ends an element or a line is written as its number, so that no
-/// text in it ends the script, and numbers have the digits that can be drawn.
-pub(crate) fn in_script(value: &(impl Serialize + ?Sized)) -> String {
-    let mut json = Vec::new();
-    let mut writer = Serializer::with_formatter(&mut json, Drawn);
-    // Only keys that are no text can fail, and no page has any.
-    if value.serialize(&mut writer).is_err() {
-        json = b"null".to_vec();
-    }
-    let json = String::from_utf8_lossy(&json);
-    if !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
-        return json.into_owned();
-    }
-    let mut out = String::with_capacity(json.len() + 16);
-    for c in json.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Writes numbers with as many digits as can be seen: seven, and of moments, which are large, ten.
-struct Drawn;
-
-impl Formatter for Drawn {
-    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        CompactFormatter.write_f64(writer, drawn(value))
-    }
-}
-
-/// The number with seven significant digits, ten above 10⁹.
-#[expect(clippy::cast_possible_truncation, reason = "the exponent of an f64")]
-fn drawn(value: f64) -> f64 {
-    let size = value.abs();
-    if size == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let digits = if size < 1e9 { 7 } else { 10 };
-    let decimals = digits - 1 - size.log10().floor() as i32;
-    // Powers of ten are exact up to the 22nd.
-    match decimals {
-        0..=22 => (value * 10_f64.powi(decimals)).round() / 10_f64.powi(decimals),
-        -22..0 => (value / 10_f64.powi(-decimals)).round() * 10_f64.powi(-decimals),
-        _ => value,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::proptest;
-
-    use super::{drawn, in_script};
-
-    #[test]
-    fn a_script_ends_where_it_should() {
-        let hostile = ["</script><!--", "\u{2028}&\u{2029}", "\"\\"];
-        let written = in_script(&hostile);
-        assert_eq!(written, r#"["\u003c/script\u003e\u003c!--","\u2028\u0026\u2029","\"\\"]"#);
-        assert_eq!(serde_json::from_str::<[String; 3]>(&written).unwrap(), hostile);
-    }
-
-    #[test]
-    fn numbers_are_short_and_dates_are_to_the_second() {
-        let numbers = [1.234_567_89e-9, 0.1 + 0.2, 11_412_345_678.9, 1_732_219_201.5, -0.0, 1e300];
-        assert_eq!(in_script(&numbers), "[1.234568e-9,0.3,11412345680.0,1732219202.0,-0.0,1e+300]");
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_moves_by_more_than_can_be_seen(value in -1e15_f64..1e15) {
-            assert!((drawn(value) - value).abs() <= value.abs() * 1e-6);
-        }
-    }
 }

@@ -22,6 +22,7 @@ mod parts;
 mod previous_run;
 mod results;
 mod run;
+mod script;
 mod search;
 mod workload;
 

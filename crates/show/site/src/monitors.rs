@@ -3,16 +3,16 @@
 use plumb_analysis::{CounterRate, PointRates};
 use plumb_chart::Chart;
 use plumb_model::OnInterference;
-use plumb_report::monitors::place;
+use plumb_report::monitors::{matters, place};
 use plumb_report::run::View;
 use plumb_text::counted;
 use plumb_text::units::{percent, quantity};
 
 use crate::anchors;
 use crate::frame::{Kind, Page};
-use crate::html::{Html, Tag, link, wrap};
+use crate::html::{Html, link, wrap};
 use crate::names;
-use crate::parts::{DataTable, command, count, heading, name, number, paragraph, term};
+use crate::parts::{DataTable, cell, command, count, heading, name, nothing, paragraph, term};
 
 /// The page of a run's monitors, with their charts.
 #[must_use]
@@ -25,13 +25,14 @@ pub fn monitors_page(view: &View, rates: &[PointRates], charts: Vec<Chart>) -> P
     page.add(wrap("h1", format!("Monitors during {}", view.header.title)));
     page.add(answer(view));
     page.draw(charts);
-    for point in rates {
-        page.add(of_point(view, point));
+    for workload in rates.chunk_by(|a, b| a.point.workload == b.point.workload) {
+        page.add(of_workload(view, workload));
     }
     if rates.is_empty() {
         page.add(paragraph("No monitor ran during this run."));
     }
     let typed = command(&format!("plumb show {} --monitors --all", view.header.run));
+    let typed = typed.and(" shows every counter with its lowest and highest rate; this page has those that matter most often, where they moved.");
     page.add(heading("next", "On a terminal").and(paragraph(typed)));
     page
 }
@@ -68,28 +69,41 @@ fn answer(view: &View) -> Html {
     wrap("section", out).class("answer").into()
 }
 
-fn of_point(view: &View, point: &PointRates) -> Html {
-    let of = counted(point.invocations, "invocation", "invocations");
-    let page = names::workload_page(view.finding.run.id, &point.point.workload);
-    let has = view.rows.iter().any(|row| row.finding.point.workload == point.point.workload);
-    let title = if has {
-        link(&format!("{page}.html"), point.point.name.as_str()).into()
-    } else {
-        Html::text(&point.point.name)
+/// The counters of a workload's points, one beside the other.
+fn of_workload(view: &View, points: &[PointRates]) -> Html {
+    let Some(first) = points.first() else { return Html::default() };
+    let workload = first.point.workload.as_str();
+    let page = names::workload_page(view.finding.run.id, workload);
+    let has = view.rows.iter().any(|row| row.finding.point.workload == workload);
+    let title = if has { link(&format!("{page}.html"), workload).into() } else { Html::text(workload) };
+    let column = |it: &PointRates| {
+        let of = counted(it.invocations, "invocation", "invocations");
+        let name = wrap("span", it.point.name.as_str()).with("id", &anchors::of_point(it.point.index));
+        Html::from(name).and(format!(", median of {of}"))
     };
-    let mut shown: Vec<&CounterRate> = point.rates.iter().collect();
-    shown.sort_by_key(|it| place(it));
-    let titles: [Html; 4] =
-        [term("Counter", "counter"), "Median".into(), "Lowest".into(), "Highest".into()];
+    let titles = std::iter::once(term("Counter", "counter")).chain(points.iter().map(column));
     let mut table = DataTable::new(titles);
-    for it in shown {
-        table.row(row(it));
+    let mut shown: Vec<&CounterRate> = Vec::new();
+    for it in points.iter().flat_map(|it| &it.rates).filter(|it| matters(it) && moved(it)) {
+        if !shown.iter().any(|known| known.counter == it.counter) {
+            shown.push(it);
+        }
     }
-    heading(&anchors::of_point(point.point.index), title.and(format!(", {of}"))).and(table.build())
+    shown.sort_by_key(|it| place(it));
+    for it in shown {
+        let unit = it.counter.rate_unit();
+        let median = |of: &PointRates| {
+            let rate = of.rates.iter().find(|rate| rate.counter == it.counter);
+            rate.map_or_else(nothing, |rate| {
+                cell(quantity(rate.median, &unit)).class("num")
+            })
+        };
+        table.row([name(it.counter.name.as_str())].into_iter().chain(points.iter().map(median)));
+    }
+    let id = format!("counters-{}", first.point.index);
+    heading(&id, title).and(table.build())
 }
 
-fn row(rate: &CounterRate) -> [Tag; 4] {
-    let unit = rate.counter.rate_unit();
-    let value = |value: f64| number(value, &unit, &quantity(value, &unit));
-    [name(rate.counter.name.as_str()), value(rate.median), value(rate.low), value(rate.high)]
+fn moved(rate: &CounterRate) -> bool {
+    rate.high != 0.0 || rate.low != 0.0
 }

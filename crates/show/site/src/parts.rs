@@ -67,13 +67,6 @@ impl DataTable {
         wrap("div", table).class("scroll").with("tabindex", "0").into()
     }
 
-    /// The table as it is: not to be sorted.
-    pub(crate) fn plain(self) -> Html {
-        let head = wrap("thead", tag("tr").add_all(self.head));
-        let table = tag("table").class("data").add(head).add(tag("tbody").add_all(self.rows));
-        wrap("div", table).class("scroll").with("tabindex", "0").into()
-    }
-
     /// The table.
     pub(crate) fn build(self) -> Html {
         self.titled("")
@@ -90,23 +83,17 @@ pub(crate) fn cell(text: impl Into<Html>) -> Tag {
     wrap("td", text)
 }
 
-/// A cell with a number as people read it; the exact value is what is sorted by and shown on hover.
-pub(crate) fn number(exact: f64, unit: &str, text: &str) -> Tag {
-    if !exact.is_finite() {
-        return wrap("td", text).class("num");
-    }
-    let exact = exactly(exact);
-    let title = format!("{exact} {unit}");
-    wrap("td", text).class("num").with("data-value", &exact).with("title", title.trim_end())
+/// A cell with a number as people read it; its title, shown on hover and sorted by, has more digits of it.
+pub(crate) fn number(value: f64, unit: &str, text: &str) -> Tag {
+    let cell = wrap("td", text).class("num");
+    let title = format!("{} {unit}", nine_digits(value));
+    let title = title.trim_end();
+    if value.is_finite() && title != text { cell.with("title", title) } else { cell }
 }
 
-/// A cell with a number of a table that is not sorted and has its unit above.
-pub(crate) fn bare(text: &str) -> Tag {
-    wrap("td", text).class("num")
-}
-
-/// All digits of a number.
-pub(crate) fn exactly(value: f64) -> String {
+/// Nine significant digits: more than any clock here has of a sample.
+pub(crate) fn nine_digits(value: f64) -> String {
+    let value = format!("{value:.8e}").parse().unwrap_or(value);
     let size = value.abs();
     let ordinary = size == 0.0 || (1e-4..1e15).contains(&size);
     if ordinary { value.to_string() } else { format!("{value:e}") }
@@ -119,8 +106,7 @@ pub(crate) fn when(unix_ns: i64) -> Tag {
 
 /// A cell with a number of things.
 pub(crate) fn count(count: usize) -> Tag {
-    let text = count.to_string();
-    wrap("td", text.as_str()).class("num").with("data-value", &text)
+    wrap("td", count.to_string()).class("num")
 }
 
 /// A cell with a quantity in an SI base unit.

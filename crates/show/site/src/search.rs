@@ -2,9 +2,9 @@
 
 use plumb_text::clean;
 
-use crate::frame::{call, in_script};
 use crate::method::places;
 use crate::names::METHOD;
+use crate::script::{call, in_script};
 
 /// The index of a site's pages, for its script.
 #[derive(Debug, Clone, Default)]

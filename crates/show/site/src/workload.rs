@@ -249,11 +249,15 @@ fn closing(view: &View, workload: &str) -> Html {
     let run = view.finding.run.id;
     let line = command(&format!("plumb explain {workload}"))
         .and(" shows how it measures and how it can mislead.");
-    let others = workloads(view).into_iter().filter(|other| *other != workload);
-    let other = |other: &str| link(&format!("{}.html", names::workload_page(run, other)), other);
-    let others = list(others.map(other));
-    let head = heading("others", "Other workloads of this run");
-    paragraph(line).and(if others.is_empty() { others } else { head.and(others) })
+    let all = workloads(view);
+    let place = all.iter().position(|it| *it == workload).unwrap_or(0);
+    let beside = [(place.checked_sub(1), "Before: "), (place.checked_add(1), "After: ")];
+    let beside = beside.into_iter().filter_map(|(place, word)| {
+        let other = *all.get(place?)?;
+        let page = format!("{}.html", names::workload_page(run, other));
+        Some(Html::text(word).and(link(&page, other)))
+    });
+    paragraph(line).and(list(beside))
 }
 
 /// The workloads that a run has results of, each once.

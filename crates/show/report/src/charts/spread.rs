@@ -15,8 +15,9 @@ use super::subject::{Point, Subject};
 const SCATTER: f64 = 0.2;
 /// Where the estimate stands beside its box, in places.
 const BESIDE: f64 = 0.36;
-/// The golden section: multiples of it fill a stretch evenly.
-const GOLDEN: f64 = 0.618_033_988_749_895;
+/// Dots stand in so many columns. Multiples of 13 fill 21 evenly, as those of the golden section do a stretch.
+const COLUMNS: usize = 21;
+const NEXT_COLUMN: usize = 13;
 /// More bands than this hide each other.
 const MOST_BANDS: usize = 6;
 /// More boxes than this in one chart are a blur.
@@ -59,7 +60,7 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
         values.sort_unstable_by(f64::total_cmp);
         all += values.len();
         for (number, rank) in ranks(values.len(), most.max(2)).into_iter().enumerate() {
-            let aside = (place(number + 1) * GOLDEN).fract() * 2.0 - 1.0;
+            let aside = place(number * NEXT_COLUMN % COLUMNS) / place(COLUMNS - 1) * 2.0 - 1.0;
             x.push(values[rank]);
             y.push(place(index) + SCATTER * aside);
         }

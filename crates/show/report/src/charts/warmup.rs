@@ -27,7 +27,8 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
     let mut shown = 0;
     for (tone, name) in PHASES {
         let dots = phase(samples, tone);
-        let share = MOST_DOTS * dots.len() / all.max(1);
+        // The line says most of it; there is such a chart for every point.
+        let share = MOST_DOTS / 2 * dots.len() / all.max(1);
         // Sorted by number, so that of every stretch of numbers the extremes are kept.
         let values: Vec<f64> = dots.iter().map(|it| it.1).collect();
         let kept = spikes(&values, share.max(20));

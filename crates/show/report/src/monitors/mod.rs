@@ -9,4 +9,4 @@ pub use json::{
     counters_document,
 };
 pub use terminal::{counters_card, monitors_card};
-pub use view::place;
+pub use view::{matters, place};

@@ -5,7 +5,7 @@ use plumb_text::units::quantity;
 use plumb_text::{Column, Line, Style, Table, Terminal, clean, counted};
 
 use crate::monitors::json::{EffectPart, MonitorsDocument};
-use crate::monitors::view::{FIRST, place};
+use crate::monitors::view::{matters, place};
 
 /// The counters of a run as a table a point, the ones that matter first; all with
 /// [`Terminal::every_metric`].
@@ -22,7 +22,7 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
         let of = counted(point.invocations, "invocation", "invocations");
         table.heading(Line::new(Style::Name, &format!("{} · {of}", clean(&point.point.name))));
         let shown =
-            point.rates.iter().filter(|it| terminal.every_metric || place(it) < FIRST.len());
+            point.rates.iter().filter(|it| terminal.every_metric || matters(it));
         let mut shown: Vec<&CounterRate> = shown.collect();
         shown.sort_by_key(|it| place(it));
         for it in shown {

@@ -26,3 +26,9 @@ pub fn place(rate: &CounterRate) -> usize {
     let name = &rate.counter.name;
     FIRST.iter().position(|first| name.starts_with(first)).unwrap_or(FIRST.len())
 }
+
+/// Whether a counter is shown where not all are asked for.
+#[must_use]
+pub fn matters(rate: &CounterRate) -> bool {
+    place(rate) < FIRST.len()
+}
