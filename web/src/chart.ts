@@ -115,6 +115,8 @@ export interface Spans {
   along: Along;
   from: number[];
   to: number[];
+  /** How much of the other axis each takes, from its low end. */
+  share: number[];
   tips: string[];
 }
 
@@ -146,6 +148,7 @@ export function axisOf(column: string, layer: Layer, chart: Chart): Axis | null 
   if (column === "x") return chart.x;
   if (column === "y") return chart.y;
   if (column === "value") return chart.colour;
+  if (column === "share") return null;
   if (!("along" in layer)) return chart.y;
   const values = layer.along === "x" ? chart.x : chart.y;
   const places = layer.along === "x" ? chart.y : chart.x;

@@ -164,7 +164,9 @@ function ofSpans(layer: Spans, frame: Frame): Hit[] {
     const to = layer.to[index] ?? from;
     const say = () => [layer.tips[index] ?? "", `${human(from, axis.axis)} to ${human(to, axis.axis)}`];
     const [near, far] = [axis.pixel(from), axis.pixel(to)];
-    return layer.along === "x" ? box(near, far, frame.top, bottom, say) : box(frame.left, right, near, far, say);
+    const share = layer.share[index] ?? 1;
+    const [top, side] = [bottom - share * (bottom - frame.top), frame.left + share * (right - frame.left)];
+    return layer.along === "x" ? box(near, far, top, bottom, say) : box(frame.left, side, near, far, say);
   });
 }
 

@@ -202,9 +202,16 @@ function rules(layer: Rules, { frame, appearance }: MarkContext): Plot.Markish[]
   ];
 }
 
+/** A share of an axis, from its low end. */
+function within({ scale, low, high }: Axis, share: number): [number, number] {
+  return [low, scale === "log" ? low * (high / low) ** share : low + (high - low) * share];
+}
+
 function spans(layer: Spans, { frame, fill, appearance }: MarkContext): Plot.Markish[] {
   const axis = layer.along === "x" ? frame.x.axis : frame.y.axis;
   const [from, to] = [channel(axis, layer.from), channel(axis, layer.to)];
-  const place = layer.along === "x" ? { x1: from, x2: to } : { y1: from, y2: to };
+  const reach = layer.share.map((share) => within(layer.along === "x" ? frame.y.axis : frame.x.axis, share));
+  const [low, high] = [reach.map((ends) => ends[0]), reach.map((ends) => ends[1])];
+  const place = layer.along === "x" ? { x1: from, x2: to, y1: low, y2: high } : { y1: from, y2: to, x1: low, x2: high };
   return [Plot.rect(data(from), { ...place, fill, fillOpacity: 0.2, stroke: appearance.colour, strokeOpacity: 0.25, clip })];
 }

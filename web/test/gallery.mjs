@@ -45,7 +45,7 @@ export const charts = [
     y: names("a", "b", "c"),
     groups: [{ name: "margin", tone: "equivalent" }, { name: "slower", tone: "slower" }, { name: "inconclusive", tone: "inconclusive" }],
     layers: [
-      { group: 0, mark: "spans", along: "x", from: [0.99], to: [1.01], tips: ["margin 1 %"] },
+      { group: 0, mark: "spans", along: "x", from: [0.99], to: [1.01], share: [1], tips: ["margin 1 %"] },
       { group: null, mark: "rules", along: "x", at: [1], tips: ["no change"] },
       { group: 1, mark: "intervals", along: "x", at: [0], low: [1.03], estimate: [1.05], high: [1.08], tips: ["1.05× [1.03, 1.08]"] },
       { group: 2, mark: "intervals", along: "x", at: [1, 2], low: [0.97, null], estimate: [1, 0.97], high: [1.05, null], tips: ["1.00× [0.97, 1.05]", "0.97×, no interval"] },
@@ -97,7 +97,7 @@ export const charts = [
     y: axis({ label: "iteration", unit: "µs", per: 1e-6, low: 0, high: 2e-5 }),
     groups: [{ name: "steady", tone: "steady" }, { name: "interference", tone: "interference" }],
     layers: [
-      { group: 1, mark: "spans", along: "x", from: [20, 60], to: [23, 61], tips: ["steal 12 %", "steal 4 %"] },
+      { group: 1, mark: "spans", along: "x", from: [20, 60], to: [23, 61], share: [1, 0.25], tips: ["steal 12 %", "steal 4 %"] },
       { group: 0, mark: "dots", x: count(DENSE, (index) => index / 1000), y: count(DENSE, () => 8e-6 + random() * random() * 8e-6), tips: [] },
     ],
   }),

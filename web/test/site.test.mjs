@@ -82,9 +82,17 @@ test("without JavaScript the tables are there, and nothing that needs it", () =>
   visit(onDisk(runPage()), { javaScriptEnabled: false }, async (page) => {
     assert.ok((await page.locator("main table tbody tr").count()) > 3);
     assert.ok(await page.locator("header .tools").isHidden());
-    await page.locator("details.data summary").first().click();
-    assert.ok(await page.locator("details.data table").first().isVisible());
-    assert.ok((await page.locator("figure.chart .plot").first().boundingBox()).height < 5, "no empty room for a drawing");
+    assert.ok(await page.locator("figure.chart").first().isHidden(), "no empty room for a drawing");
+  }));
+
+test("below a chart is a table of its numbers", () =>
+  visit(onDisk(runPage()), {}, async (page) => {
+    await drawAll(page);
+    const table = page.locator("figure.chart details.data").first();
+    assert.equal(await table.locator("table").count(), 0, "made when it is opened");
+    await table.locator("summary").click();
+    assert.ok((await table.locator("table").first().locator("tbody tr").count()) > 0);
+    assert.match((await table.locator("table").last().innerText()) ?? "", /\d/);
   }));
 
 test("on paper: no controls, black on white, drawings kept", () =>
@@ -110,13 +118,14 @@ test("every link leads to a page that is there, and to a place in it", async () 
   assert.deepEqual([...dead], []);
 });
 
-test("search finds runs, workloads and words, and every page it names is there", () =>
+test("search finds workloads first, runs and words, and every page it names is there", () =>
   visit(onDisk("index.html"), {}, async (page) => {
     const all = new Set(pages());
     await page.keyboard.press("/");
     for (const word of ["memory.copy", "verdict"]) {
       await page.getByRole("combobox").fill(word);
       await page.locator("#found a").first().waitFor();
+      if (word === "memory.copy") assert.match(await page.locator("#found a").first().innerText(), /memory\.copy\s+workload/);
       for (const to of await page.locator("#found a").evaluateAll((links) => links.map((link) => link.getAttribute("href")))) {
         assert.ok(all.has(to.split("#")[0]), to);
       }

@@ -339,7 +339,8 @@ fn splits(entries: &[Entry]) -> Vec<Split> {
 fn changes(before: &Entry, after: &Entry) -> Vec<(String, String, String)> {
     let mut changes = changed(&before.work, &after.work);
     if before.place != after.place {
-        let of_work = |field: &String| before.work.contains_key(field) || after.work.contains_key(field);
+        let of_work =
+            |field: &String| before.work.contains_key(field) || after.work.contains_key(field);
         let of_place = changed(&before.place, &after.place).into_iter();
         changes.extend(of_place.filter(|(field, ..)| !of_work(field)));
         changes.sort();

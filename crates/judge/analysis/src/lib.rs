@@ -68,5 +68,5 @@ pub use rates::{CounterRate, PointRates, rates_by_point};
 pub use run_results::{RunResults, SeriesResults, history_of_results};
 pub use samples::{InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples};
 pub use summarise::summarise;
-pub use time_series::{Disturbed, PointTimeSeries, TimeSeries, Traces, time_series};
+pub use time_series::{Disturbed, PointTimeSeries, TimeOf, TimeSeries, Traces, time_series};
 pub use times::{ProcessTimes, process_times};

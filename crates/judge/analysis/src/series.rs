@@ -3,7 +3,7 @@
 use plumb_model::{By, ClockSource, Impact, Metric, RunRecord, Target};
 use plumb_stats::describe::median;
 
-use crate::facts::{PointFacts, point_facts};
+use crate::facts::{CpuShares, PointFacts, point_facts};
 use crate::log_cost::log_costs;
 use crate::point_data::PointData;
 
@@ -22,6 +22,10 @@ pub(crate) struct Series {
     pub(crate) processes: Vec<Vec<f64>>,
     /// The natural log of every process's median cost.
     pub(crate) logs: Vec<f64>,
+    /// Resource use beside it.
+    pub(crate) cpu: Option<CpuShares>,
+    /// The other headline metrics in its unit, each with its median: the parts of a first metric that has them.
+    pub(crate) parts_of_it: Vec<(String, f64)>,
 }
 
 impl Series {
@@ -85,11 +89,25 @@ fn of_data(
                 point: point_facts(data.index, data.planned),
                 parts: vec![(data.index, data.target)],
                 metric: metric.clone(),
+                cpu: data.cpu(),
+                parts_of_it: parts_of(data, metric),
                 logs: log_costs(&processes, metric.better),
                 processes,
             })
         })
         .collect()
+}
+
+fn parts_of(data: &PointData, first: &Metric) -> Vec<(String, f64)> {
+    let mut metrics = data.planned.description.metrics.iter();
+    let is_first = metrics.next().is_some_and(|it| it.name == first.name);
+    let parts = metrics.filter(|it| is_first && it.headline && it.unit == first.unit);
+    let of = |metric: &Metric| {
+        let medians: Vec<f64> =
+            data.processes(metric)?.iter().filter_map(|it| median(it)).collect();
+        Some((metric.name.clone(), median(&medians)?))
+    };
+    parts.filter_map(of).collect()
 }
 
 fn name(data: &PointData, metric: &str) -> String {

@@ -4,10 +4,16 @@
 //! stretches, no shorter than the time from one reading to the next; in each a counter has a rate and a
 //! gauge a level, and what is found in it is the median over invocations with the quartiles. Stretches that
 //! fewer than half of the invocations reach are left out: they would be about the longest ones.
+//!
+//! Where an invocation is too short for a monitor to be read ten times, such a time says little. What that monitor
+//! read is laid on the time of the run instead, reading by reading.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{Counter, CounterKind, Id, InvocationRecord, Metric, RunRecord, Trace};
+use plumb_model::{
+    Counter, CounterKind, Id, Interference, InvocationRecord, Metric, PlannedPoint, Role,
+    RunRecord, Trace,
+};
 use plumb_stats::describe::{median, quantile};
 
 use crate::facts::{PointFacts, point_facts};
@@ -17,6 +23,10 @@ pub type Traces = BTreeMap<Id, Vec<Trace>>;
 
 /// The most stretches.
 const STRETCHES: f64 = 60.0;
+/// Of more readings than this a drawing shows nothing more.
+const MOST_READ: usize = 300;
+/// Fewest readings in an invocation to have its own time.
+const FEWEST_READINGS: f64 = 10.0;
 /// A distance between readings of more than this many usual ones hides readings that changed nothing.
 const MISSED: f64 = 1.5;
 
@@ -31,20 +41,35 @@ pub struct PointTimeSeries {
     pub samples: Option<(Metric, TimeSeries)>,
     /// Every counter that was read often enough, by name.
     pub counters: Vec<(Counter, TimeSeries)>,
-    /// When something else ran, by rule.
+    /// When something else ran in the time of invocations, by rule.
     pub disturbed: Vec<Disturbed>,
+    /// The same in the time of the run.
+    pub disturbed_in_run: Vec<Disturbed>,
 }
 
-/// A quantity over time, in columns; times are seconds after the first sample began.
+/// What time 0 is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeOf {
+    /// The start of an invocation's first sample.
+    #[default]
+    Invocation,
+    /// The start of the run's first sample.
+    Run,
+}
+
+/// A quantity over time, in columns; times are seconds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TimeSeries {
-    /// The middle of each stretch.
+    /// What time 0 is.
+    pub of: TimeOf,
+    /// The middle of each stretch, or of two readings.
     pub at: Vec<f64>,
-    /// The median over invocations: of a counter its rate, of a gauge its level.
+    /// The median over invocations: of a counter its rate, of a gauge its level. In the time of the run, what was
+    /// read.
     pub median: Vec<f64>,
-    /// First quartile.
+    /// First quartile; empty in the time of the run.
     pub low: Vec<f64>,
-    /// Third quartile.
+    /// Third quartile; empty in the time of the run.
     pub high: Vec<f64>,
 }
 
@@ -53,12 +78,14 @@ pub struct TimeSeries {
 pub struct Disturbed {
     /// The rule that found it.
     pub rule: String,
-    /// Seconds after the first sample began.
+    /// Seconds.
     pub from: f64,
-    /// Seconds after the first sample began.
+    /// Seconds.
     pub to: f64,
-    /// Invocations beside which the rule found it.
+    /// Invocations beside which the rule found it at this time.
     pub invocations: usize,
+    /// Invocations that lasted until then.
+    pub of: usize,
     /// What was seen beside the first of them.
     pub evidence: String,
 }
@@ -68,21 +95,60 @@ pub struct Disturbed {
 pub fn time_series(record: &RunRecord, traces: &Traces, workload: &str) -> Vec<PointTimeSeries> {
     let points = record.plan.points.iter().enumerate();
     let points = points.filter(|(_, planned)| planned.point.workload == workload);
-    let of_point = |(index, planned)| {
-        let seen: Vec<Seen> =
-            record.good_invocations(index).filter_map(|it| Seen::new(it, traces)).collect();
-        PointTimeSeries {
-            point: point_facts(index, planned),
-            invocations: seen.len(),
-            samples: planned.description.primary().and_then(|metric| {
-                let course = of_samples(&seen, metric);
-                (!course.at.is_empty()).then(|| (metric.clone(), course))
-            }),
-            counters: of_counters(&seen),
-            disturbed: disturbed(record, index),
-        }
+    let points: Vec<(usize, &PlannedPoint, Vec<Seen>)> = points
+        .map(|(index, planned)| {
+            let seen = record.good_invocations(index).filter_map(|it| Seen::new(it, traces));
+            (index, planned, seen.collect())
+        })
+        .filter(|(_, _, seen): &(_, _, Vec<Seen>)| !seen.is_empty())
+        .collect();
+    // One kind of time for a monitor beside all points, so that they can be drawn on one axis.
+    let all: Vec<&Seen> = points.iter().flat_map(|(_, _, seen)| seen).collect();
+    let monitors = Monitors::of(&all);
+    let starts = record.invocations.iter().filter_map(|it| it.samples.start_ns.first());
+    let run_zero_ns = starts.min().copied().unwrap_or(0);
+    let of_point = |(index, planned, seen): (usize, &PlannedPoint, Vec<Seen>)| PointTimeSeries {
+        point: point_facts(index, planned),
+        invocations: seen.len(),
+        samples: planned.description.primary().and_then(|metric| {
+            let zero = monitors.all_seldom().then_some(run_zero_ns);
+            let course = of_samples(&seen, metric, zero);
+            (!course.at.is_empty()).then(|| (metric.clone(), course))
+        }),
+        counters: of_counters(&seen, &monitors, run_zero_ns),
+        disturbed: disturbed(record, index),
+        disturbed_in_run: disturbed_in_run(record, index, run_zero_ns),
     };
-    points.map(of_point).filter(|it| it.invocations > 0).collect()
+    points.into_iter().map(of_point).collect()
+}
+
+/// How often each monitor was read.
+struct Monitors {
+    /// The usual time between two readings, in seconds, and whether an invocation holds too few of them.
+    by_name: BTreeMap<String, (f64, bool)>,
+}
+
+impl Monitors {
+    fn of(seen: &[&Seen]) -> Self {
+        let traces = || seen.iter().flat_map(|it| it.traces);
+        let names: BTreeSet<&str> = traces().map(|trace| monitor(&trace.counter)).collect();
+        let of = |name: &str| {
+            let usual = usual_distance(seen, name);
+            let readings = |it: &&Seen| {
+                let times =
+                    it.of_monitor(name).flat_map(|trace| &trace.readings).map(|it| it.at_ns);
+                let (first, last) = times.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
+                (first < last).then(|| seconds(last, first) / usual + 1.0)
+            };
+            let readings: Vec<f64> = seen.iter().filter_map(readings).collect();
+            (usual, usual <= 0.0 || median(&readings).unwrap_or(0.0) < FEWEST_READINGS)
+        };
+        Self { by_name: names.into_iter().map(|name| (name.to_owned(), of(name))).collect() }
+    }
+
+    fn all_seldom(&self) -> bool {
+        self.by_name.values().all(|(_, seldom)| *seldom)
+    }
 }
 
 /// An invocation with the readings beside it.
@@ -103,20 +169,17 @@ impl<'r> Seen<'r> {
     }
 
     /// What a counter read; where its monitor read and it did not move, a level course.
-    fn path(&self, counter: &Counter, usual: f64) -> Option<Path> {
+    fn path(&self, counter: &Counter, usual: f64, zero_ns: u64) -> Option<Path> {
         let own = self.traces.iter().find(|trace| trace.counter == *counter);
         match own {
-            Some(trace) => Some(Path::of(trace, self.zero_ns, usual)),
+            Some(trace) => Some(Path::of(trace, zero_ns, usual)),
             None if counter.kind == CounterKind::Gauge => None,
             None => {
                 let beside = self.of_monitor(monitor(counter));
                 let times = beside.flat_map(|trace| &trace.readings).map(|it| it.at_ns);
                 let (first, last) = times.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
                 (first < last).then(|| Path {
-                    steps: vec![
-                        (seconds(first, self.zero_ns), 0.0),
-                        (seconds(last, self.zero_ns), 0.0),
-                    ],
+                    steps: vec![(seconds(first, zero_ns), 0.0), (seconds(last, zero_ns), 0.0)],
                 })
             }
         }
@@ -149,6 +212,7 @@ impl Path {
         for reading in &trace.readings {
             let (at, value) = (seconds(reading.at_ns, zero_ns), reading.value as f64);
             if let Some(&(before, held)) = steps.last()
+                && usual > 0.0
                 && at - before > MISSED * usual
                 && trace.counter.kind == CounterKind::Counter
             {
@@ -191,28 +255,59 @@ impl Path {
     }
 }
 
-fn of_counters(seen: &[Seen]) -> Vec<(Counter, TimeSeries)> {
+fn of_counters(seen: &[Seen], monitors: &Monitors, run_zero_ns: u64) -> Vec<(Counter, TimeSeries)> {
     let mut counters: Vec<&Counter> =
         seen.iter().flat_map(|it| it.traces).map(|trace| &trace.counter).collect();
     counters.sort();
     counters.dedup();
-    let mut usual: BTreeMap<&str, f64> = BTreeMap::new();
-    for counter in &counters {
-        let name = monitor(counter);
-        usual.entry(name).or_insert_with(|| usual_distance(seen, name));
-    }
     let of = |counter: &Counter| {
-        let usual = usual.get(monitor(counter)).copied().filter(|it| *it > 0.0)?;
-        let paths: Vec<Path> = seen.iter().filter_map(|it| it.path(counter, usual)).collect();
-        let course = of_paths(&paths, counter.kind, usual);
+        let (usual, seldom) = *monitors.by_name.get(monitor(counter))?;
+        let zero = |it: &Seen| if seldom { run_zero_ns } else { it.zero_ns };
+        let paths: Vec<Path> =
+            seen.iter().filter_map(|it| it.path(counter, usual, zero(it))).collect();
+        let course = if seldom {
+            as_read(&paths, counter.kind)
+        } else {
+            of_paths(&paths, counter.kind, usual)
+        };
         (!course.at.is_empty()).then(|| (counter.clone(), course))
     };
     counters.into_iter().filter_map(of).collect()
 }
 
+/// What was read, in the time of the run: a rate between every two readings of an invocation, a gauge's level at
+/// each. Of more invocations than can be drawn each has one rate, or its last level.
+fn as_read(paths: &[Path], kind: CounterKind) -> TimeSeries {
+    let mut course = TimeSeries { of: TimeOf::Run, ..TimeSeries::default() };
+    let readings: usize = paths.iter().map(|path| path.steps.len()).sum();
+    for path in paths {
+        let ends: Vec<(f64, f64)> = match (path.steps.first(), path.steps.last()) {
+            (Some(first), Some(last)) if readings > MOST_READ => vec![*first, *last],
+            _ => path.steps.clone(),
+        };
+        match kind {
+            CounterKind::Gauge => {
+                let levels =
+                    if readings > MOST_READ { &ends[ends.len().min(1)..] } else { &ends[..] };
+                course.at.extend(levels.iter().map(|it| it.0));
+                course.median.extend(levels.iter().map(|it| it.1));
+            }
+            CounterKind::Counter => {
+                for two in ends.windows(2).filter(|two| two[1].0 > two[0].0) {
+                    let ((from, before), (to, after)) = (two[0], two[1]);
+                    course.at.push(f64::midpoint(from, to));
+                    // A counter that was set back did not count backwards.
+                    course.median.push(((after - before) / (to - from)).max(0.0));
+                }
+            }
+        }
+    }
+    course
+}
+
 /// The usual time from one reading of a monitor to the next, in seconds: the least of every counter, as
 /// readings that changed nothing are not kept.
-fn usual_distance(seen: &[Seen], monitor: &str) -> f64 {
+fn usual_distance(seen: &[&Seen], monitor: &str) -> f64 {
     let least = |trace: &Trace| {
         // The last reading is taken when the invocation ends, whatever the time.
         let timed = trace.readings.split_last().map_or(&[][..], |(_, timed)| timed);
@@ -269,16 +364,25 @@ fn course(stretches: BTreeMap<i64, Vec<f64>>, width: f64) -> TimeSeries {
     clippy::cast_possible_truncation,
     reason = "a few stretches, and times within a run"
 )]
-fn of_samples(seen: &[Seen], metric: &Metric) -> TimeSeries {
+fn of_samples(seen: &[Seen], metric: &Metric, run_zero_ns: Option<u64>) -> TimeSeries {
     let values = |it: &Seen| {
         let work = it.invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
         let samples = &it.invocation.samples;
         let values = samples.metric(metric, work).unwrap_or_default();
-        let middle = |(start, elapsed): (&u64, &u64)| seconds(start + elapsed / 2, it.zero_ns);
+        let zero_ns = run_zero_ns.unwrap_or(it.zero_ns);
+        let middle = |(start, elapsed): (&u64, &u64)| seconds(start + elapsed / 2, zero_ns);
         let times = samples.start_ns.iter().zip(&samples.elapsed_ns).map(middle);
         times.zip(values).collect::<Vec<(f64, f64)>>()
     };
     let all: Vec<Vec<(f64, f64)>> = seen.iter().map(values).collect();
+    if run_zero_ns.is_some() {
+        let middle = |of: Vec<(f64, f64)>| {
+            let (times, values): (Vec<f64>, Vec<f64>) = of.into_iter().unzip();
+            median(&times).zip(median(&values))
+        };
+        let (at, median) = all.into_iter().filter_map(middle).unzip();
+        return TimeSeries { of: TimeOf::Run, at, median, ..TimeSeries::default() };
+    }
     let longest = all.iter().flatten().map(|it| it.0).fold(0.0, f64::max);
     let samples: Vec<f64> = all.iter().map(|it| it.len() as f64).collect();
     let width = longest / median(&samples).unwrap_or(1.0).clamp(1.0, STRETCHES);
@@ -289,45 +393,89 @@ fn of_samples(seen: &[Seen], metric: &Metric) -> TimeSeries {
     course(stretches, width)
 }
 
-/// When something else ran beside the point's invocations, by rule; stretches that touch are one.
-fn disturbed(record: &RunRecord, point: usize) -> Vec<Disturbed> {
-    let measured = record.invocations.iter().filter(|it| it.point == point);
-    let mut all: Vec<Disturbed> = Vec::new();
-    for invocation in measured.filter(|it| it.role == plumb_model::Role::Workload) {
-        let Some(&zero) = invocation.samples.start_ns.first() else { continue };
-        for it in &invocation.interference {
-            let samples = &invocation.samples;
-            let start = samples.start_ns.get(it.first);
+/// The invocations of a point in which samples were taken, each with what disturbed it: the finding, and when it
+/// began and ended on the monotonic clock, in nanoseconds.
+fn found_beside(
+    record: &RunRecord,
+    point: usize,
+) -> impl Iterator<Item = (&InvocationRecord, Vec<(&Interference, u64, u64)>)> {
+    let of = move |it: &&InvocationRecord| it.point == point && it.role == Role::Workload;
+    record.invocations.iter().filter(of).map(|invocation| {
+        let samples = &invocation.samples;
+        let when = |it: &'_ Interference| {
+            let start = samples.start_ns.get(it.first)?;
             let end = samples.start_ns.get(it.last).zip(samples.elapsed_ns.get(it.last));
-            let Some((start, (last, elapsed))) = start.zip(end) else { continue };
-            all.push(Disturbed {
-                rule: it.rule.clone(),
-                from: seconds(*start, zero),
-                to: seconds(last + elapsed, zero),
-                invocations: 1,
-                evidence: it.evidence.clone(),
-            });
+            end.map(|(last, elapsed)| (*start, last + elapsed))
+        };
+        let found = invocation.interference.iter();
+        let found = found.filter_map(|it| when(it).map(|(from, to)| (it, from, to))).collect();
+        (invocation, found)
+    })
+}
+
+/// When something else ran beside the point's invocations in the time of the run: each where it was.
+fn disturbed_in_run(record: &RunRecord, point: usize, zero_ns: u64) -> Vec<Disturbed> {
+    let found = found_beside(record, point).flat_map(|(_, found)| found);
+    let one = |(it, from, to): (&Interference, u64, u64)| Disturbed {
+        rule: it.rule.clone(),
+        from: seconds(from, zero_ns),
+        to: seconds(to, zero_ns),
+        invocations: 1,
+        of: 1,
+        evidence: it.evidence.clone(),
+    };
+    found.map(one).collect()
+}
+
+/// The same in the time of invocations, by rule: a stretch for as long as it is beside as many of them.
+fn disturbed(record: &RunRecord, point: usize) -> Vec<Disturbed> {
+    let mut lengths: Vec<f64> = Vec::new();
+    let mut by_rule: BTreeMap<&str, Vec<(f64, f64, &str)>> = BTreeMap::new();
+    for (invocation, found) in found_beside(record, point) {
+        let samples = &invocation.samples;
+        let last = samples.start_ns.last().zip(samples.elapsed_ns.last());
+        let Some((zero, (last, elapsed))) = samples.start_ns.first().copied().zip(last) else {
+            continue;
+        };
+        lengths.push(seconds(last + elapsed, zero));
+        for (it, from, to) in found {
+            let stretch = (seconds(from, zero), seconds(to, zero), it.evidence.as_str());
+            by_rule.entry(&it.rule).or_default().push(stretch);
         }
     }
-    all.sort_by(|a, b| a.rule.cmp(&b.rule).then(a.from.total_cmp(&b.from)));
-    let mut joined: Vec<Disturbed> = Vec::new();
-    for it in all {
-        match joined.last_mut() {
-            Some(last) if last.rule == it.rule && it.from <= last.to => {
-                last.to = last.to.max(it.to);
-                last.invocations += 1;
+    by_rule.into_iter().flat_map(|(rule, found)| stretches(rule, &found, &lengths)).collect()
+}
+
+/// A rule's stretches, cut where their number changes.
+fn stretches(rule: &str, found: &[(f64, f64, &str)], lengths: &[f64]) -> Vec<Disturbed> {
+    let longest = lengths.iter().copied().fold(0.0, f64::max);
+    let width = longest / STRETCHES;
+    let mut all: Vec<Disturbed> = Vec::new();
+    for number in 0..60 {
+        let (from, to) = (f64::from(number) * width, f64::from(number + 1) * width);
+        let mut beside = found.iter().filter(|it| it.0 < to && it.1 > from).peekable();
+        let Some(first) = beside.peek() else { continue };
+        let evidence = first.2.to_owned();
+        let of = lengths.iter().filter(|length| **length > from).count();
+        let invocations = beside.count().min(of);
+        match all.last_mut() {
+            Some(last)
+                if from - last.to < width / 2.0
+                    && (last.invocations, last.of) == (invocations, of) =>
+            {
+                last.to = to;
             }
-            _ => joined.push(it),
+            _ => all.push(Disturbed { rule: rule.to_owned(), from, to, invocations, of, evidence }),
         }
     }
-    joined
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use plumb_model::{Counter, CounterKind, Interference, Reading, RunRecord, Trace};
 
-    use super::{Traces, time_series};
+    use super::{TimeOf, Traces, time_series};
     use crate::testing::{Builder, COPY, Spec};
 
     const SPEC: Spec = Spec { processes: 5, samples: 100, ..COPY };
@@ -389,20 +537,41 @@ mod tests {
     }
 
     #[test]
-    fn interference_that_touches_is_one_stretch() {
+    fn interference_stands_where_it_was_beside_as_many_invocations_as_it_was() {
         let record = Builder::new(None)
             .measured(&SPEC)
             .invocations(|i, it| {
-                let (first, last) = (10 * i, 10 * i + 15);
-                let (rule, evidence) = ("steal".to_owned(), format!("seen {i}"));
-                it.interference.push(Interference { rule, first, last, evidence });
+                if i < 2 {
+                    let (first, last) = (50 * i, 50 + 49 * i);
+                    let (rule, evidence) = ("steal".to_owned(), format!("seen {i}"));
+                    it.interference.push(Interference { rule, first, last, evidence });
+                }
             })
             .build();
         let traces = traced(&record, "stat.ctxt", CounterKind::Counter, |i| i);
         let found = time_series(&record, &traces, "memory.copy");
         let all = &found[0].disturbed;
-        assert_eq!((all.len(), all[0].invocations, all[0].from), (1, 5, 0.0));
-        assert_eq!(all[0].evidence, "seen 0");
+        assert!(all.iter().all(|it| it.of > 0 && it.of <= 5 && it.invocations <= 2), "{all:?}");
+        assert_eq!((all[0].from, all[0].invocations, all[0].evidence.as_str()), (0.0, 1, "seen 0"));
+        assert!(all.is_sorted_by(|a, b| a.to <= b.from), "{all:?}");
+        let in_run = &found[0].disturbed_in_run;
+        assert_eq!(in_run.len(), 2);
+        assert!(in_run[1].from > in_run[0].to, "{in_run:?}");
+    }
+
+    /// Four readings beside each of five invocations.
+    #[test]
+    fn what_is_seldom_read_is_laid_on_the_time_of_the_run() {
+        let record = Builder::new(None).measured(&SPEC).build();
+        let mut traces = traced(&record, "stat.ctxt", CounterKind::Counter, |i| 10 * i);
+        traces.values_mut().flatten().for_each(|trace| trace.readings.truncate(4));
+        let found = time_series(&record, &traces, "memory.copy");
+        let (_, course) = &found[0].counters[0];
+        assert_eq!((course.of, course.at.len()), (TimeOf::Run, 5 * 3));
+        assert!(course.at.is_sorted() && course.low.is_empty(), "{course:?}");
+        assert!(course.median.iter().all(|rate| (rate - 200.0).abs() < 1e-6), "{course:?}");
+        let (_, samples) = found[0].samples.as_ref().unwrap();
+        assert_eq!((samples.of, samples.at.len()), (TimeOf::Run, 5));
     }
 
     #[test]

@@ -214,7 +214,7 @@ pub enum Mark {
         /// What each is.
         tips: Vec<String>,
     },
-    /// Stretches of an axis, shaded across the whole chart.
+    /// Stretches of an axis, shaded across the chart.
     Spans {
         /// The axis on which they lie.
         along: Along,
@@ -222,6 +222,8 @@ pub enum Mark {
         from: Vec<f64>,
         /// Where they end.
         to: Vec<f64>,
+        /// How much of the other axis each takes, from its low end: 1 is all of it.
+        share: Vec<f64>,
         /// What each is.
         tips: Vec<String>,
     },

@@ -27,13 +27,14 @@ impl Chart {
 /// Each number of a column.
 type Values<'m> = Box<dyn Iterator<Item = &'m mut f64> + 'm>;
 
+fn all(column: &mut [f64]) -> Values<'_> {
+    Box::new(column.iter_mut())
+}
+
 /// The columns that may be long, with the axis of each.
 fn long_columns(mark: &mut Mark) -> Vec<(Along, Values<'_>)> {
     if mark.len() <= FEW && !matches!(mark, Mark::Dots { .. }) {
         return Vec::new();
-    }
-    fn all(column: &mut Vec<f64>) -> Values<'_> {
-        Box::new(column.iter_mut())
     }
     match mark {
         Mark::Dots { x, y, .. } => vec![(Along::X, all(x)), (Along::Y, all(y))],
@@ -44,7 +45,8 @@ fn long_columns(mark: &mut Mark) -> Vec<(Along, Values<'_>)> {
             vec![(Along::X, all(x)), (Along::Y, all(low)), (Along::Y, all(high))]
         }
         Mark::Boxes { along, low, q1, median, q3, high, .. } => {
-            [low, q1, median, q3, high].map(|column| (*along, all(column))).into()
+            let along = *along;
+            [low, q1, median, q3, high].map(|column| (along, all(column))).into()
         }
         _ => Vec::new(),
     }

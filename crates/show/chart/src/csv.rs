@@ -109,7 +109,8 @@ fn fields(mark: &Mark, row: usize) -> Fields<'_> {
                 Along::Y => Fields { y: here, text, ..Fields::default() },
             }
         }
-        Mark::Spans { from, to, tips, .. } => Fields {
+        Mark::Spans { from, to, share, tips, .. } => Fields {
+            value: Some(share[row]),
             low: Some(from[row]),
             high: Some(to[row]),
             text: &tips[row],

@@ -138,7 +138,7 @@ impl Mark {
             Self::Bars { at, from, to, .. } => vec![at, from, to],
             Self::Cells { x, y, value } => vec![x, y, value],
             Self::Rules { at, .. } => vec![at],
-            Self::Spans { from, to, .. } => vec![from, to],
+            Self::Spans { from, to, share, .. } => vec![from, to, share],
         }
     }
 
@@ -157,7 +157,9 @@ impl Mark {
                 Self::Bars { at, from, to, .. } => (vec![at, from, to], vec![], None),
                 Self::Cells { x, y, value } => (vec![x, y, value], vec![], None),
                 Self::Rules { at, tips, .. } => (vec![at], vec![], Some(tips)),
-                Self::Spans { from, to, tips, .. } => (vec![from, to], vec![], Some(tips)),
+                Self::Spans { from, to, share, tips, .. } => {
+                    (vec![from, to, share], vec![], Some(tips))
+                }
             };
         columns.into_iter().for_each(|column| keep(column, rows));
         optional.into_iter().for_each(|column| keep(column, rows));

@@ -27,6 +27,8 @@ const MARKED: &str =
     "This folder was written by `plumb report`; a later one may replace what is in it.\n";
 /// Readers at once.
 const MOST_READERS: usize = 8;
+/// Runs that are grouped on one page.
+const MOST_GROUPED: usize = 100;
 /// Where data lie.
 const DATA: &str = "data";
 /// How every page begins, and every file of data.
@@ -87,6 +89,15 @@ pub struct WriteControl<'w> {
     pub stop: &'w (dyn Fn() -> bool + Sync),
 }
 
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Chosen<'c> {
+    /// The runs; None: all.
+    pub runs: Option<&'c [Id]>,
+    /// The label or fact by which they are compared; None: each with the first.
+    pub by: Option<&'c str>,
+}
+
 /// Writes the pages of these runs of the store in this file, of all runs where none is named. `force` replaces
 /// what a folder of something else holds by the same names.
 ///
@@ -94,7 +105,7 @@ pub struct WriteControl<'w> {
 /// When the store can't be read, the folder can't be written or is something else's, or `stop` said so.
 pub fn write(
     store: &Path,
-    runs: Option<&[Id]>,
+    Chosen { runs, by }: Chosen,
     folder: &Path,
     force: bool,
     control: WriteControl,
@@ -106,10 +117,10 @@ pub fn write(
     named.sort_by_key(|run| all.iter().position(|it| it.run == *run));
     let folder = Folder::begin(folder, force)?;
     let pages = Pages::default();
-    let compared = compared(&pages, &reading, &all, runs)?;
+    let compared = compared(&pages, &reading, &all, runs, by)?;
     let links = Links::Of {
         runs: named.iter().copied().collect(),
-        comparisons: compared.iter().map(|runs| names::compare_page(runs)).collect(),
+        comparisons: compared.iter().map(|runs| names::compare_page(runs, by)).collect(),
     };
     let work = Work {
         folder: &folder,
@@ -138,7 +149,7 @@ pub fn write(
         outcome
     })?;
     for runs in &compared {
-        folder.page(reader.compare(runs)?)?;
+        folder.page(reader.compare(runs, by)?)?;
     }
     folder.rest(&reader)?;
     Ok(Written { runs: named.len(), ..folder.end(reader.index()?)? })
@@ -150,10 +161,16 @@ fn compared(
     store: &Store,
     all: &Arc<[RunSummary]>,
     runs: Option<&[Id]>,
+    by: Option<&str>,
 ) -> Result<Vec<Vec<Id>>, FolderError> {
+    if let (None, Some(_)) = (runs, by) {
+        let newest = all.iter().rev().take(MOST_GROUPED).rev();
+        return Ok(vec![newest.map(|it| it.run).collect()]);
+    }
     if let Some(runs) = runs {
         let distinct: BTreeSet<&Id> = runs.iter().collect();
-        let fits = (2..=crate::pages::MOST_COMPARED).contains(&distinct.len());
+        let most = if by.is_some() { MOST_GROUPED } else { crate::pages::MOST_COMPARED };
+        let fits = (2..=most).contains(&distinct.len());
         return Ok(if fits && distinct.len() == runs.len() {
             vec![runs.to_vec()]
         } else {

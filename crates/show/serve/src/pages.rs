@@ -20,7 +20,7 @@ use plumb_site::{
 use plumb_store::{Error, RunSummary, Store};
 
 /// Runs that are compared on one page.
-pub(crate) const MOST_COMPARED: usize = 8;
+pub(crate) const MOST_COMPARED: usize = 5;
 /// Earlier runs that are looked at in search of a comparable one.
 const MOST_TRIED: usize = 10;
 /// Where more runs than this are still to be read, it is faster to read the samples of one series alone.
@@ -35,8 +35,8 @@ pub struct Pages {
     series: Mutex<BTreeMap<String, SeriesOnMachine>>,
 }
 
-/// A series and the fingerprint of the machine that its page is about.
-type SeriesOnMachine = (String, String);
+/// A series, and the fingerprint and the host of the machine that its page is about.
+type SeriesOnMachine = (String, String, Host);
 
 /// What is left of a run; whoever comes second waits for the first.
 type RunCell = Mutex<Option<Arc<RunResults>>>;
@@ -86,8 +86,9 @@ impl Pages {
         let mut series = locked(&self.series);
         for it in &results.series {
             let machine = results.machine();
-            let page = names::history_page(&it.name, machine);
-            series.entry(page).or_insert_with(|| (it.name.clone(), machine.to_owned()));
+            let page = names::history_page(&it.name, machine, results.host());
+            let of = || (it.name.clone(), machine.to_owned(), results.host().clone());
+            series.entry(page).or_insert_with(of);
         }
         *kept = Some(Arc::clone(results));
     }
@@ -110,7 +111,7 @@ enum PageKind<'n> {
     Run(Id),
     Monitors(Id),
     Workload(Id),
-    Compare(Vec<Id>),
+    Compare(Vec<Id>, Option<&'n str>),
     Series(&'n str),
     Machine(&'n str),
 }
@@ -136,10 +137,15 @@ fn kind_of(name: &str) -> Option<PageKind<'_>> {
             })
         }
         "compare" => {
+            let (rest, by) = match rest.split_once("-by-") {
+                Some((ids, by)) => (ids, Some(by)),
+                None => (rest, None),
+            };
             let ids =
                 (0..=rest.len() / (ID + 1)).map(|n| rest.get(n * (ID + 1)..n * (ID + 1) + ID));
             let runs: Option<Vec<Id>> = ids.map(|id| Id::try_parse(id?).ok()).collect();
-            runs.filter(|runs| (2..=MOST_COMPARED).contains(&runs.len())).map(PageKind::Compare)
+            let fits = |runs: &Vec<Id>| (2..=MOST_COMPARED).contains(&runs.len());
+            runs.filter(fits).map(|runs| PageKind::Compare(runs, by))
         }
         "history" => Some(PageKind::Series(name)),
         "machine" => Some(PageKind::Machine(name)),
@@ -158,8 +164,8 @@ impl Reader<'_> {
             PageKind::Index => Some(self.index()?),
             PageKind::History => Some(self.histories()),
             PageKind::Method => Some(plumb_site::method_page()),
-            PageKind::Compare(runs) if runs.iter().all(|run| self.has(*run)) => {
-                Some(self.compare(&runs)?)
+            PageKind::Compare(runs, by) if runs.iter().all(|run| self.has(*run)) => {
+                Some(self.compare(&runs, by)?)
             }
             PageKind::Run(run) | PageKind::Monitors(run) | PageKind::Workload(run)
                 if self.has(run) =>
@@ -292,14 +298,14 @@ impl Reader<'_> {
         self.runs.iter().rev().filter(|run| self.links.run(run.run))
     }
 
-    pub(crate) fn compare(&self, runs: &[Id]) -> Result<Page, Error> {
+    pub(crate) fn compare(&self, runs: &[Id], by: Option<&str>) -> Result<Page, Error> {
         let records: Vec<RunRecord> =
             runs.iter().map(|run| self.store.record(*run)).collect::<Result<_, _>>()?;
         let others = plumb_query::others(&self.runs, runs);
         let others: Vec<_> =
             others.into_iter().map(|run| self.results(run)).collect::<Result<_, _>>()?;
         let settings = CompareSettings {
-            by: None,
+            by: by.map(str::to_owned),
             margin: MARGIN,
             every_metric: false,
             price: "price".to_owned(),
@@ -364,9 +370,9 @@ impl Reader<'_> {
         let all: Vec<Arc<RunResults>> =
             self.runs.iter().map(|run| self.results(run.run)).collect::<Result<_, _>>()?;
         let known = locked(&self.pages.series).get(page).cloned();
-        let Some((name, machine)) = known else { return Ok(None) };
+        let Some((name, machine, host)) = known else { return Ok(None) };
         let there = all.iter().map(Arc::as_ref).filter(|it| it.machine() == machine);
-        Ok(history_of_results(&name, there, MARGIN).map(|found| self.history(&found)))
+        Ok(history_of_results(&name, there, &host, MARGIN).map(|found| self.history(&found)))
     }
 
     /// The same, of which no run needs to have been read.

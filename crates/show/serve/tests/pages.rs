@@ -9,7 +9,7 @@ use plumb_analysis::testing::{events, run_of_years};
 use plumb_analysis::{RunResults, history, history_of_results, summarise};
 use plumb_model::Host;
 use plumb_serve::Pages;
-use plumb_serve::folder::{self, WriteControl, Written};
+use plumb_serve::folder::{self, Chosen, WriteControl, Written};
 use plumb_site::{Rendered, names};
 use plumb_store::Store;
 use tempfile::TempDir;
@@ -31,7 +31,7 @@ fn store(folder: &Path) -> Store {
 
 fn written(store: &Store, folder: &Path) -> Written {
     let control = WriteControl { progress: &|_, _| (), stop: &|| false };
-    folder::write(store.path(), None, folder, false, control).unwrap()
+    folder::write(store.path(), Chosen { runs: None, by: None }, folder, false, control).unwrap()
 }
 
 fn links(page: &str) -> BTreeSet<String> {
@@ -82,7 +82,7 @@ fn what_is_no_page_is_none() {
     let pages = Pages::default();
     let reader = pages.of(&store).unwrap();
     let [first, other] = [store.runs().unwrap()[0], store.runs().unwrap()[1]];
-    assert!(reader.page(&names::compare_page(&[first, other])).unwrap().is_some());
+    assert!(reader.page(&names::compare_page(&[first, other], None)).unwrap().is_some());
     let run = names::run_page(first);
     let none = [
         String::new(),
@@ -93,8 +93,8 @@ fn what_is_no_page_is_none() {
         run.to_uppercase(),
         format!("{run}/../index"),
         names::run_page(plumb_model::Id::from_u128(7)),
-        names::compare_page(&[first]),
-        names::compare_page(&[first; 9]),
+        names::compare_page(&[first], None),
+        names::compare_page(&[first; 9], None),
         names::history_page("nosuch/series", "fp1:x", &Host::UNKNOWN),
         names::machine_page("fp1:x", &Host::UNKNOWN),
         "../plumb.db".into(),

@@ -24,8 +24,8 @@ const MOST_LISTED: usize = 8;
 pub fn compare_page(finding: &ComparisonFinding, monitors: Vec<Chart>, links: &Links) -> Page {
     let runs: Vec<_> = finding.runs.iter().map(|run| run.id).collect();
     let title = format!("{} compared", finding.arms.join(", "));
-    let mut page = Page::new(names::compare_page(&runs), Kind::Compare, title)
-        .near(&names::compare_page(&runs), "Comparison");
+    let own = names::compare_page(&runs, finding.by.as_deref());
+    let mut page = Page::new(own.clone(), Kind::Compare, title).near(&own, "Comparison");
     let (first, later) =
         finding.arms.split_first().map_or(("", &[][..]), |(first, later)| (first.as_str(), later));
     page.add(wrap("h1", format!("{} against {first}", later.join(", "))));
@@ -41,7 +41,8 @@ pub fn compare_page(finding: &ComparisonFinding, monitors: Vec<Chart>, links: &L
     }
     let ids: Vec<String> =
         runs.iter().map(|run| run.simple().to_string().chars().take(12).collect()).collect();
-    let typed = command(&format!("plumb compare {}", ids.join(" ")));
+    let by = finding.by.as_ref().map_or_else(String::new, |by| format!("--by {by} "));
+    let typed = command(&format!("plumb compare {by}{}", ids.join(" ")));
     page.add(
         heading("next", "On a terminal")
             .and(paragraph(typed.and(" shows the same; add --json for a document"))),

@@ -138,10 +138,7 @@ impl Page {
     /// The page as files.
     #[must_use]
     pub fn render(self) -> Rendered {
-        Rendered {
-            html: self.document(),
-            charts: script::charts(&self.name, self.charts),
-        }
+        Rendered { html: self.document(), charts: script::charts(&self.name, self.charts) }
     }
 
     fn document(&self) -> String {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Id, RunStatus};
+use plumb_report::charts;
 use plumb_report::run::View;
 use plumb_text::time::{between, date, length};
 
@@ -78,6 +79,13 @@ pub fn index_page(
             let title = format!("{}, {when}", view.header.title);
             page.add(wrap("h1", title));
             page.add(answer(view, previous, links));
+            let against = previous.map_or(&[][..], |it| it.against.as_slice());
+            page.draw(
+                charts::of_run(view, against)
+                    .into_iter()
+                    .filter(|it| it.id == charts::OVERVIEW)
+                    .collect(),
+            );
             let run =
                 link(&format!("{}.html", names::run_page(view.finding.run.id)), "The newest run");
             let places: Vec<String> = view

@@ -75,10 +75,12 @@ fn of_workload(view: &View, points: &[PointRates]) -> Html {
     let workload = first.point.workload.as_str();
     let page = names::workload_page(view.finding.run.id, workload);
     let has = view.rows.iter().any(|row| row.finding.point.workload == workload);
-    let title = if has { link(&format!("{page}.html"), workload).into() } else { Html::text(workload) };
+    let title =
+        if has { link(&format!("{page}.html"), workload).into() } else { Html::text(workload) };
     let column = |it: &PointRates| {
         let of = counted(it.invocations, "invocation", "invocations");
-        let name = wrap("span", it.point.name.as_str()).with("id", &anchors::of_point(it.point.index));
+        let name =
+            wrap("span", it.point.name.as_str()).with("id", &anchors::of_point(it.point.index));
         Html::from(name).and(format!(", median of {of}"))
     };
     let titles = std::iter::once(term("Counter", "counter")).chain(points.iter().map(column));
@@ -94,9 +96,7 @@ fn of_workload(view: &View, points: &[PointRates]) -> Html {
         let unit = it.counter.rate_unit();
         let median = |of: &PointRates| {
             let rate = of.rates.iter().find(|rate| rate.counter == it.counter);
-            rate.map_or_else(nothing, |rate| {
-                cell(quantity(rate.median, &unit)).class("num")
-            })
+            rate.map_or_else(nothing, |rate| cell(quantity(rate.median, &unit)).class("num"))
         };
         table.row([name(it.counter.name.as_str())].into_iter().chain(points.iter().map(median)));
     }

@@ -11,6 +11,8 @@ pub const HISTORY: &str = "history";
 /// The page that explains every word.
 pub const METHOD: &str = "method";
 
+/// Runs whose ids stand in the name of a page.
+const MOST_IDS: usize = 5;
 /// Characters of a name from elsewhere that are kept.
 const LONGEST: usize = 80;
 
@@ -38,10 +40,17 @@ pub fn live_page(run: Id) -> String {
     format!("live-{run}")
 }
 
-/// The page on which runs are compared with the first of them.
+/// The page on which runs are compared with the first of them, or by a label or fact.
 #[must_use]
-pub fn compare_page(runs: &[Id]) -> String {
-    runs.iter().fold("compare".to_owned(), |name, run| format!("{name}-{run}"))
+pub fn compare_page(runs: &[Id], by: Option<&str>) -> String {
+    let ids = runs.iter().fold(String::new(), |ids, run| format!("{ids}-{run}"));
+    // A file's name has no room for more.
+    let ids = if runs.len() > MOST_IDS { format!("-{}", hash(&ids)) } else { ids };
+    let by = by.map_or_else(String::new, |by| {
+        let kept = kept(by);
+        if kept == by { format!("-by-{kept}") } else { format!("-by-{kept}-{}", hash(by)) }
+    });
+    format!("compare{ids}{by}")
 }
 
 /// The page of a series on a machine: its kind and its host.
@@ -92,7 +101,7 @@ impl Links {
     pub fn comparison(&self, runs: &[Id]) -> bool {
         match self {
             Self::All => true,
-            Self::Of { comparisons, .. } => comparisons.contains(&compare_page(runs)),
+            Self::Of { comparisons, .. } => comparisons.contains(&compare_page(runs, None)),
         }
     }
 }

@@ -32,10 +32,14 @@ pub fn run_page(view: &View, previous: Option<&PreviousRun>, links: &Links) -> P
     let mut page = Page::new(names::run_page(run), Kind::Run, title).at_run(view, None);
     page.add(wrap("h1", view.header.title.as_str()).add(" ").add(status(view)));
     page.add(answer(view, previous, links));
+    let against = previous.map_or(&[][..], |it| it.against.as_slice());
+    let (whole, rest): (Vec<_>, Vec<_>) =
+        charts::of_run(view, against).into_iter().partition(|chart| chart.id == charts::OVERVIEW);
+    page.draw(whole);
     page.add(about(view));
     page.add(results(view, previous));
     page.add(curves(view, None));
-    page.draw(charts::of_run(view));
+    page.draw(rest);
     for part in [comparisons(view), distrust(&view.flags), unsupported(view), failed(view)] {
         page.add(part);
     }

@@ -58,7 +58,8 @@ fn json(value: &(impl Serialize + ?Sized)) -> String {
 fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
-        let bits = (0..3).fold(0, |bits, n| bits << 8 | usize::from(three.get(n).copied().unwrap_or(0)));
+        let bits =
+            (0..3).fold(0, |bits, n| bits << 8 | usize::from(three.get(n).copied().unwrap_or(0)));
         for n in 0..4 {
             let digit = char::from(BASE64[bits >> (18 - 6 * n) & 63]);
             out.push(if n <= three.len() { digit } else { '=' });
@@ -126,7 +127,10 @@ mod tests {
     #[test]
     fn base64_is_as_everybody_writes_it() {
         let of = |text: &str| base64(text.as_bytes());
-        assert_eq!(["", "f", "fo", "foo", "foob"].map(of), ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
+        assert_eq!(
+            ["", "f", "fo", "foo", "foob"].map(of),
+            ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]
+        );
     }
 
     proptest! {

@@ -49,6 +49,8 @@ pub struct Wanted<'w> {
     pub chart: &'w str,
     /// The runs that are named; none: the last.
     pub runs: &'w [String],
+    /// The label or fact by which they are grouped.
+    pub by: Option<&'w str>,
     /// Where they are stored.
     pub store: Option<&'w Path>,
 }
@@ -60,7 +62,7 @@ fn made(wanted: &Wanted<'_>, ui: &Ui) -> Result<Chart> {
         Some(series) => history(&store, series, ui),
         None => {
             let monitors = wanted.chart.contains(MONITOR);
-            find(of_runs(&store, wanted.runs, monitors)?, wanted.chart)
+            find(of_runs(&store, wanted, monitors)?, wanted.chart)
         }
     }
 }
@@ -135,21 +137,21 @@ fn history(store: &Store, series: &str, ui: &Ui) -> Result<Chart> {
 }
 
 /// The charts of one run, or of several that are compared: of what monitors read, or of all else.
-fn of_runs(store: &Store, names: &[String], monitors: bool) -> Result<Vec<Chart>> {
-    let ids = runs::different_ids(store, &runs::or_last(names))?;
+fn of_runs(store: &Store, wanted: &Wanted<'_>, monitors: bool) -> Result<Vec<Chart>> {
+    let ids = runs::different_ids(store, &runs::or_last(wanted.runs))?;
     let records = runs::records(store, &ids)?;
     if monitors {
         return Ok(charts_of_monitors(&records, &plumb_query::traces(store, &records)?, true));
     }
     match records.as_slice() {
         [record] => Ok(charts_of_run(&plumb_query::of_run(store, record)?, record)),
-        several => compared(store, several),
+        several => compared(store, several, wanted.by),
     }
 }
 
-fn compared(store: &Store, records: &[RunRecord]) -> Result<Vec<Chart>> {
+fn compared(store: &Store, records: &[RunRecord], by: Option<&str>) -> Result<Vec<Chart>> {
     let settings = CompareSettings {
-        by: None,
+        by: by.map(str::to_owned),
         margin: MARGIN,
         every_metric: false,
         price: "price".to_owned(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::commands::report::charts::{Wanted, chart};
-use crate::commands::report::pages::pages;
+use crate::commands::report::pages::{Named, pages};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 
@@ -14,6 +14,7 @@ use crate::error::{CommandError, Exit, Result};
 #[command(after_help = "Examples:
   plumb report -o report                                 all runs; then open report/index.html
   plumb report last label=new -o report                  these runs, and how they compare
+  plumb report --by kernel -o report                     all runs, and their kernels side by side
   plumb report --chart memory.copy/boxes                 one chart of the last run, in the terminal
   plumb report --chart memory.copy/boxes -o copy.svg     a picture, for a blog or a ticket
   plumb report A B --chart comparison/ratios -o ab.png   a comparison of two runs
@@ -28,6 +29,9 @@ pub struct ReportArgs {
     /// The runs [default: all; for a chart the last one]; several are compared
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
+    /// Compare the runs by a label, or by a fact about the machine or environment (`kernel`, `governor`, …)
+    #[arg(long, value_name = "FIELD")]
+    by: Option<String>,
     /// Write only the chart of this name
     #[arg(long, value_name = "ID")]
     chart: Option<String>,
@@ -43,8 +47,14 @@ impl Subcommand for ReportArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
         let (store, ui, output) = (context.store, context.ui, self.output.as_deref());
         match (self.chart.as_deref(), output) {
-            (Some(name), _) => chart(&Wanted { chart: name, runs: &self.runs, store }, output, ui),
-            (None, Some(folder)) => pages(&self.runs, folder, self.force, store, ui),
+            (Some(chart), _) => {
+                let by = self.by.as_deref();
+                self::chart(&Wanted { chart, runs: &self.runs, by, store }, output, ui)
+            }
+            (None, Some(folder)) => {
+                let named = Named { runs: &self.runs, by: self.by.as_deref() };
+                pages(&named, folder, self.force, store, ui)
+            }
             (None, None) => Err(CommandError::usage("name a folder or a chart")),
         }
     }

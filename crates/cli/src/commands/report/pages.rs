@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use plumb_serve::folder::{self, FolderError, WriteControl};
+use plumb_serve::folder::{self, Chosen, FolderError, WriteControl};
 use plumb_text::counted;
 use plumb_text::time::length;
 use plumb_text::units::quantity;
@@ -19,12 +19,20 @@ const REDRAW: Duration = Duration::from_millis(100);
 /// Elsewhere: a line no sooner than this after the last one.
 const NEXT_LINE: Duration = Duration::from_secs(5);
 
+/// Which runs, as they were typed.
+pub struct Named<'n> {
+    /// None: all.
+    pub runs: &'n [String],
+    /// The label or fact by which they are compared.
+    pub by: Option<&'n str>,
+}
+
 /// Writes the pages of these runs, or of all; `force` writes into a folder that holds something else.
 ///
 /// # Errors
 /// When a run is unknown, or the folder can't be written.
 pub fn pages(
-    names: &[String],
+    named: &Named<'_>,
     output: &Path,
     force: bool,
     store: Option<&Path>,
@@ -32,7 +40,7 @@ pub fn pages(
 ) -> Result<Exit> {
     refuse_file(output)?;
     let store = runs::open(store)?;
-    let ids = runs::different_ids(&store, names)?;
+    let ids = runs::different_ids(&store, named.runs)?;
     if store.runs()?.is_empty() {
         let path = store.path().display();
         return Err(CommandError::nothing(format!("there are no runs in {path} yet"))
@@ -40,12 +48,12 @@ pub fn pages(
     }
     interrupt::listen();
     let progress = Progress::new(ui);
-    let named = (!ids.is_empty()).then_some(ids.as_slice());
+    let chosen = Chosen { runs: (!ids.is_empty()).then_some(ids.as_slice()), by: named.by };
     let control = WriteControl {
         progress: &|done, of| progress.show(done, of),
         stop: &interrupt::is_interrupted,
     };
-    let written = folder::write(store.path(), named, output, force, control);
+    let written = folder::write(store.path(), chosen, output, force, control);
     progress.finish();
     let written = written.map_err(trouble)?;
     let took = length(progress.began.elapsed().as_secs_f64());

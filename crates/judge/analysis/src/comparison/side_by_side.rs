@@ -11,6 +11,7 @@ use plumb_model::{
     Better, By, CPU, InvocationRecord, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs, Target,
 };
 use plumb_stats::Interval;
+use plumb_stats::describe::{BoxPlot, box_plot, mean};
 use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
@@ -20,11 +21,14 @@ use crate::comparison::runs::by_runs;
 use crate::comparison::verdict::Comparison;
 use crate::environment_diff::{Difference, differences};
 use crate::estimate::{Estimate, estimate, median_of_processes};
-use crate::facts::{PointFacts, RunFacts, run_facts};
+use crate::facts::{CpuShares, PointFacts, RunFacts, run_facts};
 use crate::finding::RunFinding;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
 use crate::run_results::RunResults;
 use crate::series::{is_one_machine, series_of};
+
+/// Samples of an arm that are kept to be drawn.
+const MOST_SAMPLES: usize = 120;
 
 /// What is found when arms are compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +94,14 @@ pub struct Arm {
     /// What the arm gives for its price: rate a unit of price, or price times time; less of the latter
     /// is better. None without a numeric price.
     pub for_price: Option<f64>,
+    /// The box plot of its steady samples.
+    pub box_plot: Option<BoxPlot>,
+    /// These samples, sorted and thinned to evenly spaced ranks.
+    pub samples: Vec<f64>,
+    /// Resource use as shares of wall time, the mean over runs; None where it is not known.
+    pub cpu: Option<CpuShares>,
+    /// What the metric is made of: the other headline metrics in its unit, each with its mean over runs.
+    pub parts: Vec<(String, f64)>,
 }
 
 /// The sides of one run that was measured in pairs.
@@ -254,6 +266,9 @@ struct Gathered {
     /// Log costs of the processes, a list a run.
     runs: Vec<Vec<f64>>,
     price: Option<f64>,
+    cpu: Vec<CpuShares>,
+    /// Of every run.
+    parts: Vec<Vec<(String, f64)>>,
 }
 
 fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathered> {
@@ -267,7 +282,11 @@ fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathere
                 processes: Vec::new(),
                 runs: Vec::new(),
                 price,
+                cpu: Vec::new(),
+                parts: Vec::new(),
             });
+            of_arm.cpu.extend(series.cpu);
+            of_arm.parts.push(series.parts_of_it);
             of_arm.processes.extend(series.processes);
             of_arm.runs.push(series.logs);
         }
@@ -322,7 +341,19 @@ fn one_series(
 
 fn arm_of(gathered: &Gathered) -> Option<Arm> {
     let price = gathered.price.map(|price| (price, gathered.metric.better));
-    arm(&gathered.processes, gathered.runs.len(), price)
+    let made = arm(&gathered.processes, gathered.runs.len(), price)?;
+    let share = |of: fn(&CpuShares) -> f64| mean(&gathered.cpu.iter().map(of).collect::<Vec<_>>());
+    let cpu = || {
+        let (user, system) = (share(|it| it.user)?, share(|it| it.system)?);
+        Some(CpuShares { user, system, iowait: share(|it| it.iowait)? })
+    };
+    let part = |(name, _): &(String, f64)| {
+        let own = |run: &Vec<(String, f64)>| Some(run.iter().find(|it| it.0 == *name)?.1);
+        let of_runs: Vec<f64> = gathered.parts.iter().filter_map(own).collect();
+        Some((name.clone(), mean(&of_runs)?))
+    };
+    let parts = gathered.parts.first().into_iter().flatten().filter_map(part).collect();
+    Some(Arm { cpu: cpu(), parts, ..made })
 }
 
 fn arm(processes: &[Vec<f64>], runs: usize, price: Option<(f64, Better)>) -> Option<Arm> {
@@ -332,5 +363,14 @@ fn arm(processes: &[Vec<f64>], runs: usize, price: Option<(f64, Better)>) -> Opt
         Better::Higher => estimate.value / price,
         Better::Lower | Better::Neither => estimate.value * price,
     });
-    Some(Arm { runs, processes: slices.len(), for_price, estimate })
+    let mut samples: Vec<f64> = processes.iter().flatten().copied().collect();
+    let box_plot = box_plot(&samples);
+    samples.retain(|value| value.is_finite());
+    samples.sort_unstable_by(f64::total_cmp);
+    if samples.len() > MOST_SAMPLES {
+        let rank = |n: usize| n * (samples.len() - 1) / (MOST_SAMPLES - 1);
+        samples = (0..MOST_SAMPLES).map(|n| samples[rank(n)]).collect();
+    }
+    let (cpu, parts) = (None, Vec::new());
+    Some(Arm { runs, processes: slices.len(), for_price, estimate, box_plot, samples, cpu, parts })
 }

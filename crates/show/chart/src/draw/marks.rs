@@ -28,8 +28,11 @@ pub(super) fn marks(
                 let told = numbered.then_some(&mut footnotes);
                 rules_across(picture, frame, appearance, *along, at, tips, told);
             }
-            Mark::Spans { along, from, to, tips } => {
-                spans(picture, frame, appearance, *along, from, to, tips);
+            Mark::Spans { along, from, to, share, tips } => {
+                let rows = from.iter().zip(to).zip(share).zip(tips);
+                rows.for_each(|(((from, to), share), tip)| {
+                    span(picture, frame, appearance, *along, (*from, *to, *share), tip);
+                });
             }
             Mark::Cells { x, y, value } => cells(picture, font, frame, x, y, value),
             mark => mark_of_data(picture, frame, appearance, mark),
@@ -260,31 +263,25 @@ fn rules_across(
     }
 }
 
-fn spans(
+fn span(
     picture: &mut Picture,
     frame: &Frame,
     appearance: &Appearance,
     along: Along,
-    from: &[f64],
-    to: &[f64],
-    tips: &[String],
+    (from, to, share): (f64, f64, f64),
+    tip: &str,
 ) {
     let axis = frame.axis(along);
-    for ((from, to), tip) in from.iter().zip(to).zip(tips) {
-        let end = |value: &f64| match axis.scale {
-            Scale::Band => frame.at(along, *value),
-            _ => frame.at(along, value.clamp(axis.low, axis.high)),
-        };
-        let (from, to) = (end(from), end(to));
-        let area = match along {
-            Along::X => [from, frame.top, to, frame.bottom],
-            Along::Y => [frame.left, to, frame.right, from],
-        };
-        picture.rectangle(
-            area,
-            paint(appearance.colour, 0.12),
-            stroke(appearance.colour, 0.8, &[2.0, 3.0]),
-            tip,
-        );
-    }
+    let end = |value: f64| match axis.scale {
+        Scale::Band => frame.at(along, value),
+        _ => frame.at(along, value.clamp(axis.low, axis.high)),
+    };
+    let (from, to, share) = (end(from), end(to), share.clamp(0.0, 1.0));
+    let area = match along {
+        Along::X => [from, frame.bottom - share * (frame.bottom - frame.top), to, frame.bottom],
+        Along::Y => [frame.left, to, frame.left + share * (frame.right - frame.left), from],
+    };
+    let (fill, edge) =
+        (paint(appearance.colour, 0.12), stroke(appearance.colour, 0.8, &[2.0, 3.0]));
+    picture.rectangle(area, fill, edge, tip);
 }

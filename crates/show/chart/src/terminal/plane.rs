@@ -84,10 +84,14 @@ impl Area<'_> {
                     (0..self.room).for_each(|x| canvas.put_behind(x, y, '─', style));
                 }
             }
-            Mark::Spans { along: Along::X, from, to, .. } => {
-                for (from, to) in from.iter().zip(to) {
+            Mark::Spans { along: Along::X, from, to, share, .. } => {
+                for ((from, to), share) in from.iter().zip(to).zip(share) {
+                    // From below; the least share is a row.
+                    let top = (0..HEIGHT)
+                        .take_while(|y| place(*y + 1) < place(HEIGHT) * (1.0 - share))
+                        .count();
                     for x in self.column(*from)..=self.column(*to) {
-                        (0..HEIGHT).for_each(|y| canvas.put_behind(x, y, '░', style));
+                        (top..HEIGHT).for_each(|y| canvas.put_behind(x, y, '░', style));
                     }
                 }
             }

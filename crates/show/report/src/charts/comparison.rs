@@ -1,11 +1,12 @@
 //! Charts of a comparison: ratios of costs around the margin, and the arms of each series.
 
-use plumb_analysis::{Comparison, ComparisonFinding, Estimate, NoVerdict, SeriesComparison};
+use plumb_analysis::{Arm, Comparison, ComparisonFinding, Estimate, NoVerdict, SeriesComparison};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::Verdict;
 use plumb_text::units::percent;
 
 use super::parts::better;
+use super::spread::{BESIDE, boxes_at, scattered};
 use crate::figure::figure;
 use crate::run::labels::family;
 
@@ -82,7 +83,8 @@ pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> D
     let (along, from, to) = (Along::X, vec![1.0 / (1.0 + margin)], vec![1.0 + margin]);
     let tips = vec![format!("margin of {}", percent(margin))];
     let inside = draft.group("margin", Tone::Equivalent);
-    draft.layer(Some(inside), Mark::Spans { along, from, to, tips });
+    let share = vec![1.0];
+    draft.layer(Some(inside), Mark::Spans { along, from, to, share, tips });
     let tips = vec!["equal".to_owned()];
     let equal = draft.group("equal", Tone::Baseline);
     draft.layer(Some(equal), Mark::Rules { along, at: vec![1.0], tips });
@@ -119,7 +121,7 @@ pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> D
     draft
 }
 
-fn tone(verdict: &Result<Verdict, NoVerdict>) -> Tone {
+pub(super) fn tone(verdict: &Result<Verdict, NoVerdict>) -> Tone {
     match verdict {
         Ok(Verdict::Faster) => Tone::Faster,
         Ok(Verdict::Slower) => Tone::Slower,
@@ -128,20 +130,30 @@ fn tone(verdict: &Result<Verdict, NoVerdict>) -> Tone {
     }
 }
 
-/// What every arm gives of a series.
+/// What every arm gives of a series: its samples, their box, and its estimate beside.
 fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart> {
     let arms = finding.arms.iter().zip(&result.arms);
-    let arms: Vec<_> =
-        arms.filter_map(|(name, arm)| Some((name, &arm.as_ref()?.estimate))).collect();
-    let name = series(result);
+    let arms: Vec<(&String, &Arm)> =
+        arms.filter_map(|(name, arm)| Some((name, arm.as_ref()?))).collect();
     let mut draft = Draft::new(
         format!("{}/arms", result.series),
-        name,
-        format!("The median of each arm with its 95 % interval. {}", better(result.better)),
+        series(result),
+        format!(
+            "The steady samples of each arm with their box plot (Tukey), and next to it the median over processes with \
+             its 95 % interval. {}",
+            better(result.better)
+        ),
         AxisSpec::values(&result.metric, &result.unit, Fit::Free),
         AxisSpec::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
     );
-    for (index, (_, estimate)) in arms.iter().enumerate() {
+    let boxes = arms.iter().enumerate();
+    let boxes = boxes.filter_map(|(index, (_, arm))| Some((place(index), arm.box_plot.clone()?)));
+    draft.layer(None, boxes_at(Along::X, &boxes.collect::<Vec<_>>()));
+    let samples = draft.group("steady samples", Tone::Steady);
+    for (index, (_, arm)) in arms.iter().enumerate() {
+        draft.layer(Some(samples), scattered(index, &arm.samples));
+    }
+    for (index, (_, arm)) in arms.iter().enumerate() {
         let verdict = index.checked_sub(1).and_then(|it| result.against_first.get(it)?.as_ref());
         let (group, tone) = match verdict {
             None => ("the first", Tone::Baseline),
@@ -155,11 +167,11 @@ fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart>
             Some(group),
             Mark::Intervals {
                 along: Along::X,
-                at: vec![place(index)],
-                low: vec![estimate.low()],
-                estimate: vec![estimate.value],
-                high: vec![estimate.high()],
-                tips: vec![figure(estimate, &result.unit).to_string()],
+                at: vec![place(index) + BESIDE],
+                low: vec![arm.estimate.low()],
+                estimate: vec![arm.estimate.value],
+                high: vec![arm.estimate.high()],
+                tips: vec![figure(&arm.estimate, &result.unit).to_string()],
             },
         );
     }

@@ -60,7 +60,8 @@ fn plateaus(draft: &mut Draft, all: &[Plateau], alone: bool) {
 /// A stretch of the horizontal axis, shaded from below to above.
 fn across(draft: &mut Draft, from: f64, to: f64, tip: &str) {
     let (from, to, tips) = (vec![from], vec![to], vec![tip.to_owned()]);
-    draft.layer_below(None, Mark::Spans { along: Along::X, from, to, tips });
+    let share = vec![1.0; from.len()];
+    draft.layer_below(None, Mark::Spans { along: Along::X, from, to, share, tips });
 }
 
 /// A function as a line with many points, by equal ratios where the axis may be logarithmic.

@@ -3,9 +3,11 @@
 
 mod comparison;
 mod fits;
+mod groups;
 mod history;
 mod monitors;
 mod of_records;
+mod overview;
 mod parameters;
 mod parts;
 mod registry;
@@ -18,6 +20,7 @@ mod workload;
 pub(crate) use comparison::ratios_of;
 pub use monitors::Monitored;
 pub use of_records::{charts_of_monitors, charts_of_run};
+pub use overview::OVERVIEW;
 pub use registry::{
     CHARTS, ChartKind, of_comparison, of_history, of_monitors, of_run, of_workload,
 };

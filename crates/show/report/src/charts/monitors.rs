@@ -1,9 +1,8 @@
 //! Charts of what monitors read over time.
 
-use plumb_analysis::{Disturbed, PointTimeSeries, TimeSeries};
+use plumb_analysis::{Disturbed, PointTimeSeries, TimeOf, TimeSeries};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone};
 use plumb_model::{Counter, CounterKind};
-use plumb_text::counted;
 
 use super::parts::better;
 
@@ -38,8 +37,29 @@ const FIRST: [&str; 26] = [
 ];
 /// Bands of more lines than this hide each other.
 const MOST_BANDS: usize = 4;
-const SAYS: &str = "Time 0 is the start of an invocation's first sample; the line is the median over \
-     invocations, the band their quartiles.";
+
+/// How to read a chart over this time.
+fn says(of: TimeOf) -> &'static str {
+    match of {
+        TimeOf::Invocation => {
+            "Time 0 is the start of an invocation's first sample; the line is the median over invocations, the band \
+             their quartiles. Interference is hatched from below, as high as the share of invocations that it \
+             disturbed at that time."
+        }
+        TimeOf::Run => {
+            "Time 0 is the start of the run's first sample: invocations are too short for ten readings, so they \
+             follow each other as they ran. Interference is hatched where it was."
+        }
+    }
+}
+
+fn time_axis(of: TimeOf) -> AxisSpec {
+    let label = match of {
+        TimeOf::Invocation => "time in the invocation",
+        TimeOf::Run => "time in the run",
+    };
+    AxisSpec::values(label, "s", Fit::Even)
+}
 
 /// What monitors read in a run.
 #[derive(Debug, Clone)]
@@ -90,20 +110,21 @@ fn short(point: &PointTimeSeries) -> String {
 
 /// The samples themselves on the same axis.
 pub(super) fn samples(workload: &str, runs: &[Monitored]) -> Option<Chart> {
-    let metric = points(runs).find_map(|(_, point)| Some(point.samples.as_ref()?.0.clone()))?;
+    let first = points(runs).find_map(|(_, point)| point.samples.as_ref());
+    let (metric, of) = first.map(|(metric, series)| (metric.clone(), series.of))?;
     let mut draft = Draft::new(
         format!("{workload}/monitor/samples"),
         format!("{workload}: {} over time", metric.name.replace('_', " ")),
-        format!("The samples, including warm-up. {SAYS} {}", better(metric.better)),
-        AxisSpec::values("time", "s", Fit::Even),
+        format!("The samples, including warm-up. {} {}", says(of), better(metric.better)),
+        time_axis(of),
         AxisSpec::values(&metric.name.replace('_', " "), &metric.unit, Fit::Free),
     );
     let all = points(runs).filter_map(|(run, point)| {
-        let (of, series) = point.samples.as_ref()?;
-        (of.name == metric.name).then(|| (name(runs, run, point), series))
+        let (own, series) = point.samples.as_ref()?;
+        (own.name == metric.name).then(|| (name(runs, run, point), series))
     });
-    lines(&mut draft, &all.collect::<Vec<_>>(), 1.0);
-    interference(&mut draft, runs);
+    lines(&mut draft, &all.collect::<Vec<_>>(), of, 1.0);
+    interference(&mut draft, runs, of);
     draft.finish()
 }
 
@@ -118,25 +139,26 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
         (CounterKind::Counter, "%") => "The counted time as a share of wall time.",
         (CounterKind::Counter, _) => "The counter's rate per second.",
     };
+    let series = |it: &'_ PointTimeSeries| it.counters.iter().position(|it| it.0 == *counter);
+    let of = points(runs).find_map(|(_, it)| Some(it.counters[series(it)?].1.of))?;
     let mut draft = Draft::new(
         format!("{workload}/monitor/{}", counter.name),
         format!("{workload}: {} over time", counter.name),
-        format!("{what} {SAYS}"),
-        AxisSpec::values("time", "s", Fit::Even),
+        format!("{what} {}", says(of)),
+        time_axis(of),
         AxisSpec::values(&counter.name, &unit, Fit::FromZero),
     );
     let all = points(runs).filter_map(|(run, point)| {
-        let (_, series) = point.counters.iter().find(|it| it.0 == *counter)?;
-        Some((name(runs, run, point), series))
+        Some((name(runs, run, point), &point.counters[series(point)?].1))
     });
-    lines(&mut draft, &all.collect::<Vec<_>>(), factor);
-    interference(&mut draft, runs);
+    lines(&mut draft, &all.collect::<Vec<_>>(), of, factor);
+    interference(&mut draft, runs, of);
     draft.finish()
 }
 
-fn lines(draft: &mut Draft, all: &[(String, &TimeSeries)], factor: f64) {
-    // One value is no time series.
-    let is_line = |it: &&(String, &TimeSeries)| it.1.at.len() > 1;
+fn lines(draft: &mut Draft, all: &[(String, &TimeSeries)], of: TimeOf, factor: f64) {
+    // One value is no time series, and two kinds of time have no axis in common.
+    let is_line = |it: &&(String, &TimeSeries)| it.1.of == of && it.1.at.len() > 1;
     let seldom = all.len() - all.iter().filter(is_line).count();
     if seldom > 0 {
         draft
@@ -146,55 +168,63 @@ fn lines(draft: &mut Draft, all: &[(String, &TimeSeries)], factor: f64) {
     let times = |values: &[f64]| values.iter().map(|value| value * factor).collect::<Vec<f64>>();
     for (name, series) in &all {
         let group = draft.group(name, Tone::Plain);
-        if all.len() <= MOST_BANDS {
+        if all.len() <= MOST_BANDS && !series.low.is_empty() {
             let (x, low, high) = (series.at.clone(), times(&series.low), times(&series.high));
             draft.layer(Some(group), Mark::Band { x, low, high });
         }
     }
     for (name, series) in &all {
         let group = draft.group(name, Tone::Plain);
-        let y = times(&series.median).into_iter().map(Some).collect();
-        draft.layer(Some(group), Mark::Line { x: series.at.clone(), y, steps: false });
+        let (x, y) = (series.at.clone(), times(&series.median));
+        if of == TimeOf::Run {
+            let tips = vec![String::new(); x.len()];
+            draft.layer(Some(group), Mark::Dots { x: x.clone(), y: y.clone(), tips });
+        }
+        let y = y.into_iter().map(Some).collect();
+        draft.layer(Some(group), Mark::Line { x, y, steps: false });
     }
-    if all.len() > MOST_BANDS {
+    if all.len() > MOST_BANDS && of == TimeOf::Invocation {
         draft.note(format!("quartiles are not shown: {} bands would overlap", all.len()));
     }
 }
 
-/// When something else ran beside any of the invocations; what overlaps is one.
-fn interference(draft: &mut Draft, runs: &[Monitored]) {
-    let mut all: Vec<(String, &Disturbed)> = points(runs)
-        .flat_map(|(run, point)| point.disturbed.iter().map(move |it| (name(runs, run, point), it)))
-        .collect();
-    all.sort_by(|a, b| a.1.from.total_cmp(&b.1.from));
-    let (mut from, mut to, mut tips) = (Vec::new(), Vec::new(), Vec::<String>::new());
-    for (name, it) in all {
-        let beside = counted(it.invocations, "invocation", "invocations");
-        let tip = format!("{} during {beside} of {name}: {}", it.rule, it.evidence);
-        match (to.last_mut(), tips.last_mut()) {
-            (Some(end), Some(tips)) if it.from <= *end => {
-                *end = it.to.max(*end);
-                tips.push_str("; ");
-                tips.push_str(&tip);
-            }
-            _ => {
-                from.push(it.from);
-                to.push(it.to);
-                tips.push(tip);
-            }
+/// When something else ran, beside how many of a point's invocations.
+fn interference(draft: &mut Draft, runs: &[Monitored], of: TimeOf) {
+    let (mut from, mut to, mut share, mut tips) = (vec![], vec![], vec![], vec![]);
+    for (run, point) in points(runs) {
+        let found: &[Disturbed] = match of {
+            TimeOf::Invocation => &point.disturbed,
+            TimeOf::Run => &point.disturbed_in_run,
+        };
+        for it in found {
+            let name = name(runs, run, point);
+            let beside = match of {
+                TimeOf::Invocation => format!("{} of {} invocations", it.invocations, it.of),
+                TimeOf::Run => "an invocation".to_owned(),
+            };
+            from.push(it.from);
+            to.push(it.to);
+            share.push(plumb_chart::place(it.invocations) / plumb_chart::place(it.of.max(1)));
+            tips.push(format!("{} during {beside} of {name}: {}", it.rule, it.evidence));
         }
     }
     let group = draft.group("interference", Tone::Interference);
-    draft.layer_below(Some(group), Mark::Spans { along: Along::X, from, to, tips });
+    draft.layer_below(Some(group), Mark::Spans { along: Along::X, from, to, share, tips });
 }
 
-/// One time axis for all, so that what happens at one time stands at one place.
+/// One axis for all charts over the same time, so that what happens at one time stands at one place.
 pub(super) fn on_one_axis(charts: &mut [Chart]) {
-    let low = charts.iter().map(|chart| chart.x.low).fold(f64::INFINITY, f64::min);
-    let high = charts.iter().map(|chart| chart.x.high).fold(f64::NEG_INFINITY, f64::max);
-    let (unit, per) = plumb_text::units::scale_of(low.abs().max(high.abs()), "s");
-    for chart in charts {
-        (chart.x.low, chart.x.high) = (low, high);
-        (chart.x.unit, chart.x.per) = (unit.clone(), per);
+    let mut labels: Vec<String> = charts.iter().map(|chart| chart.x.label.clone()).collect();
+    labels.sort();
+    labels.dedup();
+    for label in labels {
+        let of = |chart: &&Chart| chart.x.label == label;
+        let low = charts.iter().filter(of).map(|it| it.x.low).fold(f64::INFINITY, f64::min);
+        let high = charts.iter().filter(of).map(|it| it.x.high).fold(f64::NEG_INFINITY, f64::max);
+        let (unit, per) = plumb_text::units::scale_of(low.abs().max(high.abs()), "s");
+        for chart in charts.iter_mut().filter(|chart| chart.x.label == label) {
+            (chart.x.low, chart.x.high) = (low, high);
+            (chart.x.unit, chart.x.per) = (unit.clone(), per);
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::run::view::View;
 #[must_use]
 pub fn charts_of_run(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
     let view = View::new(finding);
-    let own = of_run(&view).into_iter();
+    let own = of_run(&view, &[]).into_iter();
     let of = |workload| of_workload(&view, record, workload);
     own.chain(workloads(record).into_iter().flat_map(of)).collect()
 }

@@ -8,7 +8,6 @@ use plumb_model::{CurveKind, ParameterType, Value};
 
 use super::fits;
 use super::subject::{Point, Subject};
-use crate::run::view::Row;
 
 /// More curves in one chart can't be told apart.
 const MOST_CURVES: usize = 12;
@@ -88,13 +87,15 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
         AxisSpec::values(parameter.name, unit, fit),
         of.values(Fit::Free),
     );
-    let mut curves: Vec<(String, Vec<(u64, &Row)>)> = Vec::new();
+    let mut curves: Vec<(String, Vec<CurvePoint>)> = Vec::new();
     for point in of.points {
-        let Some((value, row)) = value(point, parameter.name).zip(point.row) else { continue };
+        let Some((at, row)) = value(point, parameter.name).zip(point.row) else { continue };
         let name = rest(point, of.points, &[parameter.name]);
+        let tip = format!("{}: {}", row.label, row.figure);
+        let point = CurvePoint { at, estimate: row.finding.estimate.clone(), tip };
         match curves.iter_mut().find(|it| it.0 == name) {
-            Some((_, curve)) => curve.push((value, row)),
-            None => curves.push((name, vec![(value, row)])),
+            Some((_, curve)) => curve.push(point),
+            None => curves.push((name, vec![point])),
         }
     }
     let lines = curves.iter().filter(|(_, curve)| curve.len() > 1).count();
@@ -107,11 +108,13 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
     }
     let alone = curves.len() == 1;
     for (name, mut curve) in curves {
-        curve.sort_by_key(|(value, _)| *value);
+        curve.sort_by_key(|point| point.at);
+        let mut own = of.points.iter();
+        let own = own.find(|it| it.row.is_some() && rest(it, of.points, &[parameter.name]) == name);
+        let fitted = own.and_then(|it| of.fitted(it.row?, parameter.name));
         let name = if name.is_empty() { "median".to_owned() } else { name };
         let group = draft.group(&name, Tone::Plain);
         line_with_band(&mut draft, group, &curve);
-        let fitted = curve.first().and_then(|(_, row)| of.fitted(row, parameter.name));
         fitted.into_iter().for_each(|it| fits::mark(&mut draft, it, alone));
     }
     draft.finish()
@@ -132,28 +135,34 @@ fn explained(of: &Subject, parameter: &Parameter) -> &'static str {
     }
 }
 
-fn line_with_band(draft: &mut Draft, group: usize, curve: &[(u64, &Row)]) {
+/// A point of a curve.
+pub(super) struct CurvePoint {
+    pub(super) at: u64,
+    pub(super) estimate: Estimate,
+    pub(super) tip: String,
+}
+
+/// A curve with its intervals, also as a band.
+pub(super) fn line_with_band(draft: &mut Draft, group: usize, curve: &[CurvePoint]) {
     // Nothing is known between an interval and a point that has none.
-    for stretch in curve.split(|(_, row)| row.finding.estimate.interval.is_err()) {
-        let estimates = || stretch.iter().map(|(_, row)| &row.finding.estimate);
+    for stretch in curve.split(|it| it.estimate.interval.is_err()) {
         let mark = Mark::Band {
-            x: stretch.iter().map(|(value, _)| laid(*value)).collect(),
-            low: estimates().filter_map(Estimate::low).collect(),
-            high: estimates().filter_map(Estimate::high).collect(),
+            x: stretch.iter().map(|it| laid(it.at)).collect(),
+            low: stretch.iter().filter_map(|it| it.estimate.low()).collect(),
+            high: stretch.iter().filter_map(|it| it.estimate.high()).collect(),
         };
         draft.layer(Some(group), mark);
     }
-    let x: Vec<f64> = curve.iter().map(|(value, _)| laid(*value)).collect();
-    let y = curve.iter().map(|(_, row)| Some(row.finding.estimate.value)).collect();
+    let x: Vec<f64> = curve.iter().map(|it| laid(it.at)).collect();
+    let y = curve.iter().map(|it| Some(it.estimate.value)).collect();
     draft.layer(Some(group), Mark::Line { x: x.clone(), y, steps: false });
-    let estimate = |(_, row): &(u64, &Row)| row.finding.estimate.clone();
     let mark = Mark::Intervals {
         along: Along::Y,
         at: x,
-        low: curve.iter().map(|it| estimate(it).low()).collect(),
-        estimate: curve.iter().map(|it| estimate(it).value).collect(),
-        high: curve.iter().map(|it| estimate(it).high()).collect(),
-        tips: curve.iter().map(|(_, row)| format!("{}: {}", row.label, row.figure)).collect(),
+        low: curve.iter().map(|it| it.estimate.low()).collect(),
+        estimate: curve.iter().map(|it| it.estimate.value).collect(),
+        high: curve.iter().map(|it| it.estimate.high()).collect(),
+        tips: curve.iter().map(|it| it.tip.clone()).collect(),
     };
     draft.layer(Some(group), mark);
 }

@@ -19,6 +19,15 @@ pub(super) fn name(row: &Row) -> String {
     format!("{}{}", row.label, row.on_target())
 }
 
+/// A row's name with its family.
+pub(super) fn full_name(row: &Row) -> String {
+    let family = crate::run::labels::family(&row.finding.point.workload);
+    let metric = crate::run::labels::metric(row.finding);
+    let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
+    let own = format!("{}{metric}", name(row));
+    if row.finding.point.titled { own } else { format!("{family}: {own}") }
+}
+
 /// The estimates of rows, one below the other.
 pub(super) fn intervals(rows: &[&Row]) -> Mark {
     Mark::Intervals {

@@ -1,13 +1,13 @@
 //! The kinds of charts, and who makes them. A new kind is a function and a line here.
 
-use plumb_analysis::{ComparisonFinding, HistoryFinding, samples};
+use plumb_analysis::{Comparison, ComparisonFinding, HistoryFinding, samples};
 use plumb_chart::Chart;
 use plumb_model::RunRecord;
 
 use super::comparison::{arms_of_series, ratios_of, ratios_of_families};
 use super::monitors::{Monitored, counters, on_one_axis};
 use super::subject::{Point, Subject};
-use super::{history, monitors, parameters, scorecard, spread, warmup, workload};
+use super::{groups, history, monitors, overview, parameters, scorecard, spread, warmup, workload};
 use crate::run::view::View;
 
 /// A kind of chart.
@@ -22,6 +22,8 @@ pub struct ChartKind {
 #[derive(Debug)]
 enum Of {
     Run(fn(&View) -> Vec<Chart>),
+    /// Of a run beside the last comparable one.
+    Beside(fn(&View, &[Option<Comparison>]) -> Option<Chart>),
     /// Of every metric of a workload.
     Metric(fn(&Subject) -> Vec<Chart>),
     /// Of the first metric of a workload.
@@ -34,6 +36,7 @@ enum Of {
 
 /// All kinds, in the order in which they are shown.
 pub static CHARTS: &[ChartKind] = &[
+    kind(overview::OVERVIEW, Of::Beside(overview::overview)),
     kind("run/of-baseline", Of::Run(|view| one(scorecard::of_baseline(view)))),
     kind("run/against-first", Of::Run(|view| one(scorecard::against_first(view)))),
     kind("FAMILY/METRIC", Of::Run(scorecard::levels)),
@@ -52,6 +55,11 @@ pub static CHARTS: &[ChartKind] = &[
     kind("WORKLOAD/monitor/COUNTER", Of::Monitors(counters)),
     kind("comparison/ratios", Of::Comparison(|finding| one(ratios_of(finding, None)))),
     kind("comparison/ratios/FAMILY", Of::Comparison(ratios_of_families)),
+    kind("comparison/by-PARAMETER/WORKLOAD", Of::Comparison(groups::curves)),
+    kind("comparison/bars/WORKLOAD", Of::Comparison(groups::bars)),
+    kind("comparison/cpu/WORKLOAD", Of::Comparison(groups::shares)),
+    kind("comparison/parts/WORKLOAD", Of::Comparison(groups::parts)),
+    kind("comparison/map/WORKLOAD", Of::Comparison(groups::maps)),
     kind("SERIES/arms", Of::Comparison(arms_of_series)),
     kind("SERIES/history", Of::History(|finding, label| one(history::runs(finding, label)))),
 ];
@@ -73,11 +81,16 @@ fn all(make: impl Fn(&Of) -> Vec<Chart>) -> Vec<Chart> {
     CHARTS.iter().flat_map(|kind| make(&kind.of)).collect()
 }
 
-/// The charts of a run's scorecard: what results are of what they should be, how later points compare with
-/// the first, the levels of each family, and how precise they are.
+/// The charts of a run's scorecard: the whole run beside the last comparable one (`against` has a place for every
+/// result), what results are of what they should be, how later points compare with the first, the levels of
+/// each family, and how precise they are.
 #[must_use]
-pub fn of_run(view: &View) -> Vec<Chart> {
-    all(|of| if let Of::Run(make) = of { make(view) } else { Vec::new() })
+pub fn of_run(view: &View, against: &[Option<Comparison>]) -> Vec<Chart> {
+    all(|of| match of {
+        Of::Run(make) => make(view),
+        Of::Beside(make) => one(make(view, against)),
+        _ => Vec::new(),
+    })
 }
 
 /// The charts of a workload's points in a run.

@@ -5,7 +5,7 @@ use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_text::units::percent;
 
 use super::comparison::{Ratio, ratios};
-use super::parts::{better, intervals, name};
+use super::parts::{better, full_name, intervals, name};
 use crate::figure::figure;
 use crate::run::view::{Row, View};
 
@@ -119,10 +119,6 @@ pub(super) fn precision(view: &View) -> Option<Chart> {
     };
     let rows: Vec<(&Row, _)> =
         view.rows.iter().filter_map(|row| Some((row, relative(row)?))).collect();
-    let full = |row: &Row| {
-        let family = crate::run::labels::family(&row.finding.point.workload);
-        if row.finding.point.titled { name(row) } else { format!("{family}: {}", name(row)) }
-    };
     let mut draft = Draft::new(
         "run/precision".to_owned(),
         "How precise the results are".to_owned(),
@@ -130,7 +126,7 @@ pub(super) fn precision(view: &View) -> Option<Chart> {
          precise."
             .to_owned(),
         AxisSpec::values("distance from the median", "%", Fit::Even),
-        AxisSpec::Names(rows.iter().map(|(row, _)| full(row)).collect()),
+        AxisSpec::Names(rows.iter().map(|(row, _)| full_name(row)).collect()),
     );
     for reached in [true, false] {
         let name =

@@ -14,7 +14,7 @@ use super::subject::{Point, Subject};
 /// How far dots of a category may lie from its middle, in places.
 const SCATTER: f64 = 0.2;
 /// Where the estimate stands beside its box, in places.
-const BESIDE: f64 = 0.36;
+pub(super) const BESIDE: f64 = 0.36;
 /// Dots stand in so many columns. Multiples of 13 fill 21 evenly, as those of the golden section do a stretch.
 const COLUMNS: usize = 21;
 const NEXT_COLUMN: usize = 13;
@@ -24,7 +24,7 @@ const MOST_BANDS: usize = 6;
 const MOST_BOXES: usize = 150;
 
 /// Box plots in columns.
-fn boxes_at(along: Along, boxes: &[(f64, BoxPlot)]) -> Mark {
+pub(super) fn boxes_at(along: Along, boxes: &[(f64, BoxPlot)]) -> Mark {
     let column = |value: fn(&BoxPlot) -> f64| boxes.iter().map(|(_, it)| value(it)).collect();
     Mark::Boxes {
         along,
@@ -34,6 +34,16 @@ fn boxes_at(along: Along, boxes: &[(f64, BoxPlot)]) -> Mark {
         median: column(|it| it.median),
         q3: column(|it| it.q3),
         high: column(|it| it.high),
+    }
+}
+
+/// Sorted values at a place, scattered so that they can be told apart.
+pub(super) fn scattered(index: usize, values: &[f64]) -> Mark {
+    let aside = |number| place(number * NEXT_COLUMN % COLUMNS) / place(COLUMNS - 1) * 2.0 - 1.0;
+    Mark::Dots {
+        x: values.to_vec(),
+        y: (0..values.len()).map(|number| place(index) + SCATTER * aside(number)).collect(),
+        tips: vec![String::new(); values.len()],
     }
 }
 
@@ -52,23 +62,21 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
         of.names(),
     );
     let most = MOST_DOTS / of.points.len().max(1);
-    let (mut boxes, mut x, mut y, mut all) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let (mut boxes, mut dots, mut all, mut shown) = (Vec::new(), Vec::new(), 0, 0);
     for (index, point) in of.points.iter().enumerate() {
         let mut values = point.samples.steady();
         values.retain(|value| value.is_finite());
         boxes.extend(point.samples.box_plot().map(|it| (place(index), it)));
         values.sort_unstable_by(f64::total_cmp);
         all += values.len();
-        for (number, rank) in ranks(values.len(), most.max(2)).into_iter().enumerate() {
-            let aside = place(number * NEXT_COLUMN % COLUMNS) / place(COLUMNS - 1) * 2.0 - 1.0;
-            x.push(values[rank]);
-            y.push(place(index) + SCATTER * aside);
-        }
+        let drawn: Vec<f64> =
+            ranks(values.len(), most.max(2)).into_iter().map(|rank| values[rank]).collect();
+        shown += drawn.len();
+        dots.push(scattered(index, &drawn));
     }
     draft.layer(None, boxes_at(Along::X, &boxes));
-    let shown = x.len();
     let samples = draft.group("steady samples", Tone::Steady);
-    draft.layer(Some(samples), Mark::Dots { x, y, tips: vec![String::new(); shown] });
+    dots.into_iter().for_each(|dots| draft.layer(Some(samples), dots));
     let estimate = draft.group("median over processes, 95 % interval", Tone::Plain);
     draft.layer(Some(estimate), estimates(&of.rows(), BESIDE));
     for (why, names) in without_interval(of) {

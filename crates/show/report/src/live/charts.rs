@@ -70,6 +70,7 @@ pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
         along: Along::X,
         from: vec![-wanted],
         to: vec![wanted],
+        share: vec![1.0],
         tips: vec![format!("±{}", plumb_text::units::percent(wanted))],
     });
     chart.layers.extend(wanted.map(|mark| Layer { group: Some(1), mark }));
@@ -350,6 +351,7 @@ impl MonitorReadings {
             along: Along::X,
             from: spans.iter().map(|it| it.0.max(since)).collect(),
             to: spans.iter().map(|it| it.1).collect(),
+            share: vec![1.0; spans.len()],
             tips: spans.iter().map(|it| it.2.clone()).collect(),
         };
         chart.layers.push(Layer { group: Some(0), mark });

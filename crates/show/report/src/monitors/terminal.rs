@@ -21,8 +21,7 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
     for point in points {
         let of = counted(point.invocations, "invocation", "invocations");
         table.heading(Line::new(Style::Name, &format!("{} · {of}", clean(&point.point.name))));
-        let shown =
-            point.rates.iter().filter(|it| terminal.every_metric || matters(it));
+        let shown = point.rates.iter().filter(|it| terminal.every_metric || matters(it));
         let mut shown: Vec<&CounterRate> = shown.collect();
         shown.sort_by_key(|it| place(it));
         for it in shown {

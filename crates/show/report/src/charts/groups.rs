@@ -1,0 +1,292 @@
+//! Charts of all arms of a comparison in one figure, workload by workload: curves, bars, stacks, a heat map.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plumb_analysis::{Arm, ComparisonFinding, CpuShares, SeriesComparison, ShownParameter};
+use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
+use plumb_model::ParameterType;
+
+use super::parameters::{CurvePoint, line_with_band};
+use super::parts::better;
+use crate::figure::figure;
+
+/// More bars in one figure are a blur.
+const MOST_BARS: usize = 60;
+/// More lines in one figure can't be told apart.
+const MOST_LINES: usize = 12;
+
+/// The first metric of a workload, at all of its points, in every arm.
+struct Workload<'f> {
+    name: &'f str,
+    arms: &'f [String],
+    series: Vec<&'f SeriesComparison>,
+}
+
+/// What one arm gives at one point.
+struct Given<'f> {
+    point: String,
+    arm: usize,
+    given: &'f Arm,
+}
+
+impl<'f> Workload<'f> {
+    fn all(finding: &'f ComparisonFinding) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for it in &finding.results {
+            match all.iter_mut().find(|known| known.name == it.point.workload) {
+                Some(known) if known.series[0].metric == it.metric => known.series.push(it),
+                Some(_) => {}
+                None => all.push(Self {
+                    name: &it.point.workload,
+                    arms: &finding.arms,
+                    series: vec![it],
+                }),
+            }
+        }
+        all
+    }
+
+    fn metric(&self) -> String {
+        self.series[0].metric.replace('_', " ")
+    }
+
+    fn values(&self, fit: Fit) -> AxisSpec {
+        AxisSpec::values(&self.metric(), &self.series[0].unit, fit)
+    }
+
+    fn better(&self) -> &'static str {
+        better(self.series[0].better)
+    }
+
+    /// Whether another point has another value of a parameter.
+    fn differs(&self, parameter: &ShownParameter) -> bool {
+        let all = self.series.iter().flat_map(|it| &it.point.parameters);
+        all.filter(|it| it.name == parameter.name).any(|it| it.value != parameter.value)
+    }
+
+    /// The point where its workload is known.
+    fn point(&self, series: &SeriesComparison) -> String {
+        match series.point.key.as_str() {
+            _ if series.point.titled => series.point.name.clone(),
+            "" if self.series.len() > 1 => "default".to_owned(),
+            key => key.to_owned(),
+        }
+    }
+
+    /// Every arm at every point, point by point.
+    fn given(&self) -> Vec<Given<'f>> {
+        let of = |series: &&'f SeriesComparison| {
+            let point = self.point(series);
+            let arms = series.arms.iter().enumerate();
+            let given = arms.filter_map(|(arm, given)| Some((arm, given.as_ref()?)));
+            given.map(|(arm, given)| Given { point: point.clone(), arm, given }).collect::<Vec<_>>()
+        };
+        self.series.iter().flat_map(of).collect()
+    }
+
+    /// A name for each of these: point and arm.
+    fn names(&self, all: &[Given]) -> AxisSpec {
+        let name = |it: &Given| match it.point.as_str() {
+            "" => self.arms[it.arm].clone(),
+            point => format!("{point} · {}", self.arms[it.arm]),
+        };
+        AxisSpec::Names(all.iter().map(name).collect())
+    }
+}
+
+/// A line an arm over every parameter that takes several numbers.
+pub(super) fn curves(finding: &ComparisonFinding) -> Vec<Chart> {
+    let workloads = Workload::all(finding);
+    let of = |it| numbers(it).into_iter().filter_map(move |by| curve(it, &by));
+    workloads.iter().flat_map(of).collect()
+}
+
+/// The parameters whose points have different numbers.
+fn numbers(of: &Workload) -> Vec<(String, ParameterType)> {
+    let parameters = of.series[0].point.parameters.iter();
+    let differs = |name: &str| {
+        let values = of.series.iter().filter_map(|it| it.point.number(name));
+        values.collect::<BTreeSet<u64>>().len() > 1
+    };
+    let numeric = |kind| {
+        matches!(kind, ParameterType::Integer | ParameterType::Bytes | ParameterType::Threads)
+    };
+    let found = parameters.filter(|it| numeric(it.kind) && differs(&it.name));
+    found.map(|it| (it.name.clone(), it.kind)).collect()
+}
+
+fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<Chart> {
+    let unit = if *kind == ParameterType::Bytes { "B" } else { "" };
+    let mut draft = Draft::new(
+        format!("comparison/by-{parameter}/{}", of.name),
+        format!("{}: {} by {parameter}", of.name, of.metric()),
+        format!(
+            "The median at each {parameter}, a line for each of {}; bands are 95 % intervals. {}",
+            of.arms.join(", "),
+            of.better()
+        ),
+        AxisSpec::values(parameter, unit, Fit::Log),
+        of.values(Fit::Free),
+    );
+    // One line for what differs in nothing but this parameter.
+    let mut lines: BTreeMap<(String, usize), Vec<CurvePoint>> = BTreeMap::new();
+    for series in &of.series {
+        let Some(at) = series.point.number(parameter) else { continue };
+        let others = series.point.parameters.iter();
+        let others = others.filter(|it| it.name != *parameter && of.differs(it));
+        let others: Vec<String> = others.map(|it| format!(" {}={}", it.name, it.value)).collect();
+        for (arm, given) in series.arms.iter().enumerate() {
+            let Some(given) = given else { continue };
+            let tip = format!("{}: {}", of.arms[arm], figure(&given.estimate, &series.unit));
+            let point = CurvePoint { at, estimate: given.estimate.clone(), tip };
+            lines.entry((others.concat(), arm)).or_default().push(point);
+        }
+    }
+    lines.retain(|_, line| line.len() > 1);
+    let left_out = lines.len().saturating_sub(MOST_LINES);
+    for ((others, arm), mut line) in lines.into_iter().take(MOST_LINES) {
+        line.sort_by_key(|point| point.at);
+        let group = draft.group(&format!("{}{others}", of.arms[arm]), Tone::Plain);
+        line_with_band(&mut draft, group, &line);
+    }
+    if left_out > 0 {
+        draft.note(format!("{left_out} more lines are not shown"));
+    }
+    draft.finish()
+}
+
+/// Bars with intervals, every arm in its colour and hatching.
+pub(super) fn bars(finding: &ComparisonFinding) -> Vec<Chart> {
+    Workload::all(finding).iter().filter_map(bar).collect()
+}
+
+fn bar(of: &Workload) -> Option<Chart> {
+    let all = of.given();
+    let fits = all.len() <= MOST_BARS && all.iter().all(|it| it.given.estimate.value >= 0.0);
+    if !fits {
+        return None;
+    }
+    let mut draft = Draft::new(
+        format!("comparison/bars/{}", of.name),
+        format!("{}: {}", of.name, of.metric()),
+        format!("The median as a bar from 0, with its 95 % interval. {}", of.better()),
+        of.values(Fit::FromZero),
+        of.names(&all),
+    );
+    for (arm, name) in of.arms.iter().enumerate() {
+        let own = || all.iter().enumerate().filter(|(_, it)| it.arm == arm);
+        let group = draft.group(name, Tone::Plain);
+        let at: Vec<f64> = own().map(|(index, _)| place(index)).collect();
+        let to = own().map(|(_, it)| it.given.estimate.value).collect();
+        draft.layer(Some(group), Mark::Bars { along: Along::X, from: vec![0.0; at.len()], at, to });
+    }
+    let estimates = || all.iter().map(|it| &it.given.estimate);
+    let mark = Mark::Intervals {
+        along: Along::X,
+        at: (0..all.len()).map(place).collect(),
+        low: estimates().map(plumb_analysis::Estimate::low).collect(),
+        estimate: estimates().map(|it| it.value).collect(),
+        high: estimates().map(plumb_analysis::Estimate::high).collect(),
+        tips: estimates().map(|it| figure(it, &of.series[0].unit).to_string()).collect(),
+    };
+    draft.layer(None, mark);
+    draft.finish()
+}
+
+/// Stacked shares of wall time in user mode, in kernel mode and waiting.
+pub(super) fn shares(finding: &ComparisonFinding) -> Vec<Chart> {
+    let parts = |cpu: &CpuShares| {
+        [("user", cpu.user), ("system", cpu.system), ("iowait", cpu.iowait)]
+            .map(|(name, share)| (name.to_owned(), share))
+            .to_vec()
+    };
+    let chart = |of: &Workload| {
+        let draft = Draft::new(
+            format!("comparison/cpu/{}", of.name),
+            format!("{}: CPU and I/O time", of.name),
+            "CPU time in user mode and in kernel mode, and time that CPUs were idle waiting for I/O, as shares of the \
+             time of all batches, including warm-up. Several threads add up to more than 100 %."
+                .to_owned(),
+            AxisSpec::values("share of wall time", "%", Fit::FromZero),
+            of.names(&with(of, |it| it.cpu.is_some())),
+        );
+        stacked(draft, &with(of, |it| it.cpu.is_some()), |it| it.cpu.as_ref().map_or(vec![], parts))
+    };
+    Workload::all(finding).iter().filter_map(chart).collect()
+}
+
+/// A metric that is made of others, as a time of its phases: these, stacked.
+pub(super) fn parts(finding: &ComparisonFinding) -> Vec<Chart> {
+    let chart = |of: &Workload| {
+        let all = with(of, |it| it.parts.len() > 1);
+        let draft = Draft::new(
+            format!("comparison/parts/{}", of.name),
+            format!("{}: what {} is made of", of.name, of.metric()),
+            format!("The median of each part, stacked. {}", of.better()),
+            of.values(Fit::FromZero),
+            of.names(&all),
+        );
+        stacked(draft, &all, |it| it.parts.clone())
+    };
+    Workload::all(finding).iter().filter_map(chart).collect()
+}
+
+/// What arms give that have something.
+fn with<'f>(of: &Workload<'f>, has: fn(&Arm) -> bool) -> Vec<Given<'f>> {
+    let mut all = of.given();
+    all.retain(|it| has(it.given));
+    all.truncate(MOST_BARS);
+    all
+}
+
+fn stacked(
+    mut draft: Draft,
+    all: &[Given],
+    parts: impl Fn(&Arm) -> Vec<(String, f64)>,
+) -> Option<Chart> {
+    let all: Vec<Vec<(String, f64)>> = all.iter().map(|it| parts(it.given)).collect();
+    let mut from = vec![0.0; all.len()];
+    for (name, _) in all.first()? {
+        let of =
+            |own: &Vec<(String, f64)>| own.iter().find(|it| it.0 == *name).map_or(0.0, |it| it.1);
+        let to: Vec<f64> = from.iter().zip(&all).map(|(from, own)| from + of(own)).collect();
+        let group = draft.group(name, Tone::Plain);
+        let at = (0..all.len()).map(place).collect();
+        draft.layer(Some(group), Mark::Bars { along: Along::X, at, from, to: to.clone() });
+        from = to;
+    }
+    draft.finish()
+}
+
+/// Points from top to bottom, arms from left to right.
+pub(super) fn maps(finding: &ComparisonFinding) -> Vec<Chart> {
+    Workload::all(finding).iter().filter_map(map).collect()
+}
+
+fn map(of: &Workload) -> Option<Chart> {
+    if of.series.len() < 2 {
+        return None;
+    }
+    let mut draft = Draft::new(
+        format!("comparison/map/{}", of.name),
+        format!("{}: {} of every point and arm", of.name, of.metric()),
+        format!(
+            "The median of each point (top to bottom) in each arm (left to right), as colour. {}",
+            of.better()
+        ),
+        AxisSpec::Names(of.arms.to_vec()),
+        AxisSpec::Names(of.series.iter().map(|it| of.point(it)).collect()),
+    );
+    draft.colour = Some((of.metric(), of.series[0].unit.clone()));
+    let (mut x, mut y, mut value) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, series) in of.series.iter().enumerate() {
+        for (arm, given) in series.arms.iter().enumerate() {
+            let Some(given) = given else { continue };
+            x.push(place(arm));
+            y.push(place(row));
+            value.push(given.estimate.value);
+        }
+    }
+    draft.layer(None, Mark::Cells { x, y, value });
+    draft.finish()
+}
