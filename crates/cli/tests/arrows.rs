@@ -35,11 +35,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("show/text", &[]),
     ("show/chart", &["text"]),
     ("show/report", &["analysis", "chart", "text"]),
+    ("show/live", &["analysis", "chart", "report", "text"]),
     ("show/crosscheck", &["analysis", "report", "text"]),
     ("show/menus", &["keeper", "monitors", "suite", "text"]),
     ("show/export", &["analysis", "report", "text"]),
-    ("show/site", &["analysis", "chart", "report", "text"]),
-    ("show/serve", &["analysis", "query", "report", "site", "store", "text"]),
+    ("show/site", &["analysis", "chart", "live", "report", "text"]),
+    ("show/serve", &["analysis", "live", "query", "report", "site", "store", "text"]),
 ];
 
 fn used(manifest: &Path) -> BTreeSet<String> {

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
+use plumb_live::{ProgressView, progress_line, progress_lines};
 use plumb_model::{Event, Plan, Role, Stamped, StopReason};
-use plumb_report::live::{ProgressView, progress_line, progress_lines};
 
 use crate::ui::Ui;
 

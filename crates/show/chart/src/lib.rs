@@ -27,4 +27,4 @@ pub use draft::Draft;
 pub use place::place;
 pub use spec::{AxisSpec, Fit};
 pub use terminal::drawing;
-pub use thin::{MOST_DOTS, MOST_KNOTS, grouped, ranks, spikes};
+pub use thin::{MOST_DOTS, MOST_KNOTS, grouped, ranks, ranks_and_extremes, spikes};

@@ -5,6 +5,9 @@ pub const MOST_DOTS: usize = 600;
 /// Knots of a line.
 pub const MOST_KNOTS: usize = 100;
 
+/// One of so many marks goes to the least values, and one to the greatest.
+const EXTREMES: usize = 20;
+
 /// Indices of evenly spaced ranks among so many sorted values, the first and the last among them; all
 /// where they are few.
 pub fn ranks(length: usize, most: usize) -> Vec<usize> {
@@ -12,6 +15,16 @@ pub fn ranks(length: usize, most: usize) -> Vec<usize> {
         return (0..length).collect();
     }
     (0..most).map(|i| i * (length - 1) / (most - 1)).collect()
+}
+
+/// The same, with several of the first and of the last.
+pub fn ranks_and_extremes(length: usize, most: usize) -> Vec<usize> {
+    if length <= most || most < EXTREMES {
+        return ranks(length, most);
+    }
+    let ends = most / EXTREMES;
+    let between = ranks(length - 2 * ends, most - 2 * ends).into_iter().map(|rank| rank + ends);
+    (0..ends).chain(between).chain(length - ends..length).collect()
 }
 
 /// Indices of values in their order: of every stretch of equally many the least and the greatest, so that
@@ -45,13 +58,19 @@ pub fn grouped(number: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, ranks, spikes};
+    use super::{grouped, ranks, ranks_and_extremes, spikes};
 
     #[test]
     fn extremes_are_kept() {
         assert_eq!(ranks(5, 10), [0, 1, 2, 3, 4]);
         let kept = ranks(100_000, 2_000);
         assert_eq!((kept.len(), kept[0], kept[1_999]), (2_000, 0, 99_999));
+        let kept = ranks_and_extremes(10_000, 100);
+        assert_eq!(
+            (kept.len(), &kept[..6], &kept[94..]),
+            (100, &[0, 1, 2, 3, 4, 5][..], &[9_994, 9_995, 9_996, 9_997, 9_998, 9_999][..])
+        );
+        assert!(kept.is_sorted_by(|a, b| a < b), "{kept:?}");
         let mut values = vec![1.0; 10_000];
         (values[777], values[7_000]) = (9.0, -9.0);
         let kept = spikes(&values, 200);

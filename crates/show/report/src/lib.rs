@@ -15,7 +15,6 @@ pub mod flags;
 pub mod history;
 mod interval_scale;
 mod json_parts;
-pub mod live;
 pub mod machine;
 mod markdown;
 pub mod monitors;

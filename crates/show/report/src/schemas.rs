@@ -37,5 +37,4 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<DoctorDocument>("plumb.doctor-1.json");
     is_committed::<MachineDocument>("plumb.machine-1.json");
     is_committed::<plumb_chart::Chart>("plumb.chart-1.json");
-    is_committed::<crate::live::LiveDocument>("plumb.live-1.json");
 }

@@ -184,6 +184,8 @@ fn charts_fit_an_ordinary_terminal() {
                   ───┴──────────┴───────────┴───────────┴───────────┴───────────┴───
                      9         10          11          12          13          14
       • steady samples · ● median over processes, 95 % interval
+      shows 600 of 1,040 samples: the smallest and the largest of each point, and
+      evenly spaced ranks between; boxes and intervals use all samples
     ");
     let memory = of(&all, "comparison/ratios/memory");
     insta::assert_snapshot!(drawing(memory, &Terminal::plain(80)), @"

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use plumb_live::{Live, LiveDocument};
 use plumb_model::{Id, RunStatus};
-use plumb_report::live::{Live, LiveDocument};
 use plumb_store::{Follow, Store};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;

@@ -7,7 +7,7 @@
 //! `flags`), `live-charts` (the figures; one for a chart that is new is added there) and `live-log` (its
 //! items).
 
-use plumb_report::live::{LiveDocument, LiveFlag, LiveLine, LivePoint};
+use plumb_live::{LiveDocument, LiveFlag, LiveLine, LivePoint};
 
 use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, tag, wrap};

@@ -147,7 +147,7 @@ fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart>
         AxisSpec::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
     );
     let boxes = arms.iter().enumerate();
-    let boxes = boxes.filter_map(|(index, (_, arm))| Some((place(index), arm.box_plot.clone()?)));
+    let boxes = boxes.filter_map(|(index, (_, arm))| Some((place(index), arm.box_plot?)));
     draft.layer(None, boxes_at(Along::X, &boxes.collect::<Vec<_>>()));
     let samples = draft.group("steady samples", Tone::Steady);
     for (index, (_, arm)) in arms.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plumb_analysis::{BoxPlot, PointTail, quantile_ratios, tails};
 use plumb_chart::{
     Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks,
+    ranks_and_extremes,
 };
 use plumb_model::{RunRecord, SampleIs};
 
@@ -69,8 +70,10 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
         boxes.extend(point.samples.box_plot().map(|it| (place(index), it)));
         values.sort_unstable_by(f64::total_cmp);
         all += values.len();
-        let drawn: Vec<f64> =
-            ranks(values.len(), most.max(2)).into_iter().map(|rank| values[rank]).collect();
+        let drawn: Vec<f64> = ranks_and_extremes(values.len(), most.max(2))
+            .into_iter()
+            .map(|rank| values[rank])
+            .collect();
         shown += drawn.len();
         dots.push(scattered(index, &drawn));
     }
@@ -84,8 +87,8 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
     }
     if shown < all {
         draft.note(format!(
-            "shows {} of {} samples, at evenly spaced ranks of each point, including the smallest and the \
-             largest; boxes and intervals use all samples",
+            "shows {} of {} samples: the smallest and the largest of each point, and evenly spaced ranks between; \
+             boxes and intervals use all samples",
             grouped(shown),
             grouped(all)
         ));

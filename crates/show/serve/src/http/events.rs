@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use plumb_report::live::LiveDocument;
+use plumb_live::LiveDocument;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 

@@ -9,7 +9,7 @@ use plumb_text::time::length;
 use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, counted};
 
-use crate::live::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
+use crate::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
 
 /// Columns of a line besides the point's name; with an interval that is drawn.
 const USUAL: usize = 46;
@@ -223,7 +223,7 @@ mod tests {
     use proptest::prelude::{any, prop, proptest};
 
     use super::{progress_line, progress_lines};
-    use crate::live::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
+    use crate::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
     use plumb_text::Terminal;
 
     fn point(

@@ -1,8 +1,12 @@
 //! A run under way: what is known of it, its page's document, and the lines that a terminal shows.
+//!
+//! [`Live`] takes what was stored of the run since the last time; all the others read it.
 
 mod charts;
 mod document;
-pub(crate) mod progress;
+mod progress;
+#[cfg(test)]
+mod schema;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -7,11 +7,11 @@ use plumb_text::clean;
 use plumb_text::time::{length, rfc3339};
 use serde::Serialize;
 
-use crate::figure::figure;
-use crate::flags::meaning;
-use crate::live::progress::{ProgressPoint, ProgressRatio, ProgressState};
-use crate::live::terminal::{progress_line, standing};
-use crate::live::view::{Live, LivePointState, Versioned};
+use crate::progress::{ProgressPoint, ProgressRatio, ProgressState};
+use crate::terminal::{progress_line, standing};
+use crate::view::{Live, LivePointState, Versioned};
+use plumb_report::figure;
+use plumb_report::meaning;
 
 /// Name of the form of a message.
 pub const LIVE_SCHEMA: &str = "plumb.live/1";
@@ -165,7 +165,7 @@ impl Live {
             started: rfc3339(self.started_unix_ns),
             number: self.number,
             whole: seen == 0,
-            status: crate::run::status(self.status),
+            status: plumb_report::run::status(self.status),
             is_running: self.status == RunStatus::Running,
             says: self.says(),
             elapsed: self.progress.elapsed.as_secs_f64(),
@@ -187,7 +187,7 @@ impl Live {
         }
         let (planned, open) = (self.points.len(), self.open());
         let took = length(self.progress.elapsed.as_secs_f64());
-        let status = crate::run::status(self.status);
+        let status = plumb_report::run::status(self.status);
         format!("{status} after {took}: {} of {planned} points finished", planned - open)
     }
 }

@@ -7,13 +7,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::live::charts::{MonitorReadings, PrecisionOverTime, precision};
+use crate::charts::{MonitorReadings, PrecisionOverTime, precision};
 use plumb_chart::Chart;
 use plumb_model::{
     Decision, EndedInvocation, Flag, Id, Plan, PlannedPoint, RunStatus, RunUpdate, Verdict,
 };
 
-use crate::live::progress::{ProgressState, ProgressView};
+use crate::progress::{ProgressState, ProgressView};
 
 /// Lines of the log that are kept.
 pub(super) const MOST_LINES: usize = 100;

@@ -7,7 +7,7 @@ use plumb_model::{
     Interference, Look, Missing, RunRecord, RunStatus, RunUpdate, StopReason,
 };
 
-use crate::live::view::{Live, MOST_LINES};
+use crate::view::{Live, MOST_LINES};
 
 fn record() -> RunRecord {
     first_look()

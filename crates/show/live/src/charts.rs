@@ -7,7 +7,7 @@ use plumb_chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, T
 use plumb_model::{CounterKind, Decision, EndedInvocation, Goal, Interference, Plan};
 use plumb_text::{clean, counted};
 
-use crate::live::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
+use crate::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
 
 /// Points that one chart has room for.
 const MOST_POINTS: usize = 40;
@@ -117,7 +117,7 @@ struct Row {
 impl Row {
     fn of(point: &ProgressPoint, compared: bool) -> Option<Self> {
         let name = clean(&point.name);
-        let tip = format!("{name}: {}", crate::live::terminal::standing(point));
+        let tip = format!("{name}: {}", crate::terminal::standing(point));
         if compared {
             let ProgressRatio { ratio, ends, margin, .. } = point.compared?;
             let ends = ends.map(|(low, high)| (low - 1.0, high - 1.0));
