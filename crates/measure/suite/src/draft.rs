@@ -161,7 +161,7 @@ mod tests {
     fn a_draft_is_read_back_as_it_was_meant() {
         let text = |text: &str| Value::Text(text.to_owned());
         let set = BTreeMap::from([
-            ("limit".to_owned(), vec![Value::Integer(10), text("20..40"), Value::Switch(true)]),
+            ("limit".to_owned(), vec![text("10"), text("20..40"), Value::Switch(true)]),
             ("a b".to_owned(), vec![text("it's \"x\"")]),
         ]);
         let own = TypedRules { min_invocations: Some(7), ..TypedRules::default() };
@@ -197,7 +197,7 @@ mod tests {
         let points: Vec<_> = suite.points.iter().map(|it| it.workload.as_str()).collect();
         assert_eq!(points, ["cpu.sieve", "cpu.sieve", "cpu.sieve", "./my plug-in"]);
         let limits: Vec<_> = suite.points[..3].iter().map(|it| it.set["limit"].clone()).collect();
-        assert_eq!(limits, [Value::Integer(10), text("20..40"), Value::Switch(true)]);
+        assert_eq!(limits, [text("10"), text("20..40"), Value::Switch(true)]);
         assert_eq!(suite.points[2].set["a b"], text("it's \"x\""));
         assert!(suite.points[3].set.is_empty());
         assert_eq!(

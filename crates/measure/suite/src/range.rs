@@ -1,4 +1,5 @@
-//! Ranges of values: `1..64` doubles, `4KiB..256MiB/4` makes four steps a doubling, `1..40+1` adds.
+//! Ranges of values: `1..64` doubles, `4KiB..256MiB/4` makes four steps a doubling, `1..40+1` adds. Rates and times, too:
+//! `1k/s..64k/s`, `1ms..8ms+1ms`.
 
 use plumb_model::Value;
 
@@ -18,6 +19,53 @@ enum Step {
     Adding(u64),
 }
 
+/// What the ends of a range are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Quantity {
+    /// Whole numbers.
+    Number,
+    Bytes,
+    /// So much a second; of bytes or not.
+    Rate {
+        of_bytes: bool,
+    },
+    Time,
+}
+
+impl Quantity {
+    /// What both are, with the two; None where they are no two of a kind.
+    fn of(first: &str, last: &str, all_threads: u64) -> Option<(Self, u64, u64)> {
+        let rates = [false, true].map(|of_bytes| Self::Rate { of_bytes });
+        let read = |quantity: Self| {
+            let end = |text| quantity.read(text, all_threads);
+            Some((quantity, end(first)?, end(last)?))
+        };
+        [Self::Number, Self::Bytes].into_iter().chain(rates).chain([Self::Time]).find_map(read)
+    }
+
+    fn read(self, text: &str, all_threads: u64) -> Option<u64> {
+        let text = text.trim();
+        if !text.starts_with(|c: char| c.is_ascii_digit()) {
+            return (self == Self::Number && text == "all").then_some(all_threads);
+        }
+        match self {
+            Self::Number => text.parse().ok(),
+            Self::Bytes => Value::parse_bytes(text).ok(),
+            Self::Rate { of_bytes } => Value::parse_rate(text, of_bytes).ok(),
+            Self::Time => Value::parse_time(text).ok(),
+        }
+    }
+
+    fn show(self, value: u64) -> String {
+        match self {
+            Self::Number => value.to_string(),
+            Self::Bytes => Value::show_bytes(value),
+            Self::Rate { of_bytes } => Value::show_rate(value, of_bytes),
+            Self::Time => Value::show_time(value),
+        }
+    }
+}
+
 /// The values of a range, both ends included; None for what is none. `all_threads` is what `all` stands for.
 ///
 /// # Errors
@@ -25,13 +73,10 @@ enum Step {
 pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>, UsageError> {
     let Some((first, rest)) = text.trim().split_once("..") else { return Ok(None) };
     let (last, step) = split_step(rest);
-    let number = |text: &str| match text.trim() {
-        "all" => Some(all_threads),
-        text if text.starts_with(|c: char| c.is_ascii_digit()) => Value::parse_bytes(text).ok(),
-        _ => None,
+    // Text with two dots, such as a path, has no such ends.
+    let Some((quantity, low, high)) = Quantity::of(first, last, all_threads) else {
+        return Ok(None);
     };
-    // Text with two dots, such as a path.
-    let (Some(low), Some(high)) = (number(first), number(last)) else { return Ok(None) };
     let wrong = |why: &str| UsageError::new(format!("`{text}` is no range: {why}"));
     if low > high {
         return Err(wrong("it goes backwards; write the smaller end first"));
@@ -42,14 +87,13 @@ pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>, Usag
             Ok(steps) if (1..=MOST_STEPS).contains(&steps) => Step::Doubling(steps),
             _ => return Err(wrong("after `/` stand the steps a doubling, 1 to 64")),
         },
-        Some((_, sum)) => match number(sum) {
+        Some((_, sum)) => match quantity.read(sum, all_threads) {
             Some(sum) if sum > 0 => Step::Adding(sum),
             _ => return Err(wrong("after `+` stands what is added, at least 1")),
         },
     };
-    let has_suffix = |end: &&str| end.trim() != "all" && end.trim().ends_with(char::is_alphabetic);
-    let is_size = [first, last].iter().any(has_suffix);
-    let unit = if is_size && low.is_multiple_of(CACHE_LINE) { CACHE_LINE } else { 1 };
+    let is_lines = quantity == Quantity::Bytes && low.is_multiple_of(CACHE_LINE);
+    let unit = if is_lines { CACHE_LINE } else { 1 };
     let mut values = match step {
         Step::Doubling(_) if low == 0 => return Err(wrong("0 can't be doubled; try 0..8+1")),
         Step::Doubling(steps) => doubled(low, high, steps, unit),
@@ -61,13 +105,14 @@ pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>, Usag
     if values.last() != Some(&high) {
         values.push(high);
     }
-    let shown = |value: u64| if is_size { Value::show_bytes(value) } else { value.to_string() };
-    Ok(Some(values.into_iter().map(|value| Value::Text(shown(value))).collect()))
+    Ok(Some(values.into_iter().map(|value| Value::Text(quantity.show(value))).collect()))
 }
 
 /// What stands before the step, and the step with its sign.
 fn split_step(text: &str) -> (&str, Option<(char, &str)>) {
-    match text.find(['/', '+']) {
+    let is_per_second = |at: usize| text[at + 1..].trim_end() == "s";
+    let at = text.find('+').or_else(|| text.rfind('/').filter(|&at| !is_per_second(at)));
+    match at {
         Some(at) => {
             (&text[..at], text[at..].chars().next().map(|sign| (sign, text[at + 1..].trim())))
         }
@@ -130,18 +175,28 @@ mod tests {
         assert_eq!(values("1MiB..4MiB"), "1MiB 2MiB 4MiB");
         assert_eq!(values("1MiB..3MiB+1MiB"), "1MiB 2MiB 3MiB");
         assert_eq!(values("1..4/2"), "1 2 3 4");
+        assert_eq!(values("500/s..4k/s"), "500/s 1k/s 2k/s 4k/s");
+        assert_eq!(values("1k/s..2k/s/2"), "1k/s 1414/s 2k/s");
+        assert_eq!(values("1k/s..2k/s+300/s"), "1k/s 1300/s 1600/s 1900/s 2k/s");
+        assert_eq!(values("10MB/s..40MB/s"), "10MB/s 20MB/s 40MB/s");
+        assert_eq!(values("8Mbit/s..16Mbit/s"), "1MB/s 2MB/s");
+        assert_eq!(values("500us..2ms"), "500us 1ms 2ms");
+        assert_eq!(values("1s..3s+1s"), "1s 2s 3s");
+        assert_eq!(values("4096..8KiB"), "4KiB 8KiB");
     }
 
     #[test]
     fn what_is_no_range_is_left_alone() {
-        for text in ["8", "../file", "a..b", "x", "", "..", "1..", "v1..2x"] {
+        for text in ["8", "../file", "a..b", "x", "", "..", "1..", "v1..2x", "1k/s..2ms"] {
             assert_eq!(expanded(text, 2).unwrap(), None, "{text}");
         }
     }
 
     #[test]
     fn ranges_that_cannot_be_are_refused() {
-        for text in ["8..1", "0..8", "1..8+0", "1..8/0", "1..8/65", "1..8/x", "1..100000+1"] {
+        for text in
+            ["8..1", "0..8", "1..8+0", "1..8/0", "1..8/65", "1..8/x", "1..100000+1", "2k/s..1k/s"]
+        {
             assert!(expanded(text, 2).is_err(), "{text}");
         }
     }

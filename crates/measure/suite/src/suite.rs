@@ -269,6 +269,14 @@ fn multiply(file: &File) -> Result<Vec<SuitePoint>, SuiteError> {
     Ok(points)
 }
 
+/// A value as somebody would type it: a number of TOML is what it is on the command line.
+fn typed(value: &Value) -> Value {
+    match value {
+        Value::Integer(number) => Value::Text(number.to_string()),
+        other => other.clone(),
+    }
+}
+
 fn entry_points(entry: &Entry) -> Vec<SuitePoint> {
     let mut all = vec![Settings::new()];
     for (name, set) in &entry.set {
@@ -276,7 +284,7 @@ fn entry_points(entry: &Entry) -> Vec<SuitePoint> {
             let settings = settings.clone();
             let one = |value: &Value| {
                 let mut more = settings.clone();
-                more.insert(name.clone(), value.clone());
+                more.insert(name.clone(), typed(value));
                 more
             };
             set.values().iter().map(one).collect::<Vec<_>>()
@@ -340,7 +348,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(suite.points.len(), 4);
-        assert_eq!(suite.points[3].set["n"], Value::Integer(2));
+        assert_eq!(suite.points[3].set["n"], Value::Text("2".into()));
         assert_eq!(suite.points[3].set["m"], Value::Text("v".into()));
     }
 

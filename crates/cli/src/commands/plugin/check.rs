@@ -5,7 +5,7 @@ use std::path::Path;
 use plumb_engine::{KeeperLauncher, LauncherSettings};
 use plumb_model::Program;
 use plumb_plugins::cache;
-use plumb_plugins::check::{Check, Checklist, Numbers, State, Trial, describe, judge};
+use plumb_plugins::check::{Check, Checklist, Numbers, State, TryOut, describe, judge};
 use plumb_text::units::quantity;
 use serde::Serialize;
 
@@ -52,7 +52,7 @@ fn checked(path: &Path, list: &mut Checklist<'_>) -> Result<Option<String>> {
     if let Some(file) = catalogue::kept(&program) {
         cache::write(&file, &description);
     }
-    if let Some(trial) = Trial::of(&description, &program, setup.all_threads(), list) {
+    if let Some(trial) = TryOut::of(&description, &program, setup.all_threads(), list) {
         trial.run(&mut launcher(setup)?, list)?;
     }
     Ok(Some(description.id))
@@ -68,7 +68,7 @@ fn launcher(mut setup: Setup) -> Result<KeeperLauncher> {
         preparation: Vec::new(),
         root: locate::root(),
         interrupted: interrupt::is_interrupted,
-        seed: Trial::SEED,
+        seed: TryOut::SEED,
     };
     Ok(KeeperLauncher::new(setup.keeper, settings))
 }

@@ -9,4 +9,4 @@ mod workload;
 
 pub use checklist::{Check, Checklist, Numbers, State};
 pub use describe::{describe, judge};
-pub use try_out::Trial;
+pub use try_out::TryOut;

@@ -8,12 +8,12 @@ use crate::check::{roles, workload};
 
 /// The points at which a plug-in is tried.
 #[derive(Debug)]
-pub struct Trial {
+pub struct TryOut {
     usual: PlannedPoint,
     searched: Option<PlannedPoint>,
 }
 
-impl Trial {
+impl TryOut {
     /// Seed of the check: any will do.
     pub const SEED: u64 = 1;
 
