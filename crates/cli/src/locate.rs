@@ -97,7 +97,7 @@ pub fn journals() -> PathBuf {
 }
 
 /// The variable that names this host.
-const HOST: &str = "PLUMB_HOST";
+pub const HOST: &str = "PLUMB_HOST";
 
 /// Which host this is: `--host`, `PLUMB_HOST`, or by its machine id.
 ///

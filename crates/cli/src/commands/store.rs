@@ -13,6 +13,9 @@ use crate::locate;
 use crate::reading::runs::no_store;
 use crate::ui::Ui;
 
+/// The most hosts that are named.
+const SHOWN_HOSTS: usize = 8;
+
 /// Manage the store
 #[derive(Debug, Args)]
 pub struct StoreArgs {
@@ -59,7 +62,7 @@ fn lines(info: &StoreInfo) -> String {
     #[expect(clippy::cast_precision_loss, reason = "sizes for people")]
     let size = |bytes: u64| quantity(bytes as f64, "B");
     format!(
-        "store     {}\nsize      {} (schema {}, journal {}, {} free)\nruns      {runs}: {} complete, {} running, {} interrupted\nsamples   {}\noldest    {}\nnewest    {}\nstate     {state}\n",
+        "store     {}\nsize      {} (schema {}, journal {}, {} free)\nruns      {runs}: {} complete, {} running, {} interrupted\nsamples   {}\nhosts     {}\noldest    {}\nnewest    {}\nstate     {state}\n",
         info.path.display(),
         size(info.bytes),
         info.schema,
@@ -69,9 +72,22 @@ fn lines(info: &StoreInfo) -> String {
         info.running,
         info.interrupted,
         info.samples,
+        hosts(&info.hosts),
         moment(&info.oldest),
         moment(&info.newest),
     )
+}
+
+/// The hosts with their runs, the rest of many in a word.
+fn hosts(hosts: &[(Option<String>, u64)]) -> String {
+    let named = |(host, runs): &(Option<String>, u64)| {
+        format!("{} ({runs})", host.as_deref().unwrap_or("unknown"))
+    };
+    let mut shown: Vec<String> = hosts.iter().take(SHOWN_HOSTS).map(named).collect();
+    if hosts.len() > SHOWN_HOSTS {
+        shown.push(format!("{} more", hosts.len() - SHOWN_HOSTS));
+    }
+    if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }
 
 fn document(info: &StoreInfo) -> String {
@@ -83,6 +99,7 @@ fn document(info: &StoreInfo) -> String {
         "journal": info.journal,
         "runs": { "complete": info.complete, "running": info.running, "interrupted": info.interrupted },
         "samples": info.samples,
+        "hosts": info.hosts.iter().map(|(host, runs)| serde_json::json!({ "host": host, "runs": runs })).collect::<Vec<_>>(),
         "oldest": info.oldest.map(|(id, _)| id),
         "newest": info.newest.map(|(id, _)| id),
         "problems": info.problems,

@@ -42,6 +42,9 @@ fn each_host_has_a_history_of_its_own() {
     place.run("compare --by host last~2 last~1 last").unwrap().exits(0).shows(&["web1", "web2"]);
     let same = place.run("compare --by kind last~1 last").unwrap().exits(2);
     same.says(&["all these runs have the same kind"]);
+    place.run("store info").unwrap().exits(0).shows(&["web1 (2), web2 (1)"]);
+    let info = parsed(&place.run("store info --json").unwrap().exits(0));
+    assert_eq!(info["hosts"][0], serde_json::json!({ "host": "web1", "runs": 2 }));
     // Another store takes the hosts over.
     let other = crate::place();
     other.run(&format!("import {}", place.store().display())).unwrap().exits(0);

@@ -80,6 +80,8 @@ pub struct StoreInfo {
     pub interrupted: usize,
     /// Stored samples.
     pub samples: u64,
+    /// The hosts that were measured, each with its runs, the most first; None for a host that is unknown.
+    pub hosts: Vec<(Option<String>, u64)>,
     /// The oldest run with its start, in nanoseconds since 1970.
     pub oldest: Option<(Id, i64)>,
     /// The newest run with its start, in nanoseconds since 1970.

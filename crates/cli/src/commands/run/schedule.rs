@@ -36,7 +36,7 @@ pub fn print(every: &str, names: &[String], store: Option<&Path>, ui: &Ui) -> Re
     let store = folder.join(locate::store(store)?).to_string_lossy().into_owned();
     let schedule = Schedule {
         name: unit_name(names, every),
-        words: words(&plumb, &store, &typed, every),
+        words: words(&plumb, &store, std::env::var(locate::HOST).ok(), &typed, every),
         folder: folder.to_string_lossy().into_owned(),
         period,
     };
@@ -141,8 +141,15 @@ impl Schedule {
     }
 }
 
-/// The command that was typed, with a label in place of `--every`, the store by its path, and no talk.
-fn words(plumb: &str, store: &str, typed: &[String], every: &str) -> Vec<String> {
+/// The command that was typed, with a label in place of `--every`, the store by its path, the host by its name where the
+/// environment gives it one, and no talk.
+fn words(
+    plumb: &str,
+    store: &str,
+    host: Option<String>,
+    typed: &[String],
+    every: &str,
+) -> Vec<String> {
     let mut words = vec![plumb.to_owned()];
     let says = |long: &str, short: &str| {
         typed
@@ -155,7 +162,10 @@ fn words(plumb: &str, store: &str, typed: &[String], every: &str) -> Vec<String>
     if !says("--quiet", "-q") {
         words.push("--quiet".to_owned());
     }
-    let label = ["--label".to_owned(), format!("schedule={every}")];
+    let mut label = vec!["--label".to_owned(), format!("schedule={every}")];
+    if let Some(host) = host.filter(|_| !says("--host", "--host")) {
+        label.extend(["--host".to_owned(), host]);
+    }
     let mut typed = typed.iter();
     while let Some(word) = typed.next() {
         if word == "--every" {
@@ -213,7 +223,7 @@ mod tests {
         let typed: Vec<String> = typed.iter().map(|&word| word.to_owned()).collect();
         Schedule {
             name: unit_name(&["cpu.sieve:threads=2".to_owned()], every),
-            words: words("/bin/plumb", "/s.db", &typed, every),
+            words: words("/bin/plumb", "/s.db", None, &typed, every),
             folder: "/home/a b".to_owned(),
             period: Period::of(every).unwrap(),
         }
@@ -235,9 +245,25 @@ mod tests {
              --label schedule=6h -p 'dir=/a b/50\\%$x'"
         );
         assert_eq!(schedule.name, "plumb-cpu.sieve-threads-2-6h");
-        let kept =
-            words("p", "/s", &["-q", "--store=x", "run", "--every=1d"].map(str::to_owned), "1d");
+        let kept = words(
+            "p",
+            "/s",
+            None,
+            &["-q", "--store=x", "run", "--every=1d"].map(str::to_owned),
+            "1d",
+        );
         assert_eq!(kept, ["p", "-q", "--store=x", "run", "--label", "schedule=1d"]);
+        let host = |typed: &[&str]| {
+            let typed: Vec<String> = typed.iter().map(|&word| word.to_owned()).collect();
+            words("p", "/s", Some("db1".into()), &typed, "1d").join(" ")
+        };
+        let start = "p --store /s --quiet run";
+        assert_eq!(
+            host(&["run", "--every", "1d"]),
+            format!("{start} --label schedule=1d --host db1")
+        );
+        let given = ["run", "--every", "1d", "--host", "db2"];
+        assert_eq!(host(&given), format!("{start} --label schedule=1d --host db2"));
     }
 
     #[test]

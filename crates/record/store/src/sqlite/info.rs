@@ -26,11 +26,20 @@ pub(super) fn gather(db: &Connection, path: &Path) -> Result<StoreInfo, DbError>
         running: with(RunStatus::Running),
         interrupted: with(RunStatus::Interrupted),
         samples: runs.iter().map(|run| run.samples).sum(),
+        hosts: hosts(db)?,
         oldest: runs.first().map(|run| (run.run, run.started_unix_ns)),
         newest: runs.last().map(|run| (run.run, run.started_unix_ns)),
         problems,
         free_bytes: filesystem.f_bavail * filesystem.f_frsize,
     })
+}
+
+fn hosts(db: &Connection) -> Result<Vec<(Option<String>, u64)>, DbError> {
+    let mut select =
+        db.prepare("SELECT host, count(*) FROM runs GROUP BY host ORDER BY count(*) DESC, host")?;
+    let rows =
+        select.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn size(path: &Path) -> Result<u64, DbError> {
