@@ -20,6 +20,22 @@ const EXACT_UP_TO: usize = 200;
 /// Each side lists (unit, cost), units rising; incomplete units are dropped (docs/method.md, *Edge cases*). A cost that is not
 /// positive gives a value that is not finite, which every interval refuses.
 pub fn log_ratios(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> Vec<f64> {
+    in_units(first, later, a_unit, |first, later| (later / first).ln())
+}
+
+/// The differences of the same units, later - first, or the mean of two such. What disturbs both sides of a unit alike
+/// by so many seconds or bytes cancels out; the interval of [`signed_rank_interval`] is then of the centre of the
+/// differences, which it covers where they are symmetric about it.
+pub fn differences(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> Vec<f64> {
+    in_units(first, later, a_unit, |first, later| later - first)
+}
+
+fn in_units(
+    first: &[(u32, f64)],
+    later: &[(u32, f64)],
+    a_unit: usize,
+    value: fn(f64, f64) -> f64,
+) -> Vec<f64> {
     let of = |side: &[(u32, f64)], unit: u32| -> Vec<f64> {
         let start = side.partition_point(|&(other, _)| other < unit);
         side[start..].iter().take_while(|&&(other, _)| other == unit).map(|&(_, c)| c).collect()
@@ -29,8 +45,8 @@ pub fn log_ratios(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> 
     let both = units.into_iter().map(|unit| (of(first, unit), of(later, unit)));
     both.filter(|(one, other)| one.len() == a_unit && other.len() == a_unit)
         .map(|(one, other)| {
-            let logs = one.iter().zip(&other).map(|(first, later)| (later / first).ln());
-            logs.sum::<f64>() / a_unit as f64
+            let values = one.iter().zip(&other).map(|(first, later)| value(*first, *later));
+            values.sum::<f64>() / a_unit as f64
         })
         .collect()
 }
@@ -149,8 +165,8 @@ fn normal_rank(pairs: f64, alpha: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{
-        hodges_lehmann, log_ratios, signed_rank_cdf, signed_rank_interval, signed_rank_p,
-        walsh_rank,
+        differences, hodges_lehmann, log_ratios, signed_rank_cdf, signed_rank_interval,
+        signed_rank_p, walsh_rank,
     };
     use crate::NoInterval;
     use crate::rng::Rng;
@@ -278,6 +294,28 @@ mod tests {
         }
         assert_eq!(signed_rank_p(&[0.1; 8]), Ok(2.0 / 256.0));
         assert_eq!(signed_rank_p(&[0.0; 8]), Ok(1.0));
+    }
+
+    #[test]
+    fn differences_are_of_complete_units_and_move_with_the_unit_of_measurement() {
+        let first = [(0, 10.0), (1, 20.0), (2, 30.0), (2, 50.0), (4, 1.0)];
+        let later = [(0, 13.0), (1, 21.0), (2, 36.0), (2, 52.0), (3, 1.0)];
+        assert_eq!(differences(&first, &later, 1), [3.0, 1.0]);
+        assert_eq!(differences(&first, &later, 2), [4.0]);
+        let mut rng = Rng::new(7);
+        let side =
+            |rng: &mut Rng| (0..20).map(|unit| (unit, 5.0 + rng.normal())).collect::<Vec<_>>();
+        let (first, later) = (side(&mut rng), side(&mut rng));
+        let thousands = |side: &[(u32, f64)]| -> Vec<(u32, f64)> {
+            side.iter().map(|&(unit, value)| (unit, 1000.0 * value)).collect()
+        };
+        let one = signed_rank_interval(&differences(&first, &later, 1), 0.95).unwrap();
+        let swapped = signed_rank_interval(&differences(&later, &first, 1), 0.95).unwrap();
+        let scaled = differences(&thousands(&first), &thousands(&later), 1);
+        let scaled = signed_rank_interval(&scaled, 0.95).unwrap();
+        assert!((one.low + swapped.high).abs() < 1e-12 && (one.high + swapped.low).abs() < 1e-12);
+        assert!((scaled.low / 1000.0 - one.low).abs() < 1e-12);
+        assert!((scaled.estimate / 1000.0 - one.estimate).abs() < 1e-12);
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn points_of_a_suite_have_rules_of_their_own() {
                   workload = 'scheduler.pipe'\nmax-time = '10m'\n";
     place.write("longer.toml", longer).unwrap();
     let dry = place.run("run longer.toml --dry-run").unwrap().exits(0);
-    dry.shows(&["±1 %, at most 1 min per point", "at most 10 min per point", "no time limit"]);
+    dry.shows(&["±1 %, at most 1 min per point", "at most 10 min per point", "at most 11 min"]);
     let run = "run suite.toml --no-lock -q --json --dir ../work";
     let counts = |ran: Ran| {
         let results = parsed(&ran)["results"].as_array().unwrap().clone();

@@ -68,7 +68,18 @@ fn every_key_reaches_the_run() {
         "capped",
         "with-load",
     ]);
-    assert_eq!(ran.stdout.matches("the cost").count(), 2, "{}", ran.stdout);
+    // The second and the third point against the first, and the third against the second.
+    assert_eq!(ran.stdout.matches("the cost").count(), 3, "{}", ran.stdout);
+    let shown = place.run("show last --json").unwrap().exits(0);
+    let document: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let results = document["results"].as_array().unwrap();
+    let above: Vec<_> =
+        results.iter().flat_map(|it| it["against_above"].as_array().unwrap()).collect();
+    let [above] = above.as_slice() else { panic!("{above:?}") };
+    assert_eq!(above["first"], "cpu.sieve:limit=200000");
+    let difference = &above["difference"];
+    assert_eq!(difference["unit"], "ops/s");
+    assert!(difference["value"].is_f64() && above["ratio"].is_f64(), "{above}");
     let monitors = place.run("show last --monitors").unwrap().exits(0);
     assert!(monitors.stdout.contains("vmstat") && !monitors.stdout.contains("schedstat"));
 }

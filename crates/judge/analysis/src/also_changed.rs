@@ -9,9 +9,10 @@ use crate::comparison::side_by_side::ComparisonFinding;
 use crate::finding::RunFinding;
 use crate::series::points_of;
 
-/// Adds to every point of a run that differs from the first what else changed.
+/// Adds to every point of a run that differs from the first, or from the one above it, what else changed.
 pub fn add_covariates_to_points(finding: &mut RunFinding, record: &RunRecord, counters: &Counters) {
-    for it in finding.against_first.iter_mut().filter(|it| it.found.differs()) {
+    let all = finding.against_first.iter_mut().chain(&mut finding.against_above);
+    for it in all.filter(|it| it.found.differs()) {
         let of = |point: usize| record.good_invocations(point).collect::<Vec<_>>();
         let (from, to) = (of(it.first.index), of(it.point.index));
         it.found.covariates = rates_that_differ(&from, &to, counters);

@@ -24,6 +24,8 @@ pub struct RunFinding {
     pub curves: Vec<Curve>,
     /// Comparisons with the plan's first point, when the plan asks for them.
     pub against_first: Vec<PointComparison>,
+    /// Comparisons of every later point but the second with the one above it, when the plan asks for them.
+    pub against_above: Vec<PointComparison>,
     /// What can't be measured here.
     pub unsupported: Vec<Unsupported>,
     /// What went wrong.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::{Goal, Kind, Metric, Role, RunRecord, RunStatus};
 use plumb_stats::describe::median;
 
-use crate::comparison::pairs::against_first;
+use crate::comparison::pairs::{against_above, against_first};
 use crate::curves::curves;
 use crate::estimate::{Estimate, median_at_any_time, median_of_processes};
 use crate::expectations;
@@ -39,6 +39,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         curves: curves(&results, record),
         results,
         against_first: against_first(record),
+        against_above: against_above(record),
         unsupported: failures::unsupported(record),
         failed,
         not_reached: failures::not_reached(record),

@@ -58,7 +58,7 @@ fn unfinished(view: &View) -> Html {
 fn sides(view: &View) -> Html {
     let line = |it: &plumb_analysis::PointComparison| {
         let names = format!(" {} against {}: ", it.point.name, it.first.name);
-        Html::all([verdict(&it.found.verdict), names.into(), comparison_text(&it.found).into()])
+        Html::all([verdict(&it.found.verdict), names.into(), comparison_text(it).into()])
     };
     list(view.comparisons().iter().map(line))
 }

@@ -78,22 +78,47 @@ fn about(view: &View) -> Html {
 
 fn comparisons(view: &View) -> Html {
     let Some(first) = view.comparisons().first() else { return Html::default() };
-    let titles =
-        ["Side", "Verdict", "× the cost", "Interval", "Pairs", "Earlier looks", "Also changed"];
-    let mut table = DataTable::new(titles);
-    for it in view.comparisons() {
-        table.row(side(it));
-    }
     let margin = percent(first.margin);
     let title = format!("Compared with {}, margin {margin}", first.first.name);
-    heading("compared", title).and(table.build())
+    let with_first = heading("compared", title).and(sides(view.comparisons(), false));
+    if view.above().is_empty() {
+        return with_first;
+    }
+    let title = format!("Compared with the row above, margin {margin}");
+    with_first.and(heading("compared-above", title)).and(sides(view.above(), true))
 }
 
-fn side(it: &PointComparison) -> Vec<Tag> {
-    let mut cells = vec![name(it.point.name.as_str()), cell(verdict(&it.found.verdict))];
-    match &it.found.ratio {
-        Some(ratio) => cells.extend(estimated(ratio, "")),
-        None => cells.extend([nothing(), nothing()]),
+/// A row a comparison; what each is compared with where that is not always the same.
+fn sides(all: &[PointComparison], above: bool) -> Html {
+    let other = if above { "Above" } else { "" };
+    let titles = [
+        "Side",
+        other,
+        "Verdict",
+        "× the cost",
+        "Interval",
+        "Difference",
+        "Its interval",
+        "Pairs",
+        "Earlier looks",
+        "Also changed",
+    ];
+    let mut table = DataTable::new(titles.into_iter().filter(|title| !title.is_empty()));
+    for it in all {
+        table.row(side(it, above));
+    }
+    table.build()
+}
+
+fn side(it: &PointComparison, above: bool) -> Vec<Tag> {
+    let mut cells = vec![name(it.point.name.as_str())];
+    cells.extend(above.then(|| cell(it.first.name.as_str())));
+    cells.push(cell(verdict(&it.found.verdict)));
+    for (estimate, unit) in [(&it.found.ratio, ""), (&it.difference, it.unit.as_str())] {
+        match estimate {
+            Some(estimate) => cells.extend(estimated(estimate, unit)),
+            None => cells.extend([nothing(), nothing()]),
+        }
     }
     let pairs = it.found.by_pairs().map_or(0, |it| it.pairs);
     cells.push(crate::parts::count(pairs));

@@ -6,7 +6,7 @@ use super::noise::{Noise, Source};
 use crate::distribution::normal_quantile;
 use crate::histogram::{Counts, pooled_quantile};
 use crate::long_run::long_run;
-use crate::pairs::signed_rank_interval;
+use crate::pairs::{differences, signed_rank_interval};
 use crate::precision::serial_quantile;
 use crate::rng::Rng;
 
@@ -47,6 +47,11 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     for (name, noise) in PAIRS {
         for pairs in [12, 20, 40] {
             report(same_program(PAIRS_CHEAPER * replications, name, noise, pairs));
+        }
+    }
+    for (name, noise) in PAIRS {
+        for pairs in [12, 40] {
+            report(shifted(PAIRS_CHEAPER * replications, name, noise, pairs));
         }
     }
 }
@@ -137,6 +142,31 @@ fn same_program(replications: u64, name: &str, noise: PairNoise, pairs: usize) -
     let hits = (0..replications).filter(covered).count();
     Row {
         promise: "95 % interval of the ratio of a program to itself",
+        setting: format!("{pairs} pairs, {name}"),
+        bar: Bar::AtLeast(0.95),
+        measured: share(hits, replications as usize),
+        note: String::new(),
+    }
+}
+
+/// Two programs whose times differ by a fixed amount, in rounds that are slower or quicker for both.
+fn shifted(replications: u64, name: &str, noise: PairNoise, pairs: usize) -> Row {
+    const SHIFT: f64 = 0.7;
+    const ROUNDS: f64 = 5.0;
+    let mut rng = Rng::new(pairs as u64);
+    let mut covered = |_: &u64| {
+        let rounds: Vec<(u32, f64)> =
+            (0..pairs as u32).map(|round| (round, 100.0 + ROUNDS * rng.normal())).collect();
+        let mut side = |shift: f64| -> Vec<(u32, f64)> {
+            rounds.iter().map(|&(round, level)| (round, level + shift + noise(&mut rng))).collect()
+        };
+        let (first, later) = (side(0.0), side(SHIFT));
+        let found = signed_rank_interval(&differences(&first, &later, 1), 0.95);
+        found.is_ok_and(|found| found.contains(SHIFT))
+    };
+    let hits = (0..replications).filter(&mut covered).count();
+    Row {
+        promise: "95 % interval of the difference of two programs in rounds of different speed",
         setting: format!("{pairs} pairs, {name}"),
         bar: Bar::AtLeast(0.95),
         measured: share(hits, replications as usize),

@@ -1,17 +1,17 @@
-//! Later points against the first, paired by round (docs/method.md, *Pairs*).
+//! Later points against the first and against the one above, paired by round (docs/method.md, *Pairs*).
 //!
 //! Every round holds one unit of the comparison, so that what disturbs one side of a round disturbs the
 //! other too; the ratio is taken inside the round. Where the strategy looked on the way, its looks are
 //! derived again from the samples: what is shown never rests on what was decided, only on facts.
 
 use plumb_model::{
-    ComparisonPlan, Decision, InvocationEnd, InvocationRecord, Outcome, Role, RunRecord,
+    CPU, ComparisonPlan, Decision, InvocationEnd, InvocationRecord, Outcome, Role, RunRecord,
     too_disturbed,
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
 use plumb_stats::multiple::crashes_differ;
-use plumb_stats::pairs::{FEWEST_PAIRS, hodges_lehmann, log_ratios};
+use plumb_stats::pairs::{FEWEST_PAIRS, differences, hodges_lehmann, log_ratios};
 use plumb_stats::spread;
 use plumb_stats::verdict::{Confidence, Judgement, Schedule, interval_of_pairs, judge_pairs};
 
@@ -22,10 +22,10 @@ use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, point_facts};
 use crate::method::CONFIDENCE;
 
-/// A later point compared with the plan's first.
+/// A later point compared with the plan's first, or with the one above it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointComparison {
-    /// The first point.
+    /// The point that it is compared with.
     pub first: PointFacts,
     /// The later point.
     pub point: PointFacts,
@@ -37,22 +37,40 @@ pub struct PointComparison {
     pub margin: f64,
     /// Whether the sides are one point at several values of a knob.
     pub of_knob: bool,
-    /// The later point against the first.
+    /// The later point against the other.
     pub found: Comparison,
+    /// The unit of the metric.
+    pub unit: String,
+    /// By how much the later point's values exceed the other's, in that unit; None where nothing was measured of
+    /// both, or their units differ.
+    pub difference: Option<Estimate>,
 }
 
 /// Every later point compared with the first; none when the plan does not ask.
 pub(crate) fn against_first(record: &RunRecord) -> Vec<PointComparison> {
     let Some(plan) = record.plan.comparison() else { return Vec::new() };
-    let first = costs(record, 0, &plan);
-    let measured = |point: &usize| {
-        let planned = &record.plan.points[*point];
-        record.good_invocations(*point).any(|it| it.costs(planned, plan.metric).is_some())
-    };
+    let has_first = is_measured(record, 0, &plan);
     (1..record.plan.points.len())
-        .filter(|point| measured(point) || !first.is_empty())
-        .map(|point| compare(record, point, &plan, &first))
+        .filter(|point| has_first || is_measured(record, *point, &plan))
+        .map(|point| compare(record, 0, point, &plan))
         .collect()
+}
+
+/// Every point from the third on compared with the measured one above it; none where looks at comparisons with the
+/// first decide how long a run goes on.
+pub(crate) fn against_above(record: &RunRecord) -> Vec<PointComparison> {
+    let Some(plan) = record.plan.comparison().filter(|plan| plan.max_pairs.is_none()) else {
+        return Vec::new();
+    };
+    let points = 0..record.plan.points.len();
+    let measured: Vec<usize> = points.filter(|point| is_measured(record, *point, &plan)).collect();
+    let rows = measured.windows(2).filter(|rows| rows[0] > 0);
+    rows.map(|rows| compare(record, rows[0], rows[1], &plan)).collect()
+}
+
+fn is_measured(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> bool {
+    let planned = &record.plan.points[point];
+    record.good_invocations(point).any(|it| it.costs(planned, plan.metric).is_some())
 }
 
 /// The log ratios of the second point's units over the first's; None where nothing is compared.
@@ -64,41 +82,75 @@ pub(crate) fn log_ratios_of(record: &RunRecord) -> Option<Vec<f64>> {
 /// The median cost of a point in every invocation, with its round.
 fn costs(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> Vec<(u32, f64)> {
     let planned = &record.plan.points[point];
-    let cost = |costs: Vec<f64>| median(&costs);
-    record
-        .good_invocations(point)
-        .filter_map(|it| Some((it.round, cost(it.costs(planned, plan.metric)?)?)))
-        .collect()
+    medians(record, point, |it| it.costs(planned, plan.metric))
+}
+
+fn medians(
+    record: &RunRecord,
+    point: usize,
+    of: impl Fn(&InvocationRecord) -> Option<Vec<f64>>,
+) -> Vec<(u32, f64)> {
+    let all = record.good_invocations(point);
+    all.filter_map(|it| Some((it.round, median(&of(it)?)?))).collect()
+}
+
+/// By how much the later point's values exceed the other's.
+fn difference(
+    record: &RunRecord,
+    from: usize,
+    point: usize,
+    plan: &ComparisonPlan,
+) -> Option<Estimate> {
+    if unit(record, from, plan) != unit(record, point, plan) {
+        return None;
+    }
+    let values = |side: usize| {
+        let planned = &record.plan.points[side];
+        medians(record, side, |it| match planned.description.metric(plan.metric) {
+            Some(declared) => it.steady(declared),
+            None => it.costs(planned, plan.metric),
+        })
+    };
+    let values = differences(&values(from), &values(point), plan.a_unit);
+    let centre = hodges_lehmann(&values)?;
+    Some(estimate(centre, interval_of_pairs(&values, level(plan))))
+}
+
+fn unit(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> String {
+    let declared = record.plan.points[point].description.metric(plan.metric);
+    declared.map_or_else(|| unit_of_any(plan.metric), |metric| metric.unit.clone())
+}
+
+/// The unit of what any workload can be compared by.
+pub(crate) fn unit_of_any(metric: &str) -> String {
+    if metric == CPU { "s" } else { "B" }.to_owned()
 }
 
 fn compare(
     record: &RunRecord,
+    from: usize,
     point: usize,
     plan: &ComparisonPlan,
-    first: &[(u32, f64)],
 ) -> PointComparison {
     PointComparison {
-        first: point_facts(0, &record.plan.points[0]),
+        first: point_facts(from, &record.plan.points[from]),
         point: point_facts(point, &record.plan.points[point]),
         metric: plan.metric.to_owned(),
         confidence: CONFIDENCE,
         margin: plan.margin,
         of_knob: !record.plan.points[point].preparation.is_empty(),
-        found: by_pairs(record, point, plan, first),
+        found: by_pairs(record, from, point, plan),
+        unit: unit(record, point, plan),
+        difference: difference(record, from, point, plan),
     }
 }
 
-fn by_pairs(
-    record: &RunRecord,
-    point: usize,
-    plan: &ComparisonPlan,
-    first: &[(u32, f64)],
-) -> Comparison {
-    let logs = log_ratios(first, &costs(record, point, plan), plan.a_unit);
+fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan) -> Comparison {
+    let logs = log_ratios(&costs(record, from, plan), &costs(record, point, plan), plan.a_unit);
     let level = level(plan);
-    let unfit = failures(record, point).or_else(|| disturbed(record, point));
+    let unfit = failures(record, from, point).or_else(|| disturbed(record, from, point));
     let judged = unfit.map_or_else(|| judge(&logs, level, plan.margin), Err);
-    let is_look = |it: &&Decision| it.point == point && it.compared.is_some();
+    let is_look = |it: &&Decision| from == 0 && it.point == point && it.compared.is_some();
     let decisions: Vec<&Decision> = record.decisions.iter().filter(is_look).collect();
     let looks = looks(&decisions, &logs, level, plan.margin);
     let basis = ByPairs {
@@ -106,7 +158,7 @@ fn by_pairs(
         rederived: (!looks.is_empty()).then(|| rederived(&decisions, &looks)),
         looks,
         pairs_needed: judged.as_ref().ok().and_then(|judged| judged.pairs_needed),
-        spread: spread(record, point, plan),
+        spread: spread(record, from, point, plan),
     };
     Comparison {
         basis: Basis::Pairs(basis),
@@ -118,15 +170,15 @@ fn by_pairs(
 }
 
 /// How far both sides scatter, in their pairs; one look at all of them, whatever the costs' looks were.
-fn spread(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> SpreadRatio {
-    let between = spread::log_step_ratios(&costs(record, 0, plan), &costs(record, point, plan));
+fn spread(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan) -> SpreadRatio {
+    let between = spread::log_step_ratios(&costs(record, from, plan), &costs(record, point, plan));
     let within = |side: usize| -> Vec<(u32, f64)> {
         let planned = &record.plan.points[side];
         let spread = |it: &InvocationRecord| spread::within(&it.costs(planned, plan.metric)?);
         let invocations = record.good_invocations(side);
         invocations.filter_map(|it| Some((it.round, spread(it)?))).collect()
     };
-    let within = log_ratios(&within(0), &within(point), plan.a_unit);
+    let within = log_ratios(&within(from), &within(point), plan.a_unit);
     SpreadRatio { between: ratio(&between, CONFIDENCE), within: ratio(&within, CONFIDENCE) }
 }
 
@@ -160,22 +212,22 @@ fn remarks(judged: &Judgement) -> Vec<Remark> {
 }
 
 /// docs/method.md, *Order*: what is left where other work disturbed too much says nothing.
-fn disturbed(record: &RunRecord, point: usize) -> Option<NoVerdict> {
-    let excluded = record.excluded(0).max(record.excluded(point));
+fn disturbed(record: &RunRecord, from: usize, point: usize) -> Option<NoVerdict> {
+    let excluded = record.excluded(from).max(record.excluded(point));
     let counted = record.good_invocations(point).count();
     let of = excluded + counted;
     too_disturbed(excluded, counted).then_some(NoVerdict::Disturbed { excluded, of })
 }
 
 /// docs/method.md, *Edge cases*: times say nothing of a program that fails on some of its ways.
-fn failures(record: &RunRecord, point: usize) -> Option<NoVerdict> {
+fn failures(record: &RunRecord, from: usize, point: usize) -> Option<NoVerdict> {
     let failed = |end: &InvocationEnd| matches!(end.outcome, Outcome::Failed(_));
     let count = |point: usize| {
         let is_of = |it: &&InvocationRecord| it.point == point && it.role == Role::Workload;
         let all = || record.invocations.iter().filter(is_of);
         (all().filter(|it| it.end.as_ref().is_some_and(failed)).count(), all().count())
     };
-    let (first, later) = (count(0), count(point));
+    let (first, later) = (count(from), count(point));
     (first.0 + later.0 > 0).then(|| {
         let counts = |(failed, all): (usize, usize)| (failed as u64, all as u64);
         NoVerdict::Failures { later, first, p: crashes_differ(counts(first), counts(later)) }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, By, CPU, InvocationRecord, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs, Target,
+    Better, By, InvocationRecord, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs, Target,
 };
 use plumb_stats::Interval;
 use plumb_stats::describe::{BoxPlot, box_plot, mean};
@@ -17,6 +17,7 @@ use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::comparison::arms::{CompareSettings, Group, groups};
 use crate::comparison::noise::RunsNoise;
+use crate::comparison::pairs::unit_of_any;
 use crate::comparison::runs::by_runs;
 use crate::comparison::verdict::Comparison;
 use crate::environment_diff::{Difference, differences};
@@ -138,10 +139,6 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
         overall: Vec::new(),
         not_in_all: Vec::new(),
     }
-}
-
-fn unit_of_any(metric: &str) -> String {
-    if metric == CPU { "s" } else { "B" }.to_owned()
 }
 
 /// One side of a paired run by the metric that is compared.

@@ -52,3 +52,37 @@ fn rounds_without_both_are_left_out() {
     record.invocations.retain(|invocation| invocation.point != 1 || invocation.round % 2 == 0);
     assert_eq!(summarise(&record).against_first[0].found.by_pairs().unwrap().pairs, 10);
 }
+
+#[test]
+fn the_difference_is_of_pairs_and_in_the_unit_of_the_metric() {
+    let better = Spec { value: 2e10, ..COPY };
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .measured(&better)
+        .with(|record| record.plan.against_first = true)
+        .build();
+    let finding = summarise(&record);
+    let [compared] = finding.against_first.as_slice() else { panic!() };
+    let difference = compared.difference.as_ref().unwrap();
+    let medians: Vec<f64> = finding.results.iter().map(|it| it.estimate.value).collect();
+    let by_medians = medians[1] - medians[0];
+    assert_eq!(compared.unit, finding.results[0].unit);
+    assert!((difference.value / by_medians - 1.0).abs() < 0.05, "{difference:?} {by_medians}");
+    assert!(difference.low().unwrap() < by_medians && by_medians < difference.high().unwrap());
+    assert!(finding.against_above.is_empty(), "the second row has the first above it");
+}
+
+#[test]
+fn rows_are_compared_with_the_measured_one_above() {
+    let finding = summarise(&exec());
+    let [above] = finding.against_above.as_slice() else { panic!() };
+    assert_eq!((above.first.index, above.point.index), (1, 2));
+    let log = |of: &PointComparison| of.found.ratio.as_ref().unwrap().value.ln();
+    let [second, third] = finding.against_first.as_slice() else { panic!() };
+    assert!((log(above) - (log(third) - log(second))).abs() < 0.05);
+    let size = |of: &PointComparison| of.difference.as_ref().unwrap().value;
+    assert!((size(above) / (size(third) - size(second)) - 1.0).abs() < 0.05);
+    let mut record = exec();
+    record.invocations.retain(|invocation| invocation.point != 1);
+    assert!(summarise(&record).against_above.is_empty(), "above the third is the first");
+}

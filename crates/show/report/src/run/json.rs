@@ -154,6 +154,8 @@ pub struct ResultPart {
     pub baseline: Option<BaselinePart>,
     /// Comparison with the run's first point, where the plan asks for it.
     pub against_first: Vec<ComparisonPart>,
+    /// Comparison with the point above, from the third point on, where the plan asks for it.
+    pub against_above: Vec<ComparisonPart>,
     /// Median of every process, in order.
     pub process_medians: Vec<f64>,
     /// Versions of the components that do the work.
@@ -340,6 +342,7 @@ fn result(row: &Row) -> ResultPart {
         of_baseline: finding.of_baseline.as_ref().map(|it| it.share.value),
         baseline: finding.of_baseline.as_ref().map(baseline),
         against_first: row.against_first.into_iter().map(comparison).collect(),
+        against_above: row.against_above.into_iter().map(comparison).collect(),
         process_medians: finding.process_medians,
         versions: finding.versions,
         notes: finding.notes,

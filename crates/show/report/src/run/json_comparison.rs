@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use crate::comparison::covariates::{MovedPart, covariate_part};
 
-/// A comparison with the first point.
+/// A comparison with the first point, or with the one above.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ComparisonPart {
-    /// What people call the first point.
+    /// What people call the point that it is compared with.
     pub first: String,
     /// Cost over the first's cost: over 1 is slower.
     pub ratio: Option<f64>,
@@ -17,6 +17,8 @@ pub struct ComparisonPart {
     pub low: Option<f64>,
     /// Upper end of the ratio's interval.
     pub high: Option<f64>,
+    /// By how much values exceed the first's; null where nothing was measured of both, or their units differ.
+    pub difference: Option<DifferencePart>,
     /// Level of the interval.
     pub confidence: f64,
     /// Smallest relative change that matters.
@@ -47,6 +49,20 @@ pub struct ComparisonPart {
     pub spread_between: Option<SpreadPart>,
     /// The same from sample to sample inside processes.
     pub spread_within: Option<SpreadPart>,
+}
+
+/// A difference of values by pairs, in the metric's unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DifferencePart {
+    /// The Hodges-Lehmann estimate; over 0 is more, whatever the metric's direction.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// Its unit, an SI base unit.
+    pub unit: String,
 }
 
 /// A ratio of spreads: over 1 is less repeatable.
@@ -97,6 +113,12 @@ pub(crate) fn comparison(of_point: &PointComparison) -> ComparisonPart {
         ratio: ratio.map(|ratio| ratio.value),
         low: ratio.and_then(Estimate::low),
         high: ratio.and_then(Estimate::high),
+        difference: of_point.difference.as_ref().map(|it| DifferencePart {
+            value: it.value,
+            low: it.low(),
+            high: it.high(),
+            unit: of_point.unit.clone(),
+        }),
         confidence: of_point.confidence,
         margin: of_point.margin,
         verdict: comparison.verdict.as_ref().ok().map(|verdict| verdict.word()),

@@ -99,7 +99,8 @@ fn comparisons(view: &View) -> String {
         let also_changed = covariates_text(&comparison.found.covariates)
             .map_or_else(String::new, |it| format!("; {it}"));
         let spread = spread_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
-        let text = comparison_text(&comparison.found) + &spread + &also_changed;
+        let above = view.above_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
+        let text = comparison_text(comparison) + &spread + &also_changed + &above;
         format!("{name}: **{verdict}**, {}", escape(&text))
     });
     list(&format!("Compared with {}", code(&first.first.name)), lines)

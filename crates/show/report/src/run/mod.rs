@@ -21,5 +21,6 @@ pub use markdown::markdown;
 pub use sentences::in_words;
 pub use terminal::{NextSteps, scorecard};
 pub use view::{
-    Family, FlagNote, Row, View, baseline_text, comparison_text, looks_text, spread_text,
+    Family, FlagNote, Row, View, baseline_text, comparison_text, difference_text, looks_text,
+    spread_text,
 };

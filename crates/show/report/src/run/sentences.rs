@@ -16,9 +16,9 @@ pub fn in_words(view: &View) -> Vec<String> {
     let mut lines: Vec<String> = primary.map(|row| clean(&sentence(row))).collect();
     let curves = view.curves.iter();
     lines.extend(curves.map(|it| clean(&format!("{}: {}", it.name, it.lines.join("; ")))));
-    lines.extend(view.comparisons().iter().map(|comparison| {
+    lines.extend(view.comparisons().iter().chain(view.above()).map(|comparison| {
         let (name, first) = (&comparison.point.name, &comparison.first.name);
-        let (verdict, figures) = (verdict(&comparison.found), comparison_text(&comparison.found));
+        let (verdict, figures) = (verdict(&comparison.found), comparison_text(comparison));
         clean(&format!("{name} against {first}: {verdict}; {figures}"))
     }));
     lines

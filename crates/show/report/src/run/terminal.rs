@@ -90,7 +90,7 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
         table.row(vec![
             Line::new(Style::Name, &comparison.point.name),
             Line::new(style, verdict(&comparison.found)),
-            Line::new(Style::Plain, &comparison_text(&comparison.found)),
+            Line::new(Style::Plain, &comparison_text(comparison)),
         ]);
         if let Some(looks) = looks_text(&comparison.found) {
             let lead = Line::new(Style::Muted, "looks  ");
@@ -98,6 +98,9 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
         }
         if let Some(spread) = spread_text(comparison) {
             table.across(2, Line::default(), Line::new(Style::Plain, &spread));
+        }
+        if let Some(above) = view.above_text(comparison) {
+            table.across(2, Line::default(), Line::new(Style::Plain, &above));
         }
         let also_changed = covariates_text(&comparison.found.covariates).unwrap_or_default();
         table.across(2, Line::default(), Line::new(Style::Muted, &also_changed));

@@ -7,7 +7,7 @@ use plumb_model::{Flag, FlagKind};
 use plumb_text::counted;
 use plumb_text::units::{Figure, quantity, whole_percent};
 
-use crate::comparison::settling;
+use crate::comparison::{settling, verdict};
 use crate::figure::figure;
 use crate::flags;
 use crate::run::curves::CurveText;
@@ -50,6 +50,8 @@ pub struct Row<'a> {
     pub goal: Option<String>,
     /// How the point compares with the plan's first.
     pub against_first: Option<&'a PointComparison>,
+    /// How it compares with the point above it.
+    pub against_above: Option<&'a PointComparison>,
 }
 
 /// Rows of one family.
@@ -143,6 +145,20 @@ impl<'a> View<'a> {
     pub fn comparisons(&self) -> &'a [PointComparison] {
         &self.finding.against_first
     }
+
+    /// Comparisons with the point above.
+    #[must_use]
+    pub fn above(&self) -> &'a [PointComparison] {
+        &self.finding.against_above
+    }
+
+    /// What the comparison with the point above says of the point of another one, in one line.
+    #[must_use]
+    pub fn above_text(&self, of: &PointComparison) -> Option<String> {
+        let above = self.above().iter().find(|it| it.point.index == of.point.index)?;
+        let (name, verdict) = (&above.first.name, verdict(&above.found));
+        Some(format!("against {name} above: {verdict}, {}", comparison_text(above)))
+    }
 }
 
 fn row<'a>(
@@ -156,7 +172,6 @@ fn row<'a>(
     let several = finding.targets.len() > 1;
     let target = finding.targets.get(result.target).filter(|_| several);
     let own = result.flags.iter().filter(|flag| !everywhere(flag));
-    let mut comparisons = finding.against_first.iter();
     Row {
         finding: result,
         target: target.map(|target| target.name.clone()),
@@ -165,9 +180,13 @@ fn row<'a>(
         counts: counts(result),
         own_flags: own.map(|flag| flag.flag.clone()).collect(),
         goal: result.goal.as_ref().map(|goal| format!("the most with {goal}")),
-        against_first: comparisons
-            .find(|c| c.point.index == result.point.index && c.metric == result.metric),
+        against_first: of_row(&finding.against_first, result),
+        against_above: of_row(&finding.against_above, result),
     }
+}
+
+fn of_row<'a>(all: &'a [PointComparison], result: &Finding) -> Option<&'a PointComparison> {
+    all.iter().find(|it| it.point.index == result.point.index && it.metric == result.metric)
 }
 
 /// `12×20`: invocations and samples of each; `12×~19` where they differ.
@@ -244,9 +263,21 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
     })
 }
 
-/// What a comparison with the first point says, in one line.
+/// By how much values exceed the other point's: `+3.1 [2.9, 3.3] ms`.
 #[must_use]
-pub fn comparison_text(comparison: &Comparison) -> String {
+pub fn difference_text(of: &PointComparison) -> Option<String> {
+    let difference = of.difference.as_ref()?;
+    let sign = if difference.value > 0.0 { "+" } else { "" };
+    let shown = figure(difference, &of.unit);
+    let brackets = shown.brackets();
+    let parts = [format!("{sign}{}", shown.estimate), brackets, shown.unit];
+    Some(parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+/// What a comparison with another point says, in one line.
+#[must_use]
+pub fn comparison_text(of: &PointComparison) -> String {
+    let comparison = &of.found;
     let Some(ratio) = &comparison.ratio else {
         let why = comparison.verdict.err().map(|why| why.to_string());
         return why.unwrap_or_else(|| "no round has values of both".to_owned());
@@ -256,7 +287,8 @@ pub fn comparison_text(comparison: &Comparison) -> String {
     let clearly = ratio.value < 0.9 && ratio.value > 0.0;
     let as_fast = clearly.then(|| format!("{}× as fast", quantity(1.0 / ratio.value, "")));
     let pairs = comparison.by_pairs().map(|it| counted(it.pairs, "pair", "pairs"));
-    let parts = [Some(times.trim_end().to_owned()), as_fast, pairs].into_iter().flatten();
+    let parts = [Some(times.trim_end().to_owned()), as_fast, difference_text(of), pairs];
+    let parts = parts.into_iter().flatten();
     let parts = parts.chain(comparison.remarks.iter().map(ToString::to_string));
     let parts = parts.chain(settling(comparison));
     let parts = parts.chain(comparison.verdict.err().map(|why| why.to_string()));
