@@ -1,5 +1,6 @@
 //! plumb measured: `plumb-benches PLUMB OUTPUT` runs every bench and writes one page;
-//! `plumb-benches make-store FILE RUNS` makes the store that one of them reads.
+//! `plumb-benches PLUMB` says what the pages of a large store take;
+//! `plumb-benches make-store FILE RUNS` makes that store.
 //!
 //! Each bench is a comparison within one run: its two sides alternate, so that drift hits both.
 #![expect(clippy::print_stderr, reason = "a bench says what it is doing")]
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let outcome = match arguments.as_slice() {
         [plumb, output] => measure(plumb, output),
+        [plumb] => large_store(plumb),
         [make, file, runs] if make.as_os_str() == "make-store" => runs
             .to_string_lossy()
             .parse()
@@ -44,6 +46,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The one bench that takes no quiet machine to say something.
+fn large_store(plumb: &Path) -> Outcome<()> {
+    eprintln!("{}", pages::bench(&std::fs::canonicalize(plumb)?)?);
+    Ok(())
 }
 
 fn measure(plumb: &Path, output: &Path) -> Outcome<()> {

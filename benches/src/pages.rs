@@ -1,8 +1,11 @@
 //! What it takes to write the pages of a large store; plumb itself measures it.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use plumb_analysis::testing::{events, run_of_years};
 use plumb_store::Store;
@@ -13,6 +16,8 @@ use crate::shares::Folder;
 
 /// Runs of the store.
 const RUNS: u32 = 1_000;
+/// Pages of series that are asked for.
+const MOST_SERIES: usize = 100;
 /// Where it is kept from one bench to the next: making it takes longer than measuring.
 const KEPT: &str = "target/bench-pages.db";
 
@@ -50,13 +55,84 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
     };
     let (wall, cpu, memory) = (of("wall")?, of("cpu")?, of("peak_memory")?);
     let (files, bytes) = size(&pages)?;
+    let series = series(plumb, &path, &pages)?;
     Ok(format!(
         "`plumb report -o DIR` of a store of {RUNS} runs and {:.1} million samples: **{wall:.1} s** ({cpu:.1} s of CPU time), at a peak of \
-         **{:.0} MB** of memory, {files} files of {:.0} MB (medians of 3, by `plumb exec`).",
+         **{:.0} MB** of memory, {files} files of **{:.0} MB** (medians of 3, by `plumb exec`). {series}",
         millions(samples),
         memory * 1e-6,
         millions(bytes),
     ))
+}
+
+/// How long `plumb serve`, once it has read the store, takes for pages of series that nobody asked for before.
+fn series(plumb: &Path, store: &Path, pages: &Path) -> Outcome<String> {
+    let served = Served::new(plumb, store)?;
+    while served.get("/history.html")?.0.contains("have been read so far") {
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let mut names: Vec<String> = fs::read_dir(pages)?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with("history-"))
+        .collect();
+    names.sort();
+    let step = names.len().div_ceil(MOST_SERIES).max(1);
+    let mut took: Vec<f64> = Vec::new();
+    for name in names.iter().step_by(step) {
+        let (page, seconds) = served.get(&format!("/{name}"))?;
+        if !page.starts_with("HTTP/1.1 200") {
+            return Err(format!("{name}: {}", page.lines().next().unwrap_or_default()).into());
+        }
+        took.push(seconds * 1e3);
+    }
+    took.sort_by(f64::total_cmp);
+    let (Some(slowest), Some(median)) = (took.last(), took.get(took.len() / 2)) else {
+        return Err("the store has no series".into());
+    };
+    Ok(format!(
+        "`plumb serve` of the same store, after it read it: the pages of {} series, not made before, in **{median:.1} ms** at \
+         the median, the slowest in **{slowest:.1} ms** (bar 50).",
+        took.len(),
+    ))
+}
+
+/// A server that ends with it.
+struct Served {
+    child: Child,
+    address: String,
+}
+
+impl Served {
+    fn new(plumb: &Path, store: &Path) -> Outcome<Self> {
+        let mut child = Command::new(plumb)
+            .args(["serve", "--quiet", "--listen", "127.0.0.1:0", "--store"])
+            .arg(store)
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        let output = child.stdout.take().ok_or("no stdout")?;
+        BufReader::new(output).read_line(&mut line)?;
+        let address = line.trim().trim_start_matches("http://").trim_end_matches('/').to_owned();
+        Ok(Self { child, address })
+    }
+
+    /// What a page answers with, and after how many seconds it was whole.
+    fn get(&self, page: &str) -> Outcome<(String, f64)> {
+        let began = Instant::now();
+        let mut stream = TcpStream::connect(&self.address)?;
+        let host = &self.address;
+        write!(stream, "GET {page} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok((String::from_utf8_lossy(&answer).into_owned(), began.elapsed().as_secs_f64()))
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// The store, made once.

@@ -14,6 +14,8 @@ export interface Chart {
   groups: Group[];
   layers: Layer[];
   notes: string[];
+  /** The chart in whose figure this one is shown when the reader switches. */
+  instead_of: string | null;
 }
 
 export interface Axis {

@@ -76,7 +76,7 @@ export function figure(box: HTMLElement, first: Chart, name: string): Figure {
     soon();
   };
 
-  zooming(stage, chart.x, () => drawing?.frame ?? null, () => view.zoom, see);
+  zooming(stage, () => chart.x, () => drawing?.frame ?? null, () => view.zoom, see);
   const table = numbers(() => chart);
   box.replaceChildren(legendBox, stage, tools(() => chart, stage, name, (factor) => see(factor === 0 ? null : zoomed(chart.x, view.zoom, factor))), table);
   box.closest("figure")?.classList.toggle("wide", chart.y.categories.length > MANY);
@@ -87,6 +87,8 @@ export function figure(box: HTMLElement, first: Chart, name: string): Figure {
   render();
   return {
     update: (next) => {
+      // What was zoomed in another quantity is nowhere in this one.
+      if (next.x.label !== chart.x.label && view.zoom !== null) see(null);
       chart = next;
       table.dispatchEvent(new Event("changed"));
       relist();
@@ -102,8 +104,9 @@ function zoomOf(text: string | null): Range | null {
 
 /** Says beside a drawing how to read it and what is known of it. */
 export function say(place: HTMLElement, chart: Chart): void {
-  const caption = place.querySelector("figcaption");
-  caption?.replaceChildren(element("b", {}, chart.title), ` ${chart.says}`);
+  const caption = place.querySelector("figcaption") ?? element("figcaption");
+  place.prepend(caption);
+  caption.replaceChildren(element("b", {}, chart.title), ` ${chart.says}`);
   const most = Math.max(0, ...chart.layers.map(size));
   const shared = `${most.toLocaleString("en")} marks: those that fall on the same pixel are drawn as one; zoom in to part them.`;
   const notes = [...chart.notes.map((note) => element("li", {}, note)), ...(most > DENSE ? [element("li", { class: "dense" }, shared)] : [])];

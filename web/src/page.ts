@@ -3,6 +3,7 @@ import type { Chart } from "./chart";
 import { all, element } from "./dom";
 import { figure, say } from "./figure";
 import { load } from "./load";
+import { metricSwitch } from "./metrics";
 import { onChosen, wanted } from "./state";
 
 const NEAR = "600px";
@@ -20,7 +21,7 @@ export function takeCharts(of: string, packed: string): void {
   unpacked(packed).then((given) => {
     charts = new Map(given.map((chart) => [chart.id, chart]));
     for (const place of all<HTMLElement>("figure.chart")) {
-      const chart = charts.get(place.dataset.chart ?? "");
+      const [chart] = chartsOf(place);
       if (chart) say(place, chart);
     }
     near.forEach(drawOnce);
@@ -45,12 +46,30 @@ function ask(): void {
   load(`data/${encodeURIComponent(page())}.js`, missing);
 }
 
+/** The chart of a place, and those that are shown in its figure when the reader switches. */
+function chartsOf(place: HTMLElement): Chart[] {
+  const own = charts?.get(place.dataset.chart ?? "");
+  return own ? [own, ...[...(charts ?? new Map<string, Chart>()).values()].filter((it) => it.instead_of === own.id)] : [];
+}
+
 function drawOnce(place: HTMLElement): void {
-  const chart = charts?.get(place.dataset.chart ?? "");
+  const own = chartsOf(place);
   const box = place.querySelector<HTMLElement>(".plot");
+  const [chart] = own;
   if (!chart || !box || place.dataset.drawn) return;
   place.dataset.drawn = "yes";
-  figure(box, chart, nameOf(place));
+  if (own.length === 1) {
+    figure(box, chart, nameOf(place));
+    return;
+  }
+  const show = (next: Chart) => {
+    say(place, next);
+    drawn.update(next);
+  };
+  const { list, first } = metricSwitch(own, nameOf(place), show);
+  say(place, first);
+  box.before(list);
+  const drawn = figure(box, first, nameOf(place));
 }
 
 function nameOf(place: HTMLElement): string {

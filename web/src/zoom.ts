@@ -36,7 +36,7 @@ function within(axis: Axis, start: number, length: number, from: (place: number)
 }
 
 /** Lets a stage be zoomed; `seen` is what is seen now, `see` shows another part. */
-export function zooming(stage: HTMLElement, axis: Axis, frame: () => Frame | null, seen: () => Range | null, see: (range: Range | null) => void): void {
+export function zooming(stage: HTMLElement, axis: () => Axis, frame: () => Frame | null, seen: () => Range | null, see: (range: Range | null) => void): void {
   const across = () => {
     const now = frame();
     return now ? now.width - now.left - now.right : 1;
@@ -46,24 +46,24 @@ export function zooming(stage: HTMLElement, axis: Axis, frame: () => Frame | nul
     if (!event.ctrlKey || !now) return;
     event.preventDefault();
     const around = (event.clientX - stage.getBoundingClientRect().left - now.left) / across();
-    see(zoomed(axis, seen(), event.deltaY < 0 ? 0.8 : 1.25, Math.max(0, Math.min(1, around))));
+    see(zoomed(axis(), seen(), event.deltaY < 0 ? 0.8 : 1.25, Math.max(0, Math.min(1, around))));
   }, { passive: false });
   stage.addEventListener("keydown", (event) => {
     const key = event.shiftKey && event.key.startsWith("Arrow") ? `Shift${event.key}` : event.key;
     const acts: Record<string, () => void> = {
-      "+": () => see(zoomed(axis, seen(), 0.5)),
-      "=": () => see(zoomed(axis, seen(), 0.5)),
-      "-": () => see(zoomed(axis, seen(), 2)),
+      "+": () => see(zoomed(axis(), seen(), 0.5)),
+      "=": () => see(zoomed(axis(), seen(), 0.5)),
+      "-": () => see(zoomed(axis(), seen(), 2)),
       "0": () => see(null),
-      ShiftArrowLeft: () => see(panned(axis, seen(), -0.2)),
-      ShiftArrowRight: () => see(panned(axis, seen(), 0.2)),
+      ShiftArrowLeft: () => see(panned(axis(), seen(), -0.2)),
+      ShiftArrowRight: () => see(panned(axis(), seen(), 0.2)),
     };
     const act = acts[key];
     if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     act();
   });
-  dragging(stage, (pixels, from) => see(panned(axis, from, -pixels / across())), seen);
+  dragging(stage, (pixels, from) => see(panned(axis(), from, -pixels / across())), seen);
 }
 
 function dragging(stage: HTMLElement, drag: (pixels: number, from: Range | null) => void, seen: () => Range | null): void {

@@ -62,6 +62,36 @@ test("pointing at a mark says its exact value", () =>
     assert.match(tip, /3 ms = 0\.003/);
   }));
 
+test("a figure switches between a time and its rate, and the link keeps that", async () => {
+  let link;
+  const axis = (page) => page.locator("#chart-bars [aria-label='x-axis label']").innerText();
+  await open(async (page) => {
+    await near(page, "bars");
+    const pressed = () => page.locator("#chart-bars .metrics button[aria-pressed=true]").innerText();
+    assert.deepEqual(await page.locator("#chart-bars .metrics button").allInnerTexts(), ["time", "rate"]);
+    assert.equal(await page.locator(".metrics").count(), 1, "others have nothing to switch");
+    assert.equal(await pressed(), "time");
+    assert.match(await axis(page), /time \(ms\)/);
+    await page.getByRole("button", { name: "Zoom in: bars" }).click();
+    await page.waitForFunction(() => location.hash.includes("zoom=bars:"));
+    await page.locator("#chart-bars .metrics button").nth(1).click();
+    await page.waitForFunction(() => /rate/.test(document.querySelector("#chart-bars [aria-label='x-axis label']").textContent));
+    assert.equal(await pressed(), "rate");
+    assert.match(await page.locator("#chart-bars figcaption").innerText(), /What the rate shows/);
+    await page.waitForFunction(() => !location.hash.includes("zoom"), undefined, { timeout: 2000 });
+    await accessibleInBothThemes(page);
+    link = new URL(page.url()).hash;
+    assert.match(link, /metric=bars:rate/);
+  });
+  await open(async (page) => {
+    await near(page, "bars");
+    assert.match(await axis(page), /rate \(ops\/s\)/);
+    await page.locator("#chart-bars .metrics button").first().click();
+    await page.waitForFunction(() => !location.hash.includes("metric"));
+    assert.match(await axis(page), /time/);
+  }, { hash: link });
+});
+
 test("arrow keys walk from value to value, aloud", () =>
   open(async (page) => {
     await near(page, "intervals");

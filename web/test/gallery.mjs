@@ -24,7 +24,7 @@ const names = (...categories) => axis({ scale: "band", categories, low: 0, high:
 const count = (length, value) => Array.from({ length }, (_, index) => value(index));
 
 function chart(id, given) {
-  return { schema: "plumb.chart/1", id, title: id, says: `What ${id} shows.`, colour: null, groups: [], notes: [], ...given };
+  return { schema: "plumb.chart/1", id, title: id, says: `What ${id} shows.`, colour: null, groups: [], notes: [], instead_of: null, ...given };
 }
 
 const random = randoms(1);
@@ -103,12 +103,22 @@ export const charts = [
   }),
 ];
 
+/** What the figure of the bars shows when the reader switches from the time to the rate. */
+const rate = chart("bars/rate", {
+  ...charts.find(({ id }) => id === "bars"),
+  id: "bars/rate",
+  says: "What the rate shows.",
+  x: axis({ label: "rate", unit: "ops/s", low: 0, high: 300 }),
+  layers: [{ group: 0, mark: "bars", along: "x", at: [0, 1], from: [0, 0], to: [250, 200] }],
+  instead_of: "bars",
+});
+
 function escaped(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }
 
-function figure({ id, title, says }) {
-  return `<figure class="chart" id="chart-${id}" data-chart="${id}"><figcaption><b>${title}</b> ${says}</figcaption><div class="plot"></div></figure>`;
+function figure({ id }) {
+  return `<figure class="chart" id="chart-${id}" data-chart="${id}"><div class="plot"></div></figure>`;
 }
 
 const ROWS = count(12, (index) => [`point ${index}${index === 3 ? HOSTILE : ""}`, [5, 3, 12, 0.5][index % 4] * 1e9 + index, ["faster", "slower", "equivalent", "inconclusive"][index % 4]]);
@@ -129,7 +139,7 @@ export function writeGallery(name) {
   const folder = join(work, name);
   mkdirSync(join(folder, "data"), { recursive: true });
   for (const file of ["plumb.js", "plumb.css"]) copyFileSync(new URL(file, dist), join(folder, file));
-  writeFileSync(join(folder, "data/gallery.js"), `plumb.charts("gallery","${packed(charts)}");\n`);
+  writeFileSync(join(folder, "data/gallery.js"), `plumb.charts("gallery","${packed([...charts, rate])}");\n`);
   const entries = [["memory.copy method=libc", "gallery.html#chart=curve", "workload"], [HOSTILE, "gallery.html", "run"], ["verdict", "gallery.html", "word"]];
   writeFileSync(join(folder, "data/search.js"), `plumb.search(${JSON.stringify(entries).replaceAll("<", "\\u003c")});\n`);
   writeFileSync(join(folder, "gallery.html"), `<!doctype html><html lang="en" data-page="gallery" data-kind="run"><head><meta charset="utf-8">

@@ -23,6 +23,7 @@ use crate::ui::Ui;
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
   plumb compare --by kernel,kind last~1 last   the same over all hosts of a kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
+  plumb report --by kernel -o report        the same as a page with charts
 
 Runs measured at different times differ even when nothing has changed. plumb learns how much from earlier \
 runs of the same series on the same host. With fewer than six of them it gives no verdict, but tells how \
@@ -77,13 +78,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     refuse_fatal(&finding, args.force)?;
     if finding.arms.len() < 2 {
         let by = args.by.as_deref().unwrap_or_default();
-        let why = match finding.arms.first() {
-            Some(arm) if *arm == plumb_analysis::without(by) => {
-                format!("none of these runs has a label or fact `{by}`")
-            }
-            _ => format!("all these runs have the same {by}"),
-        };
-        let error = CommandError::usage(why);
+        let error = comparison::one_group(&finding, by);
         return Err(if by == By::KIND {
             error.hint("--by run,kind compares run by run, with the noise of all hosts of the kind")
         } else {

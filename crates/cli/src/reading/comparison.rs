@@ -7,6 +7,16 @@ use crate::error::{CommandError, Result};
 use crate::reading::output::OutputFormat;
 use crate::ui::Ui;
 
+/// Why there is nothing to compare by a label or fact.
+pub fn one_group(finding: &ComparisonFinding, by: &str) -> CommandError {
+    CommandError::usage(match finding.arms.first() {
+        Some(arm) if *arm == plumb_analysis::without(by) => {
+            format!("none of these runs has a label or fact `{by}`")
+        }
+        _ => format!("all these runs have the same {by}"),
+    })
+}
+
 /// A comparison in this format.
 ///
 /// # Errors

@@ -62,6 +62,29 @@ fn histories_and_comparisons_have_charts() {
 }
 
 #[test]
+fn the_whole_run_is_drawn_against_the_last_comparable_one() {
+    let place = place();
+    let drawn = || {
+        crate::exec(&place, "-n 8 -q", &["true", "sleep 0.01"]).exits(0);
+        place.run("report --chart run/overview").unwrap().exits(0).stdout.clone()
+    };
+    let first = drawn();
+    assert!(first.contains("its own 95 % interval") && first.contains("sleep 0.01"), "{first}");
+    let second = drawn();
+    let verdicts = ["no verdict", "than in the last run", "as in the last run"];
+    assert!(verdicts.iter().any(|it| second.contains(it)), "{second}");
+}
+
+#[test]
+fn sides_have_charts_beside_each_other() {
+    let place = measured();
+    for (kind, says) in [("boxes", "steady samples"), ("bars", "sleep 0.01"), ("cpu", "user")] {
+        let ran = place.run(&format!("report --chart sides/{kind}")).unwrap().exits(0);
+        ran.shows(&[says, "true", "sleep 0.01"]);
+    }
+}
+
+#[test]
 fn charts_are_drawn_on_the_terminal_too() {
     let place = measured();
     let drawn = place.run("report --chart process.command/boxes").unwrap().exits(0);

@@ -112,6 +112,43 @@ fn compared_runs_show_their_monitors_over_each_other() {
 }
 
 #[test]
+fn six_groups_are_a_page_and_every_chart_has_all_of_them() {
+    let place = place();
+    let measure = "run scheduler.yield -p threads=1,2 --min-invocations 2 --max-invocations 2 --max-time 20ms";
+    for kernel in 1..=6 {
+        let run = format!("{measure} --no-lock -q --label kernel=6.{kernel}");
+        place.run(&run).unwrap().exits(0);
+    }
+    place.run("report --by kernel -o out").unwrap().exits(0);
+    let out = place.cwd().join("out");
+    links_lead_somewhere(&out);
+    let index = fs::read_to_string(out.join("index.html")).unwrap();
+    assert!(index.contains("href=\"compare-by-kernel.html\""), "{index}");
+    let charts = unpacked(&out.join("data/compare-by-kernel.js"));
+    let kernels: Vec<String> = (1..=6).map(|it| format!("6.{it}")).collect();
+    let curve = chart(&charts, "comparison/by-threads/scheduler.yield");
+    assert_eq!(names(&curve["groups"]), kernels);
+    let bars = chart(&charts, "comparison/bars/scheduler.yield");
+    assert_eq!(names(&bars["groups"]), kernels);
+    let stacked = chart(&charts, "comparison/cpu/scheduler.yield");
+    assert_eq!(names(&stacked["groups"])[..2], ["user", "system"]);
+    let map = chart(&charts, "comparison/map/scheduler.yield");
+    assert_eq!(map["layers"][0]["value"].as_array().unwrap().len(), 12);
+    let boxes = chart(&charts, "scheduler.yield:threads=1/rate/arms");
+    assert_eq!(boxes["y"]["categories"], Value::from(kernels));
+    assert_eq!(boxes["layers"][0]["median"].as_array().unwrap().len(), 6);
+    // Each of them without a browser, too.
+    for it in [curve, bars, stacked, map, boxes] {
+        let id = it["id"].as_str().unwrap();
+        place.run(&format!("report --by kernel --chart {id} -o c.svg")).unwrap().exits(0);
+        assert!(fs::read_to_string(place.cwd().join("c.svg")).unwrap().contains("<svg"), "{id}");
+        place.run(&format!("report --by kernel --chart {id}")).unwrap().exits(0);
+    }
+    let refused = place.run("report --by nosuch -o other").unwrap().exits(2);
+    refused.says(&["all these runs have the same nosuch, or none"]);
+}
+
+#[test]
 fn a_folder_of_something_else_is_left_alone() {
     let place = measured();
     place.write("letter.txt", "mine").unwrap();

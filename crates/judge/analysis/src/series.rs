@@ -98,7 +98,8 @@ fn of_data(
         .collect()
 }
 
-fn parts_of(data: &PointData, first: &Metric) -> Vec<(String, f64)> {
+/// What the first metric is made of: the other headline metrics in its unit, each with its median.
+pub(crate) fn parts_of(data: &PointData, first: &Metric) -> Vec<(String, f64)> {
     let mut metrics = data.planned.description.metrics.iter();
     let is_first = metrics.next().is_some_and(|it| it.name == first.name);
     let parts = metrics.filter(|it| is_first && it.headline && it.unit == first.unit);

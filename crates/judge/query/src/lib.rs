@@ -3,15 +3,18 @@
 //! Each question reads what its answer needs, and no more: the record of a run, its counters, and the
 //! earlier runs that tell how much runs differ by themselves. Judging is `analysis`; nothing here draws.
 
+mod earlier;
+mod previous;
+
+pub use earlier::others;
+pub use previous::{Previous, previous};
+
 use plumb_analysis::{
     CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, add_covariates,
     add_covariates_to_points, compare, summarise,
 };
-use plumb_model::{Host, Id, InvocationRecord, RunRecord, RunStatus, SeriesRecord};
-use plumb_store::{Error, RunSummary, Store};
-
-/// Earlier runs that are read to learn how much runs differ by themselves.
-const MOST_EARLIER: usize = 20;
+use plumb_model::{Host, Id, InvocationRecord, RunRecord, SeriesRecord};
+use plumb_store::{Error, Store};
 
 /// What a run shows, with what moved where sides of it differ.
 ///
@@ -59,19 +62,6 @@ fn earlier(store: &Store, records: &[RunRecord]) -> Result<Vec<RunRecord>, Error
     others(&store.summaries()?, &runs).into_iter().map(|run| store.record(run)).collect()
 }
 
-/// The newest complete runs besides these, which tell how much runs differ by themselves.
-#[must_use]
-pub fn others(summaries: &[RunSummary], runs: &[Id]) -> Vec<Id> {
-    // Runs of the same suites, so that audits and controls do not crowd them out.
-    let of_these: Vec<_> =
-        summaries.iter().filter(|it| runs.contains(&it.run)).map(|it| &it.suite).collect();
-    let others = summaries.iter().rev().filter(|it| {
-        let complete = it.status == RunStatus::Complete && !runs.contains(&it.run);
-        complete && of_these.contains(&&it.suite)
-    });
-    others.take(MOST_EARLIER).map(|it| it.run).collect()
-}
-
 /// The runs of a series on one kind of machine, and the host that a history of it is of: this one, where it
 /// has runs; else that of the newest run.
 #[must_use]
@@ -92,49 +82,4 @@ pub fn traces(store: &Store, records: &[RunRecord]) -> Result<Vec<Traces>, Error
     let read = |it: &InvocationRecord| Ok((it.invocation, store.traces(it.invocation)?));
     let of_run = |record: &RunRecord| record.invocations.iter().map(read).collect();
     records.iter().map(of_run).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use plumb_model::{Host, Id, RunStatus};
-    use plumb_store::RunSummary;
-
-    use super::{MOST_EARLIER, others};
-
-    fn run(n: u128, suite: Option<&str>, status: RunStatus) -> RunSummary {
-        RunSummary {
-            run: Id::from_u128(n),
-            started_unix_ns: 0,
-            ended_unix_ns: None,
-            status,
-            suite: suite.map(str::to_owned),
-            command: Vec::new(),
-            labels: BTreeMap::new(),
-            host: Host::UNKNOWN,
-            points: 1,
-            samples: 1,
-        }
-    }
-
-    #[test]
-    fn the_noise_between_runs_is_learnt_of_the_newest_complete_ones_of_the_same_suite() {
-        use RunStatus::{Complete, Interrupted, Running};
-        let runs = [
-            run(1, Some("a"), Complete),
-            run(2, Some("a"), Interrupted),
-            run(3, None, Complete),
-            run(4, Some("b"), Complete),
-            run(5, Some("a"), Running),
-            run(6, Some("a"), Complete),
-            run(7, Some("a"), Complete),
-        ];
-        let of = |run| others(&runs, &[Id::from_u128(run)]);
-        assert_eq!(of(7), [Id::from_u128(6), Id::from_u128(1)]);
-        assert!(of(3).is_empty());
-        let many: Vec<_> = (0..30).map(|n| run(n, None, Complete)).collect();
-        let found = others(&many, &[Id::from_u128(29)]);
-        assert_eq!((found.len(), found[0]), (MOST_EARLIER, Id::from_u128(28)));
-    }
 }

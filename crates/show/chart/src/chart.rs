@@ -34,6 +34,9 @@ pub struct Chart {
     pub layers: Vec<Layer>,
     /// What was left out or should be known: `5,000 of 100,000 samples are drawn: …`.
     pub notes: Vec<String>,
+    /// The chart of the same samples that a page shows in this one's place until the reader switches, because
+    /// one metric is computed from the other (a time and a rate); null for all others.
+    pub instead_of: Option<String>,
 }
 
 /// An axis.

@@ -5,12 +5,12 @@ use crate::chart::{Along, Axis, Chart, Mark, Scale};
 /// Columns up to this long keep all their digits, but for dots: they are estimates and levels, which people read.
 const FEW: usize = 24;
 /// Steps that an axis has at least: the horizontal one can be drawn apart, the vertical one is as high as a screen.
-const ACROSS: f64 = 20_000.0;
-const UP: f64 = 2_000.0;
+const ACROSS: f64 = 5_000.0;
+const UP: f64 = 1_000.0;
 
 impl Chart {
-    /// Rounds what is drawn in long columns to decimal steps, at least 20,000 of them on the horizontal axis and
-    /// 2,000 on the vertical one; on a logarithmic axis to six and five digits.
+    /// Rounds what is drawn in long columns to decimal steps, at least 5,000 of them on the horizontal axis and
+    /// 1,000 on the vertical one; on a logarithmic axis to six and five digits.
     #[must_use]
     pub fn coarse(mut self) -> Self {
         let (x, y) = (Grid::of(&self.x, ACROSS), Grid::of(&self.y, UP));

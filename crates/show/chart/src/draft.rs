@@ -95,6 +95,7 @@ impl Draft {
             groups: self.groups,
             layers: self.layers,
             notes: self.notes,
+            instead_of: None,
         };
         Some(chart.cleaned())
     }

@@ -1,7 +1,7 @@
 //! Fewer marks than values, by rules that are said.
 
 /// So many dots a chart hides nothing that an eye could see.
-pub const MOST_DOTS: usize = 600;
+pub const MOST_DOTS: usize = 450;
 /// Knots of a line.
 pub const MOST_KNOTS: usize = 100;
 

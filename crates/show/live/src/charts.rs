@@ -36,6 +36,7 @@ fn chart(id: &str, title: &str, says: &str, x: Axis, y: Axis) -> Chart {
         groups: Vec::new(),
         layers: Vec::new(),
         notes: Vec::new(),
+        instead_of: None,
     }
 }
 

@@ -4,8 +4,12 @@
 use plumb_analysis::testing::{Builder, Spec, exec, first_look};
 use plumb_analysis::{CompareSettings, ComparisonFinding, Traces, compare, summarise, time_series};
 use plumb_chart::{Along, Axis, Chart, Mark, Scale, Tone, drawing};
-use plumb_model::{Counter, CounterKind, ParameterType, Reading, RunRecord, Trace};
-use plumb_report::charts::{CHARTS, Monitored, of_comparison, of_monitors, of_run, of_workload};
+use plumb_model::{
+    Better, Counter, CounterKind, Metric, MetricSource, ParameterType, Reading, RunRecord, Trace,
+};
+use plumb_report::charts::{
+    CHARTS, Monitored, charts_of_run, of_comparison, of_monitors, of_run, of_workload,
+};
 use plumb_report::{
     NextSteps, View, comparison_card, comparison_document, comparison_markdown, document, markdown,
     scorecard,
@@ -184,7 +188,7 @@ fn charts_fit_an_ordinary_terminal() {
                   ───┴──────────┴───────────┴───────────┴───────────┴───────────┴───
                      9         10          11          12          13          14
       • steady samples · ● median over processes, 95 % interval
-      shows 600 of 1,040 samples: the smallest and the largest of each point, and
+      shows 448 of 1,040 samples: the smallest and the largest of each point, and
       evenly spaced ranks between; boxes and intervals use all samples
     ");
     let memory = of(&all, "comparison/ratios/memory");
@@ -226,7 +230,7 @@ fn many_samples_are_thinned_and_that_is_said() {
         check(chart);
         let dots = |it: &Mark| if let Mark::Dots { x, .. } = it { x.len() } else { 0 };
         let shown: usize = chart.layers.iter().map(|it| dots(&it.mark)).sum();
-        assert!((250..=650).contains(&shown), "{id}: {shown}");
+        assert!((200..=500).contains(&shown), "{id}: {shown}");
         let said = |it: &String| it.starts_with("shows ") && it.contains(" samples");
         assert!(chart.notes.iter().any(said), "{:?}", chart.notes);
     }
@@ -241,7 +245,7 @@ fn many_samples_are_thinned_and_that_is_said() {
 #[test]
 fn excluded_and_warm_samples_have_groups_of_their_own() {
     let record = Builder::new(None)
-        .measured(&COPY)
+        .measured(&Spec { processes: 9, ..COPY })
         .invocations(|i, it| it.excluded_by = (i == 2).then(|| "steal".to_owned()))
         .build();
     let charts = charts(&record);
@@ -249,10 +253,10 @@ fn excluded_and_warm_samples_have_groups_of_their_own() {
     let tones: Vec<Tone> = warmup.groups.iter().map(|it| it.tone).collect();
     assert_eq!(tones, [Tone::Excluded, Tone::Warmup, Tone::Steady]);
     let counts: Vec<usize> = warmup.layers.iter().map(|it| it.mark.len()).collect();
-    assert_eq!(counts, [22, 11 * 2, 11 * 20, 22]);
+    assert_eq!(counts, [22, 8 * 2, 8 * 20, 22]);
     let boxes = of(&charts, "memory.copy/invocations");
     let counts: Vec<usize> = boxes.layers.iter().map(|it| it.mark.len()).collect();
-    assert_eq!(counts, [11, 1]);
+    assert_eq!(counts, [8, 1]);
 }
 
 #[test]
@@ -348,6 +352,53 @@ fn numbers_give_curves_and_a_map() {
     assert_eq!(map.layers[0].mark.len(), 4);
     assert_eq!(map.colour.as_ref().unwrap().unit, "GB/s");
     assert_eq!(map.x.categories, ["size=64KiB", "size=8MiB"]);
+}
+
+/// A point of memory.copy with a time beside the rate.
+fn with_time(builder: Builder, spec: &Spec) -> Builder {
+    builder.measured(spec).last_point(|point| {
+        let rate = point.description.metrics[0].clone();
+        let (name, unit) = ("time".to_owned(), "s".to_owned());
+        let (better, source) = (Better::Lower, MetricSource::Time);
+        point.description.metrics.push(Metric { name, unit, better, source, ..rate });
+    })
+}
+
+#[test]
+fn what_is_computed_of_another_metric_is_shown_in_its_place() {
+    let record = SIZES.into_iter().fold(Builder::new(None), |builder, parameters| {
+        with_time(builder, &Spec { parameters, ..COPY })
+    });
+    let charts = charts(&record.build());
+    let instead = |id: &str| of(&charts, id).instead_of.clone();
+    for kind in ["boxes", "bars", "by-size", "by-size-and-threads"] {
+        let id = format!("memory.copy/{kind}");
+        assert_eq!((instead(&id), instead(&format!("{id}/time"))), (None, Some(id)));
+    }
+}
+
+#[test]
+fn metrics_of_their_own_have_charts_of_their_own() {
+    let charts = charts(&exec());
+    assert!(charts.iter().any(|it| it.id == "process.command/boxes"));
+    assert!(charts.iter().all(|it| it.instead_of.is_none()));
+}
+
+#[test]
+fn the_sides_of_a_run_are_side_by_side() {
+    let record = exec();
+    let charts = charts_of_run(&summarise(&record), &record, &[]);
+    let boxes = of(&charts, "sides/boxes");
+    check(boxes);
+    assert_eq!(boxes.y.categories, of(&charts, "process.command/boxes").y.categories);
+    let kinds: Vec<&str> = boxes.layers.iter().map(|it| it.mark.word()).collect();
+    assert_eq!(kinds.first(), Some(&"boxes"));
+    let bars = of(&charts, "sides/bars");
+    assert_eq!((bars.y.categories.clone(), bars.x.low), (boxes.y.categories.clone(), 0.0));
+    assert!(charts.iter().any(|it| it.id == "sides/cpu"));
+    let alone = Builder::new(None).measured(&COPY).build();
+    let charts = charts_of_run(&summarise(&alone), &alone, &[]);
+    assert!(charts.iter().all(|it| !it.id.starts_with("sides/")));
 }
 
 /// Readings of two counters every 20 ms beside every invocation.

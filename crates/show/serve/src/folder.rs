@@ -27,8 +27,6 @@ const MARKED: &str =
     "This folder was written by `plumb report`; a later one may replace what is in it.\n";
 /// Readers at once.
 const MOST_READERS: usize = 8;
-/// Runs that are grouped on one page.
-const MOST_GROUPED: usize = 100;
 /// Where data lie.
 const DATA: &str = "data";
 /// How every page begins, and every file of data.
@@ -60,6 +58,12 @@ pub enum FolderError {
     NoFolder {
         /// The file.
         path: PathBuf,
+    },
+    /// There is nothing to compare by a label or fact.
+    #[error("all these runs have the same {by}, or none")]
+    OneGroup {
+        /// The label or fact.
+        by: String,
     },
     /// Somebody wants it to end.
     #[error("interrupted: the report in {} is incomplete and has no index.html", path.display())]
@@ -94,7 +98,7 @@ pub struct WriteControl<'w> {
 pub struct Chosen<'c> {
     /// The runs; None: all.
     pub runs: Option<&'c [Id]>,
-    /// The label or fact by which they are compared; None: each with the first.
+    /// The label or fact by which the newest of them are compared on a page of their own.
     pub by: Option<&'c str>,
 }
 
@@ -117,10 +121,11 @@ pub fn write(
     named.sort_by_key(|run| all.iter().position(|it| it.run == *run));
     let folder = Folder::begin(folder, force)?;
     let pages = Pages::default();
-    let compared = compared(&pages, &reading, &all, runs, by)?;
+    let compared = compared(&pages, &reading, &all, runs)?;
+    let comparisons = compared.iter().map(|runs| names::compare_page(runs));
     let links = Links::Of {
         runs: named.iter().copied().collect(),
-        comparisons: compared.iter().map(|runs| names::compare_page(runs, by)).collect(),
+        comparisons: comparisons.chain(by.map(names::groups_page)).collect(),
     };
     let work = Work {
         folder: &folder,
@@ -131,6 +136,11 @@ pub fn write(
         control,
     };
     let reader = pages.reader(&reading, Arc::clone(&all), links.clone());
+    // Before all else, so that whoever mistyped need not wait.
+    if let Some(by) = by {
+        let page = reader.groups(&reader.newest(), by)?;
+        folder.page(page.ok_or_else(|| FolderError::OneGroup { by: by.to_owned() })?)?;
+    }
     let readers = thread::available_parallelism().map_or(1, usize::from).min(MOST_READERS);
     thread::scope(|scope| {
         let others: Vec<_> = (1..readers)
@@ -149,7 +159,7 @@ pub fn write(
         outcome
     })?;
     for runs in &compared {
-        folder.page(reader.compare(runs, by)?)?;
+        folder.page(reader.compare(runs)?)?;
     }
     folder.rest(&reader)?;
     Ok(Written { runs: named.len(), ..folder.end(reader.index()?)? })
@@ -161,16 +171,10 @@ fn compared(
     store: &Store,
     all: &Arc<[RunSummary]>,
     runs: Option<&[Id]>,
-    by: Option<&str>,
 ) -> Result<Vec<Vec<Id>>, FolderError> {
-    if let (None, Some(_)) = (runs, by) {
-        let newest = all.iter().rev().take(MOST_GROUPED).rev();
-        return Ok(vec![newest.map(|it| it.run).collect()]);
-    }
     if let Some(runs) = runs {
         let distinct: BTreeSet<&Id> = runs.iter().collect();
-        let most = if by.is_some() { MOST_GROUPED } else { crate::pages::MOST_COMPARED };
-        let fits = (2..=most).contains(&distinct.len());
+        let fits = (2..=crate::pages::MOST_COMPARED).contains(&distinct.len());
         return Ok(if fits && distinct.len() == runs.len() {
             vec![runs.to_vec()]
         } else {

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumb_analysis::{
-    CompareSettings, Comparison, HistoryFinding, RunFinding, RunResults, add_covariates,
-    compare_beside, history, history_of_results, rates_by_point,
+    CompareSettings, Comparison, ComparisonFinding, HistoryFinding, RunFinding, RunResults,
+    add_covariates, compare_beside, history, history_of_results, rates_by_point,
 };
 use plumb_model::{Host, Id, MARGIN, RunRecord, RunStatus, SeriesRecord, Verdict};
 use plumb_report::View;
-use plumb_report::charts::charts_of_monitors;
+use plumb_report::charts::{charts_of_monitors, charts_of_sides};
 use plumb_site::{
     Links, MachineAtRun, Page, PreviousRun, Rendered, RunLine, Search, VerdictCounts, names,
 };
@@ -21,8 +21,8 @@ use plumb_store::{Error, RunSummary, Store};
 
 /// Runs that are compared on one page.
 pub(crate) const MOST_COMPARED: usize = 5;
-/// Earlier runs that are looked at in search of a comparable one.
-const MOST_TRIED: usize = 10;
+/// The newest runs that are grouped by a label or fact, where none is named.
+pub const MOST_GROUPED: usize = 100;
 /// Where more runs than this are still to be read, it is faster to read the samples of one series alone.
 const FEW_UNREAD: usize = 4;
 
@@ -111,7 +111,8 @@ enum PageKind<'n> {
     Run(Id),
     Monitors(Id),
     Workload(Id),
-    Compare(Vec<Id>, Option<&'n str>),
+    Compare(Vec<Id>),
+    Groups(&'n str),
     Series(&'n str),
     Machine(&'n str),
 }
@@ -137,15 +138,14 @@ fn kind_of(name: &str) -> Option<PageKind<'_>> {
             })
         }
         "compare" => {
-            let (rest, by) = match rest.split_once("-by-") {
-                Some((ids, by)) => (ids, Some(by)),
-                None => (rest, None),
-            };
+            if let Some(by) = rest.strip_prefix("by-") {
+                return Some(PageKind::Groups(by));
+            }
             let ids =
                 (0..=rest.len() / (ID + 1)).map(|n| rest.get(n * (ID + 1)..n * (ID + 1) + ID));
             let runs: Option<Vec<Id>> = ids.map(|id| Id::try_parse(id?).ok()).collect();
             let fits = |runs: &Vec<Id>| (2..=MOST_COMPARED).contains(&runs.len());
-            runs.filter(fits).map(|runs| PageKind::Compare(runs, by))
+            runs.filter(fits).map(PageKind::Compare)
         }
         "history" => Some(PageKind::Series(name)),
         "machine" => Some(PageKind::Machine(name)),
@@ -164,9 +164,10 @@ impl Reader<'_> {
             PageKind::Index => Some(self.index()?),
             PageKind::History => Some(self.histories()),
             PageKind::Method => Some(plumb_site::method_page()),
-            PageKind::Compare(runs, by) if runs.iter().all(|run| self.has(*run)) => {
-                Some(self.compare(&runs, by)?)
+            PageKind::Compare(runs) if runs.iter().all(|run| self.has(*run)) => {
+                Some(self.compare(&runs)?)
             }
+            PageKind::Groups(by) => self.groups(&self.newest(), by)?,
             PageKind::Run(run) | PageKind::Monitors(run) | PageKind::Workload(run)
                 if self.has(run) =>
             {
@@ -199,7 +200,8 @@ impl Reader<'_> {
     }
 
     pub(crate) fn run(&self, shown: &Shown, view: &View) -> Page {
-        plumb_site::run_page(view, shown.previous.as_ref(), &self.links)
+        let sides = charts_of_sides(&shown.finding, &shown.record);
+        plumb_site::run_page(view, shown.previous.as_ref(), sides, &self.links)
     }
 
     pub(crate) fn workload(&self, shown: &Shown, view: &View, workload: &str) -> Option<Page> {
@@ -250,29 +252,15 @@ impl Reader<'_> {
 
     /// How a run compares with the newest comparable one before it.
     fn previous(&self, results: &RunResults) -> Result<Option<PreviousRun>, Error> {
-        let Some(before) = self.before(results)? else { return Ok(None) };
-        let others = plumb_query::others(&self.runs, &[before.run, results.run]);
-        let others: Vec<_> =
-            others.into_iter().map(|run| self.results(run)).collect::<Result<_, _>>()?;
-        let against = results.since(&before, others.iter().map(Arc::as_ref), MARGIN);
+        let read = |run| self.results(run);
+        let Some(found) = plumb_query::previous(&self.runs, results, read)? else {
+            return Ok(None);
+        };
         if results.status == RunStatus::Complete {
-            locked(&self.pages.changed).insert(results.run, changes(results, &against));
+            locked(&self.pages.changed).insert(results.run, changes(results, &found.against));
         }
-        let (run, started_unix_ns) = (before.run, before.started_unix_ns);
+        let (run, started_unix_ns, against) = (found.run, found.started_unix_ns, found.against);
         Ok(Some(PreviousRun { run, started_unix_ns, against }))
-    }
-
-    fn before(&self, results: &RunResults) -> Result<Option<Arc<RunResults>>, Error> {
-        let place = self.runs.iter().position(|it| it.run == results.run).unwrap_or(0);
-        let may_be_like =
-            |it: &&RunSummary| it.status == RunStatus::Complete && it.suite == results.suite;
-        for run in self.runs[..place].iter().rev().filter(may_be_like).take(MOST_TRIED) {
-            let other = self.results(run.run)?;
-            if results.is_like(&other) {
-                return Ok(Some(other));
-            }
-        }
-        Ok(None)
     }
 
     /// The page of all runs.
@@ -298,10 +286,51 @@ impl Reader<'_> {
         self.runs.iter().rev().filter(|run| self.links.run(run.run))
     }
 
-    pub(crate) fn compare(&self, runs: &[Id], by: Option<&str>) -> Result<Page, Error> {
-        let records: Vec<RunRecord> =
-            runs.iter().map(|run| self.store.record(*run)).collect::<Result<_, _>>()?;
-        let others = plumb_query::others(&self.runs, runs);
+    pub(crate) fn compare(&self, runs: &[Id]) -> Result<Page, Error> {
+        let records = self.records(runs)?;
+        let finding = self.compared(&records, None)?;
+        let monitors =
+            charts_of_monitors(&records, &plumb_query::traces(self.store, &records)?, false);
+        let own = names::compare_page(runs);
+        Ok(plumb_site::compare_page(own, &finding, monitors, &self.links))
+    }
+
+    /// The page on which these runs are compared by a label or fact; None where they are of one group.
+    pub(crate) fn groups(&self, runs: &[Id], by: &str) -> Result<Option<Page>, Error> {
+        let records = self.records(runs)?;
+        let finding = self.compared(&records, Some(by))?;
+        if finding.arms.len() < 2 {
+            return Ok(None);
+        }
+        // More lines on top of each other can't be told apart.
+        let monitors = match records.len() {
+            ..=MOST_COMPARED => {
+                charts_of_monitors(&records, &plumb_query::traces(self.store, &records)?, false)
+            }
+            _ => Vec::new(),
+        };
+        let own = names::groups_page(by);
+        Ok(Some(plumb_site::compare_page(own, &finding, monitors, &self.links)))
+    }
+
+    /// The newest runs that have pages, oldest first.
+    pub(crate) fn newest(&self) -> Vec<Id> {
+        let mut newest: Vec<Id> = self.shown_runs().take(MOST_GROUPED).map(|it| it.run).collect();
+        newest.reverse();
+        newest
+    }
+
+    fn records(&self, runs: &[Id]) -> Result<Vec<RunRecord>, Error> {
+        runs.iter().map(|run| self.store.record(*run)).collect()
+    }
+
+    fn compared(
+        &self,
+        records: &[RunRecord],
+        by: Option<&str>,
+    ) -> Result<ComparisonFinding, Error> {
+        let runs: Vec<Id> = records.iter().map(|it| it.run).collect();
+        let others = plumb_query::others(&self.runs, &runs);
         let others: Vec<_> =
             others.into_iter().map(|run| self.results(run)).collect::<Result<_, _>>()?;
         let settings = CompareSettings {
@@ -310,12 +339,10 @@ impl Reader<'_> {
             every_metric: false,
             price: "price".to_owned(),
         };
-        let mut finding = compare_beside(&records, others.iter().map(Arc::as_ref), &settings);
-        let counters = plumb_query::counters(self.store, &records)?;
-        add_covariates(&mut finding, &records, &settings, &counters);
-        let monitors =
-            charts_of_monitors(&records, &plumb_query::traces(self.store, &records)?, false);
-        Ok(plumb_site::compare_page(&finding, monitors, &self.links))
+        let mut finding = compare_beside(records, others.iter().map(Arc::as_ref), &settings);
+        let counters = plumb_query::counters(self.store, records)?;
+        add_covariates(&mut finding, records, &settings, &counters);
+        Ok(finding)
     }
 
     /// What is left of the runs that have pages, oldest first, of those that were read.

@@ -108,7 +108,7 @@ fn since(view: &View, previous: &PreviousRun, links: &Links) -> Html {
         false => Html::text(&when),
     };
     let pair = [previous.run, view.finding.run.id];
-    let compare = format!("{}.html", names::compare_page(&pair, None));
+    let compare = format!("{}.html", names::compare_page(&pair));
     let more = Html::text("; ").and(link(&compare, "what differs and what else changed"));
     let more = if links.comparison(&pair) { more } else { Html::default() };
     let told = wrap("strong", counts.join(", "));

@@ -19,12 +19,16 @@ use crate::parts::{
 /// Changes that are listed before the table is pointed at.
 const MOST_LISTED: usize = 8;
 
-/// The page of a comparison.
+/// The page of a comparison, called `own`.
 #[must_use]
-pub fn compare_page(finding: &ComparisonFinding, monitors: Vec<Chart>, links: &Links) -> Page {
+pub fn compare_page(
+    own: String,
+    finding: &ComparisonFinding,
+    monitors: Vec<Chart>,
+    links: &Links,
+) -> Page {
     let runs: Vec<_> = finding.runs.iter().map(|run| run.id).collect();
     let title = format!("{} compared", finding.arms.join(", "));
-    let own = names::compare_page(&runs, finding.by.as_deref());
     let mut page = Page::new(own.clone(), Kind::Compare, title).near(&own, "Comparison");
     let (first, later) =
         finding.arms.split_first().map_or(("", &[][..]), |(first, later)| (first.as_str(), later));

@@ -1,15 +1,23 @@
-//! A chart's place in a page: its title, and room for the drawing. Everything else of it stands in a file of its
-//! own: the page's script says how to read it, draws it, and makes a table of its numbers.
+//! A chart's place in a page. All that stands in it is in a file of its own: the page's script says what it is and
+//! how to read it, draws it, and makes a table of its numbers.
 
 use plumb_chart::Chart;
 
-use crate::html::{Html, tag, wrap};
+use crate::html::{Html, tag};
+
+/// The places of charts. Those that show the same as another one share its place: there the reader switches.
+pub(crate) fn places(charts: &[Chart]) -> impl Iterator<Item = Html> {
+    let shares = |it: &&Chart| {
+        let other = |other: &Chart| it.instead_of.as_ref() == Some(&other.id);
+        charts.iter().any(other)
+    };
+    charts.iter().filter(move |it| !shares(it)).map(figure)
+}
 
 /// The place of a chart.
-pub(crate) fn figure(chart: &Chart) -> Html {
-    let caption = wrap("figcaption", wrap("b", chart.title.as_str()));
+fn figure(chart: &Chart) -> Html {
     let made = tag("figure").class("chart").with("id", &local(&chart.id));
-    made.with("data-chart", &chart.id).add(caption).add(tag("div").class("plot")).into()
+    made.with("data-chart", &chart.id).add(tag("div").class("plot")).into()
 }
 
 /// The address of a chart in its page.

@@ -3,7 +3,7 @@
 use plumb_chart::Chart;
 use plumb_report::run::View;
 
-use crate::figure::figure;
+use crate::figure::places;
 use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names::{self, HISTORY, INDEX, METHOD};
 use crate::script;
@@ -125,13 +125,13 @@ impl Page {
 
     /// With a place for every chart.
     pub(crate) fn draw(&mut self, charts: Vec<Chart>) {
-        self.add(tag("div").class("charts").add_all(charts.iter().map(figure)));
+        self.add(tag("div").class("charts").add_all(places(&charts)));
         self.charts.extend(charts);
     }
 
     /// The same, together in an element that scripts find by this id.
     pub(crate) fn draw_in(&mut self, id: &str, charts: Vec<Chart>) {
-        self.add(tag("div").with("id", id).add_all(charts.iter().map(figure)));
+        self.add(tag("div").with("id", id).add_all(places(&charts)));
         self.charts.extend(charts);
     }
 

@@ -1,6 +1,6 @@
 //! The page of all runs: the newest with its answer, then each in a row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plumb_model::{Id, RunStatus};
 use plumb_report::charts;
@@ -11,7 +11,7 @@ use crate::answer::answer;
 use crate::frame::{Kind, Page};
 use crate::html::{Html, link, wrap};
 use crate::names::{self, INDEX, Links};
-use crate::parts::{DataTable, cell, command, count, heading, name, paragraph, term, when};
+use crate::parts::{DataTable, cell, command, count, heading, list, name, paragraph, term, when};
 use crate::previous_run::PreviousRun;
 use crate::results::results;
 
@@ -104,9 +104,28 @@ pub fn index_page(
             page.add(wrap("section", paragraph(text)).class("answer"));
         }
     }
+    page.add(groups(lines, links));
     page.add(heading("runs", "All runs, newest first"));
     page.add(table(lines));
     page
+}
+
+/// Links to the pages that compare all runs by a label or a fact.
+fn groups(lines: &[RunLine], links: &Links) -> Html {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (key, value) in lines.iter().flat_map(|line| &line.labels) {
+        values.entry(key).or_default().insert(value);
+    }
+    let differ = values.iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| *key);
+    let pages = links.groups(&differ.collect());
+    let compared = pages
+        .iter()
+        .map(|(page, by)| Html::from(link(&format!("{page}.html"), format!("by {by}"))));
+    let compared: Vec<Html> = compared.collect();
+    if compared.is_empty() {
+        return Html::default();
+    }
+    heading("compared", "Runs compared").and(list(compared))
 }
 
 fn table(lines: &[RunLine]) -> Html {

@@ -11,8 +11,6 @@ pub const HISTORY: &str = "history";
 /// The page that explains every word.
 pub const METHOD: &str = "method";
 
-/// Runs whose ids stand in the name of a page.
-const MOST_IDS: usize = 5;
 /// Characters of a name from elsewhere that are kept.
 const LONGEST: usize = 80;
 
@@ -40,17 +38,22 @@ pub fn live_page(run: Id) -> String {
     format!("live-{run}")
 }
 
-/// The page on which runs are compared with the first of them, or by a label or fact.
+/// The page on which runs are compared with the first of them.
 #[must_use]
-pub fn compare_page(runs: &[Id], by: Option<&str>) -> String {
-    let ids = runs.iter().fold(String::new(), |ids, run| format!("{ids}-{run}"));
-    // A file's name has no room for more.
-    let ids = if runs.len() > MOST_IDS { format!("-{}", hash(&ids)) } else { ids };
-    let by = by.map_or_else(String::new, |by| {
-        let kept = kept(by);
-        if kept == by { format!("-by-{kept}") } else { format!("-by-{kept}-{}", hash(by)) }
-    });
-    format!("compare{ids}{by}")
+pub fn compare_page(runs: &[Id]) -> String {
+    runs.iter().fold("compare".to_owned(), |name, run| format!("{name}-{run}"))
+}
+
+/// The page on which the newest runs are compared by a label or fact.
+#[must_use]
+pub fn groups_page(by: &str) -> String {
+    format!("compare-by-{}", field(by))
+}
+
+/// A label or fact, as part of a name.
+fn field(by: &str) -> String {
+    let kept = kept(by);
+    if kept == by { kept } else { format!("{kept}-{}", hash(by)) }
 }
 
 /// The page of a series on a machine: its kind and its host.
@@ -101,7 +104,24 @@ impl Links {
     pub fn comparison(&self, runs: &[Id]) -> bool {
         match self {
             Self::All => true,
-            Self::Of { comparisons, .. } => comparisons.contains(&compare_page(runs, None)),
+            Self::Of { comparisons, .. } => comparisons.contains(&compare_page(runs)),
+        }
+    }
+
+    /// The pages that compare all these runs, each with what they are compared by; of `labels`, the keys by which
+    /// runs differ, where every page can be made.
+    pub(crate) fn groups(&self, labels: &BTreeSet<&str>) -> Vec<(String, String)> {
+        let of_page = |page: &String| {
+            let by = page.strip_prefix("compare-by-");
+            by.map(|by| (page.clone(), by.to_owned()))
+        };
+        match self {
+            Self::All => labels
+                .iter()
+                .filter(|label| kept(label) == **label)
+                .map(|label| (groups_page(label), (*label).to_owned()))
+                .collect(),
+            Self::Of { comparisons, .. } => comparisons.iter().filter_map(of_page).collect(),
         }
     }
 }

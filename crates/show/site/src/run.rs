@@ -1,6 +1,7 @@
 //! The page of a run: its scorecard.
 
 use plumb_analysis::{Failure, PointComparison};
+use plumb_chart::Chart;
 use plumb_report::charts;
 use plumb_report::comparison::covariates_text;
 use plumb_report::run::{FlagNote, View, looks_text, spread_text};
@@ -20,9 +21,14 @@ use crate::results::results;
 /// Pieces of evidence that stand beside a flag.
 const MOST_EVIDENCE: usize = 12;
 
-/// The page of a run; `previous` is how it compares with the one before.
+/// The page of a run; `previous` is how it compares with the one before, `sides` are the charts of its sides.
 #[must_use]
-pub fn run_page(view: &View, previous: Option<&PreviousRun>, links: &Links) -> Page {
+pub fn run_page(
+    view: &View,
+    previous: Option<&PreviousRun>,
+    sides: Vec<Chart>,
+    links: &Links,
+) -> Page {
     let run = view.finding.run.id;
     let title = format!(
         "{}, {}",
@@ -35,7 +41,7 @@ pub fn run_page(view: &View, previous: Option<&PreviousRun>, links: &Links) -> P
     let against = previous.map_or(&[][..], |it| it.against.as_slice());
     let (whole, rest): (Vec<_>, Vec<_>) =
         charts::of_run(view, against).into_iter().partition(|chart| chart.id == charts::OVERVIEW);
-    page.draw(whole);
+    page.draw(whole.into_iter().chain(sides).collect());
     page.add(about(view));
     page.add(results(view, previous));
     page.add(curves(view, None));

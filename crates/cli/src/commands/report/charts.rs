@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
-use plumb_analysis::CompareSettings;
+use plumb_analysis::{CompareSettings, RunResults, summarise};
 use plumb_chart::{Chart, drawing};
-use plumb_model::{MARGIN, RunRecord};
-use plumb_report::charts::{charts_of_monitors, charts_of_run, of_comparison, of_history};
+use plumb_model::{Id, MARGIN, RunRecord};
+use plumb_report::charts::{
+    OVERVIEW, charts_of_monitors, charts_of_run, of_comparison, of_history,
+};
 use plumb_store::Store;
 use plumb_suite::nearest;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::reading::output::{pretty, write_file};
-use crate::reading::runs;
 use crate::reading::series::{Whose, meant, on_machine};
+use crate::reading::{comparison, runs};
 use crate::ui::Ui;
 
 /// The end of the names of charts of a series over its runs.
@@ -47,7 +49,7 @@ pub fn chart(wanted: &Wanted<'_>, output: Option<&Path>, ui: &Ui) -> Result<Exit
 pub struct Wanted<'w> {
     /// Its name.
     pub chart: &'w str,
-    /// The runs that are named; none: the last.
+    /// The runs that are named; none: the last, or the newest where they are grouped.
     pub runs: &'w [String],
     /// The label or fact by which they are grouped.
     pub by: Option<&'w str>,
@@ -138,15 +140,40 @@ fn history(store: &Store, series: &str, ui: &Ui) -> Result<Chart> {
 
 /// The charts of one run, or of several that are compared: of what monitors read, or of all else.
 fn of_runs(store: &Store, wanted: &Wanted<'_>, monitors: bool) -> Result<Vec<Chart>> {
-    let ids = runs::different_ids(store, &runs::or_last(wanted.runs))?;
+    let ids = match (wanted.runs, wanted.by) {
+        ([], Some(_)) => newest(store)?,
+        (named, _) => runs::different_ids(store, &runs::or_last(named))?,
+    };
     let records = runs::records(store, &ids)?;
     if monitors {
         return Ok(charts_of_monitors(&records, &plumb_query::traces(store, &records)?, true));
     }
-    match records.as_slice() {
-        [record] => Ok(charts_of_run(&plumb_query::of_run(store, record)?, record)),
-        several => compared(store, several, wanted.by),
+    match (records.as_slice(), wanted.by) {
+        ([record], None) => of_run(store, record, wanted.chart),
+        (several, by) => compared(store, several, by),
     }
+}
+
+/// The newest runs, oldest first.
+fn newest(store: &Store) -> Result<Vec<Id>> {
+    let all = store.runs()?;
+    Ok(all[all.len().saturating_sub(plumb_serve::MOST_GROUPED)..].to_vec())
+}
+
+/// The charts of one run; only the picture of the whole needs the runs before.
+fn of_run(store: &Store, record: &RunRecord, chart: &str) -> Result<Vec<Chart>> {
+    let finding = plumb_query::of_run(store, record)?;
+    let mut against = Vec::new();
+    if chart == OVERVIEW {
+        let results = RunResults::of(record, &finding);
+        let read = |run| {
+            let record = store.record(run)?;
+            Ok(Box::new(RunResults::of(&record, &summarise(&record))))
+        };
+        let previous = plumb_query::previous(&store.summaries()?, &results, read)?;
+        against = previous.map(|it| it.against).unwrap_or_default();
+    }
+    Ok(charts_of_run(&finding, record, &against))
 }
 
 fn compared(store: &Store, records: &[RunRecord], by: Option<&str>) -> Result<Vec<Chart>> {
@@ -156,5 +183,9 @@ fn compared(store: &Store, records: &[RunRecord], by: Option<&str>) -> Result<Ve
         every_metric: false,
         price: "price".to_owned(),
     };
-    Ok(of_comparison(&plumb_query::of_runs(store, records, &settings)?))
+    let finding = plumb_query::of_runs(store, records, &settings)?;
+    match by {
+        Some(by) if finding.arms.len() < 2 => Err(comparison::one_group(&finding, by)),
+        _ => Ok(of_comparison(&finding)),
+    }
 }

@@ -94,6 +94,8 @@ fn trouble(error: FolderError) -> CommandError {
         FolderError::NoFolder { .. } => CommandError::usage(said)
             .hint("-o names another folder")
             .hint("plumb report --chart ID -o FILE writes one chart"),
+        FolderError::OneGroup { .. } => CommandError::usage(said)
+            .hint("--by takes a label, a fact (plumb show --machine lists them), or `host`, `kind`, `run`"),
         FolderError::Interrupted { .. } => CommandError::interrupted(said),
     }
 }

@@ -85,7 +85,7 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let finding = plumb_query::of_run(&store, &record)?;
     if args.plots {
-        ui.out(&plots(&charts_of_run(&finding, &record), args.all, ui)?);
+        ui.out(&plots(&charts_of_run(&finding, &record, &[]), args.all, ui)?);
         return Ok(Exit::Fine);
     }
     let view = View::new(&finding);

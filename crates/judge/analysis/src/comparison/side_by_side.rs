@@ -25,11 +25,9 @@ use crate::estimate::{Estimate, estimate, median_of_processes};
 use crate::facts::{CpuShares, PointFacts, RunFacts, run_facts};
 use crate::finding::RunFinding;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
+use crate::point_data::PointData;
 use crate::run_results::RunResults;
-use crate::series::{is_one_machine, series_of};
-
-/// Samples of an arm that are kept to be drawn.
-const MOST_SAMPLES: usize = 120;
+use crate::series::{is_one_machine, parts_of, series_of};
 
 /// What is found when arms are compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +95,7 @@ pub struct Arm {
     pub for_price: Option<f64>,
     /// The box plot of its steady samples.
     pub box_plot: Option<BoxPlot>,
-    /// These samples, sorted and thinned to evenly spaced ranks.
+    /// These samples, sorted.
     pub samples: Vec<f64>,
     /// Resource use as shares of wall time, the mean over runs; None where it is not known.
     pub cpu: Option<CpuShares>,
@@ -153,7 +151,11 @@ fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
         SampleIs::Process => by_invocation.into_iter().flatten().map(|value| vec![value]).collect(),
         SampleIs::Iteration => by_invocation,
     };
-    arm(&processes, 1, None)
+    let data = PointData::of(record).into_iter().find(|data| data.index == point);
+    let declared = planned.description.metric(metric);
+    let parts = data.as_ref().zip(declared).map(|(data, metric)| parts_of(data, metric));
+    let made = arm(&processes, 1, None)?;
+    Some(Arm { cpu: data.and_then(|it| it.cpu()), parts: parts.unwrap_or_default(), ..made })
 }
 
 /// Stored runs against the first of them and against the one before, `earlier` being further runs that
@@ -364,10 +366,6 @@ fn arm(processes: &[Vec<f64>], runs: usize, price: Option<(f64, Better)>) -> Opt
     let box_plot = box_plot(&samples);
     samples.retain(|value| value.is_finite());
     samples.sort_unstable_by(f64::total_cmp);
-    if samples.len() > MOST_SAMPLES {
-        let rank = |n: usize| n * (samples.len() - 1) / (MOST_SAMPLES - 1);
-        samples = (0..MOST_SAMPLES).map(|n| samples[rank(n)]).collect();
-    }
     let (cpu, parts) = (None, Vec::new());
     Some(Arm { runs, processes: slices.len(), for_price, estimate, box_plot, samples, cpu, parts })
 }

@@ -1,14 +1,19 @@
 //! Charts of a comparison: ratios of costs around the margin, and the arms of each series.
 
 use plumb_analysis::{Arm, Comparison, ComparisonFinding, Estimate, NoVerdict, SeriesComparison};
-use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
+use plumb_chart::{
+    Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, Mark, Tone, place, ranks_and_extremes,
+};
 use plumb_model::Verdict;
 use plumb_text::units::percent;
 
-use super::parts::better;
-use super::spread::{BESIDE, boxes_at, scattered};
+use super::parts::{better, without_interval};
+use super::spread::{BESIDE, boxes_at, not_all, scattered};
 use crate::figure::figure;
 use crate::run::labels::family;
+
+/// Dots that every arm has at least, however many arms there are.
+const FEWEST_DOTS: usize = 40;
 
 /// One ratio of a chart of ratios.
 pub(super) struct Ratio {
@@ -150,9 +155,16 @@ fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart>
     let boxes = boxes.filter_map(|(index, (_, arm))| Some((place(index), arm.box_plot?)));
     draft.layer(None, boxes_at(Along::X, &boxes.collect::<Vec<_>>()));
     let samples = draft.group("steady samples", Tone::Steady);
+    let most = (MOST_DOTS / arms.len().max(1)).max(FEWEST_DOTS);
+    let (mut shown, mut all) = (0, 0);
     for (index, (_, arm)) in arms.iter().enumerate() {
-        draft.layer(Some(samples), scattered(index, &arm.samples));
+        let ranks = ranks_and_extremes(arm.samples.len(), most);
+        let drawn: Vec<f64> = ranks.into_iter().map(|rank| arm.samples[rank]).collect();
+        (shown, all) = (shown + drawn.len(), all + arm.samples.len());
+        draft.layer(Some(samples), scattered(index, &drawn));
     }
+    without_interval(&mut draft, arms.iter().map(|(name, arm)| ((*name).clone(), &arm.estimate)));
+    not_all(shown, all, "arm").into_iter().for_each(|note| draft.note(note));
     for (index, (_, arm)) in arms.iter().enumerate() {
         let verdict = index.checked_sub(1).and_then(|it| result.against_first.get(it)?.as_ref());
         let (group, tone) = match verdict {

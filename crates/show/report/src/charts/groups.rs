@@ -7,7 +7,7 @@ use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::ParameterType;
 
 use super::parameters::{CurvePoint, line_with_band};
-use super::parts::better;
+use super::parts::{better, without_interval};
 use crate::figure::figure;
 
 /// More bars in one figure are a blur.
@@ -18,6 +18,8 @@ const MOST_LINES: usize = 12;
 /// The first metric of a workload, at all of its points, in every arm.
 struct Workload<'f> {
     name: &'f str,
+    /// Whether the arms are points themselves.
+    of_points: bool,
     arms: &'f [String],
     series: Vec<&'f SeriesComparison>,
 }
@@ -38,6 +40,7 @@ impl<'f> Workload<'f> {
                 Some(_) => {}
                 None => all.push(Self {
                     name: &it.point.workload,
+                    of_points: finding.paired,
                     arms: &finding.arms,
                     series: vec![it],
                 }),
@@ -67,6 +70,7 @@ impl<'f> Workload<'f> {
     /// The point where its workload is known.
     fn point(&self, series: &SeriesComparison) -> String {
         match series.point.key.as_str() {
+            _ if self.of_points => String::new(),
             _ if series.point.titled => series.point.name.clone(),
             "" if self.series.len() > 1 => "default".to_owned(),
             key => key.to_owned(),
@@ -86,11 +90,14 @@ impl<'f> Workload<'f> {
 
     /// A name for each of these: point and arm.
     fn names(&self, all: &[Given]) -> AxisSpec {
-        let name = |it: &Given| match it.point.as_str() {
-            "" => self.arms[it.arm].clone(),
-            point => format!("{point} · {}", self.arms[it.arm]),
-        };
-        AxisSpec::Names(all.iter().map(name).collect())
+        AxisSpec::Names(all.iter().map(|it| self.name(it)).collect())
+    }
+
+    fn name(&self, of: &Given) -> String {
+        match of.point.as_str() {
+            "" => self.arms[of.arm].clone(),
+            point => format!("{point} · {}", self.arms[of.arm]),
+        }
     }
 }
 
@@ -149,6 +156,7 @@ fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<C
         let group = draft.group(&format!("{}{others}", of.arms[arm]), Tone::Plain);
         line_with_band(&mut draft, group, &line);
     }
+    without_interval(&mut draft, of.given().iter().map(|it| (of.name(it), &it.given.estimate)));
     if left_out > 0 {
         draft.note(format!("{left_out} more lines are not shown"));
     }
@@ -190,6 +198,7 @@ fn bar(of: &Workload) -> Option<Chart> {
         tips: estimates().map(|it| figure(it, &of.series[0].unit).to_string()).collect(),
     };
     draft.layer(None, mark);
+    without_interval(&mut draft, all.iter().map(|it| (of.name(it), &it.given.estimate)));
     draft.finish()
 }
 

@@ -11,7 +11,9 @@ mod overview;
 mod parameters;
 mod parts;
 mod registry;
+mod restated;
 mod scorecard;
+mod sides;
 mod spread;
 mod subject;
 mod warmup;
@@ -19,8 +21,8 @@ mod workload;
 
 pub(crate) use comparison::ratios_of;
 pub use monitors::Monitored;
-pub use of_records::{charts_of_monitors, charts_of_run};
+pub use of_records::{charts_of_monitors, charts_of_run, charts_of_sides};
 pub use overview::OVERVIEW;
 pub use registry::{
-    CHARTS, ChartKind, of_comparison, of_history, of_monitors, of_run, of_workload,
+    CHARTS, ChartKind, of_comparison, of_history, of_monitors, of_run, of_sides, of_workload,
 };

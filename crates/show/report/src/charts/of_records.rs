@@ -1,20 +1,34 @@
 //! All charts of a run, and of what monitors read beside the workloads of several runs.
 
-use plumb_analysis::{RunFinding, Traces, time_series};
+use plumb_analysis::{Comparison, RunFinding, Traces, compare_sides, time_series};
 use plumb_chart::Chart;
 use plumb_model::{RunRecord, short_id};
 
 use super::monitors::Monitored;
-use super::registry::{of_monitors, of_run, of_workload};
+use super::registry::{of_monitors, of_run, of_sides, of_workload};
 use crate::run::view::View;
 
-/// All charts of a run: of the whole, and of each workload.
+/// All charts of a run: of the whole beside the last comparable one (`against` has a place for every result), of
+/// its sides, and of each workload.
 #[must_use]
-pub fn charts_of_run(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
+pub fn charts_of_run(
+    finding: &RunFinding,
+    record: &RunRecord,
+    against: &[Option<Comparison>],
+) -> Vec<Chart> {
     let view = View::new(finding);
-    let own = of_run(&view, &[]).into_iter();
+    let own = of_run(&view, against).into_iter().chain(charts_of_sides(finding, record));
     let of = |workload| of_workload(&view, record, workload);
     own.chain(workloads(record).into_iter().flat_map(of)).collect()
+}
+
+/// The charts of the sides of a run; none where it has no sides.
+#[must_use]
+pub fn charts_of_sides(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
+    match finding.against_first.as_slice() {
+        [] => Vec::new(),
+        _ => of_sides(&compare_sides(record, finding)),
+    }
 }
 
 /// What monitors read beside every workload that all of these runs have, the runs on top of each other: the

@@ -1,9 +1,15 @@
 //! What charts of several kinds have in common: names of rows, estimates, and which direction is good.
 
-use plumb_chart::{Along, Mark, place};
+use std::collections::BTreeMap;
+
+use plumb_analysis::Estimate;
+use plumb_chart::{Along, Draft, Mark, place};
 use plumb_model::Better;
 
 use crate::run::view::Row;
+
+/// Names that stand in one note.
+const MOST_NAMES: usize = 6;
 
 /// Which direction is good, as a sentence.
 pub(super) fn better(better: Better) -> &'static str {
@@ -48,4 +54,23 @@ pub(super) fn estimates(rows: &[(usize, &Row)], beside: f64) -> Mark {
         *at = rows.iter().map(|(index, _)| place(*index) + beside).collect();
     }
     mark
+}
+
+/// Says why some of these have no interval, each reason with its names.
+pub(super) fn without_interval<'e>(
+    draft: &mut Draft,
+    all: impl IntoIterator<Item = (String, &'e Estimate)>,
+) {
+    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, estimate) in all {
+        if let Err(why) = &estimate.interval {
+            reasons.entry(why).or_default().push(name);
+        }
+    }
+    for (why, names) in reasons {
+        let more = names.len().saturating_sub(MOST_NAMES);
+        let first = names.iter().take(MOST_NAMES).cloned().collect::<Vec<_>>().join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        draft.note(format!("no interval for {first}{more}: {why}"));
+    }
 }

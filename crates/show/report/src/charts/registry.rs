@@ -6,8 +6,11 @@ use plumb_model::RunRecord;
 
 use super::comparison::{arms_of_series, ratios_of, ratios_of_families};
 use super::monitors::{Monitored, counters, on_one_axis};
+use super::restated::is_computed;
 use super::subject::{Point, Subject};
-use super::{groups, history, monitors, overview, parameters, scorecard, spread, warmup, workload};
+use super::{
+    groups, history, monitors, overview, parameters, scorecard, sides, spread, warmup, workload,
+};
 use crate::run::view::View;
 
 /// A kind of chart.
@@ -31,6 +34,8 @@ enum Of {
     Workload(fn(&RunRecord, &str) -> Vec<Chart>),
     Monitors(fn(&str, &[Monitored], bool) -> Vec<Chart>),
     Comparison(fn(&ComparisonFinding) -> Vec<Chart>),
+    /// Of the sides of one run.
+    Sides(fn(&ComparisonFinding) -> Option<Chart>),
     History(fn(&HistoryFinding, Option<&str>) -> Vec<Chart>),
 }
 
@@ -53,6 +58,10 @@ pub static CHARTS: &[ChartKind] = &[
     kind("WORKLOAD/tail/METRIC", Of::Workload(spread::reported)),
     kind("WORKLOAD/monitor/samples", Of::Monitors(|of, runs, _| one(monitors::samples(of, runs)))),
     kind("WORKLOAD/monitor/COUNTER", Of::Monitors(counters)),
+    kind("sides/boxes", Of::Sides(sides::boxes)),
+    kind("sides/bars", Of::Sides(sides::bars)),
+    kind("sides/cpu", Of::Sides(sides::shares)),
+    kind("sides/parts", Of::Sides(sides::parts)),
     kind("comparison/ratios", Of::Comparison(|finding| one(ratios_of(finding, None)))),
     kind("comparison/ratios/FAMILY", Of::Comparison(ratios_of_families)),
     kind("comparison/by-PARAMETER/WORKLOAD", Of::Comparison(groups::curves)),
@@ -104,16 +113,21 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
         }
     }
     let mut charts: Vec<Chart> = Vec::new();
-    for (index, metric) in metrics.into_iter().enumerate() {
-        let points = samples.iter().filter(|it| it.metric.name == metric);
+    for (index, metric) in metrics.iter().enumerate() {
+        let points = samples.iter().filter(|it| it.metric.name == *metric);
         let points: Vec<Point> = points.map(|samples| Point::new(view, samples)).collect();
-        charts.extend(of_metric(&Subject {
+        let subject = |index| Subject {
             workload,
-            metric,
+            metric: metrics[index],
             primary: index == 0,
             points: &points,
             finding: view.finding,
-        }));
+        };
+        let mut own = of_metric(&subject(index));
+        if let Some(first) = (0..index).find(|&it| is_computed(&samples, metrics[it], metric)) {
+            instead(&mut own, &charts, &subject(index), &subject(first));
+        }
+        charts.extend(own);
     }
     charts.extend(all(|of| match of {
         Of::Workload(make) => make(record, workload),
@@ -121,6 +135,16 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
     }));
     distinct(&mut charts);
     charts
+}
+
+/// Marks the charts of a metric that show the same as one of another metric.
+fn instead(charts: &mut [Chart], earlier: &[Chart], of: &Subject, first: &Subject) {
+    for chart in charts {
+        let kind = chart.id.strip_prefix(of.workload).and_then(|it| it.strip_suffix(of.metric));
+        let Some(kind) = kind.map(|it| it.trim_matches('/')) else { continue };
+        let id = first.id(kind);
+        chart.instead_of = earlier.iter().any(|it| it.id == id).then_some(id);
+    }
 }
 
 fn of_metric(of: &Subject) -> Vec<Chart> {
@@ -141,6 +165,12 @@ pub fn of_monitors(workload: &str, runs: &[Monitored], every: bool) -> Vec<Chart
     });
     on_one_axis(&mut charts);
     charts
+}
+
+/// The charts of the sides of one run: what each gives, side by side.
+#[must_use]
+pub fn of_sides(finding: &ComparisonFinding) -> Vec<Chart> {
+    all(|of| if let Of::Sides(make) = of { one(make(finding)) } else { Vec::new() })
 }
 
 /// The charts of a comparison: all ratios, those of each family, and the arms of every series.

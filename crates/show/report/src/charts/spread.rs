@@ -1,7 +1,5 @@
 //! Charts of distributions: box plots, cumulative distributions, quantiles against the first point.
 
-use std::collections::BTreeMap;
-
 use plumb_analysis::{BoxPlot, PointTail, quantile_ratios, tails};
 use plumb_chart::{
     Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks,
@@ -9,7 +7,7 @@ use plumb_chart::{
 };
 use plumb_model::{RunRecord, SampleIs};
 
-use super::parts::{estimates, name};
+use super::parts::{estimates, name, without_interval};
 use super::subject::{Point, Subject};
 
 /// How far dots of a category may lie from its middle, in places.
@@ -82,29 +80,22 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
     dots.into_iter().for_each(|dots| draft.layer(Some(samples), dots));
     let estimate = draft.group("median over processes, 95 % interval", Tone::Plain);
     draft.layer(Some(estimate), estimates(&of.rows(), BESIDE));
-    for (why, names) in without_interval(of) {
-        draft.note(format!("no interval for {}: {why}", names.join(", ")));
-    }
-    if shown < all {
-        draft.note(format!(
-            "shows {} of {} samples: the smallest and the largest of each point, and evenly spaced ranks between; \
-             boxes and intervals use all samples",
-            grouped(shown),
-            grouped(all)
-        ));
-    }
+    let rows = of.rows();
+    let estimates = rows.iter().map(|(_, row)| (name(row), &row.finding.estimate));
+    without_interval(&mut draft, estimates);
+    not_all(shown, all, "point").into_iter().for_each(|note| draft.note(note));
     draft.finish()
 }
 
-/// Why points have no interval, each reason with its points.
-fn without_interval(of: &Subject) -> BTreeMap<String, Vec<String>> {
-    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (_, row) in of.rows() {
-        if let Err(why) = &row.figure.interval {
-            all.entry(why.clone()).or_default().push(name(row));
-        }
-    }
-    all
+/// Says that dots were thinned.
+pub(super) fn not_all(shown: usize, all: usize, of: &str) -> Option<String> {
+    (shown < all).then(|| {
+        let (shown, all) = (grouped(shown), grouped(all));
+        format!(
+            "shows {shown} of {all} samples: the smallest and the largest of each {of}, and evenly spaced ranks \
+             between; boxes and intervals use all samples"
+        )
+    })
 }
 
 /// Every invocation of a point as a box plot, in the order in which they ran.

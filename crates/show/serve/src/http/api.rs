@@ -43,7 +43,7 @@ pub(super) fn document(shared: &Shared, path: &str, request: &Request) -> Result
         ["runs", run, "charts"] => {
             let record = store.record(known(store, run)?)?;
             let finding = plumb_query::of_run(store, &record)?;
-            written(&charts_of_run(&finding, &record))
+            written(&charts_of_run(&finding, &record, &[]))
         }
         ["compare"] => compared(store, request.asked("runs").unwrap_or_default()),
         ["history"] => history(store, request.asked("series").unwrap_or_default()),

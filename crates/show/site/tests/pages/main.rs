@@ -25,7 +25,7 @@ fn rendered(page: Page) -> (Rendered, Document) {
 /// All pages of a run.
 fn pages(record: &RunRecord, finding: &RunFinding) -> Vec<Page> {
     let view = View::new(finding);
-    let mut pages = vec![run_page(&view, None, &Links::All)];
+    let mut pages = vec![run_page(&view, None, Vec::new(), &Links::All)];
     let of = |workload: &str| workload_page(&view, record, workload, None).unwrap();
     pages.extend(workloads(&view).into_iter().map(of));
     pages
@@ -35,7 +35,7 @@ fn pages(record: &RunRecord, finding: &RunFinding) -> Vec<Page> {
 fn a_run_is_told_from_the_answer_on() {
     let record = testing::exec();
     let finding = summarise(&record);
-    let (made, document) = rendered(run_page(&View::new(&finding), None, &Links::All));
+    let (made, document) = rendered(run_page(&View::new(&finding), None, Vec::new(), &Links::All));
     assert_eq!(document.attribute("html", "data-kind"), ["run"]);
     assert_snapshot!(document.text("section"), @"
     ▲ faster zstd -1 corpus against gzip -1 corpus: 0.2470× the cost [0.2457, 0.2486], 4.05× as fast, 20 pairs, beyond margin? inconclusive pigz -1 corpus against gzip -1 corpus: 0.995× the cost [0.988, 1.002], 20 pairs, about 34 pairs would settle itplumb found no reason to distrust these numbers.
@@ -146,7 +146,7 @@ fn every_word_that_is_linked_is_explained() {
     let settings =
         CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".into() };
     let compared = compare(&[first.clone(), first], &[], &settings);
-    all.push(compare_page(&compared, Vec::new(), &Links::All));
+    all.push(compare_page("compare-a-b".into(), &compared, Vec::new(), &Links::All));
     let mut words = 0;
     for page in all {
         let name = page.name.clone();
