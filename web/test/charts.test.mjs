@@ -64,7 +64,7 @@ test("pointing at a mark says its exact value", () =>
 
 test("a figure switches between a time and its rate, and the link keeps that", async () => {
   let link;
-  const axis = (page) => page.locator("#chart-bars [aria-label='x-axis label']").innerText();
+  const axis = (page) => page.locator("#chart-bars [data-part='x-axis label']").textContent();
   await open(async (page) => {
     await near(page, "bars");
     const pressed = () => page.locator("#chart-bars .metrics button[aria-pressed=true]").innerText();
@@ -75,7 +75,7 @@ test("a figure switches between a time and its rate, and the link keeps that", a
     await page.getByRole("button", { name: "Zoom in: bars" }).click();
     await page.waitForFunction(() => location.hash.includes("zoom=bars:"));
     await page.locator("#chart-bars .metrics button").nth(1).click();
-    await page.waitForFunction(() => /rate/.test(document.querySelector("#chart-bars [aria-label='x-axis label']").textContent));
+    await page.waitForFunction(() => /rate/.test(document.querySelector("#chart-bars [data-part='x-axis label']").textContent));
     assert.equal(await pressed(), "rate");
     assert.match(await page.locator("#chart-bars figcaption").innerText(), /What the rate shows/);
     await page.waitForFunction(() => !location.hash.includes("zoom"), undefined, { timeout: 2000 });
