@@ -14,7 +14,7 @@ use crate::{Interval, NoInterval};
 /// With fewer earlier runs a comparison is uncalibrated.
 pub const FEWEST_RUNS: usize = 6;
 /// The exact law is summed where it takes no more steps than this, otherwise it is normal with continuity correction.
-const MOST_STEPS: f64 = 1e7;
+const MOST_STEPS: f64 = 1e6;
 
 /// What is known of the noise between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
