@@ -117,7 +117,7 @@ fn without_a_store_there_is_a_command_to_type() {
 #[test]
 fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
     let place = place();
-    let points = "crypto.aead -p bytes=64..4096 --min-invocations 7 --max-invocations 7";
+    let points = "crypto.aead -p bytes=64..4096 --min-invocations 10 --max-invocations 10";
     let ran = place.run(&format!("run --no-lock {points}")).unwrap().exits(0);
     ran.shows(&["Curves", "crypto.aead by bytes", "a call +", "× bytes"]);
     let document = last(&place);
