@@ -5,7 +5,7 @@ use plumb_suite::{Draft, DraftEntry, values_of};
 
 use crate::fields::{rules, rules_line};
 use crate::form::{Form, line};
-use crate::host::Host;
+use crate::planner::Planner;
 
 /// The family of tools that others wrote: for `plumb crosscheck`.
 const CLASSIC: &str = "classic";
@@ -19,8 +19,8 @@ pub fn entry_line(entry: &DraftEntry) -> String {
 }
 
 /// Lets the user choose a family and a workload of it, which becomes an entry.
-pub fn add<H: Host>(form: &mut Form<'_, H>) -> Result<(), H::Error> {
-    let mut all = form.host.workloads();
+pub fn add<P: Planner>(form: &mut Form<'_, P>) -> Result<(), P::Error> {
+    let mut all = form.planner.workloads();
     all.retain(|description| description.family() != CLASSIC);
     all.retain(|description| description.can_be(Role::Workload));
     let mut families: Vec<&str> = Vec::new();
@@ -46,7 +46,7 @@ pub fn add<H: Host>(form: &mut Form<'_, H>) -> Result<(), H::Error> {
 }
 
 /// Lets the user choose a workload; whether one became an entry.
-fn workload<H: Host>(form: &mut Form<'_, H>, all: &[&Description]) -> Result<bool, H::Error> {
+fn workload<P: Planner>(form: &mut Form<'_, P>, all: &[&Description]) -> Result<bool, P::Error> {
     let items: Vec<String> = all.iter().map(|it| line(&it.id, &it.summary)).collect();
     let (mut at, mut wrong) = (0, String::new());
     loop {
@@ -59,14 +59,14 @@ fn workload<H: Host>(form: &mut Form<'_, H>, all: &[&Description]) -> Result<boo
         });
         match pushed {
             Ok(()) => return edit(form, form.draft.entries.len() - 1).map(|()| true),
-            Err(error) => wrong = form.host.told(error)?,
+            Err(error) => wrong = form.planner.told(error)?,
         }
     }
 }
 
 /// The menu of an entry: its parameters, its rules, its end.
-pub fn edit<H: Host>(form: &mut Form<'_, H>, index: usize) -> Result<(), H::Error> {
-    let description = form.host.describe(&form.draft.entries[index].workload)?;
+pub fn edit<P: Planner>(form: &mut Form<'_, P>, index: usize) -> Result<(), P::Error> {
+    let description = form.planner.describe(&form.draft.entries[index].workload)?;
     let parameters = &description.parameters;
     let mut at = 0;
     loop {
@@ -100,11 +100,11 @@ fn parameter_line(entry: &DraftEntry, parameter: &Parameter) -> String {
     line(&parameter.name, &if summary.is_empty() { value } else { format!("{value}  {summary}") })
 }
 
-fn parameter<H: Host>(
-    form: &mut Form<'_, H>,
+fn parameter<P: Planner>(
+    form: &mut Form<'_, P>,
     index: usize,
     parameter: &Parameter,
-) -> Result<(), H::Error> {
+) -> Result<(), P::Error> {
     let name = &parameter.name;
     let allowed: Vec<String> = parameter.allowed.iter().map(|it| parameter.show(it)).collect();
     let values = match allowed.is_empty() {

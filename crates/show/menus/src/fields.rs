@@ -3,7 +3,7 @@
 use plumb_suite::{Draft, TypedRules, UsageError, pair};
 
 use crate::form::{Form, line};
-use crate::host::Host;
+use crate::planner::Planner;
 
 /// A text that a menu changes in a `T`.
 pub struct Field<T> {
@@ -158,11 +158,11 @@ const RULES: &[Field<TypedRules>] = &[
 ];
 
 /// The menu of the rules that `of` finds in a draft.
-pub fn rules<H: Host>(
-    form: &mut Form<'_, H>,
+pub fn rules<P: Planner>(
+    form: &mut Form<'_, P>,
     title: &str,
     of: impl Fn(&mut Draft) -> &mut TypedRules,
-) -> Result<(), H::Error> {
+) -> Result<(), P::Error> {
     let mut at = 0;
     loop {
         let now = of(&mut form.draft).clone();

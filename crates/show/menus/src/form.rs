@@ -2,7 +2,7 @@
 
 use plumb_suite::{Draft, UsageError};
 
-use crate::host::Host;
+use crate::planner::Planner;
 use crate::screen::Screen;
 
 /// What the keys do, for the foot of a menu's head.
@@ -13,19 +13,19 @@ const TEXT_KEYS: &str = "Enter takes the line; an empty line leaves it to plumb.
 const LABEL: usize = 24;
 
 /// A suite in the making, and the terminal on which it is made.
-pub struct Form<'f, H> {
+pub struct Form<'f, P> {
     /// The suite so far.
     pub draft: Draft,
     /// Who knows the workloads.
-    pub host: &'f mut H,
+    pub planner: &'f mut P,
     screen: Screen,
 }
 
-impl<'f, H: Host> Form<'f, H> {
+impl<'f, P: Planner> Form<'f, P> {
     /// Takes the terminal over.
-    pub fn open(draft: Draft, host: &'f mut H) -> Result<Self, H::Error> {
-        let screen = Screen::open(host.has_colours()).map_err(|error| host.lost(error))?;
-        Ok(Self { draft, host, screen })
+    pub fn open(draft: Draft, planner: &'f mut P) -> Result<Self, P::Error> {
+        let screen = Screen::open(planner.has_colours()).map_err(|error| planner.lost(error))?;
+        Ok(Self { draft, planner, screen })
     }
 
     /// Lets the user choose one of the items under the plan so far; None where they go back.
@@ -35,17 +35,17 @@ impl<'f, H: Host> Form<'f, H> {
         about: &str,
         items: &[String],
         at: usize,
-    ) -> Result<Option<usize>, H::Error> {
+    ) -> Result<Option<usize>, P::Error> {
         let plan = match self.draft.entries.is_empty() {
             true => "no points yet\n".to_owned(),
-            false => match self.host.duration(&self.draft) {
+            false => match self.planner.duration(&self.draft) {
                 Ok(duration) => duration + "\n",
-                Err(error) => self.host.told(error)?,
+                Err(error) => self.planner.told(error)?,
             },
         };
         let about = if about.is_empty() { String::new() } else { format!("{about}\n") };
         let chosen = self.screen.choose(&format!("{plan}{about}{KEYS}\n "), title, items, at);
-        chosen.map_err(|error| self.host.lost(error))
+        chosen.map_err(|error| self.planner.lost(error))
     }
 
     /// Lets the user change a text until the suite can be resolved with it.
@@ -55,15 +55,15 @@ impl<'f, H: Host> Form<'f, H> {
         help: &str,
         text: &str,
         set: impl Fn(&mut Draft, &str) -> Result<(), UsageError>,
-    ) -> Result<(), H::Error> {
+    ) -> Result<(), P::Error> {
         let (mut typed, mut wrong) = (text.to_owned(), String::new());
         loop {
             let head = format!("{help}\n{TEXT_KEYS}\n{wrong} ");
             let answer = self.screen.ask(&head, title, &typed);
-            typed = answer.map_err(|error| self.host.lost(error))?;
+            typed = answer.map_err(|error| self.planner.lost(error))?;
             match self.accept(|draft| set(draft, typed.trim())) {
                 Ok(()) => return Ok(()),
-                Err(error) => wrong = self.host.told(error)?,
+                Err(error) => wrong = self.planner.told(error)?,
             }
         }
     }
@@ -74,19 +74,19 @@ impl<'f, H: Host> Form<'f, H> {
         title: &str,
         help: &str,
         text: &str,
-    ) -> Result<Option<String>, H::Error> {
+    ) -> Result<Option<String>, P::Error> {
         let (mut typed, mut wrong) = (text.to_owned(), String::new());
         loop {
             let head = format!("{help}\nAn empty line goes back.\n{wrong} ");
             let answer = self.screen.ask(&head, title, &typed);
-            typed = answer.map_err(|error| self.host.lost(error))?;
+            typed = answer.map_err(|error| self.planner.lost(error))?;
             let word = typed.trim();
             if word.is_empty() {
                 return Ok(None);
             }
-            match self.host.check_file(word) {
+            match self.planner.check_file(word) {
                 Ok(()) => return Ok(Some(word.to_owned())),
-                Err(error) => wrong = self.host.told(error)?,
+                Err(error) => wrong = self.planner.told(error)?,
             }
         }
     }
@@ -95,11 +95,11 @@ impl<'f, H: Host> Form<'f, H> {
     pub fn accept(
         &mut self,
         set: impl FnOnce(&mut Draft) -> Result<(), UsageError>,
-    ) -> Result<(), H::Error> {
+    ) -> Result<(), P::Error> {
         let mut changed = self.draft.clone();
         set(&mut changed)?;
         if !changed.entries.is_empty() {
-            self.host.duration(&changed)?;
+            self.planner.duration(&changed)?;
         }
         self.draft = changed;
         Ok(())

@@ -6,7 +6,7 @@ use plumb_suite::Draft;
 use crate::entries::{add, edit, entry_line};
 use crate::fields::{SUITE, rules, rules_line};
 use crate::form::{Form, line};
-use crate::host::Host;
+use crate::planner::Planner;
 
 /// What the lines of the first menu do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +25,12 @@ enum Line {
 ///
 /// # Errors
 /// When the terminal is interrupted or goes away.
-pub fn ask<H: Host>(
+pub fn ask<P: Planner>(
     draft: Draft,
     file: Option<&str>,
-    host: &mut H,
-) -> Result<Option<(Draft, String)>, H::Error> {
-    let mut form = Form::open(draft, host)?;
+    planner: &mut P,
+) -> Result<Option<(Draft, String)>, P::Error> {
+    let mut form = Form::open(draft, planner)?;
     let mut at = 0;
     loop {
         let lines = lines(&form.draft);
@@ -94,7 +94,7 @@ fn words(of: Line, draft: &Draft) -> String {
     }
 }
 
-fn preset<H: Host>(form: &mut Form<'_, H>) -> Result<(), H::Error> {
+fn preset<P: Planner>(form: &mut Form<'_, P>) -> Result<(), P::Error> {
     let known = PRESETS.iter().map(|(name, knobs)| line(name, &knobs.join(" ")));
     let items: Vec<String> = [line("-", "leave it to plumb")].into_iter().chain(known).collect();
     let now = PRESETS.iter().position(|(name, _)| *name == form.draft.prepare);
@@ -110,14 +110,17 @@ fn preset<H: Host>(form: &mut Form<'_, H>) -> Result<(), H::Error> {
         });
         match taken {
             Ok(()) => break,
-            Err(error) => wrong = form.host.told(error)?,
+            Err(error) => wrong = form.planner.told(error)?,
         }
     }
     Ok(())
 }
 
 /// The file that the suite goes to; None where the user goes back.
-fn save<H: Host>(form: &mut Form<'_, H>, file: Option<&str>) -> Result<Option<String>, H::Error> {
+fn save<P: Planner>(
+    form: &mut Form<'_, P>,
+    file: Option<&str>,
+) -> Result<Option<String>, P::Error> {
     if let Some(file) = file {
         return Ok(Some(file.to_owned()));
     }
@@ -131,7 +134,7 @@ fn save<H: Host>(form: &mut Form<'_, H>, file: Option<&str>) -> Result<Option<St
 }
 
 /// Whether what was typed so far may be lost.
-fn quits<H: Host>(form: &mut Form<'_, H>) -> Result<bool, H::Error> {
+fn quits<P: Planner>(form: &mut Form<'_, P>) -> Result<bool, P::Error> {
     if form.draft.entries.is_empty() {
         return Ok(true);
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_menus::Host;
+use plumb_menus::Planner;
 use plumb_suite::{Draft, DraftEntry, TypedRules};
 
 use crate::commands::suite::file::{FILES, STDOUT, refuse_file, write};

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, IsTerminal};
 
-use plumb_menus::Host;
+use plumb_menus::Planner;
 use plumb_model::Description;
 use plumb_suite::Draft;
 use plumb_text::Colour;
@@ -34,7 +34,7 @@ pub fn has_terminal(ui: &Ui) -> bool {
     ui.is_live() && !ui.wants_json() && io::stdin().is_terminal()
 }
 
-impl Host for Resolver<'_> {
+impl Planner for Resolver<'_> {
     type Error = CommandError;
 
     fn duration(&mut self, draft: &Draft) -> Result<String> {

@@ -6,7 +6,7 @@ use plumb_model::Description;
 use plumb_suite::{Draft, UsageError};
 
 /// Who knows the workloads and this machine.
-pub trait Host {
+pub trait Planner {
     /// Why something can't be.
     type Error: From<UsageError>;
 
