@@ -27,15 +27,23 @@ pub(crate) fn work_differs(data: &PointData) -> Option<Flag> {
             .collect()
     };
     let cpu = differs(&of("cpu"), LEAST_CPU).map(|(first, others)| {
-        format!("{:.0} ms of CPU time, the others {:.0} ms", first * 1e3, others * 1e3)
+        format!(
+            "{:.0} ms of CPU time, the others {:.0} ms in the median",
+            first * 1e3,
+            others * 1e3
+        )
     });
     let written = differs(&of("written"), LEAST_WRITTEN).map(|(first, others)| {
-        format!("{:.0} KiB written, the others {:.0} KiB", first / 1024.0, others / 1024.0)
+        format!(
+            "{:.0} KiB written, the others {:.0} KiB in the median",
+            first / 1024.0,
+            others / 1024.0
+        )
     });
     let seen: Vec<String> = cpu.into_iter().chain(written).collect();
     (!seen.is_empty()).then(|| {
         let why = format!(
-            "the first run took {}: what it left may spare the others its work; --before-each undoes that",
+            "the first run shows {}: they do not do the same work; --before-each can bring back what each run finds",
             seen.join(", and ")
         );
         Flag::new(FlagKind::WorkDiffers, why)
