@@ -1,6 +1,6 @@
 //! The file of a new suite.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -32,13 +32,22 @@ fn taken(file: &str) -> CommandError {
     CommandError::usage(format!("{file} exists")).hint("name another file, or add --force")
 }
 
-/// Writes it, over an existing file only by force.
+/// Writes it, over an existing file only by force. Where that fails, no half of it is left, and what was there stays.
 pub fn write(file: &str, text: &str, force: bool) -> Result<()> {
+    let fresh = if force { format!("{file}.new") } else { file.to_owned() };
     let mut options = OpenOptions::new();
     options.write(true).create_new(!force).create(force).truncate(force);
-    let written = options.open(file).and_then(|mut open| open.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => taken(file),
-        _ => CommandError::file(format!("can't write {file}: {error}")),
+    let opened = options.open(&fresh);
+    let is_open = opened.is_ok();
+    let written = opened.and_then(|mut open| open.write_all(text.as_bytes()));
+    let placed = written.and_then(|()| if force { fs::rename(&fresh, file) } else { Ok(()) });
+    placed.map_err(|error| {
+        if is_open {
+            let _ = fs::remove_file(&fresh);
+        }
+        match error.kind() {
+            ErrorKind::AlreadyExists => taken(file),
+            _ => CommandError::file(format!("can't write {file}: {error}")),
+        }
     })
 }
