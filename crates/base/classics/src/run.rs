@@ -163,17 +163,8 @@ fn planned(series: &Series, describe: Describe) -> (PlannedPoint, bool) {
     let ours = ours(series, describe);
     let is_ours = ours.is_some();
     let (description, point) = ours.unwrap_or_else(|| own(series));
-    let planned = PlannedPoint {
-        point,
-        description,
-        program: Program { argv: Vec::new() },
-        sample_ns: None,
-        sampling: None,
-        rules: None,
-        title: series.title.clone(),
-        capped: None,
-        preparation: Vec::new(),
-    };
+    let planned = PlannedPoint::new(point, description, Program { argv: Vec::new() });
+    let planned = PlannedPoint { title: series.title.clone(), ..planned };
     (planned, is_ours)
 }
 
@@ -225,6 +216,7 @@ fn own(series: &Series) -> (Description, Point) {
         workload: series.workload.clone(),
         settings: series.settings.iter().map(value).collect(),
         key: key.join(","),
+        conditions: Vec::new(),
     };
     (description, point)
 }

@@ -171,6 +171,15 @@ pub struct PlannedPoint {
     /// What is prepared for the invocations of this point alone, where that is what is compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preparation: Vec<Preparation>,
+    /// The companions of the plan that run beside its invocations alone, by their indices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<usize>,
+    /// The monitors that read beside its invocations, where they are not the plan's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub monitors: Vec<String>,
+    /// Labels of its own: `k=v`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// How long an invocation samples.
@@ -190,12 +199,23 @@ pub enum Sampling {
 }
 
 impl Plan {
-    /// What is prepared, in words: all but what only varies what else would be left to chance. `own` is
-    /// what a point has of its own.
+    /// What runs beside the whole run and, where it is one, beside this point alone.
+    pub fn beside<'p>(
+        &'p self,
+        point: Option<&'p PlannedPoint>,
+    ) -> impl Iterator<Item = &'p Companion> {
+        let own = move |index: &usize| point.is_some_and(|point| point.beside.contains(index));
+        let all = self.companions.iter().enumerate();
+        all.filter(move |(index, it)| !it.of_points || own(index)).map(|(_, it)| it)
+    }
+
+    /// What is prepared, in words, for the run or for a point of it: all but what only varies what else would be
+    /// left to chance.
     #[must_use]
-    pub fn prepared(&self, own: &[Preparation]) -> String {
+    pub fn prepared(&self, point: Option<&PlannedPoint>) -> String {
+        let own = point.map(|it| it.preparation.as_slice()).unwrap_or_default();
         let counts = self.preparation.iter().chain(own).filter(|it| !it.is_only_chance());
-        let companions = self.companions.iter().filter(|it| it.role == Role::Preparation);
+        let companions = self.beside(point).filter(|it| it.role == Role::Preparation);
         let names = counts.map(Preparation::name).chain(companions.map(|it| it.point.name()));
         let mut names: Vec<String> = names.collect();
         names.sort();
@@ -249,6 +269,25 @@ pub struct ComparisonPlan<'a> {
 }
 
 impl PlannedPoint {
+    /// A point that is measured as the plan says, under its own name.
+    #[must_use]
+    pub fn new(point: Point, description: Description, program: Program) -> Self {
+        Self {
+            point,
+            description,
+            program,
+            sample_ns: None,
+            sampling: None,
+            rules: None,
+            title: None,
+            capped: None,
+            preparation: Vec::new(),
+            beside: Vec::new(),
+            monitors: Vec::new(),
+            labels: BTreeMap::new(),
+        }
+    }
+
     /// What people call the point.
     #[must_use]
     pub fn name(&self) -> String {
@@ -273,4 +312,7 @@ pub struct Companion {
     /// For how long it runs; preparations alone may run shorter than the run.
     #[serde(default)]
     pub slot: Slot,
+    /// Whether it runs beside the invocations of those points alone that name it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_points: bool,
 }

@@ -17,6 +17,9 @@ pub struct Point {
     /// What tells this point from others: `name=value` joined by `,`, without defaults and paths, so
     /// that a new parameter does not cut history. Empty for the default point.
     pub key: String,
+    /// What else it is measured under than its run: `with=process.fork`, `set=nice=1`. Its key has these, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<String>,
 }
 
 /// A setting that the workload does not take.
@@ -69,7 +72,19 @@ impl Point {
             }
             settings.insert(parameter.name.clone(), value);
         }
-        Ok(Self { workload: description.id.clone(), settings, key: key.join(",") })
+        let (workload, key) = (description.id.clone(), key.join(","));
+        Ok(Self { workload, settings, key, conditions: Vec::new() })
+    }
+
+    /// The point under these conditions, which tell it from the same point without them.
+    #[must_use]
+    pub fn under(mut self, conditions: &[String]) -> Self {
+        for condition in conditions {
+            let comma = if self.key.is_empty() { "" } else { "," };
+            self.key = format!("{}{comma}{condition}", self.key);
+        }
+        self.conditions.extend_from_slice(conditions);
+        self
     }
 
     /// How a person writes the point: `memory.copy:method=libc`.

@@ -106,7 +106,7 @@ fn launcher(setup: Setup, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLaun
 fn identity(job: &Job<'_>, host: Host, dir: &Path, for_run: SlotReport) -> Identity {
     let root = locate::root();
     let environment = plumb_machine::environment(&root, dir);
-    let prepared = job.plan.prepared(&[]);
+    let prepared = job.plan.prepared(None);
     Identity {
         run: job.before.as_ref().map_or_else(plumb_machine::fresh_id, |record| record.run),
         plumb: env!("CARGO_PKG_VERSION").into(),

@@ -112,15 +112,7 @@ pub fn point(
     let mut settings = more;
     settings.insert("command".to_owned(), Value::Text(words));
     settings.insert("shell".to_owned(), Value::Switch(shell));
-    Ok(PlannedPoint {
-        point: Point::new(&entry.description, &settings, 1)?,
-        description: entry.description,
-        program: entry.program,
-        sample_ns: None,
-        sampling: None,
-        rules: None,
-        title: Some(title),
-        capped: None,
-        preparation: Vec::new(),
-    })
+    let point = Point::new(&entry.description, &settings, 1)?;
+    let planned = PlannedPoint::new(point, entry.description, entry.program);
+    Ok(PlannedPoint { title: Some(title), ..planned })
 }

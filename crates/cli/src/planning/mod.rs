@@ -7,6 +7,7 @@ pub mod dry_run;
 pub mod expectations;
 pub mod knobs;
 pub mod manifest;
+pub mod monitors;
 pub mod plan;
 pub mod points;
 pub mod prepare;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use plumb_model::{Companion, Goal, OnInterference, Plan, PlannedPoint, StoppingRules};
 use plumb_suite::{checked, pair, time_ns};
 
-use crate::error::{CommandError, Result};
+use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
+use crate::planning::monitors::monitors;
 use crate::planning::points::Named;
 use crate::planning::prepare::Prepare;
 
@@ -74,11 +75,15 @@ pub fn plan(
     prepare: Prepare,
 ) -> Result<Plan> {
     let (rules, budget_ns) = goal(args, &mut named)?;
-    let plan = plan_of(named.points, Goal::Rules(rules), &args.execution, prepare)?;
-    let companions = companions.into_iter().chain(plan.companions).collect();
+    let mut plan = plan_of(named.points, Goal::Rules(rules), &args.execution, prepare)?;
+    // What is typed wins.
+    if !plan.monitors.is_empty() {
+        plan.points.iter_mut().for_each(|point| point.monitors.clear());
+    }
+    // Points name theirs by their indices, so that these come first.
+    let companions = named.beside.into_iter().chain(companions).chain(plan.companions).collect();
     let plan = Plan { companions, budget_ns, ..plan };
     let Some(suite) = named.suites.into_iter().next() else { return Ok(plan) };
-    // What is typed wins.
     let labels = suite.labels.into_iter().chain(plan.labels).collect();
     let monitors = match plan.monitors.is_empty() {
         true => monitors("monitors", suite.monitors)?,
@@ -86,20 +91,6 @@ pub fn plan(
     };
     let (suite, against_first) = (Some(suite.name), suite.against_first);
     Ok(Plan { suite, labels, monitors, against_first, ..plan })
-}
-
-/// The words of `--monitor`, or of the key `monitors` of a suite, checked.
-///
-/// # Errors
-/// When there is no such monitor, or it can't be read so often.
-pub fn monitors(from: &str, words: Vec<String>) -> Result<Vec<String>> {
-    plumb_monitors::wanted(&words).map_err(|why| {
-        let names: Vec<&str> = plumb_monitors::ALL.iter().map(|monitor| monitor.name).collect();
-        CommandError::usage(format!("{from}: {why}"))
-            .hint(format!("known monitors: {}", names.join(", ")))
-            .hint("--monitor perf adds one, --monitor stat=20 sets its rate, --monitor none turns all off")
-    })?;
-    Ok(words)
 }
 
 /// A plan of these points, with nothing beside them.

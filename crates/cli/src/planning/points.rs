@@ -9,12 +9,15 @@ use plumb_model::{
     Companion, Description, PlannedPoint, Point, Role, Sampling, SearchEffort, Settings, Slot,
     StoppingRules, Value,
 };
-use plumb_suite::{self as suite, Suite, TypedRules, expanded, nearest, pair, time_ns, values_of};
+use plumb_suite::{
+    self as suite, Suite, SuitePoint, TypedRules, expanded, nearest, pair, time_ns, values_of,
+};
 
 use crate::error::{CommandError, Result};
 use crate::planning::catalogue::{self, Entry};
 use crate::planning::knobs;
 use crate::planning::manifest::{self, MANIFEST};
+use crate::planning::monitors::monitors;
 
 /// The suite that runs when nothing is named.
 const DEFAULT_SUITE: &str = "first-look";
@@ -26,6 +29,8 @@ pub struct Named {
     pub suites: Vec<Suite>,
     /// The points.
     pub points: Vec<PlannedPoint>,
+    /// What runs beside single points, which name it by its index.
+    pub beside: Vec<Companion>,
     /// Whether the user named a workload itself, not only suites.
     pub explicit: bool,
 }
@@ -52,8 +57,7 @@ pub fn resolve(
     for name in names {
         if let Some(text) = suite_text(name)? {
             let suite = parsed(name, &text)?;
-            named.points.extend(suite_points(keeper, &suite, &sets, all_threads)?);
-            named.suites.push(suite);
+            named.add(keeper, suite, &sets, all_threads)?;
         } else {
             named.explicit = true;
             named.points.extend(workload_points(keeper, name, &sets, all_threads)?);
@@ -75,11 +79,11 @@ pub fn resolve_suite(
     text: &str,
     all_threads: u64,
 ) -> Result<Named> {
-    let suite = parsed(name, text)?;
-    let mut points = suite_points(keeper, &suite, &BTreeMap::new(), all_threads)?;
-    refuse_namesakes(&points)?;
-    drop_repeated(&mut points);
-    Ok(Named { suites: vec![suite], points, explicit: false })
+    let mut named = Named::default();
+    named.add(keeper, parsed(name, text)?, &BTreeMap::new(), all_threads)?;
+    refuse_namesakes(&named.points)?;
+    drop_repeated(&mut named.points);
+    Ok(named)
 }
 
 fn parsed(name: &str, text: &str) -> Result<Suite> {
@@ -115,44 +119,73 @@ pub fn is_suite_file(path: &Path) -> bool {
     is_toml && !path.to_string_lossy().ends_with(MANIFEST)
 }
 
-fn suite_points(
-    keeper: &mut Keeper,
-    suite: &Suite,
-    sets: &BTreeMap<String, Vec<Value>>,
-    all_threads: u64,
-) -> Result<Vec<PlannedPoint>> {
-    let mut points = Vec::new();
-    for point in &suite.points {
-        let entry = catalogue::find(keeper, &point.workload)?;
-        let known = |name: &String| entry.description.parameter(name).is_some();
-        let sets: BTreeMap<_, _> = sets
-            .iter()
-            .filter(|(name, _)| known(name))
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect();
-        let sample_ns = point.sample.as_deref().map(time_ns).transpose()?;
-        let length_ns = point.invocation_time.as_deref().map(time_ns).transpose()?;
-        let sampling = length_ns.map(|length_ns| Sampling::Batch { length_ns });
-        let knobs = point.knobs.iter().map(|text| knobs::of_invocations(text));
-        let preparation = knobs.collect::<Result<Vec<_>>>()?;
-        let of_suite = || suite.rules.applied_to(StoppingRules::default());
-        let is_stated = point.rules != TypedRules::default();
-        let rules = is_stated.then(|| point.rules.applied_to(of_suite()?)).transpose()?;
-        for settings in products(&point.set, &sets, all_threads)? {
-            few_enough(points.len() + 1)?;
-            let planned = planned(&entry, &settings, all_threads)?;
-            let (capped, preparation) = (point.capped.clone(), preparation.clone());
-            points.push(PlannedPoint {
-                sample_ns,
-                sampling,
-                rules,
-                capped,
-                preparation,
-                ..planned
-            });
+impl Named {
+    /// Adds the points of a suite, with what runs beside each.
+    fn add(
+        &mut self,
+        keeper: &mut Keeper,
+        suite: Suite,
+        sets: &BTreeMap<String, Vec<Value>>,
+        all_threads: u64,
+    ) -> Result<()> {
+        for point in &suite.points {
+            let entry = catalogue::find(keeper, &point.workload)?;
+            let beside = self.beside.len();
+            let own = companions(keeper, &point.with, all_threads)?.into_iter();
+            self.beside.extend(own.map(|it| Companion { of_points: true, ..it }));
+            let with_own =
+                |planned| PlannedPoint { beside: (beside..self.beside.len()).collect(), ..planned };
+            let template = suite_point(&suite, point, &self.beside[beside..])?;
+            let known = |name: &String| entry.description.parameter(name).is_some();
+            let sets: BTreeMap<_, _> = sets
+                .iter()
+                .filter(|(name, _)| known(name))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect();
+            for settings in products(&point.set, &sets, all_threads)? {
+                few_enough(self.points.len() + 1)?;
+                self.points.push(with_own(template(planned(&entry, &settings, all_threads)?)));
+            }
         }
+        self.suites.push(suite);
+        Ok(())
     }
-    Ok(points)
+}
+
+/// What a suite says of a point besides its parameters.
+fn suite_point(
+    suite: &Suite,
+    point: &SuitePoint,
+    beside: &[Companion],
+) -> Result<impl Fn(PlannedPoint) -> PlannedPoint> {
+    let sample_ns = point.sample.as_deref().map(time_ns).transpose()?;
+    let length_ns = point.invocation_time.as_deref().map(time_ns).transpose()?;
+    let sampling = length_ns.map(|length_ns| Sampling::Batch { length_ns });
+    let knobs = point.knobs.iter().map(|text| knobs::of_invocations(text));
+    let preparation = knobs.collect::<Result<Vec<_>>>()?;
+    let of_suite = || suite.rules.applied_to(StoppingRules::default());
+    let is_stated = point.rules != TypedRules::default();
+    let rules = is_stated.then(|| point.rules.applied_to(of_suite()?)).transpose()?;
+    let own = &point.monitors;
+    let monitors = match own.iter().any(|word| word == "none") || own.is_empty() {
+        true => monitors("monitors", own.clone())?,
+        false => monitors("monitors", [&suite.monitors[..], own].concat())?,
+    };
+    let with = beside.iter().map(|it| format!("with={}", it.point.name()));
+    let set = point.knobs.iter().map(|knob| format!("set={knob}"));
+    let conditions: Vec<String> = with.chain(set).collect();
+    let (capped, labels) = (point.capped.clone(), point.labels.clone());
+    Ok(move |planned: PlannedPoint| PlannedPoint {
+        point: planned.point.clone().under(&conditions),
+        sample_ns,
+        sampling,
+        rules,
+        capped: capped.clone(),
+        preparation: preparation.clone(),
+        monitors: monitors.clone(),
+        labels: labels.clone(),
+        ..planned
+    })
 }
 
 /// The points of `memory.copy` or `memory.copy:method=nt,size=8MiB`.
@@ -204,17 +237,7 @@ pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<P
         let error = format!("`{}` measures nothing but limits", point.name());
         return Err(CommandError::usage(error).hint(searching(&entry.description)));
     }
-    Ok(PlannedPoint {
-        point,
-        description,
-        program: entry.program.clone(),
-        sample_ns: None,
-        sampling: None,
-        rules: None,
-        title: None,
-        capped: None,
-        preparation: Vec::new(),
-    })
+    Ok(PlannedPoint::new(point, description, entry.program.clone()))
 }
 
 /// How the limits of a workload are searched.
@@ -240,6 +263,7 @@ pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<
             let mut settings = planned.point.settings.clone();
             settings.insert(parameter.name.clone(), value.clone());
             let point = Point::new(&planned.description, &settings, all_threads)?;
+            let point = point.under(&planned.point.conditions);
             twins.push(PlannedPoint { point, ..planned.clone() });
         }
         all.append(&mut twins);
@@ -364,7 +388,12 @@ pub fn companions(
             return Err(CommandError::usage(format!("`{id}` can't run in the background"))
                 .hint("it needs the role load, monitor or preparation"));
         };
-        Ok(Companion { role, point: planned(&entry, &settings, all_threads)?, slot: Slot::Run })
+        Ok(Companion {
+            role,
+            point: planned(&entry, &settings, all_threads)?,
+            slot: Slot::Run,
+            of_points: false,
+        })
     };
     names.iter().map(one).collect()
 }

@@ -80,8 +80,27 @@ fn every_key_reaches_the_run() {
     let difference = &above["difference"];
     assert_eq!(difference["unit"], "ops/s");
     assert!(difference["value"].is_f64() && above["ratio"].is_f64(), "{above}");
-    let monitors = place.run("show last --monitors").unwrap().exits(0);
-    assert!(monitors.stdout.contains("vmstat") && !monitors.stdout.contains("schedstat"));
+    // What the last point alone has.
+    let name = "cpu.sieve:limit=300000,with=scheduler.yield,set=nice=1";
+    for result in results {
+        let is_loaded = result["flags"].to_string().contains("ran alongside scheduler.yield");
+        let is_last = result["name"] == name;
+        assert_eq!(
+            (is_loaded, result["labels"]["row"] == "loaded"),
+            (is_last, is_last),
+            "{result}"
+        );
+    }
+    let counters = place.run("show last --monitors --all").unwrap().exits(0).stdout;
+    let counters = |point: &str| {
+        let of_point = counters.split("cpu.sieve:").find(|it| it.starts_with(point)).unwrap();
+        (of_point.contains("vmstat"), of_point.contains("meminfo"))
+    };
+    assert_eq!(counters("limit=200000"), (true, true));
+    assert_eq!(counters("limit=300000"), (true, false));
+    let history = place.run(&format!("history {name}/rate --json")).unwrap().exits(0);
+    let history: serde_json::Value = serde_json::from_str(&history.stdout).unwrap();
+    assert_eq!(history["runs"][0]["labels"]["row"], "loaded", "{history}");
 }
 
 #[test]

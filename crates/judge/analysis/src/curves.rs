@@ -55,8 +55,9 @@ fn key(finding: &Finding, planned: &PlannedPoint, parameter: &Parameter) -> Stri
         .map(own)
         .collect();
     let (point, program, prepared) = (&finding.point, &planned.program, &planned.preparation);
+    let conditions = &planned.point.conditions;
     format!(
-        "{} {} {} {} {} {rest:?} {program:?} {prepared:?}",
+        "{} {} {} {} {} {rest:?} {program:?} {prepared:?} {conditions:?}",
         point.workload, point.version, finding.target, finding.metric, parameter.name
     )
 }

@@ -74,7 +74,7 @@ fn facts(record: &RunRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = record.targets.iter().flat_map(of_target).collect();
     facts.push(("plumb".into(), record.plumb.clone()));
     facts.push(("status".into(), format!("{:?}", record.status).to_lowercase()));
-    let loads = record.plan.companions.iter().map(|it| it.point.name());
+    let loads = record.plan.beside(None).map(|it| it.point.name());
     facts.extend(loads.map(|load| ("load".to_owned(), load)));
     for invocation in record.invocations.iter().filter(|it| it.role == plumb_model::Role::Workload)
     {

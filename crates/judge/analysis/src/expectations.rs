@@ -1,7 +1,7 @@
 //! Results beside what they should be: what the user expects, or what the same machine gives where
 //! nothing is in the way.
 
-use plumb_model::{Better, Description, RunRecord, Settings};
+use plumb_model::{Better, Description, RunRecord};
 
 use crate::estimate::{Ends, Estimate};
 use crate::finding::{BaselineSource, Finding, ShareOfBaseline};
@@ -52,7 +52,6 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
 
 /// The result that shows that the machine gives more, by a tenth at least.
 fn ceiling(finding: &Finding, free: &str, all: &[Finding]) -> Option<usize> {
-    let workload = &finding.point.workload;
     let sign = match finding.better {
         Better::Higher => 1.0,
         Better::Lower => -1.0,
@@ -60,18 +59,12 @@ fn ceiling(finding: &Finding, free: &str, all: &[Finding]) -> Option<usize> {
     };
     let others = all.iter().enumerate().filter(|(_, other)| {
         let alike = other.target == finding.target && other.metric == finding.metric;
-        alike && other.point.workload == *workload && without(other, free) == without(finding, free)
+        alike && other.point.without(free) == finding.point.without(free)
     });
     let good = |finding: &Finding| sign * finding.estimate.value;
     let (index, best) = others.max_by(|one, other| good(one.1).total_cmp(&good(other.1)))?;
     let share = share(&finding.estimate, best.estimate.value, finding.better)?;
     (share.value < NEAR).then_some(index)
-}
-
-fn without(finding: &Finding, parameter: &str) -> Settings {
-    let mut settings = finding.point.settings.clone();
-    settings.remove(parameter);
-    settings
 }
 
 /// Performance over the baseline's; None where either is no positive number.

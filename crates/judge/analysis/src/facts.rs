@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Goal, Id, ParameterType, PlannedPoint, PreparationRecord, Role, RunRecord, RunStatus, Sampling,
-    Settings, Value,
+    Companion, Goal, Id, ParameterType, PlannedPoint, PreparationRecord, Role, RunRecord,
+    RunStatus, Sampling, Settings, Value,
 };
 
 /// What is known of the run as a whole.
@@ -61,8 +61,11 @@ pub struct PointFacts {
     pub titled: bool,
     /// Every parameter with its value.
     pub settings: Settings,
-    /// The parameters as people write them, without paths, in the order of the description.
+    /// The parameters as people write them, without paths, in the order of the description; then what it was
+    /// measured under.
     pub parameters: Vec<ShownParameter>,
+    /// Labels of its own: `k=v`.
+    pub labels: BTreeMap<String, String>,
 }
 
 impl PointFacts {
@@ -138,7 +141,7 @@ pub(crate) fn run_facts(record: &RunRecord) -> RunFacts {
             Some(Sampling::Batch { .. }) | None => None,
         }),
         segments: record.segments.len(),
-        loads: loads(record),
+        loads: loads(record.plan.beside(None)),
         preparations: record.preparations.clone(),
     }
 }
@@ -155,11 +158,19 @@ pub fn point_facts(index: usize, planned: &PlannedPoint) -> PointFacts {
         titled: planned.title.is_some(),
         settings: planned.point.settings.clone(),
         parameters: parameters(planned),
+        labels: planned.labels.clone(),
     }
 }
 
 fn parameters(planned: &PlannedPoint) -> Vec<ShownParameter> {
     let key = format!(",{}", planned.point.key);
+    let under = planned.point.conditions.iter().filter_map(|it| it.split_once('='));
+    let under = under.map(|(name, value)| ShownParameter {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        kind: ParameterType::Text,
+        default: false,
+    });
     let shown = planned.description.parameters.iter().filter(|p| p.tells_points_apart());
     shown
         .filter_map(|parameter| {
@@ -171,11 +182,11 @@ fn parameters(planned: &PlannedPoint) -> Vec<ShownParameter> {
                 default: !key.contains(&format!(",{}=", parameter.name)),
             })
         })
+        .chain(under)
         .collect()
 }
 
 /// The loads that ran beside on purpose.
-pub(crate) fn loads(record: &RunRecord) -> Vec<String> {
-    let companions = record.plan.companions.iter();
-    companions.filter(|c| c.role == Role::Load).map(|c| c.point.name()).collect()
+pub(crate) fn loads<'c>(beside: impl Iterator<Item = &'c Companion>) -> Vec<String> {
+    beside.filter(|it| it.role == Role::Load).map(|it| it.point.name()).collect()
 }

@@ -52,6 +52,7 @@ pub(crate) fn of_result(data: &PointData, finding: &Finding) -> Vec<Flag> {
         resumed(data),
         incomplete(data),
         work_differs(data),
+        with_own_load(data),
     ];
     for flag in rules.into_iter().flatten() {
         add(&mut flags, flag);
@@ -305,7 +306,15 @@ fn excluded(record: &RunRecord) -> Option<Flag> {
 }
 
 fn with_load(record: &RunRecord) -> Option<Flag> {
-    let loads = loads(record);
+    alongside(&loads(record.plan.beside(None)))
+}
+
+/// What ran beside this point alone; what ran beside all is a flag of the run.
+fn with_own_load(data: &PointData) -> Option<Flag> {
+    alongside(&loads(data.plan.beside(Some(data.planned)).filter(|it| it.of_points)))
+}
+
+fn alongside(loads: &[String]) -> Option<Flag> {
     (!loads.is_empty()).then(|| {
         Flag::new(FlagKind::WithLoad, format!("ran alongside {} on purpose", loads.join(", ")))
     })

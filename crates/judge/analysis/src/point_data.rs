@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    ClockSource, Decision, InvocationRecord, Metric, PlannedPoint, RunRecord, SampleIs, StopReason,
-    Usage,
+    ClockSource, Decision, InvocationRecord, Metric, Plan, PlannedPoint, RunRecord, SampleIs,
+    StopReason, Usage,
 };
 
 use crate::facts::CpuShares;
 
 /// One point on one target: its good invocations and what was decided about it.
 pub(crate) struct PointData<'a> {
+    pub(crate) plan: &'a Plan,
     pub(crate) index: usize,
     pub(crate) planned: &'a PlannedPoint,
     pub(crate) target: usize,
@@ -34,6 +35,7 @@ impl<'a> PointData<'a> {
         by_target
             .into_iter()
             .map(|(target, invocations)| Self {
+                plan: &record.plan,
                 index,
                 planned,
                 target: target as usize,

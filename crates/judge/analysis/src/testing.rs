@@ -111,19 +111,10 @@ impl Builder {
             workload: spec.id.to_owned(),
             settings: Settings::new(),
             key: String::new(),
+            conditions: Vec::new(),
         });
         let program = Program { argv: vec!["plumb".into(), "worker".into(), spec.id.into()] };
-        self.record.plan.points.push(PlannedPoint {
-            point,
-            description,
-            program,
-            sample_ns: None,
-            sampling: None,
-            rules: None,
-            title: None,
-            capped: None,
-            preparation: Vec::new(),
-        });
+        self.record.plan.points.push(PlannedPoint::new(point, description, program));
         self
     }
 
@@ -375,7 +366,12 @@ fn empty(suite: Option<&str>) -> RunRecord {
 #[must_use]
 pub fn companion(spec: &Spec, role: Role) -> Option<Companion> {
     let mut record = Builder::new(None).planned(spec).build();
-    record.plan.points.pop().map(|point| Companion { role, point, slot: plumb_model::Slot::Run })
+    record.plan.points.pop().map(|point| Companion {
+        role,
+        point,
+        slot: plumb_model::Slot::Run,
+        of_points: false,
+    })
 }
 
 /// Gives an invocation this flag.

@@ -141,7 +141,6 @@ impl<'r> Run<'r> {
                 break;
             }
             self.invoke(launcher, point, u32::try_from(position).unwrap_or(u32::MAX))?;
-            self.companions.collect(launcher, &mut self.stream)?;
         }
         self.at.round += 1;
         for (invocation, by) in self.schedule.settle_round() {
@@ -157,24 +156,45 @@ impl<'r> Run<'r> {
         point: usize,
         position: u32,
     ) -> Result<(), EngineError> {
-        let planned = &self.plan.points[point];
         let began_ns = self.stream.elapsed_ns();
-        let seed = self.draws.invocation_seed(planned.description.sample_is, self.at.round);
         self.slots.apply(launcher, &mut self.stream, Slot::Invocation, Some(point))?;
-        let role = Role::Workload;
-        match launcher.start(StartSpec { planned, role, seed }) {
-            Ok((session, ready)) => {
-                let invocation = plumb_machine::fresh_id();
-                let started = Started { invocation, point, role, position, seed, ready };
-                let finished = self.invocation(point, began_ns).measure(session, started)?;
-                finished.into_iter().for_each(|it| self.schedule.finished(it));
-            }
+        let of = (self.plan, point);
+        let beside = self.companions.start_of_point(launcher, &mut self.stream, of, self.at)?;
+        let measured = match beside {
+            Ok(()) => self.measure(launcher, point, position, began_ns)?,
+            refused => refused,
+        };
+        match measured {
+            Ok(()) => {}
             Err(Refusal::Failed(why)) => self.failed(point, why)?,
             Err(refusal) => self.refuse(point, refusal)?,
         }
+        self.companions.collect(launcher, &mut self.stream)?;
+        self.companions.end_of_point(launcher, &mut self.stream)?;
         self.slots.undo(launcher, &mut self.stream, Slot::Invocation)?;
         self.schedule.known(point).spent_ns += self.stream.elapsed_ns() - began_ns;
         Ok(())
+    }
+
+    /// Starts the process of an invocation and measures it; why it can't be started.
+    fn measure(
+        &mut self,
+        launcher: &mut dyn Launcher,
+        point: usize,
+        position: u32,
+        began_ns: u64,
+    ) -> Result<Result<(), Refusal>, EngineError> {
+        let (planned, role) = (&self.plan.points[point], Role::Workload);
+        let seed = self.draws.invocation_seed(planned.description.sample_is, self.at.round);
+        let (session, ready) = match launcher.start(StartSpec { planned, role, seed }) {
+            Ok(started) => started,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let invocation = plumb_machine::fresh_id();
+        let started = Started { invocation, point, role, position, seed, ready };
+        let finished = self.invocation(point, began_ns).measure(session, started)?;
+        finished.into_iter().for_each(|it| self.schedule.finished(it));
+        Ok(Ok(()))
     }
 
     fn invocation(&mut self, point: usize, began_ns: u64) -> Invocation<'_, 'r> {

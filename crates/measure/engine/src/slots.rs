@@ -1,6 +1,6 @@
 //! Prepares the slots of a run and undoes them, and tells what was made and undone.
 
-use plumb_model::{Event, Plan, Slot, Target};
+use plumb_model::{Event, Plan, PlannedPoint, Slot, Target};
 
 use crate::error::EngineError;
 use crate::launch::{Launcher, Refusal, SlotReport};
@@ -54,10 +54,11 @@ impl<'r> Slots<'r> {
         stream: &mut EventStream<'_>,
         point: usize,
     ) -> Result<(), EngineError> {
-        if self.plan.points.iter().all(|planned| planned.preparation.is_empty()) {
+        let is_alike = |it: &PlannedPoint| it.preparation.is_empty() && it.beside.is_empty();
+        if self.plan.points.iter().all(is_alike) {
             return Ok(());
         }
-        let prepared = self.plan.prepared(&self.plan.points[point].preparation);
+        let prepared = self.plan.prepared(Some(&self.plan.points[point]));
         let environment = plumb_machine::with_fact(&self.target.environment, PREPARED, prepared);
         if environment == self.target.environment {
             return Ok(());

@@ -6,10 +6,10 @@ mod fake;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fake::{Fake, Kind, plan, precision, search_plan};
+use fake::{Fake, Kind, LACKING, plan, precision, search_plan};
 use plumb_model::{
-    Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, Role, SampleIs, Sampling, Slot,
-    StopReason, StoppingRules, Verdict,
+    Companion, Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, Role, SampleIs,
+    Sampling, Slot, StopReason, StoppingRules, Verdict,
 };
 
 fn stop_reasons(fake: &Fake) -> BTreeMap<usize, StopReason> {
@@ -593,6 +593,45 @@ fn a_points_own_knob_is_set_around_its_invocations_and_stands_in_their_environme
         }
     }
     assert_eq!((starts, held.len()), (4, 0));
+}
+
+#[test]
+fn a_points_own_load_runs_beside_its_invocations_alone() {
+    let mut three = plan(3, Goal::Rules(StoppingRules::fixed(2)));
+    let load = three.points[0].clone();
+    let load = Companion { role: Role::Load, point: load, slot: Slot::Run, of_points: true };
+    three.companions = vec![load];
+    three.points[1].beside = vec![0];
+    three.points[2].beside = vec![LACKING];
+    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 3]);
+    fake.run(&three).unwrap();
+    // What runs beside whenever a process is measured; the launcher has checked that it does.
+    let (mut beside, mut measured) = (BTreeMap::new(), Vec::new());
+    for event in fake.events() {
+        match event {
+            Event::InvocationStarted { invocation, point, role: Role::Load, .. } => {
+                beside.insert(*invocation, *point);
+            }
+            Event::InvocationStarted { point, role: Role::Workload, .. } => {
+                let loads: Vec<usize> = beside.values().copied().collect();
+                measured.push((*point, loads));
+            }
+            Event::InvocationEnded { invocation, .. } => {
+                beside.remove(invocation);
+            }
+            _ => {}
+        }
+    }
+    measured.sort();
+    let (alone, loaded) = ((0, vec![]), (1, vec![0]));
+    assert_eq!(measured, [alone.clone(), alone, loaded.clone(), loaded]);
+    assert!(beside.is_empty());
+    assert_eq!(stop_reasons(&fake).get(&1), Some(&StopReason::Fixed));
+    let missing = fake.events().find_map(|event| match event {
+        Event::Unsupported(missing) => Some((missing.point, missing.why.clone())),
+        _ => None,
+    });
+    assert_eq!(missing, Some((2, "with: no such load".to_owned())));
 }
 
 /// The limit that each invocation of a point shows.

@@ -71,6 +71,12 @@ pub struct SuitePoint {
     pub invocation_time: Option<String>,
     /// Knobs that are set for its invocations alone, as typed.
     pub knobs: Vec<String>,
+    /// What runs in the background of its invocations alone, as `--with` takes it.
+    pub with: Vec<String>,
+    /// The monitors beside its invocations, as `--monitor` takes them, where they are not the suite's.
+    pub monitors: Vec<String>,
+    /// Labels of its own.
+    pub labels: BTreeMap<String, String>,
     /// Planned time of the point at the suite's precision, in seconds: spawn, set-up, discard and
     /// samples of all its invocations. Where an entry gives several points, each takes as long.
     pub seconds: Option<f64>,
@@ -141,6 +147,12 @@ struct Entry {
     invocation_time: Option<String>,
     #[serde(default)]
     knobs: Vec<String>,
+    #[serde(default)]
+    with: Vec<String>,
+    #[serde(default)]
+    monitors: Vec<String>,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
     seconds: Option<f64>,
     capped: Option<String>,
 }
@@ -305,6 +317,9 @@ fn entry_points(entry: &Entry) -> Vec<SuitePoint> {
         sample: entry.sample.clone(),
         invocation_time: entry.invocation_time.clone(),
         knobs: entry.knobs.clone(),
+        with: entry.with.clone(),
+        monitors: entry.monitors.clone(),
+        labels: entry.labels.clone(),
         seconds: entry.seconds,
         capped: entry.capped.clone(),
     };

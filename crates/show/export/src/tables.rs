@@ -36,6 +36,8 @@ pub(crate) const RESULT_COLUMNS: &[&str] = &[
     "cpu_iowait",
     "peak_memory_bytes",
     "flags",
+    "host",
+    "labels",
 ];
 
 pub(crate) const SAMPLE_COLUMNS: &[&str] = &[
@@ -97,16 +99,18 @@ fn optional<'a, T: Into<Cell<'a>>>(value: Option<T>) -> Cell<'a> {
 
 /// A row a result, in the order of [`RESULT_COLUMNS`].
 pub(crate) fn result_rows<'a>(view: &'a View) -> impl Iterator<Item = Vec<Cell<'a>>> {
-    let run = view.finding.run.id.to_string();
-    view.rows.iter().map(move |row| result(run.clone(), row))
+    view.rows.iter().map(move |row| result(view, row))
 }
 
-fn result<'a>(run: String, row: &'a Row) -> Vec<Cell<'a>> {
-    let finding = row.finding;
+fn result<'a>(view: &'a View, row: &'a Row) -> Vec<Cell<'a>> {
+    let (run, finding) = (&view.finding.run, row.finding);
+    let host = view.finding.targets.get(finding.target).and_then(|it| it.host.known());
+    let labels = run.labels.iter().chain(&finding.point.labels);
+    let labels: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();
     let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
     let share = |of: fn(plumb_analysis::CpuShares) -> f64| optional(finding.cpu.map(of));
     vec![
-        run.into(),
+        run.id.to_string().into(),
         finding.series.as_str().into(),
         finding.point.workload.as_str().into(),
         Cell::Whole(finding.point.version.into()),
@@ -134,6 +138,8 @@ fn result<'a>(run: String, row: &'a Row) -> Vec<Cell<'a>> {
         share(|cpu| cpu.iowait),
         finding.peak_memory_bytes.map_or(Cell::Empty, |bytes| Cell::Whole(bytes.into())),
         words.join(" ").into(),
+        host.unwrap_or_default().into(),
+        labels.join(" ").into(),
     ]
 }
 

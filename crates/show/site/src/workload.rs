@@ -165,6 +165,11 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
         (Html::text(&it.name), Html::text(&format!("{}{by_default}", it.value)))
     });
     let mut pairs: Vec<(Html, Html)> = settings.collect();
+    let labels = point.labels.iter().map(|(name, value)| format!("{name}={value}"));
+    let labels: Vec<String> = labels.collect();
+    if !labels.is_empty() {
+        pairs.push(("Labels".into(), labels.join(" ").into()));
+    }
     pairs.push((term("Series", "series"), command(of_point.map_or("", |row| &row.finding.series))));
     if let Some(row) = of_point {
         let versions =

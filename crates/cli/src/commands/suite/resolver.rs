@@ -12,7 +12,8 @@ use crate::error::{CommandError, Exit, Result};
 use crate::interrupt;
 use crate::measuring::setup::Setup;
 use crate::planning::arguments::PrepareArgs;
-use crate::planning::{catalogue, dry_run, plan, points, prepare};
+use crate::planning::monitors::monitors;
+use crate::planning::{catalogue, dry_run, points, prepare};
 use crate::ui::Ui;
 
 /// What knows the workloads, this machine and its user.
@@ -44,7 +45,7 @@ impl Planner for Resolver<'_> {
         points::companions(keeper, &named.with(&[]), all)?;
         prepare::for_named(keeper, &named, &PrepareArgs::default(), all)?;
         for suite in &named.suites {
-            plan::monitors("--monitor", suite.monitors.clone())?;
+            monitors("--monitor", suite.monitors.clone())?;
         }
         dry_run::suite_duration(&mut named)
     }

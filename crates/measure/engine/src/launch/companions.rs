@@ -20,6 +20,8 @@ pub struct RunningCompanion {
     pub index: usize,
     role: Role,
     conversation: Conversation,
+    /// Its far ends.
+    servers: Vec<Conversation>,
     stream: u64,
     shape: Shape,
 }
@@ -30,6 +32,7 @@ impl RunningCompanion {
         index: usize,
         companion: &Companion,
         mut conversation: Conversation,
+        servers: Vec<Conversation>,
     ) -> Result<Self, Refusal> {
         let role = companion.role;
         let stream = match role {
@@ -38,7 +41,7 @@ impl RunningCompanion {
                 .send(Request::Stream { interval_ns: INTERVAL_NS, duration_ns: DURATION_NS })?,
         };
         let shape = Shape::of(&companion.point.description);
-        Ok(Self { index, role, conversation, stream, shape })
+        Ok(Self { index, role, conversation, servers, stream, shape })
     }
 
     /// What it reported since the last call, without waiting. Of one that sends faster than it is read, only so many
@@ -64,12 +67,16 @@ impl RunningCompanion {
         Ok(collected)
     }
 
-    /// Undoes a preparation, ends anything else.
-    pub fn end(self, keeper: &mut Keeper) -> Result<(), Refusal> {
-        if self.role == Role::Preparation {
-            return self.conversation.clean_and_stop(keeper).map(|_| ());
-        }
-        self.conversation.kill(keeper);
-        Ok(())
+    /// Undoes a preparation, ends anything else, and its far ends; what could not be ended.
+    pub fn end(self, keeper: &mut Keeper) -> Vec<Refusal> {
+        let undone = match self.role {
+            Role::Preparation => self.conversation.clean_and_stop(keeper).map(|_| ()),
+            Role::Workload | Role::Server | Role::Monitor | Role::Load => {
+                self.conversation.kill(keeper);
+                Ok(())
+            }
+        };
+        let stopped = self.servers.into_iter().map(|server| server.stop(keeper).map(|_| ()));
+        [undone].into_iter().chain(stopped).filter_map(Result::err).collect()
     }
 }

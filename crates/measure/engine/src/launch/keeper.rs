@@ -54,7 +54,9 @@ pub struct KeeperLauncher {
     settings: LauncherSettings,
     fixtures: BTreeMap<String, (Conversation, Endpoints)>,
     companions: Vec<RunningCompanion>,
-    /// The far ends of companions.
+    /// The companions of the invocation.
+    of_invocation: Vec<RunningCompanion>,
+    /// The far ends of programs that were started in a role.
     servers: Vec<Conversation>,
     preparations: Preparations,
     /// Plug-ins that prepare a round or an invocation, while they hold.
@@ -66,10 +68,20 @@ impl KeeperLauncher {
     #[must_use]
     pub fn new(keeper: Keeper, settings: LauncherSettings) -> Self {
         let (fixtures, companions, servers) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let of_invocation = Vec::new();
         let (root, planned) = (settings.root.clone(), settings.preparation.clone());
         let preparations = Preparations::new(root, planned, settings.interrupted);
         let slotted = Vec::new();
-        Self { keeper, settings, fixtures, companions, servers, preparations, slotted }
+        Self {
+            keeper,
+            settings,
+            fixtures,
+            companions,
+            of_invocation,
+            servers,
+            preparations,
+            slotted,
+        }
     }
 
     /// Sets what holds for the whole run, and tries what is set later.
@@ -195,7 +207,7 @@ impl KeeperLauncher {
     fn apply_plugins(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
         let mut done = SlotReport::default();
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
-            if companion.slot != slot {
+            if companion.slot != slot || companion.of_points {
                 continue;
             }
             let (planned, role, seed) = (&companion.point, companion.role, self.settings.seed);
@@ -220,6 +232,32 @@ impl KeeperLauncher {
             done.restored.push(name);
         }
         Ok(done)
+    }
+
+    fn start_companion(
+        &mut self,
+        index: usize,
+        companion: &Companion,
+    ) -> Result<(RunningCompanion, Ready), Refusal> {
+        self.prepare(&companion.point)?;
+        let (role, seed) = (companion.role, self.settings.seed);
+        let others = self.servers.len();
+        let (conversation, ready) =
+            self.converse(StartSpec { planned: &companion.point, role, seed })?;
+        let servers = self.servers.split_off(others);
+        Ok((RunningCompanion::begin(index, companion, conversation, servers)?, ready))
+    }
+
+    /// Ends companions, the last one first, as it found the machine changed by those before it; what could not be
+    /// ended.
+    fn end_all(&mut self, companions: Vec<RunningCompanion>) -> Vec<Refusal> {
+        let mut failures = Vec::new();
+        for running in companions.into_iter().rev() {
+            let name = self.settings.companions[running.index].point.name();
+            let ended = running.end(&mut self.keeper);
+            failures.extend(ended.into_iter().map(|why| why.of(&name)));
+        }
+        failures
     }
 
     /// The far end of an invocation, when the workload has one.
@@ -285,7 +323,7 @@ impl Launcher for KeeperLauncher {
 
     fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal> {
         let mut collected = Vec::new();
-        for running in &mut self.companions {
+        for running in self.companions.iter_mut().chain(&mut self.of_invocation) {
             let replies = running.collect().map_err(|refusal| {
                 let companion = self.settings.companions.get(running.index);
                 companion.map_or(refusal.clone(), |it| refusal.of(&it.point.name()))
@@ -295,22 +333,36 @@ impl Launcher for KeeperLauncher {
         Ok(collected)
     }
 
-    fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal> {
+    fn start_companions(
+        &mut self,
+        point: Option<&PlannedPoint>,
+    ) -> Result<Vec<(usize, Ready)>, Refusal> {
         let mut started = Vec::new();
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
-            if companion.slot != Slot::Run {
-                continue;
-            }
-            let seed = self.settings.seed;
-            let spec = StartSpec { planned: &companion.point, role: companion.role, seed };
             let name = |refusal: Refusal| refusal.of(&companion.point.name());
-            self.prepare(&companion.point).map_err(name)?;
-            let (conversation, ready) = self.converse(spec).map_err(name)?;
-            self.companions
-                .push(RunningCompanion::begin(index, companion, conversation).map_err(name)?);
+            match (companion.of_points, point) {
+                (true, Some(point)) if point.beside.contains(&index) => {}
+                (false, None) if companion.slot == Slot::Run => {}
+                // What it needs stands before anything is measured; a failure comes back where it is started.
+                (true, None) => {
+                    let _ = self.prepare(&companion.point);
+                    continue;
+                }
+                _ => continue,
+            }
+            let (running, ready) = self.start_companion(index, companion).map_err(name)?;
+            match point {
+                Some(_) => self.of_invocation.push(running),
+                None => self.companions.push(running),
+            }
             started.push((index, ready));
         }
         Ok(started)
+    }
+
+    fn end_companions(&mut self) -> Result<(), Refusal> {
+        let running = std::mem::take(&mut self.of_invocation);
+        self.end_all(running).into_iter().next().map_or(Ok(()), Err)
     }
 
     fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<SlotReport, Refusal> {
@@ -333,11 +385,9 @@ impl Launcher for KeeperLauncher {
         for slot in [Slot::Invocation, Slot::Round] {
             failures.extend(self.undo_plugins(slot).err());
         }
-        // The last one first, as it found the machine changed by those before it.
-        for running in std::mem::take(&mut self.companions).into_iter().rev() {
-            let name = self.settings.companions[running.index].point.name();
-            failures.extend(running.end(&mut self.keeper).err().map(|why| why.of(&name)));
-        }
+        failures.extend(self.end_companions().err());
+        let running = std::mem::take(&mut self.companions);
+        failures.extend(self.end_all(running));
         for server in std::mem::take(&mut self.servers) {
             failures.extend(server.stop(&mut self.keeper).err());
         }

@@ -35,17 +35,26 @@ pub trait Launcher {
     /// Why it can't be measured.
     fn start(&mut self, spec: StartSpec<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal>;
 
-    /// What the companions of the run (`--with`) reported since the last call: index, samples.
+    /// What the companions (`--with`) reported since the last call: index, samples.
     ///
     /// # Errors
     /// When one of them ended by itself.
     fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal>;
 
-    /// Starts the companions of the run.
+    /// Starts the companions of the run, or those of a point's next invocation alone.
     ///
     /// # Errors
     /// Why one of them can't run.
-    fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal>;
+    fn start_companions(
+        &mut self,
+        point: Option<&PlannedPoint>,
+    ) -> Result<Vec<(usize, Ready)>, Refusal>;
+
+    /// Ends the companions of an invocation, also those that were started before one of them could not be.
+    ///
+    /// # Errors
+    /// When one can't be ended.
+    fn end_companions(&mut self) -> Result<(), Refusal>;
 
     /// Prepares the machine for a slot, and for this point in it. In the slot of the run, settings are
     /// made before the run begins; what is left are actions, once its fixtures stand.

@@ -96,6 +96,8 @@ struct FakeLauncher<'f> {
     asked: &'f mut Vec<Vec<u64>>,
     /// What is prepared now.
     held: Vec<(Slot, Vec<String>)>,
+    /// What runs beside now.
+    beside: Vec<usize>,
 }
 
 struct FakeSession<'s> {
@@ -112,6 +114,9 @@ struct FakeSession<'s> {
 
 /// Spawn and set-up of a simulated process, in nanoseconds.
 const SPAWN_NS: u64 = 5_000_000;
+
+/// The companion that can't run here, by its index.
+pub const LACKING: usize = 9;
 
 impl Launcher for FakeLauncher<'_> {
     fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<SlotReport, Refusal> {
@@ -138,6 +143,7 @@ impl Launcher for FakeLauncher<'_> {
 
     fn start(&mut self, spec: StartSpec<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
         self.clock.pass(SPAWN_NS);
+        assert_eq!(self.beside, spec.planned.beside);
         let index: usize =
             spec.planned.point.workload.trim_start_matches("fake.w").parse().unwrap();
         let kind = self.kinds[index];
@@ -161,8 +167,21 @@ impl Launcher for FakeLauncher<'_> {
         Ok(Vec::new())
     }
 
-    fn start_companions(&mut self) -> Result<Vec<(usize, Ready)>, Refusal> {
-        Ok(Vec::new())
+    fn start_companions(
+        &mut self,
+        point: Option<&PlannedPoint>,
+    ) -> Result<Vec<(usize, Ready)>, Refusal> {
+        let beside = point.map(|it| it.beside.clone()).unwrap_or_default();
+        if beside.contains(&LACKING) {
+            return Err(Refusal::Unsupported { why: "no such load".into(), fix: String::new() });
+        }
+        self.beside.extend(beside.iter().copied());
+        Ok(beside.into_iter().map(|index| (index, Ready::default())).collect())
+    }
+
+    fn end_companions(&mut self) -> Result<(), Refusal> {
+        self.beside.clear();
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<(), Refusal> {
@@ -312,6 +331,7 @@ impl Fake {
             rng: &mut self.rng,
             asked: &mut self.asked,
             held: Vec::new(),
+            beside: Vec::new(),
         };
         let mut sink = Sink { seen: &mut self.seen, fails_after: self.sink_fails_after };
         let interrupted = move || at.is_some_and(|at| watched.0.get() >= at);
@@ -501,15 +521,6 @@ fn planned(index: usize) -> PlannedPoint {
         ceiling: None,
         audit_class: None,
     };
-    PlannedPoint {
-        point: Point::new(&description, &BTreeMap::new(), 2).unwrap(),
-        description,
-        program: Program { argv: vec!["nothing".into()] },
-        sample_ns: None,
-        sampling: None,
-        rules: None,
-        title: None,
-        capped: None,
-        preparation: Vec::new(),
-    }
+    let point = Point::new(&description, &BTreeMap::new(), 2).unwrap();
+    PlannedPoint::new(point, description, Program { argv: vec!["nothing".into()] })
 }

@@ -78,16 +78,5 @@ fn searched(description: &Description, all_threads: u64) -> Option<Point> {
 
 fn planned(point: Point, description: &Description, program: Program) -> PlannedPoint {
     let description = description.at(&point.settings);
-    let preparation = Vec::new();
-    PlannedPoint {
-        point,
-        description,
-        program,
-        sample_ns: None,
-        sampling: None,
-        rules: None,
-        title: None,
-        capped: None,
-        preparation,
-    }
+    PlannedPoint::new(point, description, program)
 }

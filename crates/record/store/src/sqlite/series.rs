@@ -125,7 +125,8 @@ fn values(db: &Connection, series: i64) -> Result<Values, DbError> {
 }
 
 /// These values with what is known of their run and of the surroundings of the first invocation; nothing
-/// for runs that compare values of a knob, whose sides are no part of a history.
+/// for runs that compare values of a knob, whose sides are no part of a history; the values are no conditions of
+/// their points.
 fn in_run(
     db: &Connection,
     kind: &SeriesKey,
@@ -135,20 +136,23 @@ fn in_run(
            json_array_length(plan.json, '$.companions') > 0, invocation.environment, \
            invocation.ready, planned.value ->> '$.title', description.json ->> '$.sample_is', \
            (SELECT host FROM target WHERE target.run = run.id AND target.target = invocation.target \
-            ORDER BY segment DESC, ordinal DESC LIMIT 1) \
+            ORDER BY segment DESC, ordinal DESC LIMIT 1), planned.value ->> '$.labels' \
          FROM invocation JOIN run ON run.id = invocation.run JOIN plan ON plan.id = run.plan \
          JOIN json_each(plan.json, '$.points') AS planned ON planned.key = invocation.point \
          JOIN description ON description.id = unhex(planned.value ->> '$.description') \
-         WHERE invocation.id = ? AND planned.value -> '$.preparation' IS NULL";
+         WHERE invocation.id = ? AND (planned.value -> '$.preparation' IS NULL \
+           OR planned.value -> '$.point.conditions' IS NOT NULL)";
     let first = invocations.first_key_value().map(|(first, _)| *first);
     let invocations: Vec<Vec<f64>> = invocations.into_values().collect();
     all(db, sql, &[&first], |row| {
         let ready: Ready = serde_json::from_str(&row.get::<_, String>(7)?)?;
+        let own = row.get::<_, Option<String>>(11)?;
+        let own: Option<BTreeMap<_, _>> = own.map(|it| serde_json::from_str(&it)).transpose()?;
         Ok(SeriesRecord {
             run: identity(row.get(1)?),
             started_unix_ns: row.get(2)?,
             plumb: row.get(3)?,
-            labels: labels(db, row.get(0)?)?,
+            labels: labels(db, row.get(0)?)?.into_iter().chain(own.unwrap_or_default()).collect(),
             machine: kind.machine.clone(),
             host: Host::from(row.get::<_, Option<String>>(10)?),
             environment: content::environment(db, row.get(6)?)?,
@@ -167,5 +171,5 @@ fn in_run(
 
 /// What ran beside everything.
 fn loads(db: &Connection, plan: ContentId) -> Result<Vec<String>, DbError> {
-    Ok(content::plan(db, plan)?.companions.iter().map(|it| it.point.name()).collect())
+    Ok(content::plan(db, plan)?.beside(None).map(|it| it.point.name()).collect())
 }

@@ -50,17 +50,10 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
     if let Some((name, value)) = key.split_once('=') {
         settings.insert(name.into(), Value::Text(value.into()));
     }
-    PlannedPoint {
-        point: Point { workload: workload.into(), settings, key: key.into() },
-        description,
-        program: Program { argv: vec!["plumb".into(), "worker".into()] },
-        sample_ns: None,
-        sampling: None,
-        rules: None,
-        title: None,
-        capped: None,
-        preparation: Vec::new(),
-    }
+    let (workload, key, conditions) = (workload.into(), key.into(), Vec::new());
+    let point = Point { workload, settings, key, conditions };
+    let program = Program { argv: vec!["plumb".into(), "worker".into()] };
+    PlannedPoint::new(point, description, program)
 }
 
 /// Two points and a load: `memory.copy` by rate, `disk.read` by time with a value and a histogram.
@@ -79,7 +72,12 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
     Plan {
         suite: Some("first-look".into()),
         points: vec![copy.clone(), read],
-        companions: vec![Companion { role: Role::Load, point: copy, slot: Slot::Run }],
+        companions: vec![Companion {
+            role: Role::Load,
+            point: copy,
+            slot: Slot::Run,
+            of_points: false,
+        }],
         goal: Goal::Rules(StoppingRules::precision(0.03)),
         budget_ns: Some(60_000_000_000),
         seed,

@@ -98,16 +98,7 @@ mod tests {
 
     #[test]
     fn counters_that_matter_come_first_and_the_rest_when_asked_for() {
-        let point = PointFacts {
-            index: 0,
-            name: "cpu.sieve".into(),
-            workload: "cpu.sieve".into(),
-            version: 1,
-            key: String::new(),
-            titled: false,
-            settings: plumb_model::Settings::new(),
-            parameters: Vec::new(),
-        };
+        let point = PointFacts { name: "cpu.sieve".into(), ..PointFacts::default() };
         let rates = vec![
             rate("softirqs.RCU", "", CounterKind::Counter, 300.0),
             rate("stat.user", "tick", CounterKind::Counter, 0.995),

@@ -95,6 +95,9 @@ pub struct ResultPart {
     pub version: u32,
     /// Every parameter with its value.
     pub point: BTreeMap<String, ValuePart>,
+    /// Labels of the point, which the run does not have.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// The metric.
     pub metric: String,
     /// Whether it is the metric that precision is about.
@@ -314,6 +317,7 @@ fn result(row: &Row) -> ResultPart {
         workload: point.workload.clone(),
         version: point.version,
         point: settings(point),
+        labels: point.labels.clone(),
         metric: finding.metric,
         primary: finding.primary,
         headline: finding.headline,
