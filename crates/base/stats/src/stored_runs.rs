@@ -6,7 +6,7 @@
 //! programs come out different. So the interval is widened to what earlier runs of one identical program on the same
 //! machine differ by; without enough of them there is no verdict, but the run-to-run noise that would explain it away.
 
-use crate::describe::{finite, order_statistic, quantile_in, variance_of};
+use crate::describe::{finite, variance_of};
 use crate::distribution::{normal_cdf, two_sided_t, two_sided_z};
 use crate::verdict::{Judgement, judge};
 use crate::{Interval, NoInterval};
@@ -116,12 +116,63 @@ pub fn rank_sum_interval(a: &[f64], b: &[f64], level: f64) -> Result<Interval, N
     if constant(a) && constant(b) {
         return Err(NoInterval::AllEqual);
     }
-    let mut differences: Vec<f64> = b.iter().flat_map(|b| a.iter().map(move |a| b - a)).collect();
-    let mirrored = differences.len() + 1 - rank;
-    let estimate = quantile_in(&mut differences, 0.5);
-    let low = order_statistic(&mut differences, rank);
-    let high = order_statistic(&mut differences, mirrored);
-    Ok(Interval { estimate, low, high })
+    let differences = Differences::of(a, b);
+    let count = a.len() * b.len();
+    let below = differences.smallest(count.div_ceil(2));
+    let above = if count.is_multiple_of(2) { differences.smallest(count / 2 + 1) } else { below };
+    Ok(Interval {
+        estimate: below + 0.5 * (above - below),
+        low: differences.smallest(rank),
+        high: differences.smallest(count + 1 - rank),
+    })
+}
+
+/// All b_j - a_i in their order, without making them: of two histories of 500 runs they are a quarter of a million.
+struct Differences {
+    a: Vec<f64>,
+    b: Vec<f64>,
+}
+
+impl Differences {
+    fn of(a: &[f64], b: &[f64]) -> Self {
+        let sorted = |values: &[f64]| {
+            let mut values = values.to_vec();
+            values.sort_unstable_by(f64::total_cmp);
+            values
+        };
+        Self { a: sorted(a), b: sorted(b) }
+    }
+
+    /// The `rank`-th smallest, counted from 1: halves the range, whose ends are always differences that occur.
+    fn smallest(&self, rank: usize) -> f64 {
+        let last = |values: &[f64]| values[values.len() - 1];
+        let (mut low, mut high) = (self.b[0] - last(&self.a), last(&self.b) - self.a[0]);
+        while low < high {
+            let middle = f64::midpoint(low, high);
+            let (count, below, above) = self.split(if middle < high { middle } else { low });
+            if count >= rank { high = below } else { low = above }
+        }
+        low
+    }
+
+    /// How many are no larger than `at`, the largest of them, and the smallest of the others.
+    fn split(&self, at: f64) -> (usize, f64, f64) {
+        let (mut count, mut below, mut above) = (0, f64::NEG_INFINITY, f64::INFINITY);
+        let mut taken = 0;
+        for a in &self.a {
+            while taken < self.b.len() && self.b[taken] - a <= at {
+                taken += 1;
+            }
+            count += taken;
+            if taken > 0 {
+                below = below.max(self.b[taken - 1] - a);
+            }
+            if let Some(b) = self.b.get(taken) {
+                above = above.min(b - a);
+            }
+        }
+        (count, below, above)
+    }
 }
 
 /// The rank from below of the difference that bounds an interval of level 1 - `alpha` on so many values a side: the
@@ -177,7 +228,9 @@ fn rank_sum_law(a: usize, b: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RunNoise, compare_runs, rank_sum_cdf, rank_sum_interval, rank_sum_rank};
+    use super::{
+        Differences, RunNoise, compare_runs, rank_sum_cdf, rank_sum_interval, rank_sum_rank,
+    };
     use crate::rng::Rng;
     use crate::verdict::Verdict;
     use crate::{Interval, NoInterval};
@@ -194,6 +247,27 @@ mod tests {
             counts[ranks - a * (a - 1) / 2] += 1;
         }
         counts
+    }
+
+    #[test]
+    fn differences_are_found_in_their_order() {
+        let mut rng = Rng::new(12);
+        for (a, b) in [(1, 1), (1, 6), (7, 4), (30, 50)] {
+            // Coarse values are often equal.
+            for digits in [1.0, 10.0, 1e6] {
+                let mut draw = |count: usize| -> Vec<f64> {
+                    (0..count).map(|_| (digits * rng.normal()).round() / digits).collect()
+                };
+                let (a, b) = (draw(a), draw(b));
+                let mut all: Vec<f64> =
+                    b.iter().flat_map(|b| a.iter().map(move |a| b - a)).collect();
+                all.sort_unstable_by(f64::total_cmp);
+                let differences = Differences::of(&a, &b);
+                let found: Vec<f64> =
+                    (1..=all.len()).map(|rank| differences.smallest(rank)).collect();
+                assert_eq!(found, all);
+            }
+        }
     }
 
     #[test]
