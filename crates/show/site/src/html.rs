@@ -87,7 +87,9 @@ pub(crate) fn link(to: &str, text: impl Into<Html>) -> Tag {
 impl Tag {
     /// With an attribute.
     pub(crate) fn with(mut self, attribute: &'static str, value: &str) -> Self {
-        self.attributes.push_str(&format!(" {attribute}=\"{}\"", escaped(value)));
+        for piece in [" ", attribute, "=\"", &escaped(value), "\""] {
+            self.attributes.push_str(piece);
+        }
         self
     }
 
@@ -127,14 +129,15 @@ impl From<Tag> for Html {
         if VOID.contains(&name) {
             return Self(format!("<{name}{attributes}>"));
         }
-        Self(format!("{lead}<{name}{attributes}>{}</{name}>", inner.0))
+        // A page has some ten thousand elements, each of which is copied into the one around it.
+        Self([lead, "<", name, &attributes, ">", &inner.0, "</", name, ">"].concat())
     }
 }
 
 /// Text as it may stand between elements and in a quoted attribute.
 fn escaped(text: &str) -> String {
     let text = clean(text);
-    if !text.contains(['&', '<', '>', '"', '\'']) {
+    if !text.bytes().any(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'')) {
         return text;
     }
     let mut out = String::with_capacity(text.len() + 16);

@@ -46,9 +46,10 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
     let y = dated().map(|(_, run)| Some(run.estimate.value)).collect();
     draft.layer(None, Mark::Line { x: x.clone(), y, steps: false });
     let runs = draft.group("median, 95 % interval", Tone::Plain);
+    let keys = label_keys(finding, label);
     let tip = |index: usize| {
         let run = &finding.runs[index];
-        let (keys, figure) = (label_keys(finding, label), figure(&run.estimate, &finding.unit));
+        let figure = figure(&run.estimate, &finding.unit);
         let name = [short(run), date(run.started_unix_ns), label_of(run, &keys)];
         let name: Vec<&str> = name.iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
         format!("{}: {figure}", name.join(" · "))
