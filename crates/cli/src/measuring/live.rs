@@ -36,6 +36,7 @@ impl LivePage {
         let listener = listener(None)?;
         let settings = Settings {
             store: store.to_owned(),
+            kept: None,
             token: None,
             limits: Limits::default(),
             stays: false,

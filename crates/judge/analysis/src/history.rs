@@ -179,20 +179,26 @@ pub struct CycleFinding {
 }
 
 /// What a history is made of: a run of the series, without its samples.
-#[derive(Debug, Clone)]
-pub(crate) struct Entry {
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryEntry {
     /// None where one value is no number.
-    pub(crate) run: Option<HistoryRun>,
-    pub(crate) log_cost: f64,
-    pub(crate) machine: String,
-    pub(crate) host: Host,
+    pub run: Option<HistoryRun>,
+    /// The middle of its processes' log costs.
+    pub log_cost: f64,
+    /// The fingerprint of its machine.
+    pub machine: String,
+    /// Which one of the machines of its kind that is.
+    pub host: Host,
     /// What may well move numbers, of the machine and its environment: all series of a run have that in common.
-    pub(crate) place: Arc<BTreeMap<String, String>>,
+    pub place: Arc<BTreeMap<String, String>>,
     /// The same of what was measured, which goes first.
-    pub(crate) work: BTreeMap<String, String>,
-    pub(crate) unit: String,
-    pub(crate) better: Better,
-    pub(crate) title: Option<String>,
+    pub work: BTreeMap<String, String>,
+    /// Its unit.
+    pub unit: String,
+    /// Which direction is good.
+    pub better: Better,
+    /// A name that a person gave the point.
+    pub title: Option<String>,
 }
 
 /// What the runs of a series on this host say, oldest first, with those of unknown hosts; of an unknown host,
@@ -204,17 +210,18 @@ pub fn history(
     host: &Host,
     margin: f64,
 ) -> Option<HistoryFinding> {
-    history_of(series, records.iter().map(entry).collect(), host, margin)
+    history_of_entries(series, records.iter().map(history_entry).collect(), host, margin)
 }
 
 /// The same from what is left of the runs when their samples are gone.
-pub(crate) fn history_of(
+#[must_use]
+pub fn history_of_entries(
     series: &str,
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
     host: &Host,
     margin: f64,
 ) -> Option<HistoryFinding> {
-    let (mut entries, others): (Vec<Entry>, Vec<Entry>) =
+    let (mut entries, others): (Vec<HistoryEntry>, Vec<HistoryEntry>) =
         entries.into_iter().partition(|it| it.host.may_be(host));
     let all = entries.len();
     let newest = entries.last()?;
@@ -279,8 +286,10 @@ fn each_once<'a, T: PartialEq + Clone + 'a>(all: impl Iterator<Item = &'a T>) ->
     found
 }
 
-fn entry(record: &SeriesRecord) -> Entry {
-    Entry {
+/// What is left of a run of a series without its samples.
+#[must_use]
+pub fn history_entry(record: &SeriesRecord) -> HistoryEntry {
+    HistoryEntry {
         run: run(record),
         log_cost: log_cost(record),
         machine: record.machine.fingerprint.clone(),
@@ -327,8 +336,8 @@ fn steps(logs: &[f64], borders: &[usize], margin: f64) -> Result<Vec<HistoryStep
     Ok(found.iter().map(step).collect())
 }
 
-fn splits(entries: &[Entry]) -> Vec<Split> {
-    let split = |(index, two): (usize, &[Entry])| {
+fn splits(entries: &[HistoryEntry]) -> Vec<Split> {
+    let split = |(index, two): (usize, &[HistoryEntry])| {
         let changes = changes(&two[0], &two[1]);
         (!changes.is_empty()).then_some(Split { at: index + 1, changes })
     };
@@ -336,7 +345,7 @@ fn splits(entries: &[Entry]) -> Vec<Split> {
 }
 
 /// Each fact that differs, by name, with its values before and after.
-fn changes(before: &Entry, after: &Entry) -> Vec<(String, String, String)> {
+fn changes(before: &HistoryEntry, after: &HistoryEntry) -> Vec<(String, String, String)> {
     let mut changes = changed(&before.work, &after.work);
     if before.place != after.place {
         let of_work =

@@ -60,7 +60,8 @@ pub use finding::{
 };
 pub use histogram::{PointTail, tails};
 pub use history::{
-    Cycle, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, OtherHosts, Split, history, since,
+    Cycle, CycleFinding, HistoryEntry, HistoryFinding, HistoryRun, HistoryStep, OtherHosts, Split,
+    history, history_entry, history_of_entries, since,
 };
 pub use method::{CONFIDENCE, METHOD_VERSION};
 pub use plumb_stats::describe::BoxPlot;

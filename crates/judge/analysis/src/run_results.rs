@@ -19,7 +19,7 @@ use crate::estimate::{Estimate, median_of_processes};
 use crate::facts::run_facts;
 use crate::finding::{Finding, RunFinding};
 use crate::history::{
-    Entry, HistoryFinding, HistoryRun, facts_of_place, facts_of_work, history_of,
+    HistoryEntry, HistoryFinding, HistoryRun, facts_of_place, facts_of_work, history_of_entries,
 };
 use crate::point_data::PointData;
 use crate::series::{Series, environment, is_one_machine, series_where};
@@ -186,7 +186,17 @@ impl RunResults {
         self.series.iter().filter_map(log).collect()
     }
 
-    fn entry(&self, series: &SeriesResults) -> Entry {
+    /// What histories of a series are made of, or of all series: each with the name of its series.
+    pub fn entries<'r>(
+        &'r self,
+        series: Option<&'r str>,
+    ) -> impl Iterator<Item = (&'r str, HistoryEntry)> {
+        let is_wanted =
+            move |it: &&SeriesResults| !it.of_knob && series.is_none_or(|wanted| wanted == it.name);
+        self.series.iter().filter(is_wanted).map(|it| (it.name.as_str(), self.entry(it)))
+    }
+
+    fn entry(&self, series: &SeriesResults) -> HistoryEntry {
         let run = HistoryRun {
             run: self.run,
             started_unix_ns: self.started_unix_ns,
@@ -201,7 +211,7 @@ impl RunResults {
             ("plumb", self.plumb.clone()),
             ("workload version", series.version.to_string()),
         ];
-        Entry {
+        HistoryEntry {
             run: Some(run),
             log_cost: median(&series.logs).unwrap_or(f64::NAN),
             machine: self.machine().to_owned(),
@@ -223,11 +233,8 @@ pub fn history_of_results<'r>(
     host: &Host,
     margin: f64,
 ) -> Option<HistoryFinding> {
-    let of_run = |run: &'r RunResults| {
-        let has = run.series.iter().filter(|it| it.name == series && !it.of_knob);
-        has.map(|it| run.entry(it)).collect::<Vec<_>>()
-    };
-    history_of(series, runs.into_iter().flat_map(of_run).collect(), host, margin)
+    let of_run = |run: &'r RunResults| run.entries(Some(series)).map(|it| it.1).collect::<Vec<_>>();
+    history_of_entries(series, runs.into_iter().flat_map(of_run).collect(), host, margin)
 }
 
 /// The series of a run: every metric but distributions. Results of one series, as where a program was

@@ -5,9 +5,11 @@
 
 mod earlier;
 mod previous;
+mod series;
 
 pub use earlier::others;
 pub use previous::{Previous, previous};
+pub use series::{KeptSeries, entries};
 
 use plumb_analysis::{
     CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, add_covariates,

@@ -30,6 +30,18 @@ pub struct RunSummary {
     pub samples: u64,
 }
 
+/// A run, and whether more may come of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunEnd {
+    /// Its identity.
+    pub run: Id,
+    /// Wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// Of a complete run, a text that is another one should anything be stored of it after all; None of
+    /// others, which may go on or be resumed.
+    pub state: Option<String>,
+}
+
 /// A named set of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {

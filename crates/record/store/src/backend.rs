@@ -9,7 +9,7 @@ use plumb_model::{
     SinkError, Stamped, Target, Trace,
 };
 
-use crate::answers::{AuditFact, Baseline, MergeReport, RunSummary, StoreInfo};
+use crate::answers::{AuditFact, Baseline, MergeReport, RunEnd, RunSummary, StoreInfo};
 use crate::error::Error;
 use crate::follow::Follow;
 
@@ -45,6 +45,12 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
     /// When they cannot be read.
     fn summaries(&self) -> Result<Vec<RunSummary>, Error>;
 
+    /// All runs, oldest first, and nothing but which are complete: much less work than summaries.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn ends(&self) -> Result<Vec<RunEnd>, Error>;
+
     /// The run that a person means: an id's beginning, `last`, `last~2`, a label `k=v` or a
     /// baseline's name (the newest run that has it).
     ///
@@ -64,12 +70,24 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
     /// When they cannot be read.
     fn series_names(&self) -> Result<Vec<SeriesName>, Error>;
 
+    /// The names of all series, in their order, without what people call their points: that stands in plans.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn series_names_alone(&self) -> Result<Vec<String>, Error>;
+
     /// What every run measured of the series of this name, on whatever machine, oldest first. It reads
     /// the samples of that series alone.
     ///
     /// # Errors
     /// When they cannot be read.
     fn series(&self, name: &str) -> Result<Vec<SeriesRecord>, Error>;
+
+    /// What one run measured of it.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    fn series_of_run(&self, name: &str, run: Id) -> Result<Vec<SeriesRecord>, Error>;
 
     /// What the counters of a run's measured invocations came to, a list an invocation in the order in
     /// which they began. Apart from the record, because there are many and few ask.

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use plumb_model::RunStatus;
-use plumb_site::{Links, Rendered};
+use plumb_site::{Links, Page, Rendered};
 use plumb_store::{RunSummary, Store};
 
 use crate::connections::{Connections, Version};
-use crate::pages::{Pages, Reader};
+use crate::pages::{Pages, is_of_series};
 use crate::refusal::Refusal;
 
 /// Pages that are kept.
@@ -25,6 +25,9 @@ const LONGEST_KEPT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct PageCache {
     connections: Connections,
+    path: PathBuf,
+    /// The folder of what is kept from one start to the next.
+    kept: Option<PathBuf>,
     cached: Mutex<VecDeque<CachedPage>>,
     /// What is known of the runs of the file that was opened as this.
     pages: Mutex<Option<(u64, Arc<Pages>)>>,
@@ -47,10 +50,12 @@ impl CachedPage {
 }
 
 impl PageCache {
-    /// The store in this file.
-    pub(crate) fn of(path: PathBuf) -> Self {
+    /// The store in this file, and a folder for what is kept from one start to the next.
+    pub(crate) fn of(path: PathBuf, kept: Option<PathBuf>) -> Self {
         Self {
-            connections: Connections::to(path),
+            connections: Connections::to(path.clone()),
+            path,
+            kept,
             cached: Mutex::default(),
             pages: Mutex::default(),
             runs: Mutex::default(),
@@ -68,31 +73,40 @@ impl PageCache {
     /// A page: as it was made before, if nothing was stored since.
     pub(crate) fn page(&self, name: &str) -> Result<Arc<Rendered>, Refusal> {
         let none = || Refusal::unknown(format!("no such page: {name}.html"));
-        self.once(name, |pages| pages.page(name)?.ok_or_else(none))
+        self.once(name, |pages, store, version| {
+            let page = if is_of_series(name) {
+                pages
+                    .series(store, &Links::All, name)?
+                    .filter(|it| it.name == name)
+                    .map(Page::render)
+            } else {
+                pages.reader(store, self.runs(store, version)?, Links::All).page(name)?
+            };
+            page.ok_or_else(none)
+        })
     }
 
     /// The index of all names, a script without a page.
     pub(crate) fn search(&self) -> Result<Arc<Rendered>, Refusal> {
-        let script =
-            |pages: Reader<'_>| Rendered { html: String::new(), charts: pages.search().render() };
         // No page is called so: its name would be no file's.
-        self.once("data/search", |pages| Ok(script(pages)))
+        self.once("data/search", |pages, store, version| {
+            let pages = pages.reader(store, self.runs(store, version)?, Links::All);
+            Ok(Rendered { html: String::new(), charts: pages.search().render() })
+        })
     }
 
     /// What has this name, made unless nothing was stored since it was made before.
     fn once(
         &self,
         name: &str,
-        make: impl FnOnce(Reader<'_>) -> Result<Rendered, Refusal>,
+        make: impl FnOnce(&Pages, &Store, Version) -> Result<Rendered, Refusal>,
     ) -> Result<Arc<Rendered>, Refusal> {
         let version = self.connections.version()?;
         if let Some(page) = self.cached(name, version) {
             return Ok(page);
         }
         let pages = self.pages(version.opened);
-        let make =
-            |store: &Store| make(pages.reader(store, self.runs(store, version)?, Links::All));
-        let page = Arc::new(self.read(make)?);
+        let page = Arc::new(self.read(|store| make(&pages, store, version))?);
         self.keep(CachedPage {
             name: name.into(),
             version,
@@ -125,8 +139,14 @@ impl PageCache {
     fn pages(&self, opened: u64) -> Arc<Pages> {
         let mut known = locked(&self.pages);
         let of_file = known.take().filter(|(of, _)| *of == opened);
-        let (_, pages) = known.insert(of_file.unwrap_or_else(|| (opened, Arc::default())));
+        let (_, pages) =
+            known.insert(of_file.unwrap_or_else(|| (opened, Arc::new(self.nothing_known()))));
         Arc::clone(pages)
+    }
+
+    fn nothing_known(&self) -> Pages {
+        let kept = self.kept.as_ref();
+        kept.map_or_else(Pages::default, |folder| Pages::kept_in(folder, &self.path))
     }
 
     /// All runs without their samples.

@@ -5,38 +5,36 @@
 //! change once a run is complete; so [`Pages`] is shared by all who make pages of one store.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumb_analysis::{
-    CompareSettings, Comparison, ComparisonFinding, HistoryFinding, RunFinding, RunResults,
-    add_covariates, compare_beside, history, history_of_results, rates_by_point,
+    CompareSettings, Comparison, ComparisonFinding, HistoryEntry, HistoryFinding, RunFinding,
+    RunResults, add_covariates, compare_beside, history_of_entries, history_of_results,
+    rates_by_point,
 };
-use plumb_model::{Host, Id, MARGIN, RunRecord, RunStatus, SeriesRecord, Verdict};
+use plumb_model::{Host, Id, MARGIN, RunRecord, RunStatus, Verdict};
+use plumb_query::KeptSeries;
 use plumb_report::View;
 use plumb_report::charts::{charts_of_monitors, charts_of_sides};
 use plumb_site::{
     Links, MachineAtRun, Page, PreviousRun, Rendered, RunLine, Search, VerdictCounts, names,
 };
-use plumb_store::{Error, RunSummary, Store};
+use plumb_store::{Error, RunEnd, RunSummary, Store};
 
 /// Runs that are compared on one page.
 pub(crate) const MOST_COMPARED: usize = 5;
 /// The newest runs that are grouped by a label or fact, where none is named.
 pub const MOST_GROUPED: usize = 100;
-/// Where more runs than this are still to be read, it is faster to read the samples of one series alone.
-const FEW_UNREAD: usize = 4;
 
 /// What is known of the runs of a store, whoever reads it.
 #[derive(Debug, Default)]
 pub struct Pages {
     all_results: Mutex<BTreeMap<Id, Arc<RunCell>>>,
     changed: Mutex<BTreeMap<Id, VerdictCounts>>,
-    /// The series of the runs that were read, by the names of their pages.
-    series: Mutex<BTreeMap<String, SeriesOnMachine>>,
+    /// What is left of the series of complete runs, from one start to the next.
+    kept: Option<KeptSeries>,
 }
-
-/// A series, and the fingerprint and the host of the machine that its page is about.
-type SeriesOnMachine = (String, String, Host);
 
 /// What is left of a run; whoever comes second waits for the first.
 type RunCell = Mutex<Option<Arc<RunResults>>>;
@@ -60,6 +58,13 @@ pub struct Reader<'a> {
 }
 
 impl Pages {
+    /// The same, with what is left of complete runs kept in a file in this folder of caches, where that can be
+    /// written.
+    #[must_use]
+    pub fn kept_in(folder: &Path, store: &Path) -> Self {
+        Self { kept: KeptSeries::open(folder, store), ..Self::default() }
+    }
+
     /// The pages of a store as it is now.
     ///
     /// # Errors
@@ -81,22 +86,44 @@ impl Pages {
         Arc::clone(locked(&self.all_results).entry(run).or_default())
     }
 
-    /// Keeps what is left of a run in its cell.
-    fn keep(&self, kept: &mut Option<Arc<RunResults>>, results: &Arc<RunResults>) {
-        let mut series = locked(&self.series);
-        for it in &results.series {
-            let machine = results.machine();
-            let page = names::history_page(&it.name, machine, results.host());
-            let of = || (it.name.clone(), machine.to_owned(), results.host().clone());
-            series.entry(page).or_insert_with(of);
-        }
-        *kept = Some(Arc::clone(results));
-    }
-
     fn known(&self, run: Id) -> Option<Arc<RunResults>> {
         let cell = locked(&self.all_results).get(&run).cloned()?;
         locked(&cell).clone()
     }
+
+    /// The page of a series on a machine; None where there is none. It takes no summaries of runs, so that
+    /// nothing is slow about the first page.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(crate) fn series(
+        &self,
+        store: &Store,
+        links: &Links,
+        page: &str,
+    ) -> Result<Option<Page>, Error> {
+        let stem = |page: &str| page.rsplit_once('-').map(|(stem, _)| stem.to_owned());
+        // The machine is in the last part alone.
+        let may_be =
+            |series: &String| stem(&names::history_page(series, "", &Host::UNKNOWN)) == stem(page);
+        let known = |run| self.known(run);
+        for name in store.series_names_alone()?.into_iter().filter(may_be) {
+            let mut all = plumb_query::entries(store, &name, known, self.kept.as_ref())?;
+            let is = |it: &&HistoryEntry| names::history_page(&name, &it.machine, &it.host) == page;
+            let Some(one) = all.iter().find(is) else { continue };
+            let (machine, host) = (one.machine.clone(), one.host.clone());
+            all.retain(|it| it.machine == machine);
+            if let Some(found) = history_of_entries(&name, all, &host, MARGIN) {
+                return Ok(Some(plumb_site::history_page(&found, links)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether the page of this name is that of a series.
+pub(crate) fn is_of_series(name: &str) -> bool {
+    matches!(kind_of(name), Some(PageKind::Series(_)))
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -173,7 +200,7 @@ impl Reader<'_> {
             {
                 self.of_run(run, &kind, name)?
             }
-            PageKind::Series(name) => self.series(name)?,
+            PageKind::Series(name) => self.pages.series(self.store, &self.links, name)?,
             PageKind::Machine(name) => self.machine(name)?,
             _ => None,
         };
@@ -230,7 +257,7 @@ impl Reader<'_> {
         let record = self.store.record(run)?;
         let finding = plumb_query::of_run(self.store, &record)?;
         let results = Arc::new(RunResults::of(&record, &finding));
-        self.pages.keep(&mut kept, &results);
+        *kept = Some(Arc::clone(&results));
         drop(kept);
         let previous = self.previous(&results)?;
         Ok(Shown { record, finding, previous })
@@ -246,7 +273,7 @@ impl Reader<'_> {
         }
         let record = self.store.record(run)?;
         let results = Arc::new(RunResults::of(&record, &plumb_analysis::summarise(&record)));
-        self.pages.keep(&mut kept, &results);
+        *kept = Some(Arc::clone(&results));
         Ok(results)
     }
 
@@ -387,42 +414,6 @@ impl Reader<'_> {
         plumb_site::histories_page(&self.histories_found(), (!all).then_some(note.as_str()))
     }
 
-    /// The page of a series: of what is left of the runs, else of the samples of the series.
-    fn series(&self, page: &str) -> Result<Option<Page>, Error> {
-        let unread = |run: &&RunSummary| self.pages.known(run.run).is_none();
-        if self.runs.iter().filter(unread).count() > FEW_UNREAD {
-            return self.series_of_samples(page);
-        }
-        // What is not complete is read again: it may have gone on.
-        let all: Vec<Arc<RunResults>> =
-            self.runs.iter().map(|run| self.results(run.run)).collect::<Result<_, _>>()?;
-        let known = locked(&self.pages.series).get(page).cloned();
-        let Some((name, machine, host)) = known else { return Ok(None) };
-        let there = all.iter().map(Arc::as_ref).filter(|it| it.machine() == machine);
-        Ok(history_of_results(&name, there, &host, MARGIN).map(|found| self.history(&found)))
-    }
-
-    /// The same, of which no run needs to have been read.
-    fn series_of_samples(&self, page: &str) -> Result<Option<Page>, Error> {
-        let kept = |series: &str| {
-            let any = names::history_page(series, "", &Host::UNKNOWN);
-            let stem = any.rsplit_once('-').map_or(any.as_str(), |(stem, _)| stem);
-            page.rsplit_once('-').is_some_and(|(own, _)| own == stem)
-        };
-        for name in self.store.series_names()?.into_iter().filter(|it| kept(&it.name)) {
-            let mut records = self.store.series(&name.name)?;
-            let is = |it: &&SeriesRecord| {
-                names::history_page(&name.name, &it.machine.fingerprint, &it.host) == page
-            };
-            let Some(one) = records.iter().find(is).cloned() else { continue };
-            records.retain(|it| it.machine.fingerprint == one.machine.fingerprint);
-            if let Some(found) = history(&name.name, &records, &one.host, MARGIN) {
-                return Ok(Some(self.history(&found)));
-            }
-        }
-        Ok(None)
-    }
-
     fn machine(&self, page: &str) -> Result<Option<Page>, Error> {
         let mut found: Vec<MachineAtRun> = Vec::new();
         for run in self.runs.iter() {
@@ -504,14 +495,27 @@ impl Reader<'_> {
     /// # Errors
     /// When the store can't be read.
     pub fn warm(&self, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        let kept = self.pages.kept.as_ref().and_then(KeptSeries::again);
+        let lacking = kept.as_ref().map(|kept| self.lacking(kept)).transpose()?.unwrap_or_default();
         for run in self.runs.iter().rev().filter(|run| run.status != RunStatus::Running) {
             if stop() {
                 break;
             }
             let results = self.results(run.run)?;
+            if let (Some(kept), Some(state)) = (&kept, lacking.get(&run.run)) {
+                kept.keep(&results, state);
+            }
             self.previous(&results)?;
         }
         Ok(())
+    }
+
+    /// The complete runs that are not kept as they are, each with its state.
+    fn lacking(&self, kept: &KeptSeries) -> Result<BTreeMap<Id, String>, Error> {
+        let runs = kept.runs();
+        let ends = self.store.ends()?.into_iter();
+        let lacks = |it: &RunEnd| runs.get(&it.run) != it.state.as_ref();
+        Ok(ends.filter(lacks).filter_map(|it| Some((it.run, it.state?))).collect())
     }
 }
 

@@ -129,6 +129,38 @@ fn what_is_no_page_is_none() {
 }
 
 #[test]
+fn pages_of_series_are_the_same_whatever_was_read_before() {
+    let place = TempDir::new().unwrap();
+    let store = store(place.path());
+    let caches = place.path().join("caches");
+    let read = Pages::default();
+    let reader = read.of(&store).unwrap();
+    reader.warm(&|| false).unwrap();
+    let kept = || Pages::kept_in(&caches, store.path());
+    let nothing_kept = kept();
+    let nothing_kept = nothing_kept.of(&store).unwrap();
+    kept().of(&store).unwrap().warm(&|| false).unwrap();
+    let (started, plain) = (kept(), Pages::default());
+    let (started, plain) = (started.of(&store).unwrap(), plain.of(&store).unwrap());
+    assert!(fs::read_dir(&caches).unwrap().count() > 0);
+    let mut count = 0;
+    for results in store.runs().unwrap().into_iter().take(10) {
+        let record = store.record(results).unwrap();
+        let results = RunResults::of(&record, &summarise(&record));
+        for series in results.series.iter().step_by(5) {
+            let name = names::history_page(&series.name, results.machine(), results.host());
+            let page = reader.page(&name).unwrap().unwrap();
+            assert!(page.html.contains("Runs, newest first") && page.charts.len() > 500);
+            for other in [&nothing_kept, &started, &plain] {
+                assert!(other.page(&name).unwrap().unwrap() == page, "{name}");
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 10, "{count}");
+}
+
+#[test]
 fn a_history_without_samples_is_that_with_them() {
     let place = TempDir::new().unwrap();
     let store = store(place.path());

@@ -1,5 +1,7 @@
 //! How the model's types become columns, and rows that runs share by their content.
 
+use std::path::Path;
+
 use plumb_model::{Environment, Id, Machine, Plan};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -13,6 +15,11 @@ pub(super) type ContentId = [u8; 16];
 
 fn content_id(text: &str) -> ContentId {
     uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, text.as_bytes()).into_bytes()
+}
+
+/// A hash of a path.
+pub(super) fn path_id(path: &Path) -> ContentId {
+    content_id(&path.to_string_lossy())
 }
 
 /// All 64 bits as SQLite's signed integer; [`unsigned`] gives them back.
@@ -108,7 +115,8 @@ pub(super) fn keep_plan(db: &Connection, plan: &Plan) -> Result<ContentId, DbErr
     keep_text(db, "plan", &json.to_string())
 }
 
-fn keep_text(db: &Connection, table: &str, text: &str) -> Result<ContentId, DbError> {
+/// Keeps a text under the hash of it, once.
+pub(super) fn keep_text(db: &Connection, table: &str, text: &str) -> Result<ContentId, DbError> {
     let id = content_id(text);
     db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES (?, ?)"))?
         .execute(params![id, text])?;

@@ -11,9 +11,11 @@ mod open;
 mod read;
 mod schema;
 mod series;
+mod series_cache;
 mod snapshot;
 mod store;
 mod updates;
 mod write;
 
+pub use series_cache::{CachedSeries, SeriesCache};
 pub(crate) use store::Sqlite;

@@ -14,7 +14,7 @@ use super::schema::{APPLICATION_ID, KNOWN, MIGRATIONS, SCHEMA};
 use crate::error::Error;
 
 /// How long to wait for another process: an import of some million samples.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Prepared statements that a connection keeps: all that writing a run takes.
 const STATEMENTS: usize = 56;

@@ -10,7 +10,7 @@ use plumb_model::{
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use super::content::{self, ContentId, counted, from_word, identity, unsigned};
-use crate::answers::RunSummary;
+use crate::answers::{RunEnd, RunSummary};
 use crate::error::Error;
 use crate::owner;
 use crate::sqlite::db_error::DbError;
@@ -37,6 +37,19 @@ pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, DbError> {
         &[],
         |row| summary(db, row),
     )
+}
+
+/// All runs, oldest first, and which are complete: as [`end`] tells it.
+pub(super) fn ends(db: &Connection) -> Result<Vec<RunEnd>, DbError> {
+    let sql = "SELECT uuid, started_unix_ns, \
+           (SELECT count(*) || '.' || max(ordinal) || '.' || max(ended_unix_ns) || '.' || \
+              (SELECT count(*) FROM segment WHERE segment.run = run.id) \
+            FROM run_end WHERE run_end.run = run.id AND NOT interrupted AND run_end.segment = \
+              (SELECT max(segment) FROM segment WHERE segment.run = run.id)) \
+         FROM run ORDER BY started_unix_ns, uuid";
+    all(db, sql, &[], |row| {
+        Ok(RunEnd { run: identity(row.get(0)?), started_unix_ns: row.get(1)?, state: row.get(2)? })
+    })
 }
 
 fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, DbError> {
@@ -101,6 +114,13 @@ pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, DbError> {
 pub(super) fn no_such_run(db: &Connection, uuid: Id) -> Result<DbError, DbError> {
     let nearest = runs(db)?.last().map(|run| short_id(*run));
     Ok(Error::NoSuchRun { wanted: uuid.to_string(), nearest }.into())
+}
+
+/// The key of a run's row.
+pub(super) fn key(db: &Connection, uuid: Id) -> Result<i64, DbError> {
+    let mut select = db.prepare_cached("SELECT id FROM run WHERE uuid = ?")?;
+    let key = select.query_row([uuid.as_bytes()], |row| row.get(0)).optional()?;
+    key.map_or_else(|| Err(no_such_run(db, uuid)?), Ok)
 }
 
 /// All rows of a query, each made into a thing.
@@ -184,12 +204,7 @@ fn preparations(db: &Connection, run: i64) -> Result<Vec<PreparationRecord>, DbE
 
 /// Where a run was measured.
 pub(super) fn targets_of(db: &Connection, uuid: Id) -> Result<Vec<Target>, DbError> {
-    let mut select = db.prepare_cached("SELECT id FROM run WHERE uuid = ?")?;
-    let key = select.query_row([uuid.as_bytes()], |row| row.get(0)).optional()?;
-    match key {
-        Some(key) => targets(db, key),
-        None => Err(no_such_run(db, uuid)?),
-    }
+    targets(db, key(db, uuid)?)
 }
 
 /// What the targets have become: of each the last row.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, Description, Host, Machine, MetricSource, Ready, SeriesName, SeriesRecord,
+    Better, Description, Host, Id, Machine, MetricSource, Ready, SeriesName, SeriesRecord,
 };
 use rusqlite::Connection;
 
@@ -37,8 +37,19 @@ pub(super) fn names(db: &Connection) -> Result<Vec<SeriesName>, DbError> {
     })
 }
 
-/// What every run measured of the series of this name, oldest first.
-pub(super) fn series(db: &Connection, name: &str) -> Result<Vec<SeriesRecord>, DbError> {
+/// The names of all series, without those of points.
+pub(super) fn names_alone(db: &Connection) -> Result<Vec<String>, DbError> {
+    let sql = "SELECT DISTINCT name FROM series WHERE kind = 'value' ORDER BY 1";
+    all(db, sql, &[], |row| Ok(row.get(0)?))
+}
+
+/// What every run, or one alone, measured of the series of this name, oldest first.
+pub(super) fn series(
+    db: &Connection,
+    name: &str,
+    of: Option<Id>,
+) -> Result<Vec<SeriesRecord>, DbError> {
+    let of = of.map(|run| read::key(db, run)).transpose()?;
     let sql = "SELECT id, machine, version, clock, unit, better, source, metric FROM series WHERE name = ?";
     let mut found = Vec::new();
     let kinds = all(db, sql, &[&name], |row| {
@@ -55,8 +66,8 @@ pub(super) fn series(db: &Connection, name: &str) -> Result<Vec<SeriesRecord>, D
     })?;
     for kind in kinds {
         let values = match kind.source {
-            MetricSource::Search => limits(db, &kind)?,
-            _ => values(db, kind.series)?,
+            MetricSource::Search => limits(db, &kind, of)?,
+            _ => values(db, kind.series, of)?,
         };
         for invocations in values.into_values() {
             found.extend(in_run(db, &kind, invocations)?);
@@ -82,16 +93,17 @@ struct SeriesKey {
 type Values = BTreeMap<i64, BTreeMap<i64, Vec<f64>>>;
 
 /// The limits of a series, computed from the trials of its invocations.
-fn limits(db: &Connection, kind: &SeriesKey) -> Result<Values, DbError> {
+fn limits(db: &Connection, kind: &SeriesKey, of: Option<i64>) -> Result<Values, DbError> {
     let sql = "SELECT invocation.run, invocation.id, description.json \
          FROM measures JOIN invocation ON invocation.id = measures.invocation \
          JOIN invocation_end ON invocation_end.invocation = invocation.id \
          JOIN run ON run.id = invocation.run JOIN plan ON plan.id = run.plan \
          JOIN json_each(plan.json, '$.points') AS planned ON planned.key = invocation.point \
          JOIN description ON description.id = unhex(planned.value ->> '$.description') \
-         WHERE measures.series = ? AND invocation.role = 'workload' AND outcome = 'done' \
-           AND invocation.id NOT IN (SELECT invocation FROM exclusion)";
-    let rows = all(db, sql, &[&kind.series], |row| {
+         WHERE measures.series = ?1 AND invocation.role = 'workload' AND outcome = 'done' \
+           AND invocation.id NOT IN (SELECT invocation FROM exclusion) \
+           AND (?2 IS NULL OR invocation.run = ?2)";
+    let rows = all(db, sql, &[&kind.series, &of], |row| {
         let description: String = row.get(2)?;
         Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, description))
     })?;
@@ -108,14 +120,17 @@ fn limits(db: &Connection, kind: &SeriesKey) -> Result<Values, DbError> {
 
 /// The steady values of a series.
 ///
-/// The `+` keeps the planner from walking all invocations for the sake of the order.
-fn values(db: &Connection, series: i64) -> Result<Values, DbError> {
-    let mut select = db.prepare_cached(
-        "SELECT run, invocation, value FROM measured WHERE series = ? AND role = 'workload' \
+/// A `+` keeps the planner from an index: from walking all invocations for the sake of the order, and where
+/// one run is asked for, those of all others.
+fn values(db: &Connection, series: i64, of: Option<i64>) -> Result<Values, DbError> {
+    let which =
+        if of.is_some() { "+series = ?1 AND run = ?2" } else { "series = ?1 AND ?2 IS NULL" };
+    let mut select = db.prepare_cached(&format!(
+        "SELECT run, invocation, value FROM measured WHERE {which} AND role = 'workload' \
            AND outcome = 'done' AND phase = 'steady' AND value IS NOT NULL \
          ORDER BY +invocation, n",
-    )?;
-    let mut rows = select.query([series])?;
+    ))?;
+    let mut rows = select.query((series, of))?;
     let mut runs = Values::new();
     while let Some(row) = rows.next()? {
         let invocations = runs.entry(row.get(0)?).or_default();

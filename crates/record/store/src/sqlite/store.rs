@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use super::db_error::{DbError, at};
 use super::write::SqliteWriter;
 use super::{baseline, counters, info, merge, open, read, series, snapshot, updates};
-use crate::answers::{AuditFact, Baseline, MergeReport, RunSummary, StoreInfo};
+use crate::answers::{AuditFact, Baseline, MergeReport, RunEnd, RunSummary, StoreInfo};
 use crate::backend::{Backend, Writer};
 use crate::error::Error;
 use crate::follow::Follow;
@@ -89,6 +89,10 @@ impl Backend for Sqlite {
         self.read(read::summaries)
     }
 
+    fn ends(&self) -> Result<Vec<RunEnd>, Error> {
+        self.read(read::ends)
+    }
+
     fn resolve(&self, name: &str) -> Result<Id, Error> {
         let runs = self.summaries()?;
         let of_baseline = baseline::newest(&self.baselines()?, &runs, name);
@@ -104,7 +108,15 @@ impl Backend for Sqlite {
     }
 
     fn series(&self, name: &str) -> Result<Vec<SeriesRecord>, Error> {
-        self.read(|db| series::series(db, name))
+        self.read(|db| series::series(db, name, None))
+    }
+
+    fn series_names_alone(&self) -> Result<Vec<String>, Error> {
+        self.read(series::names_alone)
+    }
+
+    fn series_of_run(&self, name: &str, run: Id) -> Result<Vec<SeriesRecord>, Error> {
+        self.read(|db| series::series(db, name, Some(run)))
     }
 
     fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, Error> {

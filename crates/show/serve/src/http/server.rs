@@ -34,6 +34,8 @@ pub struct Settings {
     pub store: PathBuf,
     /// What readers must know; None where only this machine can connect.
     pub token: Option<Token>,
+    /// The folder of what is kept of the runs from one start to the next; None to keep nothing.
+    pub kept: Option<PathBuf>,
     /// How much is taken on.
     pub limits: Limits,
     /// Whether it stays when a run is over. Then all runs are read at the start, at the lowest priority, so
@@ -63,7 +65,7 @@ impl Server {
             address,
             token: settings.token,
             followed: Arc::new(FollowedRuns::of(settings.store.clone())),
-            page_cache: PageCache::of(settings.store),
+            page_cache: PageCache::of(settings.store, settings.kept),
             stays: settings.stays,
             stops: AtomicBool::new(false),
             connections: Arc::new(Semaphore::new(limits.connections)),

@@ -1,6 +1,6 @@
 //! One series over all runs.
 
-use plumb_model::{Event, Ready, Role, Target};
+use plumb_model::{Event, Ready, Role, RunStatus, Target};
 use plumb_store::Backend;
 
 use super::told::{take, write};
@@ -29,7 +29,21 @@ pub fn a_series_is_read_without_its_records(backend: &dyn Backend) {
         assert_eq!((series.version, series.unit.as_str()), (1, "B/s"));
     }
     assert_eq!(found[1].invocations.iter().map(Vec::len).collect::<Vec<_>>(), [27, 9]);
+    for series in &found {
+        assert_eq!(
+            backend.series_of_run("memory.copy:method=libc/bandwidth", series.run).unwrap(),
+            std::slice::from_ref(series)
+        );
+    }
+    assert_eq!(backend.series_of_run("memory.copy:method=libc/bandwidth", id(3)).unwrap(), []);
+    assert!(backend.series_of_run("memory.copy:method=libc/bandwidth", id(4)).is_err());
+    assert_eq!(backend.series_names_alone().unwrap(), ["memory.copy:method=libc/bandwidth"]);
     assert_eq!(backend.series("memory.copy/none").unwrap(), []);
+    let ends = backend.ends().unwrap();
+    let complete: Vec<_> = ends.iter().map(|it| (it.run, it.state.is_some())).collect();
+    assert_eq!(complete, [(id(1), false), (id(2), true), (id(3), false)]);
+    let status = |run| backend.record(run).unwrap().status == RunStatus::Complete;
+    assert!(complete.iter().all(|&(run, is_complete)| status(run) == is_complete));
     let names = backend.series_names().unwrap();
     assert_eq!(names.len(), 1);
     assert!(names[0].primary && names[0].point == "method=libc", "{names:?}");
