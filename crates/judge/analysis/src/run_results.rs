@@ -76,8 +76,11 @@ pub struct SeriesResults {
     results: Vec<usize>,
     /// The log cost of every process.
     logs: Vec<f64>,
-    /// Whether values of a knob are compared, whose sides are no part of a history.
+    /// Whether values of a knob are compared, whose sides are no part of a history; they are no conditions of
+    /// their points.
     of_knob: bool,
+    /// Labels of the point's own.
+    labels: BTreeMap<String, String>,
     version: u32,
     clock: String,
     versions: BTreeMap<String, String>,
@@ -200,7 +203,7 @@ impl RunResults {
         let run = HistoryRun {
             run: self.run,
             started_unix_ns: self.started_unix_ns,
-            labels: self.labels.clone(),
+            labels: self.labels.clone().into_iter().chain(series.labels.clone()).collect(),
             host: self.host().clone(),
             estimate: series.estimate.clone(),
             processes: series.processes,
@@ -271,7 +274,8 @@ fn one(record: &RunRecord, finding: &RunFinding, series: Series) -> Option<Serie
         processes: series.processes.len(),
         samples: series.processes.iter().map(Vec::len).sum(),
         results,
-        of_knob: !planned.preparation.is_empty(),
+        of_knob: !planned.preparation.is_empty() && planned.point.conditions.is_empty(),
+        labels: planned.labels.clone(),
         version: series.point.version,
         clock: clock.to_owned(),
         versions: first.ready.versions.clone(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, Description, Host, Id, Machine, MetricSource, Ready, SeriesName, SeriesRecord,
+    Better, Description, Host, Id, Machine, MetricSource, Ready, Role, SeriesName, SeriesRecord,
 };
 use rusqlite::Connection;
 
@@ -186,5 +186,7 @@ fn in_run(
 
 /// What ran beside everything.
 fn loads(db: &Connection, plan: ContentId) -> Result<Vec<String>, DbError> {
-    Ok(content::plan(db, plan)?.beside(None).map(|it| it.point.name()).collect())
+    let plan = content::plan(db, plan)?;
+    let loads = plan.beside(None).filter(|it| it.role == Role::Load);
+    Ok(loads.map(|it| it.point.name()).collect())
 }
