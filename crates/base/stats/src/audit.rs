@@ -1,11 +1,10 @@
 //! What a machine can tell, from comparing programs with themselves on it: docs/method.md, *Audit*.
 
 use crate::describe::finite;
-use crate::distribution::{binomial_cdf, normal_quantile, two_sided_t, two_sided_z};
+use crate::distribution::{binomial_cdf, two_sided_t};
+use crate::outlook::told_apart;
 use crate::{Interval, NoInterval};
 
-/// The chance that a minimal detectable effect is found.
-const POWER: f64 = 0.8;
 /// Standard error of a mean over that of the Hodges-Lehmann estimate, for normal values: sqrt(3 / pi).
 const EFFICIENCY: f64 = 0.977_205_023_805_84;
 /// The fewest comparisons of a program with itself that give a noise floor.
@@ -14,7 +13,7 @@ pub const FEWEST_COMPARISONS: usize = 5;
 /// The smallest log ratio that `pairs` pairs, whose log ratios have standard deviation `sd`, show four times in five at
 /// one look at `level`; about a relative change.
 pub fn detectable(sd: f64, pairs: usize, level: f64) -> f64 {
-    (two_sided_z(level) + normal_quantile(POWER)) * sd / (EFFICIENCY * (pairs as f64).sqrt())
+    told_apart(sd / EFFICIENCY, pairs, level)
 }
 
 /// The log ratio that a program compared with itself once more stays inside with a chance of 95 %, up or down: no

@@ -4,7 +4,7 @@
 //! - [`precision`]: when to stop measuring, and the interval to print (processes as the unit, or one long series).
 //! - [`pairs`]: is B slower than A? Hodges-Lehmann and the exact signed-rank interval on pairs.
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
-//! - [`order`]: in which order versions take their turns.
+//! - [`order`]: in which order versions take their turns; [`outlook`]: what pairs can tell apart, and how many it takes.
 //! - [`stored_runs`]: two stored runs, with the noise between runs allowed for.
 //! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
@@ -38,6 +38,7 @@ pub mod long_run;
 pub mod modes;
 pub mod multiple;
 pub mod order;
+pub mod outlook;
 pub mod pairs;
 pub mod precision;
 pub mod regression_gate;
@@ -50,6 +51,7 @@ pub mod spread;
 pub mod stored_runs;
 pub mod tail;
 pub mod verdict;
+mod walsh;
 pub mod warmup;
 
 pub use interval::{Interval, NoInterval};

@@ -18,4 +18,5 @@ mod steady;
 mod stopping;
 mod suites;
 pub mod tables;
+mod times;
 mod verdicts;

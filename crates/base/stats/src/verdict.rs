@@ -8,6 +8,12 @@
 //! So a [`Schedule`] fixes the looks beforehand, and at each one the interval has a level so high that all looks
 //! together mislead one time in 20 (Pocock 1977, with the exact signed-rank law in place of the normal one). The levels
 //! were found by simulation and are simulated anew by a test.
+//!
+//! Where time is the limit, nobody knows beforehand how many pairs it holds, and [`Schedule::Long`] serves them all: its
+//! k-th look spends c / √k. Of the ways to spend that were simulated (equal at all looks, c / k^p with p from .15 to 1.5,
+//! geometric series from .8 to .95, rising ones, O'Brien & Fleming 1979) all but the extremes need within 3 % of the same
+//! number of pairs, over differences that take 8 to 10,000; this one is among the best where few pairs are enough, and
+//! the first that lets 8 pairs speak: eight that all point one way have p = .0078.
 
 use crate::pairs::signed_rank_interval;
 use crate::{Interval, NoInterval};
@@ -140,6 +146,26 @@ pub enum Confidence {
     NinetyNine,
 }
 
+impl Confidence {
+    /// Of a percentage, where there is one.
+    pub fn of_percent(percent: u8) -> Option<Self> {
+        [Self::NinetyFive, Self::NinetyNine].into_iter().find(|it| it.percent() == percent)
+    }
+
+    /// In percent.
+    pub fn percent(self) -> u8 {
+        match self {
+            Self::NinetyFive => 95,
+            Self::NinetyNine => 99,
+        }
+    }
+
+    /// As a level, such as .95.
+    pub fn level(self) -> f64 {
+        f64::from(self.percent()) / 100.0
+    }
+}
+
 /// The numbers of pairs at which a verdict may be sought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
@@ -151,20 +177,30 @@ pub enum Schedule {
     Ninety,
     /// Also 135, 200.
     TwoHundred,
+    /// Also 300, 450, 675, 1,000 and so on to 10,000: where time is the limit.
+    Long,
 }
 
 /// The looks of the longest schedule; the others are its beginnings.
-const LOOKS: [usize; 9] = [8, 12, 18, 27, 40, 60, 90, 135, 200];
+const LOOKS: [usize; 19] = [
+    8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1_000, 1_500, 2_250, 3_400, 5_000, 7_500,
+    10_000,
+];
 
 impl Schedule {
+    /// The most pairs of any comparison.
+    pub const MOST_PAIRS: usize = LOOKS[LOOKS.len() - 1];
+
     /// The shortest sequential schedule that has a look at `most` pairs or later, the longest where none has.
     ///
-    /// Ending one before its last look, as a budget may, misleads no more often.
+    /// Ending one before its last look, as a budget may, misleads no more often: the look at the end stands in for the
+    /// next one, and has its level.
     pub fn up_to(most: usize) -> Self {
         match most {
             0..=40 => Self::Forty,
             41..=90 => Self::Ninety,
-            _ => Self::TwoHundred,
+            91..=200 => Self::TwoHundred,
+            _ => Self::Long,
         }
     }
 
@@ -183,20 +219,25 @@ impl Schedule {
             Self::Forty => 40,
             Self::Ninety => 90,
             Self::TwoHundred => 200,
+            Self::Long => Self::MOST_PAIRS,
         }
     }
 
-    /// The level of the interval at every look, such as .985.
-    pub fn level(self, confidence: Confidence) -> f64 {
+    /// The level of the interval at a look, such as .985; between two looks, that of the later one.
+    pub fn level(self, confidence: Confidence, pairs: usize) -> f64 {
+        let before = || LOOKS[..LOOKS.len() - 1].iter().filter(|&&look| look < pairs).count();
+        let spent = |first: f64| first / (1.0 + before() as f64).sqrt();
         let alpha = match (confidence, self) {
             (Confidence::NinetyFive, Self::Fixed(_)) => 0.05,
             (Confidence::NinetyFive, Self::Forty) => 0.015,
             (Confidence::NinetyFive, Self::Ninety) => 0.012,
             (Confidence::NinetyFive, Self::TwoHundred) => 0.008_75,
+            (Confidence::NinetyFive, Self::Long) => spent(0.010_5),
             (Confidence::NinetyNine, Self::Fixed(_)) => 0.01,
             (Confidence::NinetyNine, Self::Forty) => 0.003_25,
             (Confidence::NinetyNine, Self::Ninety) => 0.002_25,
             (Confidence::NinetyNine, Self::TwoHundred) => 0.001_75,
+            (Confidence::NinetyNine, Self::Long) => spent(0.002_1),
         };
         1.0 - alpha
     }
@@ -207,12 +248,13 @@ impl Schedule {
     }
 
     /// Whether a verdict is so far away after `pairs` pairs that sampling should stop as inconclusive: it needs over
-    /// twice the pairs of the last look. Stopping so cannot mislead, as no verdict comes of it.
+    /// twice the pairs that the whole comparison can have, `reach`, by its limits in pairs and in time. Stopping so
+    /// cannot mislead, as no verdict comes of it.
     ///
-    /// Never before half of the last look: the first looks estimate the pairs needed so badly that half of the
-    /// findable slow-downs of 1 % would be given up (simulated).
-    pub fn hopeless(self, judgement: &Judgement, pairs: usize) -> bool {
-        let last = self.most_pairs();
+    /// Never before half of them: the first looks estimate the pairs needed so badly that half of the findable
+    /// slow-downs of 1 % would be given up (simulated).
+    pub fn hopeless(self, judgement: &Judgement, pairs: usize, reach: usize) -> bool {
+        let last = self.most_pairs().min(reach);
         let far = judgement.pairs_needed.is_none_or(|needed| needed > HOPELESS * last);
         !judgement.settled() && 2 * pairs >= last && far
     }
@@ -283,7 +325,10 @@ mod tests {
     fn schedules_end_where_they_say() {
         assert_eq!(Schedule::Forty.looks(), [8, 12, 18, 27, 40]);
         assert_eq!(Schedule::up_to(60).looks(), [8, 12, 18, 27, 40, 60, 90]);
-        assert_eq!(Schedule::up_to(1000).most_pairs(), 200);
+        assert_eq!(Schedule::up_to(200).most_pairs(), 200);
+        assert_eq!(Schedule::up_to(201), Schedule::Long);
+        assert_eq!(Schedule::Long.looks().last(), Some(&Schedule::MOST_PAIRS));
+        assert_eq!(Schedule::Long.next_look(675), Some(1000));
         assert_eq!(Schedule::Forty.next_look(0), Some(8));
         assert_eq!(Schedule::Forty.next_look(39), Some(40));
         assert_eq!(Schedule::Forty.next_look(40), None);
@@ -294,22 +339,43 @@ mod tests {
     fn every_look_has_ranks() {
         for confidence in [Confidence::NinetyFive, Confidence::NinetyNine] {
             for schedule in [Schedule::Forty, Schedule::Ninety, Schedule::TwoHundred] {
-                let alpha = 1.0 - schedule.level(confidence);
+                let alpha = 1.0 - schedule.level(confidence, 8);
                 let last = walsh_rank(schedule.most_pairs(), alpha);
                 assert!(last > 0, "{schedule:?} {confidence:?}");
             }
+            let from = if confidence == Confidence::NinetyFive { 8 } else { 12 };
+            for look in Schedule::Long.looks() {
+                let rank = walsh_rank(look, 1.0 - Schedule::Long.level(confidence, look));
+                assert_eq!(rank > 0, look >= from, "{look} {confidence:?}");
+            }
         }
+    }
+
+    #[test]
+    fn a_long_comparison_spends_less_at_every_look() {
+        let alpha = |pairs| 1.0 - Schedule::Long.level(Confidence::NinetyFive, pairs);
+        let near = |one: f64, other: f64| (one - other).abs() < 1e-12;
+        assert!(near(alpha(8), 0.010_5) && near(alpha(27), 0.005_25));
+        assert!(near(alpha(9), alpha(12)), "between two looks it is the later one's");
+        assert!(
+            near(alpha(10_000), 0.010_5 / 19.0_f64.sqrt()) && near(alpha(99_999), alpha(10_000))
+        );
+        let flat = |pairs| Schedule::Forty.level(Confidence::NinetyFive, pairs);
+        assert!(near(flat(8), flat(40)));
     }
 
     #[test]
     fn out_of_reach_is_hopeless() {
         let needing =
             |pairs_needed| Judgement { pairs_needed, ..Judgement::of(Verdict::Inconclusive) };
-        let hopeless = |judgement, pairs| Schedule::Forty.hopeless(&judgement, pairs);
+        let hopeless = |judgement, pairs| Schedule::Forty.hopeless(&judgement, pairs, usize::MAX);
         assert!(!hopeless(needing(Some(80)), 27));
         assert!(hopeless(needing(Some(81)), 27));
         assert!(hopeless(needing(None), 27));
         assert!(!hopeless(needing(None), 18));
         assert!(!hopeless(Judgement::of(Verdict::Slower), 27));
+        // Of a long one, what its time allows: 300 pairs.
+        let long = |needed, pairs| Schedule::Long.hopeless(&needing(needed), pairs, 300);
+        assert!(long(Some(601), 200) && !long(Some(600), 200) && !long(Some(9_000), 135));
     }
 }

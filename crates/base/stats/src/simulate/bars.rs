@@ -7,7 +7,7 @@ use std::thread;
 
 use super::{
     checks, curves, fixed, histories, limits, looks, runs, sequences, steady, stopping, suites,
-    verdicts,
+    times, verdicts,
 };
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;
@@ -107,7 +107,7 @@ impl Row {
 pub type Measure = fn(u64, &mut dyn FnMut(Row));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 17] = [
+pub const GROUPS: [(&str, Measure); 18] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -117,6 +117,7 @@ pub const GROUPS: [(&str, Measure); 17] = [
     ("fixed", fixed::run),
     ("looks", looks::run),
     ("verdicts", verdicts::run),
+    ("times", times::run),
     ("runs", runs::run),
     ("suites", suites::run),
     ("checks", checks::run),

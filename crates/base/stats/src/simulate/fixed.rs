@@ -17,7 +17,7 @@ const LONG: usize = 20_000;
 const PAIRS_CHEAPER: u64 = 10;
 
 /// Draws the log ratio of a pair, symmetric about 0 as the coin makes it.
-type PairNoise = fn(&mut Rng) -> f64;
+pub(super) type PairNoise = fn(&mut Rng) -> f64;
 
 /// Shapes that the noise of pairs may have.
 pub(super) const PAIRS: [(&str, PairNoise); 5] = [

@@ -2,6 +2,7 @@
 //! [`crate::verdict`] come from.
 
 use super::bars::{Bar, Measured, Row};
+use crate::distribution::two_sided_z;
 use crate::pairs::walsh_rank;
 use crate::rng::Rng;
 use crate::verdict::{Confidence, Schedule};
@@ -9,8 +10,12 @@ use crate::verdict::{Confidence, Schedule};
 /// Ranks cost little to simulate, and the bars are narrow: so many times more of them.
 const RANKS_CHEAPER: u64 = 100;
 
+/// Up to so many pairs they are ranked; `verdicts` simulates every pair of the longest comparisons.
+const RANKED_UP_TO: usize = 200;
+
 /// Every schedule with looks, and every confidence.
-const SCHEDULES: [Schedule; 3] = [Schedule::Forty, Schedule::Ninety, Schedule::TwoHundred];
+const SCHEDULES: [Schedule; 4] =
+    [Schedule::Forty, Schedule::Ninety, Schedule::TwoHundred, Schedule::Long];
 const CONFIDENCES: [(Confidence, &str, [f64; 2]); 2] = [
     (Confidence::NinetyFive, "95 %", [0.042, 0.051]),
     (Confidence::NinetyNine, "99 %", [0.0084, 0.0102]),
@@ -38,24 +43,69 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 /// In how many of `trials` comparisons of equal programs a look excludes 0; exact for any symmetric noise without ties,
 /// because only ranks and signs count.
 pub fn misled(schedule: Schedule, confidence: Confidence, trials: u64) -> u64 {
-    let alpha = 1.0 - schedule.level(confidence);
-    let looks: Vec<(usize, usize)> =
-        schedule.looks().into_iter().map(|look| (look, walsh_rank(look, alpha))).collect();
+    let looks = schedule.looks().into_iter().map(|pairs| Look::new(schedule, confidence, pairs));
+    let looks: Vec<Look> = looks.collect();
     let mut rng = Rng::new(schedule.most_pairs() as u64);
-    let mut sizes: Vec<f64> = Vec::new();
-    (0..trials).map(|_| u64::from(any_look_misleads(&looks, &mut sizes, &mut rng))).sum()
+    let mut pairs = Pairs::default();
+    (0..trials).map(|_| u64::from(pairs.any_look_misleads(&looks, &mut rng))).sum()
 }
 
-fn any_look_misleads(looks: &[(usize, usize)], sizes: &mut Vec<f64>, rng: &mut Rng) -> bool {
-    sizes.clear();
-    looks.iter().any(|&(look, rank)| {
-        // Uniform in -1..1: the sign is a coin of its own.
-        sizes.extend((sizes.len()..look).map(|_| 2.0 * rng.uniform() - 1.0));
-        sizes.sort_unstable_by(|a, b| a.abs().total_cmp(&b.abs()));
-        let positive: usize =
-            (1..).zip(sizes.iter()).filter(|(_, size)| **size > 0.0).map(|(rank, _)| rank).sum();
-        let smaller = positive.min(look * (look + 1) / 2 - positive);
-        // Fewer than `rank` Walsh averages lie on one side of 0.
-        smaller < rank
-    })
+struct Look {
+    pairs: usize,
+    /// What excludes 0: fewer Walsh averages on one side of it.
+    rank: usize,
+    /// The same as a distance in standard errors.
+    distance: f64,
+}
+
+impl Look {
+    fn new(schedule: Schedule, confidence: Confidence, pairs: usize) -> Self {
+        let level = schedule.level(confidence, pairs);
+        let rank = if pairs > RANKED_UP_TO { 0 } else { walsh_rank(pairs, 1.0 - level) };
+        Self { pairs, rank, distance: two_sided_z(level) }
+    }
+}
+
+/// The pairs of one comparison, up to the look that they are for.
+#[derive(Default)]
+struct Pairs {
+    /// Uniform in -1..1: the sign is a coin of its own.
+    sizes: Vec<f64>,
+    count: usize,
+    sum: f64,
+}
+
+impl Pairs {
+    fn any_look_misleads(&mut self, looks: &[Look], rng: &mut Rng) -> bool {
+        self.sizes.clear();
+        (self.count, self.sum) = (0, 0.0);
+        looks.iter().any(|look| {
+            let more = look.pairs - self.count;
+            self.count = look.pairs;
+            if look.pairs > RANKED_UP_TO {
+                self.by_sum(look, more, rng)
+            } else {
+                self.by_ranks(look, more, rng)
+            }
+        })
+    }
+
+    fn by_ranks(&mut self, look: &Look, more: usize, rng: &mut Rng) -> bool {
+        for _ in 0..more {
+            let size = 2.0 * rng.uniform() - 1.0;
+            self.sum += size;
+            self.sizes.push(size);
+        }
+        self.sizes.sort_unstable_by(|a, b| a.abs().total_cmp(&b.abs()));
+        let ranked = (1..).zip(&self.sizes);
+        let positive: usize = ranked.filter(|(_, size)| **size > 0.0).map(|(rank, _)| rank).sum();
+        let smaller = positive.min(look.pairs * (look.pairs + 1) / 2 - positive);
+        smaller < look.rank
+    }
+
+    /// Ranks of so many uniform sizes are as good as the sizes, and their sum is normal.
+    fn by_sum(&mut self, look: &Look, more: usize, rng: &mut Rng) -> bool {
+        self.sum += (more as f64 / 3.0).sqrt() * rng.normal();
+        self.sum.abs() > look.distance * (look.pairs as f64 / 3.0).sqrt()
+    }
 }

@@ -5,12 +5,12 @@ use super::environment::{ENVIRONMENTS, Environment, Machine};
 use super::fixed::PAIRS;
 use crate::Interval;
 use crate::order;
-use crate::pairs::{log_ratios, signed_rank_interval};
+use crate::pairs::log_ratios;
 use crate::rng::Rng;
-use crate::verdict::{Confidence, Schedule, Verdict, judge};
+use crate::verdict::{Confidence, Schedule, Verdict, interval_of_pairs, judge};
 
 /// The smallest change that matters.
-const MARGIN: f64 = 0.01;
+pub(super) const MARGIN: f64 = 0.01;
 /// Standard deviation of the log ratio of a pair where only its law is studied.
 const PAIR_SD: f64 = 0.02;
 /// Samples of a process where whole machines are simulated.
@@ -20,9 +20,9 @@ const PAIRS_CHEAPER: u64 = 5;
 
 /// How one comparison ended.
 #[derive(Debug, Clone, Copy)]
-struct End {
-    verdict: Verdict,
-    pairs: usize,
+pub(super) struct End {
+    pub(super) verdict: Verdict,
+    pub(super) pairs: usize,
     interval: Option<Interval>,
 }
 
@@ -85,14 +85,15 @@ impl Design {
 }
 
 /// Has more pairs measured until their log ratios give a verdict, or none in reach.
-fn compare(schedule: Schedule, mut measured: impl FnMut(usize) -> Vec<f64>) -> End {
-    let level = schedule.level(Confidence::NinetyFive);
+fn compare(schedule: Schedule, most: usize, mut measured: impl FnMut(usize) -> Vec<f64>) -> End {
     let mut end = End { verdict: Verdict::Inconclusive, pairs: 0, interval: None };
-    for look in schedule.looks() {
-        let Ok(interval) = signed_rank_interval(&measured(look), level) else { continue };
+    let all = schedule.looks().into_iter().filter(|&look| look < most).chain([most]);
+    for look in all {
+        let level = schedule.level(Confidence::NinetyFive, look);
+        let Ok(interval) = interval_of_pairs(&measured(look), level) else { continue };
         let judged = judge(&interval, look, MARGIN);
         end = End { verdict: judged.verdict, pairs: look, interval: Some(interval) };
-        if judged.settled() || schedule.hopeless(&judged, look) {
+        if judged.settled() || schedule.hopeless(&judged, look, most) {
             return end;
         }
     }
@@ -103,11 +104,16 @@ fn repeat(replications: u64, once: impl Fn(&mut Rng) -> End) -> Vec<End> {
     (0..replications).map(|seed| once(&mut Rng::new(seed))).collect()
 }
 
-/// Comparisons of pairs whose log ratios have this law.
-fn drawn(law: impl Fn(&mut Rng) -> f64, replications: u64) -> Vec<End> {
+/// Comparisons of up to so many pairs whose log ratios have this law.
+pub(super) fn drawn(
+    schedule: Schedule,
+    most: usize,
+    law: impl Fn(&mut Rng) -> f64,
+    replications: u64,
+) -> Vec<End> {
     repeat(replications, |rng| {
         let mut logs = Vec::new();
-        compare(Schedule::Forty, |pairs| {
+        compare(schedule, most, |pairs| {
             logs.extend((logs.len()..pairs).map(|_| law(rng)));
             logs.clone()
         })
@@ -115,7 +121,7 @@ fn drawn(law: impl Fn(&mut Rng) -> f64, replications: u64) -> Vec<End> {
 }
 
 fn normal_pairs(effect: f64, replications: u64) -> Vec<End> {
-    drawn(|rng| effect.ln_1p() + PAIR_SD * rng.normal(), replications)
+    drawn(Schedule::Forty, 40, |rng| effect.ln_1p() + PAIR_SD * rng.normal(), replications)
 }
 
 /// Comparisons of simulated processes on a machine with this environment, B slower than A by `effect`.
@@ -134,7 +140,7 @@ fn on_machine(
             costs: [Vec::new(), Vec::new()],
             unit: 0,
         };
-        compare(Schedule::Forty, |units| simulated.measured(units))
+        compare(Schedule::Forty, 40, |units| simulated.measured(units))
     })
 }
 
@@ -174,12 +180,12 @@ impl SimulatedAb {
     }
 }
 
-fn count(ends: &[End], is: impl Fn(&End) -> bool) -> Measured {
+pub(super) fn count(ends: &[End], is: impl Fn(&End) -> bool) -> Measured {
     let hits = ends.iter().filter(|end| is(end)).count() as u64;
     Measured::Share { hits, trials: ends.len() as u64 }
 }
 
-fn pairs_of(ends: &[End]) -> Measured {
+pub(super) fn pairs_of(ends: &[End]) -> Measured {
     Measured::mean(&ends.iter().map(|end| end.pairs as f64).collect::<Vec<_>>())
 }
 
@@ -264,7 +270,7 @@ fn false_equivalent(effect: f64, most: f64, replications: u64) -> Row {
 }
 
 fn coverage(name: &str, noise: fn(&mut Rng) -> f64, replications: u64) -> Row {
-    let ends = drawn(|rng| PAIR_SD * noise(rng), replications);
+    let ends = drawn(Schedule::Forty, 40, |rng| PAIR_SD * noise(rng), replications);
     Row {
         promise: "95 % interval of the ratio at the look where sampling stopped",
         setting: name.to_owned(),

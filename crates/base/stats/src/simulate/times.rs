@@ -1,0 +1,157 @@
+//! Comparisons whose limit is a time: how often the longest of them mislead, whatever the noise, and what is found of
+//! pairs that differ by so much in so many seconds.
+
+use super::bars::{Bar, Measured, Row};
+use super::fixed::{PAIRS, PairNoise};
+use super::verdicts::{MARGIN, count, drawn, pairs_of};
+use crate::outlook::{pair_scale, told_apart};
+use crate::pairs::signed_rank_p;
+use crate::rng::Rng;
+use crate::verdict::{Confidence, Schedule, Verdict};
+
+/// The longest comparisons cost much to simulate.
+const LONG_DEARER: u64 = 5;
+/// So do those that take intervals.
+const TIMES_DEARER: u64 = 5;
+/// Pairs by which the scale of a kind of noise is known.
+const KNOWN_BY: usize = 20_000;
+/// Seconds of a pair and of the comparison.
+const TIMES: [(f64, f64); 3] = [(0.06, 10.0), (0.06, 60.0), (1.0, 60.0)];
+/// Of comparisons that can tell a change of the margin, the share that proves equal programs equivalent: the estimate
+/// may err on two sides.
+const PROVES: f64 = 0.6;
+/// The share of changes found that can be told apart.
+const FINDS: f64 = 0.8;
+
+/// Draws log ratios of pairs one after the other.
+type Source = Box<dyn FnMut(&mut Rng) -> f64>;
+
+/// Kinds of noise, each with the standard deviation of a pair.
+const SPREADS: [(&str, PairNoise); 4] = [
+    ("1 %", |rng| 0.01 * rng.normal()),
+    ("2 %", |rng| 0.02 * rng.normal()),
+    ("6 %", |rng| 0.06 * rng.normal()),
+    ("6 %, most by 1.3 %", |rng| {
+        if rng.uniform() < 0.2 { 0.13 * rng.normal() } else { 0.012 * rng.normal() }
+    }),
+];
+
+/// Runs the bars of this file.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    let long = replications.div_ceil(LONG_DEARER);
+    for (name, noise) in PAIRS {
+        report(misled(name, long, || Box::new(noise)));
+    }
+    report(misled("ties: whole hundredths", long, || {
+        Box::new(|rng| (2.0 * rng.normal()).round() / 100.0)
+    }));
+    report(misled("processes with a skewed law", long, || {
+        Box::new(|rng| tossed((rng.normal().exp() - rng.normal().exp() - 0.1) / 20.0, rng))
+    }));
+    report(misled("AR(.4) of blocks of 300 ms, pairs of 60 ms", long, || Box::new(blocks())));
+    for (pair_s, limit_s) in TIMES {
+        for (name, noise) in SPREADS {
+            for effect in [0.0, MARGIN, 2.0 * MARGIN] {
+                report(told(
+                    name,
+                    noise,
+                    (pair_s, limit_s),
+                    effect,
+                    replications.div_ceil(TIMES_DEARER),
+                ));
+            }
+        }
+    }
+    report(false_equivalent(replications.div_ceil(TIMES_DEARER)));
+}
+
+/// The sign that the coin of a pair gives.
+fn tossed(difference: f64, rng: &mut Rng) -> f64 {
+    if rng.coin() { difference } else { -difference }
+}
+
+/// A level of the machine for every 300 ms, with a memory; a pair lies in a block or across two.
+fn blocks() -> impl FnMut(&mut Rng) -> f64 {
+    let (mut level, mut next, mut at) = (0.0, 0.0, 0.0_f64);
+    move |rng| {
+        let mut process = |rng: &mut Rng| {
+            at += 0.03;
+            if at >= 0.3 {
+                at -= 0.3;
+                (level, next) = (next, 0.4 * next + 0.05 * rng.normal());
+            }
+            let crossed = (at / 0.03).min(1.0);
+            crossed * level + (1.0 - crossed) * next + 0.01 * rng.normal()
+        };
+        let (first, second) = (process(rng), process(rng));
+        tossed(second - first, rng)
+    }
+}
+
+/// The longest comparison of equal programs, which nothing ends but a difference.
+fn misled(name: &str, replications: u64, source: impl Fn() -> Source) -> Row {
+    let schedule = Schedule::Long;
+    let is_misled = |seed: &u64| {
+        let (mut rng, mut draw, mut logs) = (Rng::new(*seed), source(), Vec::new());
+        schedule.looks().into_iter().any(|look| {
+            logs.extend((logs.len()..look).map(|_| draw(&mut rng)));
+            let alpha = 1.0 - schedule.level(Confidence::NinetyFive, look);
+            signed_rank_p(&logs).is_ok_and(|p| p <= alpha)
+        })
+    };
+    let hits = (0..replications).filter(is_misled).count() as u64;
+    Row {
+        promise: "a program called slower or faster than itself in up to 10,000 pairs",
+        setting: name.to_owned(),
+        bar: Bar::AtMost(0.05),
+        measured: Measured::Share { hits, trials: replications },
+        note: String::new(),
+    }
+}
+
+fn told(
+    name: &str,
+    noise: PairNoise,
+    (pair_s, limit_s): (f64, f64),
+    effect: f64,
+    replications: u64,
+) -> Row {
+    let most = (limit_s / pair_s).round() as usize;
+    let ends = drawn(Schedule::Long, most, |rng| effect.ln_1p() + noise(rng), replications);
+    let right = if effect > 0.0 { Verdict::Slower } else { Verdict::Equivalent };
+    let mut rng = Rng::new(3);
+    let known: Vec<f64> = (0..KNOWN_BY).map(|_| noise(&mut rng)).collect();
+    let level = Schedule::Long.level(Confidence::NinetyFive, most);
+    let told = pair_scale(&known).map_or(f64::INFINITY, |scale| told_apart(scale, most, level));
+    let wanted = if effect > 0.0 { (effect, FINDS) } else { (MARGIN, PROVES) };
+    let bar = if told <= wanted.0.ln_1p() {
+        Bar::AtLeast(wanted.1)
+    } else {
+        Bar::Exempt("less than the time can tell apart")
+    };
+    let what =
+        if effect > 0.0 { format!("{} % slower", 100.0 * effect) } else { "equivalent".to_owned() };
+    Row {
+        promise: "found within a time",
+        setting: format!("pairs of {pair_s} s differ by {name}, {limit_s} s: {what}"),
+        bar,
+        measured: count(&ends, |end| end.verdict == right),
+        note: format!(
+            "{:.1} s, tells {:.1} % apart",
+            pairs_of(&ends).value() * pair_s,
+            100.0 * told.exp_m1()
+        ),
+    }
+}
+
+fn false_equivalent(replications: u64) -> Row {
+    let law = |rng: &mut Rng| MARGIN.ln_1p() + 0.02 * rng.normal();
+    let ends = drawn(Schedule::Long, Schedule::MOST_PAIRS, law, replications);
+    Row {
+        promise: "called equivalent within 1 % though it is not, in up to 10,000 pairs",
+        setting: "1 % slower".to_owned(),
+        bar: Bar::AtMost(0.025),
+        measured: count(&ends, |end| end.verdict == Verdict::Equivalent),
+        note: format!("{:.1} pairs", pairs_of(&ends).value()),
+    }
+}
