@@ -26,6 +26,21 @@ pub struct Decision {
     /// costs.
     #[serde(default)]
     pub compared: Option<Compared>,
+    /// What to expect of a comparison; told on the way and not stored, as samples tell it.
+    #[serde(skip)]
+    pub outlook: Option<Outlook>,
+}
+
+/// What to expect of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outlook {
+    /// By how much pairs differ, as a log ratio: their standard deviation, where they are normal.
+    pub scale: f64,
+    /// Time of a pair, in nanoseconds.
+    pub pair_ns: u64,
+    /// The pairs that show a change of twice the margin four times in five, and those that show one of the margin;
+    /// None where it is more than a comparison has.
+    pub to_tell: [Option<usize>; 2],
 }
 
 /// What a look at a comparison says.

@@ -3,6 +3,7 @@
 //! Nothing here reads, writes, measures or draws. The words are those of `GLOSSARY.md`; each has
 //! one type. Units are SI base units or nanoseconds, and the field's name says which.
 
+mod confidence_percent;
 mod counter;
 mod decision;
 mod diagnosis;
@@ -33,7 +34,7 @@ pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
     Readings, Trace, too_disturbed,
 };
-pub use decision::{Compared, Decision, Look};
+pub use decision::{Compared, Decision, Look, Outlook};
 pub use diagnosis::{Diagnosis, Severity, Symptom};
 pub use event::{Event, EventSink, SinkError, Stamped};
 pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, Theme};
@@ -44,9 +45,9 @@ pub use machine::{CpuPlace, Environment, Facts, Machine, Owner, Target};
 pub use measurement::Measurement;
 pub use plan::{
     CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint,
-    Program, Sampling,
+    Program, Sampling, VerdictGoal,
 };
-pub use plumb_stats::verdict::Verdict;
+pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};
 pub use preparation::{Preparation, PreparationRecord, Prepared, Slot};
 pub use record::{

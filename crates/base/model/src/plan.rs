@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use plumb_stats::pairs::FEWEST_PAIRS;
+use plumb_stats::verdict::{Confidence, Schedule};
 use serde::{Deserialize, Serialize};
 
 use crate::counter::OnInterference;
@@ -75,23 +77,60 @@ pub enum Goal {
     /// When the time for the whole run is over, and not before.
     Soak,
     /// When every comparison of a later point with the first is settled (docs/method.md, *Pairs*).
-    Verdict {
-        /// Smallest relative change that matters (0.01 for 1 %).
-        margin: f64,
-        /// What is compared: a metric of the points, or [`CPU`] or [`PEAK_MEMORY`] of any.
-        metric: String,
-        /// Whether a unit of the comparison is ABBA or BAAB instead of one pair.
-        quad: bool,
-        /// The most units of one comparison.
-        max_pairs: usize,
-        /// What this machine shows of equal programs, by its last audit: the margin is no smaller.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        noise_floor: Option<f64>,
-        /// Whether a difference settles a comparison only once its whole interval lies beyond the margin: where
-        /// agreement within it is the question.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        beyond: bool,
-    },
+    Verdict(VerdictGoal),
+}
+
+/// What comparisons with the first point shall find out, and when they end without it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VerdictGoal {
+    /// Smallest relative change that matters (0.01 for 1 %).
+    pub margin: f64,
+    /// What is compared: a metric of the points, or [`CPU`] or [`PEAK_MEMORY`] of any.
+    pub metric: String,
+    /// Whether a unit of the comparison is ABBA or BAAB instead of one pair.
+    pub quad: bool,
+    /// The most units of one comparison; it says at which numbers of them to look, too.
+    pub max_pairs: usize,
+    /// The time of all comparisons together, in nanoseconds. Those of slow points get 18 pairs all the same, unlike
+    /// under a budget. None where only units and the plan's budget are limited, as in every plan of older plumbs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
+    /// How sure the verdict of a comparison shall be, over all its looks.
+    #[serde(default, with = "crate::confidence_percent", skip_serializing_if = "is_usual")]
+    pub confidence: Confidence,
+    /// What this machine shows of equal programs, by its last audit: the margin is no smaller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise_floor: Option<f64>,
+    /// Whether a difference settles a comparison only once its whole interval lies beyond the margin: where
+    /// agreement within it is the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beyond: bool,
+}
+
+impl VerdictGoal {
+    /// The fewest units that give a verdict.
+    pub const FEWEST_PAIRS: usize = FEWEST_PAIRS;
+    /// The most units that any comparison has.
+    pub const MOST_PAIRS: usize = Schedule::MOST_PAIRS;
+
+    /// By this metric, with this margin, in up to so many pairs.
+    #[must_use]
+    pub fn new(metric: &str, margin: f64, max_pairs: usize) -> Self {
+        Self {
+            margin,
+            metric: metric.to_owned(),
+            quad: false,
+            max_pairs,
+            time_ns: None,
+            confidence: Confidence::default(),
+            noise_floor: None,
+            beyond: false,
+        }
+    }
+}
+
+fn is_usual(confidence: &Confidence) -> bool {
+    *confidence == Confidence::default()
 }
 
 /// A goal as it is stored, also by plumbs that knew precision or fixed counts only.
@@ -99,25 +138,10 @@ pub enum Goal {
 #[serde(rename_all = "kebab-case", tag = "strategy")]
 enum StoredGoal {
     Rules(StoppingRules),
-    Precision {
-        relative: f64,
-    },
-    Fixed {
-        min_invocations: usize,
-        min_time_ns: u64,
-        max_time_ns: u64,
-    },
+    Precision { relative: f64 },
+    Fixed { min_invocations: usize, min_time_ns: u64, max_time_ns: u64 },
     Soak,
-    Verdict {
-        margin: f64,
-        metric: String,
-        quad: bool,
-        max_pairs: usize,
-        #[serde(default)]
-        noise_floor: Option<f64>,
-        #[serde(default)]
-        beyond: bool,
-    },
+    Verdict(VerdictGoal),
 }
 
 impl From<StoredGoal> for Goal {
@@ -132,9 +156,7 @@ impl From<StoredGoal> for Goal {
                 Self::Rules(StoppingRules { min_time_ns, max_time_ns, ..rules })
             }
             StoredGoal::Soak => Self::Soak,
-            StoredGoal::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond } => {
-                Self::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond }
-            }
+            StoredGoal::Verdict(goal) => Self::Verdict(goal),
         }
     }
 }
@@ -227,7 +249,7 @@ impl Plan {
     pub fn rules_of(&self, planned: &PlannedPoint) -> Option<StoppingRules> {
         match self.goal {
             Goal::Rules(rules) => Some(planned.rules.unwrap_or(rules)),
-            Goal::Soak | Goal::Verdict { .. } => None,
+            Goal::Soak | Goal::Verdict(_) => None,
         }
     }
 
@@ -236,17 +258,19 @@ impl Plan {
     pub fn comparison(&self) -> Option<ComparisonPlan<'_>> {
         let first = self.points.first()?.description.primary()?;
         match &self.goal {
-            Goal::Verdict { margin, metric, quad, max_pairs, .. } => Some(ComparisonPlan {
-                metric,
-                margin: *margin,
-                a_unit: if *quad { 2 } else { 1 },
-                max_pairs: Some(*max_pairs),
+            Goal::Verdict(goal) => Some(ComparisonPlan {
+                metric: &goal.metric,
+                margin: goal.margin,
+                a_unit: if goal.quad { 2 } else { 1 },
+                looks: Some(Schedule::up_to(goal.max_pairs)),
+                confidence: goal.confidence,
             }),
             _ => self.against_first.then_some(ComparisonPlan {
                 metric: &first.name,
                 margin: MARGIN,
                 a_unit: 1,
-                max_pairs: None,
+                looks: None,
+                confidence: Confidence::default(),
             }),
         }
     }
@@ -264,8 +288,18 @@ pub struct ComparisonPlan<'a> {
     pub margin: f64,
     /// Invocations of each point in one unit: 1 for a pair, 2 for ABBA.
     pub a_unit: usize,
-    /// The most units, where looks at preset numbers of them decide; None where all units are one look.
-    pub max_pairs: Option<usize>,
+    /// The numbers of units at which looks decide; None where all units are one look.
+    pub looks: Option<Schedule>,
+    /// How sure the verdict shall be.
+    pub confidence: Confidence,
+}
+
+impl ComparisonPlan<'_> {
+    /// The level of the interval of so many units: what leaves the confidence after all looks.
+    #[must_use]
+    pub fn level(&self, units: usize) -> f64 {
+        self.looks.unwrap_or(Schedule::Fixed(units)).level(self.confidence, units)
+    }
 }
 
 impl PlannedPoint {

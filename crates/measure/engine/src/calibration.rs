@@ -41,7 +41,7 @@ pub fn calibrated(
 pub fn is_shared(plan: &Plan) -> bool {
     let points = &plan.points;
     let alike = || points.iter().all(|it| it.point.workload == points[0].point.workload);
-    matches!(plan.goal, Goal::Verdict { .. }) && alike()
+    matches!(plan.goal, Goal::Verdict(_)) && alike()
 }
 
 /// Starts a process only to calibrate, unless that was done; the wanted length of a sample.

@@ -18,7 +18,7 @@ impl Draws {
     /// Of a stretch of a run; a resumed run does not draw the numbers of its beginning again.
     pub fn of(plan: &Plan, segment: u32) -> Self {
         let rng = Rng::new(plan.seed.wrapping_add(u64::from(segment)));
-        Self { rng, seed: plan.seed, paired: matches!(plan.goal, Goal::Verdict { .. }) }
+        Self { rng, seed: plan.seed, paired: matches!(plan.goal, Goal::Verdict(_)) }
     }
 
     /// Puts the points of a round into a random order.

@@ -16,7 +16,7 @@ pub fn exclusions(plan: &Plan, round: &[&str]) -> Vec<Option<String>> {
     let by = |own: &&str| (!own.is_empty()).then(|| (*own).to_owned());
     match (plan.on_interference, &plan.goal) {
         (OnInterference::Keep, _) => vec![None; round.len()],
-        (OnInterference::Retry, Goal::Verdict { .. }) => {
+        (OnInterference::Retry, Goal::Verdict(_)) => {
             let all_alike = round.windows(2).all(|pair| pair[0].is_empty() == pair[1].is_empty());
             let partner = || Some("the other side's".to_owned());
             let one = |own: &&str| if all_alike { None } else { by(own).or_else(partner) };

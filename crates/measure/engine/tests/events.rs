@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use fake::{Fake, Kind, LACKING, plan, precision, search_plan};
 use plumb_model::{
     Companion, Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, Role, SampleIs,
-    Sampling, Slot, StopReason, StoppingRules, Verdict,
+    Sampling, Slot, StopReason, StoppingRules, Verdict, VerdictGoal,
 };
+use plumb_stats::verdict::Schedule;
 
 fn stop_reasons(fake: &Fake) -> BTreeMap<usize, StopReason> {
     let decisions = fake.events().filter_map(|event| match event {
@@ -339,14 +340,13 @@ fn the_time_of_a_point_is_predicted_within_a_factor_of_two_for_most() {
 }
 
 fn verdict(max_pairs: usize, quad: bool) -> Goal {
-    Goal::Verdict {
-        margin: 0.01,
-        metric: "time".into(),
-        quad,
-        max_pairs,
-        noise_floor: None,
-        beyond: false,
-    }
+    Goal::Verdict(VerdictGoal { quad, ..VerdictGoal::new("time", 0.01, max_pairs) })
+}
+
+/// With so much time for all comparisons.
+fn timed(time_ns: u64) -> Goal {
+    let time_ns = Some(time_ns);
+    Goal::Verdict(VerdictGoal { time_ns, ..VerdictGoal::new("time", 0.01, 10_000) })
 }
 
 #[test]
@@ -379,11 +379,8 @@ fn equal_sides_are_equivalent_and_hopeless_ones_inconclusive() {
 
 #[test]
 fn where_agreement_is_the_question_a_difference_settles_only_beyond_the_margin() {
-    let goal = |margin, beyond| match verdict(40, false) {
-        Goal::Verdict { metric, quad, max_pairs, noise_floor, .. } => {
-            Goal::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond }
-        }
-        other => other,
+    let goal = |margin, beyond| {
+        Goal::Verdict(VerdictGoal { beyond, ..VerdictGoal::new("time", margin, 40) })
     };
     let ended = |margin, beyond| {
         let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
@@ -469,6 +466,94 @@ fn a_comparison_that_was_interrupted_goes_on_at_the_next_look() {
         fake.decisions(1).iter().filter_map(|it| Some(it.compared.as_ref()?.pairs)).collect();
     assert!(looks.iter().all(|look| [8, 12, 18, 27, 40].contains(look)), "{looks:?}");
     assert!(looks.is_sorted_by(|one, next| one < next), "{looks:?}");
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The pairs of every look, with its level.
+fn looked(fake: &Fake, point: usize) -> Vec<(usize, f64)> {
+    let looks = fake.decisions(point).into_iter();
+    looks.filter_map(|it| Some((it.compared?.pairs, it.look?.level))).collect()
+}
+
+/// Two points that differ by the margin.
+const ON_THE_MARGIN: [Kind; 2] = [Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }];
+
+/// What these never settle.
+fn unsettled(max_pairs: usize, time_ns: Option<u64>) -> Goal {
+    let goal = VerdictGoal::new("time", 0.05, max_pairs);
+    Goal::Verdict(VerdictGoal { beyond: true, time_ns, ..goal })
+}
+
+#[test]
+fn where_time_is_the_limit_looks_go_on_until_it_is_over() {
+    let mut fake = Fake::new(ON_THE_MARGIN.to_vec());
+    fake.run(&plan(2, unsettled(10_000, Some(60 * SECOND_NS)))).unwrap();
+    let last = fake.last_decision(1);
+    assert_eq!(last.stop, Some(StopReason::Budget));
+    assert!((60 * SECOND_NS..62 * SECOND_NS).contains(&fake.now_ns()), "{}", fake.now_ns());
+    let looks = looked(&fake, 1);
+    let (before, end) = looks.split_at(looks.len() - 1);
+    assert!(before.len() >= 5 && end[0].0 > 40, "{looks:?}");
+    assert!(
+        before.iter().map(|look| look.0).eq(Schedule::Long.looks().into_iter().take(before.len()))
+    );
+    for (pairs, level) in looks {
+        assert_eq!(level, Schedule::Long.level(plumb_model::Confidence::NinetyFive, pairs));
+    }
+    let outlook = fake.decisions(1)[3].outlook.unwrap();
+    assert!((0.001..0.02).contains(&outlook.scale), "of medians: {}", outlook.scale);
+    assert!((SECOND_NS / 10..4 * SECOND_NS).contains(&outlook.pair_ns), "{}", outlook.pair_ns);
+}
+
+#[test]
+fn what_needs_more_than_twice_the_whole_time_is_hopeless_after_half_of_it() {
+    let mut fake = Fake::new(vec![Kind::Jumps { noise: 0.8 }; 2]);
+    fake.run(&plan(2, timed(60 * SECOND_NS))).unwrap();
+    assert_eq!(fake.last_decision(1).stop, Some(StopReason::Hopeless));
+    assert!((30 * SECOND_NS..60 * SECOND_NS).contains(&fake.now_ns()), "{}", fake.now_ns());
+}
+
+#[test]
+fn many_sides_share_the_time_and_who_is_settled_leaves_it_to_the_others() {
+    let jumps = Kind::Jumps { noise: 0.025 };
+    let mut fake = Fake::new(vec![jumps, Kind::Slower { share: 1.0 }, jumps]);
+    fake.run(&plan(3, timed(60 * SECOND_NS))).unwrap();
+    let last = |point: usize| fake.last_decision(point);
+    assert_eq!(last(1).stop, Some(StopReason::Verdict));
+    assert_eq!(last(2).stop, Some(StopReason::Budget));
+    assert!(last(2).compared.unwrap().pairs > 3 * last(1).compared.unwrap().pairs);
+    assert!((60 * SECOND_NS..62 * SECOND_NS).contains(&fake.now_ns()), "{}", fake.now_ns());
+}
+
+#[test]
+fn slow_points_get_eighteen_pairs_which_is_told_and_a_budget_ends_them_all_the_same() {
+    let mut slow = plan(2, timed(20 * SECOND_NS));
+    for point in &mut slow.points {
+        point.sampling = Some(Sampling::Batch { length_ns: 3 * SECOND_NS });
+    }
+    let jumps = vec![Kind::Jumps { noise: 0.025 }; 2];
+    let mut fake = Fake::new(jumps.clone());
+    fake.run(&slow).unwrap();
+    let decisions = fake.decisions(1);
+    let told: Vec<_> = decisions.iter().filter(|it| it.compared.is_none()).collect();
+    assert_eq!((told.len(), told[0].invocations), (1, 1));
+    let told_ns = told[0].remaining_ns.unwrap();
+    assert!((90 * SECOND_NS..115 * SECOND_NS).contains(&told_ns), "17 pairs of 6 s: {told_ns}");
+    let last = decisions.last().unwrap();
+    assert_eq!((last.stop, looked(&fake, 1).last().unwrap().0), (Some(StopReason::Budget), 18));
+    let mut fake = Fake::new(jumps);
+    fake.run(&Plan { budget_ns: Some(20 * SECOND_NS), ..slow }).unwrap();
+    assert!(fake.now_ns() < 30 * SECOND_NS, "{}", fake.now_ns());
+}
+
+#[test]
+fn any_number_of_pairs_may_be_the_most() {
+    let mut fake = Fake::new(ON_THE_MARGIN.to_vec());
+    fake.run(&plan(2, unsettled(50, None))).unwrap();
+    assert_eq!(fake.last_decision(1).stop, Some(StopReason::MaxPairs));
+    let looks: Vec<usize> = looked(&fake, 1).into_iter().map(|look| look.0).collect();
+    assert_eq!(looks, [8, 12, 18, 27, 40, 50]);
 }
 
 /// A plan that replaces what is disturbed.
@@ -662,10 +747,7 @@ fn a_limit_is_one_number_a_process_and_its_trials_are_told_one_by_one() {
 fn limits_are_compared_in_pairs_that_search_the_same_loads() {
     let bears = |capacity| Kind::Bears { capacity, noise: 0.0 };
     let mut fake = Fake::new(vec![bears(50_000.0), bears(40_000.0)]);
-    let (margin, metric) = (0.01, "limit".to_owned());
-    let (quad, max_pairs, noise_floor) = (false, 40, None);
-    let goal = Goal::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond: false };
-    let mut plan = search_plan(2, goal);
+    let mut plan = search_plan(2, Goal::Verdict(VerdictGoal::new("limit", 0.01, 40)));
     fake.run(&plan).unwrap();
     assert_eq!(stop_reasons(&fake)[&1], StopReason::Verdict);
     let (first, second) = (limits(&fake, &plan, 0), limits(&fake, &plan, 1));

@@ -10,11 +10,9 @@ use super::verdict::Verdict;
 /// The strategy for the goal of a plan.
 #[must_use]
 pub fn for_plan(plan: &Plan) -> Box<dyn Strategy> {
-    match plan.goal {
-        Goal::Rules(rules) => Box::new(Rules::new(plan, rules)),
+    match &plan.goal {
+        Goal::Rules(rules) => Box::new(Rules::new(plan, *rules)),
         Goal::Soak => Box::new(Soak::new(plan.points.len(), plan.budget_ns.unwrap_or(u64::MAX))),
-        Goal::Verdict { margin, quad, max_pairs, beyond, .. } => {
-            Box::new(Verdict::new(plan, margin, quad, max_pairs).only_beyond(beyond))
-        }
+        Goal::Verdict(goal) => Box::new(Verdict::new(plan, goal)),
     }
 }

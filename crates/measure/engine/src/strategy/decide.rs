@@ -55,6 +55,7 @@ pub(super) fn decision(history: &History, point: usize, stop: Option<StopReason>
         wanted: None,
         remaining_ns: None,
         compared: None,
+        outlook: None,
     }
 }
 

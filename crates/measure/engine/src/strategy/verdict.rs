@@ -2,16 +2,15 @@
 //!
 //! Each round is one unit of the comparison: a pair in an order that a fair coin chose, ABBA or BAAB, or
 //! with more points a row of a Latin square. Looks come at preset numbers of units, each at a level that
-//! leaves 95 % after all of them; a comparison that is settled, or can't be within reach, leaves the
-//! rounds.
+//! leaves the confidence after all of them; a comparison that is settled, or can't be within reach, leaves the
+//! rounds. All of them share the time, and the last look of each comes when it is over.
 
-use plumb_model::{Compared, Decision, Look, Plan, StopReason};
+use plumb_model::{Compared, Decision, Look, Outlook, Plan, StopReason, VerdictGoal};
 use plumb_stats::order::{latin_square, pair, quad};
+use plumb_stats::outlook::{pair_scale, pairs_to_tell};
 use plumb_stats::pairs::{hodges_lehmann, log_ratios};
 use plumb_stats::rng::Rng;
-use plumb_stats::verdict::{
-    Confidence, Judgement, Schedule, Verdict as Word, interval_of_pairs, judge_pairs,
-};
+use plumb_stats::verdict::{Judgement, Schedule, Verdict as Word, interval_of_pairs, judge_pairs};
 
 use super::decide::{Round, Strategy, close, common_stop, decision};
 use crate::history::History;
@@ -19,15 +18,20 @@ use crate::history::History;
 /// Keeps the coins apart from the other random choices of the run's seed.
 const COINS: u64 = 0x636f_696e;
 
+/// An invocation that takes longer is slow, in nanoseconds.
+const SLOW_NS: u64 = 2_000_000_000;
+/// Slow or not, so many units are taken within a time that is no budget: with fewer, hardly anything is found.
+const SLOW_UNITS: usize = 18;
+
 /// Stops a comparison when its interval gives a verdict.
 #[derive(Debug, Clone)]
 pub struct Verdict {
-    margin: f64,
-    /// Whether a difference settles only beyond the margin.
-    beyond: bool,
+    goal: VerdictGoal,
     a_unit: usize,
     schedule: Schedule,
     budget_ns: Option<u64>,
+    /// Whether it was told how long the units of slow points take.
+    told_slow: bool,
     coins: Rng,
     /// Rows that are left of the Latin square, and the points that it is of.
     square: Vec<Vec<usize>>,
@@ -39,13 +43,13 @@ pub struct Verdict {
 impl Verdict {
     /// For all points of `plan` against its first.
     #[must_use]
-    pub fn new(plan: &Plan, margin: f64, quad: bool, max_pairs: usize) -> Self {
+    pub fn new(plan: &Plan, goal: &VerdictGoal) -> Self {
         Self {
-            margin,
-            beyond: false,
-            a_unit: if quad { 2 } else { 1 },
-            schedule: Schedule::up_to(max_pairs),
+            goal: goal.clone(),
+            a_unit: if goal.quad { 2 } else { 1 },
+            schedule: Schedule::up_to(goal.max_pairs),
             budget_ns: plan.budget_ns,
+            told_slow: false,
             coins: Rng::new(plan.seed ^ COINS),
             square: Vec::new(),
             square_of: Vec::new(),
@@ -53,54 +57,92 @@ impl Verdict {
         }
     }
 
-    /// Whether a difference settles a comparison only where its whole interval lies beyond the margin.
-    #[must_use]
-    pub fn only_beyond(self, beyond: bool) -> Self {
-        Self { beyond, ..self }
-    }
-
     /// Looks at a comparison if it is time to, or if it must end.
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
         let (first, later) = (&history.points[0], &history.points[point]);
         let forced = first.stopped.or(common_stop(history, 0, self.budget_ns));
         let forced = forced.or(common_stop(history, point, self.budget_ns));
+        let at_most = first.costs.len().min(later.costs.len()) / self.a_unit;
+        let mut pace = Pace::of(history, point, at_most);
+        let forced = forced.or(self.time_is_up(history, &pace).then_some(StopReason::Budget));
+        let looked = self.looked[point];
+        if forced.is_none() && looked.is_some_and(|looked| !self.is_due(looked, at_most)) {
+            return None;
+        }
         let logs = log_ratios(&first.costs, &later.costs, self.a_unit);
         let pairs = logs.len();
+        pace.pairs = pairs;
         // A resumed run has had the looks before; one at these very units may have been cut off.
         let looked = *self.looked[point].get_or_insert(pairs.saturating_sub(1));
-        let due = self.schedule.next_look(looked).is_some_and(|look| pairs >= look);
-        if forced.is_none() && !due {
+        if forced.is_none() && !self.is_due(looked, pairs) {
             return None;
         }
         self.looked[point] = Some(pairs);
-        let level = self.schedule.level(Confidence::NinetyFive);
-        let judged = judge_pairs(&logs, level, self.margin).ok();
-        let stop = self.stop(judged.as_ref(), pairs).or(forced);
+        let level = self.schedule.level(self.goal.confidence, pairs);
+        let judged = judge_pairs(&logs, level, self.goal.margin).ok();
+        let reach = self.reach(history, &pace);
+        let stop = self.stop(judged.as_ref(), &pace, reach);
+        // What is over is not hopeless.
+        let stop = stop.filter(|it| *it != StopReason::Hopeless || forced.is_none()).or(forced);
         let needed = judged.and_then(|judged| judged.pairs_needed);
-        let spent_ns = first.spent_ns + later.spent_ns;
+        let open = stop.is_none();
         Some(Decision {
             look: look(&logs, level),
-            wanted: Some(self.margin),
-            remaining_ns: stop
-                .is_none()
-                .then(|| self.remaining_ns(needed, pairs, spent_ns))
-                .flatten(),
+            wanted: Some(self.goal.margin),
+            remaining_ns: open.then(|| self.remaining_ns(needed, reach, &pace)).flatten(),
             compared: Some(Compared {
                 pairs,
                 verdict: judged.map(|judged| judged.verdict),
                 pairs_needed: needed,
             }),
+            outlook: self.outlook(&logs, &pace),
             ..decision(history, point, stop)
         })
     }
 
-    fn stop(&self, judged: Option<&Judgement>, pairs: usize) -> Option<StopReason> {
-        let judged = judged?;
-        if judged.settled() && !(self.beyond && is_across(judged)) {
+    fn outlook(&self, logs: &[f64], pace: &Pace) -> Option<Outlook> {
+        let VerdictGoal { margin, confidence, .. } = self.goal;
+        let scale = pair_scale(logs)?;
+        let pairs = |share: f64| pairs_to_tell(share.ln_1p(), scale, self.schedule, confidence);
+        let to_tell = [pairs(2.0 * margin), pairs(margin)];
+        Some(Outlook { scale, pair_ns: pace.pair_ns, to_tell })
+    }
+
+    fn is_due(&self, looked: usize, pairs: usize) -> bool {
+        let look = self.schedule.next_look(looked).map(|look| look.min(self.goal.max_pairs));
+        look.is_some_and(|look| pairs >= look)
+    }
+
+    /// Whether the time of all comparisons is over, and slow points have had their units.
+    fn time_is_up(&self, history: &History, pace: &Pace) -> bool {
+        let over = self.goal.time_ns.is_some_and(|time_ns| history.elapsed_ns >= time_ns);
+        over && pace.pairs >= self.least(pace)
+    }
+
+    /// The fewest units of slow points, where a time is the limit.
+    fn least(&self, pace: &Pace) -> usize {
+        if self.goal.time_ns.is_some() && pace.is_slow { SLOW_UNITS } else { 0 }
+    }
+
+    /// The units that a comparison may have, by its limits in units and in time.
+    fn reach(&self, history: &History, pace: &Pace) -> usize {
+        let most = self.schedule.most_pairs().min(self.goal.max_pairs);
+        // What was planned by units alone is hopeless by units alone.
+        let limits =
+            [self.goal.time_ns, self.budget_ns.filter(|_| self.schedule == Schedule::Long)];
+        let Some(limit_ns) = limits.into_iter().flatten().min() else { return most };
+        let left_ns = limit_ns.saturating_sub(history.elapsed_ns);
+        let more = usize::try_from(left_ns / pace.round_ns.max(1)).unwrap_or(usize::MAX);
+        pace.pairs.saturating_add(more).max(self.least(pace)).min(most)
+    }
+
+    fn stop(&self, judged: Option<&Judgement>, pace: &Pace, reach: usize) -> Option<StopReason> {
+        let (judged, pairs) = (judged?, pace.pairs);
+        if judged.settled() && !(self.goal.beyond && is_across(judged)) {
             Some(StopReason::Verdict)
-        } else if pairs >= self.schedule.most_pairs() {
+        } else if pairs >= self.schedule.most_pairs().min(self.goal.max_pairs) {
             Some(StopReason::MaxPairs)
-        } else if self.schedule.hopeless(judged, pairs) {
+        } else if pairs >= self.least(pace) && self.schedule.hopeless(judged, pairs, reach) {
             Some(StopReason::Hopeless)
         } else {
             None
@@ -108,12 +150,25 @@ impl Verdict {
     }
 
     /// Time until the look that has the units needed, or until the last one.
-    fn remaining_ns(&self, needed: Option<usize>, pairs: usize, spent_ns: u64) -> Option<u64> {
-        let needed = needed.unwrap_or(usize::MAX).min(self.schedule.most_pairs());
+    fn remaining_ns(&self, needed: Option<usize>, reach: usize, pace: &Pace) -> Option<u64> {
+        let needed = needed.unwrap_or(usize::MAX);
         let look =
-            self.schedule.looks().into_iter().find(|&look| look > pairs && look >= needed)?;
-        let each_ns = spent_ns / u64::try_from(pairs).ok()?.max(1);
-        Some(each_ns * u64::try_from(look - pairs).ok()?)
+            self.schedule.looks().into_iter().find(|&look| look > pace.pairs && look >= needed);
+        let until = look.unwrap_or(usize::MAX).min(reach).max(pace.pairs);
+        Some(pace.pair_ns * u64::try_from(until - pace.pairs).ok()?)
+    }
+
+    /// After the first unit of slow points: how long those take that they get.
+    fn slow(&mut self, history: &History, point: usize) -> Option<Decision> {
+        let pairs = history.points[0].costs.len().min(history.points[point].costs.len());
+        let pace = Pace::of(history, point, pairs / self.a_unit);
+        self.goal.time_ns.filter(|_| pace.pairs > 0 && pace.is_slow && !self.told_slow)?;
+        self.told_slow = true;
+        Some(Decision {
+            wanted: Some(self.goal.margin),
+            remaining_ns: self.remaining_ns(None, self.reach(history, &pace), &pace),
+            ..decision(history, point, None)
+        })
     }
 
     /// A resumed run must not toss the coins of its beginning again: the law of the signs takes each to
@@ -154,7 +209,7 @@ impl Strategy for Verdict {
         let mut round = Round { ordered: true, ..Round::default() };
         let later: Vec<usize> = history.open().filter(|&point| point > 0).collect();
         for point in later {
-            match self.consider(history, point) {
+            match self.consider(history, point).or_else(|| self.slow(history, point)) {
                 Some(decision) if decision.stop.is_some() => close(history, &mut round, decision),
                 Some(decision) => round.decisions.push(decision),
                 None => {}
@@ -166,6 +221,35 @@ impl Strategy for Verdict {
             round.points = self.order(&open);
         }
         round
+    }
+}
+
+/// How fast the units of a comparison come.
+struct Pace {
+    /// Units so far.
+    pairs: usize,
+    /// Time of a unit of this comparison, in nanoseconds.
+    pair_ns: u64,
+    /// Time of a round of all points that are open, in nanoseconds.
+    round_ns: u64,
+    /// Whether an invocation takes over 2 s.
+    is_slow: bool,
+}
+
+impl Pace {
+    fn of(history: &History, point: usize, pairs: usize) -> Self {
+        let each_ns = |point: usize| {
+            let known = &history.points[point];
+            known.spent_ns / u64::try_from(known.invocations.max(1)).unwrap_or(1)
+        };
+        let a_unit = |point: usize| {
+            let known = &history.points[point];
+            known.spent_ns / u64::try_from(pairs.max(1)).unwrap_or(1)
+        };
+        let others = history.open().filter(|&it| it > 0 && it != point).map(a_unit);
+        let pair_ns = a_unit(0) + a_unit(point);
+        let is_slow = each_ns(0).max(each_ns(point)) > SLOW_NS;
+        Self { pairs, pair_ns, round_ns: pair_ns + others.sum::<u64>(), is_slow }
     }
 }
 

@@ -255,6 +255,7 @@ pub(super) fn decision(row: &Row<'_>) -> Result<Decision, DbError> {
         wanted: row.get(8)?,
         remaining_ns: row.get::<_, Option<i64>>(9)?.map(unsigned),
         compared,
+        outlook: None,
     })
 }
 

@@ -303,6 +303,7 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
             verdict: Some(plumb_model::Verdict::Slower),
             pairs_needed: Some(40),
         }),
+        outlook: None,
     })));
     script.say(Event::Log { text: "all is well".into() });
     script.end(false).events

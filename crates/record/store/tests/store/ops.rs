@@ -145,6 +145,7 @@ fn decision() -> impl Strategy<Value = Decision> {
                 wanted,
                 remaining_ns,
                 compared,
+                outlook: None,
             },
         )
 }
