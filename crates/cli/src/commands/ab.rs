@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use plumb_model::{CPU, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use plumb_model::{
+    CPU, Confidence, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot, VerdictGoal,
+};
 use plumb_suite::{margin, nearest};
 use plumb_text::units::percent;
 
@@ -29,14 +31,17 @@ use crate::ui::Ui;
   plumb ab --margin 3% 'gzip -1 f' 'gzip -2 f'     commands with arguments
   plumb ab --metric peak_memory ./old ./new        compare another metric than wall time
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
+  plumb ab --budget 5m ./old ./new                 take more time, to tell smaller differences apart
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
   plumb ab --set thp=always --set thp=never memory.latency    two values of a knob
 
 plumb runs A and B back to back in random order, so that other activity disturbs both alike. It looks at \
-the interval of the cost ratio after 8, 12, 18, 27 and 40 pairs; over all looks together it calls equal \
-sides different at most once in 20 comparisons. The verdict is faster, slower, equivalent (the whole \
-interval lies within the margin) or inconclusive. With more than two sides, plumb orders them by a Latin \
-square and compares each with the first.")]
+the interval of the cost ratio after 8, 12, 18, 27, 40 pairs and so on, each time half as many again, until \
+there is a verdict or a minute is over; over all looks together it calls equal sides different at most once \
+in 20 comparisons. The verdict is faster, slower, equivalent (the whole interval lies within the margin) or \
+inconclusive; then plumb says what it could have told apart, and what to type for an answer. With more than \
+two sides, plumb orders them by a Latin square and compares each with the first; they share the time, a \
+minute for each but the first.")]
 pub struct AbArgs {
     /// Two or more commands (quote each as one argument) or points (`memory.copy:method=nt`); a single side
     /// if you compare values of a knob
@@ -51,9 +56,12 @@ pub struct AbArgs {
     /// Measure in ABBA or BAAB blocks instead of pairs: cancels linear drift, at twice the cost
     #[arg(long)]
     quad: bool,
-    /// Take at most this many pairs; more pairs find smaller differences, but each look must be more certain
-    #[arg(long, value_name = "N", default_value = "40", value_parser = max_pairs())]
-    max_pairs: usize,
+    /// Take at most this many pairs, 8 to 10000, however long they take; with --budget, whichever ends first
+    #[arg(long, value_name = "N", value_parser = max_pairs())]
+    max_pairs: Option<usize>,
+    /// How sure a verdict must be over all looks together, in percent; 99 takes about a third more pairs
+    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence())]
+    confidence: Confidence,
     /// Exit with 1 if a side is slower
     #[arg(long, value_enum, value_name = "WHEN")]
     fail_on: Option<FailOn>,
@@ -78,9 +86,21 @@ pub struct AbArgs {
     execution: ExecutionArgs,
 }
 
-/// Numbers of pairs for which looks are planned.
+/// Time of a comparison when the user limits neither time nor pairs, in nanoseconds.
+const COMPARISON_NS: u64 = 60_000_000_000;
+
+/// Numbers of pairs that may give a verdict.
 fn max_pairs() -> impl TypedValueParser<Value = usize> {
-    PossibleValuesParser::new(["40", "90", "200"]).try_map(|text| text.parse())
+    let most = VerdictGoal::MOST_PAIRS as u64;
+    RangedU64ValueParser::<usize>::new().range(VerdictGoal::FEWEST_PAIRS as u64..=most)
+}
+
+/// The confidences that looks are planned for.
+fn confidence() -> impl TypedValueParser<Value = Confidence> {
+    PossibleValuesParser::new(["95", "99"]).map(|text| match text.as_str() {
+        "99" => Confidence::NinetyNine,
+        _ => Confidence::NinetyFive,
+    })
 }
 
 impl Subcommand for AbArgs {
@@ -112,15 +132,19 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         let (floor, wanted) = (percent(floor), percent(wanted));
         ui.say(&format!("margin {floor} instead of {wanted}: the last audit found that this machine can't resolve less"));
     }
-    let goal = Goal::Verdict {
-        margin: noise_floor.map_or(wanted, |floor| floor.max(wanted)),
+    let margin = noise_floor.map_or(wanted, |floor| floor.max(wanted));
+    let metric = metric(args.metric.as_deref(), &points)?;
+    let most = args.max_pairs.unwrap_or(VerdictGoal::MOST_PAIRS);
+    let is_limited = args.max_pairs.is_some() || args.execution.budget.is_some();
+    let comparisons = points.len().saturating_sub(1) as u64;
+    let goal = VerdictGoal {
         noise_floor,
-        metric: metric(args.metric.as_deref(), &points)?,
         quad: args.quad,
-        max_pairs: args.max_pairs,
-        beyond: false,
+        confidence: args.confidence,
+        time_ns: (!is_limited).then(|| COMPARISON_NS.saturating_mul(comparisons)),
+        ..VerdictGoal::new(&metric, margin, most)
     };
-    let plan = plan::plan_of(points, goal, &args.execution, prepare)?;
+    let plan = plan::plan_of(points, Goal::Verdict(goal), &args.execution, prepare)?;
     let commands = plan.points.iter().all(|it| it.point.workload == command::COMMAND);
     let place = if commands { Place::Scratch } else { Place::Under(args.dir.as_deref()) };
     let fail_on = FailPolicy { fail_on: args.fail_on, strict: args.strict };

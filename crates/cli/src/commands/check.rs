@@ -7,7 +7,7 @@ use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, canary_shift};
 use plumb_export::check_junit;
 use plumb_model::{
     By, Goal, Host, Impact, OnInterference, Plan, Preparation, RunRecord, SampleIs, StoppingRules,
-    Value, Verdict,
+    Value, Verdict, VerdictGoal,
 };
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
@@ -241,14 +241,8 @@ impl Again<'_> {
             return Ok(None);
         };
         let Some(metric) = point.description.primary() else { return Ok(None) };
-        let goal = Goal::Verdict {
-            margin: plumb_model::MARGIN,
-            metric: metric.name.clone(),
-            quad: false,
-            max_pairs: 40,
-            noise_floor: None,
-            beyond: false,
-        };
+        let goal = VerdictGoal::new(&metric.name, plumb_model::MARGIN, 40);
+        let goal = Goal::Verdict(goal);
         let (name, points) = (point.name(), vec![point.clone(), point.clone()]);
         let budget_ns = Some(NULL_NS);
         let control = Plan { points, goal, budget_ns, suite: None, ..plan.clone() };

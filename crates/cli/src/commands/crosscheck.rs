@@ -7,7 +7,7 @@ use plumb_analysis::RunFinding;
 use plumb_crosscheck::{
     Crosschecked, Outcome, ROWS, Row, crosscheck_card, crosscheck_document, crosscheck_page,
 };
-use plumb_model::Goal;
+use plumb_model::{Goal, VerdictGoal};
 use plumb_suite::{nearest, time_ns};
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -118,14 +118,8 @@ fn measure(
         let names = [side.to_owned()];
         sides.extend(points::resolve(&mut setup.keeper, &names, &[], all)?.points);
     }
-    let goal = Goal::Verdict {
-        margin: row.band,
-        metric: row.metric.to_owned(),
-        quad: false,
-        max_pairs: 40,
-        noise_floor: None,
-        beyond: true,
-    };
+    let goal = VerdictGoal { beyond: true, ..VerdictGoal::new(row.metric, row.band, 40) };
+    let goal = Goal::Verdict(goal);
     let mut plan = plan::plan_of(sides, goal, &args.execution, prepare)?;
     plan.budget_ns = Some(budget_ns);
     let (place, lock) = (Place::Under(args.dir.as_deref()), !args.execution.no_lock);

@@ -25,13 +25,13 @@ fn report(measured: &Measured, explicit: bool, fail_on: FailPolicy, ui: &Ui) -> 
     let Measured { store, record, ended } = measured;
     let finding = plumb_query::of_run(store, record)?;
     let view = View::new(&finding);
-    if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict { .. }) {
+    if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict(_)) {
         let finding = plumb_analysis::compare_sides(record, &finding);
         ui.out(&comparison::write(&finding, OutputFormat::Json, ui)?);
     } else if ui.wants_json() {
         ui.out(&json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
-        ui.out(&scorecard(&view, &ui.terminal(), &closing(record, store)));
+        ui.out(&scorecard(&view, &ui.terminal(), &closing(record, &finding, store)));
     }
     let verdicts = fail_on.exits(&finding.against_first);
     Ok(verdicts.into_iter().chain([exit(record, explicit, ended)]).min().unwrap_or(Exit::Fine))

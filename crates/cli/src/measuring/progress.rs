@@ -3,10 +3,11 @@
 //! It only ever draws when an event arrives, and events arrive between timed batches: nothing is drawn
 //! inside one.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use plumb_live::{ProgressView, progress_line, progress_lines};
-use plumb_model::{Event, Plan, Role, Stamped, StopReason};
+use plumb_live::{ProgressView, outlook_line, progress_line, progress_lines};
+use plumb_model::{Decision, Event, Plan, Role, Stamped, StopReason};
 
 use crate::ui::Ui;
 
@@ -20,7 +21,10 @@ const NEXT_LINE: Duration = Duration::from_secs(5);
 /// Follows a run.
 pub struct Progress {
     ui: Ui,
+    plan: Plan,
     view: ProgressView,
+    /// What was said of which comparison: how slow it is, and what it can tell.
+    told: BTreeSet<(usize, bool)>,
     drawn_at: Option<Duration>,
     drawn_lines: usize,
 }
@@ -28,7 +32,8 @@ pub struct Progress {
 impl Progress {
     /// For this plan.
     pub fn new(plan: &Plan, ui: &Ui) -> Self {
-        Self { ui: ui.clone(), view: ProgressView::of(plan), drawn_at: None, drawn_lines: 0 }
+        let (view, told) = (ProgressView::of(plan), BTreeSet::new());
+        Self { ui: ui.clone(), plan: plan.clone(), view, told, drawn_at: None, drawn_lines: 0 }
     }
 
     /// Takes one event.
@@ -43,6 +48,7 @@ impl Progress {
             }
             Event::Unsupported(missing) => self.view.unsupported(missing.point),
             Event::Decided(decision) => {
+                self.tell(decision);
                 self.view.decided(decision);
                 // At the end of the time all points end together: one line is enough.
                 let over = [StopReason::Budget, StopReason::Time];
@@ -59,6 +65,17 @@ impl Progress {
         if self.ui.is_live() && !self.ui.is_quiet() {
             self.ui.draw(&self.back());
             self.drawn_lines = 0;
+        }
+    }
+
+    /// Says what to expect of a comparison, once.
+    fn tell(&mut self, decision: &Decision) {
+        let line = outlook_line(&self.plan, decision);
+        if let Some(line) = line
+            && self.told.insert((decision.point, decision.compared.is_some()))
+        {
+            self.finish();
+            self.ui.say(&line);
         }
     }
 

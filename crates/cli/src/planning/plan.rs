@@ -101,7 +101,7 @@ pub fn plan_of(
     prepare: Prepare,
 ) -> Result<Plan> {
     let default = match goal {
-        Goal::Verdict { .. } => OnInterference::Retry,
+        Goal::Verdict(_) => OnInterference::Retry,
         Goal::Rules(_) | Goal::Soak => OnInterference::Keep,
     };
     Ok(Plan {

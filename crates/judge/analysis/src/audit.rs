@@ -92,8 +92,9 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
         wrong_share: share.map(|share| Ends { low: share.low, high: share.high }),
         noise_floor: noise_floor(&centres).ok().map(f64::exp_m1),
         pair_sd: pair_sd.map(f64::exp_m1),
-        detectable: pair_sd
-            .map(|sd| detectable(sd, pairs, schedule.level(Confidence::NinetyFive)).exp_m1()),
+        detectable: pair_sd.map(|sd| {
+            detectable(sd, pairs, schedule.level(Confidence::NinetyFive, pairs)).exp_m1()
+        }),
         pairs,
         levels: levels(records),
         preemptions_per_s: per_second(records, |usage| usage.involuntary_switches),

@@ -150,6 +150,7 @@ impl Builder {
             wanted: None,
             remaining_ns: None,
             compared: None,
+            outlook: None,
         });
         self
     }

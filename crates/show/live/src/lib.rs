@@ -4,6 +4,7 @@
 
 mod charts;
 mod document;
+mod outlook;
 mod progress;
 #[cfg(test)]
 mod schema;
@@ -13,6 +14,7 @@ mod tests;
 mod view;
 
 pub use document::{LIVE_SCHEMA, LiveCompared, LiveDocument, LiveFlag, LiveLine, LivePoint};
+pub use outlook::outlook_line;
 pub use progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
 pub use terminal::{progress_line, progress_lines};
 pub use view::Live;

@@ -48,7 +48,7 @@ impl ProgressView {
             ..ProgressPoint::default()
         };
         let mut points: Vec<_> = plan.points.iter().map(point).collect();
-        if let (Goal::Verdict { .. }, Some(first)) = (&plan.goal, points.first_mut()) {
+        if let (Goal::Verdict(_), Some(first)) = (&plan.goal, points.first_mut()) {
             // It takes part as long as another point is open; their predictions count it.
             first.remaining_ns = Some(0);
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use plumb_analysis::testing::first_look;
 use plumb_model::{
     Compared, Counter, CounterAmount, CounterKind, Decision, EndedInvocation, Flag, FlagKind, Goal,
-    Interference, Look, Missing, RunRecord, RunStatus, RunUpdate, StopReason,
+    Interference, Look, Missing, RunRecord, RunStatus, RunUpdate, StopReason, VerdictGoal,
 };
 
 use crate::view::{Live, MOST_LINES};
@@ -37,6 +37,7 @@ fn decision(point: usize, invocations: usize, half: f64, stop: Option<StopReason
         wanted: Some(0.03),
         remaining_ns: Some(4_000_000_000),
         compared: None,
+        outlook: None,
     }
 }
 
@@ -135,14 +136,7 @@ fn who_has_seen_everything_hears_of_nothing_until_something_happens() {
 fn a_comparison_narrows_around_equality() {
     let record = record();
     let mut plan = record.plan.clone();
-    plan.goal = Goal::Verdict {
-        margin: 0.01,
-        metric: "time".into(),
-        quad: false,
-        max_pairs: 40,
-        noise_floor: None,
-        beyond: false,
-    };
+    plan.goal = Goal::Verdict(VerdictGoal::new("time", 0.01, 40));
     let mut live = Live::new(record.run, 0, &plan);
     let compared = Compared { pairs: 8, verdict: None, pairs_needed: Some(40) };
     let look = Look { estimate: 1.05, low: Some(1.01), high: Some(f64::INFINITY), level: 0.97 };

@@ -41,5 +41,5 @@ pub use monitors::{
     counters_document, monitors_card,
 };
 pub use run::{
-    NextSteps, RunDocument, View, document, in_words, json, markdown, rules_text, scorecard,
+    NextSteps, RunDocument, View, again, document, in_words, json, markdown, rules_text, scorecard,
 };

@@ -149,7 +149,7 @@ fn nothing_to_compare(view: &View) -> Html {
     if view.rows.is_empty() {
         return paragraph("Nothing was measured.");
     }
-    if matches!(view.finding.run.goal, Goal::Verdict { .. }) {
+    if matches!(view.finding.run.goal, Goal::Verdict(_)) {
         return Html::default();
     }
     let again = match &view.finding.run.suite {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plumb_analysis::{ClassAudit, Injected, audit_class, audit_injected};
 use plumb_machine::ClockMark;
-use plumb_model::{AuditClass, Goal, Host, MARGIN, PlannedPoint, RunRecord};
+use plumb_model::{AuditClass, Goal, Host, MARGIN, PlannedPoint, RunRecord, VerdictGoal};
 use plumb_report::{AuditClock, audit_card, audit_document};
 use plumb_store::Store;
 
@@ -111,14 +111,7 @@ impl Auditor<'_> {
         }
         let metric = points.first().and_then(|point| point.description.primary());
         let metric = metric.map(|metric| metric.name.clone()).unwrap_or_default();
-        let goal = Goal::Verdict {
-            margin: MARGIN,
-            metric,
-            quad: false,
-            max_pairs: 40,
-            noise_floor: None,
-            beyond: false,
-        };
+        let goal = Goal::Verdict(VerdictGoal::new(&metric, MARGIN, 40));
         let execution = ExecutionArgs {
             labels: vec![format!("audit={}", class.word())],
             ..ExecutionArgs::default()

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumb_analysis::summarise;
-use plumb_model::{Goal, MARGIN, OnInterference, Plan};
+use plumb_model::{Goal, MARGIN, OnInterference, Plan, VerdictGoal};
 use plumb_monitors::{Monitor, MonitorCost, PacedMonitor, Recorder};
 use plumb_report::{EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, monitors_card};
 use plumb_suite::time_ns;
@@ -114,14 +114,7 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
     let point = points::resolve(&mut setup.keeper, &[WORKLOAD.to_owned()], &[], all)?.points;
     let Some(point) = point.into_iter().next() else { return Ok(None) };
     let metric = point.description.primary().map(|it| it.name.clone()).unwrap_or_default();
-    let goal = Goal::Verdict {
-        margin: MARGIN,
-        metric,
-        quad: false,
-        max_pairs: 200,
-        noise_floor: None,
-        beyond: false,
-    };
+    let goal = Goal::Verdict(VerdictGoal::new(&metric, MARGIN, 200));
     let labels = vec!["doctor=monitors".to_owned()];
     let execution = ExecutionArgs { labels, ..ExecutionArgs::default() };
     let plan = plan::plan_of(vec![point.clone(), point], goal, &execution, Prepare::default())?;

@@ -96,7 +96,7 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         OutputFormat::Json => json(&view).map_err(|error| CommandError::bug(error.to_string()))?,
         OutputFormat::Terminal => {
             let terminal = Terminal { every_metric: args.all, ..ui.terminal() };
-            scorecard(&view, &terminal, &closing(&record, &store))
+            scorecard(&view, &terminal, &closing(&record, &finding, &store))
         }
     };
     ui.out(&text);

@@ -4,16 +4,18 @@
 //! other too; the ratio is taken inside the round. Where the strategy looked on the way, its looks are
 //! derived again from the samples: what is shown never rests on what was decided, only on facts.
 
+use std::collections::BTreeSet;
+
 use plumb_model::{
-    CPU, ComparisonPlan, Decision, InvocationEnd, InvocationRecord, Outcome, Role, RunRecord,
-    too_disturbed,
+    CPU, ComparisonPlan, Decision, InvocationRecord, Outcome, Role, RunRecord, too_disturbed,
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
 use plumb_stats::multiple::crashes_differ;
+use plumb_stats::outlook::{pair_scale, told_apart};
 use plumb_stats::pairs::{FEWEST_PAIRS, differences, hodges_lehmann, log_ratios};
 use plumb_stats::spread;
-use plumb_stats::verdict::{Confidence, Judgement, Schedule, interval_of_pairs, judge_pairs};
+use plumb_stats::verdict::{Judgement, interval_of_pairs, judge_pairs};
 
 use crate::comparison::verdict::{
     Basis, ByPairs, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
@@ -21,6 +23,11 @@ use crate::comparison::verdict::{
 use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, point_facts};
 use crate::method::CONFIDENCE;
+
+/// Below this chance of so unequal shares, one side fails more often.
+const FAILURES_DIFFER: f64 = 0.05;
+/// With more than this share of pairs left out, those that remain are a choice of their own.
+const MOST_LEFT_OUT: f64 = 0.2;
 
 /// A later point compared with the plan's first, or with the one above it.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +66,7 @@ pub(crate) fn against_first(record: &RunRecord) -> Vec<PointComparison> {
 /// Every point from the third on compared with the measured one above it; none where looks at comparisons with the
 /// first decide how long a run goes on.
 pub(crate) fn against_above(record: &RunRecord) -> Vec<PointComparison> {
-    let Some(plan) = record.plan.comparison().filter(|plan| plan.max_pairs.is_none()) else {
+    let Some(plan) = record.plan.comparison().filter(|plan| plan.looks.is_none()) else {
         return Vec::new();
     };
     let points = 0..record.plan.points.len();
@@ -113,7 +120,7 @@ fn difference(
     };
     let values = differences(&values(from), &values(point), plan.a_unit);
     let centre = hodges_lehmann(&values)?;
-    Some(estimate(centre, interval_of_pairs(&values, level(plan))))
+    Some(estimate(centre, interval_of_pairs(&values, plan.level(values.len()))))
 }
 
 fn unit(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> String {
@@ -136,7 +143,7 @@ fn compare(
         first: point_facts(from, &record.plan.points[from]),
         point: point_facts(point, &record.plan.points[point]),
         metric: plan.metric.to_owned(),
-        confidence: CONFIDENCE,
+        confidence: plan.confidence.level(),
         margin: plan.margin,
         of_knob: !record.plan.points[point].preparation.is_empty(),
         found: by_pairs(record, from, point, plan),
@@ -147,18 +154,25 @@ fn compare(
 
 fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan) -> Comparison {
     let logs = log_ratios(&costs(record, from, plan), &costs(record, point, plan), plan.a_unit);
-    let level = level(plan);
-    let unfit = failures(record, from, point).or_else(|| disturbed(record, from, point));
+    let level = plan.level(logs.len());
+    let failed = Failures::of(record, from, point);
+    let unfit = failed.unfit(logs.len()).or_else(|| disturbed(record, from, point));
     let judged = unfit.map_or_else(|| judge(&logs, level, plan.margin), Err);
     let is_look = |it: &&Decision| from == 0 && it.point == point && it.compared.is_some();
     let decisions: Vec<&Decision> = record.decisions.iter().filter(is_look).collect();
-    let looks = looks(&decisions, &logs, level, plan.margin);
+    let looks = looks(&decisions, &logs, plan);
     let basis = ByPairs {
         pairs: logs.len(),
         rederived: (!looks.is_empty()).then(|| rederived(&decisions, &looks)),
         looks,
         pairs_needed: judged.as_ref().ok().and_then(|judged| judged.pairs_needed),
+        told_apart: judged
+            .as_ref()
+            .ok()
+            .filter(|it| !it.settled())
+            .and_then(|_| Some(told_apart(pair_scale(&logs)?, logs.len(), level).exp_m1())),
         spread: spread(record, from, point, plan),
+        left_out: failed.rounds,
     };
     Comparison {
         basis: Basis::Pairs(basis),
@@ -180,11 +194,6 @@ fn spread(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan) 
     };
     let within = log_ratios(&within(from), &within(point), plan.a_unit);
     SpreadRatio { between: ratio(&between, CONFIDENCE), within: ratio(&within, CONFIDENCE) }
-}
-
-/// The level of the interval: what leaves [`CONFIDENCE`] after all looks that the plan allows.
-fn level(plan: &ComparisonPlan) -> f64 {
-    plan.max_pairs.map_or(CONFIDENCE, |most| Schedule::up_to(most).level(Confidence::NinetyFive))
 }
 
 /// The ratio of costs with its interval; None without units.
@@ -219,28 +228,54 @@ fn disturbed(record: &RunRecord, from: usize, point: usize) -> Option<NoVerdict>
     too_disturbed(excluded, counted).then_some(NoVerdict::Disturbed { excluded, of })
 }
 
-/// docs/method.md, *Edge cases*: times say nothing of a program that fails on some of its ways.
-fn failures(record: &RunRecord, from: usize, point: usize) -> Option<NoVerdict> {
-    let failed = |end: &InvocationEnd| matches!(end.outcome, Outcome::Failed(_));
-    let count = |point: usize| {
-        let is_of = |it: &&InvocationRecord| it.point == point && it.role == Role::Workload;
-        let all = || record.invocations.iter().filter(is_of);
-        (all().filter(|it| it.end.as_ref().is_some_and(failed)).count(), all().count())
-    };
-    let (first, later) = (count(from), count(point));
-    (first.0 + later.0 > 0).then(|| {
+/// Invocations that failed: of each point, with all that it had, and the rounds that they leave incomplete.
+struct Failures {
+    first: (usize, usize),
+    later: (usize, usize),
+    rounds: usize,
+}
+
+impl Failures {
+    fn of(record: &RunRecord, from: usize, point: usize) -> Self {
+        let is_failed = |it: &&InvocationRecord| {
+            it.end.as_ref().is_some_and(|end| matches!(end.outcome, Outcome::Failed(_)))
+        };
+        let all = |point: usize| {
+            let is_of =
+                move |it: &&InvocationRecord| it.point == point && it.role == Role::Workload;
+            record.invocations.iter().filter(is_of)
+        };
+        let failed = |point: usize| all(point).filter(is_failed);
+        let count = |point: usize| (failed(point).count(), all(point).count());
+        let rounds: BTreeSet<u32> = failed(from).chain(failed(point)).map(|it| it.round).collect();
+        Self { first: count(from), later: count(point), rounds: rounds.len() }
+    }
+
+    /// docs/method.md, *Edge cases*: where one side fails more often than the other, or pairs are left out in large
+    /// numbers, the times of the others do not tell which program is slower.
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    fn unfit(&self, pairs: usize) -> Option<NoVerdict> {
         let counts = |(failed, all): (usize, usize)| (failed as u64, all as u64);
-        NoVerdict::Failures { later, first, p: crashes_differ(counts(first), counts(later)) }
-    })
+        let p = crashes_differ(counts(self.first), counts(self.later));
+        let differ = p < FAILURES_DIFFER;
+        let many = self.rounds as f64 > MOST_LEFT_OUT * (self.rounds + pairs) as f64;
+        let (first, later) = (self.first, self.later);
+        (self.rounds > 0 && (differ || many)).then_some(NoVerdict::Failures {
+            later,
+            first,
+            p,
+            differ,
+        })
+    }
 }
 
 /// The looks of the strategy, derived anew from the units that it had.
-fn looks(decisions: &[&Decision], logs: &[f64], level: f64, margin: f64) -> Vec<LookFound> {
+fn looks(decisions: &[&Decision], logs: &[f64], plan: &ComparisonPlan) -> Vec<LookFound> {
     let units = decisions.iter().filter_map(|it| it.compared.as_ref()).map(|it| it.pairs);
     units
         .filter_map(|pairs| {
-            let logs = logs.get(..pairs)?;
-            let judged = judge_pairs(logs, level, margin).ok();
+            let (logs, level) = (logs.get(..pairs)?, plan.level(pairs));
+            let judged = judge_pairs(logs, level, plan.margin).ok();
             let verdict = judged.map(|judged| judged.verdict);
             Some(LookFound { pairs, ratio: ratio(logs, level)?, verdict })
         })

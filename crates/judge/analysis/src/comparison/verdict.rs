@@ -76,8 +76,12 @@ pub struct ByPairs {
     pub rederived: Option<bool>,
     /// Pairs that an inconclusive comparison would still need in all, as far as can be told.
     pub pairs_needed: Option<usize>,
+    /// The relative change that the pairs of an inconclusive comparison show four times in five.
+    pub told_apart: Option<f64>,
     /// The later point's spread over the first's.
     pub spread: SpreadRatio,
+    /// Rounds that are left out because an invocation of either failed.
+    pub left_out: usize,
 }
 
 impl ByPairs {
@@ -157,7 +161,8 @@ impl fmt::Display for Remark {
 /// Why a comparison has no verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoVerdict {
-    /// Invocations failed, so that the times of the others are not all there is to say.
+    /// One side fails more often than the other, or so many pairs have a failure that the times of the others are not
+    /// all there is to say.
     Failures {
         /// Of the later point: those that failed, and all.
         later: (usize, usize),
@@ -165,6 +170,8 @@ pub enum NoVerdict {
         first: (usize, usize),
         /// The chance of so unequal shares if both fail equally often, by Fisher's exact test.
         p: f64,
+        /// Whether that is too small a chance.
+        differ: bool,
     },
     /// Other work disturbed too many pairs.
     Disturbed {
@@ -198,11 +205,19 @@ impl From<NoInterval> for NoVerdict {
 impl fmt::Display for NoVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failures { later: (later, of_later), first: (first, of_first), p } => write!(
-                f,
-                "{later} of its {of_later} invocations failed, {first} of {of_first} of the first (p = \
-                 {p:.2} by Fisher's test): their times are not compared"
-            ),
+            Self::Failures { later: (later, of_later), first: (first, of_first), p, differ } => {
+                let (later_share, first_share) = (later * of_first, first * of_later);
+                let says = match (differ, later_share > first_share) {
+                    (true, true) => "it fails more often, so that times are not compared",
+                    (true, false) => "it fails less often, so that times are not compared",
+                    (false, _) => "too many to compare the times of the others",
+                };
+                write!(
+                    f,
+                    "{later} of its {of_later} invocations failed, {first} of {of_first} of the first (p = \
+                     {p:.2} by Fisher's test): {says}"
+                )
+            }
             Self::Disturbed { excluded, of } => write!(
                 f,
                 "other work disturbed {excluded} of {of} pairs, which is too many: try on a quieter \

@@ -2,7 +2,7 @@
 
 use plumb_model::{RunRecord, Verdict};
 
-use crate::testing::{Builder, COPY, Spec, exec};
+use crate::testing::{Builder, COPY, Spec, exec, fail};
 use crate::{ByPairs, NoVerdict, PointComparison, summarise};
 
 fn pairs(found: &PointComparison) -> &ByPairs {
@@ -51,6 +51,38 @@ fn rounds_without_both_are_left_out() {
     let mut record = exec();
     record.invocations.retain(|invocation| invocation.point != 1 || invocation.round % 2 == 0);
     assert_eq!(summarise(&record).against_first[0].found.by_pairs().unwrap().pairs, 10);
+}
+
+/// The comparison where invocations of the rounds up to these fail, of the first command and of the second.
+fn failing(first: u32, second: u32) -> PointComparison {
+    let mut record = exec();
+    for it in &mut record.invocations {
+        if (it.point == 0 && it.round < first) || (it.point == 1 && it.round < second) {
+            fail(it, "exit status 1", "");
+        }
+    }
+    summarise(&record).against_first.remove(0)
+}
+
+#[test]
+fn a_pair_with_a_failure_is_left_out_until_failures_are_what_differs() {
+    for (first, second, left_out) in [(0, 1, 1), (2, 3, 3), (0, 4, 4)] {
+        let found = failing(first, second);
+        assert_eq!(found.found.verdict, Ok(Verdict::Faster), "{first} {second}");
+        assert_eq!((pairs(&found).pairs, pairs(&found).left_out), (20 - left_out, left_out));
+    }
+    // 5 of 20 on both sides, in the same rounds: a quarter of the pairs.
+    let Err(many @ NoVerdict::Failures { differ: false, .. }) = failing(5, 5).found.verdict else {
+        panic!()
+    };
+    assert!(many.to_string().ends_with("too many to compare the times of the others"), "{many}");
+    let Err(more @ NoVerdict::Failures { p, differ: true, .. }) = failing(0, 6).found.verdict
+    else {
+        panic!()
+    };
+    assert!(p < 0.05 && more.to_string().contains("it fails more often"), "{more}");
+    let Err(less) = failing(6, 0).found.verdict else { panic!() };
+    assert!(less.to_string().contains("it fails less often"), "{less}");
 }
 
 #[test]

@@ -132,10 +132,14 @@ pub struct AgainstPart {
     pub flags: Vec<String>,
     /// Pairs; null where arms were not measured in pairs.
     pub pairs: Option<usize>,
+    /// Pairs that are left out because an invocation of either failed.
+    pub left_out: Option<usize>,
     /// Looks at the pairs.
     pub looks: Option<usize>,
     /// Pairs that would settle it.
     pub pairs_needed: Option<usize>,
+    /// The relative change that these pairs show four times in five; null unless inconclusive.
+    pub told_apart: Option<f64>,
     /// The relative deviation between runs above which the difference could be chance.
     pub break_even: Option<f64>,
     /// The relative deviation between runs that the interval allows for.
@@ -217,8 +221,10 @@ fn against(against: &Comparison) -> AgainstPart {
         no_verdict: against.verdict.err().map(|why| why.to_string()),
         flags: against.remarks.iter().map(ToString::to_string).collect(),
         pairs: pairs.map(|it| it.pairs),
+        left_out: pairs.map(|it| it.left_out),
         looks: pairs.map(ByPairs::looks_taken),
         pairs_needed: pairs.and_then(|it| it.pairs_needed),
+        told_apart: pairs.and_then(|it| it.told_apart),
         break_even: noise.break_even,
         run_sd: noise.run_sd,
         moved: against.covariates.iter().map(covariate_part).collect(),

@@ -10,5 +10,5 @@ pub use covariates::covariates_text;
 pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, comparison_json};
 pub use markdown::comparison_markdown;
 pub use terminal::comparison_card;
-pub(crate) use view::settling;
 pub use view::{closing, for_price, heading, ratio, remarks, series, verdict};
+pub(crate) use view::{pairs_text, settling};

@@ -1,6 +1,6 @@
 //! One text for every fact, shared by terminal and Markdown; the document takes the same finding.
 
-use plumb_analysis::{Comparison, ComparisonFinding, SeriesComparison};
+use plumb_analysis::{ByPairs, Comparison, ComparisonFinding, SeriesComparison};
 use plumb_model::Impact;
 use plumb_text::counted;
 use plumb_text::units::percent;
@@ -22,7 +22,7 @@ pub fn ratio(against: &Comparison) -> String {
 /// Everything that belongs beside a verdict, in one line.
 pub fn remarks(against: &Comparison) -> String {
     let ratio = against.ratio.as_ref().map(|ratio| ratio.value);
-    let pairs = against.by_pairs().map(|it| counted(it.pairs, "pair", "pairs"));
+    let pairs = against.by_pairs().map(pairs_text);
     let noise = against.by_runs().copied().unwrap_or_default();
     let open = against.verdict.is_err();
     let chance =
@@ -36,10 +36,22 @@ pub fn remarks(against: &Comparison) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-/// How many pairs would settle what is inconclusive, as far as can be told.
+/// `20 pairs`, and how many more are left out.
+pub(crate) fn pairs_text(by_pairs: &ByPairs) -> String {
+    let pairs = counted(by_pairs.pairs, "pair", "pairs");
+    match by_pairs.left_out {
+        0 => pairs,
+        left_out => format!("{pairs} and {left_out} left out for a failure"),
+    }
+}
+
+/// What an inconclusive comparison could have told apart, and how many pairs would settle it, as far as can be told.
 pub(crate) fn settling(comparison: &Comparison) -> Option<String> {
-    let pairs = comparison.by_pairs()?.pairs_needed?;
-    Some(format!("about {pairs} pairs would settle it"))
+    let by_pairs = comparison.by_pairs()?;
+    let told = by_pairs.told_apart.map(|share| format!("could have told {} apart", percent(share)));
+    let pairs = by_pairs.pairs_needed.map(|pairs| format!("about {pairs} pairs would settle it"));
+    let both: Vec<String> = told.into_iter().chain(pairs).collect();
+    (!both.is_empty()).then(|| both.join(", "))
 }
 
 /// What may be said where too little is known of the noise between runs.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{Finding, RunFacts, RunFinding};
-use plumb_model::{Goal, PreparationRecord, Prepared, RunStatus, StoppingRules, Target};
+use plumb_model::{
+    Confidence, Goal, PreparationRecord, Prepared, RunStatus, StoppingRules, Target, VerdictGoal,
+};
 use plumb_text::counted;
 use plumb_text::time::{between, date, length};
 use plumb_text::units::percent;
@@ -109,11 +111,14 @@ fn fact<'a>(facts: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> 
 
 /// What was typed after the program's name.
 fn typed(command: &[String]) -> String {
-    let quoted = |word: &String| {
-        let plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c == '\'');
-        if plain { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    command.iter().skip(1).map(quoted).collect::<Vec<_>>().join(" ")
+    command.iter().skip(1).map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    let special = |c: char| c.is_whitespace() || "'\"\\$`&|;<>()*?[]{}!#~".contains(c);
+    let plain = !word.is_empty() && !word.contains(special);
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 fn place(target: &Target, targets: usize, run: &RunFacts) -> TargetLines {
@@ -177,17 +182,7 @@ fn goal(finding: &RunFinding) -> String {
     let budget = finding.run.budget_ns.map(|ns| length(seconds(ns)));
     let wanted = match &finding.run.goal {
         Goal::Soak => return soak(finding, &budget.unwrap_or_default()),
-        Goal::Verdict { margin, metric, quad, max_pairs, noise_floor, beyond } => {
-            let units = if *quad { "ABBA units" } else { "pairs" };
-            let margin = percent(*margin);
-            let floor = noise_floor.map_or_else(String::new, |floor| {
-                format!(" (its audit says: this machine detects {} or more)", percent(floor))
-            });
-            let what = if *beyond { "agreement or disagreement" } else { "a verdict" };
-            format!(
-                "{what} on {metric} with a margin of {margin}{floor} in up to {max_pairs} {units}"
-            )
-        }
+        Goal::Verdict(goal) => verdict(goal),
         // Nothing was wanted of an import.
         Goal::Rules(rules) if rules.are_none() => return reached(finding),
         Goal::Rules(rules) => finding.run.stream_ns.map_or_else(
@@ -198,6 +193,26 @@ fn goal(finding: &RunFinding) -> String {
     let budget = budget.map(|budget| format!("within {budget}"));
     let head = [Some(wanted), budget].into_iter().flatten().collect::<Vec<_>>().join(" ");
     format!("goal: {head}; {}", reached(finding))
+}
+
+fn verdict(goal: &VerdictGoal) -> String {
+    let VerdictGoal { metric, max_pairs, .. } = goal;
+    let units = if goal.quad { "ABBA units" } else { "pairs" };
+    let margin = percent(goal.margin);
+    let floor = goal.noise_floor.map_or_else(String::new, |floor| {
+        format!(" (its audit says: this machine detects {} or more)", percent(floor))
+    });
+    let what = if goal.beyond { "agreement or disagreement" } else { "a verdict" };
+    let sure = match goal.confidence {
+        Confidence::NinetyFive => String::new(),
+        sure => format!(" at {} %", sure.percent()),
+    };
+    // Hardly a comparison has the most pairs of all.
+    let most =
+        (*max_pairs < VerdictGoal::MOST_PAIRS).then(|| format!(" in up to {max_pairs} {units}"));
+    let time = goal.time_ns.map(|ns| format!(" within about {}", length(seconds(ns))));
+    let (most, time) = (most.unwrap_or_default(), time.unwrap_or_default());
+    format!("{what} on {metric} with a margin of {margin}{floor}{sure}{most}{time}")
 }
 
 /// Stopping rules in words: `±1 %, at least 5 invocations and 20 s, at most 1 min per point`.

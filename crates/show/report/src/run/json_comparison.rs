@@ -32,6 +32,8 @@ pub struct ComparisonPart {
     pub flags: Vec<String>,
     /// Rounds in which both were measured.
     pub pairs: usize,
+    /// Rounds that are left out because an invocation of either failed.
+    pub left_out: usize,
     /// Looks at the data; 1 for a fixed number of pairs.
     pub looks: usize,
     /// What each look saw; empty for a fixed number of pairs.
@@ -40,6 +42,8 @@ pub struct ComparisonPart {
     pub rederived: Option<bool>,
     /// Pairs that would settle an inconclusive comparison.
     pub pairs_needed: Option<usize>,
+    /// The relative change that these pairs show four times in five; null unless inconclusive.
+    pub told_apart: Option<f64>,
     /// Run-to-run deviation at which this could be chance; null for pairs.
     pub break_even: Option<f64>,
     /// What else changed, where the interval excludes equality, the farthest apart first.
@@ -125,10 +129,12 @@ pub(crate) fn comparison(of_point: &PointComparison) -> ComparisonPart {
         no_verdict: comparison.verdict.err().map(|why| why.to_string()),
         flags: comparison.remarks.iter().map(ToString::to_string).collect(),
         pairs: pairs.pairs,
+        left_out: pairs.left_out,
         looks: pairs.looks_taken(),
         path: pairs.looks.iter().map(look).collect(),
         rederived: pairs.rederived,
         pairs_needed: pairs.pairs_needed,
+        told_apart: pairs.told_apart,
         break_even: comparison.by_runs().and_then(|it| it.break_even),
         moved: comparison.covariates.iter().map(covariate_part).collect(),
         spread_between: pairs.spread.between.as_ref().map(spread),

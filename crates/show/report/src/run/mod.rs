@@ -1,5 +1,6 @@
 //! A run: one view, and everything that shows it.
 
+mod again;
 pub(crate) mod curves;
 pub(crate) mod header;
 mod interference;
@@ -13,6 +14,7 @@ mod sentences;
 mod terminal;
 pub(crate) mod view;
 
+pub use again::again;
 pub use curves::CurveText;
 pub use header::{Header, TargetLines, rules_text, status};
 pub use json::{RunDocument, document, json};

@@ -28,7 +28,7 @@ pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> Strin
     let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
     let results = results(view, &terminal) + &curves(view, &terminal);
     let mut results = [results, comparisons(view, &terminal)];
-    if matches!(view.finding.run.goal, Goal::Verdict { .. }) {
+    if matches!(view.finding.run.goal, Goal::Verdict(_)) {
         results.reverse();
     }
     let [first, second] = results;

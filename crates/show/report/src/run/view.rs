@@ -7,7 +7,7 @@ use plumb_model::{Flag, FlagKind};
 use plumb_text::counted;
 use plumb_text::units::{Figure, quantity, whole_percent};
 
-use crate::comparison::{settling, verdict};
+use crate::comparison::{pairs_text, settling, verdict};
 use crate::figure::figure;
 use crate::flags;
 use crate::run::curves::CurveText;
@@ -286,7 +286,7 @@ pub fn comparison_text(of: &PointComparison) -> String {
     let times = format!("{}× the cost {}", shown.estimate, shown.brackets());
     let clearly = ratio.value < 0.9 && ratio.value > 0.0;
     let as_fast = clearly.then(|| format!("{}× as fast", quantity(1.0 / ratio.value, "")));
-    let pairs = comparison.by_pairs().map(|it| counted(it.pairs, "pair", "pairs"));
+    let pairs = comparison.by_pairs().map(pairs_text);
     let parts = [Some(times.trim_end().to_owned()), as_fast, difference_text(of), pairs];
     let parts = parts.into_iter().flatten();
     let parts = parts.chain(comparison.remarks.iter().map(ToString::to_string));
@@ -294,6 +294,9 @@ pub fn comparison_text(of: &PointComparison) -> String {
     let parts = parts.chain(comparison.verdict.err().map(|why| why.to_string()));
     parts.collect::<Vec<_>>().join(", ")
 }
+
+/// So many looks before the last are shown.
+const LOOKS_SHOWN: usize = 4;
 
 /// What was seen at the looks before the last: `8 pairs 1.02 [0.97, 1.07]`; None where there was none.
 #[must_use]
@@ -304,7 +307,10 @@ pub fn looks_text(comparison: &Comparison) -> Option<String> {
     };
     let pairs = comparison.by_pairs()?;
     let (_, before) = pairs.looks.split_last()?;
-    let looks: Vec<String> = before.iter().map(look).collect();
+    let left_out = before.len().saturating_sub(LOOKS_SHOWN);
+    let earlier = (left_out > 0).then(|| "…".to_owned());
+    let looks: Vec<String> =
+        earlier.into_iter().chain(before[left_out..].iter().map(look)).collect();
     let path = (!looks.is_empty()).then(|| looks.join(" · "));
     let broken = pairs.rederived == Some(false);
     let warning = "the stored looks do not follow from the stored samples";

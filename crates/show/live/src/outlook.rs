@@ -1,0 +1,71 @@
+//! What to expect of a comparison, in a sentence: said once, as soon as it can be told.
+
+use plumb_model::{Decision, Goal, Outlook, Plan};
+use plumb_text::clean;
+use plumb_text::time::length;
+use plumb_text::units::percent;
+
+/// After the first pair of slow points, how long theirs take; after the first look that leaves a comparison open, what
+/// changes it can tell in what time.
+#[must_use]
+pub fn outlook_line(plan: &Plan, decision: &Decision) -> Option<String> {
+    let Goal::Verdict(goal) = &plan.goal else { return None };
+    if decision.stop.is_some() {
+        return None;
+    }
+    let says = match (&decision.compared, decision.outlook) {
+        (None, _) => slow(decision.remaining_ns?),
+        (Some(_), outlook) => takes(&outlook?, goal.margin),
+    };
+    let of = plan.points.get(decision.point).filter(|_| plan.points.len() > 2);
+    Some(clean(&of.map_or(says.clone(), |point| format!("{}: {says}", point.name()))))
+}
+
+fn slow(remaining_ns: u64) -> String {
+    let takes = about(remaining_ns, 1);
+    format!(
+        "invocations take over 2 s: at least 18 pairs, about {takes}; --budget ends them sooner"
+    )
+}
+
+/// `pairs differ by 6.0 % here: to tell 2 % apart takes about 40 s, 1 % about 3 min`.
+fn takes(outlook: &Outlook, margin: f64) -> String {
+    let differ = percent(outlook.scale.exp_m1());
+    let [twice, once] = outlook.to_tell;
+    let time = |pairs: Option<usize>| {
+        let takes = pairs.map(|pairs| format!("about {}", about(outlook.pair_ns, pairs)));
+        takes.unwrap_or_else(|| "more pairs than a comparison has".to_owned())
+    };
+    let (twice, once) = (time(twice), time(once));
+    let (large, small) = (percent(2.0 * margin), percent(margin));
+    format!("pairs differ by {differ} here: to tell {large} apart takes {twice}, {small} {once}")
+}
+
+/// So many times so long, as exactly as it can be foreseen.
+#[expect(clippy::cast_precision_loss, reason = "a time in words")]
+fn about(each_ns: u64, times: usize) -> String {
+    let seconds = each_ns as f64 * 1e-9 * times as f64;
+    let step = match seconds {
+        it if it < 10.0 => 0.1,
+        it if it < 60.0 => 1.0,
+        it if it < 600.0 => 10.0,
+        _ => 60.0,
+    };
+    length((seconds / step).round() * step)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use plumb_model::Outlook;
+
+    use super::{slow, takes};
+
+    #[test]
+    fn what_takes_how_long() {
+        let of = |to_tell| takes(&Outlook { scale: 0.058, pair_ns: 61_000_000, to_tell }, 0.01);
+        assert_snapshot!(of([Some(675), Some(2_250)]), @"pairs differ by 6.0 % here: to tell 2 % apart takes about 41 s, 1 % about 2 min 20 s");
+        assert_snapshot!(of([Some(12), None]), @"pairs differ by 6.0 % here: to tell 2 % apart takes about 700 ms, 1 % more pairs than a comparison has");
+        assert_snapshot!(slow(163_000_000_000), @"invocations take over 2 s: at least 18 pairs, about 2 min 40 s; --budget ends them sooner");
+    }
+}

@@ -1,0 +1,120 @@
+//! What to type where a comparison found no answer: the same again with more time, or with a margin that this time
+//! was enough for.
+
+use plumb_analysis::{Comparison, RunFinding};
+use plumb_model::{Goal, Verdict, VerdictGoal};
+
+use crate::run::header::quoted;
+
+/// More than the estimate says: it is of few pairs where a comparison ended early.
+const ALLOWANCE: f64 = 1.25;
+/// Nobody is advised to wait longer, in seconds.
+const LONGEST_S: f64 = 3600.0;
+/// Nobody is advised a larger margin.
+const LARGEST_MARGIN: f64 = 0.5;
+
+/// The command that would settle what stayed inconclusive, and what it does; None where everything has a verdict, or
+/// nothing that is worth while would.
+#[must_use]
+pub fn again(finding: &RunFinding) -> Option<(String, String)> {
+    let run = &finding.run;
+    let Goal::Verdict(goal) = &run.goal else { return None };
+    let is_ab = run.command.get(1).is_some_and(|word| word == "ab");
+    if !is_ab || run.segments > 1 {
+        return None;
+    }
+    let compared = finding.against_first.iter().map(|it| &it.found);
+    let open = || compared.clone().filter(|it| it.verdict == Ok(Verdict::Inconclusive));
+    open().next()?;
+    #[expect(clippy::cast_precision_loss, reason = "a time of hours in nanoseconds")]
+    let took_s = (run.ended_unix_ns? - run.started_unix_ns) as f64 * 1e-9;
+    let times = open().map(more_pairs).collect::<Option<Vec<f64>>>();
+    let times = times.map(|all| all.into_iter().fold(1.0, f64::max));
+    if let Some(takes_s) = times.map(|times| times * took_s).filter(|it| *it <= LONGEST_S) {
+        let words = without(&run.command, &["--budget", "--max-pairs"]);
+        let what = "settles it if the ratio stays".to_owned();
+        return Some((typed(&words, &["--budget", &budget(takes_s)]), what));
+    }
+    let margin = open().map(reached).collect::<Option<Vec<f64>>>()?;
+    let margin = margin.into_iter().fold(goal.margin, f64::max) * ALLOWANCE;
+    let margin = (margin * 100.0).ceil();
+    (margin <= 100.0 * LARGEST_MARGIN).then(|| {
+        let words = without(&run.command, &["--margin"]);
+        let what = "finds in this time whether they differ by more than that".to_owned();
+        (typed(&words, &["--margin", &format!("{margin}%")]), what)
+    })
+}
+
+/// How many times the pairs of this comparison it takes; None beyond what a comparison can have.
+#[expect(clippy::cast_precision_loss, reason = "counts of pairs")]
+fn more_pairs(comparison: &Comparison) -> Option<f64> {
+    let by_pairs = comparison.by_pairs()?;
+    let needed = by_pairs.pairs_needed? as f64 * ALLOWANCE;
+    (needed <= VerdictGoal::MOST_PAIRS as f64).then(|| needed / by_pairs.pairs.max(1) as f64)
+}
+
+/// How far from equality the interval reaches, as a share.
+fn reached(comparison: &Comparison) -> Option<f64> {
+    let ratio = comparison.ratio.as_ref()?;
+    let (low, high) = (ratio.low()?, ratio.high()?);
+    Some(high.max(1.0 / low) - 1.0)
+}
+
+/// Rounded up: `90s`, `7m`.
+fn budget(seconds: f64) -> String {
+    if seconds <= 120.0 {
+        format!("{}s", (seconds / 10.0).ceil() * 10.0)
+    } else {
+        format!("{}m", (seconds / 60.0).ceil())
+    }
+}
+
+/// The words of a command line without these options and their values.
+fn without<'c>(command: &'c [String], options: &[&str]) -> Vec<&'c str> {
+    let mut words = command.iter().map(String::as_str);
+    let mut left = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            left.push(word);
+            left.extend(words.by_ref());
+        } else if options.contains(&word) {
+            words.next();
+        } else if !options
+            .iter()
+            .any(|it| word.strip_prefix(it).is_some_and(|rest| rest.starts_with('=')))
+        {
+            left.push(word);
+        }
+    }
+    left
+}
+
+/// `plumb ab` with these options first.
+fn typed(words: &[&str], options: &[&str]) -> String {
+    let rest = words.get(2..).unwrap_or_default();
+    let all = ["plumb", "ab"].iter().chain(options).chain(rest);
+    all.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{budget, typed, without};
+
+    #[test]
+    fn the_command_is_the_same_but_for_what_changes() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let command = words("/opt/plumb ab --budget 10s --max-pairs=40 --margin 2% ./old ./new");
+        let left = without(&command, &["--budget", "--max-pairs"]);
+        assert_eq!(
+            typed(&left, &["--budget", "7m"]),
+            "plumb ab --budget 7m --margin 2% ./old ./new"
+        );
+        let mut command = words("p ab -- --budget");
+        command.push("gzip -1 $f".into());
+        assert_eq!(
+            typed(&without(&command, &["--budget"]), &[]),
+            "plumb ab -- --budget 'gzip -1 $f'"
+        );
+        assert_eq!((budget(61.0), budget(121.0)), ("70s".to_owned(), "3m".to_owned()));
+    }
+}
