@@ -218,7 +218,7 @@ mod tests {
         // At the levels of long comparisons: never less certain than the exact law, and hardly more.
         for pairs in [150, 175, 200] {
             for alpha in [0.004, 0.003, 0.002, 0.000_5] {
-                let normal = super::normal_rank(pairs as f64, alpha) as usize;
+                let normal = super::normal_rank(pairs as f64, alpha);
                 let misled = 2.0 * signed_rank_cdf(normal - 1, pairs);
                 assert!((0.8 * alpha..=alpha).contains(&misled), "{pairs}, {alpha}: {misled}");
             }
