@@ -27,6 +27,10 @@ use crate::page_cache::PageCache;
 /// After the system had no descriptor or memory for a connection: nobody is served sooner by trying at once.
 const AFTER_TROUBLE: Duration = Duration::from_millis(100);
 
+/// From the start until runs are read that nobody asked for: the page that a browser asks for at once comes first,
+/// because two busy threads slow each other down, whatever their priority.
+const BEFORE_WARMING: Duration = Duration::from_secs(1);
+
 /// What is served, to whom.
 #[derive(Debug)]
 pub struct Settings {
@@ -38,7 +42,7 @@ pub struct Settings {
     pub kept: Option<PathBuf>,
     /// How much is taken on.
     pub limits: Limits,
-    /// Whether it stays when a run is over. Then all runs are read at the start, at the lowest priority, so
+    /// Whether it stays when a run is over. Then all runs are read soon after the start, at the lowest priority, so
     /// that pages about many of them need not.
     pub stays: bool,
 }
@@ -134,6 +138,7 @@ fn runtime(limits: &Limits) -> io::Result<Runtime> {
 fn warm(shared: &Shared) {
     // Of this thread alone: Linux has a nice value a thread.
     let _ = rustix::process::nice(19);
+    thread::sleep(BEFORE_WARMING);
     let _ = shared.page_cache.warm(&|| shared.stops.load(Ordering::Relaxed));
 }
 
