@@ -31,6 +31,7 @@ pub mod curves;
 pub mod describe;
 pub mod distribution;
 pub mod effect;
+pub mod flicker;
 pub mod histogram;
 pub mod history;
 mod interval;

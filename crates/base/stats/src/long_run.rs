@@ -9,9 +9,9 @@ use crate::describe::{finite, lag_one, mean_of, variance_of};
 /// With fewer batches than this after another doubling, the dependence counts as unresolved.
 const FEWEST_BATCHES: usize = 20;
 /// A lag-1 correlation of b independent batch means exceeds .84/sqrt(b) one time in five.
-const CHANCE: f64 = 0.84;
+pub(crate) const CHANCE: f64 = 0.84;
 /// The largest correlation that is corrected for.
-const MOST_CORRELATED: f64 = 0.9;
+pub(crate) const MOST_CORRELATED: f64 = 0.9;
 
 /// The long-run variance of a series and what follows from it.
 #[derive(Debug, Clone, Copy, PartialEq)]

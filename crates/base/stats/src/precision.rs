@@ -1,7 +1,7 @@
 //! When to stop measuring, and the interval to print: docs/method.md, *Precision* and *Dependence*.
 //!
-//! Mode P, the default ([`clustered_quantile`]): samples come in clusters, one per fresh process, and only processes
-//! are independent. Mode S ([`serial_quantile`]): one long series from a single process, whose dependence is measured.
+//! Mode P, the default ([`clustered`]): samples come in clusters, one per fresh process, and only processes, or
+//! stretches of them where neighbours in time are alike, are independent. Mode S ([`serial_quantile`]): one long series from a single process, whose dependence is measured.
 //! In both the interval is made of order statistics, which hold for any shape of noise: bimodal, skewed, heavy-tailed.
 //!
 //! Looking at the data again and again costs coverage; each look therefore has the level [`PER_LOOK_LEVEL`], so that
@@ -10,8 +10,11 @@
 mod clustered;
 mod looks;
 mod serial;
+mod stretches;
 
-pub use clustered::{clustered_estimate, clustered_mean, clustered_quantile, fewest_processes};
+pub use clustered::{
+    Clustered, clustered, clustered_estimate, clustered_mean, clustered_quantile, fewest_processes,
+};
 pub(crate) use looks::interior;
 pub use looks::{FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, looks};
 pub use serial::{Serial, serial_mean, serial_quantile};

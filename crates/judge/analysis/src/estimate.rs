@@ -1,9 +1,8 @@
 //! Medians with intervals, from samples grouped by process.
 
 use plumb_stats::describe::median;
-use plumb_stats::precision::{
-    PER_LOOK_LEVEL, clustered_estimate, clustered_quantile, serial_quantile,
-};
+use plumb_stats::flicker;
+use plumb_stats::precision::{PER_LOOK_LEVEL, clustered, clustered_estimate, serial_quantile};
 use plumb_stats::sequence::widening;
 use plumb_stats::{Interval, NoInterval};
 
@@ -54,6 +53,10 @@ impl Estimate {
 pub(crate) struct Estimated {
     pub(crate) estimate: Estimate,
     pub(crate) n_eff: Option<f64>,
+    /// Neighbours in time that make one independent unit; None where processes are not the units.
+    pub(crate) stretch: Option<usize>,
+    /// Whether the session was long enough to know its own memory.
+    pub(crate) resolved: bool,
 }
 
 /// The median over processes. None without samples, or with one that is no number.
@@ -66,14 +69,21 @@ pub(crate) fn median_of_processes(processes: &[&[f64]], level: f64) -> Option<Es
         [series] => median(series)?,
         _ => clustered_estimate(processes, 0.5)?,
     };
-    let (interval, n_eff) = match processes {
-        [series] if series.len() > 1 => match serial_quantile(series, 0.5, level) {
-            Ok(serial) => (Ok(serial.interval), Some(serial.n_eff)),
-            Err(reason) => (Err(reason), None),
-        },
-        _ => (clustered_quantile(processes, 0.5, level), worth(processes, value)),
-    };
-    Some(Estimated { estimate: estimate(value, interval), n_eff })
+    match processes {
+        [series] if series.len() > 1 => {
+            let found = serial_quantile(series, 0.5, level);
+            let n_eff = found.as_ref().ok().map(|serial| serial.n_eff);
+            let estimate = estimate(value, found.map(|serial| serial.interval));
+            Some(Estimated { estimate, n_eff, stretch: None, resolved: true })
+        }
+        _ => {
+            let (found, n_eff) = (clustered(processes, 0.5, level), worth(processes, value));
+            let stretch = found.as_ref().ok().map(|found| found.stretch);
+            let resolved = found.as_ref().map_or(true, |found| found.resolved);
+            let estimate = estimate(value, found.map(|found| found.interval));
+            Some(Estimated { estimate, n_eff, stretch, resolved })
+        }
+    }
 }
 
 /// The median over processes of a run without a planned end, or before it: its interval holds at all
@@ -86,7 +96,23 @@ pub(crate) fn median_at_any_time(processes: &[&[f64]]) -> Option<Estimated> {
         let wider = |end: f64| factor.clone().map(|factor| value + factor * (end - value));
         Ok(Ends { low: wider(ends.low)?, high: wider(ends.high)? })
     });
-    Some(Estimated { estimate: Estimate { value, interval }, n_eff: found.n_eff })
+    Some(Estimated { estimate: Estimate { value, interval }, ..found })
+}
+
+/// The interval of this machine over ten minutes, from that of a session that was so long.
+pub(crate) fn machine_interval(
+    session: &Estimate,
+    processes: &[&[f64]],
+    seconds: Option<f64>,
+) -> Option<Ends> {
+    let ends = session.interval.as_ref().ok()?;
+    let units: Vec<f64> = match processes {
+        [series] => series.to_vec(),
+        _ => processes.iter().filter_map(|samples| median(samples)).collect(),
+    };
+    let interval = Interval { estimate: session.value, low: ends.low, high: ends.high };
+    let found = flicker::machine_interval(interval, &units, seconds?, CONFIDENCE)?;
+    Some(Ends { low: found.low, high: found.high })
 }
 
 /// Joins a value with its interval or the reason why there is none.

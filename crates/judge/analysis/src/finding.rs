@@ -6,7 +6,7 @@ use plumb_model::{Better, ClockSource, Flag, OnInterference, SampleIs, StopReaso
 
 use crate::comparison::pairs::PointComparison;
 use crate::curve::Curve;
-use crate::estimate::Estimate;
+use crate::estimate::{Ends, Estimate};
 use crate::facts::{CpuShares, PointFacts, RunFacts};
 
 /// Everything that is found in one run.
@@ -78,6 +78,14 @@ pub struct Finding {
     pub statistic: String,
     /// The estimate with its interval, or why it has none.
     pub estimate: Estimate,
+    /// The interval of this machine over ten minutes, where the session says anything of that; it decides nothing.
+    pub machine: Option<Ends>,
+    /// How long the session was that the estimate's interval speaks of, in seconds, where samples have times.
+    pub session_s: Option<f64>,
+    /// Neighbours in time that make one independent unit: 1 where they are no more alike than by chance.
+    pub stretch: Option<usize>,
+    /// Whether the session was long enough to know its own memory.
+    pub resolved: bool,
     /// Level of the interval, repeated looks paid for.
     pub confidence: f64,
     /// Independent processes that the interval counts.
@@ -118,6 +126,15 @@ pub struct Finding {
     pub of_baseline: Option<ShareOfBaseline>,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
+}
+
+impl Finding {
+    /// The estimate as scorecards show it: with the machine's interval, where there is one.
+    #[must_use]
+    pub fn shown(&self) -> Estimate {
+        let interval = self.machine.map_or_else(|| self.estimate.interval.clone(), Ok);
+        Estimate { value: self.estimate.value, interval }
+    }
 }
 
 /// A result beside what it should be.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plumb_model::{Flag, FlagKind, InvocationRecord, Role, RunRecord, trials};
-use plumb_stats::describe::{lag_one, median, quantile_of_sorted};
+use plumb_stats::describe::{median, quantile_of_sorted};
 use plumb_stats::modes::bimodal;
 use plumb_stats::search::{Limit, limit};
 
@@ -23,8 +23,6 @@ const MOST_FOR_DRIFT: usize = 200;
 const DRIFT_SCORE: f64 = 2.576;
 /// Smallest relative drift over a run that matters.
 const DRIFT_SIZE: f64 = 0.01;
-/// Fewest processes in which bursts are looked for.
-const FEWEST_FOR_BURSTS: usize = 30;
 /// Relative distance of two modes that matters where no precision is wanted.
 const MODES_APART: f64 = 0.01;
 /// Share of the invocations without steady state from which on the result is unsteady.
@@ -44,7 +42,7 @@ pub(crate) fn of_result(data: &PointData, finding: &Finding) -> Vec<Flag> {
         capped(data),
         imprecise(finding),
         drift(finding),
-        bursts(data, finding),
+        short(finding),
         two_modes(finding),
         single_process(data, finding),
         unsteady(data),
@@ -190,23 +188,16 @@ fn drift(finding: &Finding) -> Option<Flag> {
     })
 }
 
-/// Where a sample is a process, its neighbours are taken for independent: are they?
-fn bursts(data: &PointData, finding: &Finding) -> Option<Flag> {
-    let found = data.samples_are_processes() && finding.primary;
-    let correlation = resemblance(&finding.process_medians).filter(|_| found)?;
-    let why = format!(
-        "consecutive processes are correlated ({correlation:.2}), as in bursts of other activity: the \
-         interval may be too narrow"
-    );
-    Some(Flag::new(FlagKind::Noisy, why))
-}
-
-/// The correlation of neighbours, when it is no chance.
-#[expect(clippy::cast_precision_loss, reason = "numbers of processes are small")]
-fn resemblance(values: &[f64]) -> Option<f64> {
-    let correlation = lag_one(values);
-    let score = correlation * (values.len() as f64).sqrt();
-    (values.len() >= FEWEST_FOR_BURSTS && score > DRIFT_SCORE).then_some(correlation)
+/// The interval allows for neighbours that are alike; here it can't know for how long they are.
+fn short(finding: &Finding) -> Option<Flag> {
+    (!finding.resolved && finding.primary).then(|| {
+        let session = finding.session_s.map_or_else(String::new, |it| format!(" of {it:.1} s"));
+        let why = format!(
+            "consecutive processes are alike, and the session{session} is too short to know for how long: its \
+             interval speaks of that time alone"
+        );
+        Flag::new(FlagKind::Short, why)
+    })
 }
 
 /// Medians of consecutive processes, so that their number stays small.
@@ -405,36 +396,4 @@ fn percent(share: f64) -> String {
     let whole = (percent - percent.round()).abs() < 1e-9;
     let decimals = if percent >= 9.95 || whole { 0 } else { 1 };
     format!("{percent:.decimals$} %")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::resemblance;
-    use plumb_stats::rng::Rng;
-
-    /// How many of 400 runs with so many processes are found to have bursts of so much.
-    fn found(processes: usize, burst: f64) -> usize {
-        let mut rng = Rng::new(5);
-        let runs = (0..400).map(|_| {
-            let mut slow = false;
-            let values = (0..processes).map(|_| {
-                // 5 % of the time, 20 processes long.
-                slow ^= rng.uniform() < if slow { 0.05 } else { 0.05 / 0.95 / 20.0 };
-                (0.03 * rng.normal() + if slow { burst } else { 0.0 }).exp()
-            });
-            values.collect::<Vec<f64>>()
-        });
-        runs.filter(|values| resemblance(values).is_some()).count()
-    }
-
-    #[test]
-    fn bursts_are_found_and_chance_is_not() {
-        let by_chance = found(120, 0.0);
-        assert!(by_chance <= 8, "{by_chance} of 400 without bursts");
-        // A third of the runs have no burst.
-        let bursts = found(400, 0.131);
-        assert!(bursts > 200, "{bursts} of 400 with bursts");
-        assert_eq!(resemblance(&[1.0; 100]), None);
-        assert_eq!(resemblance(&[1.0, 1.0, 2.0, 2.0]), None, "too few");
-    }
 }

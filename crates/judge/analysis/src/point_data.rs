@@ -63,6 +63,25 @@ impl<'a> PointData<'a> {
         Some(steady.into_iter().filter(|values| !values.is_empty()).collect())
     }
 
+    /// From the first steady sample to the end of the last, in seconds, without what lay between segments; None
+    /// where samples have no times, as those of other tools.
+    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        let mut spans: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for invocation in &self.invocations {
+            let (samples, first) = (&invocation.samples, invocation.steady_start());
+            let Some(&began) = samples.start_ns.get(first) else { continue };
+            let (Some(&last), Some(&took)) = (samples.start_ns.last(), samples.elapsed_ns.last())
+            else {
+                continue;
+            };
+            let span = spans.entry(invocation.segment).or_insert((began, last));
+            *span = (span.0.min(began), span.1.max(last.saturating_add(took)));
+        }
+        let ns: u64 = spans.values().map(|(began, ended)| ended.saturating_sub(*began)).sum();
+        (ns > 0).then_some(ns as f64 * 1e-9)
+    }
+
     /// Samples left out as warm-up.
     pub(crate) fn discarded(&self) -> usize {
         self.invocations.iter().map(|invocation| invocation.steady_start()).sum()

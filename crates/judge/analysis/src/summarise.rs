@@ -7,7 +7,7 @@ use plumb_stats::describe::median;
 
 use crate::comparison::pairs::{against_above, against_first};
 use crate::curves::curves;
-use crate::estimate::{Estimate, median_at_any_time, median_of_processes};
+use crate::estimate::{Estimate, machine_interval, median_at_any_time, median_of_processes};
 use crate::expectations;
 use crate::facts::{point_facts, run_facts};
 use crate::failures;
@@ -110,6 +110,7 @@ fn of_metric(
     };
     let pool = slices.concat();
     let headline = primary || metric.headline;
+    let session_s = data.seconds();
     let mut finding = Finding {
         primary,
         headline,
@@ -117,6 +118,10 @@ fn of_metric(
         invocations: processes.len(),
         samples: pool.len(),
         n_eff: found.n_eff,
+        machine: machine_interval(&found.estimate, &slices, session_s),
+        session_s,
+        stretch: found.stretch,
+        resolved: found.resolved,
         discarded: data.discarded(),
         wanted: headline
             .then(|| data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision))
@@ -145,6 +150,10 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         statistic: "median".to_owned(),
         reached: None,
         estimate,
+        machine: None,
+        session_s: None,
+        stretch: None,
+        resolved: true,
         confidence: CONFIDENCE,
         invocations: 0,
         samples: 0,

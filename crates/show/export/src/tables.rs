@@ -38,6 +38,8 @@ pub(crate) const RESULT_COLUMNS: &[&str] = &[
     "flags",
     "host",
     "labels",
+    "machine_low",
+    "machine_high",
 ];
 
 pub(crate) const SAMPLE_COLUMNS: &[&str] = &[
@@ -140,6 +142,8 @@ fn result<'a>(view: &'a View, row: &'a Row) -> Vec<Cell<'a>> {
         words.join(" ").into(),
         host.unwrap_or_default().into(),
         labels.join(" ").into(),
+        optional(finding.machine.map(|ends| ends.low)),
+        optional(finding.machine.map(|ends| ends.high)),
     ]
 }
 

@@ -83,7 +83,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 20] = [
+const FLAGS: [FlagKind; 21] = [
     FlagKind::Cached,
     FlagKind::Tmpfs,
     FlagKind::Capped,
@@ -98,6 +98,7 @@ const FLAGS: [FlagKind; 20] = [
     FlagKind::Suspended,
     FlagKind::Uncalibrated,
     FlagKind::Bimodal,
+    FlagKind::Short,
     FlagKind::Overhead,
     FlagKind::Interference,
     FlagKind::WithLoad,

@@ -36,7 +36,8 @@ pub(crate) fn results(view: &View, previous: Option<&PreviousRun>) -> Html {
 }
 
 fn legend() -> Html {
-    let note = ": relative half-width of the interval. ";
+    let note = ": relative half-width of the interval, which is of this machine over ten minutes where the session says \
+         anything of that; a point stops by the interval of its own seconds. ";
     Html::text("±").and(note).and("n: ").and(term("invocations", "invocation")).and(" × ").and(term("samples", "sample"))
         .and(" per invocation. CPU: user and system time over wall time. Spread: a histogram from the 1st to the 99th percentile. Every figure is a median.")
 }
@@ -86,8 +87,9 @@ fn point_link(view: &View, row: &Row) -> Html {
 
 pub(crate) fn reached(row: &Row) -> Tag {
     let Some(reached) = row.finding.reached else { return nothing() };
+    let Some(shown) = row.finding.shown().relative_half_width() else { return nothing() };
     let missed = row.finding.wanted.is_some_and(|wanted| reached > wanted);
-    let made = number(reached, "", &percent(reached));
+    let made = number(shown, "", &percent(shown));
     if missed { made.add(tag("small").add(" above target").class("note")) } else { made }
 }
 

@@ -172,6 +172,8 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
     }
     pairs.push((term("Series", "series"), command(of_point.map_or("", |row| &row.finding.series))));
     if let Some(row) = of_point {
+        let both = plumb_report::run::both_intervals(row.finding);
+        pairs.extend(both.map(|both| (term("Interval", "interval"), both.into())));
         let versions =
             row.finding.versions.iter().map(|(name, version)| format!("{name} {version}"));
         let remarks: Vec<String> = row.finding.notes.iter().cloned().chain(versions).collect();

@@ -8,17 +8,26 @@
 //! around its mean: at 10 processes, of which none or one happened to fall into a slow mode, that is the difference
 //! between .915 and .95 coverage of the stopped interval, and it costs nothing where processes are many.
 //!
+//! # Stretches
+//! Processes that were taken one right after the other share the noise of those seconds. The unit is therefore a
+//! stretch of neighbours in time, whose length is found from the data by [`super::stretches`], and the sum of squares
+//! runs over stretches. Where neighbours are no more alike than chance makes them, a stretch is one process and the
+//! interval stays as it is. Processes come in the order in which they were taken.
+//!
 //! # Weights
 //! Processes may give different numbers of samples, as after a pilot of 40 where 5 turn out to be enough. A process
 //! then counts for no more samples than the median process has, for its additional ones are worth little where
 //! processes differ: else three long processes of the pilot would outweigh the next twenty (155 instead of 100
 //! processes where modes go by process).
 
+use std::cmp::Ordering;
+
 use crate::describe::{finite, mean_of, variance_of};
 use crate::distribution::{two_sided_t, two_sided_z};
 use crate::{Interval, NoInterval, tail};
 
 use super::looks::{FEWEST_BEYOND, interior};
+use super::stretches::Stretches;
 
 /// Quantiles nearer to an end than this are tails.
 const TAIL: f64 = 0.25;
@@ -34,7 +43,31 @@ pub fn fewest_processes(level: f64) -> usize {
     (2..100).find(possible).unwrap_or(100)
 }
 
-/// Mode P: the `q`-quantile over processes, each a slice of steady samples, with its interval at `level`.
+/// A quantile over processes, with what their order in time says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Clustered {
+    /// The quantile and its interval, of the session.
+    pub interval: Interval,
+    /// How many neighbours in time make one independent unit: 1 where they are no more alike than by chance.
+    pub stretch: usize,
+    /// Whether the session is long enough to know its own memory; if not, the interval speaks of these seconds.
+    pub resolved: bool,
+}
+
+/// The interval of [`clustered`] alone.
+///
+/// # Errors
+/// Those of [`clustered`].
+pub fn clustered_quantile(
+    processes: &[&[f64]],
+    q: f64,
+    level: f64,
+) -> Result<Interval, NoInterval> {
+    clustered(processes, q, level).map(|found| found.interval)
+}
+
+/// Mode P: the `q`-quantile over processes in the order in which they were taken, each a slice of steady samples, with
+/// its interval at `level`.
 ///
 /// Empty processes are ignored. Processes of one sample each are fine: the interval then is that of a binomial.
 /// Ties are kept together, so that rounded times only widen the interval.
@@ -43,16 +76,39 @@ pub fn fewest_processes(level: f64) -> usize {
 /// [`NoInterval::TooFewProcesses`] below [`fewest_processes`]; [`NoInterval::TooFewSamples`] where fewer than ten
 /// effective samples lie beyond a tail quantile; [`NoInterval::OutOfRange`] where a bound would lie outside the
 /// sample, or `q` or `level` outside (0, 1); [`NoInterval::NotFinite`].
-pub fn clustered_quantile(
-    processes: &[&[f64]],
-    q: f64,
-    level: f64,
-) -> Result<Interval, NoInterval> {
+pub fn clustered(processes: &[&[f64]], q: f64, level: f64) -> Result<Clustered, NoInterval> {
     interior(q, level)?;
     let processes = filled(processes, level)?;
     let pool = Pool::of(&processes);
     let estimate = pool.quantile(q);
-    let mut below = Below::nothing(&processes, &pool, q, level);
+    let stretches = Stretches::of(&pool.excess(&processes, estimate, q));
+    let (stretch, resolved) = (stretches.length, stretches.resolved);
+    match not_refused(&processes, &pool, &stretches, (q, estimate), level) {
+        Ok(interval) => Ok(Clustered { interval, stretch, resolved }),
+        // Alike as neighbours are, these processes bound nothing: what they show is all that they say.
+        Err(NoInterval::OutOfRange) if !stretches.are_alone() => {
+            let alone = Stretches::alone(processes.len());
+            let within = not_refused(&processes, &pool, &alone, (q, estimate), level)?;
+            let interval = Interval {
+                low: pool.sorted.first().map_or(within.low, |it| it.0),
+                high: pool.sorted.last().map_or(within.high, |it| it.0),
+                ..within
+            };
+            Ok(Clustered { interval, stretch, resolved: false })
+        }
+        Err(why) => Err(why),
+    }
+}
+
+/// All values that are not refused.
+fn not_refused(
+    processes: &[&[f64]],
+    pool: &Pool,
+    stretches: &Stretches,
+    (q, estimate): (f64, f64),
+    level: f64,
+) -> Result<Interval, NoInterval> {
+    let mut below = Below::nothing(processes, pool, stretches, q, level);
     let lowest_refused = below.too_few();
     let (mut low, mut high) = (None, None);
     for ties in pool.sorted.chunk_by(|one, next| one.0 == next.0) {
@@ -147,6 +203,18 @@ impl Pool {
         Self { sorted, weights, weight }
     }
 
+    /// For each process the weight that lies below a value, less what should; samples that equal it count half.
+    fn excess(&self, processes: &[&[f64]], value: f64, q: f64) -> Vec<f64> {
+        let below = |&x: &f64| match x.total_cmp(&value) {
+            Ordering::Less => 1.0 - q,
+            Ordering::Equal => 0.5 - q,
+            Ordering::Greater => -q,
+        };
+        let of =
+            |(samples, weight): (&&[f64], &f64)| weight * samples.iter().map(below).sum::<f64>();
+        processes.iter().zip(&self.weights).map(of).collect()
+    }
+
     /// The value below which a share `q` of the weight lies; the middle of two where the share falls between them.
     fn quantile(&self, q: f64) -> f64 {
         let wanted = q * self.weight;
@@ -165,11 +233,15 @@ impl Pool {
 }
 
 /// How much of each process lies below a value that moves up, against how much should.
-struct Below {
+struct Below<'s> {
     /// For each process, the weight below less q times its weight.
     excess: Vec<f64>,
     sum: f64,
     squares: f64,
+    stretches: &'s Stretches,
+    /// The same for each stretch.
+    of_stretches: Vec<f64>,
+    squares_of_stretches: f64,
     /// The variance of `sum` if samples were independent.
     independent: f64,
     /// The variance of `sum` if there were one independent sample.
@@ -178,8 +250,14 @@ struct Below {
     floor: f64,
 }
 
-impl Below {
-    fn nothing(processes: &[&[f64]], pool: &Pool, q: f64, level: f64) -> Self {
+impl<'s> Below<'s> {
+    fn nothing(
+        processes: &[&[f64]],
+        pool: &Pool,
+        stretches: &'s Stretches,
+        q: f64,
+        level: f64,
+    ) -> Self {
         let sizes = || {
             processes
                 .iter()
@@ -189,26 +267,39 @@ impl Below {
         let excess: Vec<f64> = sizes().map(|(count, weight)| -q * count * weight).collect();
         let independent =
             q * (1.0 - q) * sizes().map(|(count, weight)| count * weight * weight).sum::<f64>();
+        let of_stretches = stretches.sums(&excess);
+        let square_sum = |sums: &[f64]| sums.iter().map(|r| r * r).sum();
         Self {
             sum: excess.iter().sum(),
-            squares: excess.iter().map(|r| r * r).sum(),
+            squares: square_sum(&excess),
+            squares_of_stretches: square_sum(&of_stretches),
             independent,
             of_one: q * (1.0 - q) * pool.weight * pool.weight,
-            t_squared: two_sided_t(level, processes.len() as f64 - 1.0).powi(2),
+            t_squared: two_sided_t(level, of_stretches.len() as f64 - 1.0).powi(2),
             floor: two_sided_z(level.min(FLOOR_LEVEL)) * independent.sqrt(),
             excess,
+            of_stretches,
+            stretches,
         }
     }
 
     /// Counts one more sample of a process as below.
     fn count(&mut self, process: usize, weight: f64) {
+        let stretch = self.stretches.holding(process);
         self.squares += (2.0 * self.excess[process] + weight) * weight;
+        self.squares_of_stretches += (2.0 * self.of_stretches[stretch] + weight) * weight;
         self.excess[process] += weight;
+        self.of_stretches[stretch] += weight;
         self.sum += weight;
     }
 
+    /// The variance of `sum`; neighbours that take turns do not narrow an interval.
+    fn variance(&self) -> f64 {
+        self.squares.max(self.stretches.widening * self.squares_of_stretches)
+    }
+
     fn significant(&self) -> bool {
-        self.sum.abs() > self.floor && self.sum * self.sum > self.t_squared * self.squares
+        self.sum.abs() > self.floor && self.sum * self.sum > self.t_squared * self.variance()
     }
 
     fn too_few(&self) -> bool {
@@ -221,7 +312,7 @@ impl Below {
 
     /// How many independent samples these are worth.
     fn effective(&self) -> f64 {
-        let clustered = self.squares - self.sum * self.sum / self.excess.len() as f64;
+        let clustered = self.variance() - self.sum * self.sum / self.of_stretches.len() as f64;
         self.of_one / clustered.max(self.independent)
     }
 }
@@ -238,8 +329,11 @@ mod tests {
         processes.iter().map(Vec::as_slice).collect()
     }
 
+    /// The numbers up to a count, a process each, in an order in which neighbours are not alike.
     fn singles(count: usize) -> Vec<Vec<f64>> {
-        (1..=count).map(|value| vec![value as f64]).collect()
+        let mut values: Vec<f64> = (1..=count).map(|value| value as f64).collect();
+        values.sort_by(|one, other| (one * 0.618).fract().total_cmp(&(other * 0.618).fract()));
+        values.into_iter().map(|value| vec![value]).collect()
     }
 
     fn normals(count: usize, seed: u64) -> Vec<f64> {

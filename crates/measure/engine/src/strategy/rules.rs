@@ -6,7 +6,8 @@
 
 use plumb_model::{Decision, Look, Plan, PlannedPoint, SampleIs, StopReason, StoppingRules};
 use plumb_stats::precision::{
-    FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_estimate, clustered_quantile, looks,
+    FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, clustered_estimate,
+    clustered_quantile, looks,
 };
 
 use plumb_stats::components::components;
@@ -25,7 +26,7 @@ const MEDIAN_COST: f64 = std::f64::consts::FRAC_PI_2;
 
 /// The larger side of an interval counts, and with few processes it is wider than its normal limit: as
 /// simulated in the tests of the event stream.
-const LARGER_SIDE: f64 = 1.5;
+const LARGER_SIDE: f64 = 1.6;
 
 /// Stops a point when its rules hold.
 #[derive(Debug, Clone)]
@@ -172,9 +173,10 @@ fn maximum(rules: &StoppingRules, known: &PointHistory) -> Option<StopReason> {
     }
 }
 
-fn is_precise(clusters: &[&[f64]], relative: f64) -> bool {
-    let reached = look(clusters).and_then(|look| look.relative_half_width());
-    reached.is_some_and(|reached| reached <= relative)
+/// Whether the interval is narrow enough, and knows for how long the noise remembers.
+fn is_precise(processes: &[&[f64]], relative: f64) -> bool {
+    let found = clustered(processes, 0.5, PER_LOOK_LEVEL);
+    found.is_ok_and(|it| it.resolved && it.interval.relative_half_width() <= relative)
 }
 
 /// The interval as a look sees it; None before the first sample.

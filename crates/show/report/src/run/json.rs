@@ -139,7 +139,15 @@ pub struct ResultPart {
     pub discarded: usize,
     /// Why sampling stopped.
     pub stop: Option<String>,
-    /// Relative half-width of the interval.
+    /// Lower end of the interval of this machine over ten minutes; null where the session does not say.
+    pub machine_low: Option<f64>,
+    /// Upper end of it.
+    pub machine_high: Option<f64>,
+    /// How long the session was that `low` and `high` speak of, in seconds.
+    pub session_s: Option<f64>,
+    /// Neighbours in time that make one independent unit.
+    pub stretch: Option<usize>,
+    /// Relative half-width of the session's interval.
     pub reached: Option<f64>,
     /// Relative half-width wanted.
     pub wanted: Option<f64>,
@@ -337,6 +345,10 @@ fn result(row: &Row) -> ResultPart {
         warmup: finding.warmup,
         discarded: finding.discarded,
         stop: finding.stop.map(|stop| stop.word().to_owned()),
+        machine_low: finding.machine.map(|ends| ends.low),
+        machine_high: finding.machine.map(|ends| ends.high),
+        session_s: finding.session_s,
+        stretch: finding.stretch,
         reached: finding.reached,
         wanted: finding.wanted,
         target: finding.target,

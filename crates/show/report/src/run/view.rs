@@ -176,7 +176,7 @@ fn row<'a>(
         finding: result,
         target: target.map(|target| target.name.clone()),
         label,
-        figure: figure(&result.estimate, &result.unit),
+        figure: figure(&result.shown(), &result.unit),
         counts: counts(result),
         own_flags: own.map(|flag| flag.flag.clone()).collect(),
         goal: result.goal.as_ref().map(|goal| format!("the most with {goal}")),

@@ -1,0 +1,131 @@
+//! What a short session says of the machine over ten minutes.
+//!
+//! The interval of a session, however well it allows for the correlation that it sees, speaks of its own seconds. The
+//! noise of a shared host also has parts slower than any session (flicker): their Allan variance does not fall as
+//! blocks of neighbours grow, where that of independent noise falls with a block's length (Allan 1966). From eight
+//! consecutive blocks the part that independent noise does not explain is taken, carried on to ten minutes by the
+//! logarithm of the ratio of the times, and joined to the interval of the session in quadrature.
+//!
+//! What independent noise explains is only taken off as far as a session is long enough to tell the two apart: of a
+//! second nobody knows what the next minute will be like.
+
+use crate::Interval;
+use crate::describe::{finite, median, order_statistic};
+use crate::distribution::two_sided_t;
+
+/// What the interval speaks of, in seconds.
+pub const HORIZON_S: f64 = 600.0;
+/// Blocks of neighbours whose medians are compared.
+const BLOCKS: usize = 8;
+/// A session as long as this, in seconds, knows independent noise from slow noise.
+const TELLS_S: f64 = 20.0;
+/// How much of the Allan variance a doubling of the time adds, as recorded traces show it (docs/validation.md).
+const PER_DOUBLING: f64 = 0.175;
+/// Standard errors of an order-statistic interval at .95.
+const STANDARD_ERRORS: f64 = 1.96;
+
+/// The interval of this machine over ten minutes, from that of a session of `seconds`.
+///
+/// `units` are what the session took in order of time, a number each: medians of processes, or samples. `level` is that
+/// of the session's interval. None with fewer than eight units, one that is not finite, or no time.
+pub fn machine_interval(
+    session: Interval,
+    units: &[f64],
+    seconds: f64,
+    level: f64,
+) -> Option<Interval> {
+    let timed = seconds.is_finite() && seconds > 0.0;
+    if units.len() < BLOCKS || finite(units).is_err() || !timed {
+        return None;
+    }
+    let slow = slow_variance(units, seconds)?;
+    let doublings = (HORIZON_S / seconds).max(2.0).log2();
+    let t = two_sided_t(level, BLOCKS as f64 - 1.0);
+    let added = t * t * PER_DOUBLING * slow * doublings;
+    let wider = |half: f64| (half * half + added).sqrt();
+    let low = session.estimate - wider(session.estimate - session.low);
+    Some(Interval {
+        estimate: session.estimate,
+        // What can't be negative is not said to be.
+        low: if session.low >= 0.0 { low.max(0.0) } else { low },
+        high: session.estimate + wider(session.high - session.estimate),
+    })
+}
+
+/// The Allan variance of the medians of blocks, less what independent noise explains.
+fn slow_variance(units: &[f64], seconds: f64) -> Option<f64> {
+    let size = units.len() / BLOCKS;
+    let blocks = units[units.len() - BLOCKS * size..].chunks_exact(size);
+    let medians: Vec<f64> = blocks.map(median).collect::<Option<_>>()?;
+    let squares: f64 = medians.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    let allan = squares / (2.0 * (BLOCKS as f64 - 1.0));
+    let independent = BLOCKS as f64 * standard_error(units).powi(2);
+    Some((allan - independent * (seconds / TELLS_S).min(1.0)).max(0.0))
+}
+
+/// The standard error of the median of independent units, from their order statistics.
+fn standard_error(units: &[f64]) -> f64 {
+    let n = units.len() as f64;
+    let reach = 0.5 * STANDARD_ERRORS * n.sqrt();
+    let mut pool = units.to_vec();
+    let low = order_statistic(&mut pool, (n / 2.0 - reach).floor().max(1.0) as usize);
+    let high = order_statistic(&mut pool, ((n / 2.0 + reach).ceil() + 1.0).min(n) as usize);
+    (high - low) / (2.0 * STANDARD_ERRORS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::machine_interval;
+    use crate::Interval;
+    use crate::rng::Rng;
+
+    const SESSION: Interval = Interval { estimate: 100.0, low: 99.0, high: 101.0 };
+
+    fn normals(count: usize, rng: &mut Rng) -> Vec<f64> {
+        (0..count).map(|_| 100.0 + rng.normal()).collect()
+    }
+
+    #[test]
+    fn slow_noise_widens_and_independent_noise_hardly_does_in_a_long_session() {
+        let mut rng = Rng::new(5);
+        let half = |found: Interval| 0.5 * (found.high - found.low);
+        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        // The session's interval of 800 independent normals has a half-width of about .09.
+        let session = Interval { estimate: 100.0, low: 99.91, high: 100.09 };
+        let independent = (0..200)
+            .map(|_| half(machine_interval(session, &normals(800, &mut rng), 24.0, 0.95).unwrap()));
+        let independent = mean(independent.collect());
+        assert!((0.09..0.16).contains(&independent), "{independent}");
+        let mut rng = Rng::new(6);
+        let slow = (0..200).map(|_| {
+            let mut level = 0.0;
+            let mut units = normals(800, &mut rng);
+            for (at, unit) in units.iter_mut().enumerate() {
+                level += if at % 100 == 0 { 0.5 * rng.normal() } else { 0.0 };
+                *unit += level;
+            }
+            half(machine_interval(session, &units, 24.0, 0.95).unwrap())
+        });
+        let slow = mean(slow.collect());
+        assert!(slow > 4.0 * independent, "{slow} beside {independent}");
+    }
+
+    #[test]
+    fn a_short_session_says_less_than_a_long_one() {
+        let units = normals(80, &mut Rng::new(7));
+        let of = |seconds| machine_interval(SESSION, &units, seconds, 0.95).unwrap();
+        assert!(of(1.0).low < of(30.0).low && of(1.0).high > of(30.0).high);
+        assert!(of(30.0).low <= SESSION.low && of(30.0).high >= SESSION.high);
+    }
+
+    #[test]
+    fn too_few_units_or_no_time_give_none() {
+        let units = normals(8, &mut Rng::new(8));
+        assert!(machine_interval(SESSION, &units[1..], 5.0, 0.95).is_none());
+        for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(machine_interval(SESSION, &units, seconds, 0.95).is_none());
+        }
+        assert!(machine_interval(SESSION, &[f64::NAN; 9], 5.0, 0.95).is_none());
+        assert_eq!(machine_interval(SESSION, &[100.0; 9], 5.0, 0.95), Some(SESSION));
+    }
+}

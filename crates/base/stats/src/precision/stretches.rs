@@ -1,0 +1,133 @@
+//! The unit of independence: a stretch of neighbours in time, of a length that the data say.
+//!
+//! Noise of a shared host has a memory of seconds. As for one long series ([`crate::long_run`], after Glynn & Whitt
+//! 1991), neighbours are joined until the sums of stretches are no more alike than chance makes them, and what is left
+//! of their correlation is corrected for. Where single processes pass, nothing is joined and nothing is corrected:
+//! on independent noise precision takes 1.03 to 1.06 times the processes.
+
+use crate::describe::lag_one;
+use crate::long_run::{CHANCE, MOST_CORRELATED};
+
+/// With fewer processes than this, their correlation is not known well enough to correct for.
+const FEWEST_PROCESSES: usize = 16;
+/// A lag-1 correlation of so few processes that no chance explains exceeds 1.64/sqrt(n), one time in twenty.
+const BEYOND_CHANCE: f64 = 1.64;
+/// Stretches are not joined to fewer than this.
+const FEWEST_STRETCHES: usize = 8;
+
+/// Which processes belong together, and what that costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stretches {
+    /// Neighbours in a stretch; the first stretch may have fewer.
+    pub length: usize,
+    /// What the variance over stretches is multiplied by, for the correlation that is left: 1 or more.
+    pub widening: f64,
+    /// Whether stretches became long enough to look independent.
+    pub resolved: bool,
+    processes: usize,
+}
+
+impl Stretches {
+    /// From the excess of each process at the estimate, in the order in which they were taken.
+    pub fn of(excess: &[f64]) -> Self {
+        let processes = excess.len();
+        let root = (processes as f64).sqrt();
+        let alone = Self::alone(processes);
+        let correlation = lag_one(excess);
+        if processes < FEWEST_PROCESSES {
+            return Self { resolved: correlation <= BEYOND_CHANCE / root, ..alone };
+        }
+        if correlation <= CHANCE / root {
+            return alone;
+        }
+        let mut found = alone;
+        loop {
+            let sums = found.sums(excess);
+            let count = sums.len();
+            let correlation = lag_one(&sums);
+            found.resolved = correlation <= CHANCE / (count as f64).sqrt();
+            if found.resolved || count / 2 < FEWEST_STRETCHES {
+                let left = (correlation + 1.0 / count as f64).clamp(0.0, MOST_CORRELATED);
+                found.widening = (1.0 + left) / (1.0 - left);
+                return found;
+            }
+            found.length *= 2;
+        }
+    }
+
+    /// Every process by itself.
+    pub fn alone(processes: usize) -> Self {
+        Self { length: 1, widening: 1.0, resolved: true, processes }
+    }
+
+    /// Whether no process is joined with another, and nothing is corrected.
+    pub fn are_alone(&self) -> bool {
+        self.length == 1 && self.widening <= 1.0
+    }
+
+    /// The stretch that holds a process.
+    pub fn holding(&self, process: usize) -> usize {
+        self.count() - 1 - (self.processes - 1 - process) / self.length
+    }
+
+    /// The sums over each stretch.
+    pub fn sums(&self, excess: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.count()];
+        excess.iter().enumerate().for_each(|(process, r)| sums[self.holding(process)] += r);
+        sums
+    }
+
+    fn count(&self) -> usize {
+        self.processes.div_ceil(self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stretches;
+    use crate::rng::Rng;
+
+    /// Signs of noise whose neighbours correlate.
+    fn signs(rho: f64, count: usize, rng: &mut Rng) -> Vec<f64> {
+        let mut state = rng.normal();
+        (0..count)
+            .map(|_| {
+                state = rho * state + (1.0 - rho * rho).sqrt() * rng.normal();
+                0.5f64.copysign(state)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn independent_processes_mostly_stay_alone() {
+        let mut rng = Rng::new(17);
+        for count in [10, 20, 100] {
+            let found = (0..500).map(|_| Stretches::of(&signs(0.0, count, &mut rng)));
+            let alone = found.filter(|it| it.length == 1 && it.resolved).count();
+            assert!(alone > 375, "{count}: {alone} of 500");
+        }
+    }
+
+    #[test]
+    fn neighbours_that_are_alike_are_joined() {
+        let mut rng = Rng::new(18);
+        let found: Vec<_> = (0..100).map(|_| Stretches::of(&signs(0.8, 2000, &mut rng))).collect();
+        assert!(found.iter().all(|it| it.length > 1), "{found:?}");
+        assert!(found.iter().filter(|it| it.resolved).count() > 90);
+        // Half slow, half fast: no number of these seconds says what the others are like.
+        let steps: Vec<f64> = (0..64).map(|at| if at < 32 { -0.5 } else { 0.5 }).collect();
+        let found = Stretches::of(&steps);
+        assert!(!found.resolved && found.length == 8, "{found:?}");
+    }
+
+    #[test]
+    fn every_process_is_in_a_stretch() {
+        let mut found = Stretches::of(&[0.0; 21]);
+        found.length = 4;
+        let of: Vec<usize> = (0..21).map(|process| found.holding(process)).collect();
+        assert_eq!(of[0], 0);
+        assert_eq!(of[1..5], [1; 4]);
+        assert_eq!(of[17..], [5; 4]);
+        assert_eq!(found.sums(&[1.0; 21]), [1.0, 4.0, 4.0, 4.0, 4.0, 4.0]);
+    }
+}
