@@ -34,12 +34,22 @@ pub fn machine_interval(
     seconds: f64,
     level: f64,
 ) -> Option<Interval> {
+    interval_over(session, units, seconds, (level, HORIZON_S))
+}
+
+/// The same over another time than ten minutes, in seconds.
+pub(crate) fn interval_over(
+    session: Interval,
+    units: &[f64],
+    seconds: f64,
+    (level, horizon_s): (f64, f64),
+) -> Option<Interval> {
     let timed = seconds.is_finite() && seconds > 0.0;
     if units.len() < BLOCKS || finite(units).is_err() || !timed {
         return None;
     }
     let slow = slow_variance(units, seconds)?;
-    let doublings = (HORIZON_S / seconds).max(2.0).log2();
+    let doublings = (horizon_s / seconds).max(2.0).log2();
     let t = two_sided_t(level, BLOCKS as f64 - 1.0);
     let added = t * t * PER_DOUBLING * slow * doublings;
     let wider = |half: f64| (half * half + added).sqrt();

@@ -19,4 +19,5 @@ mod stopping;
 mod suites;
 pub mod tables;
 mod times;
+pub mod traces;
 mod verdicts;

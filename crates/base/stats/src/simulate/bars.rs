@@ -7,7 +7,7 @@ use std::thread;
 
 use super::{
     checks, curves, fixed, histories, limits, looks, runs, sequences, steady, stopping, suites,
-    times, verdicts,
+    times, traces, verdicts,
 };
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;
@@ -107,7 +107,7 @@ impl Row {
 pub type Measure = fn(u64, &mut dyn FnMut(Row));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 18] = [
+pub const GROUPS: [(&str, Measure); 19] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -126,6 +126,7 @@ pub const GROUPS: [(&str, Measure); 18] = [
     ("steady", steady::run),
     ("limits", limits::run),
     ("curves", curves::run),
+    ("traces", traces::run),
 ];
 
 /// Measures all groups, on as many threads as there are CPUs; rows are handed over in order, a group at a time.

@@ -4,8 +4,7 @@ use super::bars::{Bar, Measured, Row};
 use super::noise::{Memory, Modes, Noise, Source};
 use crate::Interval;
 use crate::precision::{
-    FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_quantile, looks,
-    serial_quantile,
+    self, FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, looks, serial_quantile,
 };
 
 /// The wanted relative half-width.
@@ -140,10 +139,10 @@ fn clustered(plan: Plan, noise: Noise, seed: u64) -> Option<End> {
             (processes.len()..look).map(|process| source.process(plan.samples_of(process))),
         );
         let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
-        match clustered_quantile(&views, 0.5, PER_LOOK_LEVEL) {
-            Ok(found) if found.relative_half_width() <= PRECISION => {
+        match precision::clustered(&views, 0.5, PER_LOOK_LEVEL) {
+            Ok(found) if found.resolved && found.interval.relative_half_width() <= PRECISION => {
                 let samples = views.iter().map(|samples| samples.len()).sum();
-                return Some(end(&found, &source, samples));
+                return Some(end(&found.interval, &source, samples));
             }
             _ => {}
         }

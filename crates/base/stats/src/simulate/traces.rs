@@ -1,0 +1,301 @@
+//! Recorded noise of a real host (`traces/`): how often the interval of a session holds the median of minutes.
+//!
+//! Programs are sums of consecutive chunks of fixed work. Sessions begin anywhere in a trace; what they should hold is
+//! the median of the whole of it, of the same program.
+
+use super::bars::{Bar, Measured, Row};
+use crate::Interval;
+use crate::describe::{mean_of, median, variance_of};
+use crate::flicker::interval_over;
+use crate::precision::{
+    FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, looks, serial_quantile,
+};
+use crate::rng::Rng;
+
+/// The traces by name: microseconds of chunks of about a millisecond.
+const TRACES: [(&str, &[u8]); 2] = [
+    ("alone", include_bytes!("../../traces/quiet.u16")),
+    ("beside other work", include_bytes!("../../traces/busy.u16")),
+];
+/// Sessions of a mode on a trace, at most: more would only be the same seconds again.
+const SESSIONS: u64 = 400;
+/// The precision at which sessions stop.
+const PRECISION: f64 = 0.01;
+/// The longest session, in chunks.
+const LONGEST: usize = 60_000;
+/// Promised of the machine's interval.
+const COVERAGE: f64 = 0.9;
+/// Level of the machine's interval.
+const LEVEL: f64 = 0.95;
+
+/// What is run, as a user would.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Mode {
+    /// Runs of a command of so many chunks, one after the other, for at least so many chunks.
+    Command { chunks: usize, at_least: usize },
+    /// Processes of one point, one after the other.
+    Point,
+    /// So many processes of a point among many, one every 4.6 s.
+    Interleaved { processes: usize },
+    /// One process, a sample a second.
+    Stream { seconds: usize },
+}
+
+const MODES: [(&str, Mode); 8] = [
+    ("exec, 30 ms, to 1 %", Mode::Command { chunks: 30, at_least: 0 }),
+    ("exec, 30 ms, to 1 %, at least 4 s", Mode::Command { chunks: 30, at_least: 4_000 }),
+    ("exec, 30 ms, to 1 %, at least 20 s", Mode::Command { chunks: 30, at_least: 20_000 }),
+    ("exec, 3 ms, to 1 %", Mode::Command { chunks: 3, at_least: 0 }),
+    ("exec, 100 ms, to 1 %", Mode::Command { chunks: 100, at_least: 0 }),
+    ("run of one point, to 1 %", Mode::Point),
+    ("run of many points, 12 processes each", Mode::Interleaved { processes: 12 }),
+    ("stream of 60 s", Mode::Stream { seconds: 60 }),
+];
+
+/// Chunks of a process that are discarded, and of each of its samples.
+const DISCARDED: usize = 100;
+const SAMPLE: usize = 10;
+const SAMPLES: usize = 10;
+/// Chunks from one process to the next.
+const PROCESS: usize = 220;
+const ROUND: usize = 4_600;
+
+/// Chunks in order.
+struct Trace {
+    /// Seconds from the beginning to each chunk.
+    sums: Vec<f64>,
+}
+
+impl Trace {
+    fn of(bytes: &[u8]) -> Self {
+        let chunks = bytes.chunks_exact(2).map(|it| f64::from(u16::from_le_bytes([it[0], it[1]])));
+        let mut sums = vec![0.0];
+        let mut sum = 0.0;
+        for micros in chunks {
+            sum += micros * 1e-6;
+            sums.push(sum);
+        }
+        Self { sums }
+    }
+
+    fn len(&self) -> usize {
+        self.sums.len() - 1
+    }
+
+    /// How long so many chunks take from here on.
+    fn time(&self, from: usize, chunks: usize) -> f64 {
+        self.sums[from + chunks] - self.sums[from]
+    }
+
+    /// The median of all pieces of so many chunks.
+    fn truth(&self, chunks: usize) -> f64 {
+        let all: Vec<f64> =
+            (0..self.len() / chunks).map(|at| self.time(at * chunks, chunks)).collect();
+        median(&all).unwrap_or(f64::NAN)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.time(0, self.len())
+    }
+}
+
+/// What a session says.
+struct Session {
+    interval: Interval,
+    units: Vec<f64>,
+    seconds: f64,
+}
+
+impl Mode {
+    /// Chunks of one value.
+    fn value(self) -> usize {
+        match self {
+            Self::Command { chunks, .. } => chunks,
+            Self::Point | Self::Interleaved { .. } => SAMPLE,
+            Self::Stream { .. } => 1000,
+        }
+    }
+
+    /// The most chunks that a session takes.
+    fn longest(self) -> usize {
+        match self {
+            Self::Command { .. } | Self::Point => LONGEST,
+            Self::Interleaved { processes } => processes * ROUND,
+            Self::Stream { seconds } => seconds * 1000,
+        }
+    }
+
+    fn session(self, trace: &Trace, from: usize) -> Option<Session> {
+        match self {
+            Self::Command { chunks, at_least } => command(trace, from, chunks, at_least),
+            Self::Point => {
+                let counts = looks(FIRST_LOOK).take_while(|look| look * PROCESS <= LONGEST);
+                processes(trace, from, PROCESS, counts)
+            }
+            Self::Interleaved { processes: count } => {
+                processes(trace, from, ROUND, std::iter::once(count))
+            }
+            Self::Stream { seconds } => {
+                let units: Vec<f64> =
+                    (0..seconds).map(|at| trace.time(from + at * 1000, 1000)).collect();
+                let interval = serial_quantile(&units, 0.5, LEVEL).ok()?.interval;
+                Some(Session { interval, units, seconds: trace.time(from, seconds * 1000) })
+            }
+        }
+    }
+}
+
+/// Runs of a command until the interval is narrow enough, or a minute is over.
+fn command(trace: &Trace, from: usize, chunks: usize, at_least: usize) -> Option<Session> {
+    let mut last = None;
+    for look in looks(FIRST_LOOK_SINGLE).take_while(|look| look * chunks <= LONGEST) {
+        let units: Vec<f64> = (0..look).map(|at| trace.time(from + at * chunks, chunks)).collect();
+        let views: Vec<&[f64]> = units.chunks(1).collect();
+        let Ok(found) = clustered(&views, 0.5, PER_LOOK_LEVEL) else { continue };
+        let narrow = found.resolved && found.interval.relative_half_width() <= PRECISION;
+        let seconds = trace.time(from, look * chunks);
+        last = Some(Session { interval: found.interval, units, seconds });
+        if narrow && look * chunks >= at_least {
+            break;
+        }
+    }
+    last
+}
+
+/// Processes until the interval is narrow enough, or no more are asked for.
+fn processes(
+    trace: &Trace,
+    from: usize,
+    apart: usize,
+    counts: impl Iterator<Item = usize>,
+) -> Option<Session> {
+    let mut last = None;
+    for count in counts {
+        let one = |process: usize| {
+            let first = from + process * apart + DISCARDED;
+            (0..SAMPLES).map(|at| trace.time(first + at * SAMPLE, SAMPLE)).collect::<Vec<_>>()
+        };
+        let all: Vec<Vec<f64>> = (0..count).map(one).collect();
+        let views: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+        let Ok(found) = clustered(&views, 0.5, PER_LOOK_LEVEL) else { continue };
+        let narrow = found.resolved && found.interval.relative_half_width() <= PRECISION;
+        let units = views.iter().filter_map(|samples| median(samples)).collect();
+        let seconds = trace.time(from, (count - 1) * apart + PROCESS.min(apart));
+        last = Some(Session { interval: found.interval, units, seconds });
+        if narrow {
+            break;
+        }
+    }
+    last
+}
+
+/// How often intervals of sessions hold the median of the whole trace.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    for (name, bytes) in TRACES {
+        let trace = Trace::of(bytes);
+        for (words, mode) in MODES {
+            measure(&trace, mode, replications.min(SESSIONS), &format!("{words}, {name}"), report);
+        }
+        hyperfine(&trace, replications.min(SESSIONS), name, report);
+    }
+}
+
+/// Where sessions begin.
+fn beginnings(trace: &Trace, longest: usize, sessions: u64) -> Vec<usize> {
+    let mut rng = Rng::new(41);
+    let room = trace.len().saturating_sub(longest + PROCESS) as f64;
+    (0..sessions).map(|_| (rng.uniform() * room) as usize).collect()
+}
+
+fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut dyn FnMut(Row)) {
+    let (truth, whole) = (trace.truth(mode.value()), trace.seconds());
+    let (mut session, mut machine) = (Vec::new(), Vec::new());
+    let mut lengths = Vec::new();
+    for from in beginnings(trace, mode.longest(), sessions) {
+        let Some(found) = mode.session(trace, from) else { continue };
+        let wider = interval_over(found.interval, &found.units, found.seconds, (LEVEL, whole));
+        session.push(found.interval);
+        machine.extend(wider);
+        lengths.push(found.seconds);
+    }
+    let row = |promise, bar, found: &[Interval]| {
+        let hits = found.iter().filter(|it| it.contains(truth)).count() as u64;
+        let widths: Vec<f64> = found.iter().map(|it| (it.high - it.low) / 2.0 / truth).collect();
+        let (width, length) = (median(&widths).unwrap_or(0.0), mean_of(&lengths));
+        Row {
+            promise,
+            setting: setting.to_owned(),
+            bar,
+            measured: Measured::Share { hits, trials: found.len() as u64 },
+            note: format!("±{:.1} % after {length:.1} s", 100.0 * width),
+        }
+    };
+    let bar = match mode {
+        Mode::Stream { .. } => Bar::Exempt("streams last ten minutes, and no trace does"),
+        _ => Bar::AtLeast(COVERAGE),
+    };
+    report(row(
+        "Recorded traces: the machine's interval holds the median of minutes",
+        bar,
+        &machine,
+    ));
+    report(row(
+        "Recorded traces: the session's interval, which speaks of its own seconds",
+        Bar::Exempt("it promises its own seconds"),
+        &session,
+    ));
+}
+
+/// What hyperfine prints of ten runs and three seconds at least: mean and standard deviation.
+fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Row)) {
+    let (chunks, runs) = (30, 100);
+    let truth = trace.truth(chunks);
+    let (mut spread, mut error) = (0, 0);
+    let from = beginnings(trace, LONGEST, sessions);
+    for &from in &from {
+        let values: Vec<f64> = (0..runs).map(|at| trace.time(from + at * chunks, chunks)).collect();
+        let (mean, sd) = (mean_of(&values), variance_of(&values).sqrt());
+        spread += u64::from((mean - truth).abs() <= sd);
+        error += u64::from((mean - truth).abs() <= 1.96 * sd / (runs as f64).sqrt());
+    }
+    let trials = from.len() as u64;
+    let mut row = |what: &str, hits| {
+        report(Row {
+            promise: "Recorded traces: what other tools print",
+            setting: format!("{what} of 100 runs of 30 ms, {name}"),
+            bar: Bar::Exempt("for comparison"),
+            measured: Measured::Share { hits, trials },
+            note: String::new(),
+        });
+    };
+    row("mean ± σ (hyperfine)", spread);
+    row("mean ± 1.96 σ/√n", error);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TRACES, Trace, run};
+    use crate::simulate::bars::Bar;
+
+    #[test]
+    fn a_trace_is_milliseconds_of_minutes() {
+        for ((_, bytes), seconds) in TRACES.into_iter().zip([240.0, 120.0]) {
+            let trace = Trace::of(bytes);
+            assert!((trace.seconds() / seconds - 1.0).abs() < 0.15, "{}", trace.seconds());
+            assert!((trace.truth(30) - 0.03).abs() < 0.006, "{}", trace.truth(30));
+        }
+    }
+
+    #[test]
+    fn the_machines_interval_holds_where_the_sessions_does_not() {
+        let (mut promised, mut low) = (0, 0);
+        run(60, &mut |row| {
+            match row.bar {
+                Bar::AtLeast(_) => promised += 1,
+                _ => low += usize::from(row.measured.value() < 0.8),
+            }
+            assert!(row.passes(), "{row:?}");
+        });
+        assert!(promised == 14 && low > 4, "{promised}, {low}");
+    }
+}
