@@ -26,7 +26,7 @@ struct Mutation {
     group: &'static str,
 }
 
-const MUTATIONS: [Mutation; 11] = [
+const MUTATIONS: [Mutation; 12] = [
     Mutation {
         dropped: "Student's t: normal quantiles for the noise between six runs",
         file: "stored_runs.rs",
@@ -44,9 +44,16 @@ const MUTATIONS: [Mutation; 11] = [
     Mutation {
         dropped: "process clustering: samples of all processes taken for independent",
         file: "precision/clustered.rs",
-        from: "self.sum.abs() > self.floor && self.sum * self.sum > self.t_squared * self.squares",
+        from: "self.sum.abs() > self.floor && self.sum * self.sum > self.t_squared * self.variance()",
         to: "self.sum.abs() > self.floor",
         group: "stopping",
+    },
+    Mutation {
+        dropped: "slow noise: the session's interval shown as that of the machine",
+        file: "flicker.rs",
+        from: "PER_DOUBLING * slow * doublings",
+        to: "0.0 * PER_DOUBLING * slow * doublings",
+        group: "traces",
     },
     Mutation {
         dropped: "pairing: a process compared with one of another round",

@@ -52,6 +52,8 @@ pub enum FlagKind {
     SearchIncomplete,
     /// The first run of a command did other work than those after it.
     WorkDiffers,
+    /// A distribution that an invocation reported can't be read, and is left out.
+    Unreadable,
     /// The session is too short to know for how long its noise remembers: its interval speaks of its own seconds.
     Short,
     /// Another reason, named by a plug-in.
@@ -86,6 +88,7 @@ impl FlagKind {
             Self::Oversubscribed => "oversubscribed",
             Self::SearchIncomplete => "search-incomplete",
             Self::WorkDiffers => "work-differs",
+            Self::Unreadable => "unreadable",
             Self::Short => "short",
             Self::Other(word) => word,
         }

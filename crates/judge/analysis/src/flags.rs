@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{Flag, FlagKind, InvocationRecord, Role, RunRecord, trials};
+use plumb_model::{Flag, FlagKind, InvocationRecord, Kind, Metric, Role, RunRecord, trials};
 use plumb_stats::describe::{median, quantile_of_sorted};
 use plumb_stats::modes::bimodal;
 use plumb_stats::search::{Limit, limit};
@@ -10,6 +10,7 @@ use plumb_stats::search::{Limit, limit};
 use crate::environment_diff::is_of_environment;
 use crate::facts::loads;
 use crate::finding::Finding;
+use crate::histogram;
 use crate::point_data::PointData;
 use crate::work_differs::work_differs;
 
@@ -51,6 +52,7 @@ pub(crate) fn of_result(data: &PointData, finding: &Finding) -> Vec<Flag> {
         incomplete(data),
         work_differs(data),
         with_own_load(data),
+        unreadable(data, finding),
     ];
     for flag in rules.into_iter().flatten() {
         add(&mut flags, flag);
@@ -298,6 +300,18 @@ fn excluded(record: &RunRecord) -> Option<Flag> {
 
 fn with_load(record: &RunRecord) -> Option<Flag> {
     alongside(&loads(record.plan.beside(None)))
+}
+
+/// Invocations whose distributions of a metric can't be decoded.
+fn unreadable(data: &PointData, finding: &Finding) -> Option<Flag> {
+    let metrics = data.planned.description.metrics.iter();
+    let distributions = metrics.filter(|it| it.kind == Kind::Histogram && finding.primary);
+    let of = |metric: &Metric| {
+        let (lost, all) = (histogram::unreadable(data, metric), data.invocations.len());
+        (lost > 0).then(|| format!("{} of {lost} of {all} invocations", metric.name))
+    };
+    let lost: Vec<String> = distributions.filter_map(of).collect();
+    (!lost.is_empty()).then(|| Flag::new(FlagKind::Unreadable, lost.join("; ")))
 }
 
 /// What ran beside this point alone; what ran beside all is a flag of the run.

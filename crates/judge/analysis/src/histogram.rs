@@ -1,6 +1,6 @@
 //! Distributions that workloads report themselves, from their encodings to quantiles.
 
-use plumb_model::{Kind, Metric, RunRecord};
+use plumb_model::{InvocationRecord, Kind, Metric, RunRecord};
 use plumb_stats::describe::median;
 use plumb_stats::histogram::{Counts, pooled_quantile, quantile, total};
 use plumb_stats::precision::clustered_quantile;
@@ -95,6 +95,16 @@ pub(crate) fn processes(data: &PointData, metric: &Metric) -> Vec<Counts> {
         (!counts.is_empty()).then_some(counts)
     });
     of.collect()
+}
+
+/// The invocations with steady distributions of a metric that can't be decoded.
+pub(crate) fn unreadable(data: &PointData, metric: &Metric) -> usize {
+    let is_lost = |invocation: &&&InvocationRecord| {
+        let all = invocation.samples.histograms.get(&metric.name);
+        let mut steady = all.into_iter().flatten().skip(invocation.steady_start());
+        steady.any(|it| it.counts().is_none())
+    };
+    data.invocations.iter().filter(is_lost).count()
 }
 
 /// The greatest value of each process.

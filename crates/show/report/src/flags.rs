@@ -30,6 +30,7 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         FlagKind::Uncalibrated => {
             "too little history on this machine to judge a change between runs"
         }
+        FlagKind::Unreadable => "distributions that can't be read are left out",
         FlagKind::Short => "the interval speaks of these seconds, not of the machine",
         FlagKind::Bimodal => "processes fall into two groups: the median describes neither",
         FlagKind::Overhead => "reading the clock takes a noticeable part of each sample",

@@ -83,7 +83,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 21] = [
+const FLAGS: [FlagKind; 22] = [
     FlagKind::Cached,
     FlagKind::Tmpfs,
     FlagKind::Capped,
@@ -99,6 +99,7 @@ const FLAGS: [FlagKind; 21] = [
     FlagKind::Uncalibrated,
     FlagKind::Bimodal,
     FlagKind::Short,
+    FlagKind::Unreadable,
     FlagKind::Overhead,
     FlagKind::Interference,
     FlagKind::WithLoad,

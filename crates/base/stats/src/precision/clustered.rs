@@ -74,8 +74,8 @@ pub fn clustered_quantile(
 ///
 /// # Errors
 /// [`NoInterval::TooFewProcesses`] below [`fewest_processes`]; [`NoInterval::TooFewSamples`] where fewer than ten
-/// effective samples lie beyond a tail quantile; [`NoInterval::OutOfRange`] where a bound would lie outside the
-/// sample, or `q` or `level` outside (0, 1); [`NoInterval::NotFinite`].
+/// effective samples lie beyond a tail quantile; [`NoInterval::OutOfRange`] where a bound of another quantile than the
+/// median would lie outside the sample, or `q` or `level` outside (0, 1); [`NoInterval::NotFinite`].
 pub fn clustered(processes: &[&[f64]], q: f64, level: f64) -> Result<Clustered, NoInterval> {
     interior(q, level)?;
     let processes = filled(processes, level)?;
@@ -85,16 +85,11 @@ pub fn clustered(processes: &[&[f64]], q: f64, level: f64) -> Result<Clustered, 
     let (stretch, resolved) = (stretches.length, stretches.resolved);
     match not_refused(&processes, &pool, &stretches, (q, estimate), level) {
         Ok(interval) => Ok(Clustered { interval, stretch, resolved }),
-        // Alike as neighbours are, these processes bound nothing: what they show is all that they say.
-        Err(NoInterval::OutOfRange) if !stretches.are_alone() => {
-            let alone = Stretches::alone(processes.len());
-            let within = not_refused(&processes, &pool, &alone, (q, estimate), level)?;
-            let interval = Interval {
-                low: pool.sorted.first().map_or(within.low, |it| it.0),
-                high: pool.sorted.last().map_or(within.high, |it| it.0),
-                ..within
-            };
-            Ok(Clustered { interval, stretch, resolved: false })
+        // So unequal or so alike are these processes that no sample is refused: they bound the median by what they
+        // show. All of seven lie on one side of it once in 64 times, whatever their noise is.
+        Err(NoInterval::OutOfRange) if q == 0.5 => {
+            let interval = Interval { estimate, low: pool.least(), high: pool.greatest() };
+            Ok(Clustered { interval, stretch, resolved: resolved && stretches.are_alone() })
         }
         Err(why) => Err(why),
     }
@@ -201,6 +196,14 @@ impl Pool {
             processes.iter().map(|samples| (most / samples.len() as f64).min(1.0)).collect();
         let weight = sorted.iter().map(|&(_, process)| weights[process]).sum();
         Self { sorted, weights, weight }
+    }
+
+    fn least(&self) -> f64 {
+        self.sorted[0].0
+    }
+
+    fn greatest(&self) -> f64 {
+        self.sorted[self.sorted.len() - 1].0
     }
 
     /// For each process the weight that lies below a value, less what should; samples that equal it count half.
@@ -319,7 +322,9 @@ impl<'s> Below<'s> {
 
 #[cfg(test)]
 mod tests {
-    use super::{clustered_estimate, clustered_mean, clustered_quantile, fewest_processes};
+    use super::{
+        clustered, clustered_estimate, clustered_mean, clustered_quantile, fewest_processes,
+    };
     use crate::describe::median;
     use crate::distribution::binomial_cdf;
     use crate::rng::Rng;
@@ -362,6 +367,19 @@ mod tests {
         assert_eq!(clustered_quantile(&views(&singles(7)), 0.5, 0.97), Err(too_few));
         assert_eq!(clustered_mean(&views(&singles(7)), 0.97), Err(too_few));
         assert!(clustered_quantile(&views(&singles(8)), 0.5, 0.97).is_ok());
+    }
+
+    #[test]
+    fn enough_processes_bound_the_median_however_unequal_they_are() {
+        let counts = [10, 10, 10, 10, 1, 1, 1];
+        let unequal: Vec<Vec<f64>> =
+            counts.into_iter().zip(0..).map(|(n, seed)| normals(n, seed)).collect();
+        let found = clustered(&views(&unequal), 0.5, 0.95).unwrap();
+        let all = unequal.concat();
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        assert_eq!((found.interval.low, found.interval.high), (least, greatest));
+        assert_eq!(clustered_quantile(&views(&unequal), 0.4, 0.95), Err(NoInterval::OutOfRange));
     }
 
     #[test]

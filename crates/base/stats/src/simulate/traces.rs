@@ -1,4 +1,4 @@
-//! Recorded noise of a real host (`traces/`): how often the interval of a session holds the median of minutes.
+//! Recorded noise of a real host (the files in `traces/`): how often the interval of a session holds the median of minutes.
 //!
 //! Programs are sums of consecutive chunks of fixed work. Sessions begin anywhere in a trace; what they should hold is
 //! the median of the whole of it, of the same program.
@@ -14,8 +14,8 @@ use crate::rng::Rng;
 
 /// The traces by name: microseconds of chunks of about a millisecond.
 const TRACES: [(&str, &[u8]); 2] = [
-    ("alone", include_bytes!("../../traces/quiet.u16")),
-    ("beside other work", include_bytes!("../../traces/busy.u16")),
+    ("alone", include_bytes!("traces/quiet.u16")),
+    ("beside other work", include_bytes!("traces/busy.u16")),
 ];
 /// Sessions of a mode on a trace, at most: more would only be the same seconds again.
 const SESSIONS: u64 = 400;

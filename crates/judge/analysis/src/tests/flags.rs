@@ -1,6 +1,6 @@
 //! Reasons to distrust.
 
-use plumb_model::{ClockKind, ClockSource, Flag, FlagKind, Role};
+use plumb_model::{ClockKind, ClockSource, Flag, FlagKind, Histogram, Kind, Metric, Role};
 
 use super::{only, why};
 use crate::summarise;
@@ -58,6 +58,30 @@ fn wide_drifting_and_split_results_are_flagged() {
     assert!(why(&drifting, &FlagKind::Short).unwrap().contains("consecutive processes are alike"));
     let split = slower(|i| if i % 3 == 0 { 1.3 } else { 1.0 });
     assert!(why(&split, &FlagKind::Bimodal).unwrap().contains("of the processes lie"));
+}
+
+#[test]
+fn distributions_that_cannot_be_read_are_said() {
+    let sound = Histogram::of([7; 100]);
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .last_point(|planned| {
+            let metrics = &mut planned.description.metrics;
+            let latency =
+                Metric { name: "latency".into(), kind: Kind::Histogram, ..metrics[0].clone() };
+            metrics.push(latency);
+        })
+        .invocations(|i, invocation| {
+            let one = if i < 2 { Histogram::Hdr("HISTno".into()) } else { sound.clone() };
+            let all = vec![one; invocation.samples.len()];
+            invocation.samples.histograms.insert("latency".into(), all);
+        })
+        .build();
+    let found = summarise(&record);
+    let flagged = found.results.iter().find(|it| it.primary).unwrap();
+    assert_eq!(why(flagged, &FlagKind::Unreadable).unwrap(), "latency of 2 of 12 invocations");
+    let p50 = found.results.iter().find(|it| it.metric == "latency p50").unwrap();
+    assert_eq!(p50.invocations, 10);
 }
 
 #[test]
