@@ -91,7 +91,7 @@ test("below a chart is a table of its numbers", () =>
     const table = page.locator("figure.chart details.data").first();
     assert.equal(await table.locator("table").count(), 0, "made when it is opened");
     await table.locator("summary").click();
-    assert.ok((await table.locator("table").first().locator("tbody tr").count()) > 0);
+    await table.locator("tbody tr").first().waitFor();
     assert.match((await table.locator("table").last().innerText()) ?? "", /\d/);
   }));
 
