@@ -125,8 +125,7 @@ fn measure(
     let (place, lock) = (Place::Under(args.dir.as_deref()), !args.execution.no_lock);
     let host = args.execution.host.clone();
     let measured = execute(setup, Job { lock, host, ..Job::new(plan, place, store) }, ui)?;
-    let finding = plumb_query::of_run(&measured.store, &measured.record)?;
-    Ok((finding, measured.ended.interrupted))
+    Ok((measured.finding, measured.ended.interrupted))
 }
 
 fn write(args: &CrosscheckArgs, all: &[Crosschecked], found: &[RunFinding], ui: &Ui) -> Result<()> {

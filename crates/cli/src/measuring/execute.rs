@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use plumb_analysis::RunFinding;
 use plumb_engine::{
     Ended, Identity, KeeperLauncher, LauncherSettings, RunContext, SlotReport, SystemClock,
 };
@@ -30,6 +31,8 @@ pub struct Measured {
     pub store: Store,
     /// What is stored of it.
     pub record: RunRecord,
+    /// What it shows.
+    pub finding: RunFinding,
     /// How it ended.
     pub ended: Ended,
 }
@@ -85,7 +88,9 @@ pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> 
         ui.warn(&format!("could not clean up: {why}"));
     }
     let record = store.record(identity.run)?;
-    Ok(Measured { store, record, ended })
+    let finding = plumb_query::of_run(&store, &record)?;
+    plumb_query::keep(&store, &record, &finding, locate::series_cache().as_deref())?;
+    Ok(Measured { store, record, finding, ended })
 }
 
 fn launcher(setup: Setup, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLauncher {

@@ -22,16 +22,15 @@ pub fn measure(setup: Setup, job: Job<'_>, ui: &Ui) -> Result<Exit> {
 }
 
 fn report(measured: &Measured, explicit: bool, fail_on: FailPolicy, ui: &Ui) -> Result<Exit> {
-    let Measured { store, record, ended } = measured;
-    let finding = plumb_query::of_run(store, record)?;
-    let view = View::new(&finding);
+    let Measured { store, record, finding, ended } = measured;
+    let view = View::new(finding);
     if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict(_)) {
-        let finding = plumb_analysis::compare_sides(record, &finding);
+        let finding = plumb_analysis::compare_sides(record, finding);
         ui.out(&comparison::write(&finding, OutputFormat::Json, ui)?);
     } else if ui.wants_json() {
         ui.out(&json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
-        ui.out(&scorecard(&view, &ui.terminal(), &closing(record, &finding, store)));
+        ui.out(&scorecard(&view, &ui.terminal(), &closing(record, finding, store)));
     }
     let verdicts = fail_on.exits(&finding.against_first);
     Ok(verdicts.into_iter().chain([exit(record, explicit, ended)]).min().unwrap_or(Exit::Fine))

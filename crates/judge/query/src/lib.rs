@@ -9,7 +9,7 @@ mod series;
 
 pub use earlier::others;
 pub use previous::{Previous, previous};
-pub use series::{KeptSeries, entries};
+pub use series::{KeptSeries, entries, keep};
 
 use plumb_analysis::{
     CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, add_covariates,

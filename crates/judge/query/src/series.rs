@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use plumb_analysis::{
-    Ends, Estimate, HistoryEntry, HistoryRun, METHOD_VERSION, RunResults, history_entry,
+    Ends, Estimate, HistoryEntry, HistoryRun, METHOD_VERSION, RunFinding, RunResults, history_entry,
 };
-use plumb_model::{Better, Host, Id, RunStatus};
+use plumb_model::{Better, Host, Id, RunRecord, RunStatus};
 use plumb_store::{CachedSeries, Error, RunEnd, SeriesCache, Store};
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,25 @@ impl KeptSeries {
     fn with<T>(&self, of: impl FnOnce(&mut SeriesCache) -> T) -> T {
         of(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Keeps what is left of a run that has just ended, in a folder of caches, so that nobody has to read its
+/// samples for a history. A run that is not complete is not kept.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn keep(
+    store: &Store,
+    record: &RunRecord,
+    finding: &RunFinding,
+    caches: Option<&Path>,
+) -> Result<(), Error> {
+    let end = store.ends()?.into_iter().find(|it| it.run == record.run);
+    let kept = caches.and_then(|folder| KeptSeries::open(folder, store.path()));
+    if let (Some(state), Some(kept)) = (end.and_then(|it| it.state), kept) {
+        kept.keep(&RunResults::of(record, finding), &state);
+    }
+    Ok(())
 }
 
 /// What every run says of a series, on whatever machine, oldest first. `known` gives what is left of a

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use plumb_analysis::testing::{COPY, companion, events, run_of_years};
 use plumb_analysis::{HistoryEntry, RunResults, history_entry, history_of_entries, summarise};
 use plumb_model::{Event, Host, Id, Preparation, Role, RunRecord, RunStatus, Slot};
-use plumb_query::{KeptSeries, entries};
+use plumb_query::{KeptSeries, entries, keep};
 use plumb_store::Store;
 use tempfile::TempDir;
 
@@ -106,6 +106,19 @@ fn every_way_gives_the_same_figures() {
     assert_eq!(kept.runs().len(), all.len());
     check(&store, nobody, Some(&kept));
     check(&store, |run| known(run).filter(|_| run.as_u128() % 2 == 0), Some(&kept));
+}
+
+#[test]
+fn a_run_is_kept_when_it_ends() {
+    let folder = TempDir::new().unwrap();
+    let store = store(folder.path());
+    for run in store.runs().unwrap() {
+        let record = store.record(run).unwrap();
+        keep(&store, &record, &summarise(&record), Some(&folder.path().join("caches"))).unwrap();
+    }
+    let kept = kept(folder.path());
+    assert_eq!(kept.runs().len(), RUNS as usize - 1, "all but the one that was cut off");
+    check(&store, nobody, Some(&kept));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use plumb_analysis::summarise;
 use plumb_model::{Goal, MARGIN, OnInterference, Plan, VerdictGoal};
 use plumb_monitors::{Monitor, MonitorCost, PacedMonitor, Recorder};
 use plumb_report::{EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, monitors_card};
@@ -126,7 +125,7 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted"));
     }
-    let found = summarise(&measured.record).against_first.into_iter().next();
+    let found = measured.finding.against_first.into_iter().next();
     Ok(found.and_then(|it| {
         let pairs = it.found.by_pairs()?.pairs;
         let ratio = it.found.ratio?;
