@@ -93,6 +93,7 @@ fn begin(
         companions: Vec::new(),
         goal: Goal::Rules(StoppingRules::default()),
         budget_ns: None,
+        spread_ns: None,
         seed: 0,
         dir: String::new(),
         labels,

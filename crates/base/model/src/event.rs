@@ -130,7 +130,8 @@ pub enum Event {
         /// What the readings say about other things that ran.
         interference: Vec<Interference>,
     },
-    /// An invocation that ended does not count, because something else disturbed it; it is replaced.
+    /// An invocation that ended does not count: something else disturbed it, and it is replaced, or it came right after
+    /// a pause and is not like the others.
     Excluded {
         /// Which.
         invocation: Id,

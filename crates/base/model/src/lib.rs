@@ -44,8 +44,8 @@ pub use id::{Id, SHOWN_DIGITS, short_id};
 pub use machine::{CpuPlace, Environment, Facts, Machine, Owner, Target};
 pub use measurement::Measurement;
 pub use plan::{
-    CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan, PlannedPoint,
-    Program, Sampling, VerdictGoal,
+    AFTER_PAUSE, CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan,
+    PlannedPoint, Program, SHORTEST_PAUSE_NS, Sampling, VerdictGoal,
 };
 pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};

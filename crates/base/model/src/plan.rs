@@ -29,6 +29,9 @@ pub struct Plan {
     pub goal: Goal,
     /// Time for the whole run, in nanoseconds; None means until every point is done.
     pub budget_ns: Option<u64>,
+    /// The least time over which rounds are spread, with pauses between them, in nanoseconds; None: no pauses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread_ns: Option<u64>,
     /// Seed of every random choice.
     pub seed: u64,
     /// The target directory as the user gave it, or a fresh one; absolute.
@@ -49,6 +52,12 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "OnInterference::is_keep")]
     pub on_interference: OnInterference,
 }
+
+/// The rule by which invocations right after a pause do not count: they are not like the others.
+pub const AFTER_PAUSE: &str = "pause";
+
+/// Between two invocations a shorter time is no pause, in nanoseconds.
+pub const SHORTEST_PAUSE_NS: u64 = 50_000_000;
 
 /// A figure that a series should reach.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use crate::flag::Flag;
 use crate::id::Id;
 use crate::machine::{Environment, Owner, Target};
 use crate::measurement::Measurement;
-use crate::plan::{Plan, PlannedPoint};
+use crate::plan::{AFTER_PAUSE, Plan, PlannedPoint};
 use crate::preparation::PreparationRecord;
 use crate::sample::{InvocationEnd, Outcome, Ready, Samples, Usage};
 use crate::workload::{Metric, Role};
@@ -75,10 +75,10 @@ impl RunRecord {
         self.invocations.iter().filter(move |invocation| invocation.counts_for(point))
     }
 
-    /// How many invocations of a point are excluded.
+    /// How many invocations of a point are excluded because something else disturbed them.
     #[must_use]
     pub fn excluded(&self, point: usize) -> usize {
-        let is_it = |it: &&InvocationRecord| it.point == point && it.excluded_by.is_some();
+        let is_it = |it: &&InvocationRecord| it.point == point && it.is_disturbed();
         self.invocations.iter().filter(is_it).count()
     }
 }
@@ -148,6 +148,12 @@ pub struct InvocationRecord {
 }
 
 impl InvocationRecord {
+    /// Whether it does not count because something else disturbed it.
+    #[must_use]
+    pub fn is_disturbed(&self) -> bool {
+        self.excluded_by.as_deref().is_some_and(|by| by != AFTER_PAUSE)
+    }
+
     /// Whether it is a measured invocation of this point that ended well and was not excluded.
     #[must_use]
     pub fn counts_for(&self, point: usize) -> bool {

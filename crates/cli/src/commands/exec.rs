@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::{Goal, PlannedPoint, Settings, StoppingRules, Value};
+use plumb_model::{Goal, Plan, PlannedPoint, Settings, StoppingRules, Value};
 use plumb_suite::time_ns;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -24,6 +24,7 @@ use crate::ui::Ui;
 #[command(after_help = "Examples:
   plumb exec 'sleep 0.1'                       until the median is known to 1 %
   plumb exec -n 20 'gzip -k f' 'zstd -k f'     20 runs of each, compared with the first
+  plumb exec --spread 5m 'curl -s localhost'   over five minutes, with pauses
   plumb exec -- make -j2 all                   one command, word by word
   plumb exec --shell 'sort f | uniq -c'        run by /bin/sh, whose start-up counts
   plumb exec --before-each 'rm -f out' './build out'   each run starts without the file
@@ -44,6 +45,10 @@ pub struct ExecArgs {
     #[arg(short = 'n', long, value_name = "N", conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time"])]
     runs: Option<usize>,
+    /// Spread the runs over at least this time, with pauses between bursts of runs, so that they speak of more than
+    /// one moment of this machine. plumb leaves out runs right after a pause when they are not as fast as others
+    #[arg(long, value_name = "TIME", conflicts_with = "runs")]
+    spread: Option<String>,
     /// Put values into the commands, where they have `{NAME}`; each gives a point. Values and ranges as in
     /// `plumb run`: `1,2,8`, `1..64`, `1..9+2`
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
@@ -122,6 +127,9 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let mut plan = plan::plan(named, Vec::new(), &args.goal, prepare)?;
     plan.against_first = several;
+    if let Some(spread) = &args.spread {
+        spread_over(&mut plan, spread, args.goal.execution.budget.is_some())?;
+    }
     if let Some(runs) = args.runs {
         if runs == 0 {
             return Err(CommandError::usage("--runs 0 measures nothing"));
@@ -135,6 +143,19 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         Job { lock, host, live: args.live.live, ..Job::new(plan, Place::Scratch, store) },
         ui,
     )
+}
+
+/// Spreads a plan over a time. A budget that nobody stated gives way.
+fn spread_over(plan: &mut Plan, text: &str, has_budget: bool) -> Result<()> {
+    let spread_ns = time_ns(text)?;
+    let budget_ns = plan.budget_ns.filter(|budget_ns| *budget_ns < spread_ns);
+    if budget_ns.is_some() && has_budget {
+        return Err(CommandError::usage(format!("--spread {text} is longer than the budget"))
+            .hint("raise --budget, or spread over less time"));
+    }
+    plan.budget_ns = plan.budget_ns.map(|budget_ns| budget_ns.max(spread_ns));
+    plan.spread_ns = Some(spread_ns);
+    Ok(())
 }
 
 /// Every command with every combination of the values that it asks for.

@@ -110,6 +110,7 @@ pub fn plan_of(
         companions: prepare.plugins,
         goal,
         budget_ns: args.budget.as_deref().map(time_ns).transpose()?,
+        spread_ns: None,
         seed: seed(args),
         dir: String::new(),
         labels: pairs(&args.labels)?,

@@ -8,6 +8,7 @@ use crate::comparison::pairs::PointComparison;
 use crate::curve::Curve;
 use crate::estimate::{Ends, Estimate};
 use crate::facts::{CpuShares, PointFacts, RunFacts};
+use crate::pauses::Pauses;
 
 /// Everything that is found in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +87,8 @@ pub struct Finding {
     pub stretch: Option<usize>,
     /// Whether the session was long enough to know its own memory.
     pub resolved: bool,
+    /// What pauses between its invocations do, where the run is spread over a time.
+    pub pauses: Option<Pauses>,
     /// Level of the interval, repeated looks paid for.
     pub confidence: f64,
     /// Independent processes that the interval counts.
@@ -102,6 +105,9 @@ pub struct Finding {
     pub discarded: usize,
     /// Why the strategy stopped, when it did.
     pub stop: Option<StopReason>,
+    /// Time that the wanted precision would still have taken where the time was over first, in seconds, if the noise
+    /// stays as it is.
+    pub needs_s: Option<f64>,
     /// Relative half-width of the interval.
     pub reached: Option<f64>,
     /// Relative half-width wanted.

@@ -290,7 +290,7 @@ fn resumed(data: &PointData) -> Option<Flag> {
 
 /// What was disturbed and replaced, which the results do not show any more.
 fn excluded(record: &RunRecord) -> Option<Flag> {
-    let excluded = record.invocations.iter().filter(|it| it.excluded_by.is_some()).count();
+    let excluded = record.invocations.iter().filter(|it| it.is_disturbed()).count();
     let measured = record.invocations.iter().filter(|it| it.role == Role::Workload).count();
     (excluded > 0).then(|| {
         let why = format!("{excluded} of {measured} invocations were disturbed and are excluded");

@@ -23,6 +23,7 @@ mod histogram;
 mod history;
 mod log_cost;
 mod method;
+mod pauses;
 mod point_data;
 mod rates;
 mod run_results;
@@ -64,6 +65,7 @@ pub use history::{
     history, history_entry, history_of_entries, since,
 };
 pub use method::{CONFIDENCE, METHOD_VERSION};
+pub use pauses::Pauses;
 pub use plumb_stats::describe::BoxPlot;
 pub use rates::{CounterRate, PointRates, rates_by_point};
 pub use run_results::{RunResults, SeriesResults, history_of_results};

@@ -110,6 +110,12 @@ impl<'a> PointData<'a> {
         self.decisions.iter().rev().find_map(|decision| decision.stop)
     }
 
+    /// Time that the point would still have taken when the strategy stopped, in seconds.
+    pub(crate) fn needs_s(&self) -> Option<f64> {
+        let last = self.decisions.iter().rev().find(|decision| decision.stop.is_some())?;
+        last.remaining_ns.map(seconds)
+    }
+
     /// The relative half-width that the strategy wanted.
     pub(crate) fn wanted(&self) -> Option<f64> {
         self.decisions.iter().rev().find_map(|decision| decision.wanted)

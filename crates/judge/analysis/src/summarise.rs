@@ -15,6 +15,7 @@ use crate::finding::{Disturbances, Finding, RunFinding};
 use crate::flags;
 use crate::histogram;
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
+use crate::pauses;
 use crate::point_data::PointData;
 
 /// Most quantiles of the steady samples that are kept for sketches.
@@ -62,7 +63,7 @@ fn disturbances(record: &RunRecord) -> Disturbances {
         on_interference: record.plan.on_interference,
         invocations: measured().count(),
         disturbed: measured().filter(|it| !it.interference.is_empty()).count(),
-        excluded: measured().filter(|it| it.excluded_by.is_some()).count(),
+        excluded: measured().filter(|it| it.is_disturbed()).count(),
         rules,
     }
 }
@@ -122,7 +123,9 @@ fn of_metric(
         session_s,
         stretch: found.stretch,
         resolved: found.resolved,
+        pauses: primary.then(|| pauses::of(record, data.index, metric)).flatten(),
         discarded: data.discarded(),
+        needs_s: data.needs_s().filter(|_| primary),
         wanted: headline
             .then(|| data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision))
             .flatten(),
@@ -154,6 +157,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         session_s: None,
         stretch: None,
         resolved: true,
+        pauses: None,
         confidence: CONFIDENCE,
         invocations: 0,
         samples: 0,
@@ -162,6 +166,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         warmup: data.warmup(),
         discarded: 0,
         stop: data.stop(),
+        needs_s: None,
         wanted: None,
         target: data.target,
         cpu: data.cpu(),

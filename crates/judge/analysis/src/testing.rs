@@ -337,6 +337,7 @@ fn empty(suite: Option<&str>) -> RunRecord {
             companions: Vec::new(),
             goal: Goal::Rules(StoppingRules::precision(0.03)),
             budget_ns: Some(120_000_000_000),
+            spread_ns: None,
             seed: 42,
             dir: "/srv/bench/plumb-target".into(),
             labels: BTreeMap::new(),

@@ -57,7 +57,7 @@ impl History {
         let mut history = Self::empty(record.plan.points.len());
         for invocation in &record.invocations {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
-            point.excluded += usize::from(invocation.excluded_by.is_some());
+            point.excluded += usize::from(invocation.is_disturbed());
             if invocation.counts_for(invocation.point) {
                 let (index, round) = (invocation.point, invocation.round);
                 let measured = invocation.measurement();

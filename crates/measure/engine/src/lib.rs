@@ -16,6 +16,7 @@ mod invocation;
 mod launch;
 mod monitor_reader;
 mod monitoring;
+mod pacing;
 mod run;
 mod sampling;
 mod schedule;

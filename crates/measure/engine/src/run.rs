@@ -1,6 +1,8 @@
 //! The loop: ask the schedule, carry the round out, tell the listeners.
 
-use plumb_model::{Event, EventSink, Missing, Plan, Role, RunRecord, Slot, StopReason};
+use plumb_model::{
+    AFTER_PAUSE, Event, EventSink, Missing, Plan, Role, RunRecord, Slot, StopReason,
+};
 
 use crate::calibration::{calibrate_alone, is_shared, share};
 use crate::companions::Companions;
@@ -10,9 +12,13 @@ use crate::error::EngineError;
 use crate::invocation::{Invocation, failed_before_ready};
 use crate::launch::{Launcher, Refusal, StartSpec};
 use crate::monitoring::Monitoring;
+use crate::pacing::{AfterPauses, Pacing};
 use crate::schedule::Schedule;
 use crate::slots::{self, Slots};
 use crate::stream::{EventStream, RunPosition, Started};
+
+/// While it pauses, a run looks this often whether it should stop, in nanoseconds.
+const SLICE_NS: u64 = 20_000_000;
 
 /// Carries `plan` out, or what is left of it when `before` is the record of an interrupted run.
 ///
@@ -51,6 +57,8 @@ struct Run<'r> {
     at: RunPosition,
     stream: EventStream<'r>,
     schedule: Schedule<'r>,
+    pacing: Pacing,
+    after_pauses: AfterPauses,
     draws: Draws,
     monitoring: Monitoring<'r>,
     slots: Slots<'r>,
@@ -73,6 +81,8 @@ impl<'r> Run<'r> {
             at,
             stream: EventStream::begin(sink, clock),
             schedule: Schedule::of(plan, before),
+            pacing: Pacing::of(plan),
+            after_pauses: AfterPauses::default(),
             draws: Draws::of(plan, at.segment),
             monitoring: Monitoring::by(monitors),
             slots: Slots::on(plan, who.target.clone()),
@@ -123,9 +133,20 @@ impl<'r> Run<'r> {
             if points.is_empty() {
                 return Ok(());
             }
+            self.pause();
             self.one_round(launcher, &points)?;
         }
         self.stream.log("interrupted by a signal")
+    }
+
+    /// Waits as long as the plan wants between rounds, or until somebody wants the run to stop.
+    fn pause(&mut self) {
+        let began_ns = self.stream.elapsed_ns();
+        let until_ns = began_ns + self.pacing.pause_ns(began_ns);
+        self.after_pauses.round(until_ns > began_ns);
+        while self.stream.elapsed_ns() < until_ns && !(self.interrupted)() {
+            self.stream.sleep((until_ns - self.stream.elapsed_ns()).min(SLICE_NS));
+        }
     }
 
     fn one_round(
@@ -193,7 +214,12 @@ impl<'r> Run<'r> {
         let invocation = plumb_machine::fresh_id();
         let started = Started { invocation, point, role, position, seed, ready };
         let finished = self.invocation(point, began_ns).measure(session, started)?;
-        finished.into_iter().for_each(|it| self.schedule.finished(it));
+        if let Some(it) = finished {
+            if let Some(seen) = it.observation.as_ref().filter(|_| self.plan.spread_ns.is_some()) {
+                self.after_pauses.take(invocation, point, position, seen);
+            }
+            self.schedule.finished(it);
+        }
         Ok(Ok(()))
     }
 
@@ -276,6 +302,9 @@ impl<'r> Run<'r> {
 
     fn end(mut self) -> Result<Ended, EngineError> {
         self.companions.end(&mut self.stream)?;
+        for invocation in self.after_pauses.left_out(self.plan) {
+            self.stream.emit(Event::Excluded { invocation, by: AFTER_PAUSE.to_owned() })?;
+        }
         let interrupted = (self.interrupted)();
         let ended_unix_ns = self.stream.unix_ns();
         self.stream.emit(Event::RunEnded { ended_unix_ns, interrupted })?;

@@ -96,6 +96,11 @@ impl<'r> EventStream<'r> {
         self.clock.now().monotonic_ns.saturating_sub(self.origin_ns)
     }
 
+    /// Lets so many nanoseconds pass.
+    pub fn sleep(&self, ns: u64) {
+        self.clock.sleep(ns);
+    }
+
     /// When it began, on the monotonic clock.
     pub fn origin_ns(&self) -> u64 {
         self.origin_ns

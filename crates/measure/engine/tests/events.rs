@@ -46,6 +46,34 @@ fn a_point_stops_at_a_preset_look_when_its_interval_is_tight_enough() {
     assert!(matches!(fake.events().last(), Some(Event::RunEnded { .. })));
 }
 
+/// Of a run that is spread over so many seconds: its rounds, the pauses, and the invocations left out.
+fn spread(kind: Kind, seconds: u64) -> (Fake, usize, usize) {
+    let mut fake = Fake::new(vec![kind]);
+    let spread = Plan { spread_ns: Some(seconds * SECOND_NS), ..plan(1, precision(0.02)) };
+    fake.run(&spread).unwrap();
+    let started = fake.stamped().iter().filter(|it| matches!(it.event, Event::RoundStarted { .. }));
+    let times: Vec<u64> = started.map(|it| it.at_ns).collect();
+    assert!(times.last().unwrap() - times[0] > (seconds - 1) * SECOND_NS);
+    let pauses = times.windows(2).filter(|two| two[1] - two[0] > SECOND_NS * 4 / 5).count();
+    let is_left_out = |event: &&Event| matches!(event, Event::Excluded { by, .. } if by == "pause");
+    let left_out = fake.events().filter(is_left_out).count();
+    (fake, pauses, left_out)
+}
+
+#[test]
+fn a_spread_run_pauses_and_keeps_what_is_as_fast_after_a_pause() {
+    let (fake, pauses, left_out) = spread(Kind::Steady { noise: 0.01 }, 60);
+    assert!((36..=60).contains(&pauses), "{pauses}, until {}", fake.now_ns());
+    assert_eq!(left_out, 0);
+    assert_eq!(stop_reasons(&fake)[&0], StopReason::Precision);
+}
+
+#[test]
+fn what_is_slower_right_after_a_pause_is_left_out() {
+    let (_, pauses, left_out) = spread(Kind::SlowAfterPauses { share: 0.1 }, 60);
+    assert!(pauses - left_out <= 1, "{left_out} of {pauses}");
+}
+
 #[test]
 fn a_stream_is_one_invocation_with_a_sample_a_second() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
@@ -113,6 +141,44 @@ fn the_budget_ends_a_run_with_what_it_reached() {
     assert_eq!(stop_reasons(&fake)[&0], StopReason::Budget);
     assert!(fake.now_ns() < 9_000_000_000, "{}", fake.now_ns());
     assert_eq!((ended.measured, ended.interrupted), (2, false));
+}
+
+#[test]
+fn a_short_budget_goes_first_to_the_points_that_still_get_done() {
+    let noisy = |point: usize| if point % 2 == 0 { 0.5 } else { 0.04 };
+    let kinds = (0..12).map(|point| Kind::Jumps { noise: noisy(point) });
+    let mut fake = Fake::new(kinds.collect());
+    fake.run(&Plan { budget_ns: Some(65 * SECOND_NS), ..plan(12, precision(0.02)) }).unwrap();
+    let taken = |point| fake.last_decision(point).invocations;
+    for point in 0..12 {
+        let wanted = if point % 2 == 0 { StopReason::Budget } else { StopReason::Precision };
+        assert_eq!(stop_reasons(&fake)[&point], wanted, "{point}: {}", taken(point));
+    }
+    let all = fake.now_ns();
+    assert!(all > 64 * SECOND_NS, "what is left is spent: {all}");
+    let waited: Vec<usize> = (0..6).map(|it| taken(2 * it)).collect();
+    assert!(waited.iter().all(|it| *it >= 10), "{waited:?}");
+}
+
+#[test]
+fn the_end_of_a_budget_says_how_much_would_be_enough() {
+    let mut good = 0;
+    for seed in 0..10 {
+        let kinds = (0..6).map(|point| Kind::Jumps { noise: 0.03 + 0.012 * f64::from(point) });
+        let planned = Plan { seed, ..plan(6, precision(0.02)) };
+        let mut short = Fake::new(kinds.clone().collect());
+        short.run(&Plan { budget_ns: Some(30 * SECOND_NS), ..planned.clone() }).unwrap();
+        let needs = (0..6).map(|point| {
+            let last = short.last_decision(point);
+            last.remaining_ns.filter(|_| last.stop == Some(StopReason::Budget)).unwrap_or(0)
+        });
+        let said = short.now_ns() + needs.sum::<u64>();
+        let mut long = Fake::new(kinds.collect());
+        long.run(&planned).unwrap();
+        let ratio = said as f64 / long.now_ns() as f64;
+        good += usize::from((1.0 / 1.5..=1.5).contains(&ratio));
+    }
+    assert!(good >= 8, "{good} of 10");
 }
 
 #[test]

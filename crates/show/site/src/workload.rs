@@ -174,6 +174,8 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
     if let Some(row) = of_point {
         let both = plumb_report::run::both_intervals(row.finding);
         pairs.extend(both.map(|both| (term("Interval", "interval"), both.into())));
+        let pauses = plumb_report::run::pauses_text(row.finding);
+        pairs.extend(pauses.map(|text| (Html::text("Pauses"), text.into())));
         let versions =
             row.finding.versions.iter().map(|(name, version)| format!("{name} {version}"));
         let remarks: Vec<String> = row.finding.notes.iter().cloned().chain(versions).collect();

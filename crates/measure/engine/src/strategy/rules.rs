@@ -2,7 +2,8 @@
 //!
 //! A wanted precision is looked at after preset numbers of processes, each at a level of .97, so that the
 //! interval at which it stops covers at least 95 %. All open points take part in every round, so that drift
-//! hits them alike. Minima and maxima do not look at the values.
+//! hits them alike; where the time for the run is too short for all of them, those that still reach their precision
+//! in it come first. Minima and maxima do not look at the values.
 
 use plumb_model::{Decision, Look, Plan, PlannedPoint, SampleIs, StopReason, StoppingRules};
 use plumb_stats::precision::{
@@ -10,8 +11,9 @@ use plumb_stats::precision::{
     clustered_quantile, looks,
 };
 
+use plumb_stats::Interval;
 use plumb_stats::components::components;
-use plumb_stats::describe::variance;
+use plumb_stats::describe::{median, quantile, variance};
 use plumb_stats::distribution::two_sided_z;
 
 use super::decide::{Round, Strategy, close, common_stop, decision};
@@ -20,6 +22,15 @@ use crate::sampling;
 
 /// Processes before the first prediction of the time left.
 const FIRST_PREDICTION: usize = 3;
+
+/// From so many processes on their middle half says how many more it takes.
+const TELLING_PROCESSES: usize = 16;
+/// Standard deviations between the quartiles of normal noise.
+const QUARTILES_APART: f64 = 1.349;
+/// A point ends at the next preset look, which is that much later on average.
+const NEXT_LOOK: f64 = 1.1;
+/// The level of the interval that predictions take: ends further out are single values.
+const PREDICTING_LEVEL: f64 = 0.7;
 
 /// Variance of a median over that of a mean, for normal noise: pi / 2.
 const MEDIAN_COST: f64 = std::f64::consts::FRAC_PI_2;
@@ -32,6 +43,9 @@ const LARGER_SIDE: f64 = 1.6;
 #[derive(Debug, Clone)]
 pub struct Rules {
     budget_ns: Option<u64>,
+    spread_ns: u64,
+    /// Whether every round is of all open points: what is compared is taken side by side.
+    side_by_side: bool,
     points: Vec<PointState>,
 }
 
@@ -57,7 +71,12 @@ impl Rules {
     #[must_use]
     pub fn new(plan: &Plan, rules: StoppingRules) -> Self {
         let points = plan.points.iter().map(|planned| PointState::of(planned, rules)).collect();
-        Self { budget_ns: plan.budget_ns, points }
+        Self {
+            budget_ns: plan.budget_ns,
+            spread_ns: plan.spread_ns.unwrap_or(0),
+            side_by_side: plan.against_first,
+            points,
+        }
     }
 
     /// Decides about a point, if it is time to.
@@ -102,15 +121,43 @@ impl Rules {
         if due {
             self.advance(point, known.processes.len());
         }
-        let done = precise && minima_reached(&self.points[point].rules, known);
+        let spread = history.elapsed_ns >= self.spread_ns;
+        let done = precise && spread && minima_reached(&self.points[point].rules, known);
         let stop = if done { Some(StopReason::Precision) } else { forced };
-        let remaining_ns = stop.is_none().then(|| self.remaining_ns(point, relative, known));
+        // Of a point that the budget ends, it says what a longer run would take.
+        let open = matches!(stop, None | Some(StopReason::Budget));
+        let remaining_ns = open.then(|| self.remaining_ns(point, relative, known));
+        let spread_ns = self.spread_ns.saturating_sub(history.elapsed_ns);
         Some(Decision {
             look,
             wanted: Some(relative),
-            remaining_ns: remaining_ns.flatten(),
+            remaining_ns: remaining_ns.flatten().map(|ns| ns.max(spread_ns)),
             ..decision(history, point, stop)
         })
+    }
+
+    /// Of these points, those that the rest of the time is spent on. Without a precision, before its first look and
+    /// where there is no prediction, a point always takes part. Of the others those that need least come first, as many
+    /// as get done; where none does, all take part.
+    fn worth_while(&self, history: &History, points: Vec<usize>, open: &[Decision]) -> Vec<usize> {
+        let Some(budget_ns) = self.budget_ns.filter(|_| !self.side_by_side) else { return points };
+        let waits = |point: usize| {
+            let looked = history.points[point].processes.len() >= self.points[point].first_look;
+            let decision = open.iter().find(|it| it.point == point).filter(|_| looked);
+            decision.and_then(|it| it.remaining_ns)
+        };
+        let mut left_ns = budget_ns.saturating_sub(history.elapsed_ns);
+        let (mut may_wait, mut chosen): (Vec<usize>, Vec<usize>) =
+            points.iter().partition(|point| waits(**point).is_some());
+        may_wait.sort_by_key(|point| waits(*point));
+        let is_done_in_time = |point: &usize| {
+            let needed_ns = waits(*point).unwrap_or(0);
+            let in_time = needed_ns <= left_ns;
+            left_ns = left_ns.saturating_sub(needed_ns);
+            in_time
+        };
+        chosen.extend(may_wait.into_iter().take_while(is_done_in_time));
+        if chosen.is_empty() { points } else { chosen }
     }
 
     /// The next preset look beyond what is there already.
@@ -151,6 +198,7 @@ impl Strategy for Rules {
                 None => round.points.push(point),
             }
         }
+        round.points = self.worth_while(history, round.points, &round.decisions);
         round
     }
 }
@@ -197,9 +245,12 @@ fn processes_needed(known: &PointHistory, relative: f64) -> Option<f64> {
     needed.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 
-/// Processes that the wanted half-width takes, from the variances within and between processes. The
-/// interval itself is no good for a prediction: with few processes its ends are single extreme values.
+/// Processes that the wanted half-width takes, which narrows with their square root. Few processes have no quartiles
+/// worth the name: then it is by the variances within and between them.
 fn metric_needs(known: &PointHistory, processes: &[&[f64]], relative: f64) -> Option<f64> {
+    if processes.len() >= TELLING_PROCESSES {
+        return by_spread(processes, relative);
+    }
     let logs: Vec<Vec<f64>> = processes.iter().map(|p| logs(p)).collect();
     let clusters: Vec<&[f64]> = logs.iter().map(Vec::as_slice).collect();
     let variance = match components(&clusters) {
@@ -213,6 +264,23 @@ fn metric_needs(known: &PointHistory, processes: &[&[f64]], relative: f64) -> Op
     };
     let quantile = two_sided_z(PER_LOOK_LEVEL) / relative;
     Some(LARGER_SIDE * quantile * quantile * variance)
+}
+
+/// By the middle half of the processes, whatever the noise beyond; and where neighbours are alike, half-way to what the
+/// interval says.
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+fn by_spread(processes: &[&[f64]], relative: f64) -> Option<f64> {
+    let look = two_sided_z(PER_LOOK_LEVEL);
+    let medians: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();
+    let medians = logs(&medians);
+    let deviation = (quantile(&medians, 0.75)? - quantile(&medians, 0.25)?) / QUARTILES_APART;
+    let independent = NEXT_LOOK * MEDIAN_COST * (deviation * look / relative).powi(2);
+    let found = clustered(processes, 0.5, PREDICTING_LEVEL).ok();
+    let Some(found) = found.filter(|it| it.stretch > 1) else { return Some(independent) };
+    let Interval { estimate, low, high } = found.interval;
+    let half = 0.5 * (high - low) / estimate.abs() * look / two_sided_z(PREDICTING_LEVEL);
+    let dependent = processes.len() as f64 * (half / relative).powi(2);
+    Some((independent * dependent).sqrt()).filter(|it| it.is_finite())
 }
 
 fn logs(values: &[f64]) -> Vec<f64> {

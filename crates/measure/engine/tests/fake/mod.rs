@@ -29,6 +29,8 @@ pub enum Kind {
     WarmsUp { samples: usize },
     /// By so much slower than the steady ones.
     Slower { share: f64 },
+    /// By so much slower in a process that starts right after a pause.
+    SlowAfterPauses { share: f64 },
     /// Every process is at another level.
     Jumps { noise: f64 },
     /// Steady, and reports a second metric `tail` with so much noise between processes.
@@ -59,18 +61,28 @@ pub struct Fake {
     pub interrupt_at_ns: Option<u64>,
 }
 
+/// The time, and when it last slept.
 #[derive(Clone, Default)]
-struct FakeClock(Rc<Cell<u64>>);
+struct FakeClock(Rc<Cell<u64>>, Rc<Cell<u64>>);
 
 impl FakeClock {
     fn pass(&self, ns: u64) {
         self.0.set(self.0.get() + ns);
+    }
+
+    fn slept_ns_ago(&self) -> u64 {
+        self.0.get() - self.1.get()
     }
 }
 
 impl Clock for FakeClock {
     fn now(&self) -> Moment {
         Moment { monotonic_ns: self.0.get(), unix_ns: i64::try_from(self.0.get()).unwrap() }
+    }
+
+    fn sleep(&self, ns: u64) {
+        self.pass(ns);
+        self.1.set(self.0.get());
     }
 }
 
@@ -225,6 +237,7 @@ impl Session for FakeSession<'_> {
         let level = match self.kind {
             Kind::Jumps { noise } => (noise * self.rng.normal()).exp(),
             Kind::Slower { share } => 1.0 + share,
+            Kind::SlowAfterPauses { share } if self.clock.slept_ns_ago() <= SPAWN_NS => 1.0 + share,
             _ => 1.0,
         };
         if let Kind::RoughTail { noise } = self.kind {
@@ -236,7 +249,9 @@ impl Session for FakeSession<'_> {
                 Kind::RoughTail { .. } => (0.01, 1.0),
                 Kind::Steady { noise } => (noise, 1.0),
                 Kind::WarmsUp { samples } => (0.01, if i < samples { 2.0 } else { 1.0 }),
-                Kind::Slower { .. } | Kind::Jumps { .. } => (0.01, level),
+                Kind::Slower { .. } | Kind::SlowAfterPauses { .. } | Kind::Jumps { .. } => {
+                    (0.01, level)
+                }
                 Kind::Bears { .. } | Kind::Overcounts { .. } | Kind::Fails | Kind::Unsupported => {
                     unreachable!()
                 }
@@ -344,6 +359,10 @@ impl Fake {
         let context =
             RunContext { clock: &clock, monitors: &mut monitors, interrupted: &interrupted };
         run(plan, before, &identity(), context, &mut launcher, &mut sink)
+    }
+
+    pub fn stamped(&self) -> &[Stamped] {
+        &self.seen
     }
 
     pub fn events(&self) -> impl Iterator<Item = &Event> {
@@ -471,6 +490,7 @@ pub fn plan(points: usize, goal: Goal) -> Plan {
         companions: Vec::new(),
         goal,
         budget_ns: None,
+        spread_ns: None,
         seed: 11,
         dir: "/nowhere".into(),
         labels: BTreeMap::new(),

@@ -80,6 +80,7 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
         }],
         goal: Goal::Rules(StoppingRules::precision(0.03)),
         budget_ns: Some(60_000_000_000),
+        spread_ns: None,
         seed,
         dir: "/data".into(),
         labels: labels.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),

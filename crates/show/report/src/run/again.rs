@@ -1,8 +1,9 @@
-//! What to type where a comparison found no answer: the same again with more time, or with a margin that this time
-//! was enough for.
+//! What to type where the time was too short: the same again with more of it, or of a comparison with a margin that
+//! this time was enough for.
 
-use plumb_analysis::{Comparison, RunFinding};
-use plumb_model::{Goal, Verdict, VerdictGoal};
+use plumb_analysis::{Comparison, Finding, RunFinding};
+use plumb_model::{Goal, RunStatus, StopReason, Verdict, VerdictGoal};
+use plumb_text::units::percent;
 
 use crate::run::header::quoted;
 
@@ -13,21 +14,59 @@ const LONGEST_S: f64 = 3600.0;
 /// Nobody is advised a larger margin.
 const LARGEST_MARGIN: f64 = 0.5;
 
-/// The command that would settle what stayed inconclusive, and what it does; None where everything has a verdict, or
-/// nothing that is worth while would.
+/// The command that would settle what stayed inconclusive, or reach the precision that was not reached, and what it
+/// does; None where everything is done, or nothing that is worth while would do it.
 #[must_use]
 pub fn again(finding: &RunFinding) -> Option<(String, String)> {
     let run = &finding.run;
-    let Goal::Verdict(goal) = &run.goal else { return None };
-    let is_ab = run.command.get(1).is_some_and(|word| word == "ab");
-    if !is_ab || run.segments > 1 {
+    let command = run.command.get(1).map(String::as_str).filter(|_| run.segments == 1)?;
+    match &run.goal {
+        Goal::Verdict(goal) if command == "ab" => settled(finding, goal),
+        Goal::Rules(_) if ["run", "exec"].contains(&command) => precise(finding),
+        _ => None,
+    }
+}
+
+/// The same with the time that every point needs, or as many of them as an hour is enough for.
+fn precise(finding: &RunFinding) -> Option<(String, String)> {
+    let run = &finding.run;
+    let in_time = |it: &&Finding| it.primary && it.stop == Some(StopReason::Budget);
+    let mut late: Vec<&Finding> = finding.results.iter().filter(in_time).collect();
+    if run.status != RunStatus::Complete || late.is_empty() {
         return None;
     }
+    let needs_s = |it: &Finding| it.needs_s.unwrap_or(f64::INFINITY);
+    late.sort_by(|one, other| needs_s(one).total_cmp(&needs_s(other)));
+    let mut takes_s = took_s(finding)?;
+    let mut reached = 0;
+    for point in &late {
+        if takes_s + needs_s(point) > LONGEST_S {
+            break;
+        }
+        takes_s += needs_s(point);
+        reached += 1;
+    }
+    let wanted = late.first().filter(|_| reached > 0)?.wanted?;
+    let what = match late.len() - reached {
+        0 => format!("about what ±{} everywhere takes", percent(wanted)),
+        1 => format!("about what ±{} takes in all points but one", percent(wanted)),
+        more => format!("about what ±{} takes in all points but {more}", percent(wanted)),
+    };
+    let words = without(&run.command, &["--budget"]);
+    Some((typed(&words, &["--budget", &budget(takes_s)]), what))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a time of hours in nanoseconds")]
+fn took_s(finding: &RunFinding) -> Option<f64> {
+    Some((finding.run.ended_unix_ns? - finding.run.started_unix_ns) as f64 * 1e-9)
+}
+
+fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)> {
+    let run = &finding.run;
     let compared = finding.against_first.iter().map(|it| &it.found);
     let open = || compared.clone().filter(|it| it.verdict == Ok(Verdict::Inconclusive));
     open().next()?;
-    #[expect(clippy::cast_precision_loss, reason = "a time of hours in nanoseconds")]
-    let took_s = (run.ended_unix_ns? - run.started_unix_ns) as f64 * 1e-9;
+    let took_s = took_s(finding)?;
     let times = open().map(more_pairs).collect::<Option<Vec<f64>>>();
     let times = times.map(|all| all.into_iter().fold(1.0, f64::max));
     if let Some(takes_s) = times.map(|times| times * took_s).filter(|it| *it <= LONGEST_S) {
@@ -89,11 +128,12 @@ fn without<'c>(command: &'c [String], options: &[&str]) -> Vec<&'c str> {
     left
 }
 
-/// `plumb ab` with these options first.
+/// `plumb` and its subcommand with these options first.
 fn typed(words: &[&str], options: &[&str]) -> String {
-    let rest = words.get(2..).unwrap_or_default();
-    let all = ["plumb", "ab"].iter().chain(options).chain(rest);
-    all.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    let (command, rest) = words.get(1..).and_then(|it| it.split_first()).unwrap_or((&"", &[]));
+    let all =
+        ["plumb", command].into_iter().chain(options.iter().copied()).chain(rest.iter().copied());
+    all.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{BaselineSource, Failure, Finding, ShareOfBaseline, Unsupported};
+use plumb_analysis::{BaselineSource, Failure, Finding, Pauses, ShareOfBaseline, Unsupported};
 use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
 use serde::Serialize;
@@ -147,6 +147,10 @@ pub struct ResultPart {
     pub session_s: Option<f64>,
     /// Neighbours in time that make one independent unit.
     pub stretch: Option<usize>,
+    /// What pauses do; null where the run has none (`exec --spread`).
+    pub pauses: Option<PausesPart>,
+    /// Seconds that the wanted precision would still have taken where the time was over first.
+    pub needs_s: Option<f64>,
     /// Relative half-width of the session's interval.
     pub reached: Option<f64>,
     /// Relative half-width wanted.
@@ -175,6 +179,24 @@ pub struct ResultPart {
     pub notes: Vec<String>,
     /// Reasons to distrust it.
     pub flags: Vec<FlagPart>,
+}
+
+/// Invocations right after a pause beside those right after them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PausesPart {
+    /// Median length of a pause, in seconds.
+    pub length_s: f64,
+    /// The metric's value right after a pause over the next invocation's.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// Pauses that it rests on.
+    pub pairs: usize,
+    /// Invocations right after a pause that do not count, because they are not like the others.
+    pub left_out: usize,
 }
 
 /// Shares of wall time.
@@ -349,6 +371,8 @@ fn result(row: &Row) -> ResultPart {
         machine_high: finding.machine.map(|ends| ends.high),
         session_s: finding.session_s,
         stretch: finding.stretch,
+        pauses: finding.pauses.as_ref().map(pauses),
+        needs_s: finding.needs_s,
         reached: finding.reached,
         wanted: finding.wanted,
         target: finding.target,
@@ -363,6 +387,17 @@ fn result(row: &Row) -> ResultPart {
         versions: finding.versions,
         notes: finding.notes,
         flags: finding.flags.iter().map(flag).collect(),
+    }
+}
+
+fn pauses(found: &Pauses) -> PausesPart {
+    PausesPart {
+        length_s: found.length_s,
+        ratio: found.ratio.value,
+        low: found.ratio.low(),
+        high: found.ratio.high(),
+        pairs: found.pairs,
+        left_out: found.left_out,
     }
 }
 

@@ -20,7 +20,7 @@ pub use header::{Header, TargetLines, rules_text, status};
 pub use json::{RunDocument, document, json};
 pub use labels::metric;
 pub use markdown::markdown;
-pub use results_table::both_intervals;
+pub use results_table::{both_intervals, pauses_text};
 pub use sentences::in_words;
 pub use terminal::{NextSteps, scorecard};
 pub use view::{

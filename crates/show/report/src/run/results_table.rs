@@ -6,6 +6,7 @@ use plumb_text::time::length;
 use plumb_text::units::{percent, quantity, whole_percent};
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
+use crate::figure::figure;
 use crate::interval_scale::IntervalScale;
 use crate::run::view::{Row, View, baseline_text};
 use crate::sparkline::histogram;
@@ -193,6 +194,23 @@ pub fn both_intervals(finding: &Finding) -> Option<String> {
     Some(format!("±{session} in this session of {}, ±{machine} on this machine", length(seconds)))
 }
 
+/// What pauses did, where the run had some: `40 pauses of 1.0 s: right after one 1.003 [0.998, 1.009] times the next`.
+#[must_use]
+pub fn pauses_text(finding: &Finding) -> Option<String> {
+    let found = finding.pauses.as_ref()?;
+    let (count, length) = (found.pairs, length(found.length_s));
+    let ratio = figure(&found.ratio, "");
+    let ratio = format!("{} {}", ratio.estimate, ratio.brackets());
+    let so = match found.left_out {
+        0 => "equivalent".to_owned(),
+        left_out => format!("so those {left_out} invocations are left out"),
+    };
+    Some(format!(
+        "{count} pauses of {length}: right after one {} is {ratio} times the next, {so}",
+        finding.metric
+    ))
+}
+
 fn words(flags: &[FlagKind]) -> String {
     flags.iter().map(FlagKind::word).collect::<Vec<_>>().join(", ")
 }
@@ -206,6 +224,9 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     }
     let in_detail = terminal.every_metric || row.finding.point.titled;
     if let Some(text) = both_intervals(row.finding).filter(|_| in_detail && row.finding.headline) {
+        table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
+    }
+    if let Some(text) = pauses_text(row.finding) {
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
     }
     if let Some(goal) = &row.goal {

@@ -1,0 +1,68 @@
+//! What pauses do to a point of a run that is spread over a time: whether it is as fast right after one.
+
+use plumb_model::{AFTER_PAUSE, InvocationRecord, Metric, Outcome, RunRecord, SHORTEST_PAUSE_NS};
+use plumb_stats::describe::median;
+use plumb_stats::verdict::interval_of_pairs;
+
+use crate::estimate::{Estimate, estimate};
+use crate::method::CONFIDENCE;
+
+/// How invocations right after a pause compare with those right after them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pauses {
+    /// The median length of a pause, in seconds.
+    pub length_s: f64,
+    /// The metric's value right after a pause over the next invocation's, with its interval over pauses.
+    pub ratio: Estimate,
+    /// Pauses that it rests on.
+    pub pairs: usize,
+    /// Invocations right after a pause that do not count, because they are not like the others.
+    pub left_out: usize,
+}
+
+/// Of a metric of a point; None where the run has no pauses before this point's invocations.
+pub(crate) fn of(record: &RunRecord, point: usize, metric: &Metric) -> Option<Pauses> {
+    record.plan.spread_ns?;
+    let mut pairs: Vec<(f64, f64)> = Vec::new();
+    let mut ended_ns = None;
+    let mut after: Option<(f64, f64)> = None;
+    for it in &record.invocations {
+        let (Some((began, ends)), Some(value)) = (span(it), value(it, metric)) else { continue };
+        let gap_ns = ended_ns.replace(ends).map_or(0, |before| began.saturating_sub(before));
+        if gap_ns >= SHORTEST_PAUSE_NS {
+            after = (it.point == point).then_some((seconds(gap_ns), value));
+        } else if it.point == point {
+            pairs.extend(after.take().map(|(length, first)| (length, (first / value).ln())));
+        }
+    }
+    let lengths: Vec<f64> = pairs.iter().map(|it| it.0).collect();
+    let logs: Vec<f64> = pairs.iter().map(|it| it.1).filter(|it| it.is_finite()).collect();
+    let is_left_out = |it: &&InvocationRecord| {
+        it.point == point && it.excluded_by.as_deref() == Some(AFTER_PAUSE)
+    };
+    Some(Pauses {
+        length_s: median(&lengths)?,
+        ratio: estimate(
+            median(&logs)?.exp(),
+            interval_of_pairs(&logs, CONFIDENCE).map(|interval| interval.map(f64::exp)),
+        ),
+        pairs: logs.len(),
+        left_out: record.invocations.iter().filter(is_left_out).count(),
+    })
+}
+
+/// From the start of its first sample, warm-up included, to the end of its last, in nanoseconds.
+fn span(it: &InvocationRecord) -> Option<(u64, u64)> {
+    let (starts, lengths) = (&it.samples.start_ns, &it.samples.elapsed_ns);
+    Some((*starts.first()?, starts.last()?.saturating_add(*lengths.last()?)))
+}
+
+fn value(it: &InvocationRecord, metric: &Metric) -> Option<f64> {
+    let done = it.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done);
+    median(&it.steady(metric).filter(|_| done)?)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}
