@@ -1,5 +1,7 @@
 //! `plumb exec`: commands, what they cost, and how they fail.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::{exec, last, parsed, place, results};
@@ -41,6 +43,22 @@ fn several_commands_are_compared_with_the_first() {
     assert!(line("sleep 0.08 ").contains("slower"), "{}", ran.stdout);
     // What is said of equals may be wrong one time in twenty; that something is said may not.
     assert!(line("sleep 0.010001").contains("the cost"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_spread_run_lasts_as_long_as_asked_and_says_what_its_pauses_do() {
+    let place = place();
+    let began = Instant::now();
+    exec(&place, "--spread 8s --precision 50% -q", &["true"]).exits(0).shows(&["pauses of"]);
+    assert!(began.elapsed() >= Duration::from_secs(8));
+    let document = last(&place);
+    let pauses = &results(&document, "wall")[0]["pauses"];
+    assert!(pauses["pairs"].as_u64() >= Some(5), "{pauses}");
+    assert!(pauses["length_s"].as_f64().unwrap() >= 0.05, "{pauses}");
+    exec(&place, "--spread 5m --budget 1m", &["true"])
+        .exits(2)
+        .says(&["--spread 5m is longer than the budget"]);
+    exec(&place, "--spread soon", &["true"]).exits(2).says(&["soon"]);
 }
 
 #[test]

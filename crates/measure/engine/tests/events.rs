@@ -145,13 +145,14 @@ fn the_budget_ends_a_run_with_what_it_reached() {
 
 #[test]
 fn a_short_budget_goes_first_to_the_points_that_still_get_done() {
-    let noisy = |point: usize| if point % 2 == 0 { 0.5 } else { 0.04 };
+    let noisy = |point: usize| if point.is_multiple_of(2) { 0.5 } else { 0.04 };
     let kinds = (0..12).map(|point| Kind::Jumps { noise: noisy(point) });
     let mut fake = Fake::new(kinds.collect());
     fake.run(&Plan { budget_ns: Some(65 * SECOND_NS), ..plan(12, precision(0.02)) }).unwrap();
     let taken = |point| fake.last_decision(point).invocations;
     for point in 0..12 {
-        let wanted = if point % 2 == 0 { StopReason::Budget } else { StopReason::Precision };
+        let wanted =
+            if point.is_multiple_of(2) { StopReason::Budget } else { StopReason::Precision };
         assert_eq!(stop_reasons(&fake)[&point], wanted, "{point}: {}", taken(point));
     }
     let all = fake.now_ns();

@@ -3,6 +3,7 @@
 mod curves;
 mod flags;
 mod pairs;
+mod pauses;
 mod results;
 mod stored_runs;
 

@@ -2,7 +2,7 @@
 //! this time was enough for.
 
 use plumb_analysis::{Comparison, Finding, RunFinding};
-use plumb_model::{Goal, RunStatus, StopReason, Verdict, VerdictGoal};
+use plumb_model::{FlagKind, Goal, RunStatus, StopReason, Verdict, VerdictGoal};
 use plumb_text::units::percent;
 
 use crate::run::header::quoted;
@@ -11,6 +11,8 @@ use crate::run::header::quoted;
 const ALLOWANCE: f64 = 1.25;
 /// Nobody is advised to wait longer, in seconds.
 const LONGEST_S: f64 = 3600.0;
+/// Up to this length of a session, in seconds, two minutes are more.
+const SHORT_S: f64 = 60.0;
 /// Nobody is advised a larger margin.
 const LARGEST_MARGIN: f64 = 0.5;
 
@@ -22,7 +24,8 @@ pub fn again(finding: &RunFinding) -> Option<(String, String)> {
     let command = run.command.get(1).map(String::as_str).filter(|_| run.segments == 1)?;
     match &run.goal {
         Goal::Verdict(goal) if command == "ab" => settled(finding, goal),
-        Goal::Rules(_) if ["run", "exec"].contains(&command) => precise(finding),
+        Goal::Rules(_) if command == "run" => precise(finding),
+        Goal::Rules(_) if command == "exec" => precise(finding).or_else(|| spread(finding)),
         _ => None,
     }
 }
@@ -54,6 +57,20 @@ fn precise(finding: &RunFinding) -> Option<(String, String)> {
     };
     let words = without(&run.command, &["--budget"]);
     Some((typed(&words, &["--budget", &budget(takes_s)]), what))
+}
+
+/// Commands that were alike for longer than the session: the same over two minutes, or ten where that was too short.
+fn spread(finding: &RunFinding) -> Option<(String, String)> {
+    let run = &finding.run;
+    let is_short = |it: &Finding| it.flags.iter().any(|it| it.flag == FlagKind::Short);
+    let asks = |word: &String| word == "-n" || word.starts_with("-n") || word.starts_with("--runs");
+    if !finding.results.iter().any(is_short) || run.command.iter().any(asks) {
+        return None;
+    }
+    let over = if took_s(finding)? < SHORT_S { "2m" } else { "10m" };
+    let words = without(&run.command, &["--spread", "--budget"]);
+    let what = "the same over more than these moments".to_owned();
+    Some((typed(&words, &["--spread", over]), what))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a time of hours in nanoseconds")]
@@ -138,7 +155,56 @@ fn typed(words: &[&str], options: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{budget, typed, without};
+    use plumb_analysis::RunFinding;
+    use plumb_model::{Flag, FlagKind, StopReason};
+
+    use super::{again, budget, typed, without};
+
+    /// A point that needs so long, of a run of a minute.
+    fn run_of_late_points(needs_s: &[f64]) -> RunFinding {
+        let mut finding = plumb_analysis::summarise(&plumb_analysis::testing::first_look());
+        finding.run.command =
+            ["plumb", "run", "--budget", "1m", "my.toml"].map(str::to_owned).into();
+        finding.run.started_unix_ns = 0;
+        finding.run.ended_unix_ns = Some(60_000_000_000);
+        finding.results.retain(|it| it.primary);
+        for (result, needs_s) in finding.results.iter_mut().zip(needs_s) {
+            (result.stop, result.needs_s) = (Some(StopReason::Budget), Some(*needs_s));
+            result.wanted = Some(0.03);
+        }
+        let rest = finding.results.iter_mut().skip(needs_s.len());
+        rest.for_each(|it| it.stop = Some(StopReason::Precision));
+        finding
+    }
+
+    #[test]
+    fn a_run_whose_time_was_short_says_how_much_is_enough() {
+        let of = |needs_s: &[f64]| again(&run_of_late_points(needs_s));
+        let enough = |command: &str, what: &str| Some((command.to_owned(), what.to_owned()));
+        assert_eq!(of(&[]), None);
+        let (six, last) = ("plumb run --budget 6m my.toml", "about what ±3 % everywhere takes");
+        assert_eq!(of(&[100.0, 170.0]), enough(six, last));
+        let but_one = "about what ±3 % takes in all points but one";
+        assert_eq!(of(&[270.0, 3500.0]), enough(six, but_one));
+        assert_eq!(of(&[4000.0, 5000.0]), None, "nobody is sent away for more than an hour");
+        let mut other = run_of_late_points(&[100.0]);
+        other.run.command[1] = "check".to_owned();
+        assert_eq!(again(&other), None);
+    }
+
+    #[test]
+    fn commands_that_stay_alike_are_to_be_spread() {
+        let mut finding = run_of_late_points(&[]);
+        finding.run.command = ["plumb", "exec", "sleep 1"].map(str::to_owned).into();
+        assert_eq!(again(&finding), None);
+        finding.results[0].flags.push(Flag::new(FlagKind::Short, "too short"));
+        let command = |finding: &RunFinding| again(finding).map(|it| it.0);
+        assert_eq!(command(&finding).unwrap(), "plumb exec --spread 10m 'sleep 1'");
+        finding.run.ended_unix_ns = Some(5_000_000_000);
+        assert_eq!(command(&finding).unwrap(), "plumb exec --spread 2m 'sleep 1'");
+        finding.run.command.insert(2, "-n20".to_owned());
+        assert_eq!(command(&finding), None);
+    }
 
     #[test]
     fn the_command_is_the_same_but_for_what_changes() {

@@ -1,0 +1,55 @@
+//! What pauses of a spread run do.
+
+use plumb_model::{AFTER_PAUSE, FlagKind, RunRecord};
+
+use super::only;
+use crate::testing::{Builder, COPY, Spec};
+
+/// 60 processes in bursts of three with pauses of a second between; `first` is the speed of the first of a burst.
+fn spread(first: f64, by: Option<&str>) -> RunRecord {
+    let copy = Spec { processes: 60, ..COPY };
+    let mut pause_ns = 0;
+    Builder::new(None)
+        .measured(&copy)
+        .with(|record| {
+            record.plan.spread_ns = Some(60_000_000_000);
+            for (index, it) in record.invocations.iter_mut().enumerate() {
+                let is_first = index % 3 == 0;
+                pause_ns += if is_first { 1_000_000_000 } else { 0 };
+                it.samples.start_ns.iter_mut().for_each(|at| *at += pause_ns);
+                if is_first && index > 0 {
+                    let slow = |ns: &mut u64| *ns = (*ns as f64 / first) as u64;
+                    it.samples.elapsed_ns.iter_mut().for_each(slow);
+                    it.excluded_by = by.map(str::to_owned);
+                }
+            }
+        })
+        .build()
+}
+
+#[test]
+fn what_is_as_fast_after_a_pause_counts() {
+    let found = only(&spread(1.0, None));
+    let pauses = found.pauses.unwrap();
+    assert_eq!((pauses.pairs, pauses.left_out, found.invocations), (19, 0, 60));
+    assert!((0.99..1.01).contains(&pauses.ratio.value), "{pauses:?}");
+    assert!((pauses.length_s - 1.0).abs() < 0.1, "{pauses:?}");
+    let (low, high) = (pauses.ratio.low().unwrap(), pauses.ratio.high().unwrap());
+    assert!(low < 1.0 && high > 1.0, "{pauses:?}");
+}
+
+#[test]
+fn what_is_left_out_is_counted_and_is_no_interference() {
+    let found = only(&spread(0.8, Some(AFTER_PAUSE)));
+    let pauses = found.pauses.unwrap();
+    assert_eq!((pauses.pairs, pauses.left_out, found.invocations), (19, 19, 41));
+    assert!((0.78..0.82).contains(&pauses.ratio.value), "{pauses:?}");
+    assert!(found.flags.iter().all(|it| it.flag != FlagKind::Interference), "{:?}", found.flags);
+}
+
+#[test]
+fn a_run_that_is_not_spread_says_nothing_of_pauses() {
+    let mut record = spread(1.0, None);
+    record.plan.spread_ns = None;
+    assert_eq!(only(&record).pauses, None);
+}
