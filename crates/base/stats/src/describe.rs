@@ -20,12 +20,7 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     let (&least, &greatest) = (sorted.first()?, sorted.last()?);
     let describable = all_finite(&[least, greatest]) && (0.0..=1.0).contains(&q);
-    describable.then(|| {
-        let position = (sorted.len() - 1) as f64 * q;
-        let (below, share) = (position.floor() as usize, position.fract());
-        let low = sorted[below];
-        if share == 0.0 { low } else { low + share * (sorted[below + 1] - low) }
-    })
+    describable.then(|| quantile_in_order(sorted, q))
 }
 
 /// The arithmetic mean.
@@ -130,6 +125,14 @@ pub(crate) fn quantile_in(values: &mut [f64], q: f64) -> f64 {
     }
     let high = above.iter().copied().fold(f64::INFINITY, f64::min);
     low + share * (high - low)
+}
+
+/// The type 7 quantile of sorted, checked values, not empty.
+pub(crate) fn quantile_in_order(sorted: &[f64], q: f64) -> f64 {
+    let position = (sorted.len() - 1) as f64 * q;
+    let (below, share) = (position.floor() as usize, position.fract());
+    let low = sorted[below];
+    if share == 0.0 { low } else { low + share * (sorted[below + 1] - low) }
 }
 
 /// The `rank`-th smallest of checked values, counted from 1; reorders them.

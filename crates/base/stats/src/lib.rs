@@ -13,7 +13,7 @@
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
 //! - [`search`]: the highest load that a system bears.
-//! - [`long_run`]: what dependence between samples costs; [`tail`] and [`modes`]: reasons to distrust.
+//! - [`long_run`]: what dependence between samples costs; [`tail`]: where a mean says nothing; [`levels`]: where a median does.
 //! - [`distribution`], [`describe`], [`rng`]: the tools under all of these.
 //!
 //! # Rules of the crate
@@ -35,8 +35,8 @@ pub mod flicker;
 pub mod histogram;
 pub mod history;
 mod interval;
+pub mod levels;
 pub mod long_run;
-pub mod modes;
 pub mod multiple;
 pub mod order;
 pub mod outlook;

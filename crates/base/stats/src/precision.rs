@@ -18,3 +18,4 @@ pub use clustered::{
 pub(crate) use looks::interior;
 pub use looks::{FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, looks};
 pub use serial::{Serial, serial_mean, serial_quantile};
+pub(crate) use stretches::Stretches;

@@ -8,6 +8,7 @@ mod curves;
 pub mod environment;
 mod fixed;
 mod histories;
+mod levels;
 pub mod limits;
 pub mod looks;
 pub mod noise;

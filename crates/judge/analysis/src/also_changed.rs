@@ -7,6 +7,8 @@ use crate::comparison::arms::{CompareSettings, runs_of_arms};
 use crate::comparison::covariates::{Counters, facts_that_differ, rates_that_differ};
 use crate::comparison::side_by_side::ComparisonFinding;
 use crate::finding::RunFinding;
+use crate::levels::beside_upper;
+use crate::point_data::PointData;
 use crate::series::points_of;
 
 /// Adds to every point of a run that differs from the first, or from the one above it, what else changed.
@@ -16,6 +18,18 @@ pub fn add_covariates_to_points(finding: &mut RunFinding, record: &RunRecord, co
         let of = |point: usize| record.good_invocations(point).collect::<Vec<_>>();
         let (from, to) = (of(it.first.index), of(it.point.index));
         it.found.covariates = rates_that_differ(&from, &to, counters);
+    }
+}
+
+/// Adds to every result with two levels what was different beside the upper one.
+pub fn add_covariates_to_levels(finding: &mut RunFinding, record: &RunRecord, counters: &Counters) {
+    let all = PointData::of(record);
+    for result in &mut finding.results {
+        let Some(levels) = &mut result.levels else { continue };
+        let of = (result.point.index, result.target);
+        let Some(data) = all.iter().find(|data| (data.index, data.target) == of) else { continue };
+        let Some(metric) = data.planned.description.metric(&result.metric) else { continue };
+        levels.covariates = beside_upper(data, metric, levels, counters);
     }
 }
 

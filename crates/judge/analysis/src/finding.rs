@@ -8,6 +8,7 @@ use crate::comparison::pairs::PointComparison;
 use crate::curve::Curve;
 use crate::estimate::{Ends, Estimate};
 use crate::facts::{CpuShares, PointFacts, RunFacts};
+use crate::levels::TwoLevels;
 use crate::pauses::Pauses;
 
 /// Everything that is found in one run.
@@ -81,6 +82,9 @@ pub struct Finding {
     pub estimate: Estimate,
     /// The interval of this machine over ten minutes, where the session says anything of that; it decides nothing.
     pub machine: Option<Ends>,
+    /// The two levels on which processes or samples lie, which say more than a median between them; only of each
+    /// workload's first metric, and None where there is one.
+    pub levels: Option<TwoLevels>,
     /// How long the session was that the estimate's interval speaks of, in seconds, where samples have times.
     pub session_s: Option<f64>,
     /// Neighbours in time that make one independent unit: 1 where they are no more alike than by chance.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plumb_model::{Flag, FlagKind, InvocationRecord, Kind, Metric, Role, RunRecord, trials};
 use plumb_stats::describe::{median, quantile_of_sorted};
-use plumb_stats::modes::bimodal;
 use plumb_stats::search::{Limit, limit};
 
 use crate::environment_diff::is_of_environment;
@@ -24,8 +23,6 @@ const MOST_FOR_DRIFT: usize = 200;
 const DRIFT_SCORE: f64 = 2.576;
 /// Smallest relative drift over a run that matters.
 const DRIFT_SIZE: f64 = 0.01;
-/// Relative distance of two modes that matters where no precision is wanted.
-const MODES_APART: f64 = 0.01;
 /// Share of the invocations without steady state from which on the result is unsteady.
 const UNSTEADY_SHARE: f64 = 0.2;
 /// Cost of reading the clock over the length of a sample from which on it is said.
@@ -44,7 +41,7 @@ pub(crate) fn of_result(data: &PointData, finding: &Finding) -> Vec<Flag> {
         imprecise(finding),
         drift(finding),
         short(finding),
-        two_modes(finding),
+        two_levels(finding),
         single_process(data, finding),
         unsteady(data),
         overhead(data),
@@ -224,16 +221,11 @@ fn kendall_score(values: &[f64]) -> f64 {
     if deviation > 0.0 { (count.abs() - 1.0).max(0.0).copysign(count) / deviation } else { 0.0 }
 }
 
-/// Two groups of processes that lie further apart than what matters.
-fn two_modes(finding: &Finding) -> Option<Flag> {
-    let modes = bimodal(&finding.process_medians)?;
-    let apart = (modes.high - modes.low) / modes.low.abs();
-    if apart <= finding.wanted.unwrap_or(MODES_APART) || !finding.primary {
-        return None;
-    }
-    let share = percent(modes.share_high);
-    let how_far = if apart.is_finite() { format!("{} ", percent(apart)) } else { String::new() };
-    let why = format!("{share} of the processes lie {how_far}above the others");
+/// Where there are two levels, a median describes neither.
+fn two_levels(finding: &Finding) -> Option<Flag> {
+    let levels = finding.levels.as_ref()?;
+    let (share, apart) = (percent(levels.upper.share.value), percent(levels.apart()));
+    let why = format!("{share} of the {} lie {apart} above the others", levels.unit());
     Some(Flag::new(FlagKind::Bimodal, why))
 }
 

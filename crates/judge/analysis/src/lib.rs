@@ -21,6 +21,7 @@ mod finding;
 mod flags;
 mod histogram;
 mod history;
+mod levels;
 mod log_cost;
 mod method;
 mod pauses;
@@ -38,13 +39,16 @@ mod time_series;
 mod times;
 mod work_differs;
 
-pub use also_changed::{add_covariates, add_covariates_to_check, add_covariates_to_points};
+pub use also_changed::{
+    add_covariates, add_covariates_to_check, add_covariates_to_levels, add_covariates_to_points,
+};
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use check::{
     Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured, canary_shift,
 };
 pub use comparison::arms::{CompareSettings, without};
 pub use comparison::covariates::{Counters, Covariate, CovariateChange};
+pub use comparison::levels::{LevelsCompared, Moved};
 pub use comparison::pairs::PointComparison;
 pub use comparison::side_by_side::{
     Arm, ComparisonFinding, SeriesComparison, compare, compare_beside, compare_sides,
@@ -64,9 +68,11 @@ pub use history::{
     Cycle, CycleFinding, HistoryEntry, HistoryFinding, HistoryRun, HistoryStep, OtherHosts, Split,
     history, history_entry, history_of_entries, since,
 };
+pub use levels::{Level, TwoLevels};
 pub use method::{CONFIDENCE, METHOD_VERSION};
 pub use pauses::Pauses;
 pub use plumb_stats::describe::BoxPlot;
+pub use plumb_stats::levels::LevelsOf;
 pub use rates::{CounterRate, PointRates, rates_by_point};
 pub use run_results::{RunResults, SeriesResults, history_of_results};
 pub use samples::{InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples};

@@ -14,6 +14,7 @@ use crate::failures;
 use crate::finding::{Disturbances, Finding, RunFinding};
 use crate::flags;
 use crate::histogram;
+use crate::levels::TwoLevels;
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
 use crate::pauses;
 use crate::point_data::PointData;
@@ -104,14 +105,17 @@ fn of_metric(
 ) -> Option<Finding> {
     let processes = data.processes(metric)?;
     let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
+    let level = level(record, data.planned);
     let found = if open_ended(record) {
         median_at_any_time(&slices)?
     } else {
-        median_of_processes(&slices, level(record, data.planned))?
+        median_of_processes(&slices, level)?
     };
     let pool = slices.concat();
     let headline = primary || metric.headline;
     let session_s = data.seconds();
+    let wanted = || data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision);
+    let wanted = if headline { wanted() } else { None };
     let mut finding = Finding {
         primary,
         headline,
@@ -126,9 +130,8 @@ fn of_metric(
         pauses: primary.then(|| pauses::of(record, data.index, metric)).flatten(),
         discarded: data.discarded(),
         needs_s: data.needs_s().filter(|_| primary),
-        wanted: headline
-            .then(|| data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision))
-            .flatten(),
+        levels: if primary { TwoLevels::of(&slices, wanted, level) } else { None },
+        wanted,
         process_medians: slices.iter().filter_map(|values| median(values)).collect(),
         distribution: flags::thin(&pool, THINNED),
         ..finding(data, metric, found.estimate)
@@ -154,6 +157,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         reached: None,
         estimate,
         machine: None,
+        levels: None,
         session_s: None,
         stretch: None,
         resolved: true,

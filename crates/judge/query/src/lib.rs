@@ -13,7 +13,7 @@ pub use series::{KeptSeries, entries, keep};
 
 use plumb_analysis::{
     CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, add_covariates,
-    add_covariates_to_points, compare, summarise,
+    add_covariates_to_levels, add_covariates_to_points, compare, summarise,
 };
 use plumb_model::{Host, Id, InvocationRecord, RunRecord, SeriesRecord};
 use plumb_store::{Error, Store};
@@ -24,8 +24,11 @@ use plumb_store::{Error, Store};
 /// When the store can't be read.
 pub fn of_run(store: &Store, record: &RunRecord) -> Result<RunFinding, Error> {
     let mut finding = summarise(record);
-    if !finding.against_first.is_empty() {
-        add_covariates_to_points(&mut finding, record, &counters(store, [record])?);
+    let has_levels = finding.results.iter().any(|result| result.levels.is_some());
+    if has_levels || !finding.against_first.is_empty() {
+        let counters = counters(store, [record])?;
+        add_covariates_to_points(&mut finding, record, &counters);
+        add_covariates_to_levels(&mut finding, record, &counters);
     }
     Ok(finding)
 }

@@ -32,7 +32,7 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         }
         FlagKind::Unreadable => "distributions that can't be read are left out",
         FlagKind::Short => "the interval speaks of these seconds, not of the machine",
-        FlagKind::Bimodal => "processes fall into two groups: the median describes neither",
+        FlagKind::Bimodal => "there are two levels: a median between them describes neither",
         FlagKind::Overhead => "reading the clock takes a noticeable part of each sample",
         FlagKind::Interference => "other activity on the machine affected the result",
         FlagKind::WithLoad => {

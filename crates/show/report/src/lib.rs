@@ -13,7 +13,6 @@ pub mod doctor;
 mod figure;
 pub mod flags;
 pub mod history;
-mod interval_scale;
 mod json_parts;
 pub mod machine;
 mod markdown;
@@ -21,7 +20,6 @@ pub mod monitors;
 pub mod run;
 #[cfg(test)]
 mod schemas;
-pub mod sparkline;
 
 pub use audit::{AuditClock, AuditDocument, audit_card, audit_document};
 pub use check::{CheckDocument, check_card, check_document, check_json, check_markdown};

@@ -91,6 +91,21 @@ fn a_first_look_has_charts_of_every_family_and_workload() {
     assert_eq!(boxes.y.categories, ["copy libc", "copy loop", "copy block", "copy nt"]);
 }
 
+#[test]
+fn charts_mark_both_levels() {
+    let charts = charts(&first_look());
+    let groups = |id: &str| -> Vec<String> {
+        of(&charts, id).groups.iter().map(|group| group.name.clone()).collect()
+    };
+    let boxes = groups("scheduler.pipe/boxes");
+    assert!(boxes.iter().any(|it| it.starts_with("two levels")), "{boxes:?}");
+    let drawn = intervals(of(&charts, "scheduler.pipe/boxes"));
+    assert_eq!(drawn.len(), 4, "two medians and two levels: {drawn:?}");
+    assert!(drawn[2].3.ends_with("in 62 % [32, 84] of the processes"), "{drawn:?}");
+    assert!(groups("scheduler.pipe:placement=across/invocations").contains(&"two levels".into()));
+    assert!(!groups("memory.copy/boxes").iter().any(|it| it.starts_with("two levels")));
+}
+
 /// The intervals of a chart: estimate, ends, and the words.
 fn intervals(chart: &Chart) -> Vec<(f64, Option<f64>, Option<f64>, String)> {
     let mut all: Vec<_> = Vec::new();

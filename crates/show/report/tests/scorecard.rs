@@ -51,7 +51,9 @@ fn a_first_look_in_80_columns() {
     scheduler
       messaging groups=10        1.83 [1.80, 1.92]   s         10×3  198 %  ▂▃▇▄▄▂▁▂
       pipe same                   4.1 [3.8, 4.4]     µs       13×20   98 %  ▃▅▅▇▆▅▄▃
-      pipe across                  20 [10, 33]       µs       13×20  107 %  ▆▇▂▂▂▃▅▃
+      pipe across                19.7 [18.9, 20.3]   µs       13×20  107 %  ▆▇▂▂▂▃▅▃
+        or                       27.2 none           µs
+        19.7 µs in 62 % [32, 84] of the processes, 27.2 µs in the others
         ! noisy, bimodal
     process
       fork                      131.7 [129.8, 133.6] µs       13×20   99 %  ▃▄▆▇▇▆▃▃
@@ -103,9 +105,9 @@ fn a_first_look_in_80_columns() {
       single-process  another process may give a different result, however narrow
                       the interval (network.tcp: one process: the variation between
                       processes is unknown)
-      bimodal         processes fall into two groups: the median describes neither
+      bimodal         there are two levels: a median between them describes neither
                       (scheduler.pipe:placement=across: 38 % of the processes lie
-                      37 % above the others)
+                      38 % above the others)
 
     Not supported here
       network.icmp  raw sockets need CAP_NET_RAW and ping sockets are closed to this
@@ -151,7 +153,9 @@ fn a_first_look_in_160_columns() {
     scheduler
       messaging groups=10         time          1.83 [1.80, 1.92]   s        5.2 %   10×3   12 %   186 %     0 %  6.00 MiB  ▂▂▃▇▇▄▄▄▁▁▁▂  budget
       pipe same                   time           4.1 [3.8, 4.4]     µs       8.0 %  13×20   14 %    84 %     0 %  6.00 MiB  ▄▄▅▆▇▇▇▆▆▅▄▃  precision
-      pipe across                 time            20 [10, 33]       µs        61 %  13×20   11 %    96 %     0 %  6.00 MiB  ▄▇▅▂▁▂▁▂▃▄▄▃  precision   noisy, bimodal
+      pipe across                 time          19.7 [18.9, 20.3]   µs       4.2 %  13×20   11 %    96 %     0 %  6.00 MiB  ▄▇▅▂▁▂▁▂▃▄▄▃  precision   noisy, bimodal
+        or                                      27.2 none           µs
+        19.7 µs in 62 % [32, 84] of the processes, 27.2 µs in the others
     process
       fork                        time         131.7 [129.8, 133.6] µs       1.5 %  13×20    8 %    91 %     0 %  6.00 MiB  ▃▄▃▅▇▇▇▇▅▃▃▃  precision
       command                     wall           609 [582, 635]     µs       4.4 %  220×1   31 %    64 %     0 %  2.00 MiB  ▃▃▃▅▇▆▇▆▅▄▂▂  precision
@@ -188,7 +192,7 @@ fn a_first_look_in_160_columns() {
       noisy           the samples vary too much for the requested precision (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %; 2 more)
       single-process  another process may give a different result, however narrow the interval (network.tcp: one process: the variation between processes is
                       unknown)
-      bimodal         processes fall into two groups: the median describes neither (scheduler.pipe:placement=across: 38 % of the processes lie 37 % above the
+      bimodal         there are two levels: a median between them describes neither (scheduler.pipe:placement=across: 38 % of the processes lie 38 % above the
                       others)
 
     Not supported here
@@ -299,11 +303,40 @@ fn every_metric_and_every_target_has_a_row() {
         method: io_uring, O_DIRECT
         latency_p99 on local     210 none          µs          5×10  35 %  ▅▁▁▁▁▁▁▇
         no interval: too few processes: 5, needs 8
-      random on far             19.8 none          k ops/s     5×10  35 %  ▃▇▆▇▄▄▅▃  bimodal
+      random on far             19.8 none          k ops/s     5×10  35 %  ▃▇▆▇▄▄▅▃
         no interval: too few processes: 5, needs 8
         waits for I/O 58 % of the time
         method: io_uring, O_DIRECT
     ");
+}
+
+#[test]
+fn a_comparison_says_that_only_the_shares_of_two_levels_moved() {
+    let spec = testing::Spec { processes: 40, ..testing::COPY };
+    let slow = |some: fn(usize) -> bool| {
+        move |index: usize, it: &mut plumb_model::InvocationRecord| {
+            if some(index) {
+                it.samples.elapsed_ns.iter_mut().for_each(|ns| *ns += *ns / 4);
+            }
+        }
+    };
+    let record = testing::Builder::new(None)
+        .measured(&spec)
+        .invocations(slow(|index| index * 7 % 10 < 3))
+        .measured(&spec)
+        .invocations(slow(|index| index * 3 % 10 < 8))
+        .with(|record| record.plan.against_first = true)
+        .build();
+    let finding = summarise(&record);
+    let text = plumb_report::comparison::levels_text(&finding.against_first[0].found).unwrap();
+    assert_snapshot!(text, @"two levels: the faster 0.998× [0.994, 1.005], the slower 1.000× [0.995, 1.005] the cost; the slower in 30 % [18, 46] of the processes, then 80 % [65, 90]: only the shares moved");
+    let words = plumb_report::in_words(&View::new(&finding));
+    assert!(words[0].contains("GB/s in 30 % [18, 46] of the processes, 9.99 ["), "{words:?}");
+    assert!(words[2].ends_with(&text), "{words:?}");
+    let document = serde_json::to_value(plumb_report::document(&View::new(&finding))).unwrap();
+    let levels = &document["results"][1]["levels"];
+    assert_eq!((&levels["of"], &levels["upper"]["count"]), (&"processes".into(), &8.into()));
+    assert_eq!(document["results"][1]["against_first"][0]["levels"]["moved"][0], "shares");
 }
 
 #[test]

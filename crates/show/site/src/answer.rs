@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use plumb_analysis::{BaselineSource, Comparison};
 use plumb_model::{Goal, RunStatus, Verdict};
+use plumb_report::comparison::levels_text;
 use plumb_report::figure;
 use plumb_report::run::{FlagNote, Row, View, baseline_text, comparison_text};
 use plumb_text::counted;
@@ -58,7 +59,9 @@ fn unfinished(view: &View) -> Html {
 fn sides(view: &View) -> Html {
     let line = |it: &plumb_analysis::PointComparison| {
         let names = format!(" {} against {}: ", it.point.name, it.first.name);
-        Html::all([verdict(&it.found.verdict), names.into(), comparison_text(it).into()])
+        let levels = levels_text(&it.found).map_or_else(String::new, |text| format!("; {text}"));
+        let text = comparison_text(it) + &levels;
+        Html::all([verdict(&it.found.verdict), names.into(), text.into()])
     };
     list(view.comparisons().iter().map(line))
 }

@@ -3,11 +3,11 @@
 use plumb_analysis::CONFIDENCE;
 use plumb_model::FlagKind;
 use plumb_report::run::{Row, View};
-use plumb_report::sparkline::histogram;
-use plumb_text::units::{percent, whole_percent};
+use plumb_text::sparkline::histogram;
+use plumb_text::units::{Figure, percent, whole_percent};
 
 use crate::anchors;
-use crate::html::{Html, Tag, link, tag};
+use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names;
 use crate::parts::{
     DataTable, amount, cell, estimated, flags, heading, name, nothing, number, paragraph, term,
@@ -57,7 +57,7 @@ fn titles(expected: bool, since: bool) -> Vec<Html> {
 
 fn cells(view: &View, row: &Row, expected: bool, previous: Option<&PreviousRun>) -> Vec<Tag> {
     let mut cells = vec![name(point_link(view, row))];
-    cells.extend(estimated(&row.finding.estimate, &row.finding.unit));
+    cells.extend(result(row));
     if previous.is_some() {
         cells.push(change(since(view, row, previous)));
     }
@@ -66,12 +66,24 @@ fn cells(view: &View, row: &Row, expected: bool, previous: Option<&PreviousRun>)
     }
     cells.extend([
         cell(own_flags(row)),
-        cell(histogram(row.finding, BINS, true)).class("sketch"),
+        cell(histogram(&row.finding.distribution, BINS, true)).class("sketch"),
         reached(row),
         cell(row.counts.as_str()).class("num"),
         cpu(row),
     ]);
     cells
+}
+
+/// Two cells: the estimate and its interval, or both levels and theirs.
+pub(crate) fn result(row: &Row) -> [Tag; 2] {
+    let Some(levels) = &row.levels else {
+        return estimated(&row.finding.estimate, &row.finding.unit);
+    };
+    let values = wrap("td", levels.both(Figure::quantity)).class("num");
+    let value = row.finding.estimate.value.to_string();
+    let values = values.with("title", &levels.shares()).with("data-value", &value);
+    let ends = |it: &Figure| if it.interval.is_ok() { it.brackets() } else { "none".to_owned() };
+    [values, wrap("td", levels.both(ends)).class("interval")]
 }
 
 /// The label of a point, which leads to its workload's page.
@@ -86,6 +98,12 @@ fn point_link(view: &View, row: &Row) -> Html {
 }
 
 pub(crate) fn reached(row: &Row) -> Tag {
+    if let Some(levels) = &row.finding.levels {
+        let halves = [&levels.lower, &levels.upper].map(|it| it.estimate.relative_half_width());
+        let widest = halves.iter().copied().flatten().reduce(f64::max);
+        let shown = halves.map(|half| half.map_or_else(|| "none".to_owned(), percent));
+        return widest.map_or_else(nothing, |widest| number(widest, "", &shown.join(" or ")));
+    }
     let Some(reached) = row.finding.reached else { return nothing() };
     let Some(shown) = row.finding.shown().relative_half_width() else { return nothing() };
     let missed = row.finding.wanted.is_some_and(|wanted| reached > wanted);

@@ -13,11 +13,10 @@ use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, wrap};
 use crate::names;
 use crate::parts::{
-    DataTable, cell, command, count, estimated, facts, heading, list, name, nothing, number,
-    paragraph, term,
+    DataTable, cell, command, count, facts, heading, list, name, nothing, number, paragraph, term,
 };
 use crate::previous_run::{PreviousRun, change, since};
-use crate::results::{memory, own_flags, reached};
+use crate::results::{memory, own_flags, reached, result};
 
 /// Invocations out of the ordinary that are listed.
 const MOST_ODD: usize = 100;
@@ -73,11 +72,7 @@ fn answer(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
         });
         let flags = own_flags(row);
         let flags = if flags.is_empty() { flags } else { Html::text("; ").and(flags) };
-        Html::from(name)
-            .and(": ")
-            .and(row.figure.to_string())
-            .and(verdict.unwrap_or_default())
-            .and(flags)
+        Html::from(name).and(": ").and(row.result()).and(verdict.unwrap_or_default()).and(flags)
     };
     let primary: Vec<&&Row> = rows.iter().filter(|row| row.finding.primary).collect();
     wrap("section", list(primary.iter().map(line))).class("answer").into()
@@ -113,7 +108,7 @@ fn results(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
             name(Html::from(link(&to, row.label.as_str())).and(row.on_target())),
             cell(metric),
         ];
-        cells.extend(estimated(&finding.estimate, &finding.unit));
+        cells.extend(result(row));
         cells.push(reached(row));
         if previous.is_some() {
             cells.push(change(since(view, row, previous)));
@@ -176,6 +171,11 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
         pairs.extend(both.map(|both| (term("Interval", "interval"), both.into())));
         let pauses = plumb_report::run::pauses_text(row.finding);
         pairs.extend(pauses.map(|text| (Html::text("Pauses"), text.into())));
+        if let Some(levels) = &row.levels {
+            pairs.push((term("Levels", "level"), levels.whole().into()));
+            let beside = levels.beside.as_deref();
+            pairs.extend(beside.map(|text| ("Beside the upper level".into(), text.into())));
+        }
         let versions =
             row.finding.versions.iter().map(|(name, version)| format!("{name} {version}"));
         let remarks: Vec<String> = row.finding.notes.iter().cloned().chain(versions).collect();

@@ -5,6 +5,8 @@
 //! columns, and [`Terminal`] says how they are drawn. Nothing here knows what is shown.
 
 pub mod csv;
+mod interval_scale;
+pub mod sparkline;
 mod style;
 mod table;
 mod terminal;
@@ -13,6 +15,7 @@ pub mod time;
 pub mod units;
 mod xml;
 
+pub use interval_scale::IntervalScale;
 pub use style::{Colour, Line, Style};
 pub use table::{Align, Column, Table, hanging};
 pub use terminal::Terminal;

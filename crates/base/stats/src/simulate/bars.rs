@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::{
-    checks, curves, fixed, histories, limits, looks, runs, sequences, steady, stopping, suites,
-    times, traces, verdicts,
+    checks, curves, fixed, histories, levels, limits, looks, runs, sequences, steady, stopping,
+    suites, times, traces, verdicts,
 };
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;
@@ -107,7 +107,7 @@ impl Row {
 pub type Measure = fn(u64, &mut dyn FnMut(Row));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 19] = [
+pub const GROUPS: [(&str, Measure); 20] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -124,6 +124,7 @@ pub const GROUPS: [(&str, Measure); 19] = [
     ("histories", histories::run),
     ("sequences", sequences::run),
     ("steady", steady::run),
+    ("levels", levels::run),
     ("limits", limits::run),
     ("curves", curves::run),
     ("traces", traces::run),

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::{CounterAmount, CounterKind, Id, Impact, InvocationRecord, Usage};
 use plumb_stats::describe::{mean, median};
 use plumb_stats::effect::{RankEffect, rank_effect};
-use plumb_stats::multiple::benjamini_hochberg;
+use plumb_stats::multiple::{benjamini_hochberg, crashes_differ};
 
 use crate::environment_diff::Difference;
 
@@ -24,6 +24,9 @@ const FALSE_SHARE: f64 = 0.05;
 const LEAST_CHANGE: f64 = 0.01;
 /// Events an invocation by which a count must change to be told.
 const FEWEST_EVENTS: f64 = 5.0;
+
+/// The smallest difference of two shares that is told.
+const LEAST_OF_SHARES: f64 = 0.3;
 
 /// Something that changed between two arms.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,6 +114,35 @@ pub(crate) fn rates_that_differ(
         tenths(other).total_cmp(&tenths(one)).then(other.0.total_cmp(&one.0))
     });
     moved.into_iter().map(|(_, moved)| moved).collect()
+}
+
+/// What holds of other shares of two groups, the farthest apart first; each of a group has the names of all that holds
+/// of it.
+///
+/// Neighbours in time are alike, so that chance moves shares by more than where each knows nothing of the others: only
+/// large differences are told.
+pub(crate) fn shares_that_differ(
+    from: &[BTreeSet<String>],
+    to: &[BTreeSet<String>],
+) -> Vec<Covariate> {
+    let names: BTreeSet<&String> = from.iter().chain(to).flatten().collect();
+    let count = |group: &[BTreeSet<String>], name: &String| {
+        (group.iter().filter(|it| it.contains(name)).count() as u64, group.len() as u64)
+    };
+    let moved = |name: &&String| {
+        let (one, other) = (count(from, name), count(to, name));
+        #[expect(clippy::cast_precision_loss, reason = "counts of samples")]
+        let percent = |(own, all): (u64, u64)| 100.0 * own as f64 / all as f64;
+        let (was, is) = (percent(one), percent(other));
+        let effect = (is - was) / 100.0;
+        let how = CovariateChange::Rate { from: was, to: is, unit: "%".to_owned() };
+        let chance = crashes_differ(one, other);
+        let told = effect.abs() >= LEAST_OF_SHARES && chance < FALSE_SHARE / names.len() as f64;
+        told.then(|| Covariate { what: (*name).clone(), how, effect })
+    };
+    let mut moved: Vec<Covariate> = names.iter().filter_map(moved).collect();
+    moved.sort_by(|one, other| other.effect.abs().total_cmp(&one.effect.abs()));
+    moved
 }
 
 /// By how much a rate changed, as the absolute log of a ratio; None when that is too little to matter.

@@ -2,6 +2,7 @@
 
 pub(crate) mod arms;
 pub(crate) mod covariates;
+pub(crate) mod levels;
 pub(crate) mod noise;
 pub(crate) mod pairs;
 pub(crate) mod runs;

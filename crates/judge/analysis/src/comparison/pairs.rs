@@ -17,6 +17,7 @@ use plumb_stats::pairs::{FEWEST_PAIRS, differences, hodges_lehmann, log_ratios};
 use plumb_stats::spread;
 use plumb_stats::verdict::{Judgement, interval_of_pairs, judge_pairs};
 
+use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{
     Basis, ByPairs, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
 };
@@ -153,7 +154,8 @@ fn compare(
 }
 
 fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan) -> Comparison {
-    let logs = log_ratios(&costs(record, from, plan), &costs(record, point, plan), plan.a_unit);
+    let (first, later) = (costs(record, from, plan), costs(record, point, plan));
+    let logs = log_ratios(&first, &later, plan.a_unit);
     let level = plan.level(logs.len());
     let failed = Failures::of(record, from, point);
     let unfit = failed.unfit(logs.len()).or_else(|| disturbed(record, from, point));
@@ -179,8 +181,14 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         ratio: ratio(&logs, level),
         remarks: judged.as_ref().map(remarks).unwrap_or_default(),
         verdict: judged.map(|judged| judged.verdict),
+        levels: LevelsCompared::of(&own_logs(&first), &own_logs(&later), plan.margin),
         covariates: Vec::new(),
     }
+}
+
+/// The logs of costs; what has none is left for the intervals to refuse.
+fn own_logs(costs: &[(u32, f64)]) -> Vec<f64> {
+    costs.iter().map(|(_, cost)| cost.ln()).collect()
 }
 
 /// How far both sides scatter, in their pairs; one look at all of them, whatever the costs' looks were.

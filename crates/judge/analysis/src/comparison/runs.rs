@@ -8,6 +8,7 @@ use plumb_stats::describe::median;
 use plumb_stats::stored_runs::{RunNoise, RunsCompared, compare_runs, rank_sum_interval};
 use plumb_stats::verdict::judge;
 
+use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{Basis, ByRuns, Comparison, NoVerdict, Remark};
 use crate::estimate::estimate;
 use crate::method::CONFIDENCE;
@@ -34,7 +35,7 @@ pub(crate) fn by_runs(
     } else {
         compare_runs(&firsts, &laters, earlier, CONFIDENCE)
     };
-    match found {
+    let found = match found {
         Ok(found) => directed(judged(&found, margin), better),
         Err(reason) => Comparison {
             basis: Basis::Runs(ByRuns::default()),
@@ -43,9 +44,11 @@ pub(crate) fn by_runs(
                 .map(|(later, first)| estimate((later - first).exp(), Err(reason))),
             verdict: Err(reason.into()),
             remarks: Vec::new(),
+            levels: None,
             covariates: Vec::new(),
         },
-    }
+    };
+    Comparison { levels: LevelsCompared::of(&firsts, &laters, margin), ..found }
 }
 
 /// Where no direction is better, a difference is neither faster nor slower.
@@ -77,6 +80,7 @@ fn judged(found: &RunsCompared, margin: f64) -> Comparison {
             (judged.is_some() && inside.beyond_margin, Remark::BeyondMargin),
             (found.exact, Remark::Exact),
         ]),
+        levels: None,
         covariates: Vec::new(),
     }
 }

@@ -9,6 +9,7 @@ use plumb_stats::pairs::FEWEST_PAIRS;
 use plumb_stats::stored_runs::FEWEST_RUNS;
 
 use crate::comparison::covariates::Covariate;
+use crate::comparison::levels::LevelsCompared;
 use crate::estimate::Estimate;
 
 /// One arm against another.
@@ -23,6 +24,8 @@ pub struct Comparison {
     pub verdict: Result<Verdict, NoVerdict>,
     /// What belongs beside the verdict.
     pub remarks: Vec<Remark>,
+    /// What happened to the levels, where either has two.
+    pub levels: Option<LevelsCompared>,
     /// What else changed, where the interval excludes equality.
     pub covariates: Vec<Covariate>,
 }

@@ -2,6 +2,7 @@
 
 mod curves;
 mod flags;
+mod levels;
 mod pairs;
 mod pauses;
 mod results;

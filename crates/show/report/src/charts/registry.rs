@@ -44,7 +44,7 @@ pub static CHARTS: &[ChartKind] = &[
     kind(overview::OVERVIEW, Of::Beside(overview::overview)),
     kind("run/of-baseline", Of::Run(|view| one(scorecard::of_baseline(view)))),
     kind("run/against-first", Of::Run(|view| one(scorecard::against_first(view)))),
-    kind("FAMILY/METRIC", Of::Run(scorecard::levels)),
+    kind("FAMILY/METRIC", Of::Run(scorecard::medians)),
     kind("run/precision", Of::Run(|view| one(scorecard::precision(view)))),
     kind("WORKLOAD/by-PARAMETER", Of::Metric(parameters::curves)),
     kind("WORKLOAD/by-PARAMETER-and-PARAMETER", Of::Metric(parameters::maps)),
@@ -91,7 +91,7 @@ fn all(make: impl Fn(&Of) -> Vec<Chart>) -> Vec<Chart> {
 }
 
 /// The charts of a run's scorecard: the whole run beside the last comparable one (`against` has a place for every
-/// result), what results are of what they should be, how later points compare with the first, the levels of
+/// result), what results are of what they should be, how later points compare with the first, the medians of
 /// each family, and how precise they are.
 #[must_use]
 pub fn of_run(view: &View, against: &[Option<Comparison>]) -> Vec<Chart> {

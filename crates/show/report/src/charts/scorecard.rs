@@ -10,7 +10,7 @@ use crate::figure::figure;
 use crate::run::view::{Row, View};
 
 /// The results of each family, a chart for every metric and unit.
-pub(super) fn levels(view: &View) -> Vec<Chart> {
+pub(super) fn medians(view: &View) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
     for family in &view.families {
         let rows = view.shown(family, false);
@@ -26,14 +26,14 @@ pub(super) fn levels(view: &View) -> Vec<Chart> {
                 (row.finding.metric.as_str(), row.finding.unit.as_str()) == (metric, unit)
             };
             let rows: Vec<&Row> = rows.iter().filter(of).copied().collect();
-            charts.extend(family_levels(&family.name, metric, &rows));
+            charts.extend(family_medians(&family.name, metric, &rows));
         }
     }
     charts
 }
 
 /// Results with their intervals, side by side.
-fn family_levels(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
+fn family_medians(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
     let first = rows.first().filter(|_| rows.len() > 1)?;
     let better = better(first.finding.better);
     let names = rows.iter().map(|row| name(row)).collect();

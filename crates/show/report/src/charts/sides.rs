@@ -13,7 +13,7 @@ pub(super) fn boxes(finding: &ComparisonFinding) -> Option<Chart> {
 
 /// The level of every side, from 0.
 pub(super) fn bars(finding: &ComparisonFinding) -> Option<Chart> {
-    of_sides(groups::bars(finding), "bars", "levels of every side")
+    of_sides(groups::bars(finding), "bars", "medians of every side")
 }
 
 /// What the time of every side went into.

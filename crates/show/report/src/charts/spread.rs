@@ -1,14 +1,17 @@
 //! Charts of distributions: box plots, cumulative distributions, quantiles against the first point.
 
-use plumb_analysis::{BoxPlot, PointTail, quantile_ratios, tails};
+use plumb_analysis::{BoxPlot, Estimate, Level, PointTail, quantile_ratios, tails};
 use plumb_chart::{
     Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks,
     ranks_and_extremes,
 };
 use plumb_model::{RunRecord, SampleIs};
+use plumb_text::units::Figure;
 
 use super::parts::{estimates, name, without_interval};
 use super::subject::{Point, Subject};
+use crate::run::levels::share_text;
+use crate::run::view::Row;
 
 /// How far dots of a category may lie from its middle, in places.
 const SCATTER: f64 = 0.2;
@@ -80,11 +83,44 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
     dots.into_iter().for_each(|dots| draft.layer(Some(samples), dots));
     let estimate = draft.group("median over processes, 95 % interval", Tone::Plain);
     draft.layer(Some(estimate), estimates(&of.rows(), BESIDE));
+    let levels = draft.group("two levels in place of a median, 95 % interval", Tone::Baseline);
+    draft.layer(Some(levels), of_levels(&of.rows(), -BESIDE));
     let rows = of.rows();
     let estimates = rows.iter().map(|(_, row)| (name(row), &row.finding.estimate));
     without_interval(&mut draft, estimates);
     not_all(shown, all, "point").into_iter().for_each(|note| draft.note(note));
     draft.finish()
+}
+
+/// The levels of rows that have two, at their places.
+fn of_levels(rows: &[(usize, &Row)], beside: f64) -> Mark {
+    let both = |(index, row): &(usize, &Row)| {
+        let (found, text) = (row.finding.levels.as_ref()?, row.levels.as_ref()?);
+        let at = place(*index) + beside;
+        let of = |level: &Level, figure: &Figure| {
+            let share = share_text(&level.share);
+            (at, level.estimate.clone(), format!("{figure} in {share} of the {}", found.unit()))
+        };
+        Some([of(&found.lower, &text.lower), of(&found.upper, &text.upper)])
+    };
+    let all: Vec<(f64, Estimate, String)> = rows.iter().filter_map(both).flatten().collect();
+    Mark::Intervals {
+        along: Along::X,
+        at: all.iter().map(|it| it.0).collect(),
+        low: all.iter().map(|it| it.1.low()).collect(),
+        estimate: all.iter().map(|it| it.1.value).collect(),
+        high: all.iter().map(|it| it.1.high()).collect(),
+        tips: all.into_iter().map(|it| it.2).collect(),
+    }
+}
+
+/// Rules across a chart at both levels of a point.
+fn rules(point: &Point) -> Option<Mark> {
+    let row = point.row?;
+    let (found, text) = (row.finding.levels.as_ref()?, row.levels.as_ref()?);
+    let at = vec![found.lower.estimate.value, found.upper.estimate.value];
+    let tips = vec![text.lower.to_string(), text.upper.to_string()];
+    Some(Mark::Rules { along: Along::Y, at, tips })
 }
 
 /// Says that dots were thinned.
@@ -125,6 +161,10 @@ pub(super) fn invocations(point: &Point) -> Option<Chart> {
         });
         let group = draft.group(name, tone);
         draft.layer(Some(group), boxes_at(Along::Y, &of.collect::<Vec<_>>()));
+    }
+    if let Some(rules) = rules(point) {
+        let group = draft.group("two levels", Tone::Baseline);
+        draft.layer(Some(group), rules);
     }
     if kept.len() < all {
         draft.note(format!("shows {} of {} invocations, evenly spaced", kept.len(), grouped(all)));

@@ -1,4 +1,4 @@
-//! Charts of a workload in a run: levels, and where the time went.
+//! Charts of a workload in a run: medians, and where the time went.
 
 use plumb_analysis::CpuShares;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
@@ -7,7 +7,7 @@ use plumb_text::units::whole_percent;
 use super::parts::estimates;
 use super::subject::Subject;
 
-/// Bars with intervals: levels beside each other from 0.
+/// Bars with intervals: medians beside each other from 0.
 pub(super) fn bars(of: &Subject) -> Option<Chart> {
     let rows = of.rows();
     if rows.len() < 2 || rows.iter().any(|(_, row)| row.finding.estimate.value < 0.0) {
@@ -15,7 +15,7 @@ pub(super) fn bars(of: &Subject) -> Option<Chart> {
     }
     let mut draft = Draft::new(
         of.id("bars"),
-        of.title("levels"),
+        of.title("medians"),
         format!(
             "The median of each point as a bar from 0, with its 95 % interval. {}",
             of.better()

@@ -9,10 +9,15 @@ const MOST: usize = 4;
 
 /// `also changed: own system time 0.02 → 0.18 CPU (+1.00), …`; None when nothing did.
 pub fn covariates_text(covariates: &[Covariate]) -> Option<String> {
+    Some(format!("also changed: {}", covariates_list(covariates)?))
+}
+
+/// The same without the first words.
+pub(crate) fn covariates_list(covariates: &[Covariate]) -> Option<String> {
     let told: Vec<String> = covariates.iter().take(MOST).map(one).collect();
     let more = covariates.len().saturating_sub(told.len());
     let more = if more > 0 { format!(" · {more} more in --json") } else { String::new() };
-    (!told.is_empty()).then(|| format!("also changed: {}{more}", told.join(" · ")))
+    (!told.is_empty()).then(|| told.join(" · ") + &more)
 }
 
 fn one(covariate: &Covariate) -> String {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::json_parts::text::pretty;
 
 use crate::comparison::covariates::{MovedPart, covariate_part};
+use crate::comparison::levels::{LevelsComparedPart, levels_part};
 use crate::json_parts::point::{ValuePart, settings};
 
 /// Name of the document's form.
@@ -144,6 +145,8 @@ pub struct AgainstPart {
     pub break_even: Option<f64>,
     /// The relative deviation between runs that the interval allows for.
     pub run_sd: Option<f64>,
+    /// What happened to the levels; null where neither arm has two.
+    pub levels: Option<LevelsComparedPart>,
     /// What else changed, where the interval excludes equality: facts first, then rates, the farthest apart first.
     pub moved: Vec<MovedPart>,
 }
@@ -227,6 +230,7 @@ fn against(against: &Comparison) -> AgainstPart {
         told_apart: pairs.and_then(|it| it.told_apart),
         break_even: noise.break_even,
         run_sd: noise.run_sd,
+        levels: against.levels.as_ref().map(levels_part),
         moved: against.covariates.iter().map(covariate_part).collect(),
     }
 }

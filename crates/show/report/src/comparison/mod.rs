@@ -2,12 +2,14 @@
 
 pub(crate) mod covariates;
 pub(crate) mod json;
+pub(crate) mod levels;
 mod markdown;
 mod terminal;
 mod view;
 
 pub use covariates::covariates_text;
 pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, comparison_json};
+pub use levels::levels_text;
 pub use markdown::comparison_markdown;
 pub use terminal::comparison_card;
 pub use view::{closing, for_price, heading, ratio, remarks, series, verdict};

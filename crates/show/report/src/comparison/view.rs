@@ -5,6 +5,7 @@ use plumb_model::Impact;
 use plumb_text::counted;
 use plumb_text::units::percent;
 
+use crate::comparison::levels::levels_text;
 use crate::figure::figure;
 
 /// The verdict's word.
@@ -32,7 +33,7 @@ pub fn remarks(against: &Comparison) -> String {
     let why = against.verdict.err().filter(|_| noise.break_even.is_none());
     let why = why.map(|why| why.to_string());
     let all = pairs.into_iter().chain(remarks).chain(why).chain(chance).chain(allowed);
-    let all = all.chain(settling(against));
+    let all = all.chain(settling(against)).chain(levels_text(against));
     all.collect::<Vec<_>>().join(", ")
 }
 

@@ -1,14 +1,13 @@
 //! A line a run, with its interval drawn on one scale.
 
-use plumb_analysis::{HistoryFinding, HistoryRun};
+use plumb_analysis::{Estimate, HistoryFinding, HistoryRun};
+use plumb_text::sparkline::line;
 use plumb_text::time::date;
 use plumb_text::units::quantity;
-use plumb_text::{Column, Line, Style, Table, Terminal, clip, width};
+use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal, clip, width};
 
 use crate::figure::figure;
 use crate::history::view::{closing, events_before, label_keys, label_of, title};
-use crate::interval_scale::IntervalScale;
-use crate::sparkline::line;
 
 /// Columns of the drawing.
 const NARROWEST: usize = 12;
@@ -27,7 +26,7 @@ pub fn history_card(finding: &HistoryFinding, label: Option<&str>, terminal: &Te
     });
     let taken: usize = widths.map(|width| if width > 0 { width + BLANKS } else { 0 }).sum();
     let room = terminal.width.saturating_sub(taken + BLANKS).clamp(NARROWEST, WIDEST);
-    let scale = IntervalScale::of(finding, room);
+    let scale = scale(finding, room);
     let mut table = Table::new(columns(finding, &rows, &scale)).indented(BLANKS);
     for (index, row) in rows.iter().enumerate() {
         for event in events_before(finding, index) {
@@ -36,7 +35,8 @@ pub fn history_card(finding: &HistoryFinding, label: Option<&str>, terminal: &Te
         }
         let mut cells: Vec<Line> =
             row.iter().zip(STYLES).map(|(it, as_)| Line::new(as_, it)).collect();
-        cells.push(Line::new(Style::Sketch, &scale.draw(&finding.runs[index].estimate)));
+        let of = &finding.runs[index].estimate;
+        cells.push(Line::new(Style::Sketch, &scale.draw(of.value, of.low(), of.high())));
         table.row(cells);
     }
     let line = |style, text: &str| terminal.lines(0, &Line::new(style, text));
@@ -45,6 +45,19 @@ pub fn history_card(finding: &HistoryFinding, label: Option<&str>, terminal: &Te
     out.push_str(&terminal.table(&table));
     closing(finding).iter().for_each(|text| out.push_str(&line(Style::Plain, text)));
     terminal.signs(out)
+}
+
+/// Over all estimates and a usual interval beside them, so that one run of few processes does not press all others
+/// together.
+fn scale(finding: &HistoryFinding, room: usize) -> IntervalScale {
+    let estimates = || finding.runs.iter().map(|run| &run.estimate);
+    let half = |it: &Estimate| Some((it.high()? - it.low()?) / 2.0);
+    let mut halves: Vec<f64> = estimates().filter_map(half).collect();
+    halves.sort_by(f64::total_cmp);
+    let usual = halves.get(halves.len() / 2).copied().unwrap_or(0.0);
+    let lowest = estimates().map(|it| it.value).fold(f64::INFINITY, f64::min);
+    let highest = estimates().map(|it| it.value).fold(f64::NEG_INFINITY, f64::max);
+    IntervalScale { low: lowest - usual, high: highest + usual, room }
 }
 
 /// All runs in one line, from the oldest to the newest, between the least and the greatest estimate; what

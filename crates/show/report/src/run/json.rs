@@ -16,6 +16,7 @@ use crate::run::header::status;
 use crate::run::interference::InterferencePart;
 use crate::run::json_comparison::{ComparisonPart, comparison};
 use crate::run::json_curves::{CurvePart, curve};
+use crate::run::levels::{LevelsPart, levels_part};
 use crate::run::view::{Row, View};
 
 /// Name of the document's form.
@@ -143,6 +144,9 @@ pub struct ResultPart {
     pub machine_low: Option<f64>,
     /// Upper end of it.
     pub machine_high: Option<f64>,
+    /// The two levels on which processes or samples lie; null where there is one, and for other metrics than the
+    /// workload's first.
+    pub levels: Option<LevelsPart>,
     /// How long the session was that `low` and `high` speak of, in seconds.
     pub session_s: Option<f64>,
     /// Neighbours in time that make one independent unit.
@@ -369,6 +373,7 @@ fn result(row: &Row) -> ResultPart {
         stop: finding.stop.map(|stop| stop.word().to_owned()),
         machine_low: finding.machine.map(|ends| ends.low),
         machine_high: finding.machine.map(|ends| ends.high),
+        levels: finding.levels.as_ref().map(levels_part),
         session_s: finding.session_s,
         stretch: finding.stretch,
         pauses: finding.pauses.as_ref().map(pauses),

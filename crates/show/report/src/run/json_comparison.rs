@@ -4,6 +4,7 @@ use plumb_analysis::{Estimate, LookFound, PointComparison};
 use serde::Serialize;
 
 use crate::comparison::covariates::{MovedPart, covariate_part};
+use crate::comparison::levels::{LevelsComparedPart, levels_part};
 
 /// A comparison with the first point, or with the one above.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,6 +47,8 @@ pub struct ComparisonPart {
     pub told_apart: Option<f64>,
     /// Run-to-run deviation at which this could be chance; null for pairs.
     pub break_even: Option<f64>,
+    /// What happened to the levels; null where neither has two.
+    pub levels: Option<LevelsComparedPart>,
     /// What else changed, where the interval excludes equality, the farthest apart first.
     pub moved: Vec<MovedPart>,
     /// How far results scatter from process to process, over how far the first's do; null where that
@@ -136,6 +139,7 @@ pub(crate) fn comparison(of_point: &PointComparison) -> ComparisonPart {
         pairs_needed: pairs.pairs_needed,
         told_apart: pairs.told_apart,
         break_even: comparison.by_runs().and_then(|it| it.break_even),
+        levels: comparison.levels.as_ref().map(levels_part),
         moved: comparison.covariates.iter().map(covariate_part).collect(),
         spread_between: pairs.spread.between.as_ref().map(spread),
         spread_within: pairs.spread.within.as_ref().map(spread),

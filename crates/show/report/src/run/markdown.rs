@@ -1,9 +1,10 @@
 //! A run as Markdown tables, for a ticket or a pull request.
 
 use plumb_analysis::CONFIDENCE;
-use plumb_text::units::{percent, whole_percent};
+use plumb_text::units::{Figure, percent, whole_percent};
 
 use crate::comparison::covariates::covariates_text;
+use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::markdown::{code, escape};
 use crate::run::view::{FlagNote, Row, View, baseline_text, comparison_text, spread_text};
@@ -69,22 +70,31 @@ fn results(view: &View) -> String {
 
 fn result(row: &Row) -> String {
     let finding = row.finding;
-    let interval = match &row.figure.interval {
-        Ok(_) => row.figure.brackets(),
+    let interval = |figure: &Figure| match &figure.interval {
+        Ok(_) => figure.brackets(),
         Err(why) => format!("none: {}", escape(why)),
     };
+    let shown = |of: &dyn Fn(&Figure) -> String| match &row.levels {
+        Some(levels) => levels.both(of),
+        None => of(&row.figure),
+    };
+    let levels = row.levels.as_ref().map(|levels| {
+        let beside = levels.beside.as_ref().map_or_else(String::new, |it| format!("; {it}"));
+        format!("<br>{}", escape(&(levels.shares() + &beside)))
+    });
     let flags: Vec<String> = finding.flags.iter().map(|f| escape(f.flag.word())).collect();
     let baseline = baseline_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let goal = row.goal.as_ref().map(|text| format!("<br>{}", escape(text)));
     let cells = [
         code(&finding.point.name)
             + &escape(&row.on_target())
+            + &levels.unwrap_or_default()
             + &baseline.unwrap_or_default()
             + &goal.unwrap_or_default(),
         escape(&finding.metric),
-        row.figure.estimate.clone(),
-        interval,
-        escape(&row.figure.unit),
+        shown(&|figure| figure.estimate.clone()),
+        shown(&interval),
+        escape(&shown(&|figure| figure.unit.clone())),
         row.counts.clone(),
         finding.cpu.map_or_else(String::new, |cpu| whole_percent(cpu.total())),
         flags.join(", "),
@@ -100,7 +110,9 @@ fn comparisons(view: &View) -> String {
             .map_or_else(String::new, |it| format!("; {it}"));
         let spread = spread_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
         let above = view.above_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
-        let text = comparison_text(comparison) + &spread + &also_changed + &above;
+        let levels =
+            levels_text(&comparison.found).map_or_else(String::new, |it| format!("; {it}"));
+        let text = comparison_text(comparison) + &levels + &spread + &also_changed + &above;
         format!("{name}: **{verdict}**, {}", escape(&text))
     });
     list(&format!("Compared with {}", code(&first.first.name)), lines)

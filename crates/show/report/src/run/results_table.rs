@@ -1,15 +1,14 @@
 //! The results of a scorecard: a row a point, with as many columns as there is room for.
 
-use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Finding};
+use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Finding, Level};
 use plumb_model::{FlagKind, StopReason};
+use plumb_text::sparkline::histogram;
 use plumb_text::time::length;
-use plumb_text::units::{percent, quantity, whole_percent};
-use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_text::units::{Figure, percent, quantity, whole_percent};
+use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal};
 
 use crate::figure::figure;
-use crate::interval_scale::IntervalScale;
 use crate::run::view::{Row, View, baseline_text};
-use crate::sparkline::histogram;
 
 /// From this width on flags and half-widths have columns.
 const ROOMY: usize = 100;
@@ -34,10 +33,16 @@ const BELOW: usize = 4;
 struct Field {
     column: Column,
     cell: fn(&Row, &Terminal) -> Line,
+    /// What it says of the upper one of two levels, which has a line of its own.
+    upper: fn(&Row) -> Line,
 }
 
 fn field(column: Column, cell: fn(&Row, &Terminal) -> Line) -> Field {
-    Field { column, cell }
+    Field { column, cell, upper: |_| Line::default() }
+}
+
+fn with_upper(column: Column, cell: fn(&Row, &Terminal) -> Line, upper: fn(&Row) -> Line) -> Field {
+    Field { column, cell, upper }
 }
 
 /// The results by family, and what the columns mean.
@@ -72,6 +77,11 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
                 cells.insert(place, Line::new(Style::Sketch, &side_by_side(row, &rows)));
             }
             table.row(cells);
+            if row.levels.is_some() {
+                let mut cells: Vec<Line> = fields.iter().map(|field| (field.upper)(row)).collect();
+                strip.into_iter().for_each(|place| cells.insert(place, Line::default()));
+                table.row(cells);
+            }
             below(row, terminal, &mut table);
         }
     }
@@ -79,14 +89,32 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
 }
 
 fn fields(terminal: &Terminal) -> Vec<Field> {
-    let name = [field(Column::left("").wrapping(), |row, _| name(row))];
+    let or = |_: &Row| Line::new(Style::Muted, "    or");
+    let name = [with_upper(Column::left("").wrapping(), |row, _| name(row), or)];
     let level = format!("{} interval", percent(CONFIDENCE));
     let figure = [
-        field(Column::right("median"), |row, _| Line::new(Style::Estimate, &row.figure.estimate)),
-        field(Column::left(&level).gap(1), |row, _| interval(row)),
-        field(Column::left("unit").gap(1), |row, _| muted(Some(row.figure.unit.clone()))),
+        with_upper(Column::right("median"), |row, _| median(shown(row)), |row| median(upper(row))),
+        with_upper(
+            Column::left(&level).gap(1),
+            |row, _| interval(shown(row)),
+            |row| interval(upper(row)),
+        ),
+        with_upper(
+            Column::left("unit").gap(1),
+            |row, _| muted(Some(shown(row).unit.clone())),
+            |row| muted(Some(upper(row).unit.clone())),
+        ),
     ];
-    let reached = [field(Column::right("±"), |row, _| reached(row.finding))];
+    let reached = [with_upper(
+        Column::right("±"),
+        |row, _| reached(row.finding),
+        |row| {
+            row.finding
+                .levels
+                .as_ref()
+                .map_or_else(Line::default, |levels| half_width(&levels.upper))
+        },
+    )];
     let counts = [field(Column::right("n"), |row, _| muted(Some(row.counts.clone())))];
     let spread = [field(Column::left("spread"), spread)];
     let flags = [field(Column::left("flags").wrapping(), |row, _| {
@@ -133,16 +161,30 @@ fn name(row: &Row) -> Line {
     Line::new(Style::Name, &format!("  {name}{}", row.on_target()))
 }
 
-fn interval(row: &Row) -> Line {
-    match &row.figure.interval {
-        Ok(_) => Line::new(Style::Interval, &row.figure.brackets()),
+/// The figure of a row; of two levels the lower one.
+fn shown<'r>(row: &'r Row) -> &'r Figure {
+    row.levels.as_ref().map_or(&row.figure, |levels| &levels.lower)
+}
+
+/// The upper one of two levels.
+fn upper<'r>(row: &'r Row) -> &'r Figure {
+    row.levels.as_ref().map_or(&row.figure, |levels| &levels.upper)
+}
+
+fn median(figure: &Figure) -> Line {
+    Line::new(Style::Estimate, &figure.estimate)
+}
+
+fn interval(figure: &Figure) -> Line {
+    match &figure.interval {
+        Ok(_) => Line::new(Style::Interval, &figure.brackets()),
         Err(_) => Line::new(Style::Flag, "none"),
     }
 }
 
 fn spread(row: &Row, terminal: &Terminal) -> Line {
     let bins = if terminal.width >= WIDE { 12 } else { 8 };
-    Line::new(Style::Sketch, &histogram(row.finding, bins, terminal.unicode))
+    Line::new(Style::Sketch, &histogram(&row.finding.distribution, bins, terminal.unicode))
 }
 
 /// The interval on one scale with those that are shown in the same unit, of the same metric; empty where there is
@@ -154,7 +196,8 @@ fn side_by_side(row: &Row, rows: &[&Row]) -> String {
     let high = alike().map(|it| it.high().unwrap_or(it.value)).fold(f64::NEG_INFINITY, f64::max);
     let is_drawn = alike().count() > 1 && (high - low).is_finite();
     let scale = IntervalScale { low, high, room: STRIP };
-    if is_drawn { scale.draw(&row.finding.estimate) } else { String::new() }
+    let of = &row.finding.estimate;
+    if is_drawn { scale.draw(of.value, of.low(), of.high()) } else { String::new() }
 }
 
 fn share(row: &Row, of: fn(CpuShares) -> f64) -> Line {
@@ -177,12 +220,19 @@ fn muted(value: Option<String>) -> Line {
 
 /// The half-width that is shown; good where the session's is as narrow as was wanted.
 fn reached(finding: &Finding) -> Line {
+    if let Some(levels) = &finding.levels {
+        return half_width(&levels.lower);
+    }
     let (Some(reached), Some(shown)) = (finding.reached, finding.shown().relative_half_width())
     else {
         return Line::default();
     };
     let missed = finding.wanted.is_some_and(|wanted| reached > wanted);
     Line::new(if missed { Style::Flag } else { Style::Good }, &percent(shown))
+}
+
+fn half_width(level: &Level) -> Line {
+    muted(level.estimate.relative_half_width().map(percent))
 }
 
 /// `±0.8 % in this session of 4.0 s, ±2.4 % on this machine`: both intervals, where they are told apart.
@@ -219,11 +269,17 @@ fn words(flags: &[FlagKind]) -> String {
 /// the workload's remarks where every metric is asked for.
 fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     let nothing = Line::default;
+    if let Some(levels) = &row.levels {
+        table.across(BELOW, nothing(), Line::new(Style::Plain, &levels.shares()));
+        let beside = levels.beside.as_deref().unwrap_or_default();
+        table.across(BELOW, nothing(), Line::new(Style::Muted, beside));
+    }
     if let Err(why) = &row.figure.interval {
         table.across(BELOW, Line::new(Style::Flag, "no interval: "), Line::new(Style::Plain, why));
     }
     let in_detail = terminal.every_metric || row.finding.point.titled;
-    if let Some(text) = both_intervals(row.finding).filter(|_| in_detail && row.finding.headline) {
+    let in_detail = in_detail && row.finding.headline && row.levels.is_none();
+    if let Some(text) = both_intervals(row.finding).filter(|_| in_detail) {
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
     }
     if let Some(text) = pauses_text(row.finding) {

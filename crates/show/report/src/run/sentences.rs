@@ -5,6 +5,7 @@ use plumb_model::Better;
 use plumb_text::clean;
 use plumb_text::units::whole_percent;
 
+use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::run::labels;
 use crate::run::view::{Row, View, baseline_text, comparison_text};
@@ -19,7 +20,9 @@ pub fn in_words(view: &View) -> Vec<String> {
     lines.extend(view.comparisons().iter().chain(view.above()).map(|comparison| {
         let (name, first) = (&comparison.point.name, &comparison.first.name);
         let (verdict, figures) = (verdict(&comparison.found), comparison_text(comparison));
-        clean(&format!("{name} against {first}: {verdict}; {figures}"))
+        let levels =
+            levels_text(&comparison.found).map_or_else(String::new, |it| format!("; {it}"));
+        clean(&format!("{name} against {first}: {verdict}; {figures}{levels}"))
     }));
     lines
 }
@@ -39,10 +42,16 @@ fn sentence(row: &Row) -> String {
     let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
     let flags = if words.is_empty() { String::new() } else { format!("; {}", words.join(", ")) };
     let name = labels::spoken(&finding.point) + &row.on_target();
-    let (verb, quantity) = (verb(finding), figure.quantity());
+    let verb = verb(finding);
+    let quantity = match &row.levels {
+        Some(levels) => levels.whole(),
+        None => format!("{}{interval}", figure.quantity()),
+    };
+    let beside = row.levels.as_ref().and_then(|it| it.beside.clone());
+    let beside = beside.map_or_else(String::new, |text| format!("; {text}"));
     let goal = row.goal.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     let baseline = baseline_text(finding).map_or_else(String::new, |text| format!("; {text}"));
-    format!("{name}: {verb} {quantity}{interval}{metric}{cpu}{baseline}{goal}{flags}")
+    format!("{name}: {verb} {quantity}{metric}{cpu}{beside}{baseline}{goal}{flags}")
 }
 
 fn verb(finding: &Finding) -> &'static str {

@@ -6,6 +6,7 @@ use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
 use crate::comparison::covariates::covariates_text;
+use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::run::results_table::results;
 use crate::run::view::{FlagNote, View, comparison_text, looks_text, spread_text};
@@ -95,6 +96,9 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
         if let Some(looks) = looks_text(&comparison.found) {
             let lead = Line::new(Style::Muted, "looks  ");
             table.across(2, lead, Line::new(Style::Muted, &looks));
+        }
+        if let Some(levels) = levels_text(&comparison.found) {
+            table.across(2, Line::default(), Line::new(Style::Plain, &levels));
         }
         if let Some(spread) = spread_text(comparison) {
             table.across(2, Line::default(), Line::new(Style::Plain, &spread));

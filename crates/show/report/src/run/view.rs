@@ -13,6 +13,7 @@ use crate::flags;
 use crate::run::curves::CurveText;
 use crate::run::header::Header;
 use crate::run::labels;
+use crate::run::levels::LevelsText;
 
 /// What a report shows of a run.
 #[derive(Debug, Clone)]
@@ -42,6 +43,8 @@ pub struct Row<'a> {
     pub target: Option<String>,
     /// The estimate with its interval and unit as text.
     pub figure: Figure,
+    /// Where there are two levels: what stands in place of the figure.
+    pub levels: Option<LevelsText>,
     /// Invocations and samples of each: `12×20`.
     pub counts: String,
     /// Flags that not every row has.
@@ -106,6 +109,12 @@ impl Row<'_> {
     #[must_use]
     pub fn on_target(&self) -> String {
         self.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"))
+    }
+
+    /// The figure with its interval, or both levels with theirs.
+    #[must_use]
+    pub fn result(&self) -> String {
+        self.levels.as_ref().map_or_else(|| self.figure.to_string(), LevelsText::whole)
     }
 }
 
@@ -177,6 +186,7 @@ fn row<'a>(
         target: target.map(|target| target.name.clone()),
         label,
         figure: figure(&result.shown(), &result.unit),
+        levels: result.levels.as_ref().map(|levels| LevelsText::new(levels, &result.unit)),
         counts: counts(result),
         own_flags: own.map(|flag| flag.flag.clone()).collect(),
         goal: result.goal.as_ref().map(|goal| format!("the most with {goal}")),

@@ -1,21 +1,15 @@
 //! A distribution in a few characters.
 
-use plumb_analysis::Finding;
-
 /// Nothing in a bin, then ever more.
 const BLOCKS: [char; 7] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇'];
 const LETTERS: [char; 7] = ['_', '.', ':', '-', '=', '+', '#'];
 /// Fewer samples have no shape.
 const FEWEST: usize = 5;
 
-/// A histogram of the steady samples from their 1st to their 99th percentile, low values left;
-/// what lies beyond counts in the outermost bins. Empty where there are too few samples.
+/// A histogram of sorted samples from their 1st to their 99th percentile, low values left; what lies beyond
+/// counts in the outermost bins. Empty where there are too few samples.
 #[must_use]
-pub fn histogram(finding: &Finding, bins: usize, unicode: bool) -> String {
-    histogram_of(&finding.distribution, bins, unicode)
-}
-
-fn histogram_of(sorted: &[f64], bins: usize, unicode: bool) -> String {
+pub fn histogram(sorted: &[f64], bins: usize, unicode: bool) -> String {
     let marks = if unicode { BLOCKS } else { LETTERS };
     if sorted.len() < FEWEST || bins < 2 || sorted.iter().any(|value| !value.is_finite()) {
         return String::new();
@@ -87,17 +81,17 @@ fn counts(sorted: &[f64], bins: usize) -> Vec<usize> {
 mod tests {
     use proptest::prelude::{any, prop, proptest};
 
-    use super::{histogram_of, line};
+    use super::{histogram, line};
 
     #[test]
     fn shapes_are_recognisable() {
         let bell: Vec<f64> = [1, 2, 2, 3, 3, 3, 3, 4, 4, 5].map(f64::from).to_vec();
-        assert_eq!(histogram_of(&bell, 5, true), "▃▄▇▄▃");
-        assert_eq!(histogram_of(&bell, 5, false), ":-#-:");
+        assert_eq!(histogram(&bell, 5, true), "▃▄▇▄▃");
+        assert_eq!(histogram(&bell, 5, false), ":-#-:");
         let two: Vec<f64> = [1, 1, 1, 9, 9, 9].map(f64::from).to_vec();
-        assert_eq!(histogram_of(&two, 6, true), "▇▁▁▁▁▇");
-        assert_eq!(histogram_of(&[2.0; 9], 5, true), "▁▁▇▁▁");
-        assert_eq!(histogram_of(&[1.0, 2.0], 5, true), "");
+        assert_eq!(histogram(&two, 6, true), "▇▁▁▁▁▇");
+        assert_eq!(histogram(&[2.0; 9], 5, true), "▁▁▇▁▁");
+        assert_eq!(histogram(&[1.0, 2.0], 5, true), "");
     }
 
     #[test]
@@ -115,7 +109,7 @@ mod tests {
         #[test]
         fn any_values_give_so_many_marks(mut values in prop::collection::vec(any::<f64>(), 0..50), bins in 0_usize..20) {
             values.sort_by(f64::total_cmp);
-            let drawn = histogram_of(&values, bins, true);
+            let drawn = histogram(&values, bins, true);
             assert!(drawn.is_empty() || drawn.chars().count() == bins);
         }
     }

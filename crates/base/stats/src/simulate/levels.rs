@@ -1,0 +1,201 @@
+//! Two levels: how often they are found, how often one is split in two, and whether the interval of a share covers.
+
+use super::bars::{Bar, Measured, Row};
+use super::noise::{Memory, Modes, Noise, Shape, Source};
+use crate::levels::{Levels, LevelsOf, share};
+use crate::rng::Rng;
+
+/// The least distance that matters, as where a precision of 1 % is wanted.
+const APART: f64 = 0.01;
+/// How far apart levels are, in standard deviations of each.
+const DEVIATIONS: f64 = 6.0;
+/// Chance that a process stays where its forerunner was, beyond that of its share, where levels last.
+const MEMORY: f64 = 0.6;
+
+/// Two levels and who lies on them.
+#[derive(Clone, Copy)]
+struct Truth {
+    processes: usize,
+    samples: usize,
+    /// Relative distance of the levels.
+    apart: f64,
+    /// Share of the upper one.
+    upper: f64,
+    of: LevelsOf,
+    lasts: bool,
+}
+
+const COMMANDS: Truth = Truth {
+    processes: 30,
+    samples: 1,
+    apart: 0.05,
+    upper: 0.3,
+    of: LevelsOf::Processes,
+    lasts: false,
+};
+
+impl Truth {
+    fn name(&self) -> String {
+        let Self { processes, samples, apart, upper, of, lasts } = self;
+        let what = match (samples, of) {
+            (1, _) => format!("{processes} commands"),
+            (_, LevelsOf::Processes) => format!("{processes} processes of {samples} samples"),
+            (_, LevelsOf::Samples) => format!("samples of {processes} processes of {samples}"),
+        };
+        let (apart, upper) = (100.0 * apart, 100.0 * upper);
+        let lasts = if *lasts { ", each for a while" } else { "" };
+        format!("{what}, {upper:.0} % of them {apart:.0} % above the others{lasts}")
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Vec<Vec<f64>> {
+        let mut is_upper = rng.uniform() < self.upper;
+        let mut next = |rng: &mut Rng| {
+            if !self.lasts || rng.uniform() > MEMORY {
+                is_upper = rng.uniform() < self.upper;
+            }
+            is_upper
+        };
+        let apart = self.apart.ln_1p();
+        let mut process = |_| {
+            let own = next(rng);
+            let mut sample = |_| {
+                let upper = if self.of == LevelsOf::Samples { next(rng) } else { own };
+                let level = if upper { apart } else { 0.0 };
+                (level + apart / DEVIATIONS * rng.normal()).exp()
+            };
+            (0..self.samples).map(&mut sample).collect()
+        };
+        (0..self.processes).map(&mut process).collect()
+    }
+
+    fn found(&self, seed: u64) -> Option<Levels> {
+        of(&self.draw(&mut Rng::new(seed)))
+    }
+}
+
+fn of(processes: &[Vec<f64>]) -> Option<Levels> {
+    let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
+    Levels::of(&views, APART)
+}
+
+/// Runs the bars of this file.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    let promised = [
+        COMMANDS,
+        Truth { upper: 0.5, ..COMMANDS },
+        Truth { upper: 0.7, ..COMMANDS },
+        Truth { apart: 0.3, ..COMMANDS },
+        Truth { processes: 300, ..COMMANDS },
+        Truth { processes: 100, lasts: true, ..COMMANDS },
+        Truth { samples: 10, ..COMMANDS },
+        Truth { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
+    ];
+    for truth in promised {
+        report(two(truth, Bar::AtLeast(0.95), replications));
+    }
+    let lasts = Truth { lasts: true, ..COMMANDS };
+    report(two(lasts, Bar::Exempt("a level may hardly be visited"), replications));
+    for processes in [10, 13, 20] {
+        let bar = Bar::Exempt("promised from 30 on");
+        report(two(Truth { processes, ..COMMANDS }, bar, replications));
+    }
+    for plan in PLANS {
+        for noise in UNIMODAL.into_iter().chain(Noise::ALL).filter(|it| is_unimodal(*it)) {
+            report(one(plan, noise, replications));
+        }
+    }
+    for truth in [
+        COMMANDS,
+        Truth { upper: 0.5, ..COMMANDS },
+        Truth { processes: 100, ..COMMANDS },
+        Truth { processes: 100, lasts: true, ..COMMANDS },
+        Truth { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
+    ] {
+        report(covers(truth, replications));
+    }
+}
+
+fn two(truth: Truth, bar: Bar, replications: u64) -> Row {
+    let is_found = |seed: &u64| truth.found(*seed).is_some_and(|found| found.of == truth.of);
+    let hits = (0..replications).filter(is_found).count() as u64;
+    Row {
+        promise: "two levels, six of their deviations apart, found",
+        setting: truth.name(),
+        bar,
+        measured: Measured::Share { hits, trials: replications },
+        note: String::new(),
+    }
+}
+
+/// What is measured of one level.
+#[derive(Clone, Copy)]
+struct Plan {
+    name: &'static str,
+    processes: usize,
+    /// Samples of a process; 0 where a sample is a process and follows the one before at once.
+    samples: usize,
+}
+
+const PLANS: [Plan; 7] = [
+    Plan { name: "10 processes of 10", processes: 10, samples: 10 },
+    Plan { name: "30 processes of 10", processes: 30, samples: 10 },
+    Plan { name: "100 processes of 5", processes: 100, samples: 5 },
+    Plan { name: "13 commands", processes: 13, samples: 0 },
+    Plan { name: "20 commands", processes: 20, samples: 0 },
+    Plan { name: "30 commands", processes: 30, samples: 0 },
+    Plan { name: "300 commands", processes: 300, samples: 0 },
+];
+
+/// Kinds of noise that could be taken for two levels, beside those of all bars.
+const UNIMODAL: [Noise; 3] = [
+    Noise { shape: Shape::Exponential, ..Noise::lognormal("exponential of scale 1", 1.0) },
+    Noise { drift: 0.01, ..Noise::lognormal("drift 1 % a process", 0.005) },
+    Noise::autoregressive("AR(.995)", 0.995),
+];
+
+/// Bursts are a level of their own, if a rare one.
+fn is_unimodal(noise: Noise) -> bool {
+    noise.modes == Modes::One && !noise.bursts
+}
+
+fn one(plan: Plan, noise: Noise, replications: u64) -> Row {
+    let is_split = |seed: &u64| {
+        let mut source = Source::new(noise, *seed);
+        let mut process = |_| match (plan.samples, noise.memory) {
+            (0, Memory::Independent) => source.process(1),
+            (0, _) => source.samples(1),
+            (samples, _) => source.process(samples),
+        };
+        let processes: Vec<Vec<f64>> = (0..plan.processes).map(&mut process).collect();
+        of(&processes).is_some()
+    };
+    let hits = (0..replications).filter(is_split).count() as u64;
+    Row {
+        promise: "one level split in two",
+        setting: format!("{}, {}", noise.name, plan.name),
+        bar: Bar::AtMost(0.05),
+        measured: Measured::Share { hits, trials: replications },
+        note: String::new(),
+    }
+}
+
+/// Whether the interval of the share holds the true one.
+fn covers(truth: Truth, replications: u64) -> Row {
+    let share = |seed: u64| {
+        let processes = truth.draw(&mut Rng::new(seed));
+        let found = of(&processes)?;
+        let above = |values: &Vec<f64>| {
+            (values.iter().filter(|&&value| value > found.boundary).count(), values.len())
+        };
+        share(&processes.iter().map(above).collect::<Vec<_>>(), 0.95).ok()
+    };
+    let all: Vec<_> = (0..replications).filter_map(share).collect();
+    let hits = all.iter().filter(|it| it.contains(truth.upper)).count() as u64;
+    Row {
+        promise: "95 % interval of the share of a level",
+        setting: truth.name(),
+        bar: Bar::AtLeast(0.94),
+        measured: Measured::Share { hits, trials: all.len() as u64 },
+        note: String::new(),
+    }
+}

@@ -1,0 +1,132 @@
+//! The two levels of a result, which stand in place of a median between them.
+
+use plumb_analysis::{Estimate, Level, LevelsOf, TwoLevels};
+use plumb_text::units::{Figure, whole_percent};
+use serde::Serialize;
+
+use crate::comparison::covariates::{MovedPart, covariate_part, covariates_list};
+use crate::figure::figure;
+use crate::json_parts::estimate::{EstimatePart, estimate};
+
+/// Two levels as text.
+#[derive(Debug, Clone)]
+pub struct LevelsText {
+    /// The lower one.
+    pub lower: Figure,
+    /// The upper one.
+    pub upper: Figure,
+    /// `53 % [36, 69] of the processes`: how much lies on the lower one.
+    lower_share: String,
+    /// What was different beside the upper one.
+    pub beside: Option<String>,
+    switches: usize,
+}
+
+impl LevelsText {
+    /// The levels of a result with this unit.
+    #[must_use]
+    pub fn new(levels: &TwoLevels, unit: &str) -> Self {
+        let upper = figure(&levels.upper.estimate, unit);
+        let told = covariates_list(&levels.covariates);
+        Self {
+            lower: figure(&levels.lower.estimate, unit),
+            lower_share: format!("{} of the {}", share_text(&levels.lower.share), levels.unit()),
+            beside: told.map(|told| format!("different beside {}: {told}", upper.quantity())),
+            upper,
+            switches: levels.switches,
+        }
+    }
+
+    /// `385 ms in 53 % [36, 69] of the processes, 487 ms in the others`.
+    #[must_use]
+    pub fn shares(&self) -> String {
+        self.sentence(&self.lower.quantity(), &self.upper.quantity())
+    }
+
+    /// The same with the intervals of both: `385 [380, 391] ms in 53 % [36, 69] of the processes, …`.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        self.sentence(&full(&self.lower), &full(&self.upper))
+    }
+
+    fn sentence(&self, lower: &str, upper: &str) -> String {
+        let once = if self.switches == 1 { "; it changed once" } else { "" };
+        format!("{lower} in {}, {upper} in the others{once}", self.lower_share)
+    }
+
+    /// `385 or 487`: something of both levels, once where it is the same.
+    #[must_use]
+    pub fn both(&self, of: impl Fn(&Figure) -> String) -> String {
+        let (lower, upper) = (of(&self.lower), of(&self.upper));
+        if lower == upper { lower } else { format!("{lower} or {upper}") }
+    }
+}
+
+/// A figure with its interval, where it has one.
+fn full(of: &Figure) -> String {
+    let parts = [of.estimate.clone(), of.brackets(), of.unit.clone()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A share with its interval: `53 % [36, 69]`.
+pub(crate) fn share_text(share: &Estimate) -> String {
+    let ends = share.interval.as_ref().map_or_else(
+        |_| String::new(),
+        |ends| format!(" [{:.0}, {:.0}]", 100.0 * ends.low, 100.0 * ends.high),
+    );
+    whole_percent(share.value) + &ends
+}
+
+/// Two levels in a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LevelsPart {
+    /// What lies on them: `processes`, each by its median, or `samples`.
+    #[cfg_attr(test, schemars(extend("enum" = ["processes", "samples"])))]
+    pub of: &'static str,
+    /// Values up to this are of the lower level.
+    pub boundary: f64,
+    /// How often neighbours in time lie on different levels.
+    pub switches: usize,
+    /// The lower level.
+    pub lower: LevelPart,
+    /// The upper level.
+    pub upper: LevelPart,
+    /// What was different beside the upper level, the farthest apart first.
+    pub beside: Vec<MovedPart>,
+}
+
+/// One of two levels.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LevelPart {
+    /// The median of what lies on it.
+    pub median: EstimatePart,
+    /// The share of the processes, or samples, that lie on it; its interval is at 95 %.
+    pub share: EstimatePart,
+    /// How many lie on it.
+    pub count: usize,
+}
+
+/// The part of a document.
+pub(crate) fn levels_part(levels: &TwoLevels) -> LevelsPart {
+    LevelsPart {
+        of: match levels.of {
+            LevelsOf::Processes => "processes",
+            LevelsOf::Samples => "samples",
+        },
+        boundary: levels.boundary,
+        switches: levels.switches,
+        lower: level(&levels.lower),
+        upper: level(&levels.upper),
+        beside: levels.covariates.iter().map(covariate_part).collect(),
+    }
+}
+
+fn level(level: &Level) -> LevelPart {
+    LevelPart {
+        median: estimate(&level.estimate),
+        share: estimate(&level.share),
+        count: level.count,
+    }
+}
