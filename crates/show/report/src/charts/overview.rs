@@ -1,6 +1,6 @@
 //! The picture of a whole run: every point beside what it can be compared with.
 
-use plumb_analysis::{Comparison, Estimate};
+use plumb_analysis::Comparison;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_text::units::percent;
 
@@ -79,10 +79,11 @@ fn seen<'v>(row: &'v Row<'v>, against: Option<&Comparison>) -> Option<Seen<'v>> 
         let of_what = ("against an expectation or a ceiling", Tone::Baseline);
         return Some(Seen { row, of: of_what, low, cost: of.share.value.recip(), high, tip });
     }
-    let it: &Estimate = &row.finding.estimate;
+    let it = row.finding.shown();
     let share = |end: f64| Some(end / it.value).filter(|share| *share > 0.0);
-    let half = row.finding.reached.map_or_else(String::new, |it| format!(" ± {}", percent(it)));
-    let tip = format!("{}{half}", figure(it, &row.finding.unit));
+    let half =
+        it.relative_half_width().map_or_else(String::new, |it| format!(" ± {}", percent(it)));
+    let tip = format!("{}{half}", figure(&it, &row.finding.unit));
     let (low, high) = (it.low().and_then(share), it.high().and_then(share));
     let of = ("its own 95 % interval", Tone::Plain);
     (it.value > 0.0).then_some(Seen { row, of, low, cost: 1.0, high, tip })

@@ -92,7 +92,7 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
         let Some((at, row)) = value(point, parameter.name).zip(point.row) else { continue };
         let name = rest(point, of.points, &[parameter.name]);
         let tip = format!("{}: {}", row.label, row.figure);
-        let point = CurvePoint { at, estimate: row.finding.estimate.clone(), tip };
+        let point = CurvePoint { at, estimate: row.finding.shown(), tip };
         match curves.iter_mut().find(|it| it.0 == name) {
             Some((_, curve)) => curve.push(point),
             None => curves.push((name, vec![point])),

@@ -39,9 +39,9 @@ pub(super) fn intervals(rows: &[&Row]) -> Mark {
     Mark::Intervals {
         along: Along::X,
         at: (0..rows.len()).map(place).collect(),
-        low: rows.iter().map(|row| row.finding.estimate.low()).collect(),
+        low: rows.iter().map(|row| row.finding.shown().low()).collect(),
         estimate: rows.iter().map(|row| row.finding.estimate.value).collect(),
-        high: rows.iter().map(|row| row.finding.estimate.high()).collect(),
+        high: rows.iter().map(|row| row.finding.shown().high()).collect(),
         tips: rows.iter().map(|row| row.figure.to_string()).collect(),
     }
 }

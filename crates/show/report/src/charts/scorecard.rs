@@ -112,7 +112,7 @@ pub(super) fn against_first(view: &View) -> Option<Chart> {
 /// How far the interval of each result reaches to either side.
 pub(super) fn precision(view: &View) -> Option<Chart> {
     let relative = |row: &Row| {
-        let it = &row.finding.estimate;
+        let it = row.finding.shown();
         let low = it.low().map(|low| low / it.value - 1.0);
         let high = it.high().map(|high| high / it.value - 1.0);
         (row.finding.primary && low.is_some() && it.value != 0.0).then_some((low, high))
@@ -137,9 +137,11 @@ pub(super) fn precision(view: &View) -> Option<Chart> {
         let of = rows.iter().enumerate().filter(|(_, (row, _))| is(row) == reached);
         let of: Vec<_> = of.collect();
         let tip = |row: &Row| {
-            let half =
-                row.finding.reached.map_or_else(String::new, |it| format!(" ± {}", percent(it)));
-            format!("{}{half}", figure(&row.finding.estimate, &row.finding.unit))
+            let shown = row.finding.shown();
+            let half = shown
+                .relative_half_width()
+                .map_or_else(String::new, |it| format!(" ± {}", percent(it)));
+            format!("{}{half}", figure(&shown, &row.finding.unit))
         };
         draft.layer(
             Some(group),

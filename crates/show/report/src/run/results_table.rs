@@ -191,12 +191,12 @@ fn spread(row: &Row, terminal: &Terminal) -> Line {
 /// no other.
 fn side_by_side(row: &Row, rows: &[&Row]) -> String {
     let kind = |row: &Row| (row.figure.unit.clone(), row.finding.metric.clone());
-    let alike = || rows.iter().filter(|it| kind(it) == kind(row)).map(|it| &it.finding.estimate);
+    let alike = || rows.iter().filter(|it| kind(it) == kind(row)).map(|it| it.finding.shown());
     let low = alike().map(|it| it.low().unwrap_or(it.value)).fold(f64::INFINITY, f64::min);
     let high = alike().map(|it| it.high().unwrap_or(it.value)).fold(f64::NEG_INFINITY, f64::max);
     let is_drawn = alike().count() > 1 && (high - low).is_finite();
     let scale = IntervalScale { low, high, room: STRIP };
-    let of = &row.finding.estimate;
+    let of = row.finding.shown();
     if is_drawn { scale.draw(of.value, of.low(), of.high()) } else { String::new() }
 }
 
