@@ -26,11 +26,13 @@ const DISTANCE_OF_WIDER: f64 = 3.8;
 /// ... and of a jump between levels, in mean steps within a level.
 const JUMP: f64 = 3.15;
 /// With fewer values than these, all three are larger by so much times 1/n - 1/MANY: chance makes larger ones.
-const MANY: f64 = 28.0;
-const MORE_FOR_FEW: f64 = 3.5;
+const MANY: f64 = 29.0;
+const MORE_FOR_FEW: f64 = 4.0;
 /// Values farther than so many times the middle 80 % from it are outliers, which say nothing of levels.
 const FAR: f64 = 2.0;
 const MIDDLE: (f64, f64) = (0.1, 0.9);
+/// From twice so many values on, another outlier is left out for each so many.
+const ONE_IN: usize = 20;
 /// A deviation or a step counts as no less than this share of the smallest step between values: three ticks of
 /// a coarse clock are no levels.
 const LEAST_OF_A_TICK: f64 = 0.5;
@@ -125,18 +127,22 @@ fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
     let boundary = 0.5 * (inside[below - 1] + inside[below]);
     let range = inside[0]..=inside[inside.len() - 1];
     let counts = |logs: &Vec<f64>| logs.iter().copied().filter(|log| range.contains(log)).collect();
-    let series: Vec<Vec<f64>> = series.iter().map(counts).collect();
-    let jumps = jumps(&series, boundary);
-    let step = mean(&steps(&series, boundary))?.max(least);
-    (mean(&jumps)? > factor * JUMP * step).then_some(Split { boundary, switches: jumps.len() })
+    let close: Vec<Vec<f64>> = series.iter().map(counts).collect();
+    let step = mean(&steps(&close, boundary))?.max(least);
+    let jump = mean(&jumps(&close, boundary))?;
+    let switches = jumps(series, boundary).len();
+    (jump > factor * JUMP * step).then_some(Split { boundary, switches })
 }
 
-/// Sorted values but those far from the middle of them.
+/// Sorted values but those far from the middle of them, and but the farthest of many.
 fn without_outliers(sorted: &[f64]) -> &[f64] {
     let [low, high] = [MIDDLE.0, MIDDLE.1].map(|q| quantile_in_order(sorted, q));
     let reach = FAR * (high - low);
-    let from = sorted.partition_point(|&log| log < low - reach);
-    let to = sorted.partition_point(|&log| log <= high + reach);
+    let mut from = sorted.partition_point(|&log| log < low - reach);
+    let mut to = sorted.partition_point(|&log| log <= high + reach);
+    for _ in 1..sorted.len() / ONE_IN {
+        if low - sorted[from] > sorted[to - 1] - high { from += 1 } else { to -= 1 }
+    }
     &sorted[from..to]
 }
 

@@ -12,6 +12,9 @@ const DEVIATIONS: f64 = 6.0;
 /// Chance that a process stays where its forerunner was, beyond that of its share, where levels last.
 const MEMORY: f64 = 0.6;
 
+/// The mean log time of a delay.
+const DELAY: f64 = 1.0 / 1.5;
+
 /// Two levels and who lies on them.
 #[derive(Clone, Copy)]
 struct Truth {
@@ -23,6 +26,8 @@ struct Truth {
     upper: f64,
     of: LevelsOf,
     lasts: bool,
+    /// Share of samples that something else delayed, as the outliers of [`Noise`].
+    delayed: f64,
 }
 
 const COMMANDS: Truth = Truth {
@@ -32,11 +37,12 @@ const COMMANDS: Truth = Truth {
     upper: 0.3,
     of: LevelsOf::Processes,
     lasts: false,
+    delayed: 0.0,
 };
 
 impl Truth {
     fn name(&self) -> String {
-        let Self { processes, samples, apart, upper, of, lasts } = self;
+        let Self { processes, samples, apart, upper, of, lasts, delayed } = self;
         let what = match (samples, of) {
             (1, _) => format!("{processes} commands"),
             (_, LevelsOf::Processes) => format!("{processes} processes of {samples} samples"),
@@ -44,7 +50,12 @@ impl Truth {
         };
         let (apart, upper) = (100.0 * apart, 100.0 * upper);
         let lasts = if *lasts { ", each for a while" } else { "" };
-        format!("{what}, {upper:.0} % of them {apart:.0} % above the others{lasts}")
+        let delayed = if *delayed > 0.0 {
+            format!(", {:.0} % delayed", 100.0 * delayed)
+        } else {
+            String::new()
+        };
+        format!("{what}, {upper:.0} % of them {apart:.0} % above the others{lasts}{delayed}")
     }
 
     fn draw(&self, rng: &mut Rng) -> Vec<Vec<f64>> {
@@ -61,7 +72,9 @@ impl Truth {
             let mut sample = |_| {
                 let upper = if self.of == LevelsOf::Samples { next(rng) } else { own };
                 let level = if upper { apart } else { 0.0 };
-                (level + apart / DEVIATIONS * rng.normal()).exp()
+                let is_delayed = self.delayed > 0.0 && rng.uniform() < self.delayed;
+                let delay = if is_delayed { DELAY * rng.exponential() } else { 0.0 };
+                (level + apart / DEVIATIONS * rng.normal() + delay).exp()
             };
             (0..self.samples).map(&mut sample).collect()
         };
@@ -95,6 +108,10 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
     let lasts = Truth { lasts: true, ..COMMANDS };
     report(two(lasts, Bar::Exempt("a level may hardly be visited"), replications));
+    for processes in [30, 100] {
+        let delayed = Truth { processes, delayed: 0.05, ..COMMANDS };
+        report(two(delayed, Bar::Exempt("delays widen the levels"), replications));
+    }
     for processes in [10, 13, 20] {
         let bar = Bar::Exempt("promised from 30 on");
         report(two(Truth { processes, ..COMMANDS }, bar, replications));
@@ -136,12 +153,14 @@ struct Plan {
     samples: usize,
 }
 
-const PLANS: [Plan; 7] = [
+const PLANS: [Plan; 9] = [
     Plan { name: "10 processes of 10", processes: 10, samples: 10 },
     Plan { name: "30 processes of 10", processes: 30, samples: 10 },
     Plan { name: "100 processes of 5", processes: 100, samples: 5 },
     Plan { name: "13 commands", processes: 13, samples: 0 },
+    Plan { name: "16 commands", processes: 16, samples: 0 },
     Plan { name: "20 commands", processes: 20, samples: 0 },
+    Plan { name: "25 commands", processes: 25, samples: 0 },
     Plan { name: "30 commands", processes: 30, samples: 0 },
     Plan { name: "300 commands", processes: 300, samples: 0 },
 ];
