@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("show/report", &["analysis", "chart", "text"]),
     ("show/live", &["analysis", "chart", "report", "text"]),
     ("show/crosscheck", &["analysis", "report", "text"]),
+    ("show/doctor", &["analysis", "text"]),
     ("show/menus", &["keeper", "monitors", "suite", "text"]),
     ("show/export", &["analysis", "report", "text"]),
     ("show/site", &["analysis", "chart", "live", "report", "text"]),

@@ -5,11 +5,9 @@
 //! is handed. Units are converted and text from elsewhere is cleaned by `plumb-text`, charts are drawn by
 //! `plumb-chart`.
 
-pub mod audit;
 pub mod charts;
 pub mod check;
 pub mod comparison;
-pub mod doctor;
 mod figure;
 pub mod flags;
 pub mod history;
@@ -21,12 +19,10 @@ pub mod run;
 #[cfg(test)]
 mod schemas;
 
-pub use audit::{AuditClock, AuditDocument, audit_card, audit_document};
 pub use check::{CheckDocument, check_card, check_document, check_json, check_markdown};
 pub use comparison::{
     ComparisonDocument, comparison_card, comparison_document, comparison_json, comparison_markdown,
 };
-pub use doctor::{DoctorDocument, LastAudit, doctor_card, doctor_document};
 pub use figure::figure;
 pub use flags::meaning;
 pub use history::{

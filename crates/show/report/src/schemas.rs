@@ -5,10 +5,7 @@ use std::path::Path;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::{
-    AuditDocument, CheckDocument, ComparisonDocument, DoctorDocument, HistoryDocument,
-    MachineDocument, RunDocument,
-};
+use crate::{CheckDocument, ComparisonDocument, HistoryDocument, MachineDocument, RunDocument};
 
 /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
 fn is_committed<T: schemars::JsonSchema>(name: &str) {
@@ -30,11 +27,9 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<RunDocument>("plumb.run-1.json");
     is_committed::<ComparisonDocument>("plumb.comparison-1.json");
     is_committed::<CheckDocument>("plumb.check-1.json");
-    is_committed::<AuditDocument>("plumb.audit-1.json");
     is_committed::<HistoryDocument>("plumb.history-1.json");
     is_committed::<crate::CountersDocument>("plumb.counters-1.json");
     is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");
-    is_committed::<DoctorDocument>("plumb.doctor-1.json");
     is_committed::<MachineDocument>("plumb.machine-1.json");
     is_committed::<plumb_chart::Chart>("plumb.chart-1.json");
 }

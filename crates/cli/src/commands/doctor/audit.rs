@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use plumb_analysis::{ClassAudit, Injected, audit_class, audit_injected};
+use plumb_doctor::{AuditClock, audit_card, audit_document};
 use plumb_machine::ClockMark;
 use plumb_model::{AuditClass, Goal, Host, MARGIN, PlannedPoint, RunRecord, VerdictGoal};
-use plumb_report::{AuditClock, audit_card, audit_document};
 use plumb_store::Store;
 
 use crate::error::{CommandError, Exit, Result};

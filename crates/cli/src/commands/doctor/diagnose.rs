@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use plumb_doctor::{LastAudit, doctor_card, doctor_document};
 use plumb_machine::doctor::{DiagnosisInput, MachineActivity, Room, diagnose as host_diagnose};
 use plumb_model::Host;
-use plumb_report::{LastAudit, doctor_card, doctor_document};
 use plumb_store::Store;
 
 use crate::error::{CommandError, Exit, Result};
