@@ -20,7 +20,7 @@ const BLOCKS: usize = 8;
 /// A session as long as this, in seconds, knows independent noise from slow noise.
 const TELLS_S: f64 = 20.0;
 /// How much of the Allan variance a doubling of the time adds, as recorded traces show it (docs/validation.md).
-const PER_DOUBLING: f64 = 0.175;
+pub(crate) const PER_DOUBLING: f64 = 0.175;
 /// Standard errors of an order-statistic interval at .95.
 const STANDARD_ERRORS: f64 = 1.96;
 

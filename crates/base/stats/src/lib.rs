@@ -6,6 +6,7 @@
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
 //! - [`order`]: in which order versions take their turns; [`outlook`]: what pairs can tell apart, and how many it takes.
 //! - [`stored_runs`]: two stored runs, with the noise between runs allowed for.
+//! - [`standing_out`]: which series of two runs moved unlike the others;
 //! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
 //! - [`curves`]: what a curve over a parameter says: efficiency, plateaus, a knee, a line.
@@ -49,6 +50,7 @@ pub mod sequence;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;
 pub mod spread;
+pub mod standing_out;
 pub mod stored_runs;
 pub mod tail;
 pub mod verdict;

@@ -5,9 +5,13 @@
 //! baseline's mean by the noise between runs, which six or more earlier runs show but badly. So the variances of all
 //! series are drawn together, as far as they are alike (Smyth 2004, empirical Bayes on log variances). A screening of
 //! one new run flags series; fresh runs alone confirm them, by Holm over all series.
+//!
+//! Runs of one hour have not seen what differs between days. Such noise grows with the logarithm of time
+//! ([`crate::flicker`]): every doubling of time that the baseline does not cover adds a share of its variance.
 
 use crate::describe::{finite, mean_of, variance_of};
 use crate::distribution::{digamma, t_cdf, trigamma, trigamma_inverse, two_sided_t};
+use crate::flicker::PER_DOUBLING;
 use crate::multiple::holm;
 use crate::stored_runs::FEWEST_RUNS;
 use crate::{Interval, NoInterval};
@@ -20,6 +24,11 @@ pub const CONFIRM_RUNS: usize = 3;
 pub const CONFIRM_ALPHA: f64 = 0.10;
 /// No series is confirmed whose p is larger, so that its 95 % interval supports it.
 const CONFIRM_P: f64 = 0.05;
+
+/// Runs are no closer together than this, in seconds.
+const LEAST_SPAN_S: f64 = 60.0;
+/// The span of a baseline over the time between two of its runs: e^(3/2) in the geometric mean, were they drawn evenly.
+const APART: f64 = 4.48;
 
 /// Student's t is normal from here on.
 const MOST_DF: f64 = 1e9;
@@ -84,6 +93,8 @@ struct Series {
 pub struct RegressionGate {
     series: Vec<Series>,
     prior: Prior,
+    /// The variance that the baseline's runs were too close together to show, as a share of what they show.
+    unseen: f64,
 }
 
 impl RegressionGate {
@@ -97,7 +108,23 @@ impl RegressionGate {
             baseline.iter().map(|runs| series(runs)).collect::<Result<_, _>>()?;
         let variances: Vec<(f64, f64)> =
             series.iter().map(|series| (series.variance, series.runs - 1.0)).collect();
-        Ok(Self { prior: Prior::of(&variances), series })
+        Ok(Self { prior: Prior::of(&variances), series, unseen: 0.0 })
+    }
+
+    /// The same for fresh runs `age_s` after the middle of a baseline whose runs began within `span_s`, both in
+    /// seconds: noise slower than the baseline (flicker) adds the share of its variance a doubling of time that
+    /// recorded traces show of shorter times (docs/method.md, *Regression gate*). Two runs of a baseline are about a
+    /// quarter of its span apart, in the mean of logarithms.
+    #[must_use]
+    pub fn after(self, span_s: f64, age_s: f64) -> Self {
+        let doublings = (APART * age_s / span_s.max(LEAST_SPAN_S)).log2();
+        Self { unseen: PER_DOUBLING * doublings.max(0.0), ..self }
+    }
+
+    /// How many times as wide the interval of one fresh run is as if the baseline covered the time since, where it
+    /// has so many runs.
+    pub fn widened(&self, runs: usize) -> f64 {
+        (1.0 + self.unseen / (1.0 + 1.0 / runs as f64)).sqrt()
     }
 
     /// What the variances have in common.
@@ -126,7 +153,7 @@ impl RegressionGate {
             return Ok(Shift { interval: Interval::exactly(estimate), p });
         }
         let (variance, df) = self.prior.moderate(variance, runs - 1.0);
-        let error = (variance * (1.0 / fresh.len() as f64 + 1.0 / runs)).sqrt();
+        let error = (variance * (1.0 / fresh.len() as f64 + 1.0 / runs + self.unseen)).sqrt();
         let df = df.min(MOST_DF);
         let half = two_sided_t(0.95, df) * error;
         let interval = Interval { estimate, low: estimate - half, high: estimate + half };
@@ -231,6 +258,30 @@ mod tests {
         let moved = gate.shift(0, &[1.1, 1.1, 1.1]).unwrap();
         assert_eq!((same.p, moved.p), (1.0, 0.0));
         assert_eq!(gate.confirm(&[(0, moved), (1, same)]), [0]);
+    }
+
+    #[test]
+    fn a_baseline_of_one_hour_says_less_of_the_next_week() {
+        let mut rng = Rng::new(4);
+        let baseline: Vec<Vec<f64>> = (0..20).map(|_| runs(8, 0.01, &mut rng)).collect();
+        let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
+        let gate = RegressionGate::new(&views).unwrap();
+        let half = |gate: &RegressionGate| {
+            let interval = gate.shift(0, &[0.0]).unwrap().interval;
+            0.5 * (interval.high - interval.low)
+        };
+        let (hour, day, week) = (3600.0, 86_400.0, 604_800.0);
+        let usual = half(&gate);
+        for (span, age) in [(hour, 0.2 * hour), (week, day), (week, 0.0)] {
+            let same = gate.clone().after(span, age);
+            assert_eq!((half(&same), same.widened(8)), (usual, 1.0));
+        }
+        let soon = gate.clone().after(hour, day);
+        let late = gate.clone().after(hour, week);
+        assert!((half(&soon) / usual - soon.widened(8)).abs() < 1e-9);
+        // log2(168 * 4.48) = 9.56 doublings of .175 each, beside 1 + 1/8.
+        assert!((late.widened(8) - (1.0f64 + 0.175 * 9.555_816 / 1.125).sqrt()).abs() < 1e-6);
+        assert!(late.widened(8) > soon.widened(8));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Compiled for tests and behind the feature `simulate`; `cargo xtask validate` runs every bar at full length.
 
 pub mod bars;
+mod baselines;
 mod checks;
 mod curves;
 pub mod environment;
@@ -15,6 +16,7 @@ pub mod noise;
 mod runs;
 mod sequences;
 pub mod series;
+mod standing_out;
 mod steady;
 mod stopping;
 mod suites;

@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::{
-    checks, curves, fixed, histories, levels, limits, looks, runs, sequences, steady, stopping,
-    suites, times, traces, verdicts,
+    baselines, checks, curves, fixed, histories, levels, limits, looks, runs, sequences, standing_out,
+    steady, stopping, suites, times, traces, verdicts,
 };
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;
@@ -107,7 +107,7 @@ impl Row {
 pub type Measure = fn(u64, &mut dyn FnMut(Row));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 20] = [
+pub const GROUPS: [(&str, Measure); 22] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -119,8 +119,10 @@ pub const GROUPS: [(&str, Measure); 20] = [
     ("verdicts", verdicts::run),
     ("times", times::run),
     ("runs", runs::run),
+    ("standing-out", standing_out::run),
     ("suites", suites::run),
     ("checks", checks::run),
+    ("baselines", baselines::run),
     ("histories", histories::run),
     ("sequences", sequences::run),
     ("steady", steady::run),

@@ -1,0 +1,144 @@
+//! A check long after its baseline, where noise is partly slow: any alarm of a machine that did not change.
+
+use super::bars::{Bar, Measured, Row};
+use crate::flicker::PER_DOUBLING;
+use crate::regression_gate::{CONFIRM_RUNS, RegressionGate, Shift};
+use crate::rng::Rng;
+
+/// Series of a check of the standard suite, and runs of its baseline.
+const SERIES: usize = 45;
+const RUNS: usize = 8;
+/// Standard deviation of neighbouring runs, relative.
+const SD: f64 = 0.01;
+/// A run, and the pause to the next where runs follow each other, in seconds.
+const RUN_S: f64 = 150.0;
+/// Slow noise has parts an octave apart, the first as long as a run, the last of over three months.
+const OCTAVES: usize = 16;
+const HOUR_S: f64 = 3600.0;
+const DAY_S: f64 = 24.0 * HOUR_S;
+
+/// When a baseline and a check are taken.
+#[derive(Debug, Clone, Copy)]
+struct Setting {
+    name: &'static str,
+    /// From a run of the baseline to the next, in seconds.
+    every_s: f64,
+    /// From the last of them to the check, in seconds.
+    later_s: f64,
+}
+
+const AT_ONCE: Setting =
+    Setting { name: "runs in 20 min, checked at once", every_s: RUN_S, later_s: RUN_S };
+
+const SETTINGS: [Setting; 6] = [
+    AT_ONCE,
+    Setting { name: "runs in 20 min, checked an hour later", later_s: HOUR_S, ..AT_ONCE },
+    Setting { name: "runs in 20 min, checked a day later", later_s: DAY_S, ..AT_ONCE },
+    Setting { name: "runs in 20 min, checked a week later", later_s: 7.0 * DAY_S, ..AT_ONCE },
+    Setting { name: "a run an hour, checked a week later", every_s: HOUR_S, later_s: 7.0 * DAY_S },
+    Setting { name: "a run a day, checked a week later", every_s: DAY_S, later_s: 7.0 * DAY_S },
+];
+
+/// The level of one series: independent noise, and slow noise that adds to the variance of a difference, a doubling of
+/// time, the share of the variance of neighbours that [`PER_DOUBLING`] says.
+struct Level {
+    parts: [f64; OCTAVES],
+    white: f64,
+    octave: f64,
+}
+
+impl Level {
+    fn new(slow: bool, rng: &mut Rng) -> Self {
+        // Half of the mean square difference of neighbours is SD²; each octave has half of what a doubling adds.
+        let octave = if slow { (0.5 * PER_DOUBLING).sqrt() * SD } else { 0.0 };
+        let fast: f64 = (0..OCTAVES).map(|at| 1.0 - (-RUN_S / memory_s(at)).exp()).sum();
+        let white = (SD * SD - octave * octave * fast).max(0.0).sqrt();
+        Self { parts: std::array::from_fn(|_| rng.normal()), white, octave }
+    }
+
+    /// The log cost of a run so long after the one before.
+    fn run(&mut self, after_s: f64, rng: &mut Rng) -> f64 {
+        for (at, part) in self.parts.iter_mut().enumerate() {
+            let keep = (-after_s / memory_s(at)).exp();
+            *part = keep * *part + (1.0 - keep * keep).sqrt() * rng.normal();
+        }
+        self.octave * self.parts.iter().sum::<f64>() + self.white * rng.normal()
+    }
+}
+
+fn memory_s(octave: usize) -> f64 {
+    RUN_S * 2f64.powi(octave as i32)
+}
+
+/// Runs the bars of this file.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    let trials = replications.div_ceil(2);
+    for setting in SETTINGS {
+        report(clean(setting, true, trials));
+    }
+    report(clean(SETTINGS[3], false, trials));
+    report(slower(AT_ONCE, Bar::AtLeast(0.95), trials));
+    let few = Bar::Exempt("a baseline of one hour can't promise it");
+    report(slower(SETTINGS[3], few, trials));
+    report(slower(SETTINGS[5], Bar::AtLeast(0.95), trials));
+}
+
+/// The series that a check confirms; of the first, work takes longer by `effect`.
+fn check(
+    setting: Setting,
+    (slow, widened): (bool, bool),
+    effect: f64,
+    rng: &mut Rng,
+) -> Vec<usize> {
+    let mut levels: Vec<Level> = (0..SERIES).map(|_| Level::new(slow, rng)).collect();
+    let mut measure = |runs: usize, first_s: f64, next_s: f64| -> Vec<Vec<f64>> {
+        let after = |run: usize| if run == 0 { first_s } else { next_s };
+        let one = |level: &mut Level, rng: &mut Rng| {
+            (0..runs).map(|run| level.run(after(run), rng)).collect::<Vec<f64>>()
+        };
+        levels.iter_mut().map(|level| one(level, rng)).collect()
+    };
+    let baseline = measure(RUNS, 0.0, setting.every_s);
+    let [screen, again] = [(1, setting.later_s), (CONFIRM_RUNS, RUN_S)]
+        .map(|(runs, first_s)| measure(runs, first_s, RUN_S));
+    let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
+    let Ok(gate) = RegressionGate::new(&views) else { return Vec::new() };
+    let span_s = (RUNS - 1) as f64 * setting.every_s;
+    let age_s = 0.5 * span_s + setting.later_s;
+    let gate = if widened { gate.after(span_s, age_s) } else { gate };
+    let shifts = |mut fresh: Vec<Vec<f64>>| -> Vec<Shift> {
+        fresh[0].iter_mut().for_each(|value| *value += effect.ln_1p());
+        (0..).zip(&fresh).filter_map(|(series, runs)| gate.shift(series, runs).ok()).collect()
+    };
+    let screened = shifts(screen);
+    let again = shifts(again).into_iter().enumerate();
+    let flagged: Vec<(usize, Shift)> =
+        again.filter(|(series, _)| screened[*series].is_flagged()).collect();
+    gate.confirm(&flagged)
+}
+
+fn count(trials: u64, is: impl Fn(&mut Rng) -> bool) -> Measured {
+    let hits = (0..trials).filter(|&seed| is(&mut Rng::new(seed))).count() as u64;
+    Measured::Share { hits, trials }
+}
+
+fn clean(setting: Setting, widened: bool, trials: u64) -> Row {
+    Row {
+        promise: "any alarm of a check of a machine that did not change, with slow noise",
+        setting: format!("{}{}", setting.name, if widened { "" } else { ", not widened" }),
+        bar: if widened { Bar::AtMost(0.06) } else { Bar::Exempt("what widening is for") },
+        measured: count(trials, |rng| !check(setting, (true, widened), 0.0, rng).is_empty()),
+        note: String::new(),
+    }
+}
+
+/// What widening costs where noise is not slow.
+fn slower(setting: Setting, bar: Bar, trials: u64) -> Row {
+    Row {
+        promise: "a slow-down of 5 % of one series found by a check that allows for slow noise, where there is none",
+        setting: setting.name.to_owned(),
+        bar,
+        measured: count(trials, |rng| check(setting, (false, true), 0.05, rng).contains(&0)),
+        note: String::new(),
+    }
+}

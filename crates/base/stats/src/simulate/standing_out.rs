@@ -1,0 +1,226 @@
+//! Two runs of many series: false ones among those that are said to stand out, those that are found, and how often
+//! half of the series having moved is noticed.
+
+use super::bars::{Bar, Measured, Row};
+use crate::rng::Rng;
+use crate::standing_out::{CannotTell, EarlierNoise, FALSE_SHARE, Moved, stand_out};
+
+/// Series of a first look.
+const SERIES: usize = 23;
+/// Two runs cost little to simulate: so many times more of them.
+const TIMES: u64 = 5;
+/// What all series of a run have in common: its standard deviation.
+const COMMON_SD: f64 = 0.05;
+
+/// How series differ between two runs in which nothing changed.
+#[derive(Debug, Clone, Copy)]
+struct Noise {
+    name: &'static str,
+    /// The standard deviation of the difference of a typical series.
+    sd: f64,
+    /// The spread of those of the others: lognormal with this sigma.
+    unequal: f64,
+    /// Degrees of freedom of its tails; 0 where it is normal.
+    tails: u32,
+    /// The standard error that intervals show, as a share of the series' own noise, or of the typical one.
+    shown: Shown,
+    bar: Bar,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Shown {
+    OfOwn(f64),
+    OfTypical(f64),
+}
+
+const PLAIN: Noise = Noise {
+    name: "noise between runs alike, twice what intervals show",
+    sd: 0.03,
+    unequal: 0.0,
+    tails: 0,
+    shown: Shown::OfOwn(0.5),
+    bar: Bar::AtMost(FALSE_SHARE),
+};
+const NOISES: [Noise; 7] = [
+    Noise { name: "no noise but what intervals show", shown: Shown::OfOwn(1.0), ..PLAIN },
+    PLAIN,
+    Noise { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
+    Noise { name: "unequal noise, seen by intervals", unequal: 0.7, ..PLAIN },
+    Noise { name: "unequal noise, not seen by intervals", unequal: 0.5, ..UNSEEN },
+    Noise { name: "unequal noise with heavy tails (t of 4)", unequal: 0.5, tails: 4, ..PLAIN },
+    Noise {
+        name: "very unequal noise, not seen by intervals",
+        unequal: 0.7,
+        bar: Bar::Exempt("a series four times as noisy as the others, and no sign of it"),
+        ..UNSEEN
+    },
+];
+const UNSEEN: Noise = Noise { shown: Shown::OfTypical(0.3), ..PLAIN };
+
+/// What moved besides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Change {
+    Nothing,
+    /// So many series, each by so many standard deviations of the typical one, up or down.
+    Some(usize, f64),
+    /// Half of them, up, by 20 to 120 %.
+    Half,
+}
+
+/// Runs the bars of this file.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    let trials = TIMES * replications;
+    for noise in NOISES {
+        for series in [12, SERIES, 45] {
+            report(false_ones(noise, (series, 0), Change::Nothing, trials));
+        }
+    }
+    for earlier in [1, 4, 12] {
+        for noise in [PLAIN, NOISES[2], NOISES[4]] {
+            report(false_ones(noise, (SERIES, earlier), Change::Nothing, trials));
+        }
+    }
+    for noise in NOISES {
+        report(false_ones(noise, (SERIES, 0), Change::Some(5, 10.0), trials));
+    }
+    let not_promised = Bar::Exempt("two runs know too little");
+    for (noise, change, earlier, bar) in [
+        (PLAIN, Change::Some(1, 26.0), 0, Bar::AtLeast(0.95)),
+        (PLAIN, Change::Some(5, 26.0), 0, Bar::AtLeast(0.9)),
+        (PLAIN, Change::Some(2, 10.0), 0, not_promised),
+        (PLAIN, Change::Some(2, 10.0), 4, Bar::AtLeast(0.9)),
+        (NOISES[5], Change::Some(1, 26.0), 0, Bar::AtLeast(0.85)),
+        (NOISES[5], Change::Some(2, 10.0), 0, not_promised),
+        (NOISES[5], Change::Some(2, 10.0), 4, not_promised),
+    ] {
+        report(found(noise, change, earlier, (bar, trials)));
+    }
+    for noise in [PLAIN, NOISES[3], NOISES[4], NOISES[5]] {
+        report(noticed(noise, trials));
+    }
+    for series in [8, 12, SERIES] {
+        report(declined(series, trials));
+    }
+}
+
+/// Two runs with so many earlier ones beside the first, and whether each series moved.
+fn runs(
+    noise: Noise,
+    (series, earlier): (usize, usize),
+    change: Change,
+    rng: &mut Rng,
+) -> (Vec<Moved>, Vec<bool>) {
+    let common = COMMON_SD * rng.normal();
+    let mut order: Vec<usize> = (0..series).collect();
+    rng.shuffle(&mut order);
+    let one = |&place: &usize| {
+        let sd = noise.sd * (noise.unequal * rng.normal()).exp();
+        let shown = match noise.shown {
+            Shown::OfOwn(share) => share * sd,
+            Shown::OfTypical(share) => share * noise.sd,
+        };
+        let error = shown * (0.15 * rng.normal()).exp();
+        let mut run = || sd * std::f64::consts::FRAC_1_SQRT_2 * drawn(noise.tails, rng);
+        let before: Vec<f64> = (0..=earlier).map(|_| run()).collect();
+        let after = run();
+        let moved = match change {
+            Change::Some(count, sds) if place < count => sds * noise.sd * sign(rng),
+            Change::Half if place < series / 2 => (1.2 + rng.uniform()).ln(),
+            _ => 0.0,
+        };
+        let log_ratio = common + moved + after - before[0];
+        let variance = crate::describe::variance(&before);
+        let earlier = variance.map(|variance| EarlierNoise { variance, runs: before.len() });
+        (Moved { log_ratio, error, earlier }, moved != 0.0)
+    };
+    order.iter().map(one).unzip()
+}
+
+fn drawn(tails: u32, rng: &mut Rng) -> f64 {
+    let normal = rng.normal();
+    if tails == 0 {
+        return normal;
+    }
+    let squares: f64 = (0..tails).map(|_| rng.normal().powi(2)).sum();
+    normal / (squares / f64::from(tails)).sqrt()
+}
+
+fn sign(rng: &mut Rng) -> f64 {
+    if rng.coin() { 1.0 } else { -1.0 }
+}
+
+fn setting(noise: Noise, (series, earlier): (usize, usize)) -> String {
+    match earlier {
+        0 => format!("{series} series, {}", noise.name),
+        earlier => format!("{series} series, {}, {earlier} earlier runs", noise.name),
+    }
+}
+
+fn false_ones(noise: Noise, size: (usize, usize), change: Change, trials: u64) -> Row {
+    let share = |seed| {
+        let (series, moved) = runs(noise, size, change, &mut Rng::new(seed));
+        let found = stand_out(&series).map_or(Vec::new(), |it| it.series);
+        let wrong = found.iter().filter(|&&at| !moved[at]).count();
+        wrong as f64 / found.len().max(1) as f64
+    };
+    let changed = match change {
+        Change::Some(count, _) => format!(", {count} moved"),
+        _ => String::new(),
+    };
+    Row {
+        promise: "false ones among the series of two runs that stand out",
+        setting: setting(noise, size) + &changed,
+        bar: noise.bar,
+        measured: Measured::mean(&(0..trials).map(share).collect::<Vec<_>>()),
+        note: String::new(),
+    }
+}
+
+fn found(noise: Noise, change: Change, earlier: usize, (bar, trials): (Bar, u64)) -> Row {
+    let share = |seed| {
+        let (series, moved) = runs(noise, (SERIES, earlier), change, &mut Rng::new(seed));
+        let found = stand_out(&series).map_or(Vec::new(), |it| it.series);
+        let right = found.iter().filter(|&&at| moved[at]).count();
+        right as f64 / moved.iter().filter(|it| **it).count().max(1) as f64
+    };
+    let what = match change {
+        Change::Some(count, sds) => format!("{count} moved by {sds} sd"),
+        _ => String::new(),
+    };
+    Row {
+        promise: "series of two runs that moved and stand out",
+        setting: format!("{}: {what}", setting(noise, (SERIES, earlier))),
+        bar,
+        measured: Measured::mean(&(0..trials).map(share).collect::<Vec<_>>()),
+        note: String::new(),
+    }
+}
+
+fn says(series: usize, noise: Noise, change: Change, trials: u64) -> Measured {
+    let declines = |&seed: &u64| {
+        let (series, _) = runs(noise, (series, 0), change, &mut Rng::new(seed));
+        stand_out(&series) == Err(CannotTell::TooManyMoved)
+    };
+    Measured::Share { hits: (0..trials).filter(declines).count() as u64, trials }
+}
+
+fn noticed(noise: Noise, trials: u64) -> Row {
+    Row {
+        promise: "two runs of which half of the series moved: too many to tell which stand out",
+        setting: setting(noise, (SERIES, 0)),
+        bar: Bar::AtLeast(0.85),
+        measured: says(SERIES, noise, Change::Half, trials),
+        note: "else nothing stands out".to_owned(),
+    }
+}
+
+fn declined(series: usize, trials: u64) -> Row {
+    let bar = if series > 8 { Bar::AtMost(0.05) } else { Bar::Exempt("eight are few") };
+    Row {
+        promise: "two runs of which no series moved, said to be too many",
+        setting: setting(PLAIN, (series, 0)),
+        bar,
+        measured: says(series, PLAIN, Change::Nothing, trials),
+        note: String::new(),
+    }
+}
