@@ -110,7 +110,8 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         (baseline.name.clone(), read(&store, &baseline)?)
     };
     let records = on_this_machine(&baseline, records, args, ui)?;
-    let checker = Checker::new(&baseline, &records, margin).map_err(|why| {
+    let now = plumb_machine::now().unix_ns;
+    let checker = Checker::new(&baseline, &records, margin, now).map_err(|why| {
         CommandError::nothing(why).hint(format!("plumb baseline set {baseline} --runs 8"))
     })?;
     let again = Again { args, store, ui };

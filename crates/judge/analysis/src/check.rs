@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use plumb_model::{Better, By, RunRecord, Verdict};
 use plumb_stats::describe::mean;
-use plumb_stats::multiple::common_mode;
+use plumb_stats::multiple::common_shift;
 use plumb_stats::regression_gate::{RegressionGate, Shift};
 use plumb_stats::stored_runs::FEWEST_RUNS;
 use plumb_stats::verdict::judge;
@@ -31,6 +31,8 @@ pub struct CheckFinding {
     pub baseline: String,
     /// Runs of the baseline.
     pub baseline_runs: usize,
+    /// When they began, where that is known.
+    pub baseline_times: Option<BaselineTimes>,
     /// The fresh runs: the one that screened, then those that confirmed.
     pub runs: Vec<RunFacts>,
     /// Smallest relative change that matters.
@@ -53,6 +55,34 @@ pub struct CheckFinding {
     /// By how much work that nothing has changed moved while the check ran, relative: smaller alerts do
     /// not count.
     pub canary_shift: Option<f64>,
+}
+
+/// When the runs of a baseline began.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BaselineTimes {
+    /// From the first to the last, in seconds.
+    pub span_s: f64,
+    /// From the middle of these to the check, in seconds.
+    pub age_s: f64,
+    /// How many times as wide the interval of one fresh run is as if the baseline covered the time since; 1 where
+    /// it does.
+    pub widened: f64,
+}
+
+impl BaselineTimes {
+    /// Of runs with these starts and a check at this moment; None where a start or an order of them is not known.
+    #[expect(clippy::cast_precision_loss, reason = "lengths of time")]
+    fn of(baseline: &[RunRecord], now_unix_ns: i64) -> Option<Self> {
+        let starts = || baseline.iter().map(|run| run.started_unix_ns);
+        let (first, last) = (starts().min()?, starts().max()?);
+        // Imports may not know when they were measured.
+        if first <= 0 || now_unix_ns < last {
+            return None;
+        }
+        let span_s = (last - first) as f64 * 1e-9;
+        let age_s = (now_unix_ns - last) as f64 * 1e-9 + 0.5 * span_s;
+        Some(Self { span_s, age_s, widened: 1.0 })
+    }
 }
 
 /// One series of a check.
@@ -175,6 +205,7 @@ pub struct Checker<'r> {
     name: String,
     baseline: &'r [RunRecord],
     margin: f64,
+    times: Option<BaselineTimes>,
     gate: RegressionGate,
     series: Vec<BaselineSeries>,
     uncalibrated: Vec<(String, usize)>,
@@ -188,11 +219,16 @@ struct BaselineSeries {
 }
 
 impl<'r> Checker<'r> {
-    /// Of the runs of a baseline.
+    /// Of the runs of a baseline, for a check at this moment, in nanoseconds since 1970 (UTC).
     ///
     /// # Errors
     /// Why nothing can be checked against it: too few runs, or values that are no numbers.
-    pub fn new(name: &str, baseline: &'r [RunRecord], margin: f64) -> Result<Self, String> {
+    pub fn new(
+        name: &str,
+        baseline: &'r [RunRecord],
+        margin: f64,
+        now_unix_ns: i64,
+    ) -> Result<Self, String> {
         let mut series: Vec<BaselineSeries> = Vec::new();
         for record in baseline {
             for found in series_of(record, false) {
@@ -217,7 +253,14 @@ impl<'r> Checker<'r> {
         }
         let logs: Vec<&[f64]> = series.iter().map(|it| it.logs.as_slice()).collect();
         let gate = RegressionGate::new(&logs).map_err(|reason| reason.to_string())?;
-        Ok(Self { name: name.to_owned(), baseline, margin, gate, series, uncalibrated })
+        let times = BaselineTimes::of(baseline, now_unix_ns);
+        let gate = match times {
+            Some(times) => gate.after(times.span_s, times.age_s),
+            None => gate,
+        };
+        let widened = gate.widened(baseline.len());
+        let times = times.map(|times| BaselineTimes { widened, ..times });
+        Ok(Self { name: name.to_owned(), baseline, margin, times, gate, series, uncalibrated })
     }
 
     /// The points of the run's plan whose series differ from the baseline.
@@ -285,6 +328,7 @@ impl<'r> Checker<'r> {
             method: METHOD_VERSION,
             baseline: self.name.clone(),
             baseline_runs: self.baseline.len(),
+            baseline_times: self.times,
             margin: self.margin,
             machines_differ: self.baseline.iter().any(|it| differs(it, screen)),
             differences: differences(&[&baseline, &fresh]),
@@ -323,8 +367,7 @@ impl<'r> Checker<'r> {
         let shift = |index: usize| self.gate.shift(index, &self.logs_of(index, one)).ok();
         let shifts: Vec<f64> =
             (0..self.series.len()).filter_map(shift).map(|it| it.interval.estimate).collect();
-        let common = common_mode(&shifts)?;
-        common.moved().then(|| common.shift.exp_m1())
+        common_shift(&shifts).map(f64::exp_m1)
     }
 
     fn logs_of(&self, index: usize, runs: &[RunRecord]) -> Vec<f64> {

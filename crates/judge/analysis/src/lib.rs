@@ -44,7 +44,7 @@ pub use also_changed::{
 };
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use check::{
-    Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured, canary_shift,
+    BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured, canary_shift,
 };
 pub use comparison::arms::{CompareSettings, without};
 pub use comparison::covariates::{Counters, Covariate, CovariateChange};

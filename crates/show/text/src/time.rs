@@ -38,7 +38,10 @@ fn civil(unix_ns: i64) -> DateTime {
     TimeZone::UTC.to_datetime(moment.unwrap_or_default())
 }
 
-/// A length of time in seconds: `850 ms`, `12.3 s`, `2 min 05 s`, `3 h 02 min`.
+/// Longer times are told in days.
+const HOURS_OF_DAYS: f64 = 48.0;
+
+/// A length of time in seconds: `850 ms`, `12.3 s`, `2 min 05 s`, `3 h 02 min`, `4 d 02 h`.
 #[must_use]
 pub fn length(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
@@ -56,7 +59,10 @@ pub fn length(seconds: f64) -> String {
     if hours < 1.0 {
         return joined(minutes, "min", whole % 60.0, "s");
     }
-    joined(hours, "h", minutes % 60.0, "min")
+    if hours < HOURS_OF_DAYS {
+        return joined(hours, "h", minutes % 60.0, "min");
+    }
+    joined((hours / 24.0).floor(), "d", hours % 24.0, "h")
 }
 
 fn joined(large: f64, unit: &str, small: f64, smaller: &str) -> String {
@@ -115,6 +121,8 @@ mod tests {
         assert_eq!(length(59.7), "1 min");
         assert_eq!(length(125.0), "2 min 05 s");
         assert_eq!(length(10_930.0), "3 h 02 min");
+        assert_eq!(length(47.0 * 3600.0), "47 h");
+        assert_eq!(length(98.0 * 3600.0 + 1700.0), "4 d 02 h");
         assert_eq!(length(f64::NAN), "?");
         assert_eq!(between(5, Some(3)), None);
     }

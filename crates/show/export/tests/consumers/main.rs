@@ -318,7 +318,7 @@ fn a_check_fails_as_a_case_where_a_regression_is_confirmed() {
     let baseline: Vec<RunRecord> =
         [1.0, 1.01, 0.99, 1.005, 0.995, 1.0].iter().zip(0..).map(|(f, n)| run_of(n, *f)).collect();
     let slow: Vec<RunRecord> = (10..14).map(|n| run_of(n, 0.5)).collect();
-    let checker = Checker::new("good", &baseline, 0.01).unwrap();
+    let checker = Checker::new("good", &baseline, 0.01, 0).unwrap();
     assert!(!checker.screen(&slow[0]).is_empty());
     let finding = |vetoes| {
         let doubts = Caveats { vetoes, canary_shift: None };

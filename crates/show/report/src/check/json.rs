@@ -25,6 +25,13 @@ pub struct CheckDocument {
     pub baseline: String,
     /// Runs of the baseline.
     pub baseline_runs: usize,
+    /// From the first to the last of them, in seconds; null where that is not known.
+    pub baseline_span_s: Option<f64>,
+    /// From the middle of these to the check, in seconds; null where that is not known.
+    pub baseline_age_s: Option<f64>,
+    /// How many times as wide the interval of one fresh run is as if the baseline covered the time since; 1 where it
+    /// does, or the times are not known.
+    pub widened: f64,
     /// Ids of the fresh runs; the first screened, the others confirmed.
     pub runs: Vec<String>,
     /// Smallest relative change that matters.
@@ -95,6 +102,9 @@ pub fn check_document(finding: &CheckFinding) -> CheckDocument {
         method: finding.method,
         baseline: finding.baseline.clone(),
         baseline_runs: finding.baseline_runs,
+        baseline_span_s: finding.baseline_times.map(|it| it.span_s),
+        baseline_age_s: finding.baseline_times.map(|it| it.age_s),
+        widened: finding.baseline_times.map_or(1.0, |it| it.widened),
         runs: finding.runs.iter().map(|run| run.id.to_string()).collect(),
         margin: finding.margin,
         outcome,

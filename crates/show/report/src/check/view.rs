@@ -1,13 +1,15 @@
 //! What a check says, for every form that shows it.
 
-use plumb_analysis::{CheckFinding, CheckState, CheckedSeries};
+use plumb_analysis::{BaselineTimes, CheckFinding, CheckState, CheckedSeries};
 use plumb_model::{Impact, Verdict};
-use plumb_text::time::date;
-use plumb_text::units::percent;
+use plumb_text::time::{date, length};
+use plumb_text::units::{percent, quantity};
 use plumb_text::{Style, counted};
 
 /// A move of canaries from which on it is told.
 const WORTH_SAYING: f64 = 0.01;
+/// How much wider intervals are when that is told.
+const WORTH_WIDENING: f64 = 1.05;
 
 pub(crate) fn title(finding: &CheckFinding) -> String {
     let runs = counted(finding.baseline_runs, "run", "runs");
@@ -17,7 +19,7 @@ pub(crate) fn title(finding: &CheckFinding) -> String {
 
 /// What stands above the table.
 pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = finding.baseline_times.iter().flat_map(times).collect();
     if finding.machines_differ {
         lines.push("This machine is not the one that the baseline was measured on.".to_owned());
     }
@@ -35,6 +37,20 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
     let lost = finding.not_measured.iter();
     lines.extend(lost.map(|it| format!("not measured: {}: {}", it.series, it.why)));
     lines.extend(finding.vetoes.iter().map(|why| format!("alerts do not count: {why}")));
+    lines
+}
+
+/// How old the runs of the baseline are and how wide apart, and what follows from that.
+fn times(times: &BaselineTimes) -> Vec<String> {
+    let (span, age) = (length(times.span_s), length(times.age_s));
+    let mut lines = vec![format!("the baseline's runs began within {span}, {age} ago")];
+    if times.widened >= WORTH_WIDENING {
+        let widened = quantity(times.widened, "");
+        lines.push(format!(
+            "they have not seen what varies over {age}: intervals are {widened}× as wide; plumb baseline set --every \
+             spreads runs"
+        ));
+    }
     lines
 }
 
