@@ -1,10 +1,12 @@
 //! `plumb compare`: stored runs against the first of them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args;
 use plumb_analysis::{CompareSettings, Comparison, ComparisonFinding, NoVerdict};
-use plumb_model::{By, Id, Impact, Target, Verdict};
+use plumb_classics::COUNTING;
+use plumb_model::{By, Id, Impact, RunRecord, Target, Verdict};
 use plumb_store::Store;
 use plumb_suite::margin;
 use plumb_text::counted;
@@ -15,6 +17,9 @@ use crate::reading::output::OutputFormat;
 use crate::reading::{comparison, runs};
 use crate::ui::Ui;
 
+/// Series of a run that are named where none is common.
+const MOST_NAMED: usize = 3;
+
 /// Compare stored runs with the first of them: versions, kernels, machines
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -23,6 +28,7 @@ use crate::ui::Ui;
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
   plumb compare --by kernel,kind last~1 last   the same over all hosts of a kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
+  plumb compare --across tool=hyperfine last   an imported result and a run of the same command
   plumb report --by kernel -o report        the same as a page with charts
 
 Runs measured at different times differ even when nothing has changed. plumb learns how much from earlier \
@@ -46,6 +52,9 @@ pub struct CompareArgs {
     /// Show every metric, not only the first of each workload
     #[arg(long)]
     all: bool,
+    /// Compare points of the same name, whatever workload or tool measured them
+    #[arg(long, conflicts_with = "by")]
+    across: bool,
     /// Compare even if the runs did not measure the same thing
     #[arg(long)]
     force: bool,
@@ -72,6 +81,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         by: args.by.clone(),
         margin: margin(&args.margin)?,
         every_metric: args.all,
+        across: args.across,
         price: args.price.clone(),
     };
     let finding = plumb_query::of_runs(&store, &records, &settings)?;
@@ -86,14 +96,51 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         });
     }
     if finding.results.is_empty() {
-        return Err(CommandError::nothing("these runs have no series in common")
-            .hint("plumb show RUN shows what each measured"));
+        let across = CompareSettings { across: true, ..settings };
+        let would = plumb_analysis::compare(&records, &[], &across);
+        return Err(nothing_in_common(&finding, &would, &args.runs));
+    }
+    if args.across {
+        say_counting(&records, ui);
     }
     say_hosts(&store, &finding, &args.runs, ui)?;
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
     ui.out(&comparison::write(&finding, format, ui)?);
     let undecided = finding.results.iter().flat_map(|it| &it.against_first).flatten().any(open);
     Ok(if args.strict && undecided { Exit::Inconclusive } else { Exit::Fine })
+}
+
+/// What each run measured, and how to compare them where points have the same names.
+fn nothing_in_common(
+    found: &ComparisonFinding,
+    across: &ComparisonFinding,
+    typed: &[String],
+) -> CommandError {
+    let error = CommandError::nothing("these runs have no series in common");
+    let of_arm = |arm: &String| {
+        let own = || found.not_in_all.iter().filter(|(_, arms)| arms.contains(arm));
+        let named: Vec<&str> = own().take(MOST_NAMED).map(|(series, _)| series.as_str()).collect();
+        let more = own().count().saturating_sub(MOST_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{arm} measured {}{more}", named.join(", "))
+    };
+    let error = found.arms.iter().fold(error, |error, arm| error.hint(of_arm(arm)));
+    if across.results.is_empty() {
+        return error.hint("plumb show RUN shows what each measured");
+    }
+    let typed = typed.join(" ");
+    error.hint(format!("plumb compare --across {typed}    compares points of the same name"))
+}
+
+/// Where results of another tool stand beside a workload that looks alike, how they differ in what they count.
+fn say_counting(records: &[RunRecord], ui: &Ui) {
+    let points = records.iter().flat_map(|it| &it.plan.points);
+    let measured: BTreeSet<&str> = points.map(|it| it.point.workload.as_str()).collect();
+    for it in COUNTING.iter().filter(|it| measured.contains(it.ours)) {
+        if let Some(imported) = measured.iter().find(|id| id.starts_with(it.imported)) {
+            ui.warn(&format!("{imported}: {}", it.sentence()));
+        }
+    }
 }
 
 /// Where too few runs tell the noise, those of other hosts may.

@@ -64,6 +64,19 @@ fn the_same_content_is_there_once_whatever_its_name() {
 }
 
 #[test]
+fn an_imported_result_and_a_run_of_the_same_command_are_compared_when_that_is_asked() {
+    let place = place();
+    copy(&place, "hyperfine-1.15.json");
+    place.run("import hyperfine-1.15.json").unwrap().exits(0);
+    crate::exec(&place, "-n 5 -q", &["sleep 0.001"]).exits(0);
+    let apart = place.run("compare tool=hyperfine last").unwrap().exits(3);
+    let both = ["measured hyperfine.command:command=sleep 0", "measured process.command:command="];
+    apart.says(&both).says(&["no series in common", "plumb compare --across"]);
+    let ran = place.run("compare --across tool=hyperfine last").unwrap().exits(0);
+    ran.shows(&["sleep 0.001/wall"]).says(&["hyperfine subtracts the time of an empty shell"]);
+}
+
+#[test]
 fn what_counts_the_same_is_a_series_of_plumbs_own() {
     let place = place();
     copy(&place, "mbw-1.2.2.txt");

@@ -182,8 +182,13 @@ mod tests {
             record
         };
         let records = [run(500.0, 1, "6.1"), run(100.0, 2, "6.18")];
-        let settings =
-            CompareSettings { by: None, margin: 0.01, every_metric: false, price: String::new() };
+        let settings = CompareSettings {
+            by: None,
+            margin: 0.01,
+            every_metric: false,
+            across: false,
+            price: String::new(),
+        };
         let mut finding = compare(&records, &[], &settings);
         add_covariates(&mut finding, &records, &settings, &Counters::new());
         let against = finding.results[0].against_first[0].as_ref().unwrap();

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, ClockSource, Flag, OnInterference, SampleIs, StopReason, Target};
+use plumb_model::{Better, ClockSource, Flag, Id, OnInterference, SampleIs, StopReason, Target};
 
 use crate::comparison::pairs::PointComparison;
+use crate::comparison::standing_out::StandingOut;
+use crate::comparison::verdict::Comparison;
 use crate::curve::Curve;
 use crate::estimate::{Ends, Estimate};
 use crate::facts::{CpuShares, PointFacts, RunFacts};
@@ -28,6 +30,8 @@ pub struct RunFinding {
     pub against_first: Vec<PointComparison>,
     /// Comparisons of every later point but the second with the one above it, when the plan asks for them.
     pub against_above: Vec<PointComparison>,
+    /// What moved since the last comparable run, where that was asked and there is one.
+    pub since_last: Option<SinceLast>,
     /// What can't be measured here.
     pub unsupported: Vec<Unsupported>,
     /// What went wrong.
@@ -38,6 +42,19 @@ pub struct RunFinding {
     pub interference: Disturbances,
     /// Reasons to distrust the whole run; each result carries them too.
     pub flags: Vec<Flag>,
+}
+
+/// How a run compares with the last comparable one before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SinceLast {
+    /// That run.
+    pub run: Id,
+    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
+    /// A place for every result; None where that run lacks the series.
+    pub against: Vec<Option<Comparison>>,
+    /// Which results moved unlike the others.
+    pub standing_out: StandingOut,
 }
 
 /// How often something else disturbed a run.

@@ -9,6 +9,7 @@
 mod also_changed;
 mod audit;
 mod check;
+mod common_movement;
 mod comparison;
 mod curve;
 mod curves;
@@ -44,7 +45,8 @@ pub use also_changed::{
 };
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use check::{
-    BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured, canary_shift,
+    BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured,
+    canary_shift,
 };
 pub use comparison::arms::{CompareSettings, without};
 pub use comparison::covariates::{Counters, Covariate, CovariateChange};
@@ -53,6 +55,7 @@ pub use comparison::pairs::PointComparison;
 pub use comparison::side_by_side::{
     Arm, ComparisonFinding, SeriesComparison, compare, compare_beside, compare_sides,
 };
+pub use comparison::standing_out::StandingOut;
 pub use comparison::verdict::{
     Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
 };
@@ -61,7 +64,8 @@ pub use environment_diff::{Difference, target_diff};
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
 pub use finding::{
-    BaselineSource, Disturbances, Failure, Finding, RunFinding, ShareOfBaseline, Unsupported,
+    BaselineSource, Disturbances, Failure, Finding, RunFinding, ShareOfBaseline, SinceLast,
+    Unsupported,
 };
 pub use histogram::{PointTail, tails};
 pub use history::{
@@ -73,8 +77,9 @@ pub use method::{CONFIDENCE, METHOD_VERSION};
 pub use pauses::Pauses;
 pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::levels::LevelsOf;
+pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
 pub use rates::{CounterRate, PointRates, rates_by_point};
-pub use run_results::{RunResults, SeriesResults, history_of_results};
+pub use run_results::{RunResults, SeriesResults, SinceRun, history_of_results};
 pub use samples::{InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples};
 pub use summarise::summarise;
 pub use time_series::{Disturbed, PointTimeSeries, TimeOf, TimeSeries, Traces, time_series};

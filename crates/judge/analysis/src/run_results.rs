@@ -12,8 +12,9 @@ use plumb_model::{Better, By, ClockSource, Host, Id, Metric, RunRecord, RunStatu
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
-use crate::comparison::noise::RunsNoise;
+use crate::comparison::noise::{RunCosts, RunsNoise};
 use crate::comparison::runs::by_runs;
+use crate::comparison::standing_out::{Candidate, StandingOut, standing_out};
 use crate::comparison::verdict::Comparison;
 use crate::estimate::{Estimate, median_of_processes};
 use crate::facts::run_facts;
@@ -47,6 +48,15 @@ pub struct RunResults {
     environments: Vec<Arc<BTreeMap<String, String>>>,
     /// Of the environment that it began in, what may move numbers.
     began_in: BTreeMap<String, String>,
+}
+
+/// A run against an earlier one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SinceRun {
+    /// A place for every result of its finding; None where the earlier one lacks the series.
+    pub against: Vec<Option<Comparison>>,
+    /// Which results moved unlike the others.
+    pub standing_out: StandingOut,
 }
 
 /// A series in one run, without its samples.
@@ -148,18 +158,18 @@ impl RunResults {
         here && alike
     }
 
-    /// This run against an earlier one: a place for every result of its finding, None where the earlier one
-    /// lacks the series. `others` tell how much runs differ by themselves.
+    /// This run against an earlier one. `others` tell how much runs differ by themselves.
     #[must_use]
     pub fn since<'r>(
         &self,
         before: &Self,
         others: impl IntoIterator<Item = &'r Self>,
         margin: f64,
-    ) -> Vec<Option<Comparison>> {
-        let noise = Self::noise(before.target.as_ref(), others, By::Host);
+    ) -> SinceRun {
+        let noise = Self::noise(Some(before.costs()), before.target.as_ref(), others, By::Host);
         let places = self.series.iter().flat_map(|it| &it.results).max().map_or(0, |last| last + 1);
-        let mut found = vec![None; places];
+        let mut found: Vec<Option<Comparison>> = vec![None; places];
+        let mut both = Vec::new();
         for this in &self.series {
             let same = |it: &&SeriesResults| it.comparable == this.comparable;
             let Some(first) = before.series.iter().find(same) else { continue };
@@ -168,25 +178,42 @@ impl RunResults {
             for &result in &this.results {
                 found[result] = Some(against.clone());
             }
+            if this.primary {
+                both.push((first, this, against));
+            }
         }
-        found
+        let candidates = both.iter().map(|(first, this, against)| Candidate {
+            place: this.first_result(),
+            against,
+            estimates: (&first.estimate, &this.estimate),
+            earlier: noise.beside_common(&this.comparable),
+        });
+        let standing_out = standing_out(candidates);
+        for (_, this, _) in both.iter().filter(|it| standing_out.has(it.1.first_result())) {
+            for &result in &this.results {
+                found[result].as_mut().into_iter().for_each(Comparison::mark_standing_out);
+            }
+        }
+        SinceRun { against: found, standing_out }
     }
 
     /// What runs on this machine tell of the noise between runs.
     pub(crate) fn noise<'r>(
-        first: Option<&Target>,
+        first: Option<RunCosts>,
+        target: Option<&Target>,
         runs: impl IntoIterator<Item = &'r Self>,
         by: By,
     ) -> RunsNoise {
-        let is_here = |run: &&Self| is_one_machine(first, run.target.as_ref(), by);
+        let is_here = |run: &&Self| is_one_machine(target, run.target.as_ref(), by);
         let here = runs.into_iter().filter(is_here);
-        RunsNoise::gathered(here.map(|run| (&run.began_in, run.log_costs())))
+        RunsNoise::gathered(first, here.map(Self::costs).collect())
     }
 
-    /// Every series with the run's log cost.
-    fn log_costs(&self) -> Vec<(String, f64)> {
+    /// Its environment, and every series with the run's log cost.
+    fn costs(&self) -> RunCosts {
         let log = |it: &SeriesResults| Some((it.comparable.clone(), median(&it.logs)?));
-        self.series.iter().filter_map(log).collect()
+        let costs = self.series.iter().filter_map(log).collect();
+        RunCosts { environment: self.began_in.clone(), costs }
     }
 
     /// What histories of a series are made of, or of all series: each with the name of its series.
@@ -321,8 +348,13 @@ mod tests {
         let (before, now) = (slower(1, 0), slower(2, 50));
         let others: Vec<RunRecord> =
             (3..10).map(|n| slower(n, u64::try_from(n).unwrap())).collect();
-        let settings =
-            CompareSettings { by: None, margin: 0.01, every_metric: true, price: "price".into() };
+        let settings = CompareSettings {
+            by: None,
+            margin: 0.01,
+            every_metric: true,
+            across: false,
+            price: "price".into(),
+        };
         for others in [&others[..], &others[..2]] {
             let compared = compare(&[before.clone(), now.clone()], others, &settings);
             let all_results: Vec<RunResults> = others.iter().map(results).collect();
@@ -334,8 +366,12 @@ mod tests {
                     it.point.index == result.point.index && it.metric == result.metric
                 };
                 let place = finding.results.iter().position(of).unwrap();
-                assert_eq!(found[place], result.against_first[0], "{}", result.series);
+                assert_eq!(found.against[place], result.against_first[0], "{}", result.series);
             }
+            let of_runs = compared.standing_out[0].as_ref().unwrap();
+            let common = |it: &crate::StandingOut| it.found.as_ref().ok().map(|it| it.common);
+            assert_eq!(common(of_runs), common(&found.standing_out));
+            assert_eq!(of_runs.of, found.standing_out.of);
         }
     }
 

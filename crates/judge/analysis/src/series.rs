@@ -18,6 +18,8 @@ pub(crate) struct Series {
     /// The points that give it, each with its target.
     pub(crate) parts: Vec<(usize, usize)>,
     pub(crate) metric: Metric,
+    /// Whether that is the workload's first.
+    pub(crate) primary: bool,
     /// The steady values of every process.
     pub(crate) processes: Vec<Vec<f64>>,
     /// The natural log of every process's median cost.
@@ -78,10 +80,10 @@ fn of_data(
     most: usize,
     counts: &impl Fn(&PointData, &Metric) -> bool,
 ) -> Vec<Series> {
-    let metrics = data.planned.description.metrics.iter().take(most);
+    let metrics = data.planned.description.metrics.iter().take(most).enumerate();
     metrics
-        .filter(|metric| counts(data, metric))
-        .filter_map(|metric| {
+        .filter(|(_, metric)| counts(data, metric))
+        .filter_map(|(place, metric)| {
             let processes = data.processes(metric)?;
             Some(Series {
                 name: name(data, &metric.name),
@@ -89,6 +91,7 @@ fn of_data(
                 point: point_facts(data.index, data.planned),
                 parts: vec![(data.index, data.target)],
                 metric: metric.clone(),
+                primary: place == 0,
                 cpu: data.cpu(),
                 parts_of_it: parts_of(data, metric),
                 logs: log_costs(&processes, metric.better),

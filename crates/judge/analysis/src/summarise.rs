@@ -42,6 +42,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         results,
         against_first: against_first(record),
         against_above: against_above(record),
+        since_last: None,
         unsupported: failures::unsupported(record),
         failed,
         not_reached: failures::not_reached(record),

@@ -8,7 +8,7 @@ mod previous;
 mod series;
 
 pub use earlier::others;
-pub use previous::{Previous, previous};
+pub use previous::{last_comparable, previous, since_last};
 pub use series::{KeptSeries, entries, keep};
 
 use plumb_analysis::{

@@ -18,6 +18,7 @@ pub mod monitors;
 pub mod run;
 #[cfg(test)]
 mod schemas;
+mod standing_out;
 
 pub use check::{CheckDocument, check_card, check_document, check_json, check_markdown};
 pub use comparison::{
@@ -36,4 +37,5 @@ pub use monitors::{
 };
 pub use run::{
     NextSteps, RunDocument, View, again, document, in_words, json, markdown, rules_text, scorecard,
+    since_last_text,
 };

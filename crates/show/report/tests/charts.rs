@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use plumb_analysis::testing::{Builder, Spec, exec, first_look};
-use plumb_analysis::{CompareSettings, ComparisonFinding, Traces, compare, summarise, time_series};
+use plumb_analysis::{
+    CompareSettings, ComparisonFinding, SinceLast, Traces, compare, summarise, time_series,
+};
 use plumb_chart::{Along, Axis, Chart, Mark, Scale, Tone, drawing};
 use plumb_model::{
     Better, Counter, CounterKind, Metric, MetricSource, ParameterType, Reading, RunRecord, Trace,
@@ -27,7 +29,7 @@ fn charts(record: &RunRecord) -> Vec<Chart> {
             workloads.push(&planned.point.workload);
         }
     }
-    let mut all = of_run(&view, &[]);
+    let mut all = of_run(&view);
     all.extend(workloads.iter().flat_map(|it| of_workload(&view, record, it)));
     all
 }
@@ -288,8 +290,13 @@ fn commands_are_compared_with_the_first_around_the_margin() {
 
 /// A run and a tenth slower one.
 fn compared() -> ComparisonFinding {
-    let settings =
-        CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".to_owned() };
+    let settings = CompareSettings {
+        by: None,
+        margin: 0.01,
+        every_metric: false,
+        across: false,
+        price: "price".to_owned(),
+    };
     let mut slower = first_look();
     slower.run = plumb_model::Id::from_u128(7);
     for invocation in &mut slower.invocations {
@@ -327,13 +334,15 @@ fn every_arm_of_a_workload_is_in_one_figure() {
 
 #[test]
 fn the_whole_run_is_in_one_picture() {
-    let finding = summarise(&first_look());
-    let view = View::new(&finding);
+    let mut finding = summarise(&first_look());
     let compared = compared();
-    let against = compared.results[0].against_first[0].clone();
-    let mut beside = vec![None; view.rows.len()];
-    beside[0] = against;
-    let charts = of_run(&view, &beside);
+    let mut against = vec![None; finding.results.len()];
+    against[0] = compared.results[0].against_first[0].clone();
+    let standing_out = compared.standing_out[0].clone().unwrap();
+    let (run, started_unix_ns) = (plumb_model::Id::from_u128(7), 0);
+    finding.since_last = Some(SinceLast { run, started_unix_ns, against, standing_out });
+    let view = View::new(&finding);
+    let charts = of_run(&view);
     let overview = of(&charts, plumb_report::charts::OVERVIEW);
     check(overview);
     assert_eq!(overview.id, charts[0].id);
@@ -405,7 +414,7 @@ fn metrics_of_their_own_have_charts_of_their_own() {
 #[test]
 fn the_sides_of_a_run_are_side_by_side() {
     let record = exec();
-    let charts = charts_of_run(&summarise(&record), &record, &[]);
+    let charts = charts_of_run(&summarise(&record), &record);
     let boxes = of(&charts, "sides/boxes");
     check(boxes);
     assert_eq!(boxes.y.categories, of(&charts, "process.command/boxes").y.categories);
@@ -415,7 +424,7 @@ fn the_sides_of_a_run_are_side_by_side() {
     assert_eq!((bars.y.categories.clone(), bars.x.low), (boxes.y.categories.clone(), 0.0));
     assert!(charts.iter().any(|it| it.id == "sides/cpu"));
     let alone = Builder::new(None).measured(&COPY).build();
-    let charts = charts_of_run(&summarise(&alone), &alone, &[]);
+    let charts = charts_of_run(&summarise(&alone), &alone);
     assert!(charts.iter().all(|it| !it.id.starts_with("sides/")));
 }
 

@@ -183,7 +183,7 @@ fn compared(
     }
     let Some(newest) = all.last() else { return Ok(Vec::new()) };
     let reader = pages.reader(store, Arc::clone(all), Links::All);
-    let previous = reader.shown(newest.run)?.previous;
+    let previous = reader.shown(newest.run)?.finding.since_last;
     Ok(previous.map(|it| vec![it.run, newest.run]).into_iter().collect())
 }
 

@@ -9,17 +9,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumb_analysis::{
-    CompareSettings, Comparison, ComparisonFinding, HistoryEntry, HistoryFinding, RunFinding,
-    RunResults, add_covariates, compare_beside, history_of_entries, history_of_results,
+    CompareSettings, ComparisonFinding, HistoryEntry, HistoryFinding, RunFinding, RunResults,
+    SinceLast, add_covariates, compare_beside, history_of_entries, history_of_results,
     rates_by_point,
 };
 use plumb_model::{Host, Id, MARGIN, RunRecord, RunStatus, Verdict};
 use plumb_query::KeptSeries;
 use plumb_report::View;
 use plumb_report::charts::{charts_of_monitors, charts_of_sides};
-use plumb_site::{
-    Links, MachineAtRun, Page, PreviousRun, Rendered, RunLine, Search, VerdictCounts, names,
-};
+use plumb_site::{Links, MachineAtRun, Page, Rendered, RunLine, Search, VerdictCounts, names};
 use plumb_store::{Error, RunEnd, RunSummary, Store};
 
 /// Runs that are compared on one page.
@@ -44,7 +42,6 @@ type RunCell = Mutex<Option<Arc<RunResults>>>;
 pub(crate) struct Shown {
     pub(crate) record: RunRecord,
     pub(crate) finding: RunFinding,
-    pub(crate) previous: Option<PreviousRun>,
 }
 
 /// The pages of a store as it is now.
@@ -228,11 +225,11 @@ impl Reader<'_> {
 
     pub(crate) fn run(&self, shown: &Shown, view: &View) -> Page {
         let sides = charts_of_sides(&shown.finding, &shown.record);
-        plumb_site::run_page(view, shown.previous.as_ref(), sides, &self.links)
+        plumb_site::run_page(view, sides, &self.links)
     }
 
     pub(crate) fn workload(&self, shown: &Shown, view: &View, workload: &str) -> Option<Page> {
-        plumb_site::workload_page(view, &shown.record, workload, shown.previous.as_ref())
+        plumb_site::workload_page(view, &shown.record, workload)
     }
 
     pub(crate) fn monitors(&self, shown: &Shown, view: &View) -> Result<Page, Error> {
@@ -255,12 +252,12 @@ impl Reader<'_> {
         let cell = self.pages.cell(run);
         let mut kept = locked(&cell);
         let record = self.store.record(run)?;
-        let finding = plumb_query::of_run(self.store, &record)?;
+        let mut finding = plumb_query::of_run(self.store, &record)?;
         let results = Arc::new(RunResults::of(&record, &finding));
         *kept = Some(Arc::clone(&results));
         drop(kept);
-        let previous = self.previous(&results)?;
-        Ok(Shown { record, finding, previous })
+        finding.since_last = self.previous(&results)?;
+        Ok(Shown { record, finding })
     }
 
     /// What is left of a run.
@@ -278,16 +275,15 @@ impl Reader<'_> {
     }
 
     /// How a run compares with the newest comparable one before it.
-    fn previous(&self, results: &RunResults) -> Result<Option<PreviousRun>, Error> {
+    fn previous(&self, results: &RunResults) -> Result<Option<SinceLast>, Error> {
         let read = |run| self.results(run);
         let Some(found) = plumb_query::previous(&self.runs, results, read)? else {
             return Ok(None);
         };
         if results.status == RunStatus::Complete {
-            locked(&self.pages.changed).insert(results.run, changes(results, &found.against));
+            locked(&self.pages.changed).insert(results.run, changes(results, &found));
         }
-        let (run, started_unix_ns, against) = (found.run, found.started_unix_ns, found.against);
-        Ok(Some(PreviousRun { run, started_unix_ns, against }))
+        Ok(Some(found))
     }
 
     /// The page of all runs.
@@ -304,8 +300,7 @@ impl Reader<'_> {
             return Ok(plumb_site::index_page(None, &lines, &self.links));
         };
         let view = View::new(&shown.finding);
-        let newest = Some((&view, shown.previous.as_ref()));
-        Ok(plumb_site::index_page(newest, &lines, &self.links))
+        Ok(plumb_site::index_page(Some(&view), &lines, &self.links))
     }
 
     /// The runs that have pages, newest first.
@@ -364,6 +359,7 @@ impl Reader<'_> {
             by: by.map(str::to_owned),
             margin: MARGIN,
             every_metric: false,
+            across: false,
             price: "price".to_owned(),
         };
         let mut finding = compare_beside(records, others.iter().map(Arc::as_ref), &settings);
@@ -520,10 +516,12 @@ impl Reader<'_> {
 }
 
 /// How points compare, by their first metrics.
-fn changes(results: &RunResults, against: &[Option<Comparison>]) -> VerdictCounts {
-    let mut changed = VerdictCounts::default();
+fn changes(results: &RunResults, since: &SinceLast) -> VerdictCounts {
+    let stood = since.standing_out.found.as_ref().ok();
+    let stand_out = stood.map(|it| it.series.len());
+    let mut changed = VerdictCounts { stand_out, ..VerdictCounts::default() };
     for series in results.series.iter().filter(|it| it.primary) {
-        let Some(Some(against)) = against.get(series.first_result()) else { continue };
+        let Some(Some(against)) = since.against.get(series.first_result()) else { continue };
         *match against.verdict {
             Ok(Verdict::Slower) => &mut changed.slower,
             Ok(Verdict::Faster) => &mut changed.faster,

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use plumb_analysis::{BaselineSource, Comparison};
+use plumb_analysis::{BaselineSource, Comparison, SinceLast};
 use plumb_model::{Goal, RunStatus, Verdict};
 use plumb_report::comparison::levels_text;
 use plumb_report::figure;
-use plumb_report::run::{FlagNote, Row, View, baseline_text, comparison_text};
+use plumb_report::run::{FlagNote, Row, View, baseline_text, comparison_text, since_last_text};
 use plumb_text::counted;
 use plumb_text::time::date;
 
@@ -14,7 +14,6 @@ use crate::anchors;
 use crate::html::{Html, link, tag, wrap};
 use crate::names::{self, Links};
 use crate::parts::{command, flag, list, paragraph, some, verdict};
-use crate::previous_run::PreviousRun;
 
 /// Series that are named in a sentence.
 const MOST_NAMED: usize = 3;
@@ -22,11 +21,12 @@ const MOST_NAMED: usize = 3;
 const MOST_LISTED: usize = 5;
 
 /// The section that answers.
-pub(crate) fn answer(view: &View, previous: Option<&PreviousRun>, links: &Links) -> Html {
+pub(crate) fn answer(view: &View, links: &Links) -> Html {
     let mut out = unfinished(view);
     let sides = sides(view);
     let (expected, ceilings) = (shares(view, true), shares(view, false));
-    let since = previous.map_or_else(Html::default, |it| since(view, it, links));
+    let since =
+        view.finding.since_last.as_ref().map_or_else(Html::default, |it| since(view, it, links));
     let alone = sides.is_empty() && expected.is_empty() && since.is_empty();
     for part in [sides, expected, since] {
         out.push(part);
@@ -86,7 +86,7 @@ fn shares(view: &View, expected: bool) -> Html {
 }
 
 /// What changed since the last comparable run.
-fn since(view: &View, previous: &PreviousRun, links: &Links) -> Html {
+fn since(view: &View, previous: &SinceLast, links: &Links) -> Html {
     let rows = || view.rows.iter().zip(&previous.against).filter(|(row, _)| row.finding.primary);
     let judged: Vec<(&Row, &Comparison)> =
         rows().filter_map(|(row, against)| Some((row, against.as_ref()?))).collect();
@@ -114,14 +114,19 @@ fn since(view: &View, previous: &PreviousRun, links: &Links) -> Html {
     let compare = format!("{}.html", names::compare_page(&pair));
     let more = Html::text("; ").and(link(&compare, "what differs and what else changed"));
     let more = if links.comparison(&pair) { more } else { Html::default() };
-    let told = wrap("strong", counts.join(", "));
-    let line =
-        Html::text("Compared with the last comparable run, ").and(before).and(": ").and(told);
     let of_all = counted(judged.len(), "point", "points");
-    let line = line.and(" of ").and(of_all).and(more).and(".");
-    let mut out = paragraph(line);
-    out.push(worst(judged));
-    out
+    let counts = Html::from(wrap("strong", counts.join(", "))).and(format!(" of {of_all}"));
+    let line = Html::text("Compared with the last comparable run, ").and(before).and(": ");
+    let mut stands_out = since_last_text(view.finding).into_iter();
+    let Some(usual) = stands_out.next() else {
+        return paragraph(line.and(counts).and(more).and(".")).and(worst(judged));
+    };
+    let mut out = paragraph(line.and(wrap("strong", usual)).and(more).and("."));
+    out.push(list(stands_out));
+    if judged.iter().any(|(_, it)| it.verdict.is_ok()) {
+        out.push(paragraph(counts.and(".")));
+    }
+    out.and(worst(judged))
 }
 
 /// The changes that matter, slower ones first, the largest first.

@@ -12,7 +12,6 @@ use crate::frame::{Kind, Page};
 use crate::html::{Html, link, wrap};
 use crate::names::{self, INDEX, Links};
 use crate::parts::{DataTable, cell, command, count, heading, list, name, paragraph, term, when};
-use crate::previous_run::PreviousRun;
 use crate::results::results;
 
 /// A run in the list of runs.
@@ -49,6 +48,8 @@ pub struct VerdictCounts {
     pub equivalent: usize,
     /// Inconclusive, or without a verdict.
     pub open: usize,
+    /// Those that stand out, where that can be told.
+    pub stand_out: Option<usize>,
 }
 
 impl VerdictCounts {
@@ -60,31 +61,31 @@ impl VerdictCounts {
             let some = all.into_iter().filter(|(count, ..)| *count > 0);
             some.map(|(count, sign, word)| format!("{sign} {count} {word}")).collect::<Vec<_>>()
         };
-        let told = some(told);
-        if told.is_empty() { some(rest).join(", ") } else { told.join(", ") }
+        let mut told = some(told);
+        told.extend(self.stand_out.filter(|count| *count > 0).map(|count| match count {
+            1 => "! 1 stands out".to_owned(),
+            count => format!("! {count} stand out"),
+        }));
+        match self.stand_out {
+            _ if !told.is_empty() => told.join(", "),
+            Some(_) => "none stands out".to_owned(),
+            None => some(rest).join(", "),
+        }
     }
 }
 
 /// The page of all runs, which stand in `lines` newest first; `newest` is the newest of them.
 #[must_use]
-pub fn index_page(
-    newest: Option<(&View, Option<&PreviousRun>)>,
-    lines: &[RunLine],
-    links: &Links,
-) -> Page {
+pub fn index_page(newest: Option<&View>, lines: &[RunLine], links: &Links) -> Page {
     let mut page = Page::new(INDEX.to_owned(), Kind::Index, "Runs");
     match newest {
-        Some((view, previous)) => {
+        Some(view) => {
             let when = date(view.finding.run.started_unix_ns);
             let title = format!("{}, {when}", view.header.title);
             page.add(wrap("h1", title));
-            page.add(answer(view, previous, links));
-            let against = previous.map_or(&[][..], |it| it.against.as_slice());
+            page.add(answer(view, links));
             page.draw(
-                charts::of_run(view, against)
-                    .into_iter()
-                    .filter(|it| it.id == charts::OVERVIEW)
-                    .collect(),
+                charts::of_run(view).into_iter().filter(|it| it.id == charts::OVERVIEW).collect(),
             );
             let run =
                 link(&format!("{}.html", names::run_page(view.finding.run.id)), "The newest run");
@@ -95,7 +96,7 @@ pub fn index_page(
                 .flat_map(|place| place.lines().map(str::to_owned))
                 .collect();
             page.add(paragraph(Html::from(run).and(" · ").and(places.join(" · "))));
-            page.add(results(view, previous));
+            page.add(results(view));
         }
         None => {
             page.add(wrap("h1", "Runs"));

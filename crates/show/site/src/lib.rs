@@ -35,7 +35,6 @@ pub use machine::{MachineAtRun, machine_page};
 pub use method::method_page;
 pub use monitors::monitors_page;
 pub use names::Links;
-pub use previous_run::PreviousRun;
 pub use run::run_page;
 pub use search::Search;
 pub use workload::{workload_page, workloads};

@@ -12,23 +12,23 @@ use crate::names;
 use crate::parts::{
     DataTable, amount, cell, estimated, flags, heading, name, nothing, number, paragraph, term,
 };
-use crate::previous_run::{PreviousRun, change, since};
+use crate::previous_run::{change, since};
 
 /// Bins of the sketch of a distribution.
 const BINS: usize = 10;
 
 /// The results by family.
-pub(crate) fn results(view: &View, previous: Option<&PreviousRun>) -> Html {
+pub(crate) fn results(view: &View) -> Html {
     let mut out = heading("results", "Results");
     if view.rows.is_empty() {
         return out.and(paragraph("Nothing was measured."));
     }
     let expected = view.rows.iter().any(|row| row.finding.of_baseline.is_some());
-    let mut table = DataTable::new(titles(expected, previous.is_some()));
+    let mut table = DataTable::new(titles(expected, view.finding.since_last.is_some()));
     for family in &view.families {
         table.group(&format!("family-{}", family.name), &family.name);
         for row in view.shown(family, false) {
-            table.row_at(&anchors::of_result(row), cells(view, row, expected, previous));
+            table.row_at(&anchors::of_result(row), cells(view, row, expected));
         }
     }
     out.push(table.build());
@@ -55,11 +55,11 @@ fn titles(expected: bool, since: bool) -> Vec<Html> {
     titles
 }
 
-fn cells(view: &View, row: &Row, expected: bool, previous: Option<&PreviousRun>) -> Vec<Tag> {
+fn cells(view: &View, row: &Row, expected: bool) -> Vec<Tag> {
     let mut cells = vec![name(point_link(view, row))];
     cells.extend(result(row));
-    if previous.is_some() {
-        cells.push(change(since(view, row, previous)));
+    if view.finding.since_last.is_some() {
+        cells.push(change(since(view, row)));
     }
     if expected {
         cells.push(of_baseline(row));

@@ -15,20 +15,14 @@ use crate::names::{self, Links};
 use crate::parts::{
     DataTable, cell, command, estimated, facts, heading, list, name, nothing, term, verdict,
 };
-use crate::previous_run::PreviousRun;
 use crate::results::results;
 
 /// Pieces of evidence that stand beside a flag.
 const MOST_EVIDENCE: usize = 12;
 
-/// The page of a run; `previous` is how it compares with the one before, `sides` are the charts of its sides.
+/// The page of a run; `sides` are the charts of its sides.
 #[must_use]
-pub fn run_page(
-    view: &View,
-    previous: Option<&PreviousRun>,
-    sides: Vec<Chart>,
-    links: &Links,
-) -> Page {
+pub fn run_page(view: &View, sides: Vec<Chart>, links: &Links) -> Page {
     let run = view.finding.run.id;
     let title = format!(
         "{}, {}",
@@ -37,13 +31,12 @@ pub fn run_page(
     );
     let mut page = Page::new(names::run_page(run), Kind::Run, title).at_run(view, None);
     page.add(wrap("h1", view.header.title.as_str()).add(" ").add(status(view)));
-    page.add(answer(view, previous, links));
-    let against = previous.map_or(&[][..], |it| it.against.as_slice());
+    page.add(answer(view, links));
     let (whole, rest): (Vec<_>, Vec<_>) =
-        charts::of_run(view, against).into_iter().partition(|chart| chart.id == charts::OVERVIEW);
+        charts::of_run(view).into_iter().partition(|chart| chart.id == charts::OVERVIEW);
     page.draw(whole.into_iter().chain(sides).collect());
     page.add(about(view));
-    page.add(results(view, previous));
+    page.add(results(view));
     page.add(curves(view, None));
     page.draw(rest);
     for part in [comparisons(view), distrust(&view.flags), unsupported(view), failed(view)] {

@@ -15,7 +15,7 @@ use crate::names;
 use crate::parts::{
     DataTable, cell, command, count, facts, heading, list, name, nothing, number, paragraph, term,
 };
-use crate::previous_run::{PreviousRun, change, since};
+use crate::previous_run::{change, since};
 use crate::results::{memory, own_flags, reached, result};
 
 /// Invocations out of the ordinary that are listed.
@@ -23,12 +23,7 @@ const MOST_ODD: usize = 100;
 
 /// The page of a workload in a run; None where the run has no result of it.
 #[must_use]
-pub fn workload_page(
-    view: &View,
-    record: &RunRecord,
-    workload: &str,
-    previous: Option<&PreviousRun>,
-) -> Option<Page> {
+pub fn workload_page(view: &View, record: &RunRecord, workload: &str) -> Option<Page> {
     let rows: Vec<&Row> =
         view.rows.iter().filter(|row| row.finding.point.workload == workload).collect();
     rows.first()?;
@@ -38,8 +33,8 @@ pub fn workload_page(
     let mut page = Page::new(names::workload_page(run, workload), Kind::Workload, title)
         .at_run(view, Some(workload));
     page.add(wrap("h1", workload));
-    page.add(answer(view, &rows, previous));
-    page.add(results(view, &rows, previous));
+    page.add(answer(view, &rows));
+    page.add(results(view, &rows));
     page.add(curves(view, Some(workload)));
     page.draw(charts::of_workload(view, record, workload));
     for point in points(&rows) {
@@ -61,10 +56,10 @@ fn points<'r>(rows: &[&'r Row]) -> Vec<&'r PointFacts> {
 }
 
 /// What each point gave, in sentences.
-fn answer(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
+fn answer(view: &View, rows: &[&Row]) -> Html {
     let line = |row: &&&Row| {
         let name = link(&format!("#{}", anchors::of_result(row)), row.label.as_str());
-        let change = since(view, row, previous);
+        let change = since(view, row);
         let verdict = change.map(|it| {
             Html::text("; ")
                 .and(crate::parts::verdict(&it.verdict))
@@ -78,7 +73,7 @@ fn answer(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
     wrap("section", list(primary.iter().map(line))).class("answer").into()
 }
 
-fn results(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
+fn results(view: &View, rows: &[&Row]) -> Html {
     let mut titles: Vec<Html> = vec![
         term("Point", "point"),
         term("Metric", "metric"),
@@ -96,7 +91,7 @@ fn results(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
         "Stopped by".into(),
         "History".into(),
     ];
-    if previous.is_some() {
+    if view.finding.since_last.is_some() {
         titles.insert(5, term("Since the last run", "verdict"));
     }
     let mut table = DataTable::new(titles);
@@ -110,8 +105,8 @@ fn results(view: &View, rows: &[&Row], previous: Option<&PreviousRun>) -> Html {
         ];
         cells.extend(result(row));
         cells.push(reached(row));
-        if previous.is_some() {
-            cells.push(change(since(view, row, previous)));
+        if view.finding.since_last.is_some() {
+            cells.push(change(since(view, row)));
         }
         cells.push(cell(own_flags(row)));
         cells.extend([count(finding.invocations), count(finding.samples), left_out(row)]);

@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::{
-    baselines, checks, curves, fixed, histories, levels, limits, looks, runs, sequences, standing_out,
-    steady, stopping, suites, times, traces, verdicts,
+    baselines, checks, curves, fixed, histories, levels, limits, looks, runs, sequences,
+    standing_out, steady, stopping, suites, times, traces, verdicts,
 };
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::binomial_cdf;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_analysis::{CompareSettings, RunResults, summarise};
+use plumb_analysis::CompareSettings;
 use plumb_chart::{Chart, drawing};
 use plumb_model::{Id, MARGIN, RunRecord};
 use plumb_report::charts::{
@@ -162,18 +162,11 @@ fn newest(store: &Store) -> Result<Vec<Id>> {
 
 /// The charts of one run; only the picture of the whole needs the runs before.
 fn of_run(store: &Store, record: &RunRecord, chart: &str) -> Result<Vec<Chart>> {
-    let finding = plumb_query::of_run(store, record)?;
-    let mut against = Vec::new();
+    let mut finding = plumb_query::of_run(store, record)?;
     if chart == OVERVIEW {
-        let results = RunResults::of(record, &finding);
-        let read = |run| {
-            let record = store.record(run)?;
-            Ok(Box::new(RunResults::of(&record, &summarise(&record))))
-        };
-        let previous = plumb_query::previous(&store.summaries()?, &results, read)?;
-        against = previous.map(|it| it.against).unwrap_or_default();
+        finding.since_last = plumb_query::last_comparable(store, record, &finding)?;
     }
-    Ok(charts_of_run(&finding, record, &against))
+    Ok(charts_of_run(&finding, record))
 }
 
 fn compared(store: &Store, records: &[RunRecord], by: Option<&str>) -> Result<Vec<Chart>> {
@@ -181,6 +174,7 @@ fn compared(store: &Store, records: &[RunRecord], by: Option<&str>) -> Result<Ve
         by: by.map(str::to_owned),
         margin: MARGIN,
         every_metric: false,
+        across: false,
         price: "price".to_owned(),
     };
     let finding = plumb_query::of_runs(store, records, &settings)?;

@@ -83,11 +83,12 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         counted(&record, &store, args.all, ui)?;
         return Ok(Exit::Fine);
     }
-    let finding = plumb_query::of_run(&store, &record)?;
+    let mut finding = plumb_query::of_run(&store, &record)?;
     if args.plots {
-        ui.out(&plots(&charts_of_run(&finding, &record, &[]), args.all, ui)?);
+        ui.out(&plots(&charts_of_run(&finding, &record), args.all, ui)?);
         return Ok(Exit::Fine);
     }
+    finding.since_last = plumb_query::since_last(&store, &record, &finding)?;
     let view = View::new(&finding);
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
     let text = match format {

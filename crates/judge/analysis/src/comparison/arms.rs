@@ -12,6 +12,8 @@ pub struct CompareSettings {
     pub margin: f64,
     /// Whether every metric counts, not only each workload's first.
     pub every_metric: bool,
+    /// Whether points of the same name are compared, whatever workload measured them.
+    pub across: bool,
     /// The label that holds a price.
     pub price: String,
 }

@@ -7,4 +7,5 @@ pub(crate) mod noise;
 pub(crate) mod pairs;
 pub(crate) mod runs;
 pub(crate) mod side_by_side;
+pub(crate) mod standing_out;
 pub(crate) mod verdict;

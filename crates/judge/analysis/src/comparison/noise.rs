@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{By, RunRecord};
+use plumb_stats::describe::variance;
+use plumb_stats::standing_out::EarlierNoise;
 
+use crate::common_movement::{LogCosts, common_movements};
 use crate::series::{environment, is_one_machine, series_of};
 
 /// What earlier runs of the same series tell of the noise between runs: those on the first run's machine
@@ -11,38 +14,76 @@ use crate::series::{environment, is_one_machine, series_of};
 #[derive(Debug, Default)]
 pub(crate) struct RunsNoise {
     by_series: BTreeMap<String, Vec<f64>>,
+    /// By what each series varies when common movements are taken out, the first run included.
+    beside_common: BTreeMap<String, EarlierNoise>,
+}
+
+/// A run of which the noise is learnt.
+pub(crate) struct RunCosts {
+    /// The facts of its environment that may move a number.
+    pub(crate) environment: BTreeMap<String, String>,
+    /// Its series with their log costs.
+    pub(crate) costs: LogCosts,
+}
+
+impl RunCosts {
+    pub(crate) fn of(record: &RunRecord) -> Self {
+        let facts = environment(record).into_iter();
+        let series = series_of(record, true).into_iter();
+        Self {
+            environment: facts.map(|(field, value)| (field.into(), value.into())).collect(),
+            costs: series
+                .filter_map(|it| Some((it.log()?, it.name)))
+                .map(|(a, b)| (b, a))
+                .collect(),
+        }
+    }
 }
 
 impl RunsNoise {
     pub(crate) fn of(records: &[RunRecord], earlier: &[RunRecord], by: By) -> Self {
-        let first = records.first().and_then(|record| record.targets.first());
-        let is_here = |it: &&RunRecord| is_one_machine(first, it.targets.first(), by);
-        let here = earlier.iter().filter(is_here);
-        Self::gathered(here.map(|record| {
-            let series = series_of(record, true);
-            let logs = series.into_iter().filter_map(|it| Some((it.log()?, it.name)));
-            (environment(record), logs.map(|(log, name)| (name, log)).collect())
-        }))
+        let first = records.first();
+        let target = first.and_then(|record| record.targets.first());
+        let here = earlier.iter().filter(|it| is_one_machine(target, it.targets.first(), by));
+        Self::gathered(first.map(RunCosts::of), here.map(RunCosts::of).collect())
     }
 
-    /// Of runs on one machine: the environment of each, and its series with their log costs.
-    pub(crate) fn gathered<E: Ord + Clone>(
-        runs: impl Iterator<Item = (E, Vec<(String, f64)>)>,
-    ) -> Self {
-        let mut by_series: BTreeMap<String, BTreeMap<E, Vec<f64>>> = BTreeMap::new();
-        for (environment, series) in runs {
-            for (name, log) in series {
-                let of_series = by_series.entry(name).or_default();
-                of_series.entry(environment.clone()).or_default().push(log);
+    /// Of the run that others are compared with, and of earlier runs on its machine.
+    pub(crate) fn gathered(first: Option<RunCosts>, earlier: Vec<RunCosts>) -> Self {
+        let mut by_series: BTreeMap<&str, BTreeMap<_, Vec<f64>>> = BTreeMap::new();
+        for run in &earlier {
+            for (name, log) in &run.costs {
+                by_series.entry(name).or_default().entry(&run.environment).or_default().push(*log);
             }
         }
-        let most = |(series, by): (String, BTreeMap<_, Vec<f64>>)| {
-            Some((series, by.into_values().max_by_key(Vec::len)?))
+        let most = |(series, by): (&str, BTreeMap<_, Vec<f64>>)| {
+            Some((series.to_owned(), by.into_values().max_by_key(Vec::len)?))
         };
-        Self { by_series: by_series.into_iter().filter_map(most).collect() }
+        let by_series = by_series.into_iter().filter_map(most).collect();
+        let beside_common = first.map(|first| beside_common(&first, &earlier));
+        Self { by_series, beside_common: beside_common.unwrap_or_default() }
     }
 
     pub(crate) fn logs(&self, series: &str) -> &[f64] {
         self.by_series.get(series).map_or(&[], Vec::as_slice)
     }
+
+    /// How much the series varies from run to run when common movements are taken out; None where fewer than two runs
+    /// in the first's environment tell.
+    pub(crate) fn beside_common(&self, series: &str) -> Option<EarlierNoise> {
+        self.beside_common.get(series).copied()
+    }
+}
+
+fn beside_common(first: &RunCosts, earlier: &[RunCosts]) -> BTreeMap<String, EarlierNoise> {
+    let alike = earlier.iter().filter(|it| it.environment == first.environment);
+    let runs: Vec<&LogCosts> = std::iter::once(first).chain(alike).map(|it| &it.costs).collect();
+    let common = common_movements(runs.iter().copied());
+    let noise = |name: &String| {
+        let all = runs.iter().zip(&common);
+        let logs: Vec<f64> =
+            all.filter_map(|(run, common)| Some(run.get(name)? - common)).collect();
+        Some((name.clone(), EarlierNoise { variance: variance(&logs)?, runs: logs.len() }))
+    };
+    first.costs.keys().filter_map(noise).collect()
 }

@@ -16,9 +16,10 @@ use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::comparison::arms::{CompareSettings, Group, groups};
-use crate::comparison::noise::RunsNoise;
+use crate::comparison::noise::{RunCosts, RunsNoise};
 use crate::comparison::pairs::unit_of_any;
 use crate::comparison::runs::by_runs;
+use crate::comparison::standing_out::{Candidate, StandingOut, standing_out};
 use crate::comparison::verdict::Comparison;
 use crate::environment_diff::{Difference, differences};
 use crate::estimate::{Estimate, estimate, median_of_processes};
@@ -56,6 +57,9 @@ pub struct ComparisonFinding {
     /// ratios, which speaks of these series and no others. None for fewer than two, for pairs, and where
     /// several metrics of one point would count.
     pub overall: Vec<Option<Estimate>>,
+    /// Which series of each later arm moved unlike the others, from the first arm on; None for pairs and where
+    /// machines differ.
+    pub standing_out: Vec<Option<StandingOut>>,
     /// Series that only some arms have, with the arms that have them.
     pub not_in_all: Vec<(String, Vec<String>)>,
 }
@@ -69,6 +73,8 @@ pub struct SeriesComparison {
     pub point: PointFacts,
     /// The metric.
     pub metric: String,
+    /// Whether it is the workload's first.
+    pub primary: bool,
     /// Its unit.
     pub unit: String,
     /// Which direction is good.
@@ -115,6 +121,7 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
         SeriesComparison {
             series: points[0].point.series(&metric),
             point: first.first.clone(),
+            primary: true,
             unit: declared.map_or_else(|| unit_of_any(&metric), |metric| metric.unit.clone()),
             better: declared.map_or(Better::Lower, |metric| metric.better),
             arms: (0..points.len()).map(|point| side(record, point, &metric)).collect(),
@@ -135,6 +142,7 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
         differences: Vec::new(),
         results: result.into_iter().collect(),
         overall: Vec::new(),
+        standing_out: Vec::new(),
         not_in_all: Vec::new(),
     }
 }
@@ -176,8 +184,11 @@ pub fn compare_beside<'r>(
     earlier: impl IntoIterator<Item = &'r RunResults>,
     settings: &CompareSettings,
 ) -> ComparisonFinding {
-    let first = records.first().and_then(|record| record.targets.first());
-    compare_given(records, &RunResults::noise(first, earlier, settings.one_machine()), settings)
+    let first = records.first();
+    let target = first.and_then(|record| record.targets.first());
+    let costs = first.map(RunCosts::of);
+    let noise = RunResults::noise(costs, target, earlier, settings.one_machine());
+    compare_given(records, &noise, settings)
 }
 
 fn compare_given(
@@ -196,7 +207,11 @@ fn compare_given(
     };
     let results = order.iter().filter(common);
     let results = results.map(|series| one_series(series, &gathered, noise, settings.margin));
-    let results: Vec<SeriesComparison> = results.collect();
+    let mut results: Vec<SeriesComparison> = results.collect();
+    let machines_differ = machines_differ(records);
+    let standing_out = (1..names.len())
+        .map(|arm| (!machines_differ).then(|| mark_standing_out(&mut results, arm, noise)))
+        .collect();
     let lacking = |series: &String| {
         let with = |(arm, name): (&BTreeMap<String, Gathered>, &String)| {
             arm.contains_key(series).then(|| name.clone())
@@ -211,11 +226,12 @@ fn compare_given(
         margin: settings.margin,
         confidence: CONFIDENCE,
         paired: false,
-        machines_differ: machines_differ(records),
+        machines_differ,
         differences: differences(&groups.iter().map(|it| it.runs.as_slice()).collect::<Vec<_>>()),
         overall: (1..names.len())
             .map(|arm| if settings.every_metric { None } else { overall(&results, arm - 1) })
             .collect(),
+        standing_out,
         results,
         not_in_all: order.iter().filter_map(lacking).collect(),
         arms: names,
@@ -229,6 +245,27 @@ fn machines_differ(records: &[RunRecord]) -> bool {
         before.any(|other| !is_one_machine(one, other, By::Host))
     };
     targets.enumerate().any(differ)
+}
+
+/// Which series of an arm moved unlike the others, and the remark on each of them.
+fn mark_standing_out(
+    results: &mut [SeriesComparison],
+    arm: usize,
+    noise: &RunsNoise,
+) -> StandingOut {
+    let first_metrics = results.iter().enumerate().filter(|(_, it)| it.primary);
+    let candidates = first_metrics.filter_map(|(place, it)| {
+        let estimate = |arm: usize| Some(&it.arms.get(arm)?.as_ref()?.estimate);
+        let against = it.against_first.get(arm - 1)?.as_ref()?;
+        let earlier = noise.beside_common(&it.series);
+        Some(Candidate { place, against, estimates: (estimate(0)?, estimate(arm)?), earlier })
+    });
+    let found = standing_out(candidates);
+    for &place in found.places() {
+        let against = results.get_mut(place).and_then(|it| it.against_first.get_mut(arm - 1));
+        against.into_iter().flatten().for_each(Comparison::mark_standing_out);
+    }
+    found
 }
 
 /// The geometric mean of one arm's ratios; without an interval where one of theirs leaves the noise
@@ -260,6 +297,8 @@ fn overall(results: &[SeriesComparison], arm: usize) -> Option<Estimate> {
 struct Gathered {
     point: PointFacts,
     metric: Metric,
+    /// Whether that is the workload's first.
+    primary: bool,
     /// Values of every process, over all runs of the arm.
     processes: Vec<Vec<f64>>,
     /// Log costs of the processes, a list a run.
@@ -275,9 +314,17 @@ fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathere
     for record in &group.runs {
         let price = record.plan.labels.get(&settings.price).and_then(|text| price(text));
         for series in series_of(record, settings.every_metric) {
-            let of_arm = found.entry(series.name).or_insert_with(|| Gathered {
+            let name = match settings.across {
+                true => format!(
+                    "{}/{} in {}",
+                    series.point.name, series.metric.name, series.metric.unit
+                ),
+                false => series.name,
+            };
+            let of_arm = found.entry(name).or_insert_with(|| Gathered {
                 point: series.point,
                 metric: series.metric,
+                primary: series.primary,
                 processes: Vec::new(),
                 runs: Vec::new(),
                 price,
@@ -329,6 +376,7 @@ fn one_series(
     SeriesComparison {
         series: series.to_owned(),
         point: facts.map_or_else(PointFacts::default, |it| it.point.clone()),
+        primary: facts.is_some_and(|it| it.primary),
         metric: facts.map_or_else(String::new, |it| it.metric.name.clone()),
         unit: facts.map_or_else(String::new, |it| it.metric.unit.clone()),
         better: facts.map_or(Better::Neither, |it| it.metric.better),

@@ -129,6 +129,8 @@ pub struct SpreadRatio {
 pub enum Remark {
     /// The noise between runs is not known.
     Uncalibrated,
+    /// The series moved unlike the others of these runs.
+    StandsOut,
     /// Equivalent, though the interval excludes equality.
     Negligible,
     /// The whole interval lies beyond the margin.
@@ -143,6 +145,7 @@ impl Remark {
     pub fn words(self) -> &'static str {
         match self {
             Self::Uncalibrated => "uncalibrated",
+            Self::StandsOut => "stands out",
             Self::Negligible => "detectable but negligible",
             Self::BeyondMargin => "beyond margin",
             Self::Exact => "exact",

@@ -12,7 +12,13 @@ fn noise(found: &Comparison) -> &ByRuns {
 }
 
 fn settings() -> CompareSettings {
-    CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".into() }
+    CompareSettings {
+        by: None,
+        margin: 0.01,
+        every_metric: false,
+        across: false,
+        price: "price".into(),
+    }
 }
 
 /// A run of one workload at so many times its usual level.

@@ -1,6 +1,6 @@
 //! All charts of a run, and of what monitors read beside the workloads of several runs.
 
-use plumb_analysis::{Comparison, RunFinding, Traces, compare_sides, time_series};
+use plumb_analysis::{RunFinding, Traces, compare_sides, time_series};
 use plumb_chart::Chart;
 use plumb_model::{RunRecord, short_id};
 
@@ -11,13 +11,9 @@ use crate::run::view::View;
 /// All charts of a run: of the whole beside the last comparable one (`against` has a place for every result), of
 /// its sides, and of each workload.
 #[must_use]
-pub fn charts_of_run(
-    finding: &RunFinding,
-    record: &RunRecord,
-    against: &[Option<Comparison>],
-) -> Vec<Chart> {
+pub fn charts_of_run(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
     let view = View::new(finding);
-    let own = of_run(&view, against).into_iter().chain(charts_of_sides(finding, record));
+    let own = of_run(&view).into_iter().chain(charts_of_sides(finding, record));
     let of = |workload| of_workload(&view, record, workload);
     own.chain(workloads(record).into_iter().flat_map(of)).collect()
 }

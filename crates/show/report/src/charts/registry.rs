@@ -1,6 +1,6 @@
 //! The kinds of charts, and who makes them. A new kind is a function and a line here.
 
-use plumb_analysis::{Comparison, ComparisonFinding, HistoryFinding, samples};
+use plumb_analysis::{ComparisonFinding, HistoryFinding, samples};
 use plumb_chart::Chart;
 use plumb_model::RunRecord;
 
@@ -25,8 +25,6 @@ pub struct ChartKind {
 #[derive(Debug)]
 enum Of {
     Run(fn(&View) -> Vec<Chart>),
-    /// Of a run beside the last comparable one.
-    Beside(fn(&View, &[Option<Comparison>]) -> Option<Chart>),
     /// Of every metric of a workload.
     Metric(fn(&Subject) -> Vec<Chart>),
     /// Of the first metric of a workload.
@@ -41,7 +39,7 @@ enum Of {
 
 /// All kinds, in the order in which they are shown.
 pub static CHARTS: &[ChartKind] = &[
-    kind(overview::OVERVIEW, Of::Beside(overview::overview)),
+    kind(overview::OVERVIEW, Of::Run(|view| one(overview::overview(view)))),
     kind("run/of-baseline", Of::Run(|view| one(scorecard::of_baseline(view)))),
     kind("run/against-first", Of::Run(|view| one(scorecard::against_first(view)))),
     kind("FAMILY/METRIC", Of::Run(scorecard::medians)),
@@ -90,14 +88,13 @@ fn all(make: impl Fn(&Of) -> Vec<Chart>) -> Vec<Chart> {
     CHARTS.iter().flat_map(|kind| make(&kind.of)).collect()
 }
 
-/// The charts of a run's scorecard: the whole run beside the last comparable one (`against` has a place for every
-/// result), what results are of what they should be, how later points compare with the first, the medians of
+/// The charts of a run's scorecard: the whole run beside the last comparable one, what results are of what they
+/// should be, how later points compare with the first, the medians of
 /// each family, and how precise they are.
 #[must_use]
-pub fn of_run(view: &View, against: &[Option<Comparison>]) -> Vec<Chart> {
+pub fn of_run(view: &View) -> Vec<Chart> {
     all(|of| match of {
         Of::Run(make) => make(view),
-        Of::Beside(make) => one(make(view, against)),
         _ => Vec::new(),
     })
 }

@@ -12,6 +12,7 @@ use crate::json_parts::text::pretty;
 use crate::comparison::covariates::{MovedPart, covariate_part};
 use crate::comparison::levels::{LevelsComparedPart, levels_part};
 use crate::json_parts::point::{ValuePart, settings};
+use crate::standing_out::{StandingOutPart, standing_out_part};
 
 /// Name of the document's form.
 pub const COMPARISON_SCHEMA: &str = "plumb.comparison/1";
@@ -45,6 +46,9 @@ pub struct ComparisonDocument {
     pub results: Vec<ComparedPart>,
     /// Each later arm against the first, as the geometric mean over the series that both have.
     pub overall: Vec<Option<OverallPart>>,
+    /// Which series of each later arm moved unlike the others since the first; null for pairs and where machines
+    /// differ.
+    pub standing_out: Vec<Option<StandingOutPart>>,
     /// Series that only some arms have, with those.
     pub not_in_all: BTreeMap<String, Vec<String>>,
 }
@@ -154,6 +158,7 @@ pub struct AgainstPart {
 /// The comparison as a document.
 #[must_use]
 pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
+    let named = |place: usize| finding.results.get(place).map(|it| it.series.clone());
     ComparisonDocument {
         schema: COMPARISON_SCHEMA,
         method: finding.method,
@@ -167,6 +172,11 @@ pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
         differences: finding.differences.iter().map(difference).collect(),
         results: finding.results.iter().map(|it| compared(it, &finding.arms)).collect(),
         overall: finding.overall.iter().map(|it| it.as_ref().map(overall)).collect(),
+        standing_out: finding
+            .standing_out
+            .iter()
+            .map(|it| it.as_ref().map(|it| standing_out_part(it, named)))
+            .collect(),
         not_in_all: finding.not_in_all.iter().cloned().collect(),
     }
 }

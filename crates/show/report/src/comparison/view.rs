@@ -7,6 +7,7 @@ use plumb_text::units::percent;
 
 use crate::comparison::levels::levels_text;
 use crate::figure::figure;
+use crate::standing_out::{Named, standing_out_text};
 
 /// The verdict's word.
 pub fn verdict(against: &Comparison) -> &'static str {
@@ -87,25 +88,38 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
     lines
 }
 
-/// What all series together say, an arm a line.
+/// What all series together say of every later arm: what stands out, and their geometric mean.
 pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
-    let later = finding.arms.iter().skip(1).zip(&finding.overall);
-    later
-        .filter_map(|(arm, overall)| {
-            let overall = overall.as_ref()?;
-            let shown = figure(overall, "");
-            let ends = match &overall.interval {
-                Ok(_) => shown.brackets() + " ",
-                Err(_) => String::new(),
-            };
-            let why = overall.interval.as_ref().err();
-            let why = why.map_or_else(String::new, |why| format!("; no interval: {why}"));
-            let ratio = &shown.estimate;
-            Some(format!(
-                "{arm}: {ratio}× {ends}the cost across these series (geometric mean{why})"
-            ))
-        })
-        .collect()
+    let of_arm =
+        |index: usize| standing_out(finding, index).into_iter().chain(mean(finding, index));
+    (1..finding.arms.len()).flat_map(of_arm).collect()
+}
+
+/// What stands out in an arm.
+fn standing_out(finding: &ComparisonFinding, arm: usize) -> Vec<String> {
+    let Some(Some(found)) = finding.standing_out.get(arm - 1) else { return Vec::new() };
+    let named = |place: usize| {
+        let result = finding.results.get(place)?;
+        let ratio = result.against_first.get(arm - 1)?.as_ref()?.ratio.as_ref()?.value;
+        Some(Named { name: series(result), unit: &result.unit, better: result.better, ratio })
+    };
+    let then = format!("as in {}", finding.arms[0]);
+    let lines = standing_out_text(found, ("series", "series"), &then, named);
+    lines.into_iter().map(|line| format!("{}: {line}", finding.arms[arm])).collect()
+}
+
+/// The geometric mean of an arm.
+fn mean(finding: &ComparisonFinding, arm: usize) -> Option<String> {
+    let overall = finding.overall.get(arm - 1)?.as_ref()?;
+    let shown = figure(overall, "");
+    let ends = match &overall.interval {
+        Ok(_) => shown.brackets() + " ",
+        Err(_) => String::new(),
+    };
+    let why = overall.interval.as_ref().err();
+    let why = why.map_or_else(String::new, |why| format!("; no interval: {why}"));
+    let (arm, ratio) = (&finding.arms[arm], &shown.estimate);
+    Some(format!("{arm}: {ratio}× {ends}the cost across these series (geometric mean{why})"))
 }
 
 /// A difference that is worth a line.

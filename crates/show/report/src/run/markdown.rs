@@ -7,6 +7,7 @@ use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::markdown::{code, escape};
+use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{FlagNote, Row, View, baseline_text, comparison_text, spread_text};
 
 /// The run as Markdown.
@@ -38,6 +39,9 @@ pub fn markdown(view: &View) -> String {
             format!("{name}: {why} ({} of {} invocations)", f.times, f.of)
         }),
     ));
+    if let Some(title) = since_last::heading(finding) {
+        out.push_str(&list(&title, since_last_text(finding).iter().map(|line| escape(line))));
+    }
     out.push_str(&list("Not reached", finding.not_reached.iter().map(|point| code(&point.name))));
     out
 }

@@ -12,6 +12,7 @@ pub(crate) mod levels;
 mod markdown;
 mod results_table;
 mod sentences;
+mod since_last;
 mod terminal;
 pub(crate) mod view;
 
@@ -24,6 +25,7 @@ pub use levels::LevelsText;
 pub use markdown::markdown;
 pub use results_table::{both_intervals, pauses_text};
 pub use sentences::in_words;
+pub use since_last::since_last_text;
 pub use terminal::{NextSteps, scorecard};
 pub use view::{
     Family, FlagNote, Row, View, baseline_text, comparison_text, difference_text, looks_text,

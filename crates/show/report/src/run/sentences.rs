@@ -8,6 +8,7 @@ use plumb_text::units::whole_percent;
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::run::labels;
+use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{Row, View, baseline_text, comparison_text};
 
 /// One sentence a point: what it sustained or took, and at what share of the CPU.
@@ -24,6 +25,10 @@ pub fn in_words(view: &View) -> Vec<String> {
             levels_text(&comparison.found).map_or_else(String::new, |it| format!("; {it}"));
         clean(&format!("{name} against {first}: {verdict}; {figures}{levels}"))
     }));
+    if let Some(title) = since_last::heading(view.finding) {
+        let all = since_last_text(view.finding);
+        lines.extend(all.iter().map(|line| clean(&format!("{title}: {line}"))));
+    }
     lines
 }
 

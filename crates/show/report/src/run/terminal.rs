@@ -9,6 +9,7 @@ use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::run::results_table::results;
+use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{FlagNote, View, comparison_text, looks_text, spread_text};
 
 /// Narrower than this nothing is arranged.
@@ -41,6 +42,7 @@ pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> Strin
         unsupported(view, &terminal),
         failed(view, &terminal),
         not_reached(view, &terminal),
+        since_last(view, &terminal),
         end(closing, &terminal),
     ];
     let chapters: Vec<String> =
@@ -193,6 +195,13 @@ fn not_reached(view: &View, terminal: &Terminal) -> String {
     }
     heading("Not reached", terminal)
         + &terminal.lines(2, &Line::new(Style::Plain, &names.join(", ")))
+}
+
+fn since_last(view: &View, terminal: &Terminal) -> String {
+    let lines = since_last_text(view.finding);
+    let title = since_last::heading(view.finding).filter(|_| !lines.is_empty());
+    let lines = lines.iter().map(|line| terminal.lines(2, &Line::new(Style::Plain, line)));
+    title.map_or_else(String::new, |title| heading(&title, terminal) + &lines.collect::<String>())
 }
 
 fn end(closing: &NextSteps, terminal: &Terminal) -> String {

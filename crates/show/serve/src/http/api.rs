@@ -43,7 +43,7 @@ pub(super) fn document(shared: &Shared, path: &str, request: &Request) -> Result
         ["runs", run, "charts"] => {
             let record = store.record(known(store, run)?)?;
             let finding = plumb_query::of_run(store, &record)?;
-            written(&charts_of_run(&finding, &record, &[]))
+            written(&charts_of_run(&finding, &record))
         }
         ["compare"] => compared(store, request.asked("runs").unwrap_or_default()),
         ["history"] => history(store, request.asked("series").unwrap_or_default()),
@@ -86,6 +86,7 @@ fn compared(store: &Store, names: &str) -> Result<String, Refusal> {
         by: None,
         margin: MARGIN,
         every_metric: false,
+        across: false,
         price: "price".to_owned(),
     };
     comparison_json(&plumb_query::of_runs(store, &records, &settings)?).map_err(unwritten)

@@ -25,8 +25,8 @@ fn rendered(page: Page) -> (Rendered, Document) {
 /// All pages of a run.
 fn pages(record: &RunRecord, finding: &RunFinding) -> Vec<Page> {
     let view = View::new(finding);
-    let mut pages = vec![run_page(&view, None, Vec::new(), &Links::All)];
-    let of = |workload: &str| workload_page(&view, record, workload, None).unwrap();
+    let mut pages = vec![run_page(&view, Vec::new(), &Links::All)];
+    let of = |workload: &str| workload_page(&view, record, workload).unwrap();
     pages.extend(workloads(&view).into_iter().map(of));
     pages
 }
@@ -35,7 +35,7 @@ fn pages(record: &RunRecord, finding: &RunFinding) -> Vec<Page> {
 fn a_run_is_told_from_the_answer_on() {
     let record = testing::exec();
     let finding = summarise(&record);
-    let (made, document) = rendered(run_page(&View::new(&finding), None, Vec::new(), &Links::All));
+    let (made, document) = rendered(run_page(&View::new(&finding), Vec::new(), &Links::All));
     assert_eq!(document.attribute("html", "data-kind"), ["run"]);
     assert_snapshot!(document.text("section"), @"
     ▲ faster zstd -1 corpus against gzip -1 corpus: 0.2470× the cost [0.2457, 0.2486], 4.05× as fast, -312.3 [-314.2, -310.5] ms, 20 pairs, beyond margin? inconclusive pigz -1 corpus against gzip -1 corpus: 0.995× the cost [0.988, 1.002], -1.9 [-4.9, 0.8] ms, 20 pairs, could have told 0.8 % apart, about 34 pairs would settle itplumb found no reason to distrust these numbers.
@@ -143,8 +143,13 @@ fn every_word_that_is_linked_is_explained() {
     let found =
         MachineAtRun { run: first.run, started_unix_ns: 0, target: first.targets[0].clone() };
     all.push(machine_page(&[found], &Links::All).unwrap());
-    let settings =
-        CompareSettings { by: None, margin: 0.01, every_metric: false, price: "price".into() };
+    let settings = CompareSettings {
+        by: None,
+        margin: 0.01,
+        every_metric: false,
+        across: false,
+        price: "price".into(),
+    };
     let compared = compare(&[first.clone(), first], &[], &settings);
     all.push(compare_page("compare-a-b".into(), &compared, Vec::new(), &Links::All));
     let mut words = 0;

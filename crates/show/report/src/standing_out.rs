@@ -1,0 +1,203 @@
+//! What stands out between two runs, in words and as a part of documents. Never called faster or slower: two runs
+//! tell what moved unlike the rest, and no more.
+
+use plumb_analysis::{CannotTell, FEWEST_SERIES, StandingOut, Stood};
+use plumb_model::Better;
+use plumb_text::counted;
+use plumb_text::units::{percent, quantity};
+use serde::Serialize;
+
+/// A result that may stand out.
+pub(crate) struct Named<'n> {
+    pub(crate) name: String,
+    pub(crate) unit: &'n str,
+    pub(crate) better: Better,
+    /// Its cost over the earlier cost.
+    pub(crate) ratio: f64,
+}
+
+impl Named<'_> {
+    /// `sieve took 2.20 times as long`.
+    fn moved(&self) -> String {
+        let (name, times) = (&self.name, quantity(self.ratio, ""));
+        match (self.better, self.unit) {
+            (Better::Higher, unit) if unit.ends_with("/s") => {
+                format!("{name} took {times} times as long")
+            }
+            (_, "s") => format!("{name} took {times} times as long"),
+            (Better::Neither, _) => format!("{name} was {times} times as much"),
+            _ => format!("{name} cost {times} times as much"),
+        }
+    }
+}
+
+/// What stands out since then, a sentence a line; nothing where there is one result or none. `what` are the words for
+/// one result and for several, `then` tells when (`as the last time`).
+pub(crate) fn standing_out_text<'n>(
+    found: &StandingOut,
+    what: (&str, &str),
+    then: &str,
+    named: impl Fn(usize) -> Option<Named<'n>>,
+) -> Vec<String> {
+    match &found.found {
+        Ok(stood) => stood_text(stood, found, (what.1, then), named),
+        Err(_) if found.of < 2 => Vec::new(),
+        Err(CannotTell::TooManyMoved) => vec![format!(
+            "too many of {} moved to tell which stand out",
+            counted(found.of, what.0, what.1)
+        )],
+        Err(CannotTell::TooFewSeries) => vec![format!(
+            "{} are too few to tell which stand out: that takes {FEWEST_SERIES}",
+            counted(found.of, what.0, what.1)
+        )],
+    }
+}
+
+fn stood_text<'n>(
+    stood: &Stood,
+    found: &StandingOut,
+    (many, then): (&str, &str),
+    named: impl Fn(usize) -> Option<Named<'n>>,
+) -> Vec<String> {
+    let (of, out) = (found.of, stood.series.len());
+    let spread = percent(stood.spread.exp_m1());
+    let runs = match found.earlier_runs {
+        0 | 1 => "these two runs".to_owned(),
+        runs => format!("{} runs", runs + 1),
+    };
+    let usual = format!(
+        "{} of {of} {many} are {then}, within what this machine does by itself (about {spread} from run to run, by \
+         {runs})",
+        of - out
+    );
+    let each = stood.series.iter().filter_map(|&place| named(place));
+    let each = each.map(|it| format!("{}: stands out", it.moved()));
+    let together = stood.moved_together.then(|| {
+        let common = stood.common.exp_m1() * 100.0;
+        format!("all {many} moved together by {common:+.1} % in cost: taken out, suspect the machine or the build")
+    });
+    std::iter::once(usual).chain(each).chain(together).collect()
+}
+
+/// Which results moved unlike the others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct StandingOutPart {
+    /// Results that were asked: first metrics with an interval.
+    pub of: usize,
+    /// Runs that the noise of a series is known from, beside the later one; 0 or 1 where these two runs alone tell.
+    pub earlier_runs: usize,
+    /// Names of the series that stand out, the farthest first; null where that can't be told.
+    pub series: Option<Vec<String>>,
+    /// Why that can't be told.
+    #[cfg_attr(test, schemars(extend("enum" = ["too few series", "too many moved", null])))]
+    pub no_answer: Option<&'static str>,
+    /// What all series have in common: cost over the earlier cost. It is taken out before series are compared.
+    pub common: Option<f64>,
+    /// Whether that is more than chance.
+    pub moved_together: Option<bool>,
+    /// How much a typical series differs from run to run besides: one relative standard deviation.
+    pub spread: Option<f64>,
+}
+
+/// The part of a document; `named` gives the name of the series of a result.
+pub(crate) fn standing_out_part(
+    found: &StandingOut,
+    named: impl Fn(usize) -> Option<String>,
+) -> StandingOutPart {
+    let stood = found.found.as_ref().ok();
+    StandingOutPart {
+        of: found.of,
+        earlier_runs: found.earlier_runs,
+        series: stood.map(|it| it.series.iter().filter_map(|&place| named(place)).collect()),
+        no_answer: found.found.as_ref().err().map(|why| match why {
+            CannotTell::TooFewSeries => "too few series",
+            CannotTell::TooManyMoved => "too many moved",
+        }),
+        common: stood.map(|it| it.common.exp()),
+        moved_together: stood.map(|it| it.moved_together),
+        spread: stood.map(|it| it.spread.exp_m1()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_analysis::testing::first_look;
+    use plumb_analysis::{
+        CompareSettings, RunFinding, RunResults, SinceLast, SinceRun, compare, summarise,
+    };
+    use plumb_model::{Id, RunRecord};
+
+    use crate::comparison::{closing, comparison_document, remarks};
+    use crate::run::{View, document, in_words, markdown, since_last_text};
+
+    /// A later run of the same, in which these points took twice as long.
+    fn later(slower: &[usize]) -> RunRecord {
+        let mut record = first_look();
+        record.run = Id::from_u128(7);
+        for invocation in record.invocations.iter_mut().filter(|it| slower.contains(&it.point)) {
+            invocation.samples.elapsed_ns.iter_mut().for_each(|it| *it *= 2);
+        }
+        record
+    }
+
+    fn since_last(slower: &[usize]) -> RunFinding {
+        let (before, record) = (first_look(), later(slower));
+        let mut finding = summarise(&record);
+        let before = RunResults::of(&before, &summarise(&before));
+        let SinceRun { against, standing_out } =
+            RunResults::of(&record, &finding).since(&before, [], 0.01);
+        let (run, started_unix_ns) = (before.run, before.started_unix_ns);
+        finding.since_last = Some(SinceLast { run, started_unix_ns, against, standing_out });
+        finding
+    }
+
+    #[test]
+    fn what_stands_out_is_named_in_every_form() {
+        let finding = since_last(&[1]);
+        let text = since_last_text(&finding);
+        let of = finding.since_last.as_ref().unwrap().standing_out.of;
+        let usual = format!("{} of {of} points are as the last time", of - 1);
+        assert!(text[0].starts_with(&usual), "{text:?}");
+        assert!(text[1].ends_with("took 2.00 times as long: stands out"), "{text:?}");
+        let view = View::new(&finding);
+        for form in [in_words(&view).join("\n"), markdown(&view)] {
+            assert!(form.contains(&usual) && form.contains("stands out"), "{form}");
+        }
+        let part = document(&view).since_last.unwrap();
+        let result = finding.results.iter().find(|it| it.point.index == 1 && it.primary).unwrap();
+        assert_eq!(part.standing_out.series, Some(vec![result.series.clone()]));
+        let text = text.join(" ");
+        assert!(!text.contains("slower") && !text.contains("faster"), "{text}");
+    }
+
+    #[test]
+    fn where_half_moved_no_series_is_named() {
+        let half: Vec<usize> = (0..20).step_by(2).collect();
+        let finding = since_last(&half);
+        let text = since_last_text(&finding);
+        assert!(text[0].starts_with("too many of ") && text.len() == 1, "{text:?}");
+        let part = document(&View::new(&finding)).since_last.unwrap().standing_out;
+        assert_eq!((part.series, part.no_answer), (None, Some("too many moved")));
+    }
+
+    #[test]
+    fn stored_runs_say_it_beside_the_uncalibrated_ratio() {
+        let settings = CompareSettings {
+            by: None,
+            margin: 0.01,
+            every_metric: true,
+            across: false,
+            price: "price".into(),
+        };
+        let finding = compare(&[first_look(), later(&[1])], &[], &settings);
+        let marked = finding.results.iter().flat_map(|it| it.against_first.iter().flatten());
+        let marked: Vec<String> =
+            marked.map(remarks).filter(|it| it.contains("stands out")).collect();
+        assert_eq!(marked.len(), 1, "first metrics alone count: {marked:?}");
+        assert!(marked[0].starts_with("uncalibrated, stands out"), "{marked:?}");
+        assert!(closing(&finding).iter().any(|line| line.ends_with(": stands out")));
+        let part = comparison_document(&finding).standing_out[0].clone().unwrap();
+        assert_eq!(part.series.map(|it| it.len()), Some(1));
+    }
+}
