@@ -150,7 +150,7 @@ fn a_short_budget_goes_first_to_the_points_that_still_get_done() {
     let mut fake = Fake::new(kinds.collect());
     fake.run(&Plan { budget_ns: Some(65 * SECOND_NS), ..plan(12, precision(0.02)) }).unwrap();
     let taken = |point| fake.last_decision(point).invocations;
-    for point in 0..12 {
+    for point in 0..12_usize {
         let wanted =
             if point.is_multiple_of(2) { StopReason::Budget } else { StopReason::Precision };
         assert_eq!(stop_reasons(&fake)[&point], wanted, "{point}: {}", taken(point));
