@@ -173,9 +173,8 @@ fn the_document_has_the_promised_fields() {
 #[test]
 fn results_respond_to_the_work() {
     let place = place();
-    // Both beyond the nearest cache.
-    let points =
-        "run cpu.sieve:limit=100000 cpu.sieve:limit=200000 --min-invocations 3 --no-lock -q";
+    // Both within the nearest cache: what lies between two caches differs by more than the work.
+    let points = "run cpu.sieve:growth=reserved,limit=2000 cpu.sieve:growth=reserved,limit=4000 --min-invocations 3 --no-lock -q";
     let ratio = || {
         place.run(points).unwrap().exits(0);
         let document = last(&place);
