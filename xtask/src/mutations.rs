@@ -51,8 +51,8 @@ const MUTATIONS: [Mutation; 12] = [
     Mutation {
         dropped: "slow noise: the session's interval shown as that of the machine",
         file: "flicker.rs",
-        from: "PER_DOUBLING * slow * doublings",
-        to: "0.0 * PER_DOUBLING * slow * doublings",
+        from: "t * t * slow * (",
+        to: "0.0 * t * t * slow * (",
         group: "traces",
     },
     Mutation {

@@ -1,10 +1,12 @@
 //! What a short session says of the machine over ten minutes.
 //!
 //! The interval of a session, however well it allows for the correlation that it sees, speaks of its own seconds. The
-//! noise of a shared host also has parts slower than any session (flicker): their Allan variance does not fall as
-//! blocks of neighbours grow, where that of independent noise falls with a block's length (Allan 1966). From eight
-//! consecutive blocks the part that independent noise does not explain is taken, carried on to ten minutes by the
-//! logarithm of the ratio of the times, and joined to the interval of the session in quadrature.
+//! noise of a shared host also has parts slower than any session (flicker, noise of spectrum 1/f): their Allan variance
+//! does not fall as blocks of neighbours grow, where that of independent noise falls with a block's length (Allan 1966).
+//! From eight consecutive blocks the part that independent noise does not explain is taken, and carried on to ten
+//! minutes: under 1/f noise the mean of T differs from that of W around it with a variance of the Allan variance times
+//! the integral of (sinc f - sinc(f W/T))² / f over 2 ln 2, which is log₂(W/T)/2 - 1/4 within .05 from W = 2 T on. It is
+//! joined to the interval of the session in quadrature.
 //!
 //! What independent noise explains is only taken off as far as a session is long enough to tell the two apart: of a
 //! second nobody knows what the next minute will be like.
@@ -19,8 +21,11 @@ pub const HORIZON_S: f64 = 600.0;
 const BLOCKS: usize = 8;
 /// A session as long as this, in seconds, knows independent noise from slow noise.
 const TELLS_S: f64 = 20.0;
-/// How much of the Allan variance a doubling of the time adds, as recorded traces show it (docs/validation.md).
-pub(crate) const PER_DOUBLING: f64 = 0.175;
+/// Under 1/f noise, what a doubling of the time adds to the variance, in Allan variances, and what it begins with.
+const PER_DOUBLING: f64 = 0.5;
+const AT_ONCE: f64 = -0.25;
+/// Independent noise shows up to this much of its Allan variance more, in eight blocks: a standard deviation of them.
+const BY_CHANCE: f64 = 1.5;
 /// Standard errors of an order-statistic interval at .95.
 const STANDARD_ERRORS: f64 = 1.96;
 
@@ -51,7 +56,7 @@ pub(crate) fn interval_over(
     let slow = slow_variance(units, seconds)?;
     let doublings = (horizon_s / seconds).max(2.0).log2();
     let t = two_sided_t(level, BLOCKS as f64 - 1.0);
-    let added = t * t * PER_DOUBLING * slow * doublings;
+    let added = t * t * slow * (PER_DOUBLING * doublings + AT_ONCE);
     let wider = |half: f64| (half * half + added).sqrt();
     let low = session.estimate - wider(session.estimate - session.low);
     Some(Interval {
@@ -62,14 +67,14 @@ pub(crate) fn interval_over(
     })
 }
 
-/// The Allan variance of the medians of blocks, less what independent noise explains.
+/// The Allan variance of the medians of blocks, less what independent noise and chance explain.
 fn slow_variance(units: &[f64], seconds: f64) -> Option<f64> {
     let size = units.len() / BLOCKS;
     let blocks = units[units.len() - BLOCKS * size..].chunks_exact(size);
     let medians: Vec<f64> = blocks.map(median).collect::<Option<_>>()?;
     let squares: f64 = medians.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     let allan = squares / (2.0 * (BLOCKS as f64 - 1.0));
-    let independent = BLOCKS as f64 * standard_error(units).powi(2);
+    let independent = BY_CHANCE * BLOCKS as f64 * standard_error(units).powi(2);
     Some((allan - independent * (seconds / TELLS_S).min(1.0)).max(0.0))
 }
 

@@ -11,7 +11,6 @@
 
 use crate::describe::{finite, mean_of, variance_of};
 use crate::distribution::{digamma, t_cdf, trigamma, trigamma_inverse, two_sided_t};
-use crate::flicker::PER_DOUBLING;
 use crate::multiple::holm;
 use crate::stored_runs::FEWEST_RUNS;
 use crate::{Interval, NoInterval};
@@ -25,6 +24,9 @@ pub const CONFIRM_ALPHA: f64 = 0.10;
 /// No series is confirmed whose p is larger, so that its 95 % interval supports it.
 const CONFIRM_P: f64 = 0.05;
 
+/// The share of the variance of neighbouring runs that a doubling of time adds, as the first recorded traces of minutes
+/// show it; nobody has recorded days.
+pub(crate) const PER_DOUBLING: f64 = 0.175;
 /// Runs are no closer together than this, in seconds.
 const LEAST_SPAN_S: f64 = 60.0;
 /// The span of a baseline over the time between two of its runs: e^(3/2) in the geometric mean, were they drawn evenly.

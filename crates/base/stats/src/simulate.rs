@@ -13,6 +13,7 @@ mod levels;
 pub mod limits;
 pub mod looks;
 pub mod noise;
+pub mod recording;
 mod runs;
 mod sequences;
 pub mod series;

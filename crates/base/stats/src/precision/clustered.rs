@@ -84,11 +84,15 @@ pub fn clustered(processes: &[&[f64]], q: f64, level: f64) -> Result<Clustered, 
     let stretches = Stretches::of(&pool.excess(&processes, estimate, q));
     let (stretch, resolved) = (stretches.length, stretches.resolved);
     match not_refused(&processes, &pool, &stretches, (q, estimate), level) {
-        Ok(interval) => Ok(Clustered { interval, stretch, resolved }),
+        Ok(interval) => {
+            let interval = stretches.narrowed(interval, &processes, (q, level));
+            Ok(Clustered { interval, stretch, resolved })
+        }
         // So unequal or so alike are these processes that no sample is refused: they bound the median by what they
         // show. All of seven lie on one side of it once in 64 times, whatever their noise is.
         Err(NoInterval::OutOfRange) if q == 0.5 => {
-            let interval = Interval { estimate, low: pool.least(), high: pool.greatest() };
+            let all = Interval { estimate, low: pool.least(), high: pool.greatest() };
+            let interval = stretches.narrowed(all, &processes, (q, level));
             Ok(Clustered { interval, stretch, resolved: resolved && stretches.are_alone() })
         }
         Err(why) => Err(why),

@@ -5,7 +5,9 @@
 //! of their correlation is corrected for. Where single processes pass, nothing is joined and nothing is corrected:
 //! on independent noise precision takes 1.00 to 1.10 times the samples.
 
-use crate::describe::lag_one;
+use crate::Interval;
+use crate::describe::{lag_one, median_of, variance_of};
+use crate::distribution::two_sided_t;
 use crate::long_run::{CHANCE, MOST_CORRELATED};
 
 /// With fewer processes than this, their correlation is not known well enough to correct for.
@@ -77,6 +79,29 @@ impl Stretches {
         sums
     }
 
+    /// An interval of the median no wider than t on the medians of stretches gives, for the correlation that is left:
+    /// few stretches refuse few samples, and none where they are alike. Other quantiles, and processes of which none are
+    /// joined, keep what they have.
+    pub fn narrowed(
+        &self,
+        found: Interval,
+        processes: &[&[f64]],
+        (q, level): (f64, f64),
+    ) -> Interval {
+        if self.length == 1 || q != 0.5 {
+            return found;
+        }
+        let mut samples = vec![Vec::new(); self.count()];
+        let all = processes.iter().enumerate();
+        all.for_each(|(process, its)| samples[self.holding(process)].extend_from_slice(its));
+        let medians: Vec<f64> = samples.iter().map(|its| median_of(its)).collect();
+        let count = medians.len() as f64;
+        let error = (self.widening * variance_of(&medians) / count).sqrt();
+        let half = two_sided_t(level, count - 1.0) * error;
+        let Interval { estimate, low, high } = found;
+        Interval { estimate, low: low.max(estimate - half), high: high.min(estimate + half) }
+    }
+
     fn count(&self) -> usize {
         self.processes.div_ceil(self.length)
     }
@@ -85,6 +110,7 @@ impl Stretches {
 #[cfg(test)]
 mod tests {
     use super::Stretches;
+    use crate::Interval;
     use crate::rng::Rng;
 
     /// Signs of noise whose neighbours correlate.
@@ -118,6 +144,21 @@ mod tests {
         let steps: Vec<f64> = (0..64).map(|at| if at < 32 { -0.5 } else { 0.5 }).collect();
         let found = Stretches::of(&steps);
         assert!(!found.resolved && found.length == 8, "{found:?}");
+    }
+
+    #[test]
+    fn stretches_that_are_alike_still_bound_the_median() {
+        let mut rng = Rng::new(19);
+        let excess = signs(0.99, 400, &mut rng);
+        let found = Stretches::of(&excess);
+        let values: Vec<f64> = excess.iter().map(|sign| 100.0 + sign + rng.normal()).collect();
+        let processes: Vec<&[f64]> = values.chunks(1).collect();
+        let all = Interval { estimate: 100.0, low: 90.0, high: 110.0 };
+        let narrowed = found.narrowed(all, &processes, (0.5, 0.95));
+        let half = narrowed.high - 100.0;
+        assert!(found.length > 1 && (0.2..3.0).contains(&half), "{half}");
+        assert_eq!(found.narrowed(all, &processes, (0.9, 0.95)), all);
+        assert_eq!(Stretches::alone(400).narrowed(all, &processes, (0.5, 0.95)), all);
     }
 
     #[test]
