@@ -16,6 +16,7 @@ mod mlrsearch;
 mod mutations;
 mod soak;
 mod tables;
+mod traces;
 mod usage;
 mod validate;
 
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Some((chore, rest)) if chore == "validate" => validate::run(rest),
         Some((chore, rest)) if chore == "soak" => soak::run(rest),
         Some((chore, rest)) if chore == "headtohead" => headtohead::run(rest),
+        Some((chore, rest)) if chore == "traces" => traces::run(rest),
         Some((chore, rest)) if chore == "test" => all_tests::run(rest),
         Some((chore, rest)) if chore == "dependencies" => dependencies::run(rest),
         Some((chore, [])) if chore == "tables" => tables::run(),

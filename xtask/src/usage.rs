@@ -13,6 +13,12 @@ usage: cargo xtask CHORE
   headtohead [--minutes N] [--continue] [--results FILE] [--write FILE] [--seed N] [--quick]
       plumb against hyperfine and criterion on programs with known differences, for N minutes (50 unless
       given; 0 only counts what there is); --continue goes on with the results of earlier calls
+  traces record --write FILE [--minutes N] [--beside bursty|full]
+      record how fast this machine does fixed work, and short commands, for N minutes (30 unless given),
+      alone or beside a process that burns a CPU
+  traces evaluate FILE... [--sessions N] [--write PAGE]
+      replay comparisons on recordings (N times an effect, 200 unless given): which way to compare finds a
+      change first; --write puts the table into PAGE, in place of the one that it has
   test [BINARY]
       build and run all tests, several test binaries at once; or those whose name has BINARY
   dependencies [--write]

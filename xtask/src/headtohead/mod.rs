@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use self::neighbour::Neighbour;
+use self::neighbour::{Kind, Neighbour};
 use self::programs::{EFFECTS, PROGRAMS, Shelf};
 use self::results::{Comparison, Line, Part, Results};
 use self::schedule::{Cell, Planned};
@@ -35,10 +35,10 @@ struct Options {
 
 /// Runs the chore with what was typed after its name.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    if let [role, seed] = arguments
+    if let [role, kind, seed] = arguments
         && role == neighbour::ROLE
     {
-        neighbour::burn(number(seed)?);
+        neighbour::burn(Kind::of_word(kind)?, number(seed)?);
         return Ok(());
     }
     let options = parse(arguments)?;
@@ -172,7 +172,7 @@ impl HeadToHead {
         let part = Part {
             seed: first.map_or(options.seed, |first| first.seed),
             date: crate::host::today(),
-            machine: page::machine(),
+            machine: crate::host::hardware(),
             plumb: tools::version_of_plumb(&self.plumb)?,
             hyperfine: tools::version_of_hyperfine()?,
             criterion: tools::version_of_criterion(),
@@ -191,7 +191,8 @@ impl HeadToHead {
         let Cell { program, effect, neighbour } = planned.cell;
         let sides = self.sides(part, planned)?;
         self.tools.clean()?;
-        let _disturbing = neighbour.then(|| Neighbour::start(planned.seed.into())).transpose()?;
+        let _disturbing =
+            neighbour.then(|| Neighbour::start(Kind::Bursty, planned.seed.into())).transpose()?;
         let (plumb, budget) = self.tools.plumb(&sides, planned.seed)?;
         let hyperfine = || self.tools.hyperfine(&sides, &budget);
         let criterion = || self.tools.criterion(&sides, &budget);

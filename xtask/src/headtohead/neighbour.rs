@@ -1,4 +1,4 @@
-//! A process that burns one core in bursts, as another tenant or a browser would.
+//! A process that burns one core, in bursts as another tenant or a browser would, or all the time.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -13,6 +13,34 @@ pub const ROLE: &str = "--neighbour";
 /// Mean length of a burst and of a pause, in seconds; both are exponential.
 pub const MEAN: f64 = 0.2;
 
+/// How much of a core the neighbour burns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Half of the time, in bursts.
+    Bursty,
+    /// All the time.
+    Full,
+}
+
+impl Kind {
+    /// All, by the words that are typed.
+    pub const WORDS: [(&str, Self); 2] = [("bursty", Self::Bursty), ("full", Self::Full)];
+
+    /// Of a word that was typed.
+    ///
+    /// # Errors
+    /// When it is none of the words.
+    pub fn of_word(word: &str) -> Result<Self, String> {
+        let found = Self::WORDS.into_iter().find(|(its, _)| *its == word);
+        found.map(|(_, kind)| kind).ok_or_else(|| format!("bursty or full, not {word}"))
+    }
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.into_iter().find(|(_, kind)| *kind == self).map_or("", |(word, _)| word)
+    }
+}
+
 /// The neighbour, which goes when this does.
 pub struct Neighbour(Child);
 
@@ -21,10 +49,11 @@ impl Neighbour {
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn start(seed: u64) -> Result<Self, String> {
+    pub fn start(kind: Kind, seed: u64) -> Result<Self, String> {
         let me = std::env::current_exe().map_err(|error| format!("this binary: {error}"))?;
         let mut command = Command::new(me);
-        command.args(["headtohead", ROLE, &seed.to_string()]).stdin(Stdio::piped());
+        let words = ["headtohead", ROLE, kind.word(), &seed.to_string()];
+        command.args(words).stdin(Stdio::piped());
         command.spawn().map(Self).map_err(|error| format!("the neighbour: {error}"))
     }
 }
@@ -36,8 +65,8 @@ impl Drop for Neighbour {
     }
 }
 
-/// Burns and pauses until standard input ends, which it does however the parent ended.
-pub fn burn(seed: u64) {
+/// Burns, and pauses where it has bursts, until standard input ends, which it does however the parent ended.
+pub fn burn(kind: Kind, seed: u64) {
     let (end, ended) = channel::<()>();
     std::thread::spawn(move || {
         _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -45,7 +74,9 @@ pub fn burn(seed: u64) {
     });
     let mut rng = Rng::new(seed);
     loop {
-        let [burst, pause] = [0, 1].map(|_| Duration::from_secs_f64(MEAN * rng.exponential()));
+        let mut drawn = || Duration::from_secs_f64(MEAN * rng.exponential());
+        let burst = drawn();
+        let pause = if kind == Kind::Bursty { drawn() } else { Duration::ZERO };
         if spin(burst, &ended) || is_over(&ended, pause) {
             return;
         }

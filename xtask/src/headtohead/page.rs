@@ -62,14 +62,6 @@ pub fn page(results: &Results, typed: &str) -> String {
     page
 }
 
-/// The processor, the kernel and the number of CPUs.
-pub fn machine() -> String {
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
-    let model = model.and_then(|line| line.split(": ").nth(1)).unwrap_or("unknown processor");
-    format!("{model}, {}", crate::host::machine())
-}
-
 fn chosen<'a>(all: &[&'a Comparison], is: impl Fn(&Comparison) -> bool) -> Vec<&'a Comparison> {
     all.iter().copied().filter(|it| is(it)).collect()
 }

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::common::TestEnvironment;
-use crate::headtohead::neighbour::Neighbour;
+use crate::headtohead::neighbour::{Kind, Neighbour};
 
 /// Workloads of every kind that the rules treat differently: computing, memory, system calls, two threads
 /// that wake each other, short processes, a file.
@@ -56,7 +56,7 @@ pub fn stretches(plumb: &str) -> Result<Vec<Stretch>, String> {
         all.push(stretch(plumb, false)?);
     }
     for seed in 0..RUNS {
-        let neighbour = Neighbour::start(seed as u64)?;
+        let neighbour = Neighbour::start(Kind::Bursty, seed as u64)?;
         all.push(stretch(plumb, true)?);
         drop(neighbour);
     }
