@@ -2,7 +2,7 @@
 //! this time was enough for.
 
 use plumb_analysis::{Comparison, Finding, RunFinding};
-use plumb_model::{FlagKind, Goal, RunStatus, StopReason, Verdict, VerdictGoal};
+use plumb_model::{CPU, FlagKind, Goal, RunStatus, StopReason, Verdict, VerdictGoal};
 use plumb_text::units::percent;
 
 use crate::run::header::quoted;
@@ -13,6 +13,10 @@ const ALLOWANCE: f64 = 1.25;
 const LONGEST_S: f64 = 3600.0;
 /// Up to this length of a session, in seconds, two minutes are more.
 const SHORT_S: f64 = 60.0;
+/// So many times as wide the interval of the time in all is where the time on a CPU is to be compared.
+const FAR_LESS: f64 = 3.0;
+/// How long a program takes in all.
+const WALL: &str = "wall";
 /// Nobody is advised a larger margin.
 const LARGEST_MARGIN: f64 = 0.5;
 
@@ -83,6 +87,11 @@ fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)>
     let compared = finding.against_first.iter().map(|it| &it.found);
     let open = || compared.clone().filter(|it| it.verdict == Ok(Verdict::Inconclusive));
     open().next()?;
+    if goal.metric == WALL && cpu_varies_less(&finding.results) {
+        let words = without(&run.command, &["--metric"]);
+        let what = "compares their time on a CPU, which varies far less".to_owned();
+        return Some((typed(&words, &["--metric", CPU]), what));
+    }
     let took_s = took_s(finding)?;
     let times = open().map(more_pairs).collect::<Option<Vec<f64>>>();
     let times = times.map(|all| all.into_iter().fold(1.0, f64::max));
@@ -99,6 +108,19 @@ fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)>
         let what = "finds in this time whether they differ by more than that".to_owned();
         (typed(&words, &["--margin", &format!("{margin}%")]), what)
     })
+}
+
+/// Whether the time on a CPU is known far better than the time in all, at every point: programs wait for CPUs that
+/// others have, and what they do on one is much the same (docs/validation.md, *Ways to compare, on recorded traces*).
+fn cpu_varies_less(results: &[Finding]) -> bool {
+    let reached = |point: &Finding, metric: &str| {
+        let mut all = results.iter();
+        let found = all.find(|it| it.point == point.point && it.metric == metric)?;
+        found.estimate.relative_half_width()
+    };
+    let mut points = results.iter().filter(|it| it.primary).peekable();
+    let less = |it: &Finding| Some(FAR_LESS * reached(it, CPU)? <= reached(it, WALL)?);
+    points.peek().is_some() && points.all(|it| less(it) == Some(true))
 }
 
 /// How many times the pairs of this comparison it takes; None beyond what a comparison can have.
@@ -155,10 +177,10 @@ fn typed(words: &[&str], options: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use plumb_analysis::RunFinding;
+    use plumb_analysis::{Ends, Estimate, Finding, RunFinding};
     use plumb_model::{Flag, FlagKind, StopReason};
 
-    use super::{again, budget, typed, without};
+    use super::{again, budget, cpu_varies_less, typed, without};
 
     /// A point that needs so long, of a run of a minute.
     fn run_of_late_points(needs_s: &[f64]) -> RunFinding {
@@ -204,6 +226,21 @@ mod tests {
         assert_eq!(command(&finding).unwrap(), "plumb exec --spread 2m 'sleep 1'");
         finding.run.command.insert(2, "-n20".to_owned());
         assert_eq!(command(&finding), None);
+    }
+
+    #[test]
+    fn the_time_on_a_cpu_is_asked_for_where_it_varies_far_less() {
+        let some = run_of_late_points(&[]).results.swap_remove(0);
+        let of = |metric: &str, half: f64| {
+            let interval = Ok(Ends { low: 10.0 - half, high: 10.0 + half });
+            let estimate = Estimate { value: 10.0, interval };
+            let (metric, primary) = (metric.to_owned(), metric == "wall");
+            Finding { metric, primary, estimate, ..some.clone() }
+        };
+        assert!(cpu_varies_less(&[of("wall", 1.0), of("cpu", 0.2)]));
+        assert!(!cpu_varies_less(&[of("wall", 1.0), of("cpu", 0.5)]));
+        assert!(!cpu_varies_less(&[of("wall", 1.0)]));
+        assert!(!cpu_varies_less(&[]));
     }
 
     #[test]
