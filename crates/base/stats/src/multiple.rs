@@ -20,7 +20,7 @@ pub const CONFIRM_ALPHA: f64 = 0.05;
 /// A shift of the median of all benchmarks by over so many standard errors is one of the machine.
 const COMMON_ERRORS: f64 = 3.0;
 /// With fewer benchmarks there is no telling what they have in common.
-const FEWEST_IN_COMMON: usize = 12;
+pub const FEWEST_IN_COMMON: usize = 12;
 /// Standard error of a median over that of a mean, for normal values: sqrt(pi / 2).
 const MEDIAN_OVER_MEAN: f64 = 1.253_314_137_315_5;
 

@@ -29,7 +29,7 @@ plumb prints a line for each run, with its interval, on a common scale. Recorded
 settings) split the history, and plumb compares nothing across them. Within a section it looks for steps: \
 in a history without a step, it reports a certain one 1 time in 1000 and a suspected one 1 time in 100; \
 `plumb ab` settles a suspicion. With runs on enough days, plumb also tells whether the time of day or the weekday \
-matters.")]
+matters. What all series of a run have in common is taken out before steps are looked for.")]
 pub struct HistoryArgs {
     /// A series (`cpu.sieve/rate`), a point, a workload, or a command that was measured
     series: String,
@@ -74,7 +74,8 @@ fn history(args: &HistoryArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let wanted = Whose { machine, host: args.host.as_ref(), by: args.by };
     let (records, host) = on_machine(&series, store.series(&series)?, &wanted, ui)?;
     let records = recent(records, args)?;
-    let finding = plumb_analysis::history(&series, &records, &host, margin(&args.margin)?);
+    let common = plumb_query::common_movements(&store, &records)?;
+    let finding = plumb_analysis::history(&series, &records, &host, margin(&args.margin)?, &common);
     let finding = finding.ok_or_else(|| {
         CommandError::nothing(format!("none of these runs measured {series}"))
             .hint("plumb show --runs lists the runs")

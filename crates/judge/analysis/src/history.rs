@@ -14,6 +14,7 @@ use plumb_stats::history;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 use plumb_stats::stored_runs::rank_sum_interval;
 
+use crate::common_movement::CommonMovements;
 use crate::environment_diff::is_of_environment;
 use crate::estimate::{Estimate, estimate, median_of_processes};
 use crate::log_cost::log_costs;
@@ -59,6 +60,9 @@ pub struct HistoryFinding {
     pub margin: f64,
     /// The runs, oldest first.
     pub runs: Vec<HistoryRun>,
+    /// By how much all series of each run moved together, relative in cost: taken out before steps are looked for, and
+    /// not of the estimates; 0 where they did not.
+    pub common: Vec<f64>,
     /// Where something is recorded to have changed.
     pub splits: Vec<Split>,
     /// Where costs changed, or why that can't be told.
@@ -209,8 +213,10 @@ pub fn history(
     records: &[SeriesRecord],
     host: &Host,
     margin: f64,
+    common: &CommonMovements,
 ) -> Option<HistoryFinding> {
-    history_of_entries(series, records.iter().map(history_entry).collect(), host, margin)
+    let entries = records.iter().map(history_entry).collect();
+    history_of_entries(series, entries, host, margin, common)
 }
 
 /// The same from what is left of the runs when their samples are gone.
@@ -220,6 +226,7 @@ pub fn history_of_entries(
     entries: Vec<HistoryEntry>,
     host: &Host,
     margin: f64,
+    common: &CommonMovements,
 ) -> Option<HistoryFinding> {
     let (mut entries, others): (Vec<HistoryEntry>, Vec<HistoryEntry>) =
         entries.into_iter().partition(|it| it.host.may_be(host));
@@ -227,7 +234,10 @@ pub fn history_of_entries(
     let newest = entries.last()?;
     let (unit, better, title) = (newest.unit.clone(), newest.better, newest.title.clone());
     entries.retain(|it| it.unit == unit && it.better == better && it.run.is_some());
-    let logs: Vec<f64> = entries.iter().map(|it| it.log_cost).collect();
+    let of_run = |it: &HistoryEntry| it.run.as_ref().map_or(0.0, |run| common.of_run(run.run));
+    let common: Vec<f64> = entries.iter().map(of_run).collect();
+    let logs: Vec<f64> =
+        entries.iter().zip(&common).map(|(it, common)| it.log_cost - common).collect();
     let splits = splits(&entries);
     let borders: Vec<usize> = splits.iter().map(|split| split.at).collect();
     let found = steps(&logs, &borders, margin);
@@ -256,6 +266,7 @@ pub fn history_of_entries(
         steps: found,
         cycles: cycles.iter().filter_map(|cycle| of_cycle(*cycle, &starts, &rest)).collect(),
         other_units: all - runs.len(),
+        common: common.into_iter().map(f64::exp_m1).collect(),
         splits,
         runs,
     })
@@ -476,7 +487,7 @@ mod tests {
     use plumb_model::{Better, By, Environment, Host, Id, Machine, SampleIs, SeriesRecord};
     use plumb_stats::rng::Rng;
 
-    use super::{Cycle, HOUR_NS, HistoryFinding, history, since};
+    use super::{CommonMovements, Cycle, HOUR_NS, HistoryFinding, history, since};
 
     /// A run every six hours from a Thursday on; `cost` is the log of its cost over the first's.
     fn run(number: u32, cost: f64, rng: &mut Rng) -> SeriesRecord {
@@ -511,7 +522,7 @@ mod tests {
     }
 
     fn of(records: &[SeriesRecord]) -> HistoryFinding {
-        history("a.b/rate", records, &Host::UNKNOWN, 0.01).unwrap()
+        history("a.b/rate", records, &Host::UNKNOWN, 0.01, &CommonMovements::default()).unwrap()
     }
 
     #[test]
@@ -528,6 +539,17 @@ mod tests {
     }
 
     #[test]
+    fn what_all_series_of_a_run_have_in_common_is_no_step_of_one() {
+        let records = runs(40, |number| if number < 25 { 0.0 } else { 0.05 });
+        let common = CommonMovements::known(records[25..].iter().map(|it| (it.run, 0.05)));
+        let found = history("a.b/rate", &records, &Host::UNKNOWN, 0.01, &common).unwrap();
+        assert_eq!(found.steps, Ok(Vec::new()));
+        assert_eq!(found.common[24], 0.0);
+        assert!((found.common[25] - 0.0513).abs() < 1e-3, "{:?}", found.common);
+        assert!(found.runs[25].estimate.value < 0.97 * found.runs[24].estimate.value);
+    }
+
+    #[test]
     fn a_change_is_dated_on_its_machine() {
         let mut records = runs(60, |number| if number < 40 { 0.0 } else { 0.05 });
         assert_eq!(since(&records, By::Host, 0.01).unwrap().run, records[40].run);
@@ -537,9 +559,10 @@ mod tests {
         records[40..].iter_mut().for_each(|it| it.host = "web2".parse().unwrap());
         assert_eq!(since(&records, By::Host, 0.01), None);
         assert!(since(&records, By::Kind, 0.01).is_some());
+        let none = CommonMovements::default();
         let names: Vec<String> = of(&records).hosts.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["web1", "web2"]);
-        let one = history("a.b/rate", &records, &records[0].host, 0.01).unwrap();
+        let one = history("a.b/rate", &records, &records[0].host, 0.01, &none).unwrap();
         assert_eq!((one.runs.len(), one.other_hosts.runs, one.other_hosts.hosts), (40, 20, 1));
         assert_eq!(
             of(&records).splits,
@@ -604,7 +627,8 @@ mod tests {
 
     #[test]
     fn nothing_and_nonsense() {
-        assert_eq!(history("a.b/rate", &[], &Host::UNKNOWN, 0.01), None);
+        let none = CommonMovements::default();
+        assert_eq!(history("a.b/rate", &[], &Host::UNKNOWN, 0.01, &none), None);
         let mut records = runs(20, |_| 0.0);
         records[3].invocations = vec![vec![0.0; 5]; 12];
         assert!(of(&records).steps.is_err());

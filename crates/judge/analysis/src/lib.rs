@@ -28,6 +28,7 @@ mod method;
 mod pauses;
 mod point_data;
 mod rates;
+mod run_costs;
 mod run_results;
 mod samples;
 mod series;
@@ -48,6 +49,7 @@ pub use check::{
     BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured,
     canary_shift,
 };
+pub use common_movement::CommonMovements;
 pub use comparison::arms::{CompareSettings, without};
 pub use comparison::covariates::{Counters, Covariate, CovariateChange};
 pub use comparison::levels::{LevelsCompared, Moved};
@@ -79,7 +81,9 @@ pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::levels::LevelsOf;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
 pub use rates::{CounterRate, PointRates, rates_by_point};
-pub use run_results::{RunResults, SeriesResults, SinceRun, history_of_results};
+pub use run_results::{
+    RunResults, SeriesResults, SinceRun, common_movements_of_results, history_of_results,
+};
 pub use samples::{InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples};
 pub use summarise::summarise;
 pub use time_series::{Disturbed, PointTimeSeries, TimeOf, TimeSeries, Traces, time_series};

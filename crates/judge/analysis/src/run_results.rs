@@ -12,7 +12,8 @@ use plumb_model::{Better, By, ClockSource, Host, Id, Metric, RunRecord, RunStatu
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
-use crate::comparison::noise::{RunCosts, RunsNoise};
+use crate::common_movement::CommonMovements;
+use crate::comparison::noise::RunsNoise;
 use crate::comparison::runs::by_runs;
 use crate::comparison::standing_out::{Candidate, StandingOut, standing_out};
 use crate::comparison::verdict::Comparison;
@@ -23,6 +24,7 @@ use crate::history::{
     HistoryEntry, HistoryFinding, HistoryRun, facts_of_place, facts_of_work, history_of_entries,
 };
 use crate::point_data::PointData;
+use crate::run_costs::{LogCost, RunCosts, place};
 use crate::series::{Series, environment, is_one_machine, series_where};
 
 /// A run without its samples.
@@ -210,10 +212,13 @@ impl RunResults {
     }
 
     /// Its environment, and every series with the run's log cost.
-    fn costs(&self) -> RunCosts {
-        let log = |it: &SeriesResults| Some((it.comparable.clone(), median(&it.logs)?));
+    pub(crate) fn costs(&self) -> RunCosts {
+        let log = |it: &SeriesResults| {
+            let cost = LogCost { log: median(&it.logs)?, first: it.primary };
+            Some((it.comparable.clone(), cost))
+        };
         let costs = self.series.iter().filter_map(log).collect();
-        RunCosts { environment: self.began_in.clone(), costs }
+        RunCosts { place: place(self.target.as_ref()), environment: self.began_in.clone(), costs }
     }
 
     /// What histories of a series are made of, or of all series: each with the name of its series.
@@ -255,6 +260,14 @@ impl RunResults {
     }
 }
 
+/// By how much all series of each of these runs moved together.
+#[must_use]
+pub fn common_movements_of_results<'r>(
+    runs: impl IntoIterator<Item = &'r RunResults>,
+) -> CommonMovements {
+    CommonMovements::of(runs.into_iter().map(|run| (run.run, run.costs())).collect())
+}
+
 /// What these runs say of a series on this host, oldest first; None where none of them has it.
 #[must_use]
 pub fn history_of_results<'r>(
@@ -262,9 +275,10 @@ pub fn history_of_results<'r>(
     runs: impl IntoIterator<Item = &'r RunResults>,
     host: &Host,
     margin: f64,
+    common: &CommonMovements,
 ) -> Option<HistoryFinding> {
     let of_run = |run: &'r RunResults| run.entries(Some(series)).map(|it| it.1).collect::<Vec<_>>();
-    history_of_entries(series, runs.into_iter().flat_map(of_run).collect(), host, margin)
+    history_of_entries(series, runs.into_iter().flat_map(of_run).collect(), host, margin, common)
 }
 
 /// The series of a run: every metric but distributions. Results of one series, as where a program was

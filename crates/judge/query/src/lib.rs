@@ -11,12 +11,14 @@ pub use earlier::others;
 pub use previous::{last_comparable, previous, since_last};
 pub use series::{KeptSeries, entries, keep};
 
+use std::collections::BTreeSet;
+
 use plumb_analysis::{
-    CompareSettings, ComparisonFinding, Counters, RunFinding, Traces, add_covariates,
-    add_covariates_to_levels, add_covariates_to_points, compare, summarise,
+    CommonMovements, CompareSettings, ComparisonFinding, Counters, RunFinding, Traces,
+    add_covariates, add_covariates_to_levels, add_covariates_to_points, compare, summarise,
 };
-use plumb_model::{Host, Id, InvocationRecord, RunRecord, SeriesRecord};
-use plumb_store::{Error, Store};
+use plumb_model::{Host, Id, InvocationRecord, RunRecord, RunStatus, SeriesRecord};
+use plumb_store::{Error, RunSummary, Store};
 
 /// What a run shows, with what moved where sides of it differ.
 ///
@@ -65,6 +67,21 @@ pub fn of_runs(
 fn earlier(store: &Store, records: &[RunRecord]) -> Result<Vec<RunRecord>, Error> {
     let runs: Vec<Id> = records.iter().map(|record| record.run).collect();
     others(&store.summaries()?, &runs).into_iter().map(|run| store.record(run)).collect()
+}
+
+/// By how much all series moved together in these runs, of the newest hundred of those that have enough points to tell.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn common_movements(store: &Store, records: &[SeriesRecord]) -> Result<CommonMovements, Error> {
+    let wide = |it: &RunSummary| {
+        it.points >= CommonMovements::FEWEST_POINTS && it.status == RunStatus::Complete
+    };
+    let of_series: BTreeSet<Id> = records.iter().map(|it| it.run).collect();
+    let wide = store.summaries()?.into_iter().rev().filter(wide).map(|it| it.run);
+    let runs: Vec<Id> =
+        wide.filter(|run| of_series.contains(run)).take(CommonMovements::MOST_RUNS).collect();
+    CommonMovements::read(&runs, |run| store.record(run))
 }
 
 /// The runs of a series on one kind of machine, and the host that a history of it is of: this one, where it

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumb_analysis::testing::{COPY, companion, events, run_of_years};
-use plumb_analysis::{HistoryEntry, RunResults, history_entry, history_of_entries, summarise};
+use plumb_analysis::{
+    CommonMovements, HistoryEntry, RunResults, history_entry, history_of_entries, summarise,
+};
 use plumb_model::{Event, Host, Id, Preparation, Role, RunRecord, RunStatus, Slot};
 use plumb_query::{KeptSeries, entries, keep};
 use plumb_store::Store;
@@ -87,7 +89,8 @@ fn check(store: &Store, known: impl Fn(Id) -> Option<Arc<RunResults>>, kept: Opt
     for name in names {
         let (quick, slow) = (entries(store, &name, &known, kept).unwrap(), slow(store, &name));
         assert!(quick == slow, "{name}");
-        let of = |all| history_of_entries(&name, all, &Host::UNKNOWN, 0.01);
+        let of =
+            |all| history_of_entries(&name, all, &Host::UNKNOWN, 0.01, &CommonMovements::default());
         assert_eq!(of(quick), of(slow));
     }
 }

@@ -50,6 +50,7 @@ fn finding() -> HistoryFinding {
             run(4, 9.42e9, 3e7),
             run(5, 9.44e9, 3e8),
         ],
+        common: vec![0.0, 0.0, 0.031, 0.0, 0.0],
         splits: vec![Split {
             at: 3,
             changes: vec![
@@ -84,6 +85,7 @@ fn a_line_a_run_within_the_width() {
       UTC                   median  95 % interval     unit  9.38 GB/s      9.88 GB/s
       2026-11-21 06:00  c1    9.81  [9.78, 9.84]      GB/s                    ──●─
       2026-11-21 12:00  c2    9.84  [9.80, 9.88]      GB/s                     ──●──
+      ── all series moved by +3.1 % in cost in this run: taken out for steps
       2026-11-21 18:00  c3    9.79  no interval, n=2  GB/s                     ●
       ── command_line …quiet → …mitigations=off quiet · kernel 6.1.0-28-amd64 →
          6.12.9-amd64
@@ -122,6 +124,7 @@ fn markdown_and_document_say_the_same() {
     assert_eq!(document["runs"][2]["no_interval"], "too few processes: 2, needs 6");
     assert_eq!(document["splits"][0]["changes"][1]["to"], "6.12.9-amd64");
     assert_eq!(document["steps"][0]["at"], 4);
+    assert_eq!(document["runs"][2]["common_shift"], 0.031);
     assert_eq!(document["cycles"][0]["differs"], true);
 }
 

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumb_analysis::{
-    CompareSettings, ComparisonFinding, HistoryEntry, HistoryFinding, RunFinding, RunResults,
-    SinceLast, add_covariates, compare_beside, history_of_entries, history_of_results,
-    rates_by_point,
+    CommonMovements, CompareSettings, ComparisonFinding, HistoryEntry, HistoryFinding, RunFinding,
+    RunResults, SinceLast, add_covariates, common_movements_of_results, compare_beside,
+    history_of_entries, history_of_results, rates_by_point,
 };
 use plumb_model::{Host, Id, MARGIN, RunRecord, RunStatus, Verdict};
 use plumb_query::KeptSeries;
@@ -32,6 +32,8 @@ pub struct Pages {
     changed: Mutex<BTreeMap<Id, VerdictCounts>>,
     /// What is left of the series of complete runs, from one start to the next.
     kept: Option<KeptSeries>,
+    /// By how much all series moved together in the runs that were read.
+    common: Mutex<Arc<CommonMovements>>,
 }
 
 /// What is left of a run; whoever comes second waits for the first.
@@ -110,7 +112,8 @@ impl Pages {
             let Some(one) = all.iter().find(is) else { continue };
             let (machine, host) = (one.machine.clone(), one.host.clone());
             all.retain(|it| it.machine == machine);
-            if let Some(found) = history_of_entries(&name, all, &host, MARGIN) {
+            let common = Arc::clone(&locked(&self.common));
+            if let Some(found) = history_of_entries(&name, all, &host, MARGIN, &common) {
                 return Ok(Some(plumb_site::history_page(&found, links)));
             }
         }
@@ -374,9 +377,17 @@ impl Reader<'_> {
         shown.filter_map(|run| self.pages.known(run.run)).collect()
     }
 
+    /// By how much all series moved together in each of these runs, kept for the pages of series.
+    fn learn_common(&self, runs: &[Arc<RunResults>]) -> Arc<CommonMovements> {
+        let found = Arc::new(common_movements_of_results(runs.iter().map(Arc::as_ref)));
+        *locked(&self.pages.common) = Arc::clone(&found);
+        found
+    }
+
     /// The history of every series on every machine, of the runs that were read.
     pub(crate) fn histories_found(&self) -> Vec<HistoryFinding> {
         let all_results = self.all_results();
+        let common = self.learn_common(&all_results);
         type OfMachine<'r> = (Vec<&'r RunResults>, BTreeSet<&'r Host>);
         let mut of: BTreeMap<(&str, &str), OfMachine> = BTreeMap::new();
         for results in &all_results {
@@ -389,7 +400,8 @@ impl Reader<'_> {
             }
         }
         let found = of.iter().flat_map(|((name, _), (runs, hosts))| {
-            let of_host = |host| history_of_results(name, runs.iter().copied(), host, MARGIN);
+            let of_host =
+                |host| history_of_results(name, runs.iter().copied(), host, MARGIN, &common);
             hosts.iter().filter_map(move |host| of_host(host))
         });
         found.collect()
@@ -503,6 +515,7 @@ impl Reader<'_> {
             }
             self.previous(&results)?;
         }
+        self.learn_common(&self.all_results());
         Ok(())
     }
 

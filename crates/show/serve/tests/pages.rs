@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use plumb_analysis::testing::{events, run_of_years};
-use plumb_analysis::{RunResults, history, history_of_results, summarise};
+use plumb_analysis::{CommonMovements, RunResults, history, history_of_results, summarise};
 use plumb_model::Host;
 use plumb_serve::Pages;
 use plumb_serve::folder::{self, Chosen, WriteControl, Written};
@@ -173,8 +173,16 @@ fn a_history_without_samples_is_that_with_them() {
     assert!(names.len() > 20);
     for name in names {
         let records = store.series(&name.name).unwrap();
-        let with = history(&name.name, &records, &Host::UNKNOWN, 0.01).unwrap();
-        let without = history_of_results(&name.name, &all_results, &Host::UNKNOWN, 0.01).unwrap();
+        let with = history(&name.name, &records, &Host::UNKNOWN, 0.01, &CommonMovements::default())
+            .unwrap();
+        let without = history_of_results(
+            &name.name,
+            &all_results,
+            &Host::UNKNOWN,
+            0.01,
+            &CommonMovements::default(),
+        )
+        .unwrap();
         assert_eq!(with, without);
         assert!(!with.splits.is_empty(), "{}", name.name);
     }

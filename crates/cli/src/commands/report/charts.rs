@@ -131,7 +131,8 @@ fn history(store: &Store, series: &str, ui: &Ui) -> Result<Chart> {
     let series = meant(&store.series_names()?, series)?;
     let records = store.series(&series)?;
     let (records, host) = on_machine(&series, records, &Whose::default(), ui)?;
-    let finding = plumb_analysis::history(&series, &records, &host, MARGIN);
+    let common = plumb_query::common_movements(store, &records)?;
+    let finding = plumb_analysis::history(&series, &records, &host, MARGIN, &common);
     let chart = finding.and_then(|it| of_history(&it, None).into_iter().next());
     chart.ok_or_else(|| {
         CommandError::nothing(format!("no run of {series} has both a date and a value"))

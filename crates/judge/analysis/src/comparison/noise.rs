@@ -6,8 +6,9 @@ use plumb_model::{By, RunRecord};
 use plumb_stats::describe::variance;
 use plumb_stats::standing_out::EarlierNoise;
 
-use crate::common_movement::{LogCosts, common_movements};
-use crate::series::{environment, is_one_machine, series_of};
+use crate::common_movement::common_movements;
+use crate::run_costs::{LogCosts, RunCosts};
+use crate::series::is_one_machine;
 
 /// What earlier runs of the same series tell of the noise between runs: those on the first run's machine
 /// and, of these, the environment with the most of them.
@@ -16,28 +17,6 @@ pub(crate) struct RunsNoise {
     by_series: BTreeMap<String, Vec<f64>>,
     /// By what each series varies when common movements are taken out, the first run included.
     beside_common: BTreeMap<String, EarlierNoise>,
-}
-
-/// A run of which the noise is learnt.
-pub(crate) struct RunCosts {
-    /// The facts of its environment that may move a number.
-    pub(crate) environment: BTreeMap<String, String>,
-    /// Its series with their log costs.
-    pub(crate) costs: LogCosts,
-}
-
-impl RunCosts {
-    pub(crate) fn of(record: &RunRecord) -> Self {
-        let facts = environment(record).into_iter();
-        let series = series_of(record, true).into_iter();
-        Self {
-            environment: facts.map(|(field, value)| (field.into(), value.into())).collect(),
-            costs: series
-                .filter_map(|it| Some((it.log()?, it.name)))
-                .map(|(a, b)| (b, a))
-                .collect(),
-        }
-    }
 }
 
 impl RunsNoise {
@@ -52,8 +31,13 @@ impl RunsNoise {
     pub(crate) fn gathered(first: Option<RunCosts>, earlier: Vec<RunCosts>) -> Self {
         let mut by_series: BTreeMap<&str, BTreeMap<_, Vec<f64>>> = BTreeMap::new();
         for run in &earlier {
-            for (name, log) in &run.costs {
-                by_series.entry(name).or_default().entry(&run.environment).or_default().push(*log);
+            for (name, it) in &run.costs {
+                by_series
+                    .entry(name)
+                    .or_default()
+                    .entry(&run.environment)
+                    .or_default()
+                    .push(it.log);
             }
         }
         let most = |(series, by): (&str, BTreeMap<_, Vec<f64>>)| {
@@ -82,7 +66,7 @@ fn beside_common(first: &RunCosts, earlier: &[RunCosts]) -> BTreeMap<String, Ear
     let noise = |name: &String| {
         let all = runs.iter().zip(&common);
         let logs: Vec<f64> =
-            all.filter_map(|(run, common)| Some(run.get(name)? - common)).collect();
+            all.filter_map(|(run, common)| Some(run.get(name)?.log - common)).collect();
         Some((name.clone(), EarlierNoise { variance: variance(&logs)?, runs: logs.len() }))
     };
     first.costs.keys().filter_map(noise).collect()

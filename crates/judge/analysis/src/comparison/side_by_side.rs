@@ -16,7 +16,7 @@ use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::comparison::arms::{CompareSettings, Group, groups};
-use crate::comparison::noise::{RunCosts, RunsNoise};
+use crate::comparison::noise::RunsNoise;
 use crate::comparison::pairs::unit_of_any;
 use crate::comparison::runs::by_runs;
 use crate::comparison::standing_out::{Candidate, StandingOut, standing_out};
@@ -27,6 +27,7 @@ use crate::facts::{CpuShares, PointFacts, RunFacts, run_facts};
 use crate::finding::RunFinding;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
 use crate::point_data::PointData;
+use crate::run_costs::RunCosts;
 use crate::run_results::RunResults;
 use crate::series::{is_one_machine, parts_of, series_of};
 

@@ -85,6 +85,9 @@ pub struct RunPart {
     pub processes: usize,
     /// Steady samples that it rests on.
     pub samples: usize,
+    /// By how much all series of the run moved together, relative in cost, which is taken out before steps are looked
+    /// for; 0 where they did not, or that is not known.
+    pub common_shift: f64,
 }
 
 /// Something that is recorded to have changed before a run.
@@ -145,6 +148,7 @@ pub struct CyclePart {
 /// The history as a document.
 #[must_use]
 pub fn history_document(finding: &HistoryFinding) -> HistoryDocument {
+    let common = finding.common.iter().chain(std::iter::repeat(&0.0));
     HistoryDocument {
         schema: HISTORY_SCHEMA,
         method: finding.method,
@@ -160,7 +164,7 @@ pub fn history_document(finding: &HistoryFinding) -> HistoryDocument {
         },
         margin: finding.margin,
         confidence: CONFIDENCE,
-        runs: finding.runs.iter().map(run).collect(),
+        runs: finding.runs.iter().zip(common).map(|(it, common)| run(it, *common)).collect(),
         splits: finding.splits.iter().map(split).collect(),
         steps: finding.steps.as_ref().ok().map(|steps| steps.iter().map(step).collect()),
         no_steps: finding.steps.as_ref().err().cloned(),
@@ -177,7 +181,7 @@ pub fn history_json(finding: &HistoryFinding) -> serde_json::Result<String> {
     pretty(&history_document(finding))
 }
 
-fn run(run: &HistoryRun) -> RunPart {
+fn run(run: &HistoryRun, common_shift: f64) -> RunPart {
     RunPart {
         run: run.run.to_string(),
         started: rfc3339(run.started_unix_ns),
@@ -186,6 +190,7 @@ fn run(run: &HistoryRun) -> RunPart {
         value: estimate(&run.estimate),
         processes: run.processes,
         samples: run.samples,
+        common_shift,
     }
 }
 

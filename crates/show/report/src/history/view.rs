@@ -63,8 +63,16 @@ pub fn short(run: &HistoryRun) -> String {
 /// What stands before the run of this index.
 pub fn events_before(finding: &HistoryFinding, index: usize) -> Vec<HistoryEvent> {
     let splits = finding.splits.iter().filter(|split| split.at == index).map(split);
+    let common = finding.common.get(index).filter(|shift| **shift != 0.0).map(moved_together);
     let steps = finding.steps.iter().flatten().filter(|step| step.at == index);
-    splits.chain(steps.map(|it| step(it, finding.better))).collect()
+    splits.chain(common).chain(steps.map(|it| step(it, finding.better))).collect()
+}
+
+/// What all series of a run have in common.
+fn moved_together(shift: &f64) -> HistoryEvent {
+    let shift = format!("{:+.1} %", shift * 100.0);
+    let text = format!("all series moved by {shift} in cost in this run: taken out for steps");
+    HistoryEvent { text, style: Style::Muted }
 }
 
 fn split(split: &Split) -> HistoryEvent {

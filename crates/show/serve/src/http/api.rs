@@ -95,7 +95,8 @@ fn compared(store: &Store, names: &str) -> Result<String, Refusal> {
 /// The history of a series on the machine that measured it last.
 fn history(store: &Store, series: &str) -> Result<String, Refusal> {
     let (records, host) = plumb_query::on_host(store.series(series)?, &Host::UNKNOWN);
-    let finding = plumb_analysis::history(series, &records, &host, MARGIN);
+    let common = plumb_query::common_movements(store, &records)?;
+    let finding = plumb_analysis::history(series, &records, &host, MARGIN, &common);
     let none = || Refusal::unknown(format!("no run has measured the series {series}"));
     history_json(&finding.ok_or_else(none)?).map_err(unwritten)
 }

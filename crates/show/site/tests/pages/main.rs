@@ -5,7 +5,8 @@ mod html;
 
 use insta::assert_snapshot;
 use plumb_analysis::{
-    CompareSettings, RunFinding, RunResults, compare, history_of_results, summarise, testing,
+    CommonMovements, CompareSettings, RunFinding, RunResults, compare, history_of_results,
+    summarise, testing,
 };
 use plumb_model::{Flag, FlagKind, RunRecord};
 use plumb_report::View;
@@ -102,7 +103,14 @@ fn nothing_from_elsewhere_is_markup_or_script() {
     let results = RunResults::of(&record, &finding);
     let series = results.series[0].name.clone();
     let mut all = pages(&record, &finding);
-    let history = history_of_results(&series, [&results, &results], results.host(), 0.01).unwrap();
+    let history = history_of_results(
+        &series,
+        [&results, &results],
+        results.host(),
+        0.01,
+        &CommonMovements::default(),
+    )
+    .unwrap();
     all.push(history_page(&history, &Links::All));
     all.push(histories_page(&[history], Some(HOSTILE)));
     let found =
