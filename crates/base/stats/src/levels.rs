@@ -248,7 +248,7 @@ fn steps(series: &[Vec<f64>], boundary: f64) -> Vec<f64> {
 ///
 /// `processes` are the counts of samples above and of all, a pair a process, in time order. Wilson's interval (1927) for the number of
 /// independent samples that they are worth (Kish 1965), Student's *t* in place of the normal. The unit is a process,
-/// or a stretch of them where neighbours are alike ([`Stretches`]).
+/// or a stretch of them where neighbours are alike (as for intervals).
 ///
 /// # Errors
 /// [`NoInterval::TooFewProcesses`] below two.

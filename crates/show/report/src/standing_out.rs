@@ -7,6 +7,11 @@ use plumb_text::counted;
 use plumb_text::units::{percent, quantity};
 use serde::Serialize;
 
+/// From this spread from run to run on, a log, it is said what can't be seen.
+const NOISY: f64 = 0.1;
+/// One series among many stands out from about so many spreads on.
+const STANDS_OUT: f64 = 4.0;
+
 /// A result that may stand out.
 pub(crate) struct Named<'n> {
     pub(crate) name: String,
@@ -72,11 +77,15 @@ fn stood_text<'n>(
     );
     let each = stood.series.iter().filter_map(|&place| named(place));
     let each = each.map(|it| format!("{}: stands out", it.moved()));
+    let blind = (stood.spread > NOISY).then(|| {
+        let least = percent((STANDS_OUT * stood.spread).exp_m1());
+        format!("from run to run the machine is noisy: a change of less than about {least} does not stand out")
+    });
     let together = stood.moved_together.then(|| {
         let common = stood.common.exp_m1() * 100.0;
         format!("all {many} moved together by {common:+.1} % in cost: taken out, suspect the machine or the build")
     });
-    std::iter::once(usual).chain(each).chain(together).collect()
+    std::iter::once(usual).chain(each).chain(blind).chain(together).collect()
 }
 
 /// Which results moved unlike the others.
@@ -169,6 +178,17 @@ mod tests {
         assert_eq!(part.standing_out.series, Some(vec![result.series.clone()]));
         let text = text.join(" ");
         assert!(!text.contains("slower") && !text.contains("faster"), "{text}");
+    }
+
+    #[test]
+    fn on_a_noisy_machine_it_says_what_can_not_be_seen() {
+        let mut finding = since_last(&[]);
+        let text = since_last_text(&finding).join(" ");
+        assert!(!text.contains("noisy"), "{text}");
+        let since = finding.since_last.as_mut().unwrap();
+        since.standing_out.found.as_mut().unwrap().spread = 0.4_f64.ln_1p();
+        let text = since_last_text(&finding);
+        assert!(text[1].ends_with("less than about 284 % does not stand out"), "{text:?}");
     }
 
     #[test]
