@@ -162,6 +162,18 @@ fn a_short_budget_goes_first_to_the_points_that_still_get_done() {
 }
 
 #[test]
+fn no_point_takes_more_than_two_shares_before_others() {
+    // The first is slower and faster for long: it is predicted to be done soon, and is not.
+    let kinds = |point: u32| {
+        if point == 0 { Kind::Drifts { share: 0.1 } } else { Kind::Jumps { noise: 0.3 } }
+    };
+    let mut fake = Fake::new((0..6).map(kinds).collect());
+    fake.run(&Plan { budget_ns: Some(60 * SECOND_NS), ..plan(6, precision(0.02)) }).unwrap();
+    let taken: Vec<usize> = (0..6).map(|point| fake.last_decision(point).invocations).collect();
+    assert!(taken[1..].iter().all(|it| *it >= 30), "{taken:?}");
+}
+
+#[test]
 fn the_end_of_a_budget_says_how_much_would_be_enough() {
     let mut good = 0;
     for seed in 0..10 {

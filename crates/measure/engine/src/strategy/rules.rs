@@ -39,6 +39,9 @@ const MEDIAN_COST: f64 = std::f64::consts::FRAC_PI_2;
 /// simulated in the tests of the event stream.
 const LARGER_SIDE: f64 = 1.6;
 
+/// So many equal shares of a budget a point may have before others.
+const SHARES: u64 = 2;
+
 /// Stops a point when its rules hold.
 #[derive(Debug, Clone)]
 pub struct Rules {
@@ -138,7 +141,8 @@ impl Rules {
 
     /// Of these points, those that the rest of the time is spent on. Without a precision, before its first look and
     /// where there is no prediction, a point always takes part. Of the others those that need least come first, as many
-    /// as get done; where none does, all take part.
+    /// as get done, but none that had its share of the time: predictions are often wrong of those. Where none is left,
+    /// all take part.
     fn worth_while(&self, history: &History, points: Vec<usize>, open: &[Decision]) -> Vec<usize> {
         let Some(budget_ns) = self.budget_ns.filter(|_| !self.side_by_side) else { return points };
         let waits = |point: usize| {
@@ -146,9 +150,11 @@ impl Rules {
             let decision = open.iter().find(|it| it.point == point).filter(|_| looked);
             decision.and_then(|it| it.remaining_ns)
         };
+        let share_ns = SHARES * budget_ns / u64::try_from(self.points.len()).unwrap_or(1).max(1);
         let mut left_ns = budget_ns.saturating_sub(history.elapsed_ns);
         let (mut may_wait, mut chosen): (Vec<usize>, Vec<usize>) =
             points.iter().partition(|point| waits(**point).is_some());
+        may_wait.retain(|point| history.points[*point].spent_ns < share_ns);
         may_wait.sort_by_key(|point| waits(*point));
         let is_done_in_time = |point: &usize| {
             let needed_ns = waits(*point).unwrap_or(0);

@@ -31,6 +31,8 @@ pub enum Kind {
     Slower { share: f64 },
     /// By so much slower in a process that starts right after a pause.
     SlowAfterPauses { share: f64 },
+    /// Slower and faster by so much, in waves of some 600 processes of the run.
+    Drifts { share: f64 },
     /// Every process is at another level.
     Jumps { noise: f64 },
     /// Steady, and reports a second metric `tail` with so much noise between processes.
@@ -237,6 +239,7 @@ impl Session for FakeSession<'_> {
         let level = match self.kind {
             Kind::Jumps { noise } => (noise * self.rng.normal()).exp(),
             Kind::Slower { share } => 1.0 + share,
+            Kind::Drifts { share } => 1.0 + share * (self.asked.len() as f64 / 100.0).sin(),
             Kind::SlowAfterPauses { share } if self.clock.slept_ns_ago() <= SPAWN_NS => 1.0 + share,
             _ => 1.0,
         };
@@ -249,9 +252,10 @@ impl Session for FakeSession<'_> {
                 Kind::RoughTail { .. } => (0.01, 1.0),
                 Kind::Steady { noise } => (noise, 1.0),
                 Kind::WarmsUp { samples } => (0.01, if i < samples { 2.0 } else { 1.0 }),
-                Kind::Slower { .. } | Kind::SlowAfterPauses { .. } | Kind::Jumps { .. } => {
-                    (0.01, level)
-                }
+                Kind::Slower { .. }
+                | Kind::Drifts { .. }
+                | Kind::SlowAfterPauses { .. }
+                | Kind::Jumps { .. } => (0.01, level),
                 Kind::Bears { .. } | Kind::Overcounts { .. } | Kind::Fails | Kind::Unsupported => {
                     unreachable!()
                 }
