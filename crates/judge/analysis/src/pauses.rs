@@ -1,8 +1,10 @@
 //! What pauses do to a point of a run that is spread over a time: whether it is as fast right after one.
 
-use plumb_model::{AFTER_PAUSE, InvocationRecord, Metric, Outcome, RunRecord, SHORTEST_PAUSE_NS};
+use plumb_model::{
+    AFTER_PAUSE, InvocationRecord, MARGIN, Metric, Outcome, RunRecord, SHORTEST_PAUSE_NS,
+};
 use plumb_stats::describe::median;
-use plumb_stats::verdict::interval_of_pairs;
+use plumb_stats::verdict::{Verdict, interval_of_pairs, judge_pairs};
 
 use crate::estimate::{Estimate, estimate};
 use crate::method::CONFIDENCE;
@@ -14,6 +16,8 @@ pub struct Pauses {
     pub length_s: f64,
     /// The metric's value right after a pause over the next invocation's, with its interval over pauses.
     pub ratio: Estimate,
+    /// Whether the two are equivalent, within the wanted precision or 1 %.
+    pub equivalent: bool,
     /// Pauses that it rests on.
     pub pairs: usize,
     /// Invocations right after a pause that do not count, because they are not like the others.
@@ -40,7 +44,11 @@ pub(crate) fn of(record: &RunRecord, point: usize, metric: &Metric) -> Option<Pa
     let is_left_out = |it: &&InvocationRecord| {
         it.point == point && it.excluded_by.as_deref() == Some(AFTER_PAUSE)
     };
+    let rules = record.plan.rules_of(&record.plan.points[point]);
+    let margin = rules.and_then(|rules| rules.precision).unwrap_or(MARGIN);
+    let judged = judge_pairs(&logs, CONFIDENCE, margin);
     Some(Pauses {
+        equivalent: judged.is_ok_and(|it| it.verdict == Verdict::Equivalent),
         length_s: median(&lengths)?,
         ratio: estimate(
             median(&logs)?.exp(),

@@ -34,6 +34,7 @@ fn what_is_as_fast_after_a_pause_counts() {
     assert_eq!((pauses.pairs, pauses.left_out, found.invocations), (19, 0, 60));
     assert!((0.99..1.01).contains(&pauses.ratio.value), "{pauses:?}");
     assert!((pauses.length_s - 1.0).abs() < 0.1, "{pauses:?}");
+    assert!(pauses.equivalent, "{pauses:?}");
     let (low, high) = (pauses.ratio.low().unwrap(), pauses.ratio.high().unwrap());
     assert!(low < 1.0 && high > 1.0, "{pauses:?}");
 }
@@ -43,8 +44,14 @@ fn what_is_left_out_is_counted_and_is_no_interference() {
     let found = only(&spread(0.8, Some(AFTER_PAUSE)));
     let pauses = found.pauses.unwrap();
     assert_eq!((pauses.pairs, pauses.left_out, found.invocations), (19, 19, 41));
-    assert!((0.78..0.82).contains(&pauses.ratio.value), "{pauses:?}");
+    assert!((0.78..0.82).contains(&pauses.ratio.value) && !pauses.equivalent, "{pauses:?}");
     assert!(found.flags.iter().all(|it| it.flag != FlagKind::Interference), "{:?}", found.flags);
+}
+
+#[test]
+fn a_run_that_was_cut_off_before_it_judged_does_not_call_them_equivalent() {
+    let pauses = only(&spread(0.8, None)).pauses.unwrap();
+    assert!(!pauses.equivalent && pauses.left_out == 0, "{pauses:?}");
 }
 
 #[test]

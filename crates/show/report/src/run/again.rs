@@ -73,7 +73,7 @@ fn spread(finding: &RunFinding) -> Option<(String, String)> {
     }
     let over = if took_s(finding)? < SHORT_S { "2m" } else { "10m" };
     let words = without(&run.command, &["--spread", "--budget"]);
-    let what = "the same over more than these moments".to_owned();
+    let what = "spreads the runs: this session is too short to know its noise".to_owned();
     Some((typed(&words, &["--spread", over]), what))
 }
 

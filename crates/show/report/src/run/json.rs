@@ -200,6 +200,8 @@ pub struct PausesPart {
     pub low: Option<f64>,
     /// Upper end of its interval.
     pub high: Option<f64>,
+    /// Whether the two are equivalent, within the wanted precision or 1 %.
+    pub equivalent: bool,
     /// Pauses that it rests on.
     pub pairs: usize,
     /// Invocations right after a pause that do not count, because they are not like the others.
@@ -405,6 +407,7 @@ fn pauses(found: &Pauses) -> PausesPart {
         ratio: found.ratio.value,
         low: found.ratio.low(),
         high: found.ratio.high(),
+        equivalent: found.equivalent,
         pairs: found.pairs,
         left_out: found.left_out,
     }

@@ -244,20 +244,22 @@ pub fn both_intervals(finding: &Finding) -> Option<String> {
     Some(format!("±{session} in this session of {}, ±{machine} on this machine", length(seconds)))
 }
 
-/// What pauses did, where the run had some: `40 pauses of 1.0 s: right after one 1.003 [0.998, 1.009] times the next`.
+/// What pauses did, where the run had some: `right after 40 pauses of 1.0 s, wall is 1.003 [0.998, 1.009] times that of
+/// the next run, which is equivalent`.
 #[must_use]
 pub fn pauses_text(finding: &Finding) -> Option<String> {
     let found = finding.pauses.as_ref()?;
     let (count, length) = (found.pairs, length(found.length_s));
     let ratio = figure(&found.ratio, "");
     let ratio = format!("{} {}", ratio.estimate, ratio.brackets());
-    let so = match found.left_out {
-        0 => "equivalent".to_owned(),
-        left_out => format!("so those {left_out} invocations are left out"),
+    let so = match (found.left_out, found.equivalent) {
+        (0, true) => "which is equivalent".to_owned(),
+        (0, false) => "which is not known to be equivalent; all count".to_owned(),
+        (left_out, _) => format!("so those {left_out} invocations are left out"),
     };
+    let metric = &finding.metric;
     Some(format!(
-        "{count} pauses of {length}: right after one {} is {ratio} times the next, {so}",
-        finding.metric
+        "right after {count} pauses of {length}, {metric} is {ratio} times that of the next run, {so}"
     ))
 }
 
