@@ -1,4 +1,4 @@
-//! plumb against hyperfine and criterion on real programs, where it is known how much slower B is.
+//! plumb against hyperfine, criterion and tango on real programs, where it is known how much slower B is.
 //!
 //! `schedule` says what is compared when, `programs` makes sides whose difference is counted, `tools`
 //! drives each tool as its users do, `results` keeps every comparison, `page` counts. A call measures for
@@ -12,7 +12,7 @@ use self::neighbour::{Kind, Neighbour};
 use self::programs::{EFFECTS, PROGRAMS, Shelf};
 use self::results::{Comparison, Line, Part, Results};
 use self::schedule::{Cell, Planned};
-use self::tools::{Sides, Tools};
+use self::tools::{Other, Sides, Tools};
 
 pub mod neighbour;
 mod page;
@@ -101,7 +101,7 @@ fn open(options: &Options) -> Result<Results, String> {
 /// Compares until the time is over, or a quick look has seen every cell.
 fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
     let head_to_head = HeadToHead::set_up()?;
-    let part = head_to_head.part(options, results.parts.first())?;
+    let part = head_to_head.part(options, &results.parts)?;
     results.append(Line::Part(part.clone()))?;
     let cells = if options.quick { schedule::quick() } else { schedule::cells() };
     let (begun, mut longest) = (Instant::now(), 0.0_f64);
@@ -113,7 +113,8 @@ fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
         }
         let one = Instant::now();
         let planned = schedule::planned(&cells, part.seed, number);
-        let comparison = head_to_head.compare(&part, &planned, number)?;
+        let mut comparison = head_to_head.compare(&part, &planned, number)?;
+        comparison.part = results.parts.len() - 1;
         longest = longest.max(one.elapsed().as_secs_f64());
         eprintln!("{}", told(&comparison));
         results.append(Line::Comparison(comparison))?;
@@ -126,7 +127,7 @@ fn told(it: &Comparison) -> String {
     let company = if it.neighbour { ", neighbour" } else { "" };
     format!(
         "{}: {} {} %{company}: plumb {:?} {:.3} in {:.1} s, hyperfine {:?}/{:?} {:.3} in {:.1} s, \
-         criterion {:?} {:.3} in {:.1} s",
+         criterion {:?} {:.3} in {:.1} s, tango {:?} {:.3} in {:.1} s",
         it.number,
         it.program,
         it.effect,
@@ -140,6 +141,9 @@ fn told(it: &Comparison) -> String {
         it.criterion.verdict,
         it.criterion.ratio,
         it.criterion.wall_s,
+        it.tango.verdict,
+        it.tango.ratio,
+        it.tango.wall_s,
     )
 }
 
@@ -160,10 +164,11 @@ impl HeadToHead {
         Ok(Self { shelf, tools: Tools::set_up(folder, plumb.clone())?, plumb })
     }
 
-    /// What this part measures with: the seed and the sides of the first, on the same machine.
-    fn part(&self, options: &Options, first: Option<&Part>) -> Result<Part, String> {
-        let programs = match first {
-            Some(first) => first.programs.clone(),
+    /// What this part measures with: the seed of the first, and the sides of an earlier one on the same machine.
+    fn part(&self, options: &Options, earlier: &[Part]) -> Result<Part, String> {
+        let (first, machine) = (earlier.first(), crate::host::hardware());
+        let programs = match earlier.iter().find(|part| part.machine == machine) {
+            Some(same) => same.programs.clone(),
             None => {
                 let calibrated = PROGRAMS.iter().map(|program| self.shelf.calibrate(program));
                 calibrated.collect::<Result<_, _>>()?
@@ -172,16 +177,17 @@ impl HeadToHead {
         let part = Part {
             seed: first.map_or(options.seed, |first| first.seed),
             date: crate::host::today(),
-            machine: crate::host::hardware(),
+            machine,
             plumb: tools::version_of_plumb(&self.plumb)?,
             hyperfine: tools::version_of_hyperfine()?,
             criterion: tools::version_of_criterion(),
+            tango: tools::version_of_tango(),
             programs,
         };
         match first {
             Some(first) if !is_same(first, &part) => Err(format!(
-                "the results are of {} with {} and {}; --results FILE begins others",
-                first.machine, first.hyperfine, first.criterion
+                "the results are of {}, {} and {}; --results FILE begins others",
+                first.hyperfine, first.criterion, first.tango
             )),
             _ => Ok(part),
         }
@@ -194,23 +200,26 @@ impl HeadToHead {
         let _disturbing =
             neighbour.then(|| Neighbour::start(Kind::Bursty, planned.seed.into())).transpose()?;
         let (plumb, budget) = self.tools.plumb(&sides, planned.seed)?;
-        let hyperfine = || self.tools.hyperfine(&sides, &budget);
-        let criterion = || self.tools.criterion(&sides, &budget);
-        let (hyperfine, criterion) = if planned.criterion_first {
-            let criterion = criterion()?;
-            (hyperfine()?, criterion)
-        } else {
-            (hyperfine()?, criterion()?)
-        };
+        let (mut hyperfine, mut criterion, mut tango) = (None, None, None);
+        for other in planned.others {
+            match other {
+                Other::Hyperfine => hyperfine = Some(self.tools.hyperfine(&sides, &budget)?),
+                Other::Criterion => criterion = Some(self.tools.criterion(&sides, &budget)?),
+                Other::Tango => tango = Some(self.tools.tango(&sides, &budget)?),
+            }
+        }
+        let missing = "a tool was not asked";
         Ok(Comparison {
             number,
+            part: 0,
             program: PROGRAMS[program].name.into(),
             effect: EFFECTS[effect],
             neighbour,
             swapped: planned.swapped,
             plumb,
-            hyperfine,
-            criterion,
+            hyperfine: hyperfine.ok_or(missing)?,
+            criterion: criterion.ok_or(missing)?,
+            tango: tango.ok_or(missing)?,
         })
     }
 
@@ -226,7 +235,7 @@ impl HeadToHead {
     }
 }
 
-/// Whether results of both parts may be counted together; plumb itself may move on and is named.
+/// Whether results of both parts may be counted together; machines and plumb itself are named.
 fn is_same(a: &Part, b: &Part) -> bool {
-    (&a.machine, &a.hyperfine, &a.criterion) == (&b.machine, &b.hyperfine, &b.criterion)
+    (&a.hyperfine, &a.criterion, &a.tango) == (&b.hyperfine, &b.criterion, &b.tango)
 }

@@ -19,7 +19,7 @@ struct Judge {
     wall_s: fn(&Comparison) -> f64,
 }
 
-const JUDGES: [Judge; 4] = [
+const JUDGES: [Judge; 5] = [
     Judge { name: "plumb ab", verdict: |it| it.plumb.verdict, wall_s: |it| it.plumb.wall_s },
     Judge {
         name: "hyperfine, its summary",
@@ -36,6 +36,7 @@ const JUDGES: [Judge; 4] = [
         verdict: |it| it.criterion.verdict,
         wall_s: |it| it.criterion.wall_s,
     },
+    Judge { name: "tango", verdict: |it| it.tango.verdict, wall_s: |it| it.tango.wall_s },
 ];
 
 /// What plumb promises: the least share found of each effect but A/A.
@@ -70,7 +71,7 @@ fn head(results: &Results, typed: &str) -> String {
     let Results { parts, comparisons, .. } = results;
     let seconds: f64 = comparisons
         .iter()
-        .map(|it| it.plumb.wall_s + it.hyperfine.wall_s + it.criterion.wall_s)
+        .map(|it| it.plumb.wall_s + it.hyperfine.wall_s + it.criterion.wall_s + it.tango.wall_s)
         .sum();
     let mut page = format!(
         "# Head to head: real programs with known differences\n\n\
@@ -415,6 +416,7 @@ mod tests {
             plumb: "plumb 0".into(),
             hyperfine: "hyperfine 1".into(),
             criterion: "criterion 0".into(),
+            tango: "tango 0".into(),
             programs,
         };
         results.parts = vec![part(vec![program.clone()])];

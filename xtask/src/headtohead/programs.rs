@@ -1,4 +1,4 @@
-//! Five real programs whose work is counted in rounds, so that how much slower B is than A is known.
+//! Real programs, of 30 and of 3 ms, whose work is counted in rounds, so that how much slower B is than A is known.
 //!
 //! A side is a number of rounds. Start-up is no round: where it takes a share of the time, B gets as many
 //! more rounds as make the *whole* slower by the effect. That share is measured once, from the fastest of
@@ -16,61 +16,80 @@ use super::results::Calibrated;
 /// By how many percent B is slower; the first is A/A.
 pub const EFFECTS: [u32; 4] = [0, 1, 2, 5];
 
-/// How long side A should take, in seconds.
-const AIM: f64 = 0.03;
-
 /// Starts of each number of rounds that calibration takes the fastest of.
 const STARTS: usize = 40;
 
 /// Bytes of text in a round of `gzip`.
-const ROUND_OF_TEXT: usize = 64;
+const ROUND_OF_TEXT: usize = 16;
 
 /// A program that takes its rounds as an argument or a file.
 pub struct Program {
     pub name: &'static str,
     /// What a round is.
     pub round: &'static str,
-    /// Rounds of roughly `AIM`, to calibrate with.
+    /// How long side A should take, in seconds.
+    pub aim_s: f64,
+    /// Rounds of roughly 30 ms, to calibrate with.
     trial: u64,
     words: fn(&Shelf, u64) -> Vec<String>,
 }
 
-/// All programs.
-pub const PROGRAMS: [Program; 5] = [
-    Program {
-        name: "integer",
-        round: "C: 4096 steps of xorshift in registers",
-        trial: 3000,
-        words: |shelf, rounds| vec![shelf.file("integer"), digits(rounds)],
-    },
+/// All programs; those that need over 3 ms to start up at all are of 30 ms only.
+pub const PROGRAMS: [Program; 8] = [
+    integer("integer", 0.03),
     Program {
         name: "memory",
         round: "C: 64 dependent loads through 8 MiB",
+        aim_s: 0.03,
         trial: 20_000,
         words: |shelf, rounds| vec![shelf.file("memory"), digits(rounds)],
     },
-    Program {
-        name: "gzip",
-        round: "`gzip -c` of 64 bytes more of text",
-        trial: 10_000,
-        words: |shelf, rounds| words(&["gzip", "-c", &shelf.file(&digits(rounds))]),
-    },
-    Program {
-        name: "sqlite3",
-        round: "`sqlite3 :memory:`: a row of a recursive query",
-        trial: 60_000,
-        words: |_, rounds| words(&["sqlite3", ":memory:", &query(rounds)]),
-    },
+    gzip("gzip", 0.03),
+    sqlite("sqlite3", 0.03),
     Program {
         name: "python3",
         round: "`python3 -I -S`: a call, a dictionary, text",
+        aim_s: 0.03,
         trial: 50_000,
         words: |shelf, rounds| {
             let script = shelf.file("interpreter.py");
             words(&[&shelf.python, "-I", "-S", &script, &digits(rounds)])
         },
     },
+    integer("integer, short", 0.003),
+    gzip("gzip, short", 0.003),
+    sqlite("sqlite3, short", 0.003),
 ];
+
+const fn integer(name: &'static str, aim_s: f64) -> Program {
+    Program {
+        name,
+        round: "C: 256 steps of xorshift in registers",
+        aim_s,
+        trial: 48_000,
+        words: |shelf, rounds| vec![shelf.file("integer"), digits(rounds)],
+    }
+}
+
+const fn gzip(name: &'static str, aim_s: f64) -> Program {
+    Program {
+        name,
+        round: "`gzip -c` of 16 bytes more of text",
+        aim_s,
+        trial: 40_000,
+        words: |shelf, rounds| words(&["gzip", "-c", &shelf.file(&digits(rounds))]),
+    }
+}
+
+const fn sqlite(name: &'static str, aim_s: f64) -> Program {
+    Program {
+        name,
+        round: "`sqlite3 :memory:`: a row of a recursive query",
+        aim_s,
+        trial: 60_000,
+        words: |_, rounds| words(&["sqlite3", ":memory:", &query(rounds)]),
+    }
+}
 
 /// The folder with what the programs need.
 pub struct Shelf {
@@ -107,7 +126,7 @@ impl Shelf {
     /// # Errors
     /// When its text can't be written.
     pub fn command(&self, program: &Program, rounds: u64) -> Result<Vec<String>, String> {
-        if program.name == "gzip" {
+        if program.name.starts_with("gzip") {
             let file = self.folder.join(digits(rounds));
             if !file.exists() {
                 write(&file, &text(rounds as usize * ROUND_OF_TEXT))?;
@@ -130,7 +149,7 @@ impl Shelf {
         }
         let [start_up_s, trial_s] = fastest;
         let round_s = (trial_s - start_up_s) / program.trial as f64;
-        let rounds = rounds(start_up_s, round_s)
+        let rounds = rounds(program.aim_s, start_up_s, round_s)
             .ok_or_else(|| format!("{}: rounds take no measurable time", program.name))?;
         let total_s = start_up_s + rounds[0] as f64 * round_s;
         let instructions = self.instructions(program, rounds)?;
@@ -160,9 +179,9 @@ impl Shelf {
 }
 
 /// Rounds of each effect, or nothing where a round takes no time.
-fn rounds(start_up_s: f64, round_s: f64) -> Option<[u64; 4]> {
+fn rounds(aim_s: f64, start_up_s: f64, round_s: f64) -> Option<[u64; 4]> {
     // A start-up beyond the aim still gets rounds, or nothing could be made slower.
-    let base = ((AIM - start_up_s).max(AIM / 2.0) / round_s).round();
+    let base = ((aim_s - start_up_s).max(aim_s / 2.0) / round_s).round();
     let total_s = start_up_s + base * round_s;
     let more = |effect| (total_s * f64::from(effect) / 100.0 / round_s).round();
     let plausible = round_s > 0.0 && (1000.0..1e8).contains(&base);
@@ -248,7 +267,7 @@ mod tests {
     #[test]
     fn more_rounds_make_the_whole_slower_by_the_effect() {
         for (start_up, round) in [(0.0005, 2e-5), (0.006, 5e-7), (0.04, 1e-6)] {
-            let counts = rounds(start_up, round).unwrap();
+            let counts = rounds(0.03, start_up, round).unwrap();
             let time = |rounds: u64| start_up + rounds as f64 * round;
             for (effect, count) in EFFECTS.iter().zip(counts) {
                 let slower = time(count) / time(counts[0]) - 1.0;
@@ -256,8 +275,8 @@ mod tests {
                 assert!((slower - wanted).abs() < 4e-4, "{start_up}: {slower} for {wanted}");
             }
         }
-        assert_eq!(rounds(0.01, 0.0), None);
-        assert_eq!(rounds(0.01, -1e-6), None);
+        assert_eq!(rounds(0.03, 0.01, 0.0), None);
+        assert_eq!(rounds(0.03, 0.01, -1e-6), None);
     }
 
     #[test]

@@ -27,10 +27,11 @@ pub struct Part {
     pub plumb: String,
     pub hyperfine: String,
     pub criterion: String,
+    pub tango: String,
     pub programs: Vec<Calibrated>,
 }
 
-/// A program with the rounds that make it as slow as it should be; settled once, in the first part.
+/// A program with the rounds that make it as slow as it should be; settled once on every machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibrated {
     pub name: String,
@@ -48,6 +49,8 @@ pub struct Calibrated {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     pub number: usize,
+    /// Where it was measured: the index of its part.
+    pub part: usize,
     pub program: String,
     /// By how many percent B is slower.
     pub effect: u32,
@@ -56,7 +59,8 @@ pub struct Comparison {
     pub swapped: bool,
     pub plumb: Plumb,
     pub hyperfine: Hyperfine,
-    pub criterion: Criterion,
+    pub criterion: Peer,
+    pub tango: Peer,
 }
 
 /// What a tool says of B; tools without equivalence say `Inconclusive` when they find no difference.
@@ -85,6 +89,8 @@ pub struct Plumb {
     pub verdict: Verdict,
     pub ratio: f64,
     pub pairs: u32,
+    /// How far pairs differ, as a relative deviation; none where all are alike.
+    pub pair_sd: Option<f64>,
     pub wall_s: f64,
 }
 
@@ -100,8 +106,9 @@ pub struct Hyperfine {
     pub wall_s: f64,
 }
 
+/// A tool with a verdict of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Criterion {
+pub struct Peer {
     pub verdict: Verdict,
     pub ratio: f64,
     /// Of both sides, warm-up included.
@@ -172,7 +179,7 @@ impl Results {
 
 #[cfg(test)]
 pub mod tests {
-    use super::{Comparison, Criterion, Hyperfine, Line, Plumb, Results, Verdict};
+    use super::{Comparison, Hyperfine, Line, Peer, Plumb, Results, Verdict};
 
     /// A comparison that every tool gets right, for tests to spoil.
     pub fn comparison(number: usize, effect: u32) -> Comparison {
@@ -183,13 +190,15 @@ pub mod tests {
         let (ratio, wall_s) = (1.0 + f64::from(effect) / 100.0, 4.0);
         Comparison {
             number,
+            part: 0,
             program: "integer".into(),
             effect,
             neighbour: false,
             swapped: false,
-            plumb: Plumb { verdict, ratio, pairs: 12, wall_s },
+            plumb: Plumb { verdict, ratio, pairs: 12, pair_sd: Some(0.01), wall_s },
             hyperfine: Hyperfine { summary: none, welch: none, ratio, runs: 60, wall_s },
-            criterion: Criterion { verdict: none, ratio, runs: 90, wall_s },
+            criterion: Peer { verdict: none, ratio, runs: 90, wall_s },
+            tango: Peer { verdict: none, ratio, runs: 80, wall_s },
         }
     }
 

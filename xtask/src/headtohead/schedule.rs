@@ -5,7 +5,8 @@
 
 use plumb_stats::rng::Rng;
 
-use super::programs::{EFFECTS, PROGRAMS};
+use super::programs::PROGRAMS;
+use super::tools::Other;
 
 /// What one comparison is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +25,21 @@ pub struct Planned {
     pub cell: Cell,
     /// B is presented as the first side.
     pub swapped: bool,
-    /// criterion goes before hyperfine.
-    pub criterion_first: bool,
+    /// Who follows plumb, in this order.
+    pub others: [Other; 3],
     /// For plumb's own coins and the neighbour's bursts.
     pub seed: u32,
 }
 
-/// All cells; A/A counts twice, since false alarms are rare.
+/// Indices into `EFFECTS`, as often as each is measured: A/A thrice, since false alarms are rare, 1 % once, 2 and 5 %
+/// twice.
+const WEIGHTED: [usize; 8] = [0, 0, 0, 1, 2, 2, 3, 3];
+
+/// All cells, as often as each is measured in a block.
 pub fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for program in 0..PROGRAMS.len() {
-        for effect in (0..EFFECTS.len()).chain([0]) {
+        for effect in WEIGHTED {
             cells.extend([false, true].map(|neighbour| Cell { program, effect, neighbour }));
         }
     }
@@ -43,7 +48,7 @@ pub fn cells() -> Vec<Cell> {
 
 /// The cells of a look at whether everything works: the first program, A/A and the largest effect.
 pub fn quick() -> Vec<Cell> {
-    [0, EFFECTS.len() - 1].map(|effect| Cell { program: 0, effect, neighbour: false }).into()
+    [0, 3].map(|effect| Cell { program: 0, effect, neighbour: false }).into()
 }
 
 /// The comparison with this number.
@@ -51,10 +56,13 @@ pub fn planned(cells: &[Cell], seed: u64, number: usize) -> Planned {
     let mut order = cells.to_vec();
     draws(seed, number / cells.len(), 1).shuffle(&mut order);
     let mut coins = draws(seed, number, 2);
+    let swapped = coins.coin();
+    let mut others = Other::ALL;
+    coins.shuffle(&mut others);
     Planned {
         cell: order[number % cells.len()],
-        swapped: coins.coin(),
-        criterion_first: coins.coin(),
+        swapped,
+        others,
         seed: (coins.next_u64() >> 32) as u32,
     }
 }
@@ -89,8 +97,8 @@ mod tests {
         let cells = cells();
         let all: Vec<_> = (0..2000).map(|number| planned(&cells, 7, number)).collect();
         let swapped = all.iter().filter(|it| it.swapped).count();
-        let both = all.iter().filter(|it| it.swapped && it.criterion_first).count();
-        assert!((900..1100).contains(&swapped) && (420..580).contains(&both), "{swapped} {both}");
+        let both = all.iter().filter(|it| it.swapped && it.others[0] == Other::Criterion).count();
+        assert!((900..1100).contains(&swapped) && (280..400).contains(&both), "{swapped} {both}");
         assert_eq!(all[1234], planned(&cells, 7, 1234));
         assert_ne!(all[1234].seed, planned(&cells, 8, 1234).seed);
     }

@@ -1,6 +1,6 @@
 //! The tools, each as its users drive it, and what they say.
 //!
-//! plumb goes first and stops when it knows; the time that it took is the budget of the others.
+//! Each gets the same time; plumb goes first and may stop before it is over, because it knows when it knows.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,10 @@ use plumb_stats::{describe, distribution};
 use serde_json::Value;
 
 use super::programs::output;
-use super::results::{Criterion, Hyperfine, Plumb, Verdict};
+use super::results::{Hyperfine, Peer, Plumb, Verdict};
+
+/// What every tool gets for a comparison, in seconds.
+pub const TIME_S: f64 = 20.0;
 
 /// What hyperfine spends apart from runs, in seconds.
 const HYPERFINE_OVERHEAD: f64 = 0.02;
@@ -21,6 +24,25 @@ const WARM_UP_SHARE: f64 = 3.0 / 8.0;
 
 /// criterion's smallest and its default number of samples.
 const SAMPLES: (f64, f64) = (10.0, 100.0);
+
+/// What tango tries to fill with iterations in a sample, in seconds.
+const TANGO_SLICE_S: f64 = 0.01;
+
+/// What tango tells of a command's start-up and of waiting for the first sample, in seconds.
+const TANGO_OVERHEAD: f64 = 0.2;
+
+/// A tool beside plumb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Other {
+    Hyperfine,
+    Criterion,
+    Tango,
+}
+
+impl Other {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Hyperfine, Self::Criterion, Self::Tango];
+}
 
 /// The two commands in the order in which they are presented.
 pub struct Sides {
@@ -49,7 +71,7 @@ impl Sides {
     }
 }
 
-/// What plumb's comparison leaves to the others.
+/// What the others get.
 pub struct Budget {
     pub wall_s: f64,
     /// Time of a run of either side, in seconds.
@@ -60,17 +82,20 @@ pub struct Budget {
 pub struct Tools {
     plumb: PathBuf,
     criterion: PathBuf,
+    /// The first side and the second.
+    tango: [PathBuf; 2],
     folder: PathBuf,
 }
 
 impl Tools {
-    /// Builds the bench of criterion and makes the folder of work.
+    /// Builds the benches of criterion and tango and makes the folder of work.
     ///
     /// # Errors
     /// When something can't be built.
     pub fn set_up(folder: PathBuf, plumb: PathBuf) -> Result<Self, String> {
-        let criterion = build_criterion(&folder.join("criterion"))?;
-        Ok(Self { plumb, criterion, folder: folder.join("work") })
+        let [criterion] = build(&folder.join("criterion"), &CRITERION, ["command"])?;
+        let tango = build(&folder.join("tango"), &TANGO, ["first", "second"])?;
+        Ok(Self { plumb, criterion, tango, folder: folder.join("work") })
     }
 
     /// An empty folder of work; nothing that a tool keeps reaches the next comparison.
@@ -84,20 +109,26 @@ impl Tools {
         fs::create_dir_all(&self.folder).map_err(|error| error.to_string())
     }
 
-    /// `plumb ab` at its defaults.
+    /// `plumb ab` at its defaults but for its time.
     ///
     /// # Errors
     /// When it fails or says nothing.
     pub fn plumb(&self, sides: &Sides, seed: u32) -> Result<(Plumb, Budget), String> {
         let begun = Instant::now();
         let mut command = self.command(&self.plumb);
-        let store = ["ab", "--json", "--quiet", "--no-lock", "--store", "store.db", "--seed"];
-        let said = output(command.args(store).arg(seed.to_string()).args(sides.quoted()?))?;
+        command.args(["ab", "--json", "--quiet", "--no-lock", "--store", "store.db"]);
+        command.args(["--budget", &format!("{TIME_S}s"), "--seed", &seed.to_string()]);
+        let said = output(command.args(sides.quoted()?))?;
         let wall_s = begun.elapsed().as_secs_f64();
-        let (verdict, ratio, pairs, runs_s) =
-            plumb_said(&said).ok_or_else(|| format!("plumb said something else: {said}"))?;
-        let (verdict, ratio) = (sides.of_b(verdict), sides.b_over_a(ratio));
-        Ok((Plumb { verdict, ratio, pairs, wall_s }, Budget { wall_s, runs_s }))
+        let said = plumb_said(&said).ok_or_else(|| format!("plumb said something else: {said}"))?;
+        let plumb = Plumb {
+            verdict: sides.of_b(said.verdict),
+            ratio: sides.b_over_a(said.ratio),
+            pairs: said.pairs,
+            pair_sd: said.pair_sd,
+            wall_s,
+        };
+        Ok((plumb, Budget { wall_s: TIME_S, runs_s: said.runs_s }))
     }
 
     /// hyperfine without a shell, with as many runs as the budget allows.
@@ -128,7 +159,7 @@ impl Tools {
     ///
     /// # Errors
     /// When it fails or says nothing.
-    pub fn criterion(&self, sides: &Sides, budget: &Budget) -> Result<Criterion, String> {
+    pub fn criterion(&self, sides: &Sides, budget: &Budget) -> Result<Peer, String> {
         let begun = Instant::now();
         let [first, second] = [0, 1].map(|side| criterion_plan(budget, side));
         self.criterion_once(&sides.first, &first, "--save-baseline")?;
@@ -140,7 +171,7 @@ impl Tools {
         let ratio = criterion_ratio(&change)
             .ok_or_else(|| format!("criterion kept something else: {change}"))?;
         let (verdict, ratio) = (sides.of_b(verdict), sides.b_over_a(ratio));
-        Ok(Criterion { verdict, ratio, runs: first.runs + second.runs, wall_s })
+        Ok(Peer { verdict, ratio, runs: first.runs + second.runs, wall_s })
     }
 
     fn criterion_once(
@@ -156,6 +187,25 @@ impl Tools {
         command.env("HEADTOHEAD_WARM_UP", plan.warm_up_s.to_string());
         command.env("HEADTOHEAD_MEASUREMENT", plan.measurement_s.to_string());
         output(command.env("HEADTOHEAD_SAMPLES", plan.samples.to_string()))
+    }
+
+    /// tango: the second side compared with the first, in turns.
+    ///
+    /// # Errors
+    /// When it fails or says nothing.
+    pub fn tango(&self, sides: &Sides, budget: &Budget) -> Result<Peer, String> {
+        let begun = Instant::now();
+        let [first, second] = &self.tango;
+        let mut command = self.command(second);
+        let seconds = format!("{:.2}", tango_time(budget));
+        command.args(["--color", "never", "compare"]).arg(first).args(["-v", "-t", &seconds]);
+        command.env("HEADTOHEAD_FIRST", sides.first.join("\n"));
+        command.env("HEADTOHEAD_SECOND", sides.second.join("\n"));
+        let said = output(&mut command)?;
+        let wall_s = begun.elapsed().as_secs_f64();
+        let (verdict, ratio, runs) =
+            tango_said(&said).ok_or_else(|| format!("tango said something else: {said}"))?;
+        Ok(Peer { verdict: sides.of_b(verdict), ratio: sides.b_over_a(ratio), runs, wall_s })
     }
 
     fn command(&self, program: &Path) -> Command {
@@ -189,44 +239,92 @@ pub fn version_of_hyperfine() -> Result<String, String> {
     Ok(version.trim().to_owned())
 }
 
-/// criterion with the version that its crate asks for.
-pub fn version_of_criterion() -> String {
-    let quoted = include_str!("assets/criterion.toml").split_once("criterion = \"=");
-    let version = quoted.and_then(|(_, rest)| rest.split('"').next()).unwrap_or("unknown");
-    format!("criterion {version}")
+/// A crate with the version that a manifest asks for.
+///
+/// # Panics
+/// When the manifest, which is part of this binary, does not ask for it.
+pub fn version_in(manifest: &str, name: &str) -> String {
+    let version = manifest.split_once(&format!("{name} = \"="));
+    let version = version.and_then(|(_, rest)| rest.split('"').next()).unwrap_or("unknown");
+    format!("{name} {version}")
 }
 
-/// Writes and builds the crate that times a command by criterion; gives its program.
-fn build_criterion(folder: &Path) -> Result<PathBuf, String> {
-    let files = [
-        ("Cargo.toml", include_str!("assets/criterion.toml")),
-        ("src/lib.rs", "//! Only its bench counts.\n"),
-        ("benches/command.rs", include_str!("assets/criterion.rs")),
-    ];
+/// criterion, as the crate asks for it.
+pub fn version_of_criterion() -> String {
+    version_in(include_str!("assets/criterion.toml"), "criterion")
+}
+
+/// tango, as the crate asks for it.
+pub fn version_of_tango() -> String {
+    version_in(include_str!("assets/tango.toml"), "tango-bench")
+}
+
+/// Files of a crate.
+type Files = [(&'static str, &'static str)];
+
+/// The crate that times a command by criterion.
+const CRITERION: [(&str, &str); 3] = [
+    ("Cargo.toml", include_str!("assets/criterion.toml")),
+    ("src/lib.rs", "//! Only its bench counts.\n"),
+    ("benches/command.rs", include_str!("assets/criterion.rs")),
+];
+
+/// The crate that times two commands in turns by tango: a side a program.
+const TANGO: [(&str, &str); 6] = [
+    ("Cargo.toml", include_str!("assets/tango.toml")),
+    ("build.rs", "fn main() {\n    println!(\"cargo:rustc-link-arg-benches=-rdynamic\");\n}\n"),
+    ("src/lib.rs", "//! Only its benches count.\n"),
+    ("side.rs", include_str!("assets/tango.rs")),
+    ("benches/first.rs", "const SIDE: &str = \"HEADTOHEAD_FIRST\";\ninclude!(\"../side.rs\");\n"),
+    ("benches/second.rs", "const SIDE: &str = \"HEADTOHEAD_SECOND\";\ninclude!(\"../side.rs\");\n"),
+];
+
+/// Writes and builds a crate; gives the programs of its benches.
+fn build<const N: usize>(
+    folder: &Path,
+    files: &Files,
+    benches: [&str; N],
+) -> Result<[PathBuf; N], String> {
     for (name, text) in files {
         let path = folder.join(name);
         let parent = path.parent().map_or(Ok(()), fs::create_dir_all);
         // An unchanged file keeps its time, so that cargo does not build again.
-        let same = fs::read_to_string(&path).is_ok_and(|old| old == text);
+        let same = fs::read_to_string(&path).is_ok_and(|old| old == *text);
         let written = if same { Ok(()) } else { fs::write(&path, text) };
         parent.and(written).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["bench", "--bench", "command", "--no-run", "--message-format", "json"]);
+    command.args(["bench", "--benches", "--no-run", "--message-format", "json"]);
     let told = output(command.current_dir(folder).stderr(Stdio::inherit()))?;
-    executable(&told).ok_or_else(|| "cargo named no program of the bench of criterion".into())
+    let mut programs = benches.map(|_| PathBuf::new());
+    for (program, bench) in programs.iter_mut().zip(benches) {
+        *program = executable(&told, bench)
+            .ok_or_else(|| format!("{}: cargo named no program of {bench}", folder.display()))?;
+    }
+    Ok(programs)
 }
 
-/// The program that cargo's messages name.
-fn executable(told: &str) -> Option<PathBuf> {
+/// The program of a bench that cargo's messages name.
+fn executable(told: &str, bench: &str) -> Option<PathBuf> {
     let messages = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let of_bench = messages.filter(|message| message["target"]["name"] == "command");
+    let of_bench = messages.filter(|message| message["target"]["name"] == bench);
     of_bench.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
 }
 
-/// Verdict, ratio, pairs and both sides' times in a `plumb.comparison/1`.
-fn plumb_said(said: &str) -> Option<(Verdict, f64, u32, [f64; 2])> {
+/// What `plumb ab` said of the second side.
+#[derive(Debug, PartialEq)]
+struct PlumbSaid {
+    verdict: Verdict,
+    ratio: f64,
+    pairs: u32,
+    pair_sd: Option<f64>,
+    /// Of both sides.
+    runs_s: [f64; 2],
+}
+
+/// The first result in a `plumb.comparison/1`.
+fn plumb_said(said: &str) -> Option<PlumbSaid> {
     let document: Value = serde_json::from_str(said).ok()?;
     let result = &document["results"][0];
     let against = &result["against_first"][0];
@@ -236,7 +334,8 @@ fn plumb_said(said: &str) -> Option<(Verdict, f64, u32, [f64; 2])> {
     };
     let run = |side: usize| result["arms"][side]["estimate"].as_f64();
     let pairs = u32::try_from(against["pairs"].as_u64()?).ok()?;
-    Some((verdict, against["ratio"].as_f64()?, pairs, [run(0)?, run(1)?]))
+    let (ratio, pair_sd) = (against["ratio"].as_f64()?, against["pair_sd"].as_f64());
+    Some(PlumbSaid { verdict, ratio, pairs, pair_sd, runs_s: [run(0)?, run(1)?] })
 }
 
 /// Runs of each side; two at least, as hyperfine wants.
@@ -340,6 +439,24 @@ fn criterion_ratio(kept: &str) -> Option<f64> {
     Some(1.0 + document["mean"]["point_estimate"].as_f64()?)
 }
 
+/// The time that tango is told to measure so that it ends in time: what it counts are the samples of one side; both
+/// take as long, and each is warmed up by a tenth of its iterations, one at least.
+fn tango_time(budget: &Budget) -> f64 {
+    let run_s = describe::mean(&budget.runs_s).unwrap_or(f64::NAN);
+    let iterations = (TANGO_SLICE_S / run_s).floor().max(1.0);
+    let warm_up = (iterations / 10.0).floor().max(1.0);
+    (budget.wall_s - TANGO_OVERHEAD) / (2.0 * (1.0 + warm_up / iterations))
+}
+
+/// The mean of the table that `-v` shows: an asterisk marks what is significant. `n` are samples of each side.
+fn tango_said(said: &str) -> Option<(Verdict, f64, usize)> {
+    let samples: usize = said.split_once("(n: ")?.1.split(',').next()?.parse().ok()?;
+    let mean = said.lines().find(|line| line.trim_start().starts_with("mean"))?.trim_end();
+    let percent = mean.split_whitespace().next_back()?;
+    let number = percent.trim_end_matches('*').strip_suffix('%')?.parse::<f64>().ok()?;
+    Some((found(percent.ends_with('*'), number > 0.0), 1.0 + number / 100.0, 2 * samples))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,10 +465,17 @@ mod tests {
     fn plumb_is_understood() {
         let said = r#"{"schema": "plumb.comparison/1", "results": [{
             "arms": [{"estimate": 0.0314}, {"estimate": 0.0320}],
-            "against_first": [{"ratio": 1.033, "verdict": "slower", "pairs": 27}]}]}"#;
-        assert_eq!(plumb_said(said), Some((Verdict::Slower, 1.033, 27, [0.0314, 0.0320])));
+            "against_first": [{"ratio": 1.033, "verdict": "slower", "pairs": 27, "pair_sd": 0.04}]}]}"#;
+        let understood = PlumbSaid {
+            verdict: Verdict::Slower,
+            ratio: 1.033,
+            pairs: 27,
+            pair_sd: Some(0.04),
+            runs_s: [0.0314, 0.0320],
+        };
+        assert_eq!(plumb_said(said), Some(understood));
         let none = said.replace("\"slower\"", "null");
-        assert_eq!(plumb_said(&none).unwrap().0, Verdict::Inconclusive);
+        assert_eq!(plumb_said(&none).unwrap().verdict, Verdict::Inconclusive);
         assert_eq!(plumb_said(&said.replace("slower", "odd")), None);
     }
 
@@ -402,7 +526,26 @@ mod tests {
     }
 
     #[test]
-    fn the_others_get_the_time_that_plumb_took() {
+    fn tango_is_understood() {
+        let said = |mean: &str| {
+            format!(
+                "command  (n: 783, outliers: 0)\n      baseline  candidate  ∆\n    mean     │   4.1 ms   4.3 ms   \
+                 205.6 us  {mean}\n    min      │   3.8 ms   4.0 ms   185.0 us\n"
+            )
+        };
+        let told = |mean| tango_said(&said(mean)).unwrap();
+        assert_eq!(told("+5.02%*"), (Verdict::Slower, 1.0502, 1566));
+        assert_eq!(told("-5.02%*").0, Verdict::Faster);
+        assert_eq!(told("+0.42%").0, Verdict::Inconclusive);
+        assert_eq!(tango_said("command"), None);
+        assert!(version_of_tango().starts_with("tango-bench 0."));
+        let time = |run_s| tango_time(&Budget { wall_s: 20.2, runs_s: [run_s; 2] });
+        // Of 30 ms: a run to warm up and one that counts, on each side; of 3 ms: one and three.
+        assert!((time(0.03) - 5.0).abs() < 0.01 && (time(0.003) - 7.5).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_others_get_the_same_time() {
         for wall_s in [1.5, 3.0, 7.0, 20.0] {
             let budget = Budget { wall_s, runs_s: [0.03, 0.031] };
             let runs = hyperfine_runs(&budget) as f64;
@@ -432,6 +575,7 @@ mod tests {
             "\n",
             r#"{"reason":"build-finished","success":true}"#
         );
-        assert_eq!(executable(told), Some("/bench".into()));
+        assert_eq!(executable(told, "command"), Some("/bench".into()));
+        assert_eq!(executable(told, "other"), None);
     }
 }

@@ -163,16 +163,18 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
     let is_look = |it: &&Decision| from == 0 && it.point == point && it.compared.is_some();
     let decisions: Vec<&Decision> = record.decisions.iter().filter(is_look).collect();
     let looks = looks(&decisions, &logs, plan);
+    let scale = pair_scale(&logs);
     let basis = ByPairs {
         pairs: logs.len(),
         rederived: (!looks.is_empty()).then(|| rederived(&decisions, &looks)),
         looks,
         pairs_needed: judged.as_ref().ok().and_then(|judged| judged.pairs_needed),
+        pair_sd: scale.map(f64::exp_m1),
         told_apart: judged
             .as_ref()
             .ok()
             .filter(|it| !it.settled())
-            .and_then(|_| Some(told_apart(pair_scale(&logs)?, logs.len(), level).exp_m1())),
+            .and_then(|_| Some(told_apart(scale?, logs.len(), level).exp_m1())),
         spread: spread(record, from, point, plan),
         left_out: failed.rounds,
     };

@@ -79,6 +79,8 @@ pub struct ByPairs {
     pub rederived: Option<bool>,
     /// Pairs that an inconclusive comparison would still need in all, as far as can be told.
     pub pairs_needed: Option<usize>,
+    /// How far pairs differ, as a relative deviation that a few wild ones hardly raise.
+    pub pair_sd: Option<f64>,
     /// The relative change that the pairs of an inconclusive comparison show four times in five.
     pub told_apart: Option<f64>,
     /// The later point's spread over the first's.

@@ -143,6 +143,9 @@ pub struct AgainstPart {
     pub looks: Option<usize>,
     /// Pairs that would settle it.
     pub pairs_needed: Option<usize>,
+    /// How far pairs differ, as a relative deviation that a few wild ones hardly raise; null where arms were not
+    /// measured in pairs, or all pairs are alike.
+    pub pair_sd: Option<f64>,
     /// The relative change that these pairs show four times in five; null unless inconclusive.
     pub told_apart: Option<f64>,
     /// The relative deviation between runs above which the difference could be chance.
@@ -237,6 +240,7 @@ fn against(against: &Comparison) -> AgainstPart {
         left_out: pairs.map(|it| it.left_out),
         looks: pairs.map(ByPairs::looks_taken),
         pairs_needed: pairs.and_then(|it| it.pairs_needed),
+        pair_sd: pairs.and_then(|it| it.pair_sd),
         told_apart: pairs.and_then(|it| it.told_apart),
         break_even: noise.break_even,
         run_sd: noise.run_sd,

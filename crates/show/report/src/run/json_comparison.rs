@@ -43,6 +43,8 @@ pub struct ComparisonPart {
     pub rederived: Option<bool>,
     /// Pairs that would settle an inconclusive comparison.
     pub pairs_needed: Option<usize>,
+    /// How far pairs differ, as a relative deviation that a few wild ones hardly raise; null where all are alike.
+    pub pair_sd: Option<f64>,
     /// The relative change that these pairs show four times in five; null unless inconclusive.
     pub told_apart: Option<f64>,
     /// Run-to-run deviation at which this could be chance; null for pairs.
@@ -137,6 +139,7 @@ pub(crate) fn comparison(of_point: &PointComparison) -> ComparisonPart {
         path: pairs.looks.iter().map(look).collect(),
         rederived: pairs.rederived,
         pairs_needed: pairs.pairs_needed,
+        pair_sd: pairs.pair_sd,
         told_apart: pairs.told_apart,
         break_even: comparison.by_runs().and_then(|it| it.break_even),
         levels: comparison.levels.as_ref().map(levels_part),
