@@ -107,7 +107,7 @@ fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
     let (begun, mut longest) = (Instant::now(), 0.0_f64);
     let seconds = options.minutes * 60.0;
     while begun.elapsed().as_secs_f64() + longest < seconds {
-        let number = results.comparisons.len();
+        let number = results.comparisons.last().map_or(0, |it| it.number + 1);
         if options.quick && number >= cells.len() {
             break;
         }

@@ -75,7 +75,7 @@ fn draws(seed: u64, index: usize, purpose: u64) -> Rng {
 
 #[cfg(test)]
 mod tests {
-    use super::{cells, planned};
+    use super::{Other, cells, planned};
 
     #[test]
     fn a_block_holds_every_cell_and_another_block_another_order() {

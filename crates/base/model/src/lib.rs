@@ -32,7 +32,7 @@ mod workload;
 
 pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
-    Readings, Trace, too_disturbed,
+    Readings, Trace, pairs_too_disturbed, too_disturbed,
 };
 pub use decision::{Compared, Decision, Look, Outlook};
 pub use diagnosis::{Diagnosis, Severity, Symptom};

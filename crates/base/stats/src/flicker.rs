@@ -8,8 +8,9 @@
 //! the integral of (sinc f - sinc(f W/T))² / f over 2 ln 2, which is log₂(W/T)/2 - 1/4 within .05 from W = 2 T on. It is
 //! joined to the interval of the session in quadrature.
 //!
-//! What independent noise explains is only taken off as far as a session is long enough to tell the two apart: of a
-//! second nobody knows what the next minute will be like.
+//! What independent noise explains is only taken off as far as a session tells the two apart, by its length and by the
+//! number of its values. And a session of a second says nothing of the minutes around it, nor does one of ten seconds
+//! beside other work, which is calm for seconds and busy for others.
 
 use crate::Interval;
 use crate::describe::{finite, median, order_statistic};
@@ -19,8 +20,12 @@ use crate::distribution::two_sided_t;
 pub const HORIZON_S: f64 = 600.0;
 /// Blocks of neighbours whose medians are compared.
 const BLOCKS: usize = 8;
-/// A session as long as this, in seconds, knows independent noise from slow noise.
-const TELLS_S: f64 = 20.0;
+/// How long a session must be, in seconds, to begin to know independent noise from slow noise, and to know it.
+const TELLS_S: (f64, f64) = (10.0, 30.0);
+/// With so many doublings of values in a block it knows; with a single value in each it does not.
+const TELLS_DOUBLINGS: f64 = 5.0;
+/// Shorter sessions, in seconds, say nothing of the machine: alone, and beside other work.
+const LEAST_S: (f64, f64) = (2.0, 12.0);
 /// Under 1/f noise, what a doubling of the time adds to the variance, in Allan variances, and what it begins with.
 const PER_DOUBLING: f64 = 0.5;
 const AT_ONCE: f64 = -0.25;
@@ -32,24 +37,27 @@ const STANDARD_ERRORS: f64 = 1.96;
 /// The interval of this machine over ten minutes, from that of a session of `seconds`.
 ///
 /// `units` are what the session took in order of time, a number each: medians of processes, or samples. `level` is that
-/// of the session's interval. None with fewer than eight units, one that is not finite, or no time.
+/// of the session's interval. None with fewer than eight units, one that is not finite, or too short a time: 2 s, or 12 s
+/// where the session ran `beside` other work.
 pub fn machine_interval(
     session: Interval,
     units: &[f64],
     seconds: f64,
+    beside: bool,
     level: f64,
 ) -> Option<Interval> {
-    interval_over(session, units, seconds, (level, HORIZON_S))
+    interval_over(session, units, (seconds, beside), (level, HORIZON_S))
 }
 
 /// The same over another time than ten minutes, in seconds.
 pub(crate) fn interval_over(
     session: Interval,
     units: &[f64],
-    seconds: f64,
+    (seconds, beside): (f64, bool),
     (level, horizon_s): (f64, f64),
 ) -> Option<Interval> {
-    let timed = seconds.is_finite() && seconds > 0.0;
+    let least_s = if beside { LEAST_S.1 } else { LEAST_S.0 };
+    let timed = seconds.is_finite() && seconds >= least_s;
     if units.len() < BLOCKS || finite(units).is_err() || !timed {
         return None;
     }
@@ -75,7 +83,15 @@ fn slow_variance(units: &[f64], seconds: f64) -> Option<f64> {
     let squares: f64 = medians.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     let allan = squares / (2.0 * (BLOCKS as f64 - 1.0));
     let independent = BY_CHANCE * BLOCKS as f64 * standard_error(units).powi(2);
-    Some((allan - independent * (seconds / TELLS_S).min(1.0)).max(0.0))
+    Some((allan - independent * tells(units.len(), seconds)).max(0.0))
+}
+
+/// How far so many units in so many seconds tell independent noise from slow noise, from 0 to 1.
+fn tells(units: usize, seconds: f64) -> f64 {
+    let (begins_s, knows_s) = TELLS_S;
+    let long = (seconds - begins_s) / (knows_s - begins_s);
+    let many = (units as f64 / BLOCKS as f64).log2() / TELLS_DOUBLINGS;
+    long.clamp(0.0, 1.0) * many.clamp(0.0, 1.0)
 }
 
 /// The standard error of the median of independent units, from their order statistics.
@@ -90,7 +106,7 @@ fn standard_error(units: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::machine_interval;
+    use super::{machine_interval, tells};
     use crate::Interval;
     use crate::rng::Rng;
 
@@ -107,8 +123,9 @@ mod tests {
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         // The session's interval of 800 independent normals has a half-width of about .09.
         let session = Interval { estimate: 100.0, low: 99.91, high: 100.09 };
-        let independent = (0..200)
-            .map(|_| half(machine_interval(session, &normals(800, &mut rng), 24.0, 0.95).unwrap()));
+        let independent = (0..200).map(|_| {
+            half(machine_interval(session, &normals(800, &mut rng), 40.0, false, 0.95).unwrap())
+        });
         let independent = mean(independent.collect());
         assert!((0.09..0.16).contains(&independent), "{independent}");
         let mut rng = Rng::new(6);
@@ -119,7 +136,7 @@ mod tests {
                 level += if at % 100 == 0 { 0.5 * rng.normal() } else { 0.0 };
                 *unit += level;
             }
-            half(machine_interval(session, &units, 24.0, 0.95).unwrap())
+            half(machine_interval(session, &units, 40.0, false, 0.95).unwrap())
         });
         let slow = mean(slow.collect());
         assert!(slow > 4.0 * independent, "{slow} beside {independent}");
@@ -128,19 +145,30 @@ mod tests {
     #[test]
     fn a_short_session_says_less_than_a_long_one() {
         let units = normals(80, &mut Rng::new(7));
-        let of = |seconds| machine_interval(SESSION, &units, seconds, 0.95).unwrap();
-        assert!(of(1.0).low < of(30.0).low && of(1.0).high > of(30.0).high);
+        let of = |seconds| machine_interval(SESSION, &units, seconds, false, 0.95).unwrap();
+        assert!(of(2.0).low < of(30.0).low && of(2.0).high > of(30.0).high);
         assert!(of(30.0).low <= SESSION.low && of(30.0).high >= SESSION.high);
     }
 
     #[test]
-    fn too_few_units_or_no_time_give_none() {
+    fn length_and_number_tell_independent_noise_from_slow_noise() {
+        assert_eq!([tells(800, 60.0), tells(8, 60.0), tells(800, 10.0)], [1.0, 0.0, 0.0]);
+        assert_eq!([tells(32, 60.0), tells(800, 20.0), tells(32, 20.0)], [0.4, 0.5, 0.2]);
+    }
+
+    #[test]
+    fn too_few_units_or_too_short_a_time_give_none() {
         let units = normals(8, &mut Rng::new(8));
-        assert!(machine_interval(SESSION, &units[1..], 5.0, 0.95).is_none());
-        for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(machine_interval(SESSION, &units, seconds, 0.95).is_none());
+        let of = |units: &[f64], seconds, beside| {
+            machine_interval(SESSION, units, seconds, beside, 0.95)
+        };
+        assert!(of(&units[1..], 5.0, false).is_none());
+        for seconds in [0.0, 1.9, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(of(&units, seconds, false).is_none());
         }
-        assert!(machine_interval(SESSION, &[f64::NAN; 9], 5.0, 0.95).is_none());
-        assert_eq!(machine_interval(SESSION, &[100.0; 9], 5.0, 0.95), Some(SESSION));
+        assert!(of(&units, 11.0, false).is_some() && of(&units, 11.0, true).is_none());
+        assert!(of(&units, 12.0, true).is_some());
+        assert!(of(&[f64::NAN; 9], 5.0, false).is_none());
+        assert_eq!(of(&[100.0; 9], 5.0, false), Some(SESSION));
     }
 }

@@ -99,11 +99,12 @@ pub(crate) fn median_at_any_time(processes: &[&[f64]]) -> Option<Estimated> {
     Some(Estimated { estimate: Estimate { value, interval }, ..found })
 }
 
-/// The interval of this machine over ten minutes, from that of a session that was so long.
+/// The interval of this machine over ten minutes, from that of a session that was so long, `beside` other work or not.
 pub(crate) fn machine_interval(
     session: &Estimate,
     processes: &[&[f64]],
     seconds: Option<f64>,
+    beside: bool,
 ) -> Option<Ends> {
     let ends = session.interval.as_ref().ok()?;
     let units: Vec<f64> = match processes {
@@ -111,7 +112,7 @@ pub(crate) fn machine_interval(
         _ => processes.iter().filter_map(|samples| median(samples)).collect(),
     };
     let interval = Interval { estimate: session.value, low: ends.low, high: ends.high };
-    let found = flicker::machine_interval(interval, &units, seconds?, CONFIDENCE)?;
+    let found = flicker::machine_interval(interval, &units, seconds?, beside, CONFIDENCE)?;
     Some(Ends { low: found.low, high: found.high })
 }
 

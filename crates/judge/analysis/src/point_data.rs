@@ -63,6 +63,12 @@ impl<'a> PointData<'a> {
         Some(steady.into_iter().filter(|values| !values.is_empty()).collect())
     }
 
+    /// Whether more than a fifth of it was measured beside other work.
+    pub(crate) fn is_beside(&self) -> bool {
+        let beside = self.invocations.iter().filter(|it| !it.interference.is_empty()).count();
+        5 * beside > self.invocations.len()
+    }
+
     /// From the first steady sample to the end of the last, in seconds, without what lay between segments; None
     /// where samples have no times, as those of other tools.
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]

@@ -124,7 +124,7 @@ fn of_metric(
         invocations: processes.len(),
         samples: pool.len(),
         n_eff: found.n_eff,
-        machine: machine_interval(&found.estimate, &slices, session_s),
+        machine: machine_interval(&found.estimate, &slices, session_s, data.is_beside()),
         session_s,
         stretch: found.stretch,
         resolved: found.resolved,

@@ -198,13 +198,13 @@ fn charts_fit_an_ordinary_terminal() {
     insta::assert_snapshot!(drawing(copy, &Terminal::plain(80)), @"
     memory.copy: steady samples of every point · bandwidth (GB/s)
       copy libc                         • ├────▒▒┃▒▒───┤  ••
-                                            ├────●────┤
+                                          ├──────●─────┤
       copy loop     •••├───▒▒┃▒────┤
-                            ├●┤
+                           ├─●─┤
       copy block          ••├───▒▒┃▒▒────┤•
-                          ├───────●───────┤
+                         ├────────●────────┤
       copy nt                                                 ├─────▒▒▒┃▒──────┤••
-                                                              ├────────●───────┤
+                                                             ├─────────●────────┤
                   ───┴──────────┴───────────┴───────────┴───────────┴───────────┴───
                      9         10          11          12          13          14
       • steady samples · ● median over processes, 95 % interval

@@ -35,43 +35,43 @@ fn a_first_look_in_80_columns() {
 
                                median 95 % interval  unit         n    CPU  spread
     cpu
-      sieve 1 thread              412 [406, 419]     ops/s    13×20   99 %  ▂▂▅▇▇▆▄▃
-      sieve 2 threads             800 [788, 812]     ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
+      sieve 1 thread              412 [403, 422]     ops/s    13×20   99 %  ▂▂▅▇▇▆▄▃
+      sieve 2 threads             800 [781, 819]     ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
     memory
-      copy libc                  11.4 [11.0, 11.8]   GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
+      copy libc                  11.4 [10.8, 11.9]   GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
         86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy loop                  9.71 [9.59, 9.80]   GB/s     13×20   99 %  ▂▂▄▆▇▇▅▃
+      copy loop                   9.7 [9.5, 9.9]     GB/s     13×20   99 %  ▂▂▄▆▇▇▅▃
         74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy block                 10.1 [9.4, 10.8]    GB/s     13×20   99 %  ▂▃▄▆▇▅▃▂
+      copy block                 10.1 [9.4, 10.9]    GB/s     13×20   99 %  ▂▃▄▆▇▅▃▂
         77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy nt                    13.2 [12.5, 13.9]   GB/s     13×20   99 %  ▃▄▅▇▇▄▂▃
-      latency 16KiB             1.421 [1.415, 1.426] ns       13×20   99 %  ▃▄▅▇▇▆▅▃
-      latency 64MiB                88 [75, 101]      ns       13×20   99 %  ▃▄▇▇▇▄▄▃
+      copy nt                    13.2 [12.4, 14.0]   GB/s     13×20   99 %  ▃▄▅▇▇▄▂▃
+      latency 16KiB              1.42 [1.40, 1.45]   ns       13×20   99 %  ▃▄▅▇▇▆▅▃
+      latency 64MiB                88 [72, 103]      ns       13×20   99 %  ▃▄▇▇▇▄▄▃
         ! capped
     scheduler
-      messaging groups=10        1.83 [1.80, 1.92]   s         10×3  198 %  ▂▃▇▄▄▂▁▂
-      pipe same                   4.1 [3.6, 4.6]     µs       13×20   98 %  ▃▅▅▇▆▅▄▃
+      messaging groups=10        1.83 [1.74, 1.95]   s         10×3  198 %  ▂▃▇▄▄▂▁▂
+      pipe same                   4.1 [3.5, 4.7]     µs       13×20   98 %  ▃▅▅▇▆▅▄▃
       pipe across                19.7 [18.9, 20.3]   µs       13×20  107 %  ▆▇▂▂▂▃▅▃
         or                       27.2 none           µs
         19.7 µs in 62 % [32, 84] of the processes, 27.2 µs in the others
         ! noisy, bimodal
     process
-      fork                        132 [129, 134]     µs       13×20   99 %  ▃▄▆▇▇▆▃▃
-      command                     609 [566, 651]     µs       220×1   95 %  ▃▃▆▇▇▆▄▂
+      fork                        132 [128, 135]     µs       13×20   99 %  ▃▄▆▇▇▆▃▃
+      command                     609 [600, 615]     µs       220×1   95 %  ▃▃▆▇▇▆▄▂
     storage
-      sequential write             85 [41, 128]      MB/s      10×8   13 %  ▃▄▄▆▇▆▇▃
+      sequential write             85 [70, 100]      MB/s      10×8   13 %  ▃▄▄▆▇▆▇▃
         waits for I/O 71 % of the time
         ! noisy
-      random                       21 [0, 45]        k ops/s  10×10   35 %  ▂▄▅▇▆▄▄▃
+      random                       21 [15, 28]       k ops/s  10×10   35 %  ▂▄▅▇▆▄▄▃
         waits for I/O 58 % of the time
         ! cached, noisy
     network
-      tcp                        2.86 [2.74, 2.97]   GB/s     1×240  127 %  ▂▃▆▆▇▄▃▂
+      tcp                       2.860 [2.829, 2.878] GB/s     1×240  127 %  ▂▃▆▆▇▄▃▂
         ! single-process
     crypto
-      aead aes-256-gcm           4.31 [4.27, 4.35]   GB/s     13×20   99 %  ▄▄▇▆▇▄▃▃
-      aead aes-128-gcm           5.12 [5.03, 5.21]   GB/s     13×20   99 %  ▂▄▆▇▆▆▄▃
-      aead chacha20-poly1305     1.87 [1.85, 1.90]   GB/s     13×20   99 %  ▃▄▅▇▆▆▄▂
+      aead aes-256-gcm           4.31 [4.22, 4.41]   GB/s     13×20   99 %  ▄▄▇▆▇▄▃▃
+      aead aes-128-gcm           5.12 [5.00, 5.24]   GB/s     13×20   99 %  ▂▄▆▇▆▆▄▃
+      aead chacha20-poly1305     1.87 [1.84, 1.91]   GB/s     13×20   99 %  ▃▄▅▇▆▆▄▂
     ssh
       cipher                      610 none           MB/s       4×3  180 %  ▃▇▄▃▃▄▁▃
         aes256-gcm@
@@ -82,11 +82,11 @@ fn a_first_look_in_80_columns() {
         openssh.com
         no interval: too few processes: 4, needs 8
     language
-      sieve c                     4.9 [4.6, 5.3]     ms        31×1   99 %  ▇▇▃▃▇▃▃▅
-      sieve javascript           61.5 [60.0, 63.0]   ms        31×1   99 %  ▂▁▁▃▃▃▇▅
-      sieve python                213 [203, 223]     ms        31×1   99 %  ▂▃▃▇▃▄▃▄
-    intervals are of this machine over ten minutes · n: invocations × samples · CPU:
-    share of wall time · spread: low to high
+      sieve c                    4.92 [4.85, 4.99]   ms        31×1   99 %  ▇▇▃▃▇▃▃▅
+      sieve javascript           61.5 [61.2, 61.7]   ms        31×1   99 %  ▂▁▁▃▃▃▇▅
+      sieve python                213 [200, 225]     ms        31×1   99 %  ▂▃▃▇▃▄▃▄
+    intervals are of this machine over ten minutes where sessions are long enough ·
+    n: invocations × samples · CPU: share of wall time · spread: low to high
 
     Curves
       cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3,
@@ -138,36 +138,36 @@ fn a_first_look_in_160_columns() {
 
                                   metric      median 95 % interval  unit         ±      n   user  system  iowait    memory  spread        stopped by  flags
     cpu
-      sieve 1 thread              rate           412 [406, 419]     ops/s    1.6 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
-      sieve 2 threads             rate           800 [788, 812]     ops/s    1.5 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
+      sieve 1 thread              rate           412 [403, 422]     ops/s    2.2 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
+      sieve 2 threads             rate           800 [781, 819]     ops/s    2.4 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
     memory
-      copy libc                   bandwidth     11.4 [11.0, 11.8]   GB/s     3.6 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
+      copy libc                   bandwidth     11.4 [10.8, 11.9]   GB/s     4.8 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
         86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy loop                   bandwidth     9.71 [9.59, 9.80]   GB/s     1.2 %  13×20   99 %     0 %     0 %   132 MiB  ▂▂▂▃▅▅▆▇▅▄▃▂  precision
+      copy loop                   bandwidth      9.7 [9.5, 9.9]     GB/s     2.2 %  13×20   99 %     0 %     0 %   132 MiB  ▂▂▂▃▅▅▆▇▅▄▃▂  precision
         74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy block                  bandwidth     10.1 [9.4, 10.8]    GB/s     6.9 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▆▇▆▄▄▂▂  precision
+      copy block                  bandwidth     10.1 [9.4, 10.9]    GB/s     7.6 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▆▇▆▄▄▂▂  precision
         77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy nt                     bandwidth     13.2 [12.5, 13.9]   GB/s     5.3 %  13×20   99 %     0 %     0 %   132 MiB  ▂▄▄▄▆▇▇▄▃▃▂▃  precision
-      latency 16KiB               latency      1.421 [1.415, 1.426] ns       0.5 %  13×20   99 %     0 %     0 %  68.0 MiB  ▃▃▄▅▆▇▇▆▆▅▃▃  precision
-      latency 64MiB               latency         88 [75, 101]      ns        15 %  13×20   99 %     0 %     0 %  68.0 MiB  ▂▃▅▆▆▇▇▆▃▄▂▃  precision   capped
+      copy nt                     bandwidth     13.2 [12.4, 14.0]   GB/s     6.1 %  13×20   99 %     0 %     0 %   132 MiB  ▂▄▄▄▆▇▇▄▃▃▂▃  precision
+      latency 16KiB               latency       1.42 [1.40, 1.45]   ns       1.8 %  13×20   99 %     0 %     0 %  68.0 MiB  ▃▃▄▅▆▇▇▆▆▅▃▃  precision
+      latency 64MiB               latency         88 [72, 103]      ns        18 %  13×20   99 %     0 %     0 %  68.0 MiB  ▂▃▅▆▆▇▇▆▃▄▂▃  precision   capped
     scheduler
-      messaging groups=10         time          1.83 [1.80, 1.92]   s        5.2 %   10×3   12 %   186 %     0 %  6.00 MiB  ▂▂▃▇▇▄▄▄▁▁▁▂  budget
-      pipe same                   time           4.1 [3.6, 4.6]     µs        12 %  13×20   14 %    84 %     0 %  6.00 MiB  ▄▄▅▆▇▇▇▆▆▅▄▃  precision
+      messaging groups=10         time          1.83 [1.74, 1.95]   s        6.9 %   10×3   12 %   186 %     0 %  6.00 MiB  ▂▂▃▇▇▄▄▄▁▁▁▂  budget
+      pipe same                   time           4.1 [3.5, 4.7]     µs        14 %  13×20   14 %    84 %     0 %  6.00 MiB  ▄▄▅▆▇▇▇▆▆▅▄▃  precision
       pipe across                 time          19.7 [18.9, 20.3]   µs       4.2 %  13×20   11 %    96 %     0 %  6.00 MiB  ▄▇▅▂▁▂▁▂▃▄▄▃  precision   noisy, bimodal
         or                                      27.2 none           µs
         19.7 µs in 62 % [32, 84] of the processes, 27.2 µs in the others
     process
-      fork                        time           132 [129, 134]     µs       2.0 %  13×20    8 %    91 %     0 %  6.00 MiB  ▃▄▃▅▇▇▇▇▅▃▃▃  precision
-      command                     wall           609 [566, 651]     µs       7.0 %  220×1   31 %    64 %     0 %  2.00 MiB  ▃▃▃▅▇▆▇▆▅▄▂▂  precision
+      fork                        time           132 [128, 135]     µs       2.8 %  13×20    8 %    91 %     0 %  6.00 MiB  ▃▄▃▅▇▇▇▇▅▃▃▃  precision
+      command                     wall           609 [600, 615]     µs       1.5 %  220×1   31 %    64 %     0 %  2.00 MiB  ▃▃▃▅▇▆▇▆▅▄▂▂  precision
     storage
-      sequential write            bandwidth       85 [41, 128]      MB/s      52 %   10×8    1 %    12 %    71 %  7.00 MiB  ▃▃▃▄▄▆▇▅▄▆▄▂  budget      noisy
-      random                      rate            21 [0, 45]        k ops/s  117 %  10×10    4 %    31 %    58 %  6.00 MiB  ▂▄▄▅▆▇▅▆▄▄▄▂  budget      cached, noisy
+      sequential write            bandwidth       85 [70, 100]      MB/s      18 %   10×8    1 %    12 %    71 %  7.00 MiB  ▃▃▃▄▄▆▇▅▄▆▄▂  budget      noisy
+      random                      rate            21 [15, 28]       k ops/s   33 %  10×10    4 %    31 %    58 %  6.00 MiB  ▂▄▄▅▆▇▅▆▄▄▄▂  budget      cached, noisy
     network
-      tcp                         throughput    2.86 [2.74, 2.97]   GB/s     4.1 %  1×240    6 %   121 %     0 %  6.00 MiB  ▂▂▄▄▆▆▇▆▄▃▃▂  budget      single-process
+      tcp                         throughput   2.860 [2.829, 2.878] GB/s     1.1 %  1×240    6 %   121 %     0 %  6.00 MiB  ▂▂▄▄▆▆▇▆▄▃▃▂  budget      single-process
     crypto
-      aead aes-256-gcm            throughput    4.31 [4.27, 4.35]   GB/s     0.9 %  13×20   99 %     0 %     0 %  6.00 MiB  ▃▄▄▆▆▆▇▅▄▃▂▃  precision
-      aead aes-128-gcm            throughput    5.12 [5.03, 5.21]   GB/s     1.8 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▆▆▇▆▆▅▅▃▃  precision
-      aead chacha20-poly1305      throughput    1.87 [1.85, 1.90]   GB/s     1.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▄▅▇▆▆▄▄▂▃  precision
+      aead aes-256-gcm            throughput    4.31 [4.22, 4.41]   GB/s     2.2 %  13×20   99 %     0 %     0 %  6.00 MiB  ▃▄▄▆▆▆▇▅▄▃▂▃  precision
+      aead aes-128-gcm            throughput    5.12 [5.00, 5.24]   GB/s     2.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▆▆▇▆▆▅▅▃▃  precision
+      aead chacha20-poly1305      throughput    1.87 [1.84, 1.91]   GB/s     1.9 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▄▅▇▆▆▄▄▂▃  precision
     ssh
       cipher                      throughput     610 none           MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▄▇▇▇▁▄▄▄▄▁▁▄  budget
         aes256-gcm@openssh.com
@@ -177,11 +177,11 @@ fn a_first_look_in_160_columns() {
         openssh.com
         no interval: too few processes: 4, needs 8
     language
-      sieve c                     wall           4.9 [4.6, 5.3]     ms       6.7 %   31×1   97 %     2 %     0 %  4.00 MiB  ▃▅▇▂▄▁▅▆▁▃▂▄  precision
-      sieve javascript            wall          61.5 [60.0, 63.0]   ms       2.5 %   31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
-      sieve python                wall           213 [203, 223]     ms       4.9 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
-    intervals are of this machine over ten minutes · ±: half-width of the interval · n: invocations × samples · user, system, iowait: share of wall time · spread:
-    low to high
+      sieve c                     wall          4.92 [4.85, 4.99]   ms       1.4 %   31×1   97 %     2 %     0 %  4.00 MiB  ▃▅▇▂▄▁▅▆▁▃▂▄  precision
+      sieve javascript            wall          61.5 [61.2, 61.7]   ms       0.5 %   31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
+      sieve python                wall           213 [200, 225]     ms       5.9 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
+    intervals are of this machine over ten minutes where sessions are long enough · ±: half-width of the interval · n: invocations × samples · user, system, iowait:
+    share of wall time · spread: low to high
 
     Curves
       cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
@@ -222,14 +222,14 @@ fn commands_are_compared_with_the_first() {
 
                       median 95 % interval unit      ±     n   CPU  spread    flags
     process
-      gzip -1 corpus     415 [412, 417]    ms    0.7 %  20×1  98 %  ▄▃▇▆▆▇▄▃
-        ±0.7 % in this session of 8.3 s, ±0.7 % on this machine
-      zstd -1 corpus     102 [100, 105]    ms    2.0 %  20×1  98 %  ▆▃▇▄▇▆▃▄
-        ±0.5 % in this session of 2 s, ±2.0 % on this machine
-      pigz -1 corpus     413 [409, 416]    ms    0.9 %  20×1  98 %  ▃▂▄▃▇▂▄▃
-        ±0.9 % in this session of 8.2 s, ±0.9 % on this machine
-    intervals are of this machine over ten minutes · ±: half-width of the interval · n: invocations ×
-    samples · CPU: share of wall time · spread: low to high
+      gzip -1 corpus     415 [406, 424]    ms    2.1 %  20×1  98 %  ▄▃▇▆▆▇▄▃
+        ±0.7 % in this session of 8.3 s, ±2.1 % on this machine
+      zstd -1 corpus     102 [100, 105]    ms    2.5 %  20×1  98 %  ▆▃▇▄▇▆▃▄
+        ±0.5 % in this session of 2 s, ±2.5 % on this machine
+      pigz -1 corpus     413 [401, 425]    ms    3.0 %  20×1  98 %  ▃▂▄▃▇▂▄▃
+        ±0.9 % in this session of 8.2 s, ±3.0 % on this machine
+    intervals are of this machine over ten minutes where sessions are long enough · ±: half-width of the
+    interval · n: invocations × samples · CPU: share of wall time · spread: low to high
 
     Compared with gzip -1 corpus, margin 1 %
       zstd -1 corpus  faster        0.2470× the cost [0.2457, 0.2486], 4.05× as fast, -312.3 [-314.2,
@@ -265,10 +265,11 @@ fn a_run_cut_off_says_what_it_did_not_reach() {
 
                        median 95 % interval unit       n    CPU  spread
     cpu
-      sieve 1 thread      412 [406, 419]    ops/s  13x20   99 %  ..=##+-:
-      sieve 2 threads     800 [788, 812]    ops/s  13x20  199 %  :==###=:
-    intervals are of this machine over ten minutes | n: invocations x
-    samples | CPU: share of wall time | spread: low to high
+      sieve 1 thread      412 [403, 422]    ops/s  13x20   99 %  ..=##+-:
+      sieve 2 threads     800 [781, 819]    ops/s  13x20  199 %  :==###=:
+    intervals are of this machine over ten minutes where sessions are long
+    enough | n: invocations x samples | CPU: share of wall time | spread:
+    low to high
 
     Curves
       cpu.sieve by threads  threads=2: 1.939x threads=1, efficiency 97.0 %

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use plumb_model::{
-    CPU, ComparisonPlan, Decision, InvocationRecord, Outcome, Role, RunRecord, too_disturbed,
+    CPU, ComparisonPlan, Decision, InvocationRecord, Outcome, Role, RunRecord, pairs_too_disturbed,
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
@@ -230,12 +230,12 @@ fn remarks(judged: &Judgement) -> Vec<Remark> {
     ])
 }
 
-/// docs/method.md, *Order*: what is left where other work disturbed too much says nothing.
+/// docs/method.md, *Order*: other work disturbed so many that it was no use to go on.
 fn disturbed(record: &RunRecord, from: usize, point: usize) -> Option<NoVerdict> {
     let excluded = record.excluded(from).max(record.excluded(point));
     let counted = record.good_invocations(point).count();
     let of = excluded + counted;
-    too_disturbed(excluded, counted).then_some(NoVerdict::Disturbed { excluded, of })
+    pairs_too_disturbed(excluded, counted).then_some(NoVerdict::Disturbed { excluded, of })
 }
 
 /// Invocations that failed: of each point, with all that it had, and the rounds that they leave incomplete.

@@ -1,6 +1,6 @@
 //! What a strategy is, and what all of them decide alike.
 
-use plumb_model::{Decision, StopReason, too_disturbed};
+use plumb_model::{Decision, StopReason};
 
 use crate::history::History;
 
@@ -25,16 +25,17 @@ pub struct Round {
 /// After so many failures without a success between them a point is given up.
 pub const FAILURES_TO_GIVE_UP: usize = 3;
 
-/// The reason to stop that holds under every strategy.
+/// The reason to stop that holds under every strategy; `is_too_disturbed` judges the excluded and the counted.
 pub(super) fn common_stop(
     history: &History,
     point: usize,
     budget_ns: Option<u64>,
+    is_too_disturbed: fn(usize, usize) -> bool,
 ) -> Option<StopReason> {
     let known = &history.points[point];
     if known.failures_in_a_row >= FAILURES_TO_GIVE_UP {
         Some(StopReason::Failed)
-    } else if too_disturbed(known.excluded, known.invocations) {
+    } else if is_too_disturbed(known.excluded, known.invocations) {
         Some(StopReason::Interference)
     } else if budget_ns.is_some_and(|budget| history.elapsed_ns >= budget) {
         Some(StopReason::Budget)

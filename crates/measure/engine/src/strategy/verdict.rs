@@ -5,7 +5,9 @@
 //! leaves the confidence after all of them; a comparison that is settled, or can't be within reach, leaves the
 //! rounds. All of them share the time, and the last look of each comes when it is over.
 
-use plumb_model::{Compared, Decision, Look, Outlook, Plan, StopReason, VerdictGoal};
+use plumb_model::{
+    Compared, Decision, Look, Outlook, Plan, StopReason, VerdictGoal, pairs_too_disturbed,
+};
 use plumb_stats::order::{latin_square, pair, quad};
 use plumb_stats::outlook::{pair_scale, pairs_to_tell};
 use plumb_stats::pairs::{hodges_lehmann, log_ratios};
@@ -60,8 +62,8 @@ impl Verdict {
     /// Looks at a comparison if it is time to, or if it must end.
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
         let (first, later) = (&history.points[0], &history.points[point]);
-        let forced = first.stopped.or(common_stop(history, 0, self.budget_ns));
-        let forced = forced.or(common_stop(history, point, self.budget_ns));
+        let ends = |point| common_stop(history, point, self.budget_ns, pairs_too_disturbed);
+        let forced = first.stopped.or(ends(0)).or(ends(point));
         let at_most = first.costs.len().min(later.costs.len()) / self.a_unit;
         let mut pace = Pace::of(history, point, at_most);
         let forced = forced.or(self.time_is_up(history, &pace).then_some(StopReason::Budget));

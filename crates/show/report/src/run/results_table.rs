@@ -26,6 +26,8 @@ const TOLERATED: f64 = 0.1;
 const AFTER_UNIT: usize = 4;
 /// The place of the column that says what results are of what they should be: after the unit.
 const OF_BASELINE: usize = 4;
+/// Sessions that are shorter than this, in seconds, may be too short to speak of a machine.
+const SHORT_S: f64 = 12.0;
 /// Blanks before what stands below a row.
 const BELOW: usize = 4;
 
@@ -235,13 +237,18 @@ fn half_width(level: &Level) -> Line {
     muted(level.estimate.relative_half_width().map(percent))
 }
 
-/// `±0.8 % in this session of 4.0 s, ±2.4 % on this machine`: both intervals, where they are told apart.
+/// `±0.8 % in this session of 4.0 s, ±2.4 % on this machine`: both intervals, where they are told apart; `±0.8 % in this
+/// session of 1.2 s, which is too short to speak of this machine`.
 #[must_use]
 pub fn both_intervals(finding: &Finding) -> Option<String> {
-    let machine = finding.machine.and(finding.shown().relative_half_width())?;
     let (session, seconds) = (finding.estimate.relative_half_width()?, finding.session_s?);
-    let (session, machine) = (percent(session), percent(machine));
-    Some(format!("±{session} in this session of {}, ±{machine} on this machine", length(seconds)))
+    let machine = finding.machine.and(finding.shown().relative_half_width());
+    let more = match machine {
+        Some(machine) => format!("±{} on this machine", percent(machine)),
+        None if seconds < SHORT_S => "which is too short to speak of this machine".to_owned(),
+        None => return None,
+    };
+    Some(format!("±{} in this session of {}, {more}", percent(session), length(seconds)))
 }
 
 /// What pauses did, where the run had some: `right after 40 pauses of 1.0 s, wall is 1.003 [0.998, 1.009] times that of
@@ -329,7 +336,11 @@ fn legend(view: &View, terminal: &Terminal) -> String {
     let cpu = if terminal.width >= WIDE { "user, system, iowait" } else { "CPU" };
     let reached = if terminal.width >= ROOMY { "±: half-width of the interval · " } else { "" };
     let machine = view.rows.iter().any(|row| row.finding.machine.is_some());
-    let of = if machine { "intervals are of this machine over ten minutes · " } else { "" };
+    let of = if machine {
+        "intervals are of this machine over ten minutes where sessions are long enough · "
+    } else {
+        ""
+    };
     let legend = format!(
         "{of}{reached}n: invocations × samples · {cpu}: share of wall time · spread: low to high"
     );
