@@ -56,6 +56,7 @@ pub fn page(results: &Results, typed: &str) -> String {
     let all: Vec<&Comparison> = results.comparisons.iter().collect();
     let mut page = head(results, typed);
     page.push_str(HOW);
+    page.push_str(PROMISES);
     page.push_str(&section("All together", &all));
     for (company, neighbour) in [("Undisturbed", false), ("Beside a noisy neighbour", true)] {
         for (size, short) in [("30 ms", false), ("3 ms", true)] {
@@ -237,7 +238,7 @@ fn verdicts(chosen: &[&Comparison]) -> String {
             count(Verdict::Inconclusive),
         );
     }
-    table + PROMISES
+    table
 }
 
 const PROMISES: &str = "\nWhat is promised depends on how far pairs differ: where that lets 20 s tell the effect apart, four in \
