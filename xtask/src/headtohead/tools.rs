@@ -28,7 +28,7 @@ const SAMPLES: (f64, f64) = (10.0, 100.0);
 /// What tango tries to fill with iterations in a sample, in seconds.
 const TANGO_SLICE_S: f64 = 0.01;
 
-/// What tango tells of a command's start-up and of waiting for the first sample, in seconds.
+/// What tango spends apart from samples, in seconds.
 const TANGO_OVERHEAD: f64 = 0.2;
 
 /// A tool beside plumb.
