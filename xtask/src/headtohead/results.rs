@@ -89,7 +89,7 @@ pub struct Plumb {
     pub verdict: Verdict,
     pub ratio: f64,
     pub pairs: u32,
-    /// How far pairs differ, as a relative deviation; none where all are alike.
+    /// How far pairs differ, as a relative deviation; none where all are alike or too few.
     pub pair_sd: Option<f64>,
     pub wall_s: f64,
 }

@@ -240,10 +240,7 @@ pub fn version_of_hyperfine() -> Result<String, String> {
 }
 
 /// A crate with the version that a manifest asks for.
-///
-/// # Panics
-/// When the manifest, which is part of this binary, does not ask for it.
-pub fn version_in(manifest: &str, name: &str) -> String {
+fn version_in(manifest: &str, name: &str) -> String {
     let version = manifest.split_once(&format!("{name} = \"="));
     let version = version.and_then(|(_, rest)| rest.split('"').next()).unwrap_or("unknown");
     format!("{name} {version}")

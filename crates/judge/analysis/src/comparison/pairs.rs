@@ -158,7 +158,7 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
     let logs = log_ratios(&first, &later, plan.a_unit);
     let level = plan.level(logs.len());
     let failed = Failures::of(record, from, point);
-    let unfit = failed.unfit(logs.len()).or_else(|| disturbed(record, from, point));
+    let unfit = failed.unfit(logs.len()).or_else(|| disturbed(record, from, point, logs.len()));
     let judged = unfit.map_or_else(|| judge(&logs, level, plan.margin), Err);
     let is_look = |it: &&Decision| from == 0 && it.point == point && it.compared.is_some();
     let decisions: Vec<&Decision> = record.decisions.iter().filter(is_look).collect();
@@ -230,12 +230,14 @@ fn remarks(judged: &Judgement) -> Vec<Remark> {
     ])
 }
 
-/// docs/method.md, *Order*: other work disturbed so many that it was no use to go on.
-fn disturbed(record: &RunRecord, from: usize, point: usize) -> Option<NoVerdict> {
+/// docs/method.md, *Order*: other work disturbed so many that it was no use to go on, or left too few for a verdict.
+fn disturbed(record: &RunRecord, from: usize, point: usize, pairs: usize) -> Option<NoVerdict> {
     let excluded = record.excluded(from).max(record.excluded(point));
     let counted = record.good_invocations(point).count();
+    let too_many = pairs_too_disturbed(excluded, counted);
+    let too_few_left = excluded > pairs && pairs < FEWEST_PAIRS;
     let of = excluded + counted;
-    pairs_too_disturbed(excluded, counted).then_some(NoVerdict::Disturbed { excluded, of })
+    (too_many || too_few_left).then_some(NoVerdict::Disturbed { excluded, of })
 }
 
 /// Invocations that failed: of each point, with all that it had, and the rounds that they leave incomplete.

@@ -47,6 +47,25 @@ fn few_rounds_give_a_ratio_and_no_verdict() {
 }
 
 #[test]
+fn few_rounds_that_other_work_left_say_so() {
+    let mut record = exec();
+    for it in record.invocations.iter_mut().filter(|it| it.round >= 5) {
+        it.excluded_by = Some("steal".to_owned());
+    }
+    let comparison = &summarise(&record).against_first[0].found;
+    assert_eq!(comparison.verdict, Err(NoVerdict::Disturbed { excluded: 15, of: 20 }));
+    // Half of twenty leaves enough, and a verdict.
+    for it in record.invocations.iter_mut().filter(|it| it.round < 10) {
+        it.excluded_by = None;
+    }
+    let comparison = &summarise(&record).against_first[0].found;
+    assert_eq!(
+        (comparison.verdict, comparison.by_pairs().unwrap().pairs),
+        (Ok(Verdict::Faster), 10)
+    );
+}
+
+#[test]
 fn rounds_without_both_are_left_out() {
     let mut record = exec();
     record.invocations.retain(|invocation| invocation.point != 1 || invocation.round % 2 == 0);
