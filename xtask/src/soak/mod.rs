@@ -70,13 +70,20 @@ fn kill_all(options: &Options, plumb: &str) -> Outcome {
     // The moments are repeated in other orders; a run that ends too early again and again is a
     // failure too.
     for number in (options.from..).take(2 * options.kills) {
-        if outcome.killed.len() + outcome.failures.len() == options.kills {
+        if outcome.killed.len() + outcome.failures.len() >= options.kills {
             return outcome;
         }
         let moment = Moment::of(number);
         let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
         match place.and_then(|place| kill_once(&place, moment)) {
-            Ok(Some(killed)) => outcome.killed.push(killed),
+            Ok(Some(killed)) => {
+                let late = killed.cleaned_after > CLEAN_WITHIN;
+                let why = || {
+                    format!("kill {number} ({moment:?}): clean after {:?}", killed.cleaned_after)
+                };
+                outcome.failures.extend(late.then(why));
+                outcome.killed.push(killed);
+            }
             Ok(None) => outcome.late += 1,
             Err(why) => outcome.failures.push(format!("kill {number} ({moment:?}): {why}")),
         }
@@ -96,7 +103,13 @@ fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
         let moment = knobs::Moment::of(number);
         let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
         match place.and_then(|place| kill_prepared(&place, moment)) {
-            Ok(Some(restored)) => outcome.restored.push((moment, restored)),
+            Ok(Some(restored)) => {
+                let late = restored.after > RESTORED_WITHIN;
+                let why =
+                    || format!("knobs {number} ({moment:?}): restored after {:?}", restored.after);
+                outcome.failures.extend(late.then(why));
+                outcome.restored.push((moment, restored));
+            }
             Ok(None) => {}
             Err(why) => outcome.failures.push(format!("knobs {number} ({moment:?}): {why}")),
         }

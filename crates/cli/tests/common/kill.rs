@@ -4,10 +4,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use super::processes::PATIENCE;
 use super::samples::Samples;
 use super::{TestEnvironment, processes};
 
-/// After this time nothing of a killed run may be left.
+/// After this time nothing of a killed run may be left, on a machine that does not stall: the soak
+/// requires it of every kill, the tests of most.
 pub const CLEAN_WITHIN: Duration = Duration::from_secs(2);
 
 /// Invocations of a whole run: two of each point that every machine can measure.
@@ -123,10 +125,8 @@ fn cleaned(place: &TestEnvironment, family: &[(u32, u64)]) -> Result<(), String>
         let living = living.map(|(pid, _)| format!("process {}", processes::describe(*pid)));
         living.chain(place.leftovers()).collect::<Vec<_>>()
     };
-    let clean = processes::wait_for(CLEAN_WITHIN, || left().is_empty().then_some(()));
-    clean.ok_or_else(|| {
-        format!("{} s after the kill: {}", CLEAN_WITHIN.as_secs(), left().join(", "))
-    })
+    let clean = processes::wait_for(PATIENCE, || left().is_empty().then_some(()));
+    clean.ok_or_else(|| format!("{} s after the kill: {}", PATIENCE.as_secs(), left().join(", ")))
 }
 
 /// The killed run is told as interrupted with all that was seen of it, and can be completed.

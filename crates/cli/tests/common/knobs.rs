@@ -7,9 +7,10 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::TestEnvironment;
-use super::processes::{children, family, lives, signal, wait_for};
+use super::processes::{PATIENCE, children, family, lives, signal, wait_for};
 
-/// After this time every setting must be as it was.
+/// After this time every setting must be as it was, on a machine that does not stall: the soak
+/// requires it of every kill, the tests of most.
 pub const RESTORED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Who is killed.
@@ -94,7 +95,7 @@ pub fn kill_prepared(place: &TestEnvironment, at: Moment) -> Result<Option<Resto
         plumb.env("PLUMB_ROOT", &root);
     }
     let mut plumb = plumb.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(said)?;
-    let keeper = wait_for(RESTORED_WITHIN, || children(plumb.id(), "keeper").first().copied());
+    let keeper = wait_for(PATIENCE, || children(plumb.id(), "keeper").first().copied());
     std::thread::sleep(at.delay);
     let changed = differing(&before, &settings(&root)).len();
     if !matches!(plumb.try_wait(), Ok(None)) {
@@ -110,10 +111,11 @@ pub fn kill_prepared(place: &TestEnvironment, at: Moment) -> Result<Option<Resto
         next.stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(said)?;
     }
     let left = || differing(&before, &settings(&root));
-    let restored = wait_for(RESTORED_WITHIN, || left().is_empty().then(|| killed.elapsed()));
-    let ended = wait_for(RESTORED_WITHIN, || plumb.try_wait().ok().flatten());
-    let after = restored.ok_or_else(|| format!("after 2 s: {}", left().join(", ")))?;
-    let journals = wait_for(RESTORED_WITHIN, || journals(place, &root).is_empty().then_some(()));
+    let restored = wait_for(PATIENCE, || left().is_empty().then(|| killed.elapsed()));
+    let ended = wait_for(PATIENCE, || plumb.try_wait().ok().flatten());
+    let after =
+        restored.ok_or_else(|| format!("after {} s: {}", PATIENCE.as_secs(), left().join(", ")))?;
+    let journals = wait_for(PATIENCE, || journals(place, &root).is_empty().then_some(()));
     journals.ok_or("a journal is left")?;
     ended.ok_or("plumb did not end")?;
     Ok(Some(Restored { changed, after }))
@@ -133,7 +135,7 @@ pub fn kill_both(plumb: &mut Child, keeper: u32) -> std::io::Result<()> {
     }
     plumb.wait()?;
     let dead = || (!keepers.iter().any(|process| lives(*process))).then_some(());
-    let _ = wait_for(RESTORED_WITHIN, dead);
+    let _ = wait_for(PATIENCE, dead);
     Ok(())
 }
 

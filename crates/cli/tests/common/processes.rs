@@ -3,6 +3,9 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+/// Longer than anything takes that is waited for, on a machine whose disk or CPUs stall.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
 /// The living processes that carry the mark in their environment, or whose command line or current
 /// directory lies below `root`: programs such as sshd overwrite their environment.
 pub fn marked(mark: &str, root: &str) -> Vec<u32> {

@@ -38,13 +38,9 @@ mod store;
 mod suites;
 mod two_runs;
 
-use std::time::Duration;
-
+use common::processes::PATIENCE;
 use common::{Ran, TestEnvironment, ran};
 use serde_json::Value;
-
-/// Longer than anything takes that is waited for, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A command that says that it runs, and ends when it is told.
 const WAIT: &str = "touch started; until [ -e go ]; do sleep 0.02; done";
