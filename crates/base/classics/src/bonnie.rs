@@ -12,7 +12,7 @@ use plumb_model::Better::{Higher, Lower};
 
 use crate::import::BY_RATE;
 use crate::numbers::{KIB, MIB, positive, size, version};
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Error, Format, Import, Invocation, Ours, Series};
 
 /// Where a form has its fields.
 struct Layout {
@@ -73,6 +73,12 @@ const METADATA: [(&str, &str); 6] = [
     ("stat_random", "looks at files in random order"),
     ("delete_random", "deletes files in random order, sync(2) included"),
 ];
+
+/// KiB that 2.00a moves one by one, unless it is told otherwise.
+const BYTES: f64 = 3.0 * 1024.0;
+
+/// Its seeks.
+const SEEKS: f64 = 8192.0;
 
 /// The settings of metadata phases after the number of files.
 const FILES_SETTINGS: [&str; 5] = ["files", "largest", "smallest", "folders", "file_chunk"];
@@ -150,6 +156,10 @@ fn head(line: &str) -> String {
 
 fn line_into(import: &mut Import, layout: &Layout, fields: &[&str]) -> Result<(), Error> {
     debug_assert_eq!(fields.len(), layout.fields, "the layout was chosen by it");
+    if let Some(series) = pass(layout, fields)? {
+        join(import, series);
+        return Ok(());
+    }
     for (i, (id, summary, bytes)) in FILE.iter().enumerate() {
         let cells = cells(layout, fields, layout.file, i, i)?;
         // 1.03 goes through stdio, which later versions do not: another test.
@@ -170,6 +180,104 @@ fn line_into(import: &mut Import, layout: &Layout, fields: &[&str]) -> Result<()
         phase(import, series, false, &cells);
     }
     Ok(())
+}
+
+/// A line of 2.00a as what plumb measures, too: a whole pass. None of older forms, and where the first figure of a
+/// pass is missing.
+fn pass(layout: &Layout, fields: &[&str]) -> Result<Option<Series>, Error> {
+    if layout.fields != V50.fields {
+        return Ok(None);
+    }
+    let mut phases = Vec::new();
+    for (i, (id, _, bytes)) in FILE.iter().enumerate() {
+        phases.push((*id, *bytes, cells(layout, fields, layout.file, i, i)?));
+    }
+    for (i, (id, _)) in METADATA.iter().enumerate() {
+        phases.push((*id, false, cells(layout, fields, layout.metadata, i, i + FILE.len())?));
+    }
+    // First what the workload is about.
+    phases.swap(0, 1);
+    if !matches!(phases[0].2.rate, Some(Rate::Figure(_))) {
+        return Ok(None);
+    }
+    let mut series = Series::new("bonnie.pass", "a pass of bonnie++, with all of its phases");
+    let named = layout.settings.iter().copied();
+    let of_files = FILES_SETTINGS.into_iter().zip(layout.files..);
+    named.chain(of_files).for_each(|(name, field)| series.set(name, fields[field]));
+    let settings = settings(fields, &phases);
+    series.invocations.push(Invocation::lasting(seconds_of(&settings, &phases), 1));
+    for (id, bytes, cells) in &phases {
+        measured(&mut series, id, *bytes, cells);
+    }
+    let told = "the file has rates and no lengths: a pass lasts as long as its phases by their rates; it does not tell \
+                -b, which is taken as not given, nor how many bytes were moved one by one, which is taken as 3 MiB";
+    series.notes.push(told.to_owned());
+    series.ours = Some(Ours { workload: "storage.bonnie", settings });
+    Ok(Some(series))
+}
+
+/// A phase of a pass, in the words of plumb's workload.
+fn measured(series: &mut Series, id: &str, bytes: bool, cells: &Cells) {
+    let (unit, factor) = if bytes { ("B/s", KIB) } else { ("ops/s", 1.0) };
+    match cells.rate {
+        Some(Rate::Figure(rate)) => {
+            series.measured((id, unit, Higher), "work a second", [rate * factor]);
+        }
+        Some(Rate::TooFast) => series.notes.push(format!(
+            "{id}: bonnie++ printed +++++, which stands for less than half a second"
+        )),
+        None => return,
+    }
+    series.measured((&format!("{id}_cpu"), "", Lower), "CPU time over wall time", cells.cpu);
+    let slowest = "the slowest operation";
+    series.measured((&format!("{id}_latency"), "s", Lower), slowest, cells.latency_s);
+}
+
+/// The settings of plumb's workload that a line tells; phases that were not run are left out.
+fn settings(fields: &[&str], phases: &[(&str, bool, Cells)]) -> Vec<(&'static str, String)> {
+    let ran = |id: &str| phases.iter().any(|(name, _, cells)| *name == id && cells.rate.is_some());
+    let mut settings = Vec::new();
+    let mut number = |name: &'static str, field: &str, unit: f64| {
+        settings.extend(size(field).map(|value| (name, format!("{:.0}", value * unit))));
+    };
+    number("size", fields[5], 1.0);
+    number("chunk", fields[6], 1.0);
+    number("seekers", fields[8], 1.0);
+    number("seeks", if ran("seek") { fields[7] } else { "" }, 1.0);
+    number("files", fields[V50.files], 1024.0);
+    number("largest", fields[V50.files + 1], 1.0);
+    number("smallest", fields[V50.files + 2], 1.0);
+    number("folders", fields[V50.files + 3], 1.0);
+    let left_out = [
+        ("byte_size", ran("write_byte")),
+        ("seeks", ran("seek")),
+        ("files", ran("create_sequential")),
+    ];
+    let zeroes = left_out.into_iter().filter(|(_, ran)| !ran);
+    settings.extend(zeroes.map(|(name, _)| (name, "0".to_owned())));
+    let links = [("-1", "hard"), ("-2", "symbolic")];
+    let link = links.iter().find(|(size, _)| *size == fields[V50.files + 1]);
+    settings.extend(link.map(|(_, kind)| ("links", (*kind).to_owned())));
+    settings
+}
+
+/// How long the phases that have a rate took by it, in seconds.
+fn seconds_of(settings: &[(&str, String)], phases: &[(&str, bool, Cells)]) -> f64 {
+    let setting = |name: &str| {
+        let found = settings.iter().find(|(known, _)| *known == name);
+        found.and_then(|(_, value)| value.parse::<f64>().ok())
+    };
+    let time = |(id, bytes, cells): &(&str, bool, Cells)| {
+        let Some(Rate::Figure(rate)) = cells.rate else { return 0.0 };
+        let work = match *id {
+            "write_byte" | "read_byte" => BYTES,
+            "seek" => setting("seeks").unwrap_or(SEEKS),
+            _ if *bytes => setting("size").unwrap_or(0.0) / KIB,
+            _ => setting("files").unwrap_or(0.0),
+        };
+        work / rate
+    };
+    phases.iter().map(time).sum()
 }
 
 /// What a phase printed.

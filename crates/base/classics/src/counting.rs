@@ -35,6 +35,11 @@ pub const COUNTING: &[Counting] = &[
         Same("each byte copied counts once, and a pass copies the whole array once"),
     ),
     counting(
+        "bonnie.pass",
+        "storage.bonnie",
+        Same("the phases are those of bonnie++ 2.00a, call by call"),
+    ),
+    counting(
         "bonnie.write_block",
         "storage.sequential",
         Other("bonnie++ writes through the page cache and has fsync inside its time"),

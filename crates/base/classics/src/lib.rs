@@ -5,8 +5,9 @@
 //! stays unknown: the machine above all, which is hardly ever the one that imports.
 //!
 //! A tool's result is a series of its own (`fio.randread`), because tools count differently.
-//! [`COUNTING`] is the whole list of what is, and is not, the same as one of plumb's workloads.
+//! [`arguments`] reads a tool's command line. [`COUNTING`] is the whole list of what is, and is not, the same as one of plumb's workloads.
 
+mod arguments;
 mod bonnie;
 mod counting;
 mod error;
@@ -26,6 +27,7 @@ mod read;
 mod run;
 mod sysbench;
 
+pub use arguments::{Arguments, SUITES, arguments};
 pub use counting::{COUNTING, Counting, Rule};
 pub use error::Error;
 pub use format::Format;

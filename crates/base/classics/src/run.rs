@@ -8,16 +8,16 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Description, Environment, Event, Goal, Host, Id, InvocationEnd, Machine, Missing, Outcome,
-    Owner, Parameter, ParameterType, Plan, PlannedPoint, Point, Program, Ready, Role, Samples,
-    Settings, Stamped, StoppingRules, Target, Value,
+    Description, Environment, Event, Goal, Host, Id, InvocationEnd, Machine, Metric, MetricSource,
+    Missing, Outcome, Owner, Parameter, ParameterType, Plan, PlannedPoint, Point, Program, Ready,
+    Role, Samples, Settings, Stamped, StoppingRules, Target, Value,
 };
 use uuid::Uuid;
 
 use crate::{Counting, Import, Invocation, Rule, Series, counting};
 
 /// Rises when the same file gives other events.
-const IMPORT_VERSION: u32 = 1;
+const IMPORT_VERSION: u32 = 2;
 
 /// What a file does not tell.
 const UNKNOWN: &str = "unknown";
@@ -54,7 +54,8 @@ pub fn events(import: &Import, content: &[u8], said: &Said, describe: Describe) 
         let point = place(&mut points, planned);
         for invocation in &series.invocations {
             let ready = ready(import, series, invocation, is_ours);
-            happened.extend(process.events(point, ready, invocation, is_ours));
+            let declared = &points[point].description.metrics;
+            happened.extend(process.events(point, ready, invocation, declared));
         }
     }
     let started_unix_ns = import.started_unix_ns.unwrap_or(0);
@@ -251,7 +252,7 @@ impl Process {
         point: usize,
         ready: Ready,
         told: &Invocation,
-        is_ours: bool,
+        declared: &[Metric],
     ) -> [Event; 3] {
         let invocation = Uuid::new_v5(&self.run, &self.number.to_le_bytes());
         let outcome = told.failed.clone().map_or(Outcome::Done, Outcome::Failed);
@@ -266,7 +267,7 @@ impl Process {
             seed: 0,
             ready: Box::new(ready),
         };
-        let samples = Box::new(self.samples(told, is_ours));
+        let samples = Box::new(self.samples(told, declared));
         self.number += 1;
         let (usage, flags) = (told.usage.clone(), Vec::new());
         let end = InvocationEnd {
@@ -284,8 +285,8 @@ impl Process {
         ]
     }
 
-    /// Back to back from where the last process ended.
-    fn samples(&mut self, told: &Invocation, is_ours: bool) -> Samples {
+    /// Back to back from where the last process ended, with what the workload reports by itself.
+    fn samples(&mut self, told: &Invocation, declared: &[Metric]) -> Samples {
         let mut samples = Samples::default();
         for &elapsed_ns in &told.elapsed_ns {
             samples.start_ns.push(self.clock_ns);
@@ -294,9 +295,11 @@ impl Process {
             samples.cpu.push(-1);
             self.clock_ns = self.clock_ns.saturating_add(elapsed_ns);
         }
-        if !is_ours {
-            samples.values = told.values.clone();
-        }
+        let is_reported = |name: &String| {
+            declared.iter().any(|it| it.name == *name && it.source == MetricSource::Value)
+        };
+        let values = told.values.iter().filter(|(name, _)| is_reported(name));
+        samples.values = values.map(|(name, column)| (name.clone(), column.clone())).collect();
         samples
     }
 }

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum FlagKind {
     /// Fewer bytes reached the device than the workload moved.
     Cached,
+    /// Direct I/O was wanted and could not be had.
+    NotDirect,
     /// The target directory lies in memory.
     Tmpfs,
     /// A size was made smaller than a rule wanted; both are in the text.
@@ -67,6 +69,7 @@ impl FlagKind {
     pub fn word(&self) -> &str {
         match self {
             Self::Cached => "cached",
+            Self::NotDirect => "not-direct",
             Self::Tmpfs => "tmpfs",
             Self::Capped => "capped",
             Self::Noisy => "noisy",

@@ -228,6 +228,9 @@ pub struct Ready {
     pub flags: Vec<Flag>,
     /// Bytes that a fixture put on disk.
     pub bytes_on_disk: u64,
+    /// Declared metrics that this point does not have; never the first, and none where it is empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
 }
 
 /// How an invocation ended.

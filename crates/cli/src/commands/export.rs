@@ -87,6 +87,7 @@ fn render(format: &Export, records: &[RunRecord]) -> Result<Vec<u8>> {
         ExportError::TooLarge(why) => {
             CommandError::usage(why).hint("--format samples-csv has no limit")
         }
+        ExportError::Nothing(why) => CommandError::usage(why),
         ExportError::Broken(why) => CommandError::bug(format!("export: {why}")),
     })
 }

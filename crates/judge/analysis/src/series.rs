@@ -1,6 +1,6 @@
 //! The series of a run: what comparisons over runs are made of.
 
-use plumb_model::{By, ClockSource, Impact, Metric, RunRecord, Target};
+use plumb_model::{Better, By, ClockSource, Impact, Metric, RunRecord, Target};
 use plumb_stats::describe::median;
 
 use crate::facts::{CpuShares, PointFacts, point_facts};
@@ -101,10 +101,12 @@ fn of_data(
         .collect()
 }
 
-/// What the first metric is made of: the other headline metrics in its unit, each with its median.
+/// What the first metric, a time, is made of: the other headline metrics in its unit, each with its median. Rates do not
+/// add up.
 pub(crate) fn parts_of(data: &PointData, first: &Metric) -> Vec<(String, f64)> {
     let mut metrics = data.planned.description.metrics.iter();
-    let is_first = metrics.next().is_some_and(|it| it.name == first.name);
+    let is_first =
+        metrics.next().is_some_and(|it| it.name == first.name && it.better == Better::Lower);
     let parts = metrics.filter(|it| is_first && it.headline && it.unit == first.unit);
     let of = |metric: &Metric| {
         let medians: Vec<f64> =

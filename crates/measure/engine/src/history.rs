@@ -156,9 +156,10 @@ impl PointHistory {
         slices(&self.processes)
     }
 
-    /// The processes of every headline metric, the first included.
+    /// The processes of every headline metric that the point has, the first included.
     pub fn headlines(&self) -> impl Iterator<Item = Vec<&[f64]>> {
-        std::iter::once(&self.processes).chain(&self.others).map(|processes| slices(processes))
+        let others = self.others.iter().filter(|all| all.iter().any(|it| !it.is_empty()));
+        std::iter::once(&self.processes).chain(others).map(|processes| slices(processes))
     }
 }
 

@@ -244,7 +244,7 @@ fn one_sample(instance: &mut dyn Instance, k: u64) -> Result<Samples, Failure> {
 
 /// Columns for a batch, and room in the distributions of the instance.
 fn room(instance: &mut dyn Instance, iterations: &[u64]) -> Batch {
-    let values = iterations.iter().sum();
+    let values = iterations.iter().sum::<u64>().saturating_mul(instance.values_per_iteration());
     instance.distributions().iter_mut().for_each(|it| it.make_room(iterations.len(), values));
     Batch::with_room(iterations.len(), instance.value_names())
 }

@@ -52,6 +52,8 @@ pub(super) struct Runs<'a> {
 pub enum ExportError {
     /// The format can't hold so much.
     TooLarge(String),
+    /// Nothing of the runs belongs into it.
+    Nothing(String),
     /// A bug.
     Broken(String),
 }
@@ -59,7 +61,7 @@ pub enum ExportError {
 impl fmt::Display for ExportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLarge(why) | Self::Broken(why) => f.write_str(why),
+            Self::TooLarge(why) | Self::Nothing(why) | Self::Broken(why) => f.write_str(why),
         }
     }
 }

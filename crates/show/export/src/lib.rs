@@ -4,6 +4,7 @@
 //! each of them in `tests/consumers`. A new format is a file with an entry, and a line in [`EXPORTS`].
 
 mod bmf;
+mod bonnie;
 mod csv;
 mod entry;
 mod go_bench;
@@ -16,6 +17,7 @@ mod tables;
 mod xlsx;
 
 pub use bmf::bmf;
+pub use bonnie::bonnie;
 pub use csv::{csv, samples_csv};
 pub use entry::{Content, Export, ExportError, Holds};
 pub use go_bench::go_bench;
@@ -32,6 +34,7 @@ pub static EXPORTS: &[Export] = &[
     csv::SAMPLES_CSV,
     go_bench::GO_BENCH,
     hyperfine::HYPERFINE,
+    bonnie::BONNIE,
     bmf::BMF,
     otava::OTAVA,
     junit::JUNIT,

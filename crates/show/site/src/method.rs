@@ -83,8 +83,9 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 22] = [
+const FLAGS: [FlagKind; 23] = [
     FlagKind::Cached,
+    FlagKind::NotDirect,
     FlagKind::Tmpfs,
     FlagKind::Capped,
     FlagKind::Noisy,

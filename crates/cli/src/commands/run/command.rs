@@ -6,7 +6,7 @@ use clap::Args;
 use plumb_model::{Goal, Plan};
 use plumb_suite::{state_sampling, time_ns};
 
-use crate::commands::run::schedule;
+use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 use crate::measuring::interrupted::interrupted;
@@ -33,6 +33,8 @@ use crate::ui::Ui;
   plumb run storage.random --dir /srv --budget 5m  on the file system of /srv
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      your own suite, labelled
+  plumb run bonnie -- -u 0 -s 7200 -n 256 -b -d /srv
+                                                   passes of bonnie++, by its own arguments
   plumb run network.tcp --expect network.tcp=9Gbit/s   with the result that you expect
   plumb run storage.sequential --ceilings          and the same calls on a file in memory
   plumb run cpu.sieve --for 4h                     a soak: four hours, whatever the precision
@@ -48,6 +50,9 @@ pub struct RunArgs {
     /// `4KiB..1MiB/4` takes four steps a doubling, `1..9+2` adds
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
     params: Vec<String>,
+    /// Arguments of the classic tool after which the suite is called
+    #[arg(last = true, value_name = "ARGUMENT", conflicts_with_all = ["resume", "every"])]
+    arguments: Vec<String>,
     /// The target directory for workloads that use files [default: a new folder in the current one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -102,9 +107,11 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(name) = &args.resume {
         return resume(setup, args, name, store, ui);
     }
+    let asked = tool_arguments::read(&args.names, &args.arguments)?;
     setup.keep_to(&args.goal.execution.prepare);
     let all = setup.all_threads();
-    let mut named = points::resolve(&mut setup.keeper, &args.names, &args.params, all)?;
+    let mut named =
+        points::resolve(&mut setup.keeper, &args.names, &asked.params(&args.params), all)?;
     if args.ceilings {
         named.points = points::with_ceilings(named.points, all)?;
     }
@@ -124,7 +131,9 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(length) = &args.soak {
         (plan.goal, plan.budget_ns) = (Goal::Soak, Some(time_ns(length)?));
     }
-    let place = Place::Under(args.dir.as_deref());
+    let asked_dir = asked.dir().map(Path::to_owned);
+    asked.into_plan(&mut plan);
+    let place = Place::Under(args.dir.as_deref().or(asked_dir.as_deref()));
     let lock = !args.goal.execution.no_lock;
     let live = args.live.live;
     let host = args.goal.execution.host.clone();

@@ -2,5 +2,6 @@
 
 mod command;
 mod schedule;
+mod tool_arguments;
 
 pub use command::RunArgs;

@@ -1,7 +1,7 @@
 //! What runs beside the measured workloads on purpose: loads, monitors and preparations (`--with`).
 
 use plumb_keeper::Keeper;
-use plumb_model::{Companion, Role};
+use plumb_model::{Companion, Ready, Role};
 use plumb_protocol::{Reply, Request, SampleReply};
 
 use super::conversation::{Conversation, MOST_HEARTBEATS, unexpected};
@@ -31,6 +31,7 @@ impl RunningCompanion {
     pub fn begin(
         index: usize,
         companion: &Companion,
+        ready: &Ready,
         mut conversation: Conversation,
         servers: Vec<Conversation>,
     ) -> Result<Self, Refusal> {
@@ -40,7 +41,7 @@ impl RunningCompanion {
             Role::Workload | Role::Server | Role::Monitor | Role::Load => conversation
                 .send(Request::Stream { interval_ns: INTERVAL_NS, duration_ns: DURATION_NS })?,
         };
-        let shape = Shape::of(&companion.point.description);
+        let shape = Shape::of(&companion.point.description, ready);
         Ok(Self { index, role, conversation, servers, stream, shape })
     }
 

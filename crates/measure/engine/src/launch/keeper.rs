@@ -245,7 +245,7 @@ impl KeeperLauncher {
         let (conversation, ready) =
             self.converse(StartSpec { planned: &companion.point, role, seed })?;
         let servers = self.servers.split_off(others);
-        Ok((RunningCompanion::begin(index, companion, conversation, servers)?, ready))
+        Ok((RunningCompanion::begin(index, companion, &ready, conversation, servers)?, ready))
     }
 
     /// Ends companions, the last one first, as it found the machine changed by those before it; what could not be
@@ -305,7 +305,7 @@ impl Launcher for KeeperLauncher {
         match self.set_up(spec, at) {
             Ok((worker, ready)) => {
                 let timeout = timeout_of(&spec.planned.description);
-                let shape = Shape::of(&spec.planned.description);
+                let shape = Shape::of(&spec.planned.description, &ready);
                 let (keeper, worker) = (&mut self.keeper, Some(worker));
                 Ok((
                     Box::new(Invocation { keeper, worker, server, timeout, shape, stream: None }),

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{Description, Histogram, MetricSource, Ready, Usage, check_trial, note_trial};
+use plumb_model::{
+    Description, Histogram, Metric, MetricSource, Ready, Usage, check_trial, note_trial,
+};
 use plumb_protocol::SampleReply;
 
 use super::refusal::Refusal;
@@ -30,10 +32,12 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// As the workload declares it.
+    /// As the workload declares it, but for metrics that the started point does not have.
     #[must_use]
-    pub fn of(description: &Description) -> Self {
+    pub fn of(description: &Description, started: &Ready) -> Self {
+        let lacks = |metric: &&Metric| !started.without.contains(&metric.name);
         let reported = description.metrics.iter().filter(|m| m.source == MetricSource::Value);
+        let reported = reported.filter(lacks);
         let bounded = description.metrics.iter();
         let bounded =
             bounded.filter_map(|it| it.bounds.map(|(low, high)| (it.name.clone(), low, high)));
@@ -229,7 +233,7 @@ mod tests {
     }
 
     fn why(reply: SampleReply) -> String {
-        match Shape::of(&description()).accept(reply) {
+        match Shape::of(&description(), &Ready::default()).accept(reply) {
             Err(Refusal::Failed(why)) => why,
             other => panic!("{other:?}"),
         }
@@ -237,14 +241,23 @@ mod tests {
 
     #[test]
     fn a_batch_as_declared_passes_and_an_empty_one_too() {
-        let mut shape = Shape::of(&description());
+        let mut shape = Shape::of(&description(), &Ready::default());
         shape.accept(two()).unwrap();
         shape.accept(SampleReply::default()).unwrap();
     }
 
     #[test]
+    fn a_point_may_lack_a_metric_when_it_says_so() {
+        let without = vec!["rate".to_owned()];
+        let started = Ready { without, ..Ready::default() };
+        let mut lacking = two();
+        lacking.samples.values.clear();
+        Shape::of(&description(), &started).accept(lacking).unwrap();
+    }
+
+    #[test]
     fn columns_stay_the_same_from_batch_to_batch() {
-        let mut shape = Shape::of(&description());
+        let mut shape = Shape::of(&description(), &Ready::default());
         shape.accept(two()).unwrap();
         let mut other = two();
         other.samples.values.insert("more".into(), vec![1.0, 2.0]);
@@ -278,7 +291,7 @@ mod tests {
         let hdr = Histogram::of([100, 100, 5_000]);
         for kind in [sparse, hdr, Histogram::Sparse(Vec::new())] {
             reply.samples.histograms.insert("latency".into(), vec![kind.clone(), kind]);
-            Shape::of(&description()).accept(reply.clone()).unwrap();
+            Shape::of(&description(), &Ready::default()).accept(reply.clone()).unwrap();
         }
         for text in ["HISTAAAAAA", "HISTEwAAAAA"] {
             let other = Histogram::Hdr(text.into());
@@ -300,7 +313,7 @@ mod tests {
         let told = |histogram: Histogram| {
             let mut reply = two();
             reply.samples.histograms.insert("latency".into(), vec![histogram.clone(), histogram]);
-            Shape::of(&bounded).accept(reply)
+            Shape::of(&bounded, &Ready::default()).accept(reply)
         };
         told(Histogram::of([10, 1_000_000])).unwrap();
         for beyond in [9, 1_010_000] {

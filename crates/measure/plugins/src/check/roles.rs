@@ -49,11 +49,11 @@ pub fn stream(
     list: &mut Checklist<'_>,
 ) -> Result<(), Refusal> {
     let name = if spec.role == Role::Load { "stream-load" } else { "stream-monitor" };
-    let mut conversation = match launcher.converse(spec) {
-        Ok((conversation, _)) => conversation,
+    let (mut conversation, ready) = match launcher.converse(spec) {
+        Ok(started) => started,
         Err(refusal) => return note(list, name, &refusal),
     };
-    match count(&mut conversation, Shape::of(&spec.planned.description)) {
+    match count(&mut conversation, Shape::of(&spec.planned.description, &ready)) {
         Ok(samples) => {
             let enough = samples > 0 && samples <= INTERVALS as usize + 1;
             let seen = format!("{samples} samples in {INTERVALS} intervals of 0.2 s");

@@ -7,9 +7,10 @@ use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use crate::contents::{Contents, STAMP_BYTES};
-use crate::file::{Filesystem, FreshFile};
+use crate::file::FreshFile;
 use crate::table::{Durability, PhaseTimes, Table};
 use plumb_workload_kit::declare;
+use plumb_workload_kit::filesystem::{Filesystem, show};
 
 /// Metrics of the phases, in the order of [`PhaseTimes`].
 const PHASES: [&str; 5] = ["add", "get", "update", "get_updated", "delete"];
@@ -66,8 +67,8 @@ impl Workload for BatchOfEntities {
         let (entities, bytes) = (start.integer("entities"), start.integer("bytes"));
         check_sizes(entities, bytes)?;
         let dir = Path::new(&start.dir);
-        let filesystem = Filesystem::of(dir);
-        check_room(entities, bytes, filesystem)?;
+        let filesystem = Filesystem::of(dir).ok();
+        check_room(entities, bytes, dir, filesystem)?;
         let name = start.text("durability");
         let durability = Durability::named(name)
             .ok_or_else(|| StartError::Failed(format!("there is no durability `{name}`")))?;
@@ -94,20 +95,16 @@ fn check_sizes(entities: u64, bytes: u64) -> Result<(), StartError> {
     Ok(())
 }
 
-/// The file and its journal may take half of what is free.
-fn check_room(entities: u64, bytes: u64, dir: Option<Filesystem>) -> Result<(), StartError> {
+/// Room for the file and its journal.
+fn check_room(
+    entities: u64,
+    bytes: u64,
+    dir: &Path,
+    filesystem: Option<Filesystem>,
+) -> Result<(), StartError> {
     let needed = 3 * entities * (bytes + 64) + (1 << 20);
-    match dir {
-        Some(Filesystem { free_bytes, .. }) if needed > free_bytes / 2 => {
-            Err(StartError::unsupported(
-                format!(
-                    "up to {needed} bytes are needed, {free_bytes} are free; half is the limit"
-                ),
-                "free some space, choose another --dir, or set fewer `entities`",
-            ))
-        }
-        _ => Ok(()),
-    }
+    let what = format!("a database of up to {}", show(needed));
+    filesystem.map_or(Ok(()), |filesystem| filesystem.check_room(dir, &what, needed, 2))
 }
 
 fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) -> Ready {
@@ -161,17 +158,18 @@ impl Instance for EntityCycles {
 
 #[cfg(test)]
 mod tests {
-    use super::{Durability, Filesystem, FlagKind, check_room, check_sizes, ready};
+    use super::{Durability, Filesystem, FlagKind, Path, check_room, check_sizes, ready};
 
     #[test]
     fn sizes_and_room_are_checked_before_anything_is_written() {
         check_sizes(1, 16).unwrap();
         assert!(check_sizes(0, 1024).is_err());
         assert!(check_sizes(1, 15).is_err());
-        let small = Filesystem { in_memory: true, free_bytes: 4 << 20 };
-        check_room(100, 1024, Some(small)).unwrap();
-        assert!(check_room(1000, 1024, Some(small)).is_err());
-        check_room(1000, 1024, None).unwrap();
+        let small = Filesystem { in_memory: true, free_bytes: 4 << 20, free_files: None };
+        let room = |entities, of| check_room(entities, 1024, Path::new("/srv"), of);
+        room(100, Some(small)).unwrap();
+        assert!(room(1000, Some(small)).is_err());
+        room(1000, None).unwrap();
         let flags = ready(1, Durability::Batch, Some(small)).flags;
         assert_eq!(flags[0].flag, FlagKind::Tmpfs);
     }

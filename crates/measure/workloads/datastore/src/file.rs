@@ -5,24 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use plumb_protocol::StartError;
-use plumb_workload_kit::filesystem::{free_bytes, is_in_memory};
-
-/// What a filesystem is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Filesystem {
-    /// Whether it keeps its files in memory.
-    pub(super) in_memory: bool,
-    /// Bytes that we may still write.
-    pub(super) free_bytes: u64,
-}
-
-impl Filesystem {
-    /// The filesystem that holds `dir`; none when the kernel does not tell.
-    pub(super) fn of(dir: &Path) -> Option<Self> {
-        let free_bytes = free_bytes(dir).ok()?;
-        Some(Self { in_memory: is_in_memory(dir), free_bytes })
-    }
-}
 
 /// A file of a name of its own in the target directory; removed when dropped, with what SQLite puts
 /// beside it.
@@ -66,20 +48,9 @@ impl Drop for FreshFile {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filesystem, FreshFile};
+    use super::FreshFile;
     use plumb_protocol::StartError;
     use std::path::Path;
-
-    #[test]
-    fn a_filesystem_in_memory_is_known() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(Filesystem::of(dir.path()).unwrap().free_bytes > 0);
-        if std::fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs ") {
-            assert!(Filesystem::of(Path::new("/dev/shm")).unwrap().in_memory);
-        }
-        assert!(!Filesystem::of(Path::new("/proc")).unwrap().in_memory);
-        assert_eq!(Filesystem::of(Path::new("/no/such/folder")), None);
-    }
 
     #[test]
     fn files_are_new_and_go_with_their_companions() {

@@ -3,18 +3,73 @@
 use std::io;
 use std::path::Path;
 
+use plumb_protocol::StartError;
 use rustix::fs::{statfs, statvfs};
 
 /// Filesystem types that keep files in memory: tmpfs and ramfs (linux/magic.h).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// A workload may take this share of what is free: 4 in 5.
+const SHARE: (u64, u64) = (4, 5);
+
+/// What holds a file or folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filesystem {
+    /// Whether it keeps its files in memory: tmpfs or ramfs.
+    pub in_memory: bool,
+    /// Bytes that an ordinary user may still write.
+    pub free_bytes: u64,
+    /// Files that may still be created; none where the filesystem makes room for them as they come.
+    pub free_files: Option<u64>,
+}
+
+impl Filesystem {
+    /// Of this path.
+    ///
+    /// # Errors
+    /// Those of statvfs.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let stat = statvfs(path)?;
+        Ok(Self {
+            in_memory: is_in_memory(path),
+            free_bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
+            free_files: (stat.f_files > 0).then_some(stat.f_favail),
+        })
+    }
+
+    /// Whether there is room for so many bytes in so many files, of which `what` is said in the refusal.
+    ///
+    /// # Errors
+    /// Unsupported when they would take more than 80 % of what is free.
+    pub fn check_room(
+        &self,
+        dir: &Path,
+        what: &str,
+        bytes: u64,
+        files: u64,
+    ) -> Result<(), StartError> {
+        let fits =
+            |wanted: u64, free: u64| wanted.saturating_mul(SHARE.1) <= free.saturating_mul(SHARE.0);
+        let refused = |free: String| {
+            let dir = dir.display();
+            let why =
+                format!("{what} would take more than 80 % of the {free} that are free in {dir}");
+            Err(StartError::unsupported(why, "a smaller size, or --dir on a larger filesystem"))
+        };
+        match self.free_files {
+            _ if !fits(bytes, self.free_bytes) => refused(show(self.free_bytes)),
+            Some(free) if !fits(files, free) => refused(format!("{free} inodes")),
+            _ => Ok(()),
+        }
+    }
+}
 
 /// Bytes that an ordinary user may still write in this folder's filesystem.
 ///
 /// # Errors
 /// Those of statvfs.
 pub fn free_bytes(dir: &Path) -> io::Result<u64> {
-    let stat = statvfs(dir)?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    Filesystem::of(dir).map(|filesystem| filesystem.free_bytes)
 }
 
 /// Whether a file or folder lies in memory: tmpfs or ramfs.
@@ -23,18 +78,43 @@ pub fn is_in_memory(path: &Path) -> bool {
     statfs(path).is_ok_and(|stat| IN_MEMORY.contains(&u64::try_from(stat.f_type).unwrap_or(0)))
 }
 
+/// A size for people: whole MiB, or KiB below one.
+#[must_use]
+pub fn show(bytes: u64) -> String {
+    if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{free_bytes, is_in_memory};
+    use super::{Filesystem, is_in_memory};
+    use plumb_protocol::StartError;
     use std::path::Path;
 
     #[test]
     fn memory_is_told_from_disks() {
         assert!(!is_in_memory(Path::new("/proc")) && !is_in_memory(Path::new("/no/such/folder")));
         if std::fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs ") {
-            assert!(is_in_memory(Path::new("/dev/shm")));
+            assert!(Filesystem::of(Path::new("/dev/shm")).unwrap().in_memory);
         }
-        assert!(free_bytes(&std::env::temp_dir()).unwrap() > 0);
-        assert!(free_bytes(Path::new("/no/such/folder")).is_err());
+        let here = Filesystem::of(&std::env::temp_dir()).unwrap();
+        assert!(here.free_bytes > 0 && here.free_files != Some(0), "{here:?}");
+        assert!(Filesystem::of(Path::new("/no/such/folder")).is_err());
+    }
+
+    #[test]
+    fn four_fifths_of_what_is_free_may_be_taken() {
+        let small = Filesystem { in_memory: false, free_bytes: 100 << 20, free_files: Some(1000) };
+        let room = |bytes, files| small.check_room(Path::new("/srv"), "it", bytes, files);
+        assert!(room(79 << 20, 800).is_ok() && room(0, 0).is_ok());
+        for (bytes, files, words) in
+            [(81 << 20, 1, "of the 100 MiB that are free in /srv"), (1, 801, "of the 1000 inodes")]
+        {
+            let Err(StartError::Unsupported { why, .. }) = room(bytes, files) else {
+                panic!("{bytes} bytes in {files} files fit");
+            };
+            assert!(why.contains(words), "{why}");
+        }
+        let unbounded = Filesystem { free_files: None, ..small };
+        assert!(unbounded.check_room(Path::new("/"), "it", 1, u64::MAX).is_ok());
     }
 }

@@ -9,11 +9,11 @@ use plumb_protocol::{
     Start, StartError, Started, TrialCounts, current_cpu, now_ns,
 };
 
-use plumb_workload_kit::filesystem::is_in_memory;
+use plumb_workload_kit::filesystem::{is_in_memory, show};
 
 use crate::device;
 use crate::engine::Operation;
-use crate::file::{TestFile, drop_cache, show};
+use crate::file::{TestFile, drop_cache};
 use crate::method::find;
 use crate::offsets::{AccessPattern, Offsets};
 use crate::queue::{Completed, Queue};

@@ -34,6 +34,9 @@ pub struct Pool {
     leaked: bool,
 }
 
+// SAFETY: it owns its memory, and nothing about it belongs to a thread.
+unsafe impl Send for Pool {}
+
 impl Pool {
     /// Room for `slots` blocks.
     ///

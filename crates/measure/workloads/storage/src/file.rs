@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use plumb_protocol::{Failure, Held, SplitMix64, StartError};
-use plumb_workload_kit::filesystem::free_bytes;
+use plumb_workload_kit::filesystem::{Filesystem, free_bytes, show};
 use rustix::fs::{Advice, AtFlags, CWD, MemfdFlags, StatxFlags, fadvise, memfd_create, statx};
 
 use crate::stamp;
@@ -18,9 +18,6 @@ const PIECE: usize = 1 << 20;
 
 /// Bytes between two flushes while a file is laid out, so that little of it sits in the page cache.
 const FLUSH_EVERY: u64 = 32 << 20;
-
-/// A file may take this share of the free space: 4 in 5.
-const SHARE: (u64, u64) = (4, 5);
 
 /// A laid-out test file.
 ///
@@ -219,26 +216,9 @@ fn fill(
 }
 
 fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
-    let free = free_bytes(dir)
+    let filesystem = Filesystem::of(dir)
         .map_err(|error| StartError::Failed(format!("free space of {}: {error}", dir.display())))?;
-    if size / SHARE.0 < free / SHARE.1 {
-        return Ok(());
-    }
-    Err(StartError::unsupported(
-        format!(
-            "a test file of {} would take more than 80 % of the {} that are free in {}",
-            show(size),
-            show(free),
-            dir.display()
-        ),
-        "a smaller size, or --dir on a larger filesystem",
-    ))
-}
-
-/// A size for people: whole MiB, or KiB below one.
-#[must_use]
-pub fn show(bytes: u64) -> String {
-    if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
+    filesystem.check_room(dir, &format!("a test file of {}", show(size)), size, 1)
 }
 
 /// What direct I/O on a file asks for.
@@ -273,7 +253,7 @@ pub fn drop_cache(file: &File) {
 
 #[cfg(test)]
 mod tests {
-    use super::{SHARE, TestFile, free_bytes};
+    use super::{TestFile, free_bytes};
     use crate::stamp;
     use plumb_protocol::{Held, StartError};
     use plumb_workload_kit::filesystem::is_in_memory;
@@ -300,7 +280,7 @@ mod tests {
     #[test]
     fn a_file_that_would_fill_the_disk_is_not_begun() {
         let dir = tempfile::tempdir().unwrap();
-        let size = free_bytes(dir.path()).unwrap() / SHARE.1 * SHARE.0 + (64 << 20);
+        let size = free_bytes(dir.path()).unwrap() / 5 * 4 + (64 << 20);
         let Err(StartError::Unsupported { why, .. }) =
             TestFile::lay_out(dir.path(), "test", size, 7)
         else {

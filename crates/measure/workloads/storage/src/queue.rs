@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plumb_protocol::Failure;
-use plumb_workload_kit::filesystem::free_bytes;
+use plumb_workload_kit::filesystem::{free_bytes, show};
 
 use crate::engine::{Engine, Operation, Pool, Transfer};
-use crate::file::{is_full, show};
+use crate::file::is_full;
 
 /// Blocks on their way between a file and buffers. Dropping it waits for those in flight.
 pub struct Queue {

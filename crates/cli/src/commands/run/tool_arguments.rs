@@ -1,0 +1,62 @@
+//! What stands behind `--`: the arguments of the classic tool after which a suite is called.
+
+use std::path::Path;
+
+use plumb_classics::{Arguments, SUITES, arguments};
+use plumb_model::{Goal, Plan, StoppingRules};
+
+use crate::error::{CommandError, Result};
+
+/// What they ask for.
+#[derive(Debug, Default)]
+pub struct Asked(Arguments);
+
+/// Reads them; nothing is asked for where there are none.
+///
+/// # Errors
+/// When no suite takes them, or plumb does not do what one asks for.
+pub fn read(names: &[String], given: &[String]) -> Result<Asked> {
+    if given.is_empty() {
+        return Ok(Asked::default());
+    }
+    let suites = SUITES.join(", ");
+    let of_suite = match names {
+        [name] => arguments(name, given),
+        _ => None,
+    };
+    let Some(read) = of_suite else {
+        let why =
+            format!("only a suite called after a tool takes its arguments behind --: {suites}");
+        return Err(CommandError::usage(why).hint("plumb run bonnie -- -s 2048 -d /srv"));
+    };
+    let name = &names[0];
+    read.map(Asked).map_err(|why| {
+        CommandError::usage(why)
+            .hint(format!("what the suite can do instead: plumb run {name} -p NAME=VALUE"))
+    })
+}
+
+impl Asked {
+    /// Parameters as they are typed: these, then those that are given.
+    pub fn params(&self, given: &[String]) -> Vec<String> {
+        let asked = self.0.settings.iter().map(|(name, value)| format!("{name}={value}"));
+        asked.chain(given.iter().cloned()).collect()
+    }
+
+    /// The target directory.
+    pub fn dir(&self) -> Option<&Path> {
+        self.0.dir.as_deref().map(Path::new)
+    }
+
+    /// The seed, the number of processes and the name go into the plan.
+    pub fn into_plan(self, plan: &mut Plan) {
+        if let Some(seed) = self.0.seed {
+            plan.seed = seed.into();
+        }
+        if let Some(processes) = self.0.processes.and_then(|count| usize::try_from(count).ok()) {
+            let rules = StoppingRules::fixed(processes);
+            plan.goal = Goal::Rules(StoppingRules { max_invocations: Some(processes), ..rules });
+        }
+        plan.labels.extend(self.0.name.map(|name| ("name".to_owned(), name)));
+    }
+}

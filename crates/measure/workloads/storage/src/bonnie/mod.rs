@@ -1,0 +1,255 @@
+//! `storage.bonnie`: one pass of bonnie++ 2.00a, each of its twelve phases with its rate, CPU share and longest
+//! operation.
+
+use std::path::Path;
+
+use plumb_model::{AuditClass, Better, Description, Flag, FlagKind, Metric, Ready, Role, SampleIs};
+use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_workload_kit::declare::{
+    LONG_TIMEOUT_S, bytes, choice, headline, integer, reported, reported_time, text, within,
+    workload,
+};
+use plumb_workload_kit::filesystem::{Filesystem, show};
+
+use self::many::{Many, ManySettings};
+use self::one::{One, OneSettings};
+use self::phase::{PHASES, PhaseResult};
+use crate::folder::Folder;
+
+mod many;
+mod one;
+mod phase;
+mod user;
+
+/// A pass of a size of twice a large memory takes this many seconds at most.
+const TIMEOUT_S: u64 = 24 * LONG_TIMEOUT_S;
+
+/// Most files, as for `storage.files`.
+const MOST_FILES: usize = 256 << 10;
+
+/// Without a size: so many times the memory that plumb may use.
+const MEMORIES: u64 = 2;
+
+/// The workload.
+pub struct Bonnie;
+
+impl Workload for Bonnie {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                bytes("size", 0, "size of the file; 0: twice the memory that plumb may use"),
+                bytes("chunk", 8192, "bytes of a block"),
+                bytes(
+                    "byte_size",
+                    3 << 20,
+                    "bytes written and read one by one; 0 leaves these phases out",
+                ),
+                integer("seeks", "seeks", 8192, "random reads; 0 leaves the phase out"),
+                integer("seekers", "threads", 5, "threads that seek"),
+                integer(
+                    "files",
+                    "files",
+                    16 << 10,
+                    "files created, looked at and deleted; 0 leaves these phases out",
+                ),
+                bytes("largest", 0, "bytes of the largest file"),
+                bytes("smallest", 0, "bytes of the smallest"),
+                integer("folders", "folders", 1, "folders that the files are spread over"),
+                choice(
+                    "links",
+                    &["none", "hard", "symbolic"],
+                    "whether links are made in place of files",
+                ),
+                choice(
+                    "sync",
+                    &["none", "each"],
+                    "whether each change of many files, and each block that a seek changes, is synced (-b)",
+                ),
+                text("user", "", "who does it, where plumb is root (-u)"),
+            ],
+            metrics: metrics(),
+            roles: vec![Role::Workload],
+            sample_is: SampleIs::Process,
+            audit_class: Some(AuditClass::Scheduler),
+            timeout_s: Some(TIMEOUT_S),
+            ..workload(
+                "storage.bonnie",
+                "a pass of bonnie++: a large file, random reads, many files",
+            )
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("bonnie.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let dir = Path::new(&start.dir);
+        let filesystem = Filesystem::of(dir)
+            .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
+        let mut ready = Ready::default();
+        let size = size(start, filesystem, &mut ready)?;
+        let (one, many) = (one(start, size)?, many(start)?);
+        let bytes = size.saturating_add(many.bytes());
+        let what = format!("a file of {} and {} files", show(size), many.files);
+        filesystem.check_room(dir, &what, bytes, many.files as u64 + 1)?;
+        if filesystem.in_memory {
+            let why = format!("{} is in memory: no device is used", dir.display());
+            ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
+        }
+        let folder = Folder::create(dir, "bonnie")?;
+        user::become_user(start.text("user"), folder.path())?;
+        let (names, without) = names(&one, &many);
+        ready.without = without;
+        Ok(Started {
+            instance: Box::new(Pass { one, many, folder, names, values: Vec::new() }),
+            ready,
+        })
+    }
+}
+
+/// A rate, the CPU share and the longest operation of each phase.
+fn metrics() -> Vec<Metric> {
+    let of_phase = |phase: &phase::Phase| {
+        let unit = if phase.counts_bytes { "B/s" } else { "ops/s" };
+        let rate = reported(phase.names[0], unit, Better::Higher, phase.summary);
+        let share = "share of one CPU, user and system, meanwhile";
+        [
+            headline(rate),
+            reported(phase.names[1], "", Better::Neither, share),
+            reported_time(phase.names[2], "the longest operation meanwhile"),
+        ]
+    };
+    // The first is one that every pass has.
+    let (always, others): (Vec<_>, Vec<_>) =
+        PHASES.iter().partition(|phase| phase.names[0] == "write_block");
+    always.into_iter().chain(others).flat_map(of_phase).collect()
+}
+
+/// The size of the file, in bytes: as asked for, or twice the memory, as far as there is room.
+fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64, StartError> {
+    let chunk = within(start, "chunk", 256, 1 << 20)? as u64;
+    let asked = start.integer("size");
+    if asked > 0 {
+        return Ok(asked / chunk * chunk);
+    }
+    let memory = start.facts.memory_bytes;
+    if memory == 0 {
+        let why = "how much memory there is can't be told, and twice as much is the size";
+        return Err(StartError::unsupported(why, "-p size=8GiB"));
+    }
+    let wanted = memory.saturating_mul(MEMORIES);
+    let room = filesystem.free_bytes / 5 * 4;
+    if wanted > room {
+        let why = format!(
+            "a file of {} in place of {}, twice the memory: it takes 80 % of what is free",
+            show(room),
+            show(wanted)
+        );
+        ready.flags.push(Flag::new(FlagKind::Capped, why));
+    }
+    Ok(wanted.min(room) / chunk * chunk)
+}
+
+fn one(start: &Start, size: u64) -> Result<OneSettings, StartError> {
+    let chunk = within(start, "chunk", 256, 1 << 20)?;
+    if size < 2 * chunk as u64 {
+        let why = format!("`size` is {size} bytes; it must be two chunks of {chunk} at least");
+        return Err(StartError::Failed(why));
+    }
+    Ok(OneSettings {
+        size,
+        chunk,
+        bytes: start.integer("byte_size"),
+        seeks: start.integer("seeks"),
+        seekers: within(start, "seekers", 1, 64)?,
+        sync: start.text("sync") == "each",
+        seed: start.seed,
+    })
+}
+
+fn many(start: &Start) -> Result<ManySettings, StartError> {
+    let files = within(start, "files", 0, MOST_FILES)?;
+    let folders = within(start, "folders", 1, files.max(1))?;
+    let (smallest, largest) = (start.size("smallest"), start.size("largest"));
+    if smallest > largest {
+        let why = format!("`smallest` ({smallest} bytes) is more than `largest` ({largest} bytes)");
+        return Err(StartError::Failed(why));
+    }
+    let link = match start.text("links") {
+        "hard" => many::Link::Hard,
+        "symbolic" => many::Link::Symbolic,
+        _ => many::Link::None,
+    };
+    let sync = start.text("sync") == "each";
+    Ok(ManySettings { files, folders, smallest, largest, link, sync, seed: start.seed })
+}
+
+/// The names of the values that a pass reports: of the phases that it has; and those that it lacks.
+fn names(one: &OneSettings, many: &ManySettings) -> (&'static [&'static str], Vec<String>) {
+    let is_run = |phase: &&phase::Phase| match phase.needs {
+        phase::Needs::File => true,
+        phase::Needs::Bytes => one.bytes > 0,
+        phase::Needs::Seeks => one.seeks > 0,
+        phase::Needs::Files => many.files > 0,
+    };
+    let (run, left_out): (Vec<_>, Vec<_>) = PHASES.iter().partition(is_run);
+    let of = |phases: Vec<&'static phase::Phase>| -> Vec<&'static str> {
+        phases.into_iter().flat_map(|phase| phase.names).collect()
+    };
+    let without = of(left_out).into_iter().map(str::to_owned).collect();
+    // Once a process.
+    (of(run).leak(), without)
+}
+
+/// One pass, once.
+struct Pass {
+    one: OneSettings,
+    many: ManySettings,
+    folder: Folder,
+    names: &'static [&'static str],
+    values: Vec<f64>,
+}
+
+impl Pass {
+    fn note(&mut self, results: &[PhaseResult]) {
+        self.values.extend(results.iter().flat_map(PhaseResult::values));
+    }
+}
+
+impl Instance for Pass {
+    fn run(&mut self, _: u64) -> Result<(), Failure> {
+        self.values.clear();
+        let one = One::new(self.folder.path(), self.one.clone()).pass()?;
+        self.note(&one);
+        if self.many.files > 0 {
+            let many = Many::new(self.folder.path(), self.many.clone())?.pass()?;
+            self.note(&many);
+        }
+        Ok(())
+    }
+
+    /// Each phase checked its own work; all phases have reported.
+    fn verify(&mut self) -> Result<(), Failure> {
+        if self.values.len() == self.names.len() && self.values.iter().all(|it| it.is_finite()) {
+            return Ok(());
+        }
+        Err(Failure(format!("{} values of {}", self.values.len(), self.names.len())))
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    fn values(&mut self, out: &mut [f64]) {
+        out.iter_mut().zip(&self.values).for_each(|(out, value)| *out = *value);
+    }
+
+    fn fixed_iterations(&self) -> bool {
+        true
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.folder.remove()
+    }
+}

@@ -1,0 +1,66 @@
+//! Who does the work: as bonnie++ does, root may do it as somebody else.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::Path;
+
+use plumb_protocol::StartError;
+use rustix::process::{Gid, Uid, geteuid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+
+/// Gives the folder to a user, and makes this thread and those that it starts theirs; nothing where there is no name.
+///
+/// # Errors
+/// When there is no such user, or plumb is not root.
+pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
+    if name.is_empty() {
+        return Ok(());
+    }
+    let (uid, gid) = ids(name)
+        .ok_or_else(|| StartError::Failed(format!("there is no user `{name}` in /etc/passwd")))?;
+    if geteuid().as_raw() == uid {
+        return Ok(());
+    }
+    if !geteuid().is_root() {
+        let why = format!("only root may work as another user, here as `{name}`");
+        return Err(StartError::unsupported(why, "run plumb as root, or leave `user` out"));
+    }
+    let failed = |what: &str, error: std::io::Error| {
+        StartError::Failed(format!("becoming user `{name}`: {what}: {error}"))
+    };
+    chown(folder, Some(uid), Some(gid)).map_err(|error| failed("giving the folder away", error))?;
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    set_thread_groups(&[gid])
+        .and_then(|()| set_thread_res_gid(gid, gid, gid))
+        .and_then(|()| set_thread_res_uid(uid, uid, uid))
+        .map_err(|error| failed("changing the user", error.into()))
+}
+
+/// Numbers of a user and their group, by name or number.
+fn ids(name: &str) -> Option<(u32, u32)> {
+    find(&fs::read_to_string("/etc/passwd").ok()?, name)
+}
+
+fn find(passwd: &str, name: &str) -> Option<(u32, u32)> {
+    passwd.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [user, _, uid, gid, ..] = fields[..] else { return None };
+        if user != name && uid != name {
+            return None;
+        }
+        Some((uid.parse().ok()?, gid.parse().ok()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+
+    #[test]
+    fn users_are_found_by_name_and_number() {
+        let passwd = "root:x:0:0:root:/root:/bin/sh\nbroken\ndaemon:x:1:2:daemon:/:/bin/false\n";
+        assert_eq!(find(passwd, "root"), Some((0, 0)));
+        assert_eq!(find(passwd, "1"), Some((1, 2)));
+        assert_eq!(find(passwd, "nobody"), None);
+    }
+}

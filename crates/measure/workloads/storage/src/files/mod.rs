@@ -1,0 +1,329 @@
+//! `storage.files`: what a filesystem does with many files.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use plumb_model::{AuditClass, Better, CurveKind, Description, Flag, FlagKind, Ready};
+use plumb_protocol::{
+    Batch, Distribution, Failure, Instance, Start, StartError, Started, Workload, current_cpu,
+    now_ns,
+};
+use plumb_workload_kit::declare::{
+    LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, threads, within,
+    work, workload,
+};
+use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::placement::placement;
+use plumb_workload_kit::threads::{self, Team};
+
+use self::worker::{Operation, Sync, Task, Worker};
+use crate::device;
+use crate::engine;
+use crate::folder::{Folder, sync_filesystem};
+
+mod worker;
+
+/// Most files of all threads together: bonnie++'s `-n 256`.
+const MOST: usize = 256 << 10;
+
+/// Bytes of the largest file.
+const LARGEST: usize = 1 << 30;
+
+/// Where the kernel's caches are dropped.
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// Reads of metadata that come from the device.
+const COLD: [Operation; 3] = [Operation::Open, Operation::Stat, Operation::List];
+
+/// The workload.
+pub struct Files;
+
+impl Workload for Files {
+    fn describe(&self) -> Description {
+        let mut metrics = vec![rate("rate", "files/s", "files done by all threads together")];
+        if device::is_counted() {
+            metrics.push(reported(
+                "device_read",
+                "B",
+                Better::Neither,
+                "bytes read from devices per file, over the whole batch",
+            ));
+        }
+        metrics.push(distribution("latency", "time of each operation; not of readdir"));
+        Description {
+            parameters: vec![
+                choice(
+                    "operation",
+                    &["create", "open", "stat", "readdir", "rename", "link", "unlink"],
+                    "what is done to each file",
+                ),
+                choice(
+                    "state",
+                    &["hot", "cold"],
+                    "open, stat, readdir: whether the kernel knows the files already, or its caches are \
+                     dropped before each pass (needs root)",
+                ),
+                choice(
+                    "sync",
+                    &["none", "fsync", "fsync+folder"],
+                    "whether each file that is created is synced, and whether each change of a folder is",
+                ),
+                choice(
+                    "folder",
+                    &["shared", "private"],
+                    "whether all threads use one folder, or each its own",
+                ),
+                choice(
+                    "order",
+                    &["sequential", "random"],
+                    "whether names come in order, each file in the order of creation; or both in random order",
+                ),
+                curve(CurveKind::Line, integer("files", "files", 1000, "files of each thread")),
+                bytes("size", 0, "bytes written to each file that is created"),
+                threads("threads, each with files of its own"),
+                placement(),
+            ],
+            metrics,
+            audit_class: Some(AuditClass::Scheduler),
+            timeout_s: Some(LONG_TIMEOUT_S),
+            ..workload(
+                "storage.files",
+                "creates, opens, stats, lists, renames, links or unlinks files",
+            )
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("files.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let mut task = task(start)?;
+        let threads = start.size("threads").max(1);
+        check_count(&task, threads)?;
+        let dir = Path::new(&start.dir);
+        let filesystem = Filesystem::of(dir)
+            .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
+        let files = (task.files * threads) as u64;
+        let size = within(start, "size", 0, LARGEST)? as u64;
+        let what = format!("{files} files of {}", show(size));
+        filesystem.check_room(dir, &what, files * size, files)?;
+        let cold = start.text("state") == "cold";
+        if cold {
+            check_cold(task.operation, dir, filesystem)?;
+        }
+        task.contents = contents(start);
+        let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
+        threads::describe(threads, start, &mut ready)?;
+        if task.operation == Operation::List {
+            ready.without.push("latency".into());
+        }
+        if filesystem.in_memory {
+            let why = format!("{} is in memory: no device is used", dir.display());
+            ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
+        }
+        Ok(Started { instance: Box::new(Passes::new(start, task, threads, cold)?), ready })
+    }
+}
+
+/// What is to be done to each file.
+fn task(start: &Start) -> Result<Task, StartError> {
+    let operation = match start.text("operation") {
+        "open" => Operation::Open,
+        "stat" => Operation::Stat,
+        "readdir" => Operation::List,
+        "rename" => Operation::Rename,
+        "link" => Operation::Link,
+        "unlink" => Operation::Unlink,
+        _ => Operation::Create,
+    };
+    let sync = match start.text("sync") {
+        "fsync" => Sync::File,
+        "fsync+folder" => Sync::Folder,
+        _ => Sync::None,
+    };
+    let is_change = !COLD.contains(&operation);
+    let (word, refused) = (start.text("operation"), |why: String, fix: &str| {
+        Err(StartError::unsupported(why, fix.to_owned()))
+    });
+    match sync {
+        Sync::None => {}
+        _ if !is_change => return refused(format!("{word} changes nothing to sync"), "sync=none"),
+        Sync::File if operation != Operation::Create => {
+            return refused(
+                format!("{word} changes a folder and no file"),
+                "sync=fsync+folder syncs the folder",
+            );
+        }
+        _ => {}
+    }
+    let files = start.size("files");
+    Ok(Task { operation, sync, files, contents: Vec::new(), seed: start.seed })
+}
+
+/// Incompressible bytes for a file.
+fn contents(start: &Start) -> Vec<u8> {
+    let mut contents = vec![0; start.size("size")];
+    plumb_protocol::SplitMix64::new(start.seed).fill(&mut contents);
+    contents
+}
+
+fn check_count(task: &Task, threads: usize) -> Result<(), StartError> {
+    if task.files == 0 || task.files.saturating_mul(threads) > MOST {
+        return Err(StartError::Failed(format!(
+            "`files` is {} for each of {threads} threads; it must be 1 to {MOST} in total",
+            task.files
+        )));
+    }
+    Ok(())
+}
+
+/// Whether what is read here can be made cold.
+fn check_cold(operation: Operation, dir: &Path, filesystem: Filesystem) -> Result<(), StartError> {
+    if !COLD.contains(&operation) {
+        let why = "only open, stat and readdir have a cold state";
+        return Err(StartError::unsupported(why, "state=hot"));
+    }
+    if filesystem.in_memory {
+        let why = format!("{} is in memory, where nothing is cold", dir.display());
+        return Err(StartError::unsupported(why, "--dir on a disk, or state=hot"));
+    }
+    OpenOptions::new().write(true).open(DROP_CACHES).map(drop).map_err(|error| {
+        let why = format!("the kernel's caches can't be dropped: {DROP_CACHES}: {error}");
+        StartError::unsupported(why, "run plumb as root, or state=hot")
+    })
+}
+
+/// Passes over all files, by all threads.
+struct Passes {
+    team: Team<Worker>,
+    /// Whether the workers undo what they did.
+    undo: Arc<AtomicBool>,
+    operation: Operation,
+    threads: u64,
+    files: u64,
+    cold: bool,
+    /// Whether there is something to undo.
+    changed: bool,
+    latency: [Distribution; 1],
+    folder: Folder,
+}
+
+impl Passes {
+    fn new(start: &Start, task: Task, threads: usize, cold: bool) -> Result<Self, StartError> {
+        let (operation, files) = (task.operation, task.files as u64);
+        let folder = Folder::create(Path::new(&start.dir), "files")?;
+        let undo = Arc::new(AtomicBool::new(false));
+        let (root, flag) = (folder.path().to_owned(), Arc::clone(&undo));
+        let private = start.text("folder") == "private";
+        let random = start.text("order") == "random";
+        let build = move |thread: usize| {
+            Worker::new(&root, thread, private, random, task.clone(), Arc::clone(&flag))
+        };
+        let team = Team::placed(threads, start, build)?;
+        sync_filesystem(folder.path())?;
+        Ok(Self {
+            team,
+            undo,
+            operation,
+            threads: threads as u64,
+            files,
+            cold,
+            changed: false,
+            latency: [Distribution::of("latency")],
+            folder,
+        })
+    }
+
+    /// Puts the files back as they were before the first pass, where a pass changes them, and has the
+    /// filesystem write what it still holds back: each pass begins alike.
+    fn get_ready(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.changed) {
+            self.undo.store(true, Ordering::Relaxed);
+            let undone = self.team.run(1);
+            self.undo.store(false, Ordering::Relaxed);
+            undone?;
+            sync_filesystem(self.folder.path())?;
+        }
+        if self.cold {
+            std::fs::write(DROP_CACHES, "3")
+                .map_err(|error| Failure::io(format!("writing 3 to {DROP_CACHES}"), &error))?;
+        }
+        Ok(())
+    }
+
+    /// Does so many files by each thread, pass after pass; the time that the passes took.
+    fn sample(&mut self, files: u64) -> Result<u64, Failure> {
+        let (mut left, mut elapsed_ns) = (files, 0);
+        while left > 0 {
+            let pass = left.min(self.files);
+            self.get_ready()?;
+            let begun = now_ns();
+            self.team.run(pass)?;
+            elapsed_ns += now_ns() - begun;
+            self.changed = !COLD.contains(&self.operation);
+            let latency = &mut self.latency[0];
+            self.team.each(|worker| worker.times().iter().for_each(|time| latency.record(*time)));
+            left -= pass;
+        }
+        Ok(elapsed_ns)
+    }
+}
+
+impl Instance for Passes {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.sample(iterations).map(drop)
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        let before = device::bytes(engine::Operation::Read);
+        let mut files = 0;
+        for &k in iterations {
+            let start = now_ns();
+            let elapsed = self.sample(k)?;
+            batch.record(start, elapsed, k, current_cpu());
+            self.latency[0].end_sample();
+            files += k * self.threads;
+        }
+        let read = before.zip(device::bytes(engine::Operation::Read));
+        let Some(read) = read.map(|(before, now)| now - before) else { return Ok(()) };
+        if self.cold && read == 0 {
+            let why = "no byte was read from a device after the caches were dropped";
+            batch.flag(Flag::new(FlagKind::Cached, why));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+        iterations.iter().for_each(|_| batch.record_values(&[read as f64 / files as f64]));
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        self.team.verify()
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        if device::is_counted() { &["device_read"] } else { &[] }
+    }
+
+    fn distributions(&mut self) -> &mut [Distribution] {
+        if self.operation == Operation::List { &mut [] } else { &mut self.latency }
+    }
+
+    fn values_per_iteration(&self) -> u64 {
+        self.threads
+    }
+
+    /// Every sample has a whole pass: the last file of a full folder costs more than the first.
+    fn least_iterations(&self) -> u64 {
+        self.files
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        self.team.shortest_sample_ns()
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.folder.remove()
+    }
+}

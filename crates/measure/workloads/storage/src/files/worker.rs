@@ -1,0 +1,302 @@
+//! What one thread does to its files: one system call a file, or few, on names that were made before.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use plumb_protocol::{Failure, StartError, now_ns};
+use plumb_workload_kit::threads::Member;
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RawDir, fsync, linkat, open, openat, renameat, statat, unlinkat,
+};
+use rustix::io::{Errno, write};
+
+use crate::names::names;
+
+/// What is done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// It is created, written and closed.
+    Create,
+    /// It is opened and closed.
+    Open,
+    /// Its size is asked for.
+    Stat,
+    /// Its name is read from the folder.
+    List,
+    /// It gets another name.
+    Rename,
+    /// It gets a second name.
+    Link,
+    /// It is removed.
+    Unlink,
+}
+
+/// What is synced with each file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// Nothing.
+    None,
+    /// The file.
+    File,
+    /// The file, where it was written, and then its folder.
+    Folder,
+}
+
+/// What every worker does.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// To each file.
+    pub operation: Operation,
+    /// With each file.
+    pub sync: Sync,
+    /// Of each worker.
+    pub files: usize,
+    /// Of each file.
+    pub contents: Vec<u8>,
+    /// Of names and order.
+    pub seed: u64,
+}
+
+/// One thread with its files.
+pub struct Worker {
+    folder: OwnedFd,
+    /// In the order in which they are visited.
+    names: Vec<CString>,
+    /// The second name of each.
+    others: Vec<CString>,
+    task: Task,
+    /// Whether the next run undoes what was done.
+    undo: Arc<AtomicBool>,
+    /// Files done in the last pass.
+    done: usize,
+    /// What each took, in nanoseconds.
+    times: Vec<u64>,
+    /// Where the kernel writes names.
+    listing: Vec<u8>,
+}
+
+/// Bytes of names that are read at a time, as glibc's readdir does.
+const LISTING: usize = 32 << 10;
+
+/// Files of a pass that are checked after a batch.
+const CHECKED: usize = 64;
+
+impl Worker {
+    /// The worker of this number; its files are there already, unless it creates them.
+    ///
+    /// # Errors
+    /// When they can't be created.
+    pub fn new(
+        root: &Path,
+        number: usize,
+        private: bool,
+        random: bool,
+        task: Task,
+        undo: Arc<AtomicBool>,
+    ) -> Result<Self, StartError> {
+        let path = if private { root.join(number.to_string()) } else { root.to_owned() };
+        let failed = |error: std::io::Error| {
+            StartError::Failed(format!("files in {}: {error}", root.display()))
+        };
+        if private {
+            fs::create_dir(&path).map_err(failed)?;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = open(&path, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
+        let (names, others) = names(number * task.files, task.files, random, task.seed);
+        let times = Vec::with_capacity(task.files);
+        let listing = Vec::with_capacity(LISTING);
+        let worker = Self { folder, names, others, task, undo, done: 0, times, listing };
+        if worker.task.operation != Operation::Create {
+            worker.create_all(worker.names.len())?;
+        }
+        Ok(worker)
+    }
+
+    /// What each file of the last pass took, in nanoseconds.
+    #[must_use]
+    pub fn times(&self) -> &[u64] {
+        &self.times
+    }
+
+    fn create_all(&self, count: usize) -> Result<(), Failure> {
+        let (dir, contents) = (self.folder.as_fd(), &self.task.contents);
+        self.each(count, &self.names, "creating", |name| create(dir, name, contents, Sync::None))
+    }
+
+    /// Does something to the first files, untimed.
+    fn each(
+        &self,
+        count: usize,
+        names: &[CString],
+        what: &str,
+        mut work: impl FnMut(&CString) -> Result<(), Errno>,
+    ) -> Result<(), Failure> {
+        names[..count].iter().try_for_each(|name| {
+            work(name)
+                .map_err(|error| Failure::io(format!("{what} {}", shown(name)), &error.into()))
+        })
+    }
+
+    /// Puts the files of the last pass back as they were before it.
+    fn undo(&mut self) -> Result<(), Failure> {
+        let (dir, done) = (self.folder.as_fd(), std::mem::take(&mut self.done));
+        let remove = |name: &CString| unlinkat(dir, name, AtFlags::empty());
+        match self.task.operation {
+            Operation::Create => self.each(done, &self.names, "removing", remove),
+            Operation::Link => self.each(done, &self.others, "removing", remove),
+            Operation::Unlink => self.create_all(done),
+            Operation::Rename => {
+                let mut pairs = self.others[..done].iter().zip(&self.names);
+                pairs
+                    .try_for_each(|(from, to)| renameat(dir, from, dir, to))
+                    .map_err(|e| failed(&e))
+            }
+            Operation::Open | Operation::Stat | Operation::List => Ok(()),
+        }
+    }
+
+    /// Reads the names of so many files.
+    fn list(&mut self, files: usize) -> Result<(), Failure> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(&self.folder, c".", flags, Mode::empty());
+        let folder = folder.map_err(|error| failed(&error))?;
+        let mut entries = RawDir::new(folder, self.listing.spare_capacity_mut());
+        while self.done < files {
+            let Some(entry) = entries.next() else {
+                let found = self.done;
+                return Err(Failure(format!("readdir found {found} of {files} files")));
+            };
+            let name = entry.map_err(|error| failed(&error))?;
+            self.done += usize::from(!name.file_name().to_bytes().starts_with(b"."));
+        }
+        Ok(())
+    }
+
+    /// Does the operation to so many files from the first on, and notes what each took.
+    fn pass(
+        &mut self,
+        files: usize,
+        mut work: impl FnMut(BorrowedFd<'_>, &CString, &CString) -> Result<(), Errno>,
+    ) -> Result<(), Failure> {
+        let dir = self.folder.as_fd();
+        let pairs = self.names.iter().zip(&self.others).take(files);
+        let mut last = now_ns();
+        for (name, other) in pairs {
+            work(dir, name, other)
+                .map_err(|error| Failure::io(format!("file {}", shown(name)), &error.into()))?;
+            let now = now_ns();
+            self.times.push(now - last);
+            last = now;
+            self.done += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether a file is there under a name, with the bytes that it should have, and with how many names.
+    fn look(&self, name: &CString) -> Result<Option<u64>, Failure> {
+        match statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if u64::try_from(stat.st_size) == Ok(self.task.contents.len() as u64) =>
+            {
+                #[allow(clippy::useless_conversion, reason = "its type depends on the machine")]
+                Ok(Some(stat.st_nlink.into()))
+            }
+            Ok(stat) => Err(Failure(format!("{} has {} bytes", shown(name), stat.st_size))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+}
+
+impl Member for Worker {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        if self.undo.load(Ordering::Relaxed) {
+            return self.undo();
+        }
+        let files = usize::try_from(iterations).unwrap_or(usize::MAX);
+        let size = self.task.contents.len() as u64;
+        let (operation, sync) = (self.task.operation, self.task.sync);
+        (self.done, _) = (0, self.times.clear());
+        match operation {
+            Operation::Create => {
+                let contents = std::mem::take(&mut self.task.contents);
+                let passed = self.pass(files, |dir, name, _| create(dir, name, &contents, sync));
+                self.task.contents = contents;
+                passed
+            }
+            Operation::Open => self.pass(files, |dir, name, _| {
+                openat(dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(drop)
+            }),
+            Operation::Stat => self.pass(files, |dir, name, _| {
+                let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                if u64::try_from(stat.st_size) == Ok(size) { Ok(()) } else { Err(Errno::IO) }
+            }),
+            Operation::List => self.list(files),
+            Operation::Rename => self.pass(files, |dir, name, other| {
+                renameat(dir, name, dir, other).and_then(|()| synced(dir, sync))
+            }),
+            Operation::Link => self.pass(files, |dir, name, other| {
+                linkat(dir, name, dir, other, AtFlags::empty()).and_then(|()| synced(dir, sync))
+            }),
+            Operation::Unlink => self.pass(files, |dir, name, _| {
+                unlinkat(dir, name, AtFlags::empty()).and_then(|()| synced(dir, sync))
+            }),
+        }
+    }
+
+    /// Looks at some files of the last pass.
+    fn verify(&mut self) -> Result<(), Failure> {
+        let (first, second) = match self.task.operation {
+            Operation::Create | Operation::Open | Operation::Stat | Operation::List => {
+                (Some(1), None)
+            }
+            Operation::Rename => (None, Some(1)),
+            Operation::Link => (Some(2), Some(2)),
+            Operation::Unlink => (None, None),
+        };
+        let step = self.done.div_ceil(CHECKED).max(1);
+        for at in (0..self.done).step_by(step) {
+            let found = (self.look(&self.names[at])?, self.look(&self.others[at])?);
+            if found != (first, second) {
+                let name = shown(&self.names[at]);
+                return Err(Failure(format!(
+                    "{name} and its second name have {found:?} links, not {:?}",
+                    (first, second)
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A new file with these bytes, closed.
+fn create(dir: BorrowedFd<'_>, name: &CString, contents: &[u8], sync: Sync) -> Result<(), Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?;
+    let mut left = contents;
+    while !left.is_empty() {
+        left = &left[write(&file, left)?..];
+    }
+    if sync != Sync::None {
+        fsync(&file)?;
+    }
+    drop(file);
+    synced(dir, sync)
+}
+
+/// Syncs the folder, where that is asked for.
+fn synced(dir: BorrowedFd<'_>, sync: Sync) -> Result<(), Errno> {
+    if sync == Sync::Folder { fsync(dir) } else { Ok(()) }
+}
+
+fn failed(error: &Errno) -> Failure {
+    Failure::io("the folder of the files", &(*error).into())
+}
+
+fn shown(name: &CString) -> std::borrow::Cow<'_, str> {
+    name.to_string_lossy()
+}

@@ -1,0 +1,407 @@
+//! `storage.oneblock`: the same block of a file again and again, by many workers with a file each.
+//!
+//! Workers draw tickets from one counter until all operations of a sample are done, so that none waits for the
+//! slowest, and each one's share is its own.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use plumb_model::{AuditClass, Better, CurveKind, Description, Flag, FlagKind, Ready};
+use plumb_protocol::{
+    Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, Started, Workload,
+    current_cpu, now_ns,
+};
+use plumb_workload_kit::declare::{
+    LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, within, workload,
+};
+use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::threads::{Member, Team};
+
+use crate::device;
+use crate::engine::{Operation, Pool};
+use crate::file::{DirectRule, TestFile, direct_rule};
+
+/// Most workers.
+const MOST: usize = 1024;
+
+/// The fewest operations of a sample for each worker.
+const SHARES: u64 = 8;
+
+/// Files are whole pages.
+const PAGE: u64 = 4096;
+
+/// Largest block.
+const LARGEST: usize = 1 << 20;
+
+/// By Little's law as many operations are under way as there are workers; with fewer than this share of them, the
+/// workers were held up outside the storage.
+const BUSY: f64 = 0.9;
+
+/// The workload.
+pub struct OneBlock;
+
+impl Workload for OneBlock {
+    fn describe(&self) -> Description {
+        let value = |name, unit, summary| reported(name, unit, Better::Neither, summary);
+        let mut metrics = vec![
+            rate("rate", "ops/s", "operations of all workers together"),
+            distribution("latency", "time of each operation"),
+            value(
+                "share_min",
+                "",
+                "share of the operations that the slowest worker had, times workers",
+            ),
+            value("share_max", "", "the same of the quickest worker"),
+            value(
+                "in_flight",
+                "operations",
+                "rate times mean latency: by Little's law as many as there are workers",
+            ),
+        ];
+        if device::is_counted() {
+            metrics.push(value(
+                "device_bytes",
+                "B",
+                "bytes that the kernel counted at the device per operation, over the whole batch",
+            ));
+        }
+        Description {
+            parameters: vec![
+                choice("operation", &["write", "read"], "what is done to the block"),
+                curve(CurveKind::Line, bytes("block", 4096, "bytes of one operation, from 1 on")),
+                curve(
+                    CurveKind::Knee,
+                    integer("workers", "workers", 1, "threads, each with a file of its own"),
+                ),
+                choice(
+                    "offset",
+                    &["zero", "random"],
+                    "where the block lies: at the start of the file, or anywhere in it",
+                ),
+                bytes("size", 1 << 20, "size of each file, with offset=random"),
+                choice(
+                    "direct",
+                    &["auto", "yes", "no"],
+                    "whether to bypass the page cache (O_DIRECT)",
+                ),
+            ],
+            metrics,
+            audit_class: Some(AuditClass::Scheduler),
+            timeout_s: Some(LONG_TIMEOUT_S),
+            ..workload(
+                "storage.oneblock",
+                "writes or reads one block of a file again and again, each write synchronously",
+            )
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("oneblock.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let block = within(start, "block", 1, LARGEST)?;
+        let workers = within(start, "workers", 1, MOST)?;
+        let is_random = start.text("offset") == "random";
+        let wanted = if is_random { start.integer("size").max(block as u64) } else { block as u64 };
+        let size = wanted.next_multiple_of(PAGE);
+        let dir = Path::new(&start.dir);
+        let filesystem = Filesystem::of(dir)
+            .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
+        let all = size.saturating_mul(workers as u64);
+        let what = format!("{workers} files of {}", show(size));
+        filesystem.check_room(dir, &what, all, workers as u64)?;
+        let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
+        let files = (0..workers as u64)
+            .map(|number| TestFile::lay_out(dir, "oneblock", size, start.seed ^ number));
+        let files: Vec<TestFile> = files.collect::<Result<_, _>>()?;
+        let direct = is_direct(start, files[0].path(), block, &mut ready)?;
+        if filesystem.in_memory {
+            let why = format!("{} is in memory: no device is used", dir.display());
+            ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
+        }
+        let places = if is_random { size / block as u64 } else { 1 };
+        let operation = match start.text("operation") {
+            "read" => Operation::Read,
+            _ => Operation::Write,
+        };
+        let task = Task { operation, block, places, direct, seed: start.seed };
+        let instance = Workers::new(start, files, task)?;
+        Ok(Started { instance: Box::new(instance), ready })
+    }
+}
+
+/// Whether blocks of this size bypass the page cache here; what the reader should know of it goes into `ready`.
+fn is_direct(
+    start: &Start,
+    path: &Path,
+    block: usize,
+    ready: &mut Ready,
+) -> Result<bool, StartError> {
+    let refusal = match direct_rule(path) {
+        DirectRule::Never => Some("the filesystem has no O_DIRECT for this file".to_owned()),
+        DirectRule::MultiplesOf(multiple) if !(block as u64).is_multiple_of(multiple) => Some(
+            format!("O_DIRECT wants multiples of {multiple} bytes here, the block has {block}"),
+        ),
+        _ => {
+            try_direct(path, block).err().map(|error| format!("O_DIRECT of {block} bytes: {error}"))
+        }
+    };
+    match (start.text("direct"), refusal) {
+        ("no", _) => {
+            ready.notes.push("method: O_SYNC through the page cache".into());
+            Ok(false)
+        }
+        (_, None) => {
+            ready.notes.push("method: O_DIRECT and O_SYNC".into());
+            Ok(true)
+        }
+        ("yes", Some(why)) => Err(StartError::unsupported(
+            why,
+            "direct=auto takes O_SYNC alone where it has to, or a block that is a multiple",
+        )),
+        (_, Some(why)) => {
+            ready.notes.push("method: O_SYNC through the page cache".into());
+            ready.flags.push(Flag::new(FlagKind::NotDirect, why));
+            Ok(false)
+        }
+    }
+}
+
+fn open(path: &Path, direct: bool) -> io::Result<File> {
+    let flags = libc::O_SYNC | if direct { libc::O_DIRECT } else { 0 };
+    OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
+}
+
+fn try_direct(path: &Path, block: usize) -> io::Result<()> {
+    let mut pool = Pool::new(1, block)?;
+    open(path, true)?.read_exact_at(pool.block(0), 0)
+}
+
+const NAMES: &[&str] = &["share_min", "share_max", "in_flight", "device_bytes"];
+
+/// How the workers work.
+#[derive(Debug, Clone)]
+struct Task {
+    operation: Operation,
+    block: usize,
+    /// Blocks of a file, of which each operation takes one.
+    places: u64,
+    direct: bool,
+    seed: u64,
+}
+
+/// What the workers share.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Operations of the sample that were begun, and one more for each worker that found none left.
+    begun: AtomicU64,
+    /// Whether the workers only make room for the times of their operations.
+    makes_room: AtomicBool,
+}
+
+/// One worker with its file.
+struct Worker {
+    file: File,
+    pool: Pool,
+    task: Task,
+    shared: Arc<Shared>,
+    random: SplitMix64,
+    /// Operations so far.
+    count: u64,
+    /// Where the last one was.
+    offset: u64,
+    /// What each operation of the last sample took, in nanoseconds.
+    times: Vec<u64>,
+}
+
+impl Worker {
+    fn new(path: &Path, number: u64, task: Task, shared: Arc<Shared>) -> io::Result<Self> {
+        let mut pool = Pool::new(1, task.block)?;
+        let mut random = SplitMix64::new(task.seed.wrapping_add(number));
+        random.fill(pool.block(0));
+        let file = open(path, task.direct)?;
+        Ok(Self { file, pool, task, shared, random, count: 0, offset: 0, times: Vec::new() })
+    }
+
+    fn operate(&mut self) -> io::Result<()> {
+        let place = if self.task.places > 1 { self.random.below(self.task.places) } else { 0 };
+        self.offset = place * self.task.block as u64;
+        self.count += 1;
+        let block = self.pool.block(0);
+        match self.task.operation {
+            Operation::Read => self.file.read_exact_at(block, self.offset),
+            Operation::Write => {
+                // No write is like the one before: none can be left out.
+                for (byte, new) in block.iter_mut().zip(self.count.to_le_bytes()) {
+                    *byte = new;
+                }
+                self.file.write_all_at(block, self.offset)
+            }
+        }
+    }
+}
+
+impl Member for Worker {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.times.clear();
+        if self.shared.makes_room.load(Ordering::Relaxed) {
+            self.times.resize(usize::try_from(iterations).unwrap_or(0), 1);
+            return Ok(());
+        }
+        let mut last = now_ns();
+        while self.shared.begun.fetch_add(1, Ordering::Relaxed) < iterations {
+            self.operate().map_err(|error| {
+                let block = self.task.block;
+                Failure::io(
+                    format!("{block} bytes at offset {} of a test file", self.offset),
+                    &error,
+                )
+            })?;
+            let now = now_ns();
+            self.times.push(now - last);
+            last = now;
+        }
+        Ok(())
+    }
+
+    /// What was read or written last is what lies there.
+    fn verify(&mut self) -> Result<(), Failure> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let mut there = Pool::new(1, self.task.block).map_err(|e| Failure::io("a buffer", &e))?;
+        let read = self.file.read_exact_at(there.block(0), self.offset);
+        read.map_err(|error| Failure::io("reading the block back", &error))?;
+        if there.block(0) == self.pool.block(0) {
+            return Ok(());
+        }
+        Err(Failure(format!("offset {} of a test file holds other bytes", self.offset)))
+    }
+}
+
+/// All workers.
+struct Workers {
+    team: Team<Worker>,
+    shared: Arc<Shared>,
+    workers: usize,
+    operation: Operation,
+    direct: bool,
+    latency: [Distribution; 1],
+    _files: Arc<Vec<TestFile>>,
+}
+
+impl Workers {
+    fn new(start: &Start, files: Vec<TestFile>, task: Task) -> Result<Self, StartError> {
+        let (shared, files) = (Arc::new(Shared::default()), Arc::new(files));
+        let (operation, direct, workers) = (task.operation, task.direct, files.len());
+        let (of_all, all) = (Arc::clone(&shared), Arc::clone(&files));
+        let build = move |number: usize| {
+            let path = all[number].path();
+            Worker::new(path, number as u64, task.clone(), Arc::clone(&of_all))
+                .map_err(|error| StartError::Failed(format!("{}: {error}", path.display())))
+        };
+        let team = Team::start(workers, &start.facts, build)?;
+        let latency = [Distribution::of("latency")];
+        Ok(Self { team, shared, workers, operation, direct, latency, _files: files })
+    }
+
+    /// Room for the times of so many operations, all by one worker if it comes to that.
+    fn make_room(&mut self, operations: u64) -> Result<(), Failure> {
+        self.shared.makes_room.store(true, Ordering::Relaxed);
+        let made = self.team.run(operations);
+        self.shared.makes_room.store(false, Ordering::Relaxed);
+        made
+    }
+
+    /// The shares of the slowest and the quickest worker, and the operations under way, of the sample just taken.
+    #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
+    fn shares(&mut self, operations: u64, elapsed_ns: u64) -> [f64; 3] {
+        let (mut fewest, mut most, mut sum) = (usize::MAX, 0, 0);
+        let latency = &mut self.latency[0];
+        self.team.each(|worker| {
+            fewest = fewest.min(worker.times.len());
+            most = most.max(worker.times.len());
+            worker.times.iter().for_each(|time| {
+                sum += time;
+                latency.record(*time);
+            });
+        });
+        latency.end_sample();
+        let share = |count: usize| (count * self.workers) as f64 / operations as f64;
+        [share(fewest), share(most), sum as f64 / elapsed_ns as f64]
+    }
+}
+
+impl Instance for Workers {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.shared.begun.store(0, Ordering::Relaxed);
+        self.team.run(iterations)
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.make_room(iterations.iter().copied().max().unwrap_or(0))?;
+        let before = device::bytes(self.operation);
+        let mut rows = Vec::with_capacity(iterations.len());
+        for &k in iterations {
+            let start = now_ns();
+            self.run(k)?;
+            let elapsed = now_ns() - start;
+            batch.record(start, elapsed, k, current_cpu());
+            rows.push(self.shares(k, elapsed));
+        }
+        let device = before.zip(device::bytes(self.operation)).map(|(before, now)| now - before);
+        self.note(&rows, batch.total_iterations(), device, batch);
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        self.team.verify()
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &NAMES[..NAMES.len() - usize::from(!device::is_counted())]
+    }
+
+    fn distributions(&mut self) -> &mut [Distribution] {
+        &mut self.latency
+    }
+
+    /// Enough for each worker to have a share.
+    fn least_iterations(&self) -> u64 {
+        SHARES * self.workers as u64
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        self.team.shortest_sample_ns()
+    }
+}
+
+impl Workers {
+    /// The values of each sample, and the reasons to distrust the batch.
+    #[expect(clippy::cast_precision_loss, reason = "counts and bytes stay far below 2^53")]
+    fn note(&self, rows: &[[f64; 3]], operations: u64, device: Option<u64>, batch: &mut Batch) {
+        let device = device.map(|bytes| bytes as f64 / operations as f64);
+        for row in rows {
+            batch.record_values(row);
+            device.iter().for_each(|bytes| batch.record_values(&[*bytes]));
+        }
+        let busy = rows.iter().map(|row| row[2]).sum::<f64>() / rows.len().max(1) as f64;
+        if busy < BUSY * self.workers as f64 {
+            let why = format!(
+                "by Little's law {busy:.2} operations were under way, not {}: workers waited for a CPU",
+                self.workers
+            );
+            batch.flag(Flag::new(FlagKind::ClientBound, why));
+        }
+        if device.is_some_and(|bytes| bytes == 0.0) && self.operation == Operation::Read {
+            let how = if self.direct { "a cache below" } else { "the page cache" };
+            let why = format!("no byte was read from a device: the blocks came from {how}");
+            batch.flag(Flag::new(FlagKind::Cached, why));
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The workloads of small requests and many files, driven as the engine drives them.
+
+use std::fs;
+use std::path::Path;
+
+use plumb_model::FlagKind;
+use plumb_protocol::{StartError, Started};
+use plumb_workload_storage::ALL;
+use plumb_workload_testing::{
+    TestPoint, alone, assert_doubles, has_flag, refusal, samples, take, unsupported,
+};
+
+fn try_files(dir: &Path, settings: &[(&str, &str)]) -> Result<Started, StartError> {
+    let settings = [&[("files", "40")], settings].concat();
+    TestPoint::new(ALL, "storage.files", &settings).in_folder(dir).try_start()
+}
+
+fn try_block(dir: &Path, settings: &[(&str, &str)]) -> Result<Started, StartError> {
+    TestPoint::new(ALL, "storage.oneblock", settings).in_folder(dir).try_start()
+}
+
+#[test]
+fn every_operation_is_done_to_every_file_and_nothing_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    for operation in ["create", "open", "stat", "readdir", "rename", "link", "unlink"] {
+        for order in ["sequential", "random"] {
+            for (threads, folder) in [("1", "shared"), ("3", "shared"), ("3", "private")] {
+                let settings = [
+                    ("operation", operation),
+                    ("order", order),
+                    ("threads", threads),
+                    ("folder", folder),
+                    ("size", "700"),
+                ];
+                let mut started = try_files(dir.path(), &settings).unwrap();
+                assert_eq!(started.instance.least_iterations(), 40);
+                // Whole passes, one that ends midway, and the next after that.
+                let taken = samples(&mut started, &[40, 100, 7, 40]);
+                let times = taken.histograms.get("latency").map(|it| it[1].counts().unwrap());
+                let counted = times.map(|counts| counts.iter().map(|it| it.1).sum::<u64>());
+                let expected = 100 * threads.parse::<u64>().unwrap();
+                assert_eq!(counted, (operation != "readdir").then_some(expected), "{settings:?}");
+                started.instance.finish().unwrap();
+                assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "{settings:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_that_vanish_or_change_fail_the_invocation() {
+    let dir = tempfile::tempdir().unwrap();
+    for operation in ["open", "stat", "readdir", "rename", "unlink"] {
+        let mut started = try_files(dir.path(), &[("operation", operation)]).unwrap();
+        let folder = fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
+        let file = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+        fs::remove_file(&file).unwrap();
+        let failure = take(started.instance.as_mut(), &[40]).unwrap_err();
+        assert!(failure.0.contains("file"), "{operation}: {failure}");
+    }
+    let mut started = try_files(dir.path(), &[("operation", "stat")]).unwrap();
+    let folder = fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
+    let file = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    fs::write(file, "x").unwrap();
+    assert!(take(started.instance.as_mut(), &[40]).is_err());
+}
+
+#[test]
+fn cold_is_read_from_the_device_or_unsupported() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let cold = [("operation", "stat"), ("state", "cold")];
+    match try_files(dir.path(), &cold) {
+        Ok(mut started) => {
+            let (samples, flags) = take(started.instance.as_mut(), &[40, 40]).unwrap();
+            if let Some(read) = samples.values.get("device_read") {
+                assert_eq!(read[0] == 0.0, has_flag(&flags, &FlagKind::Cached), "{read:?}");
+            }
+        }
+        Err(error) => {
+            let (why, fix) = unsupported::<()>("cold", Err(error));
+            assert!(why.contains("can't be dropped") && fix.contains("root"), "{why}");
+        }
+    }
+    let (why, _) =
+        unsupported("create", try_files(dir.path(), &[("operation", "create"), ("state", "cold")]));
+    assert!(why.contains("only open, stat and readdir"), "{why}");
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let (why, _) = unsupported("tmpfs", try_files(memory.path(), &cold));
+    assert!(why.contains("nothing is cold"), "{why}");
+}
+
+#[test]
+fn what_can_not_be_done_to_files_is_refused_with_a_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |settings: &[(&str, &str)]| {
+        unsupported(&format!("{settings:?}"), try_files(dir.path(), settings)).0
+    };
+    assert!(refused(&[("operation", "stat"), ("sync", "fsync")]).contains("nothing to sync"));
+    assert!(refused(&[("operation", "unlink"), ("sync", "fsync")]).contains("no file"));
+    assert!(refused(&[("size", "1GiB"), ("files", "200000")]).contains("80 %"));
+    for files in ["0", "262145"] {
+        let why = refusal(files, try_files(dir.path(), &[("files", files)]));
+        assert!(why.contains("262144 in total"), "{why}");
+    }
+    let why = unsupported("nowhere", try_files(Path::new("/proc"), &[])).0;
+    assert!(why.contains("no folder can be created in /proc"), "{why}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn syncing_makes_files_slower() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let fastest = |sync: &str| {
+        let mut started = try_files(dir.path(), &[("sync", sync)]).unwrap();
+        samples(&mut started, &[40; 5]).elapsed_ns.into_iter().min().unwrap()
+    };
+    if !plumb_workload_kit::filesystem::is_in_memory(dir.path()) {
+        let (none, file) = (fastest("none"), fastest("fsync"));
+        assert!(file > none, "{file} ns with fsync, {none} without");
+        assert!(fastest("fsync+folder") > none);
+    }
+}
+
+#[test]
+fn twice_the_files_take_about_twice_the_time() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let mut started = try_files(dir.path(), &[("operation", "stat"), ("files", "2000")]).unwrap();
+    assert_doubles("files", &mut started, 4000);
+}
+
+#[test]
+fn workers_share_the_operations() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    for operation in ["read", "write"] {
+        for (offset, workers, count) in [("zero", "1", 1.0), ("random", "4", 4.0)] {
+            let settings = [("operation", operation), ("offset", offset), ("workers", workers)];
+            let mut started = try_block(dir.path(), &settings).unwrap();
+            let taken = samples(&mut started, &[64, 400]);
+            let counts = taken.histograms["latency"][1].counts().unwrap();
+            assert_eq!(counts.iter().map(|it| it.1).sum::<u64>(), 400);
+            let value = |name: &str| taken.values[name][1];
+            assert!(value("share_min") <= 1.0 && value("share_max") >= 1.0, "{taken:?}");
+            // Little's law: never more than there are workers.
+            let in_flight = value("in_flight");
+            assert!(in_flight > 0.0 && in_flight <= count, "{in_flight} of {count}");
+        }
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn blocks_that_direct_io_refuses_are_flagged() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let started = try_block(dir.path(), &[("block", "1")]).unwrap();
+    assert!(has_flag(&started.ready.flags, &FlagKind::NotDirect), "{:?}", started.ready);
+    let (why, fix) =
+        unsupported("1 byte", try_block(dir.path(), &[("block", "1"), ("direct", "yes")]));
+    assert!(why.contains("O_DIRECT") && fix.contains("direct=auto"), "{why} {fix}");
+    for (name, value) in [("block", "0"), ("block", "2MiB"), ("workers", "0"), ("workers", "2000")]
+    {
+        let why = refusal(name, try_block(dir.path(), &[(name, value)]));
+        assert!(why.contains("must lie in"), "{why}");
+    }
+    let too_much = [("offset", "random"), ("size", "8GiB"), ("workers", "1000")];
+    assert!(unsupported("room", try_block(dir.path(), &too_much)).0.contains("80 %"));
+}
+
+#[test]
+fn a_pass_of_bonnie_reports_every_phase_that_it_has() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let pass = |settings: &[(&str, &str)]| {
+        let small = [("size", "4MiB"), ("byte_size", "4KiB"), ("seeks", "64"), ("files", "64")];
+        let settings = [small.as_slice(), settings].concat();
+        let point = TestPoint::new(ALL, "storage.bonnie", &settings).in_folder(dir.path());
+        let mut started = point.started();
+        let taken = samples(&mut started, &[1]);
+        started.instance.finish().unwrap();
+        taken.values
+    };
+    let all = pass(&[]);
+    assert_eq!(all.len(), 36);
+    assert!(all.values().all(|it| it[0] >= 0.0), "{all:?}");
+    assert!(all["write_block"][0] > all["write_byte"][0], "blocks are faster than bytes: {all:?}");
+    let many = [("folders", "3"), ("largest", "9000"), ("smallest", "1"), ("sync", "each")];
+    assert_eq!(pass(&many).len(), 36);
+    for links in ["hard", "symbolic"] {
+        assert_eq!(pass(&[("links", links)]).len(), 36);
+    }
+    let less = pass(&[("byte_size", "0"), ("seeks", "0"), ("files", "0")]);
+    let names: Vec<_> =
+        less.keys().filter(|name| !name.contains('_') || name.ends_with("block")).collect();
+    assert_eq!((less.len(), names.len()), (9, 3), "{less:?}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_pass_of_bonnie_that_can_not_be_is_refused_with_a_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let bonnie = |settings: &[(&str, &str)]| {
+        TestPoint::new(ALL, "storage.bonnie", settings).in_folder(dir.path()).try_start()
+    };
+    assert!(unsupported("room", bonnie(&[("size", "9000GiB")])).0.contains("80 %"));
+    for (settings, words) in [
+        ([("size", "100"), ("chunk", "8KiB")], "two chunks"),
+        ([("chunk", "100"), ("size", "1MiB")], "must lie in"),
+        ([("smallest", "2"), ("size", "1MiB")], "is more than `largest`"),
+        ([("user", "nobody-of-this-name"), ("size", "1MiB")], "there is no user"),
+    ] {
+        let why = refusal(words, bonnie(&settings));
+        assert!(why.contains(words), "{why}");
+    }
+    // Twice the memory of a machine of 1 GiB, where there is room.
+    let started = bonnie(&[]).unwrap();
+    let capped = has_flag(&started.ready.flags, &FlagKind::Capped);
+    let free = plumb_workload_kit::filesystem::free_bytes(dir.path()).unwrap();
+    assert_eq!(capped, free / 5 * 4 < 2 << 30, "{:?}", started.ready);
+    drop(started);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
