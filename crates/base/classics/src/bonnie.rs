@@ -209,6 +209,7 @@ fn pass(layout: &Layout, fields: &[&str]) -> Result<Option<Series>, Error> {
     for (id, bytes, cells) in &phases {
         measured(&mut series, id, *bytes, cells);
     }
+    series.measured(("file_size", "B", Higher), "bytes of the file", size(fields[5]));
     let told = "the file has rates and no lengths: a pass lasts as long as its phases by their rates; it does not tell \
                 -b, which is taken as not given, nor how many bytes were moved one by one, which is taken as 3 MiB";
     series.notes.push(told.to_owned());

@@ -331,10 +331,12 @@ fn interval(
         }
     };
     let usage = meter.finish(instance.helpers());
+    let elapsed_ns =
+        if instance.has_untimed_parts() { busy_ns } else { (now_ns() - started).max(busy_ns) };
     instance.verify()?;
     let samples = Samples {
         start_ns: vec![started],
-        elapsed_ns: vec![now_ns() - started],
+        elapsed_ns: vec![elapsed_ns],
         iterations: vec![iterations],
         cpu: vec![cpu],
         values: means(sums, instance.value_names(), busy_ns),

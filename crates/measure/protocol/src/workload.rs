@@ -137,6 +137,12 @@ pub trait Instance {
         1
     }
 
+    /// Whether a sample is shorter than what it takes: it puts things back in between. Then a stream, too, tells only
+    /// the time of the work.
+    fn has_untimed_parts(&self) -> bool {
+        false
+    }
+
     /// Values that its distributions get with each iteration, at most.
     fn values_per_iteration(&self) -> u64 {
         1

@@ -89,10 +89,16 @@ fn line(
         point.point.settings.get(setting).and_then(Value::integer).unwrap_or_default()
     };
     let value = |metric: String| samples.values.get(&metric)?.get(pass).copied();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole bytes of a file, and a cast saturates"
+    )]
+    let file_size = value("file_size".to_owned()).map_or(number("size"), |bytes| bytes as u64);
     let chunk = number("chunk");
     let chunk = if chunk == CHUNK { String::new() } else { size(chunk) };
     let version = env!("CARGO_PKG_VERSION");
-    let (length, seeks, seekers) = (size(number("size")), number("seeks"), number("seekers"));
+    let (length, seeks, seekers) = (size(file_size), number("seeks"), number("seekers"));
     let name = name.replace(',', "_");
     let _ = write!(text, "1.98,plumb{version},{name},1,{seed},{length},{chunk},{seeks},{seekers}");
     for (phase, in_bytes) in FILE {

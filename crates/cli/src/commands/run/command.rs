@@ -51,7 +51,7 @@ pub struct RunArgs {
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
     params: Vec<String>,
     /// Arguments of the classic tool after which the suite is called
-    #[arg(last = true, value_name = "ARGUMENT", conflicts_with_all = ["resume", "every"])]
+    #[arg(last = true, value_name = "ARGUMENT", conflicts_with_all = ["resume", "every", "soak", "stream"])]
     arguments: Vec<String>,
     /// The target directory for workloads that use files [default: a new folder in the current one]
     #[arg(long, value_name = "DIR")]
@@ -132,7 +132,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         (plan.goal, plan.budget_ns) = (Goal::Soak, Some(time_ns(length)?));
     }
     let asked_dir = asked.dir().map(Path::to_owned);
-    asked.into_plan(&mut plan);
+    asked.into_plan(&mut plan, &args.goal);
     let place = Place::Under(args.dir.as_deref().or(asked_dir.as_deref()));
     let lock = !args.goal.execution.no_lock;
     let live = args.live.live;

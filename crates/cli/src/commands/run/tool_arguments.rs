@@ -6,6 +6,7 @@ use plumb_classics::{Arguments, SUITES, arguments};
 use plumb_model::{Goal, Plan, StoppingRules};
 
 use crate::error::{CommandError, Result};
+use crate::planning::arguments::GoalArgs;
 
 /// What they ask for.
 #[derive(Debug, Default)]
@@ -48,13 +49,17 @@ impl Asked {
         self.0.dir.as_deref().map(Path::new)
     }
 
-    /// The seed, the number of processes and the name go into the plan.
-    pub fn into_plan(self, plan: &mut Plan) {
+    /// The seed, the number of processes and the name go into the plan; whoever asks for a number gets it, whatever the
+    /// suite's budget is.
+    pub fn into_plan(self, plan: &mut Plan, goal: &GoalArgs) {
         if let Some(seed) = self.0.seed {
             plan.seed = seed.into();
         }
         if let Some(processes) = self.0.processes.and_then(|count| usize::try_from(count).ok()) {
             let rules = StoppingRules::fixed(processes);
+            if goal.execution.budget.is_none() {
+                plan.budget_ns = None;
+            }
             plan.goal = Goal::Rules(StoppingRules { max_invocations: Some(processes), ..rules });
         }
         plan.labels.extend(self.0.name.map(|name| ("name".to_owned(), name)));

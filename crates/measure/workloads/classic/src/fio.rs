@@ -1,4 +1,4 @@
-//! `classic.fio`: fio reads blocks at random.
+//! `classic.fio` and `classic.fiosequential`: fio reads or writes blocks at random, or one after the other.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,38 +17,96 @@ use crate::version;
 /// The file that it lays out.
 const FILE: &str = "classic-fio";
 
-#[derive(Clone)]
-pub(crate) struct Fio;
+/// What fio is asked to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fio {
+    /// Blocks of a file at random; its figure is operations a second.
+    Random,
+    /// Blocks of a file one after the other; its figure is bytes a second.
+    Sequential,
+    /// The same block of a file again and again, synchronously, by many jobs with a file each.
+    OneBlock,
+    /// Blocks one after the other, each synced.
+    Log,
+}
 
 impl Tool for Fio {
     fn named(&self) -> Named {
-        Named {
-            id: "classic.fio",
-            summary: "fio: reads blocks at random offsets of a file",
-            manual: include_str!("fio.md"),
-            program: "fio",
-            package: "fio",
-            format: Format::Fio,
-            values: const { &value_names("rate") },
-        }
+        let (id, summary, manual) = match self {
+            Self::Random => (
+                "classic.fio",
+                "fio: reads or writes blocks at random offsets of a file",
+                include_str!("fio.md"),
+            ),
+            Self::Sequential => (
+                "classic.fiosequential",
+                "fio: reads or writes a file block by block",
+                include_str!("fiosequential.md"),
+            ),
+            Self::OneBlock => (
+                "classic.fiooneblock",
+                "fio: reads or writes one block of a file again and again",
+                include_str!("fiooneblock.md"),
+            ),
+            Self::Log => (
+                "classic.fiolog",
+                "fio: writes a file block by block and syncs each",
+                include_str!("fiolog.md"),
+            ),
+        };
+        let values = match self {
+            Self::Sequential => const { &value_names("bandwidth") },
+            _ => const { &value_names("rate") },
+        };
+        let (program, package, format) = ("fio", "fio", Format::Fio);
+        Named { id, summary, manual, program, package, format, values }
     }
 
     fn metric(&self) -> Metric {
-        reported("rate", "ops/s", Better::Higher, "blocks read a second (IOPS)")
+        match self {
+            Self::Random => reported("rate", "ops/s", Better::Higher, "blocks a second (IOPS)"),
+            Self::Sequential => reported("bandwidth", "B/s", Better::Higher, "bytes a second"),
+            Self::OneBlock => {
+                reported("rate", "ops/s", Better::Higher, "operations of all jobs together")
+            }
+            Self::Log => {
+                reported("rate", "commits/s", Better::Higher, "blocks a second, each synced")
+            }
+        }
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            bytes("size", 64 << 20, "size of the file (--size)"),
-            bytes("block", 4096, "bytes of one read (--bs)"),
-            integer("depth", "blocks", 1, "blocks in flight at a time (--iodepth)"),
-            choice("engine", &["io_uring", "psync"], "how blocks are asked for (--ioengine)"),
-            integer("seconds", "seconds", 1, "how long one process reads (--runtime)"),
-        ]
+        let seconds = integer("seconds", "seconds", 1, "how long one process works (--runtime)");
+        let block = |name, usual| bytes(name, usual, "bytes of one read or write (--bs)");
+        let operation = |words| choice("operation", words, "what is done to each block (--rw)");
+        let size = bytes("size", 64 << 20, "size of the file (--size)");
+        match self {
+            Self::Random | Self::Sequential => vec![
+                size,
+                block("block", if *self == Self::Random { 4096 } else { 1 << 20 }),
+                operation(&["read", "write"]),
+                integer(
+                    "depth",
+                    "blocks",
+                    if *self == Self::Random { 1 } else { 8 },
+                    "blocks in flight at a time (--iodepth)",
+                ),
+                choice("engine", &["io_uring", "psync"], "how blocks are asked for (--ioengine)"),
+                seconds,
+            ],
+            Self::OneBlock => vec![
+                block("block", 4096),
+                operation(&["write", "read"]),
+                integer("workers", "workers", 1, "jobs, each with a file of its own (--numjobs)"),
+                seconds,
+            ],
+            Self::Log => vec![size, block("record", 4096), seconds],
+        }
     }
 
     fn describe(&self, description: Description) -> Description {
-        Description { fixture: Some(vec!["size".into()]), ..description }
+        let fixture = self.has_file().then(|| vec!["size".into()]);
+        Description { fixture, ..description }
     }
 
     fn version(&self, path: &Path) -> Result<String, StartError> {
@@ -56,21 +114,30 @@ impl Tool for Fio {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let path = start.endpoints.get("file");
-        let path = path.ok_or_else(|| StartError::Failed("the file was not laid out".into()))?;
-        let mut words = job(Path::new(path), within(start, "size", 1 << 20, usize::MAX)?);
-        let block = within(start, "block", 512, 1 << 30)?;
-        let (depth, seconds) = (within(start, "depth", 1, 4096)?, within(start, "seconds", 1, 60)?);
-        let engine = start.text("engine");
-        let options = [
-            format!("--bs={block}"),
-            format!("--iodepth={depth}"),
-            format!("--ioengine={engine}"),
-            format!("--runtime={seconds}"),
-        ];
-        words.extend(options.map(OsString::from));
-        let fixed = ["--time_based", "--norandommap", "--randrepeat=0", "--output-format=json"];
-        words.extend(fixed.map(OsString::from));
+        let seconds = within(start, "seconds", 1, 60)?;
+        let mut words = match self {
+            Self::Random | Self::Sequential => self.of_file(start)?,
+            Self::OneBlock => {
+                let block = within(start, "block", 1, 1 << 20)?;
+                let jobs = within(start, "workers", 1, 1024)?;
+                let rw = start.text("operation");
+                let options = format!(
+                    "--ioengine=psync --direct=1 --sync=1 --overwrite=1 --thread --group_reporting --unlink=1 \
+                     --rw={rw} --bs={block} --size={block} --numjobs={jobs}"
+                );
+                in_folder(start, &options)
+            }
+            Self::Log => {
+                let record = within(start, "record", 512, 1 << 20)?;
+                let size = within(start, "size", 1 << 20, usize::MAX)?;
+                let options = format!(
+                    "--ioengine=psync --overwrite=1 --fdatasync=1 --unlink=1 --rw=write --bs={record} --size={size}"
+                );
+                in_folder(start, &options)
+            }
+        };
+        words.push(format!("--runtime={seconds}").into());
+        words.extend(["--time_based", "--output-format=json"].map(OsString::from));
         Ok(Call::with(words))
     }
 
@@ -79,7 +146,7 @@ impl Tool for Fio {
         let size = within(start, "size", 1 << 20, usize::MAX)?;
         let file = LaidOut(Path::new(&start.dir).join(FILE));
         let output = std::process::Command::new(path)
-            .args(job(&file.0, size))
+            .args(job(&file.0, size, "read"))
             .args(["--create_only=1", "--ioengine=psync"])
             .stdin(Stdio::null())
             .output()
@@ -94,13 +161,52 @@ impl Tool for Fio {
     }
 }
 
-/// What the lay-out and the reads have in common.
-fn job(file: &Path, size: usize) -> Vec<OsString> {
+impl Fio {
+    /// Whether it works on one file that is laid out before.
+    fn has_file(self) -> bool {
+        matches!(self, Self::Random | Self::Sequential)
+    }
+
+    /// The job on the file that was laid out.
+    fn of_file(self, start: &Start) -> Result<Vec<OsString>, StartError> {
+        let path = start.endpoints.get("file");
+        let path = path.ok_or_else(|| StartError::Failed("the file was not laid out".into()))?;
+        let rw = match (self, start.text("operation")) {
+            (Self::Random, "write") => "randwrite",
+            (Self::Random, _) => "randread",
+            (_, "write") => "write",
+            _ => "read",
+        };
+        let mut words = job(Path::new(path), within(start, "size", 1 << 20, usize::MAX)?, rw);
+        let block = within(start, "block", 512, 1 << 30)?;
+        let (depth, engine) = (within(start, "depth", 1, 4096)?, start.text("engine"));
+        let options = [
+            format!("--bs={block}"),
+            format!("--iodepth={depth}"),
+            format!("--ioengine={engine}"),
+            "--norandommap".to_owned(),
+            "--randrepeat=0".to_owned(),
+        ];
+        words.extend(options.map(OsString::from));
+        Ok(words)
+    }
+}
+
+/// A job on files of its own in the target directory, which it removes.
+fn in_folder(start: &Start, options: &str) -> Vec<OsString> {
+    let folder = format!("--directory={}", start.dir.replace(':', "\\:"));
+    let words = ["--name=classic".to_owned(), folder].into_iter();
+    words.chain(options.split_whitespace().map(str::to_owned)).map(OsString::from).collect()
+}
+
+/// What the lay-out and the measured job have in common.
+fn job(file: &Path, size: usize, rw: &str) -> Vec<OsString> {
     let mut name = OsString::from("--filename=");
     // A colon would part two names.
     name.push(file.display().to_string().replace(':', "\\:"));
-    let words = ["--name=classic", "--rw=randread", "--direct=1"].map(OsString::from);
-    words.into_iter().chain([name, format!("--size={size}").into()]).collect()
+    let words = ["--name=classic", "--direct=1"].map(OsString::from);
+    let more = [name, format!("--size={size}").into(), format!("--rw={rw}").into()];
+    words.into_iter().chain(more).collect()
 }
 
 /// The file. Dropping it removes it.

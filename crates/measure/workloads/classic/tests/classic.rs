@@ -86,3 +86,15 @@ fn fio_reads_the_file_that_it_laid_out_and_leaves_none() {
     point.clean();
     assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
 }
+
+#[test]
+fn fio_writes_files_of_its_own_and_leaves_none() {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    for (id, settings) in
+        [("classic.fiooneblock", [("workers", "2")]), ("classic.fiolog", [("size", "1MiB")])]
+    {
+        let point = TestPoint::new(ALL, id, &settings).in_folder(folder.path());
+        assert_within(id, figure(&point, "rate"), 1.0..1e8);
+        assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
+    }
+}

@@ -50,15 +50,15 @@ impl Filesystem {
     ) -> Result<(), StartError> {
         let fits =
             |wanted: u64, free: u64| wanted.saturating_mul(SHARE.1) <= free.saturating_mul(SHARE.0);
-        let refused = |free: String| {
+        let refused = |free: String, less: &str| {
             let dir = dir.display();
             let why =
                 format!("{what} would take more than 80 % of the {free} that are free in {dir}");
-            Err(StartError::unsupported(why, "a smaller size, or --dir on a larger filesystem"))
+            Err(StartError::unsupported(why, format!("{less}, or --dir on a larger filesystem")))
         };
         match self.free_files {
-            _ if !fits(bytes, self.free_bytes) => refused(show(self.free_bytes)),
-            Some(free) if !fits(files, free) => refused(format!("{free} inodes")),
+            _ if !fits(bytes, self.free_bytes) => refused(show(self.free_bytes), "a smaller size"),
+            Some(free) if !fits(files, free) => refused(format!("{free} inodes"), "fewer files"),
             _ => Ok(()),
         }
     }

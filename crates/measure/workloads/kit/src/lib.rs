@@ -7,6 +7,7 @@ pub mod child;
 pub mod declare;
 pub mod filesystem;
 pub mod framed_stream;
+pub mod limits;
 pub mod mapping;
 pub mod memory_floor;
 pub mod placement;

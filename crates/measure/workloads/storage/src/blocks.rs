@@ -15,7 +15,7 @@ use crate::device;
 use crate::engine::Operation;
 use crate::file::{TestFile, drop_cache};
 use crate::method::find;
-use crate::offsets::{AccessPattern, Offsets};
+use crate::offsets::{AccessPattern, Mix, Offsets};
 use crate::queue::{Completed, Queue};
 use crate::settings::{BlockSettings, is_in_memory_on_purpose};
 use crate::stamp::{self, SECTOR};
@@ -82,7 +82,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     if in_memory {
         notes.push("the file is in memory: no device is involved".to_owned());
     }
-    if cached && !settings.is_write() {
+    if cached && settings.mix != Mix::WRITE {
         drop_cache(chosen.queue.file());
         notes.push("the file's cached pages were dropped at the start".to_owned());
     }
@@ -98,7 +98,8 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     if pattern == AccessPattern::Random {
         notes.push(settings.load());
     }
-    let mut instance = Blocks::new(queue, &settings, offsets, chosen.depth, sync, pattern);
+    let mut instance =
+        Blocks::new(queue, &settings, offsets, chosen.depth, sync, (pattern, start.seed));
     instance.schedule = settings.schedule(start.seed, sync)?;
     instance.trials = (settings.arrivals, start.seed, settings.bound_ns);
     if !device::is_counted() && !in_memory {
@@ -132,7 +133,10 @@ const RANDOM_NAMES: &[&str] =
 
 struct Blocks {
     queue: Queue,
-    operation: Operation,
+    /// Which blocks are read and which written, and the coins that decide it.
+    mix: (Mix, SplitMix64),
+    /// What was last done with each buffer.
+    done: Vec<Operation>,
     block: usize,
     depth: usize,
     sync: bool,
@@ -144,7 +148,7 @@ struct Blocks {
     /// Blocks that arrived in the batch.
     arrived: u64,
     /// The last blocks that arrived, in any order.
-    recent: [Option<Completed>; RECENT],
+    recent: [Option<(Completed, Operation)>; RECENT],
     names: &'static [&'static str],
     /// Whether each block is timed.
     timed: bool,
@@ -167,9 +171,8 @@ impl Blocks {
         offsets: Offsets,
         depth: u32,
         sync: bool,
-        pattern: AccessPattern,
+        (pattern, seed): (AccessPattern, u64),
     ) -> Self {
-        let operation = settings.request.operation;
         let names = match pattern {
             AccessPattern::Sequential => SEQUENTIAL_NAMES,
             AccessPattern::Random => RANDOM_NAMES,
@@ -178,8 +181,9 @@ impl Blocks {
         let told = names.len() - usize::from(!device::is_counted());
         Self {
             sent_ns: vec![0; queue.slots()],
+            done: vec![Operation::Read; queue.slots()],
             queue,
-            operation,
+            mix: (settings.mix, SplitMix64::new(!seed)),
             block: settings.block,
             depth: usize::try_from(depth).unwrap_or(1),
             sync,
@@ -199,14 +203,15 @@ impl Blocks {
 
     /// Sends blocks until `depth` are in flight.
     fn top_up(&mut self, depth: usize) -> Result<(), Failure> {
+        // One that takes the place of another goes out before the next is waited for, or with the call that waits. Where
+        // the queue is filled they are sent one by one: blocks that are sent together arrive together, in convoys.
+        let fills = depth.saturating_sub(self.queue.in_flight()) > 1;
         while self.queue.in_flight() < depth {
             let slot = self.send()?;
             if self.timed {
                 self.sent_ns[slot] = now_ns();
             }
-            if self.depth > 1 {
-                // Sent one by one: blocks that are sent together arrive together, in convoys. A lone
-                // block goes out with the call that waits for it.
+            if fills {
                 self.queue.flush()?;
             }
         }
@@ -216,14 +221,18 @@ impl Blocks {
     /// Sends the next block; its buffer.
     fn send(&mut self) -> Result<usize, Failure> {
         let offset = self.offsets.draw();
-        match self.operation {
-            Operation::Read => self.queue.submit(offset, |_| {}),
+        let operation = self.mix.0.draw(&mut self.mix.1);
+        let slot = match operation {
+            Operation::Read => self.queue.submit(operation, offset, |_| {}),
             Operation::Write => {
                 self.generation += 1;
                 let generation = self.generation;
-                self.queue.submit(offset, |block| stamp::write(block, offset, generation))
+                let stamped = |block: &mut [u8]| stamp::write(block, offset, generation);
+                self.queue.submit(operation, offset, stamped)
             }
-        }
+        }?;
+        self.done[slot] = operation;
+        Ok(slot)
     }
 
     /// Sends blocks when they are due, as far as there is room for them, until one has arrived. It sleeps in between,
@@ -312,7 +321,7 @@ impl Blocks {
     fn note(&mut self, arrived: Completed) {
         #[expect(clippy::cast_possible_truncation, reason = "only the remainder matters")]
         let at = self.arrived as usize % RECENT;
-        self.recent[at] = Some(arrived);
+        self.recent[at] = Some((arrived, self.done[arrived.slot]));
         self.arrived += 1;
     }
 
@@ -421,8 +430,8 @@ impl Instance for Blocks {
 
     fn verify(&mut self) -> Result<(), Failure> {
         self.drain()?;
-        for arrived in self.recent.into_iter().flatten() {
-            match self.operation {
+        for (arrived, operation) in self.recent.into_iter().flatten() {
+            match operation {
                 Operation::Read => self.check_read(arrived.slot)?,
                 Operation::Write => self.check_written(arrived.offset)?,
             }
@@ -454,16 +463,16 @@ impl Instance for Blocks {
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         self.begin_batch();
-        let before = device::bytes(self.operation);
+        let before = device::bytes_of(self.mix.0);
         self.take(iterations, batch)?;
-        let device = before.zip(device::bytes(self.operation)).map(|(before, now)| now - before);
+        let device = before.zip(device::bytes_of(self.mix.0)).map(|(before, now)| now - before);
         #[expect(clippy::cast_precision_loss, reason = "bytes of a batch stay far below 2^53")]
         let ratio = device.map(|device| device as f64 / (self.arrived * self.block as u64) as f64);
         if let Some(device) = device
             && self.on_device
             && ratio.is_some_and(|ratio| ratio < DEVICE_SHARE)
         {
-            batch.flag(cached(device, self.arrived * self.block as u64, self.operation));
+            batch.flag(cached(device, self.arrived * self.block as u64, self.mix.0));
         }
         self.record_values(iterations.len(), ratio, batch);
         self.flag_client(batch);
@@ -483,12 +492,9 @@ impl Instance for Blocks {
     }
 }
 
-fn cached(device: u64, moved: u64, operation: Operation) -> Flag {
-    let done = match operation {
-        Operation::Read => "read",
-        Operation::Write => "written",
-    };
-    let why = format!("the device moved {} of {} that were {done}", show(device), show(moved));
+fn cached(device: u64, moved: u64, mix: Mix) -> Flag {
+    let (device, moved, done) = (show(device), show(moved), mix.done());
+    let why = format!("the device moved {device} of {moved} that were {done}");
     Flag::new(FlagKind::Cached, why)
 }
 

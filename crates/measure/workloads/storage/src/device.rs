@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::engine::Operation;
+use crate::offsets::Mix;
 
 /// Bytes read from (or, for writing, sent to) devices by this process and its threads so far, from
 /// /proc/self/io; None where the kernel keeps no such account. A buffered write counts when it makes
@@ -15,6 +16,13 @@ pub fn bytes(operation: Operation) -> Option<u64> {
         Operation::Write => "write_bytes:",
     };
     text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+/// The same of blocks of which some are read and some written.
+#[must_use]
+pub fn bytes_of(mix: Mix) -> Option<u64> {
+    let of = |operation, counts: bool| if counts { bytes(operation) } else { Some(0) };
+    Some(of(Operation::Read, mix != Mix::WRITE)? + of(Operation::Write, mix.writes())?)
 }
 
 /// Whether the kernel keeps an account of device bytes.

@@ -54,6 +54,11 @@ impl Pool {
         }
     }
 
+    /// Its memory, for the kernel to keep.
+    fn whole(&self) -> libc::iovec {
+        libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.layout.size() }
+    }
+
     fn address(&self, slot: usize) -> *mut u8 {
         debug_assert!((slot + 1) * self.block <= self.layout.size());
         // SAFETY: every slot lies inside the allocation.
@@ -96,9 +101,18 @@ pub struct Transfer {
 /// Moves blocks between a file and a pool.
 pub enum Engine {
     /// Linux's queue pair; many blocks in flight.
-    Ring(Box<IoUring>),
+    Ring(Box<Ring>),
     /// pread and pwrite; one block at a time, moved when it is waited for.
     Psync(Option<Transfer>),
+}
+
+/// A queue pair, and what the kernel keeps of file and pool.
+pub struct Ring {
+    ring: IoUring,
+    /// Whether it keeps the file: it need not look it up for each block.
+    has_file: bool,
+    /// Whether it keeps the pool: it need not pin its pages for each block.
+    has_pool: bool,
 }
 
 impl Engine {
@@ -109,12 +123,13 @@ impl Engine {
     pub fn ring(depth: u32) -> io::Result<Self> {
         let ring = IoUring::builder()
             .setup_coop_taskrun()
+            .setup_taskrun_flag()
             .build(depth)
             .or_else(|_| IoUring::new(depth))?;
         let mut probe = Probe::new();
         ring.submitter().register_probe(&mut probe)?;
         if probe.is_supported(opcode::Read::CODE) && probe.is_supported(opcode::Write::CODE) {
-            Ok(Self::Ring(Box::new(ring)))
+            Ok(Self::Ring(Box::new(Ring { ring, has_file: false, has_pool: false })))
         } else {
             Err(io::ErrorKind::Unsupported.into())
         }
@@ -124,6 +139,24 @@ impl Engine {
     #[must_use]
     pub fn psync() -> Self {
         Self::Psync(None)
+    }
+
+    /// Has the kernel keep file and pool, as far as it will; what it keeps and why not, for the reader. The pool must
+    /// outlive the engine.
+    pub fn register(&mut self, file: &File, pool: &Pool) -> Option<String> {
+        let Self::Ring(it) = self else { return None };
+        let submitter = it.ring.submitter();
+        let kept = submitter.register_files(&[file.as_raw_fd()]);
+        // SAFETY: the pool's memory stays where it is until the pool is dropped, after the ring.
+        let pinned = unsafe { submitter.register_buffers(&[pool.whole()]) };
+        (it.has_file, it.has_pool) = (kept.is_ok(), pinned.is_ok());
+        Some(match (kept.err(), pinned.err()) {
+            (None, None) => "file and buffers are registered with io_uring".to_owned(),
+            (Some(why), _) => format!("the file is not registered with io_uring: {why}"),
+            (None, Some(why)) => {
+                format!("the buffers are not registered with io_uring (ulimit -l): {why}")
+            }
+        })
     }
 
     /// Sends a block on its way, at the latest with the next [`Engine::wait`].
@@ -136,7 +169,7 @@ impl Engine {
                 *waiting = Some(transfer);
                 Ok(())
             }
-            Self::Ring(ring) => push(ring, file, pool, transfer),
+            Self::Ring(it) => push(it, file, pool, transfer),
         }
     }
 
@@ -147,7 +180,7 @@ impl Engine {
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Psync(_) => Ok(()),
-            Self::Ring(ring) => ring.submit().map(|_| ()),
+            Self::Ring(it) => it.ring.submit().map(|_| ()),
         }
     }
 
@@ -155,7 +188,13 @@ impl Engine {
     pub fn has_arrived(&mut self) -> bool {
         match self {
             Self::Psync(waiting) => waiting.is_some(),
-            Self::Ring(ring) => !ring.completion().is_empty(),
+            Self::Ring(it) => {
+                // The kernel delivers to a program that makes no calls only when it is asked.
+                if it.ring.completion().is_empty() && it.ring.submission().taskrun() {
+                    let _ = it.ring.submit();
+                }
+                !it.ring.completion().is_empty()
+            }
         }
     }
 
@@ -164,9 +203,10 @@ impl Engine {
     /// # Errors
     /// When the kernel refuses to wait.
     pub fn pause(&mut self, longest_ns: u64) -> io::Result<()> {
-        let Self::Ring(ring) = self else { return Ok(()) };
+        let Self::Ring(it) = self else { return Ok(()) };
         let longest = types::Timespec::from(Duration::from_nanos(longest_ns.min(LONGEST_PAUSE_NS)));
-        match ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&longest)) {
+        match it.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&longest))
+        {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR) => Ok(()),
@@ -185,7 +225,7 @@ impl Engine {
                 let transfer = waiting.take().ok_or(io::ErrorKind::WouldBlock)?;
                 Ok((transfer.slot, plain(file, pool, transfer)))
             }
-            Self::Ring(ring) => reap(ring),
+            Self::Ring(it) => reap(&mut it.ring),
         }
     }
 }
@@ -194,24 +234,47 @@ fn length(pool: &Pool) -> u32 {
     u32::try_from(pool.block).unwrap_or(u32::MAX)
 }
 
-fn push(ring: &mut IoUring, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
-    let fd = types::Fd(file.as_raw_fd());
-    let address = pool.address(transfer.slot);
-    let entry = match transfer.operation {
-        Operation::Read => {
-            opcode::Read::new(fd, address, length(pool)).offset(transfer.offset).build()
+/// The request for a block by a descriptor of either type, of a pool that the kernel keeps as its first buffer or not.
+macro_rules! request {
+    ($fd:expr, $has_pool:expr, $address:expr, $length:expr, $transfer:expr) => {
+        match ($transfer.operation, $has_pool) {
+            (Operation::Read, true) => {
+                let request = opcode::ReadFixed::new($fd, $address, $length, 0);
+                request.offset($transfer.offset).build()
+            }
+            (Operation::Read, false) => {
+                opcode::Read::new($fd, $address, $length).offset($transfer.offset).build()
+            }
+            (Operation::Write, true) => {
+                let request = opcode::WriteFixed::new($fd, $address, $length, 0);
+                request.offset($transfer.offset).build()
+            }
+            (Operation::Write, false) => {
+                opcode::Write::new($fd, $address, $length).offset($transfer.offset).build()
+            }
         }
-        Operation::Write => {
-            opcode::Write::new(fd, address, length(pool)).offset(transfer.offset).build()
-        }
+    };
+}
+
+fn push(it: &mut Ring, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
+    let (address, length, has_pool) = (pool.address(transfer.slot), length(pool), it.has_pool);
+    let entry = if it.has_file {
+        request!(types::Fixed(0), has_pool, address, length, transfer)
+    } else {
+        request!(types::Fd(file.as_raw_fd()), has_pool, address, length, transfer)
     };
     let entry = entry.user_data(transfer.slot as u64);
     // SAFETY: buffer and descriptor stay valid until the completion is reaped: the owner of file and
     // pool waits for everything in flight before it drops them.
-    unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)
+    unsafe { it.ring.submission().push(&entry) }.map_err(io::Error::other)
 }
 
+/// Waits for a block. What was pushed goes out first, or with the call that waits: a call a block, and never several
+/// blocks with one, which would go in convoys from then on.
 fn reap(ring: &mut IoUring) -> io::Result<(usize, io::Result<usize>)> {
+    if !ring.submission().is_empty() && !ring.completion().is_empty() {
+        ring.submit()?;
+    }
     loop {
         if let Some(entry) = ring.completion().next() {
             let moved = usize::try_from(entry.result())

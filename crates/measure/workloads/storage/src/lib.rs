@@ -9,6 +9,7 @@ mod engine;
 mod file;
 mod files;
 mod folder;
+mod log;
 mod method;
 mod names;
 mod offsets;
@@ -25,5 +26,6 @@ pub const ALL: &[&dyn Workload] = &[
     &random::Random,
     &oneblock::OneBlock,
     &files::Files,
+    &log::Log,
     &bonnie::Bonnie,
 ];

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use plumb_model::{Flag, FlagKind};
 use plumb_protocol::StartError;
 
-use crate::engine::{Engine, Operation};
+use crate::engine::Engine;
 use crate::file::{DirectRule, direct_rule};
 use crate::queue::Queue;
 use crate::stamp;
@@ -23,8 +23,8 @@ pub struct MethodRequest {
     pub engine: String,
     /// `auto`, `yes` or `no`.
     pub direct: String,
-    /// Read or write.
-    pub operation: Operation,
+    /// Whether some blocks are written.
+    pub writes: bool,
     /// Bytes of one block.
     pub block: usize,
     /// Blocks that should be in flight.
@@ -113,6 +113,7 @@ fn chosen(
 ) -> ChosenMethod {
     let depth = if method.ring { request.depth } else { 1 };
     let mut notes = vec![format!("method: {}", method.show(depth))];
+    notes.extend(queue.registration().map(str::to_owned));
     notes.extend(reasons.iter().cloned());
     let mut flags = Vec::new();
     if depth < request.depth {
@@ -151,10 +152,9 @@ fn try_method(
         Engine::psync()
     };
     let mut queue =
-        Queue::new(&request.dir, file, engine, request.operation, request.slots, request.block)
-            .map_err(|error| {
-                format!("{} buffers of {} bytes: {error}", request.slots, request.block)
-            })?;
+        Queue::new(&request.dir, file, engine, request.slots, request.block).map_err(|error| {
+            format!("{} buffers of {} bytes: {error}", request.slots, request.block)
+        })?;
     let block = queue.read(offset).map_err(|error| format!("{}: {error}", method.show(1)))?;
     match stamp::read(block, offset) {
         Ok(_) => Ok(queue),
@@ -179,7 +179,7 @@ fn open(path: &Path, request: &MethodRequest, direct: bool) -> Result<File, Stri
     }
     OpenOptions::new()
         .read(true)
-        .write(request.operation == Operation::Write)
+        .write(request.writes)
         .custom_flags(if direct { libc::O_DIRECT } else { 0 })
         .open(path)
         .map_err(|error| match (direct, error.kind()) {
@@ -191,7 +191,6 @@ fn open(path: &Path, request: &MethodRequest, direct: bool) -> Result<File, Stri
 #[cfg(test)]
 mod tests {
     use super::{MethodRequest, find};
-    use crate::engine::Operation;
     use crate::file::TestFile;
     use plumb_protocol::StartError;
 
@@ -200,7 +199,7 @@ mod tests {
             dir: "/nowhere".into(),
             engine: engine.into(),
             direct: direct.into(),
-            operation: Operation::Read,
+            writes: false,
             block,
             depth: 4,
             slots: 4,

@@ -1,6 +1,8 @@
-//! Where in the file the next block lies.
+//! Where in the file the next block lies, and what is done to it.
 
 use plumb_protocol::SplitMix64;
+
+use crate::engine::Operation;
 
 /// In which order the blocks of the file are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +11,43 @@ pub enum AccessPattern {
     Sequential,
     /// Each one drawn anew.
     Random,
+}
+
+/// What is done to blocks: a share of them, in percent, is read, and the others are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mix(pub u64);
+
+impl Mix {
+    /// All are read.
+    pub const READ: Self = Self(100);
+    /// All are written.
+    pub const WRITE: Self = Self(0);
+
+    /// Whether some are written.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        self != Self::READ
+    }
+
+    /// What is done to the next block.
+    pub fn draw(self, random: &mut SplitMix64) -> Operation {
+        match self {
+            Self::READ => Operation::Read,
+            Self::WRITE => Operation::Write,
+            Self(share) if random.below(100) < share => Operation::Read,
+            Self(_) => Operation::Write,
+        }
+    }
+
+    /// What was done to all of them, in words.
+    #[must_use]
+    pub fn done(self) -> &'static str {
+        match self {
+            Self::READ => "read",
+            Self::WRITE => "written",
+            Self(_) => "read or written",
+        }
+    }
 }
 
 /// Where the next block lies.

@@ -19,6 +19,7 @@ use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, within, workload,
 };
 use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::limits;
 use plumb_workload_kit::threads::{Member, Team};
 
 use crate::device;
@@ -108,7 +109,7 @@ impl Workload for OneBlock {
         let workers = within(start, "workers", 1, MOST)?;
         let is_random = start.text("offset") == "random";
         let wanted = if is_random { start.integer("size").max(block as u64) } else { block as u64 };
-        let size = wanted.next_multiple_of(PAGE);
+        let size = wanted.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
         let dir = Path::new(&start.dir);
         let filesystem = Filesystem::of(dir)
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
@@ -116,6 +117,7 @@ impl Workload for OneBlock {
         let what = format!("{workers} files of {}", show(size));
         filesystem.check_room(dir, &what, all, workers as u64)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
+        limits::raise_open_files();
         let files = (0..workers as u64)
             .map(|number| TestFile::lay_out(dir, "oneblock", size, start.seed ^ number));
         let files: Vec<TestFile> = files.collect::<Result<_, _>>()?;

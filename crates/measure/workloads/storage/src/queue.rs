@@ -16,6 +16,7 @@ use crate::file::is_full;
 pub struct Queue {
     dir: PathBuf,
     file: File,
+    /// Before the pool: the kernel keeps the pool as long as there is an engine.
     engine: Engine,
     pool: Pool,
     /// Buffers that are not in flight, the longest unused first.
@@ -24,7 +25,7 @@ pub struct Queue {
     offsets: Vec<u64>,
     in_flight: usize,
     block: usize,
-    operation: Operation,
+    registration: Option<String>,
 }
 
 /// A block that has arrived.
@@ -44,12 +45,12 @@ impl Queue {
     pub fn new(
         dir: &Path,
         file: File,
-        engine: Engine,
-        operation: Operation,
+        mut engine: Engine,
         slots: usize,
         block: usize,
     ) -> io::Result<Self> {
         let pool = Pool::new(slots, block)?;
+        let registration = engine.register(&file, &pool);
         let free = (0..slots).collect();
         Ok(Self {
             dir: dir.to_owned(),
@@ -60,13 +61,18 @@ impl Queue {
             offsets: vec![0; slots],
             in_flight: 0,
             block,
-            operation,
+            registration,
         })
     }
 
     /// The file.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// What the kernel keeps of file and buffers, so that a block costs it less; none where it never would.
+    pub fn registration(&self) -> Option<&str> {
+        self.registration.as_deref()
     }
 
     /// Blocks in flight.
@@ -89,11 +95,7 @@ impl Queue {
     ///
     /// # Errors
     /// When no buffer is free.
-    pub fn submit(&mut self, offset: u64, ready: impl FnOnce(&mut [u8])) -> Result<usize, Failure> {
-        self.transfer(self.operation, offset, ready)
-    }
-
-    fn transfer(
+    pub fn submit(
         &mut self,
         operation: Operation,
         offset: u64,
@@ -162,7 +164,7 @@ impl Queue {
     /// # Errors
     /// When it can't be read.
     pub fn read(&mut self, offset: u64) -> Result<&[u8], Failure> {
-        self.transfer(Operation::Read, offset, |block| block.fill(0))?;
+        self.submit(Operation::Read, offset, |block| block.fill(0))?;
         let slot = self.complete()?.slot;
         Ok(self.pool.block(slot))
     }

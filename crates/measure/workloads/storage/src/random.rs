@@ -48,6 +48,7 @@ fn open_loop() -> Vec<Parameter> {
 impl Workload for Random {
     fn describe(&self) -> Description {
         Description {
+            version: 2,
             parameters: [parameters(4096, 1), open_loop()].concat(),
             metrics: with_device_ratio(vec![
                 rate("rate", "ops/s", "blocks completed per second (IOPS)"),

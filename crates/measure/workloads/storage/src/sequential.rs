@@ -16,6 +16,7 @@ pub struct Sequential;
 impl Workload for Sequential {
     fn describe(&self) -> Description {
         Description {
+            version: 2,
             parameters: parameters(1 << 20, 8),
             metrics: with_device_ratio(vec![rate(
                 "bandwidth",
@@ -48,7 +49,8 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
     vec![
         bytes("size", 1 << 30, "size of the file, laid out before anything is timed"),
         curve(CurveKind::Line, bytes("block", block, "bytes of one read or write")),
-        choice("operation", &["read", "write"], "what is done to each block"),
+        choice("operation", &["read", "write", "mixed"], "what is done to each block"),
+        integer("mix", "percent", 90, "of mixed blocks, how many are read; the others are written"),
         curve(CurveKind::Knee, integer("depth", "blocks", depth, "blocks in flight at a time")),
         choice("engine", &["auto", "io_uring", "psync"], "how blocks are moved"),
         choice("direct", &["auto", "yes", "no"], "whether to bypass the page cache (O_DIRECT)"),

@@ -2,9 +2,10 @@
 
 use plumb_model::{SearchEffort, Value};
 use plumb_protocol::{Arrivals, Schedule, Start, StartError};
+use plumb_workload_kit::declare::within;
 
-use crate::engine::Operation;
 use crate::method::MethodRequest;
+use crate::offsets::Mix;
 use crate::stamp::SECTOR;
 
 /// Writes come from at least this much random data, so that a compressing filesystem finds no repeat.
@@ -21,6 +22,8 @@ pub struct BlockSettings {
     pub block: usize,
     /// Whether the file lies in memory, on purpose.
     pub in_memory: bool,
+    /// Which of them are read and which written.
+    pub mix: Mix,
     /// How they are to be moved.
     pub request: MethodRequest,
     /// Blocks a second, in an open loop.
@@ -54,21 +57,15 @@ impl BlockSettings {
         else {
             return Err(StartError::Failed(format!("`depth` must be 1 to {DEEPEST}, not {depth}")));
         };
-        let operation = match start.text("operation") {
-            "write" => Operation::Write,
-            _ => Operation::Read,
-        };
+        let mix = mix(start)?;
         let in_flight = usize::try_from(depth).unwrap_or(usize::MAX);
-        let slots = match operation {
-            Operation::Read => in_flight,
-            Operation::Write => in_flight.max(FRESH_DATA / block),
-        };
+        let slots = if mix.writes() { in_flight.max(FRESH_DATA / block) } else { in_flight };
         let text = |name: &str| start.text(name).to_owned();
         let request = MethodRequest {
             dir: start.dir.clone().into(),
             engine: text("engine"),
             direct: text("direct"),
-            operation,
+            writes: mix.writes(),
             block,
             depth,
             slots,
@@ -81,7 +78,7 @@ impl BlockSettings {
         let is_searched = SearchEffort::of_word(start.text("rate")).is_some();
         let bound_ns = is_searched.then(|| start.integer("p99"));
         let in_memory = is_in_memory_on_purpose(start);
-        Ok(Self { size, block, in_memory, request, rate, arrivals, bound_ns })
+        Ok(Self { size, block, in_memory, mix, request, rate, arrivals, bound_ns })
     }
 
     /// The starts of an open loop; none in a closed one, and where the rate is searched.
@@ -125,10 +122,22 @@ impl BlockSettings {
         }
     }
 
-    /// Whether blocks are written.
+    /// Whether some blocks are written.
     #[must_use]
     pub fn is_write(&self) -> bool {
-        self.request.operation == Operation::Write
+        self.mix.writes()
+    }
+}
+
+/// What is done to the blocks.
+fn mix(start: &Start) -> Result<Mix, StartError> {
+    match start.text("operation") {
+        "mixed" => {
+            let share = within(start, "mix", 1, 99)?;
+            Ok(Mix(share as u64))
+        }
+        "write" => Ok(Mix::WRITE),
+        _ => Ok(Mix::READ),
     }
 }
 

@@ -179,23 +179,23 @@ fn a_pass_of_bonnie_reports_every_phase_that_it_has() {
         let settings = [small.as_slice(), settings].concat();
         let point = TestPoint::new(ALL, "storage.bonnie", &settings).in_folder(dir.path());
         let mut started = point.started();
-        let taken = samples(&mut started, &[1]);
+        let taken = samples(&mut started, &[1, 1]);
         started.instance.finish().unwrap();
         taken.values
     };
     let all = pass(&[]);
-    assert_eq!(all.len(), 36);
+    assert_eq!(all.len(), 37);
     assert!(all.values().all(|it| it[0] >= 0.0), "{all:?}");
     assert!(all["write_block"][0] > all["write_byte"][0], "blocks are faster than bytes: {all:?}");
     let many = [("folders", "3"), ("largest", "9000"), ("smallest", "1"), ("sync", "each")];
-    assert_eq!(pass(&many).len(), 36);
+    assert_eq!(pass(&many).len(), 37);
     for links in ["hard", "symbolic"] {
-        assert_eq!(pass(&[("links", links)]).len(), 36);
+        assert_eq!(pass(&[("links", links), ("folders", "3")]).len(), 37);
     }
     let less = pass(&[("byte_size", "0"), ("seeks", "0"), ("files", "0")]);
     let names: Vec<_> =
         less.keys().filter(|name| !name.contains('_') || name.ends_with("block")).collect();
-    assert_eq!((less.len(), names.len()), (9, 3), "{less:?}");
+    assert_eq!((less.len(), names.len()), (10, 3), "{less:?}");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -206,6 +206,8 @@ fn a_pass_of_bonnie_that_can_not_be_is_refused_with_a_reason() {
         TestPoint::new(ALL, "storage.bonnie", settings).in_folder(dir.path()).try_start()
     };
     assert!(unsupported("room", bonnie(&[("size", "9000GiB")])).0.contains("80 %"));
+    let links = [("size", "1MiB"), ("files", "70000"), ("links", "hard")];
+    assert!(unsupported("links", bonnie(&links)).0.contains("more than filesystems take"));
     for (settings, words) in [
         ([("size", "100"), ("chunk", "8KiB")], "two chunks"),
         ([("chunk", "100"), ("size", "1MiB")], "must lie in"),
@@ -222,4 +224,39 @@ fn a_pass_of_bonnie_that_can_not_be_is_refused_with_a_reason() {
     assert_eq!(capped, free / 5 * 4 < 2 << 30, "{:?}", started.ready);
     drop(started);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_log_holds_what_was_committed_and_begins_anew() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let log = |settings: &[(&str, &str)]| {
+        TestPoint::new(ALL, "storage.log", settings).in_folder(dir.path()).try_start()
+    };
+    for sync in ["fdatasync", "fsync", "o_dsync"] {
+        for file in ["append", "overwrite"] {
+            let settings = [
+                ("sync", sync),
+                ("file", file),
+                ("size", "64KiB"),
+                ("record", "700"),
+                ("records", "3"),
+            ];
+            let mut started = log(&settings).unwrap();
+            // 64 KiB are 31 commits.
+            let taken = samples(&mut started, &[30, 1, 40]);
+            let counts = taken.histograms["latency"][2].counts().unwrap();
+            assert_eq!(counts.iter().map(|it| it.1).sum::<u64>(), 40);
+            started.instance.finish().unwrap();
+        }
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    for (settings, words) in [
+        ([("record", "0"), ("size", "1MiB")], "must lie in"),
+        ([("records", "0"), ("size", "1MiB")], "must lie in"),
+        ([("record", "4KiB"), ("size", "1KiB")], "less than one commit"),
+    ] {
+        assert!(refusal(words, log(&settings)).contains(words));
+    }
+    assert!(unsupported("room", log(&[("size", "9000GiB")])).0.contains("80 %"));
 }

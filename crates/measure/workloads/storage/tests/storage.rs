@@ -50,7 +50,7 @@ fn every_method_reads_and_writes_what_was_laid_out() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     for id in ["storage.sequential", "storage.random"] {
-        for operation in ["read", "write"] {
+        for operation in ["read", "write", "mixed"] {
             for engine in ["auto", "psync"] {
                 for direct in ["auto", "no"] {
                     let settings = [
@@ -196,8 +196,9 @@ fn settings_that_make_no_sense_are_refused_with_a_reason() {
         ("block", "1000", "multiple of 512"),
         ("depth", "0", "`depth`"),
         ("block", "8MiB", "less than one block"),
+        ("mix", "100", "must lie in 1 to 99"),
     ] {
-        let settings = [("size", "4MiB"), (name, value)];
+        let settings = [("size", "4MiB"), ("operation", "mixed"), (name, value)];
         let mut point = TestPoint::new(ALL, "storage.random", &settings);
         point.start.endpoints = [("file".to_owned(), "/nowhere".to_owned())].into();
         let why = refusal(name, point.try_start());
@@ -235,4 +236,26 @@ fn a_trial_offers_what_was_asked_for_and_counts_what_was_in_time() {
     }
     let mut closed = StartedPoint::new("storage.random", dir.path(), &[]);
     assert!(closed.started.instance.trial(100.0, 10_000_000).is_err());
+}
+
+#[test]
+fn a_tenth_of_mixed_blocks_is_written() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let settings = [("operation", "mixed"), ("depth", "8"), ("sync", "none")];
+    let mut running = StartedPoint::new("storage.random", dir.path(), &settings);
+    let count = |name: &str| -> u64 {
+        let text = std::fs::read_to_string("/proc/self/io").unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().parse().unwrap()
+    };
+    let before = (count("read_bytes:"), count("write_bytes:"));
+    running.sample(&[4000]);
+    let (read, written) = (count("read_bytes:") - before.0, count("write_bytes:") - before.1);
+    let direct = running.started.ready.notes[0].contains("O_DIRECT");
+    if direct && !has_flag(&running.started.ready.flags, &FlagKind::Tmpfs) && read > 0 {
+        #[expect(clippy::cast_precision_loss, reason = "a few MiB")]
+        let share = written as f64 / (read + written) as f64;
+        assert!((0.07..0.13).contains(&share), "{written} of {}", read + written);
+    }
 }

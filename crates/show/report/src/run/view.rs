@@ -3,7 +3,7 @@
 use plumb_analysis::{
     BaselineSource, Comparison, Estimate, Finding, LookFound, PointComparison, RunFinding,
 };
-use plumb_model::{Flag, FlagKind};
+use plumb_model::{Better, Flag, FlagKind};
 use plumb_text::counted;
 use plumb_text::units::{Figure, quantity, whole_percent};
 
@@ -125,7 +125,10 @@ impl<'a> View<'a> {
         let labels = labels::labels(&finding.results);
         let flags = flag_notes(finding);
         let all = finding.results.iter().zip(labels);
-        let rows = all.map(|(result, label)| row(result, label, &flags, finding));
+        let rows = all.map(|(result, label)| {
+            let label = label_of(result, label, &finding.results);
+            row(result, label, &flags, finding)
+        });
         let rows: Vec<Row> = rows.collect();
         let curves = finding.curves.iter().map(CurveText::new).collect();
         Self {
@@ -168,6 +171,17 @@ impl<'a> View<'a> {
         let (name, verdict) = (&above.first.name, verdict(&above.found));
         Some(format!("against {name} above: {verdict}, {}", comparison_text(above)))
     }
+}
+
+/// With its metric, where the point has several rates as headlines: each is one of them.
+fn label_of(result: &Finding, label: String, all: &[Finding]) -> String {
+    let is_other =
+        |it: &&Finding| it.headline && !it.primary && it.point.index == result.point.index;
+    let is_rate = result.primary && result.better == Better::Higher;
+    if is_rate && all.iter().any(|it| is_other(&it)) {
+        return format!("{label} {}", result.metric);
+    }
+    label
 }
 
 fn row<'a>(

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plumb_protocol::{Failure, SplitMix64};
 use rustix::fs::{
@@ -13,6 +13,9 @@ use rustix::io::{Errno, read, write};
 
 use super::phase::{Longest, PhaseResult, timed};
 use crate::names::names;
+
+/// Where symbolic links point, from any of the folders.
+const TARGET: &CStr = c"../00000/target";
 
 /// Bytes of names that are read at a time, as glibc's readdir does.
 const LISTING: usize = 32 << 10;
@@ -59,6 +62,7 @@ impl ManySettings {
 pub struct Many {
     settings: ManySettings,
     folders: Vec<OwnedFd>,
+    paths: Vec<PathBuf>,
     contents: Vec<u8>,
 }
 
@@ -75,17 +79,18 @@ impl Many {
     /// # Errors
     /// When they can't be created.
     pub fn new(root: &Path, settings: ManySettings) -> Result<Self, Failure> {
-        let folder = |number: usize| {
-            let path = root.join(format!("{number:05}"));
-            fs::create_dir(&path)
+        let paths: Vec<PathBuf> =
+            (0..settings.folders).map(|number| root.join(format!("{number:05}"))).collect();
+        let folder = |path: &PathBuf| {
+            fs::create_dir(path)
                 .map_err(|error| Failure::io(format!("creating {}", path.display()), &error))?;
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            open(&path, flags, Mode::empty())
+            open(path, flags, Mode::empty())
                 .map_err(|error| Failure::io(format!("opening {}", path.display()), &error.into()))
         };
-        let folders = (0..settings.folders).map(folder).collect::<Result<_, _>>()?;
+        let folders = paths.iter().map(folder).collect::<Result<_, _>>()?;
         let contents = vec![0; settings.largest];
-        Ok(Self { settings, folders, contents })
+        Ok(Self { settings, folders, paths, contents })
     }
 
     /// All phases, in order.
@@ -117,6 +122,10 @@ impl Many {
             if let Some(target) = target {
                 self.done(self.remove(self.folders[0].as_fd(), &target))?;
             }
+        }
+        for path in &self.paths {
+            fs::remove_dir(path)
+                .map_err(|error| Failure::io(format!("removing {}", path.display()), &error))?;
         }
         Ok(results)
     }
@@ -162,8 +171,8 @@ impl Many {
                     linkat(&self.folders[0], target, dir, name, AtFlags::empty())
                         .and_then(|()| self.synced(dir))
                 }
-                (Some(target), Link::Symbolic) => {
-                    symlinkat(target, dir, name).and_then(|()| self.synced(dir))
+                (Some(_), Link::Symbolic) => {
+                    symlinkat(TARGET, dir, name).and_then(|()| self.synced(dir))
                 }
                 _ => self.write(dir, name, &self.contents[..*size]),
             };

@@ -10,6 +10,7 @@ use plumb_workload_kit::declare::{
     workload,
 };
 use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::limits;
 
 use self::many::{Many, ManySettings};
 use self::one::{One, OneSettings};
@@ -26,6 +27,12 @@ const TIMEOUT_S: u64 = 24 * LONG_TIMEOUT_S;
 
 /// Most files, as for `storage.files`.
 const MOST_FILES: usize = 256 << 10;
+
+/// Bytes of the largest of them.
+const LARGEST: usize = 1 << 30;
+
+/// Names of one file that every usual filesystem takes.
+const MOST_LINKS: usize = 60_000;
 
 /// Without a size: so many times the memory that plumb may use.
 const MEMORIES: u64 = 2;
@@ -90,7 +97,7 @@ impl Workload for Bonnie {
         let mut ready = Ready::default();
         let size = size(start, filesystem, &mut ready)?;
         let (one, many) = (one(start, size)?, many(start)?);
-        let bytes = size.saturating_add(many.bytes());
+        let bytes = size.max(one.bytes).max(many.bytes());
         let what = format!("a file of {} and {} files", show(size), many.files);
         filesystem.check_room(dir, &what, bytes, many.files as u64 + 1)?;
         if filesystem.in_memory {
@@ -98,6 +105,7 @@ impl Workload for Bonnie {
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
         }
         let folder = Folder::create(dir, "bonnie")?;
+        limits::raise_open_files();
         user::become_user(start.text("user"), folder.path())?;
         let (names, without) = names(&one, &many);
         ready.without = without;
@@ -107,6 +115,9 @@ impl Workload for Bonnie {
         })
     }
 }
+
+/// The metric that says how large the file is.
+const SIZE: &str = "file_size";
 
 /// A rate, the CPU share and the longest operation of each phase.
 fn metrics() -> Vec<Metric> {
@@ -123,7 +134,10 @@ fn metrics() -> Vec<Metric> {
     // The first is one that every pass has.
     let (always, others): (Vec<_>, Vec<_>) =
         PHASES.iter().partition(|phase| phase.names[0] == "write_block");
-    always.into_iter().chain(others).flat_map(of_phase).collect()
+    let mut metrics: Vec<Metric> = always.into_iter().chain(others).flat_map(of_phase).collect();
+    let size = "bytes of the file, which depends on memory and room where no size is asked for";
+    metrics.push(reported(SIZE, "B", Better::Neither, size));
+    metrics
 }
 
 /// The size of the file, in bytes: as asked for, or twice the memory, as far as there is room.
@@ -171,7 +185,8 @@ fn one(start: &Start, size: u64) -> Result<OneSettings, StartError> {
 fn many(start: &Start) -> Result<ManySettings, StartError> {
     let files = within(start, "files", 0, MOST_FILES)?;
     let folders = within(start, "folders", 1, files.max(1))?;
-    let (smallest, largest) = (start.size("smallest"), start.size("largest"));
+    let largest = within(start, "largest", 0, LARGEST)?;
+    let smallest = start.size("smallest");
     if smallest > largest {
         let why = format!("`smallest` ({smallest} bytes) is more than `largest` ({largest} bytes)");
         return Err(StartError::Failed(why));
@@ -181,6 +196,10 @@ fn many(start: &Start) -> Result<ManySettings, StartError> {
         "symbolic" => many::Link::Symbolic,
         _ => many::Link::None,
     };
+    if link == many::Link::Hard && files > MOST_LINKS {
+        let why = format!("{files} hard links to one file are more than filesystems take");
+        return Err(StartError::unsupported(why, format!("`files` of {MOST_LINKS} at most")));
+    }
     let sync = start.text("sync") == "each";
     Ok(ManySettings { files, folders, smallest, largest, link, sync, seed: start.seed })
 }
@@ -199,7 +218,9 @@ fn names(one: &OneSettings, many: &ManySettings) -> (&'static [&'static str], Ve
     };
     let without = of(left_out).into_iter().map(str::to_owned).collect();
     // Once a process.
-    (of(run).leak(), without)
+    let mut names = of(run);
+    names.push(SIZE);
+    (names.leak(), without)
 }
 
 /// One pass, once.
@@ -226,6 +247,8 @@ impl Instance for Pass {
             let many = Many::new(self.folder.path(), self.many.clone())?.pass()?;
             self.note(&many);
         }
+        #[expect(clippy::cast_precision_loss, reason = "sizes of files stay below 2^53")]
+        self.values.push(self.one.size as f64);
         Ok(())
     }
 

@@ -59,6 +59,7 @@ impl One {
     /// Those of the file.
     pub fn pass(mut self) -> Result<Vec<PhaseResult>, Failure> {
         let OneSettings { size, bytes, seeks, .. } = self.settings;
+        let read = bytes.min(size);
         let mut results = Vec::new();
         if bytes > 0 {
             results.push(timed(bytes, |longest| self.write_bytes(bytes, longest))?);
@@ -66,7 +67,7 @@ impl One {
         results.push(timed(size, |longest| self.write_blocks(longest))?);
         results.push(timed(size, |longest| self.rewrite(longest))?);
         if bytes > 0 {
-            results.push(timed(bytes, |longest| self.read_bytes(bytes, longest))?);
+            results.push(timed(read, |longest| self.read_bytes(read, longest))?);
         }
         results.push(timed(size, |longest| self.read_blocks(longest))?);
         if seeks > 0 {
@@ -148,7 +149,7 @@ impl One {
     fn read_bytes(&mut self, bytes: u64, longest: &mut Longest) -> Result<(), Failure> {
         let mut file = self.open()?;
         let mut byte = [0];
-        for _ in 0..bytes.min(self.settings.size) {
+        for _ in 0..bytes {
             let read = file.read_exact(&mut byte);
             longest.ended();
             read.map_err(|error| self.failed("reading a byte of", &error))?;

@@ -5,7 +5,7 @@ use std::os::unix::fs::chown;
 use std::path::Path;
 
 use plumb_protocol::StartError;
-use rustix::process::{Gid, Uid, geteuid};
+use rustix::process::{Gid, Signal, Uid, geteuid, getppid, set_parent_process_death_signal};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 /// Gives the folder to a user, and makes this thread and those that it starts theirs; nothing where there is no name.
@@ -33,7 +33,13 @@ pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
     set_thread_groups(&[gid])
         .and_then(|()| set_thread_res_gid(gid, gid, gid))
         .and_then(|()| set_thread_res_uid(uid, uid, uid))
-        .map_err(|error| failed("changing the user", error.into()))
+        // The kernel forgets it with a change of user: nobody of ours is to outlive the keeper.
+        .and_then(|()| set_parent_process_death_signal(Some(Signal::KILL)))
+        .map_err(|error| failed("changing the user", error.into()))?;
+    match getppid() {
+        Some(parent) if !parent.is_init() => Ok(()),
+        _ => Err(StartError::Failed("plumb is gone".to_owned())),
+    }
 }
 
 /// Numbers of a user and their group, by name or number.

@@ -114,7 +114,7 @@ impl Workload for Files {
         if cold {
             check_cold(task.operation, dir, filesystem)?;
         }
-        task.contents = contents(start);
+        task.contents = contents(start).into();
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
         if task.operation == Operation::List {
@@ -160,7 +160,7 @@ fn task(start: &Start) -> Result<Task, StartError> {
         _ => {}
     }
     let files = start.size("files");
-    Ok(Task { operation, sync, files, contents: Vec::new(), seed: start.seed })
+    Ok(Task { operation, sync, files, contents: Arc::new([]), seed: start.seed })
 }
 
 /// Incompressible bytes for a file.
@@ -312,6 +312,10 @@ impl Instance for Passes {
 
     fn values_per_iteration(&self) -> u64 {
         self.threads
+    }
+
+    fn has_untimed_parts(&self) -> bool {
+        true
     }
 
     /// Every sample has a whole pass: the last file of a full folder costs more than the first.

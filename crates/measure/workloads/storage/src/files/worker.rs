@@ -56,7 +56,7 @@ pub struct Task {
     /// Of each worker.
     pub files: usize,
     /// Of each file.
-    pub contents: Vec<u8>,
+    pub contents: Arc<[u8]>,
     /// Of names and order.
     pub seed: u64,
 }
@@ -223,10 +223,8 @@ impl Member for Worker {
         (self.done, _) = (0, self.times.clear());
         match operation {
             Operation::Create => {
-                let contents = std::mem::take(&mut self.task.contents);
-                let passed = self.pass(files, |dir, name, _| create(dir, name, &contents, sync));
-                self.task.contents = contents;
-                passed
+                let contents = Arc::clone(&self.task.contents);
+                self.pass(files, |dir, name, _| create(dir, name, &contents, sync))
             }
             Operation::Open => self.pass(files, |dir, name, _| {
                 openat(dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(drop)
