@@ -5,7 +5,9 @@
 pub mod affinity;
 pub mod child;
 pub mod declare;
+pub mod device;
 pub mod filesystem;
+pub mod folder;
 pub mod framed_stream;
 pub mod limits;
 pub mod mapping;

@@ -1,4 +1,4 @@
-//! The built-in workloads: a crate a family, a file each with its manual beside it.
+//! The built-in workloads: a crate a family (two of `storage`), a file each with its manual beside it.
 //!
 //! They are registered by hand, here and in each family's `ALL`: what is not listed does not exist.
 
@@ -15,6 +15,7 @@ pub fn builtin() -> Vec<&'static dyn Workload> {
         plumb_workload_scheduler::ALL,
         plumb_workload_process::ALL,
         plumb_workload_storage::ALL,
+        plumb_workload_files::ALL,
         plumb_workload_network::ALL,
         plumb_workload_compression::ALL,
         plumb_workload_crypto::ALL,

@@ -9,6 +9,7 @@ use plumb_protocol::{
     Start, StartError, Started, TrialCounts, current_cpu, now_ns,
 };
 
+use plumb_workload_kit::device::is_counted;
 use plumb_workload_kit::filesystem::{is_in_memory, show};
 
 use crate::device;
@@ -102,7 +103,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
         Blocks::new(queue, &settings, offsets, chosen.depth, sync, (pattern, start.seed));
     instance.schedule = settings.schedule(start.seed, sync)?;
     instance.trials = (settings.arrivals, start.seed, settings.bound_ns);
-    if !device::is_counted() && !in_memory {
+    if !is_counted() && !in_memory {
         notes.push(
             "the kernel does not count a process's device bytes, so plumb can't detect caching"
                 .to_owned(),
@@ -178,7 +179,7 @@ impl Blocks {
             AccessPattern::Random => RANDOM_NAMES,
         };
         // The last name needs the kernel's account.
-        let told = names.len() - usize::from(!device::is_counted());
+        let told = names.len() - usize::from(!is_counted());
         Self {
             sent_ns: vec![0; queue.slots()],
             done: vec![Operation::Read; queue.slots()],

@@ -14,12 +14,10 @@ use plumb_protocol::{
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, within, workload,
 };
+use plumb_workload_kit::device::{is_counted, written_bytes};
 use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::folder::Folder;
 use rustix::fs::{fdatasync, fsync};
-
-use crate::device;
-use crate::engine::Operation;
-use crate::folder::Folder;
 
 /// Largest record.
 const LARGEST: usize = 1 << 20;
@@ -47,7 +45,7 @@ impl Workload for Log {
                 "time of each commit, from its first write to the end of its sync",
             ),
         ];
-        if device::is_counted() {
+        if is_counted() {
             metrics.push(reported(
                 "device_bytes",
                 "B",
@@ -217,14 +215,14 @@ impl Instance for Commits {
     }
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        let before = device::bytes(Operation::Write);
+        let before = written_bytes();
         for &k in iterations {
             let start = now_ns();
             self.run(k)?;
             batch.record(start, now_ns() - start, k, current_cpu());
             self.latency[0].end_sample();
         }
-        let written = before.zip(device::bytes(Operation::Write)).map(|(before, now)| now - before);
+        let written = before.zip(written_bytes()).map(|(before, now)| now - before);
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let each = written.map(|bytes| bytes as f64 / batch.total_iterations() as f64);
         if let Some(each) = each {
@@ -250,7 +248,7 @@ impl Instance for Commits {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        if device::is_counted() { &["device_bytes"] } else { &[] }
+        if is_counted() { &["device_bytes"] } else { &[] }
     }
 
     fn distributions(&mut self) -> &mut [Distribution] {

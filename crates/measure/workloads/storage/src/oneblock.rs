@@ -18,6 +18,7 @@ use plumb_protocol::{
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, within, workload,
 };
+use plumb_workload_kit::device::is_counted;
 use plumb_workload_kit::filesystem::{Filesystem, show};
 use plumb_workload_kit::limits;
 use plumb_workload_kit::threads::{Member, Team};
@@ -63,7 +64,7 @@ impl Workload for OneBlock {
                 "rate times mean latency: by Little's law as many as there are workers",
             ),
         ];
-        if device::is_counted() {
+        if is_counted() {
             metrics.push(value(
                 "device_bytes",
                 "B",
@@ -366,7 +367,7 @@ impl Instance for Workers {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &NAMES[..NAMES.len() - usize::from(!device::is_counted())]
+        &NAMES[..NAMES.len() - usize::from(!is_counted())]
     }
 
     fn distributions(&mut self) -> &mut [Distribution] {

@@ -4,11 +4,11 @@ use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter,
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 
 use crate::blocks;
-use crate::device;
 use crate::offsets::AccessPattern;
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, integer, rate, reported, workload,
 };
+use plumb_workload_kit::device::is_counted;
 
 /// Reads or writes a laid-out file block by block.
 pub struct Sequential;
@@ -69,7 +69,7 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
 
 /// Adds the metric that tells caching, where the kernel keeps an account of it.
 pub fn with_device_ratio(mut metrics: Vec<Metric>) -> Vec<Metric> {
-    if device::is_counted() {
+    if is_counted() {
         metrics.push(reported(
             "device_ratio",
             "",

@@ -10,12 +10,12 @@ use plumb_workload_kit::declare::{
     workload,
 };
 use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::limits;
 
 use self::many::{Many, ManySettings};
 use self::one::{One, OneSettings};
 use self::phase::{PHASES, PhaseResult};
-use crate::folder::Folder;
 
 mod many;
 mod one;

@@ -14,14 +14,13 @@ use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, threads, within,
     work, workload,
 };
+use plumb_workload_kit::device;
 use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Team};
 
 use self::worker::{Operation, Sync, Task, Worker};
-use crate::device;
-use crate::engine;
-use crate::folder::{Folder, sync_filesystem};
 
 mod worker;
 
@@ -278,7 +277,7 @@ impl Instance for Passes {
     }
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        let before = device::bytes(engine::Operation::Read);
+        let before = device::read_bytes();
         let mut files = 0;
         for &k in iterations {
             let start = now_ns();
@@ -287,7 +286,7 @@ impl Instance for Passes {
             self.latency[0].end_sample();
             files += k * self.threads;
         }
-        let read = before.zip(device::bytes(engine::Operation::Read));
+        let read = before.zip(device::read_bytes());
         let Some(read) = read.map(|(before, now)| now - before) else { return Ok(()) };
         if self.cold && read == 0 {
             let why = "no byte was read from a device after the caches were dropped";
