@@ -89,5 +89,5 @@ fn root_may_work_as_somebody_else() {
         user("nobody").exits(0).shows(&["user=nobody"]);
         assert_eq!(place.leftovers(), [""; 0]);
     }
-    user("nobody-of-this-name").exits(4).shows(&["there is no user"]);
+    user("nobody-of-this-name").exits(2).says(&["there is no such user"]);
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use plumb_classics::{Arguments, SUITES, arguments};
 use plumb_model::{Goal, Plan, StoppingRules};
+use plumb_workload_kit::users::ids;
 
 use crate::error::{CommandError, Result};
 use crate::planning::arguments::GoalArgs;
@@ -31,10 +32,24 @@ pub fn read(names: &[String], given: &[String]) -> Result<Asked> {
         return Err(CommandError::usage(why).hint("plumb run bonnie -- -s 2048 -d /srv"));
     };
     let name = &names[0];
+    let read = read.and_then(|asked| {
+        let mut users = asked.settings.iter().filter(|(name, _)| *name == "user");
+        users.try_for_each(|(_, user)| check_user(user)).map(|()| asked)
+    });
     read.map(Asked).map_err(|why| {
         CommandError::usage(why)
             .hint(format!("what the suite can do instead: plumb run {name} -p NAME=VALUE"))
     })
+}
+
+/// Whether plumb may work as this user.
+fn check_user(user: &str) -> std::result::Result<(), String> {
+    let me = rustix::process::geteuid();
+    match ids(user) {
+        None => Err(format!("-u {user}: there is no such user in /etc/passwd")),
+        Some((uid, _)) if me.is_root() || me.as_raw() == uid => Ok(()),
+        Some(_) => Err(format!("-u {user}: only root may work as another user")),
+    }
 }
 
 impl Asked {

@@ -16,3 +16,4 @@ pub mod placement;
 pub mod primes;
 pub mod spawn;
 pub mod threads;
+pub mod users;

@@ -1,10 +1,10 @@
 //! Who does the work: as bonnie++ does, root may do it as somebody else.
 
-use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
 
 use plumb_protocol::StartError;
+use plumb_workload_kit::users::ids;
 use rustix::process::{Gid, Signal, Uid, geteuid, getppid, set_parent_process_death_signal};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
@@ -39,34 +39,5 @@ pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
     match getppid() {
         Some(parent) if !parent.is_init() => Ok(()),
         _ => Err(StartError::Failed("plumb is gone".to_owned())),
-    }
-}
-
-/// Numbers of a user and their group, by name or number.
-fn ids(name: &str) -> Option<(u32, u32)> {
-    find(&fs::read_to_string("/etc/passwd").ok()?, name)
-}
-
-fn find(passwd: &str, name: &str) -> Option<(u32, u32)> {
-    passwd.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split(':').collect();
-        let [user, _, uid, gid, ..] = fields[..] else { return None };
-        if user != name && uid != name {
-            return None;
-        }
-        Some((uid.parse().ok()?, gid.parse().ok()?))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::find;
-
-    #[test]
-    fn users_are_found_by_name_and_number() {
-        let passwd = "root:x:0:0:root:/root:/bin/sh\nbroken\ndaemon:x:1:2:daemon:/:/bin/false\n";
-        assert_eq!(find(passwd, "root"), Some((0, 0)));
-        assert_eq!(find(passwd, "1"), Some((1, 2)));
-        assert_eq!(find(passwd, "nobody"), None);
     }
 }
