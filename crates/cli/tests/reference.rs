@@ -290,3 +290,21 @@ fn the_table_of_the_knobs_is_what_their_manuals_say() {
     let text = format!("{before}{head}| --- | --- | --- | --- | --- | --- |\n{rows}\n{after}");
     is_committed("preparations.md", &text);
 }
+
+#[test]
+fn the_table_of_the_layers_is_what_their_manuals_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/media.md");
+    let page = fs::read_to_string(path).unwrap();
+    let head = "| layer | is | behind a colon | needs |\n";
+    let (before, rest) = page.split_once(head).unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    let row = |layer: &&plumb_media::Layer| {
+        let (_, needs) = layer.manual.split_once("\n**Needs** ").unwrap();
+        let needs = needs.lines().next().unwrap().trim_end_matches('.');
+        let (name, summary, takes) = (layer.name, layer.summary, layer.takes.words());
+        format!("| `{name}` | {summary} | {takes} | {needs} |\n")
+    };
+    let rows: String = plumb_media::LAYERS.iter().map(row).collect();
+    let text = format!("{before}{head}| --- | --- | --- | --- |\n{rows}\n{after}");
+    is_committed("media.md", &text);
+}

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use common::TestEnvironment;
 use common::kill::{CLEAN_WITHIN, Killed, Moment, kill_once};
 use common::knobs::{self, RESTORED_WITHIN, Restored, kill_prepared};
+use common::media::{self, kill_on_medium};
 
 #[expect(dead_code, reason = "the tests of the command line use the rest")]
 #[path = "../../../crates/cli/tests/common/mod.rs"]
@@ -30,6 +31,8 @@ struct Outcome {
     failures: Vec<String>,
     /// Kills of runs that change settings of the machine, and what was killed.
     restored: Vec<(knobs::Moment, Restored)>,
+    /// Kills of runs on a medium, and after how long nothing was left.
+    on_media: Vec<(media::Moment, Duration)>,
 }
 
 /// Runs the chore with what was typed after its name.
@@ -40,6 +43,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let stretches = quiet::stretches(&plumb)?;
     let mut outcome = kill_all(&options, &plumb);
     kill_all_prepared(&options, &plumb, &mut outcome);
+    kill_all_on_media(&options, &plumb, &mut outcome);
     outcome.failures.extend(quiet::failures(&stretches));
     let page = page(&options, &outcome, begun.elapsed()) + &quiet::chapter(&stretches);
     print!("{page}");
@@ -119,8 +123,31 @@ fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
     outcome.failures.push(format!("knobs: only {made} of {wanted} runs lived until their kill"));
 }
 
+/// As many kills again, of plumb, of its keeper and of both, while media stand.
+fn kill_all_on_media(options: &Options, plumb: &str, outcome: &mut Outcome) {
+    for number in (options.from..).take(2 * options.kills) {
+        if outcome.on_media.len() == options.kills {
+            return;
+        }
+        let moment = media::Moment::of(number);
+        let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
+        match place.and_then(|place| kill_on_medium(&place, moment)) {
+            Ok(Some(after)) => {
+                let why = || format!("media {number} ({moment:?}): gone after {after:?}");
+                outcome.failures.extend((after > CLEAN_WITHIN).then(why));
+                outcome.on_media.push((moment, after));
+            }
+            Ok(None) => {}
+            Err(why) => outcome.failures.push(format!("media {number} ({moment:?}): {why}")),
+        }
+        eprintln!("{} of {} kills on media", outcome.on_media.len(), options.kills);
+    }
+    let (made, wanted) = (outcome.on_media.len(), options.kills);
+    outcome.failures.push(format!("media: only {made} of {wanted} runs lived until their kill"));
+}
+
 fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
-    let Outcome { killed, late, failures, restored } = outcome;
+    let Outcome { killed, late, failures, restored, on_media } = outcome;
     let verdict = match failures.len() {
         0 => "Every promise held.".to_owned(),
         failures => format!("**{failures} promises were broken.**"),
@@ -140,6 +167,10 @@ fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
     }
     page.push_str(SETTINGS);
     for (name, value) in rows_of_knobs(restored) {
+        _ = writeln!(page, "| {name} | {value} |");
+    }
+    page.push_str(MEDIA);
+    for (name, value) in rows_of_media(on_media) {
         _ = writeln!(page, "| {name} | {value} |");
     }
     for failure in failures {
@@ -206,6 +237,30 @@ fn rows_of_knobs(restored: &[(knobs::Moment, Restored)]) -> Vec<(&'static str, S
         ("with settings changed at that moment", count(&|(_, it)| it.changed > 0)),
         (
             "until all was as it was, at most",
+            format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
+        ),
+    ]
+}
+
+const MEDIA: &str = "
+## Media
+
+A run on a medium (`ram+ext4`, `loop+ext2`, `ram+ext4+fscrypt`, `loop+ext4+loop+ext4`) is killed up to 0.7 s after its \
+first worker was there: plumb, its keeper, or both in the same instant. Then no process, mount, loop device or file may \
+be left after 2 s; with both killed, the empty folders of the run may.\n\n\
+| | |\n|---|---|\n";
+
+fn rows_of_media(killed: &[(media::Moment, Duration)]) -> Vec<(&'static str, String)> {
+    let of =
+        |victim| killed.iter().filter(|(moment, _)| moment.victim == victim).count().to_string();
+    let slowest = killed.iter().map(|(_, after)| *after).max().unwrap_or_default();
+    let allowed = CLEAN_WITHIN.as_millis();
+    vec![
+        ("kills of plumb", of(knobs::Victim::Plumb)),
+        ("kills of the keeper", of(knobs::Victim::Keeper)),
+        ("kills of both", of(knobs::Victim::Both)),
+        (
+            "until nothing was left, at most",
             format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
         ),
     ]

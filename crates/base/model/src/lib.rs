@@ -49,7 +49,7 @@ pub use plan::{
 };
 pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};
-pub use preparation::{Preparation, PreparationRecord, Prepared, Slot};
+pub use preparation::{ENCRYPTING, Preparation, PreparationRecord, Prepared, Slot};
 pub use record::{
     FixtureRecord, InvocationRecord, Missing, MissingKind, RecordSource, RunRecord, RunStatus,
     Segment,

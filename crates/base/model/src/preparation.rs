@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The layers of a medium that encrypt what lies on them.
+pub const ENCRYPTING: [&str; 3] = ["dm-crypt", "fscrypt", "gocryptfs"];
+
 /// A knob that is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preparation {
@@ -29,6 +32,20 @@ impl Preparation {
             Slot::Invocation => "@invocation",
         };
         format!("{}{value}{slot}", self.knob)
+    }
+
+    /// The medium, where it says what the target directory lies on.
+    #[must_use]
+    pub fn medium(&self) -> Option<&str> {
+        (self.knob == "medium").then_some(&self.value)
+    }
+
+    /// Whether it is a medium with a layer that encrypts.
+    #[must_use]
+    pub fn encrypts(&self) -> bool {
+        let layers = self.medium().unwrap_or_default().split('+');
+        let mut names = layers.map(|layer| layer.split(':').next().unwrap_or_default());
+        names.any(|name| ENCRYPTING.contains(&name))
     }
 
     /// Whether it only varies what else would be left to chance, so that results with and without it

@@ -1,7 +1,8 @@
-//! `plumb explain`: the manual of a workload, suite, monitor or knob.
+//! `plumb explain`: the manual of a workload, suite, monitor, knob or layer of a medium.
 
 use clap::Args;
 use plumb_keeper::preparation::{KNOBS, named};
+use plumb_media::LAYERS;
 use plumb_suite::{self as suite, nearest};
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -10,15 +11,16 @@ use crate::planning::catalogue;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
-/// Print the manual of a workload, suite, monitor or knob
+/// Print the manual of a workload, suite, monitor, knob or layer
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   plumb explain memory.copy
   plumb explain first-look
   plumb explain monitor.stat
-  plumb explain knob.thp")]
+  plumb explain knob.thp
+  plumb explain medium.ext4")]
 pub struct ExplainArgs {
-    /// A workload, suite, monitor (`monitor.stat`) or knob (`knob.thp`)
+    /// A workload, suite, monitor (`monitor.stat`), knob (`knob.thp`) or layer of a medium (`medium.ext4`)
     name: String,
 }
 
@@ -28,9 +30,10 @@ impl Subcommand for ExplainArgs {
     }
 }
 
-/// What names of monitors and knobs begin with here.
+/// What names of monitors, knobs and layers begin with here.
 const MONITOR: &str = "monitor.";
 const KNOB: &str = "knob.";
+const LAYER: &str = "medium.";
 
 /// Prints the manual of a built-in workload, a monitor or a knob, or the text of a suite.
 fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
@@ -51,16 +54,21 @@ fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
         ui.out(found.manual);
         return Ok(Exit::Fine);
     }
+    if let Some(found) = id.strip_prefix(LAYER).and_then(plumb_media::named) {
+        ui.out(found.manual);
+        return Ok(Exit::Fine);
+    }
     if let Some(text) = suite::builtin(id) {
         ui.out(text);
         return Ok(Exit::Fine);
     }
     let error = CommandError::usage(format!(
-        "no built-in workload, suite, monitor or knob is called `{id}`"
+        "no built-in workload, suite, monitor, knob or layer is called `{id}`"
     ));
     let mut known = catalogue::builtin_names();
     known.extend(plumb_monitors::ALL.iter().map(|it| format!("{MONITOR}{}", it.name)));
     known.extend(KNOBS.iter().map(|it| format!("{KNOB}{}", it.name)));
+    known.extend(LAYERS.iter().map(|it| format!("{LAYER}{}", it.name)));
     Err(match nearest(id, &known) {
         Some(near) => error.hint(format!("plumb explain {near}")),
         None => {

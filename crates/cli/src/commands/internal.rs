@@ -4,6 +4,7 @@ use std::io::{stdin, stdout};
 use std::os::fd::AsFd;
 
 use clap::Args;
+use plumb_protocol::Workload;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
@@ -45,10 +46,25 @@ fn worker(id: &str) -> Result<Exit> {
     let Some(workload) = plumb_workloads::find(id) else {
         return Err(CommandError::usage(format!("no built-in workload is called `{id}`")));
     };
+    serve(workload)
+}
+
+/// Serves on stdin and stdout.
+fn serve(workload: &dyn Workload) -> Result<Exit> {
     plumb_keeper::end_with_keeper().map_err(bug)?;
     plumb_protocol::serve(workload, stdin(), stdout().lock())
         .map_err(|error| CommandError::failed(error.to_string()))?;
     Ok(Exit::Fine)
+}
+
+/// Build what a target directory lies on, and hold it
+#[derive(Debug, Args)]
+pub struct MediumArgs {}
+
+impl Subcommand for MediumArgs {
+    fn run(&self, _context: &Context<'_>) -> Result<Exit> {
+        serve(plumb_media::WORKER)
+    }
 }
 
 /// End what a worker started whose keeper is gone

@@ -54,6 +54,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<man::ManArgs>("man"),
     Entry::internal::<internal::KeeperArgs>("keeper"),
     Entry::internal::<internal::WorkerArgs>("worker"),
+    Entry::internal::<internal::MediumArgs>("medium"),
     Entry::internal::<internal::OrphanedArgs>("orphaned"),
     Entry::internal::<internal::SshSinkArgs>("ssh-sink"),
 ];

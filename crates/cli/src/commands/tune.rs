@@ -112,6 +112,7 @@ fn shown(knob: &Knob, root: &Root) -> Shown {
         Lasts::Undone => "restored after",
         Lasts::Done => "leaves nothing",
         Lasts::Process => "ends with the process",
+        Lasts::Run => "ends with the run",
     };
     Shown {
         name: knob.name,

@@ -7,12 +7,15 @@ use plumb_suite::nearest;
 use crate::error::{CommandError, Result};
 use crate::locate;
 
-/// A knob that is set before each invocation of a point of its own, and undone after it.
+/// A knob that is set before each invocation of a point of its own, and undone after it; what holds for the run stands
+/// all the time.
 ///
 /// # Errors
 /// As for [`knob`].
 pub fn of_invocations(text: &str) -> Result<Preparation> {
-    Ok(Preparation { slot: Slot::Invocation, ..knob(text)? })
+    let preparation = knob(text)?;
+    let slot = if preparation.medium().is_some() { Slot::Run } else { Slot::Invocation };
+    Ok(Preparation { slot, ..preparation })
 }
 
 /// A knob as `--set` names it; this machine must be able to have it.

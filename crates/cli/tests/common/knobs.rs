@@ -139,7 +139,11 @@ pub fn kill_both(plumb: &mut Child, keeper: u32) -> std::io::Result<()> {
     Ok(())
 }
 
-fn kill(victim: Victim, plumb: &mut Child, keeper: u32) -> std::io::Result<()> {
+/// Kills whoever it is.
+///
+/// # Errors
+/// When that can't be done.
+pub fn kill(victim: Victim, plumb: &mut Child, keeper: u32) -> std::io::Result<()> {
     match victim {
         Victim::Plumb => plumb.kill(),
         Victim::Keeper => signal("KILL", keeper),

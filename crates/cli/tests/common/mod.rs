@@ -4,6 +4,7 @@
 
 pub mod kill;
 pub mod knobs;
+pub mod media;
 pub mod processes;
 pub mod samples;
 

@@ -25,6 +25,7 @@ mod interrupt;
 mod kill;
 mod loads;
 mod loops;
+mod media;
 mod menus;
 mod monitors;
 mod names;

@@ -6,7 +6,9 @@
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use plumb_machine::Root;
 use serde::{Deserialize, Serialize};
@@ -31,6 +33,8 @@ pub enum Setting {
     Swap(String),
     /// A control group: `on` when the folder is there.
     Group(String),
+    /// A compressed device in memory (`/dev/zramN`) of this number: `on` when it is there.
+    Zram(u32),
     /// The longest wake-up that C-states may cost, in microseconds. It holds while a file is open, so
     /// that it ends with whoever asked for it.
     Latency,
@@ -44,6 +48,7 @@ impl fmt::Display for Setting {
             Self::File(path) | Self::Group(path) => f.write_str(path),
             Self::Unit(name) => write!(f, "unit {name}"),
             Self::Swap(area) => write!(f, "swap {area}"),
+            Self::Zram(number) => write!(f, "/dev/zram{number}"),
             Self::Latency => f.write_str("/dev/cpu_dma_latency"),
             Self::Plugin(preparation) => write!(f, "plug-in {}", preparation.name),
         }
@@ -61,6 +66,7 @@ impl Setting {
             Self::Unit(name) => systemctl("is-active", name).map(|active| on(active).to_owned()),
             Self::Swap(area) => Ok(swap(root, area)),
             Self::Group(path) => Ok(on(root.path(path).is_dir()).to_owned()),
+            Self::Zram(number) => Ok(on(zram(root, *number).is_dir()).to_owned()),
             Self::Latency => Ok(String::new()),
             // Only the plug-in itself could tell; its undo is to be harmless where there is nothing to undo.
             Self::Plugin(_) => Ok(ON.to_owned()),
@@ -86,6 +92,8 @@ impl Setting {
             Self::Swap(area) => set_swap(area, value),
             Self::Group(path) if value == ON => fs::create_dir(root.path(path)),
             Self::Group(path) => fs::remove_dir(root.path(path)),
+            Self::Zram(number) if value == ON => add_zram(root, *number),
+            Self::Zram(number) => remove_zram(root, *number),
             Self::Latency => Err(io::Error::other("a latency holds while its file is open")),
             Self::Plugin(preparation) if value == OFF => preparation.undo(),
             Self::Plugin(_) => Err(io::Error::other("a plug-in prepares by itself")),
@@ -103,7 +111,7 @@ impl Setting {
                 rustix::fs::access(path, rustix::fs::Access::WRITE_OK).map_err(io::Error::from)
             }
             Self::Plugin(_) => Ok(()),
-            Self::Unit(_) | Self::Swap(_) | Self::Group(_) => {
+            Self::Unit(_) | Self::Swap(_) | Self::Group(_) | Self::Zram(_) => {
                 match rustix::process::geteuid().is_root() {
                     true => Ok(()),
                     false => Err(io::ErrorKind::PermissionDenied.into()),
@@ -133,6 +141,39 @@ pub fn refused(setting: &Setting, to: Option<&str>, error: &io::Error) -> Unchan
         }
         (_, Some(to)) => Unchanged::new(format!("{setting} does not take {to}: {error}")),
         (_, None) => Unchanged::new(format!("{setting} can't be read: {error}")),
+    }
+}
+
+/// What removes compressed devices, and adds them.
+const ZRAM_CONTROL: &str = "/sys/class/zram-control";
+/// A device whose filesystem is just going may stay busy for so long.
+const ZRAM_PATIENCE: Duration = Duration::from_secs(2);
+
+fn zram(root: &Root, number: u32) -> PathBuf {
+    root.path(&format!("/sys/block/zram{number}"))
+}
+
+/// Reading adds a device, and gives its number.
+fn add_zram(root: &Root, number: u32) -> io::Result<()> {
+    let control = root.path(ZRAM_CONTROL);
+    let added = fs::read_to_string(control.join("hot_add"))?;
+    if added.trim() == number.to_string() {
+        return Ok(());
+    }
+    fs::write(control.join("hot_remove"), added.trim())?;
+    Err(io::Error::other("another device was added meanwhile"))
+}
+
+fn remove_zram(root: &Root, number: u32) -> io::Result<()> {
+    let begun = Instant::now();
+    loop {
+        let reset = fs::write(zram(root, number).join("reset"), "1");
+        let hot_remove = root.path(ZRAM_CONTROL).join("hot_remove");
+        let removed = reset.and_then(|()| fs::write(hot_remove, number.to_string()));
+        if removed.is_ok() || begun.elapsed() > ZRAM_PATIENCE {
+            return removed;
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

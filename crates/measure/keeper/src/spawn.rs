@@ -1,14 +1,17 @@
 //! Starts programs.
 #![expect(unsafe_code, reason = "what is done between fork and exec has no safe form")]
 
+use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Signal, chdir, set_parent_process_death_signal};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::signals::reset;
 use crate::spawn_options::{PADDING, PADDING_LENGTH, SpawnOptions};
@@ -37,6 +40,7 @@ pub fn start(
             command.env(PADDING_LENGTH, bytes.to_string());
         }
     }
+    let mounts = options.mounts_of.map(|pid| Mounts::of(pid, cwd)).transpose()?;
     let group = options.group.as_ref().map(|group| entrance(group)).transpose()?;
     let parent = rustix::process::getpid();
     // SAFETY: the closure calls only async-signal-safe functions and touches no memory of the parent.
@@ -47,6 +51,9 @@ pub fn start(
                 return Err(io::Error::other("the keeper is gone"));
             }
             reset();
+            if let Some(mounts) = &mounts {
+                mounts.enter()?;
+            }
             if let Some(group) = &group {
                 // "0" stands for whoever writes it.
                 rustix::io::write(group, b"0")?;
@@ -55,6 +62,30 @@ pub fn start(
         });
     }
     command.spawn()
+}
+
+/// Mounts that another process sees.
+struct Mounts {
+    namespace: fs::File,
+    /// The working directory, which entering them leaves.
+    cwd: CString,
+}
+
+impl Mounts {
+    fn of(pid: u32, cwd: Option<&str>) -> io::Result<Self> {
+        let namespace = fs::File::open(format!("/proc/{pid}/ns/mnt"))?;
+        let cwd = match cwd {
+            Some(cwd) => cwd.as_bytes().to_vec(),
+            None => std::env::current_dir()?.into_os_string().into_vec(),
+        };
+        Ok(Self { namespace, cwd: CString::new(cwd)? })
+    }
+
+    /// For the calling process. It allocates nothing, so that it may stand between fork and exec.
+    fn enter(&self) -> io::Result<()> {
+        move_into_link_name_space(self.namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
+        Ok(chdir(&*self.cwd)?)
+    }
 }
 
 /// The file of a control group that takes new members.

@@ -65,6 +65,8 @@ pub struct SpawnOptions {
     pub class: Option<SchedulingClass>,
     /// The CPUs that it may run on; empty for all.
     pub cpus: Vec<u32>,
+    /// The process whose mounts it sees: one that holds a medium.
+    pub mounts_of: Option<u32>,
     /// The control group that it is put into: the folder.
     pub group: Option<String>,
     /// So many bytes more in its environment.

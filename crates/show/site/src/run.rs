@@ -4,7 +4,7 @@ use plumb_analysis::{Failure, PointComparison};
 use plumb_chart::Chart;
 use plumb_report::charts;
 use plumb_report::comparison::covariates_text;
-use plumb_report::run::{FlagNote, View, looks_text, spread_text};
+use plumb_report::run::{FlagNote, View, encryption_text, looks_text, spread_text};
 use plumb_text::units::percent;
 
 use crate::answer::answer;
@@ -126,6 +126,7 @@ fn side(it: &PointComparison, above: bool) -> Vec<Tag> {
     let rest = [
         Some(remarks.join(", ")).filter(|remarks| !remarks.is_empty()),
         spread_text(it),
+        encryption_text(it),
         covariates_text(&it.found.covariates),
     ];
     cells.push(cell(list(rest.into_iter().flatten())));

@@ -7,13 +7,15 @@
 use std::collections::BTreeSet;
 
 use plumb_model::{
-    CPU, ComparisonPlan, Decision, InvocationRecord, Outcome, Role, RunRecord, pairs_too_disturbed,
+    CPU, ComparisonPlan, Decision, InvocationRecord, Outcome, Preparation, Role, RunRecord,
+    pairs_too_disturbed,
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
 use plumb_stats::multiple::crashes_differ;
 use plumb_stats::outlook::{pair_scale, told_apart};
 use plumb_stats::pairs::{FEWEST_PAIRS, differences, hodges_lehmann, log_ratios};
+use plumb_stats::precision::clustered;
 use plumb_stats::spread;
 use plumb_stats::verdict::{Judgement, interval_of_pairs, judge_pairs};
 
@@ -52,6 +54,9 @@ pub struct PointComparison {
     /// By how much the later point's values exceed the other's, in that unit; None where nothing was measured of
     /// both, or their units differ.
     pub difference: Option<Estimate>,
+    /// The throughput of the later point, where its medium encrypts and the other's does not: a device that is slower
+    /// than this is not slowed down by the encryption. In bytes a second.
+    pub encrypted: Option<Estimate>,
 }
 
 /// Every later point compared with the first; none when the plan does not ask.
@@ -124,6 +129,26 @@ fn difference(
     Some(estimate(centre, interval_of_pairs(&values, plan.level(values.len()))))
 }
 
+/// The median throughput of a point whose medium encrypts, beside one whose medium does not.
+fn encrypted(
+    record: &RunRecord,
+    from: usize,
+    point: usize,
+    plan: &ComparisonPlan,
+) -> Option<Estimate> {
+    let encrypts =
+        |side: usize| record.plan.points[side].preparation.iter().any(Preparation::encrypts);
+    let declared = record.plan.points[point].description.metric(plan.metric)?;
+    if encrypts(from) || !encrypts(point) || declared.unit != "B/s" {
+        return None;
+    }
+    let values: Vec<f64> =
+        medians(record, point, |it| it.steady(declared)).into_iter().map(|(_, it)| it).collect();
+    let processes: Vec<&[f64]> = values.chunks(1).collect();
+    let interval = clustered(&processes, 0.5, plan.confidence.level()).map(|it| it.interval);
+    Some(estimate(median(&values)?, interval))
+}
+
 fn unit(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> String {
     let declared = record.plan.points[point].description.metric(plan.metric);
     declared.map_or_else(|| unit_of_any(plan.metric), |metric| metric.unit.clone())
@@ -150,6 +175,7 @@ fn compare(
         found: by_pairs(record, from, point, plan),
         unit: unit(record, point, plan),
         difference: difference(record, from, point, plan),
+        encrypted: encrypted(record, from, point, plan),
     }
 }
 

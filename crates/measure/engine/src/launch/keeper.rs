@@ -15,6 +15,7 @@ use plumb_protocol::{Reply, Request, SampleReply, Start};
 use super::companions::RunningCompanion;
 use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
 use super::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};
+use super::media::{Media, Standing, medium_of};
 use super::preparations::{Preparations, flag_of};
 use super::refusal::Refusal;
 use super::secrets::Secrets;
@@ -59,6 +60,7 @@ pub struct KeeperLauncher {
     /// The far ends of programs that were started in a role.
     servers: Vec<Conversation>,
     preparations: Preparations,
+    media: Media,
     /// Plug-ins that prepare a round or an invocation, while they hold.
     slotted: Vec<(Slot, usize, Conversation)>,
 }
@@ -80,6 +82,7 @@ impl KeeperLauncher {
             of_invocation,
             servers,
             preparations,
+            media: Media::default(),
             slotted,
         }
     }
@@ -89,7 +92,13 @@ impl KeeperLauncher {
     /// # Errors
     /// Why something that the user named can't be had.
     pub fn prepare_machine(&mut self, points: &[PlannedPoint]) -> Result<SlotReport, Refusal> {
-        let done = self.preparations.begin(&mut self.keeper, points)?;
+        let mut done = self.preparations.begin(&mut self.keeper, points)?;
+        let Self { keeper, settings, media, .. } = self;
+        let settings = &*settings;
+        let wanted = points.iter().filter_map(|it| medium_of(it, &settings.preparation));
+        let dir = settings.dir.to_string_lossy();
+        let start = |params| start_of(settings, &dir, params, Role::Preparation);
+        done.extend(media.build(keeper, wanted, start)?);
         if let Some(cpus) = self.preparations.cpus() {
             self.settings.facts.cpus.retain(|cpu| cpus.contains(cpu));
         }
@@ -125,30 +134,49 @@ impl KeeperLauncher {
         Ok(at)
     }
 
+    /// The key of a point's fixture: the workload, the parameters that the fixture depends on, and its medium.
+    fn fixture_key(&self, planned: &PlannedPoint) -> Option<String> {
+        let parameters = planned.description.fixture.as_ref()?;
+        let settings = planned.point.settings.iter().filter(|(name, _)| parameters.contains(name));
+        let settings: Vec<String> =
+            settings.map(|(name, value)| format!("{name}={value}")).collect();
+        let medium = medium_of(planned, &self.settings.preparation);
+        let medium = medium.map(|medium| format!(" on {medium}")).unwrap_or_default();
+        Some(format!("{}:{}{medium}", planned.point.workload, settings.join(",")))
+    }
+
     fn fixture_of(&self, planned: &PlannedPoint) -> Endpoints {
-        let fixture = fixture_key(planned).and_then(|key| self.fixtures.get(&key));
+        let fixture = self.fixture_key(planned).and_then(|key| self.fixtures.get(&key));
         fixture.map(|(_, endpoints)| endpoints.clone()).unwrap_or_default()
     }
 
-    fn start_of(&self, params: Settings, role: Role, seed: u64, at: Endpoints) -> Start {
-        Start {
-            role,
-            params,
-            dir: self.settings.dir.to_string_lossy().into_owned(),
-            scratch: self.settings.scratch.to_string_lossy().into_owned(),
-            seed,
-            endpoints: at,
-            facts: self.settings.facts.clone(),
+    /// The medium on which a program in this role works.
+    fn medium(&self, role: Role, planned: &PlannedPoint) -> Option<&Standing> {
+        match role {
+            Role::Workload | Role::Server | Role::Load => {
+                self.media.at(medium_of(planned, &self.settings.preparation))
+            }
+            Role::Monitor | Role::Preparation => None,
         }
+    }
+
+    fn start_of(&self, spec: StartSpec<'_>, params: Settings, at: Endpoints) -> Start {
+        let own = self.settings.dir.to_string_lossy();
+        let dir = self.medium(spec.role, spec.planned).map_or(&*own, |it| &it.dir);
+        let start = start_of(&self.settings, dir, params, spec.role);
+        Start { seed: spec.seed, endpoints: at, ..start }
     }
 
     fn open(
         &mut self,
+        role: Role,
         planned: &PlannedPoint,
-        options: &SpawnOptions,
+        options: SpawnOptions,
     ) -> Result<Conversation, Refusal> {
         let timeout = timeout_of(&planned.description);
-        Conversation::open(&mut self.keeper, &planned.program.argv, options, timeout)
+        let mounts_of = self.medium(role, planned).map(Standing::pid);
+        let options = SpawnOptions { mounts_of, ..options };
+        Conversation::open(&mut self.keeper, &planned.program.argv, &options, timeout)
     }
 
     /// Starts a program in a role and has it set up; kills it when that fails.
@@ -159,9 +187,9 @@ impl KeeperLauncher {
     ) -> Result<(Conversation, Ready), Refusal> {
         let options = self.preparations.spawn_options(spec.role, spec.planned, spec.seed);
         let (params, secrets) = Secrets::read(spec.planned)?;
-        let mut conversation = self.open(spec.planned, &options)?;
+        let mut conversation = self.open(spec.role, spec.planned, options.clone())?;
         conversation.hide(secrets);
-        let start = self.start_of(params, spec.role, spec.seed, at);
+        let start = self.start_of(spec, params, at);
         let asked = match spec.role {
             Role::Preparation => self
                 .hold(&mut conversation, spec.planned, &start)
@@ -277,15 +305,15 @@ impl KeeperLauncher {
 
 impl Launcher for KeeperLauncher {
     fn prepare(&mut self, planned: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal> {
-        let Some(key) = fixture_key(planned) else { return Ok(None) };
+        let Some(key) = self.fixture_key(planned) else { return Ok(None) };
         if self.fixtures.contains_key(&key) {
             return Ok(None);
         }
         let (params, secrets) = Secrets::read(planned)?;
-        let mut conversation = self.open(planned, &SpawnOptions::default())?;
+        let spec = StartSpec { planned, role: Role::Workload, seed: self.settings.seed };
+        let mut conversation = self.open(spec.role, planned, SpawnOptions::default())?;
         conversation.hide(secrets);
-        let seed = self.settings.seed;
-        let start = self.start_of(params, Role::Workload, seed, Endpoints::new());
+        let start = self.start_of(spec, params, Endpoints::new());
         match conversation.ask_ready(Request::Prepare(start)) {
             Ok(ready) => {
                 self.fixtures.insert(key.clone(), (conversation, ready.endpoints.clone()));
@@ -395,6 +423,7 @@ impl Launcher for KeeperLauncher {
             let ended = fixture.clean_and_stop(&mut self.keeper);
             failures.extend(ended.err().map(|why| why.of(&key)));
         }
+        failures.extend(self.media.end(&mut self.keeper));
         match failures.into_iter().next() {
             Some(failure) => Err(failure),
             None => Ok(()),
@@ -402,18 +431,17 @@ impl Launcher for KeeperLauncher {
     }
 }
 
-/// The key of a point's fixture: the workload and the parameters that the fixture depends on.
-fn fixture_key(planned: &PlannedPoint) -> Option<String> {
-    let parameters = planned.description.fixture.as_ref()?;
-    let settings: Settings = planned
-        .point
-        .settings
-        .iter()
-        .filter(|(name, _)| parameters.contains(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    let settings: Vec<String> = settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
-    Some(format!("{}:{}", planned.point.workload, settings.join(",")))
+/// What a program is told, apart from its seed and from what others gave.
+fn start_of(settings: &LauncherSettings, dir: &str, params: Settings, role: Role) -> Start {
+    Start {
+        role,
+        params,
+        dir: dir.to_owned(),
+        scratch: settings.scratch.to_string_lossy().into_owned(),
+        seed: settings.seed,
+        endpoints: Endpoints::new(),
+        facts: settings.facts.clone(),
+    }
 }
 
 /// Time limit of one message.

@@ -5,6 +5,7 @@ mod conversation;
 mod keeper;
 mod launcher;
 mod log;
+mod media;
 mod preparations;
 mod refusal;
 mod secrets;

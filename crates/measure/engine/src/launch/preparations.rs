@@ -169,7 +169,7 @@ impl Preparations {
                 change(keeper, preparation, &assignments).map(|_| ())
             }
             Ok(Resolved::Spawn(_, option)) => probe(preparation, option).map(|_| ()),
-            Ok(Resolved::Action(_)) => Ok(()),
+            Ok(Resolved::Action(_) | Resolved::Medium) => Ok(()),
             Err(unusable) => Err(unusable),
         };
         keeper.restore(before).map_err(gone)?;

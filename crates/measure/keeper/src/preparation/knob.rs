@@ -40,6 +40,8 @@ pub enum Lasts {
     Done,
     /// As long as the process that it was given to.
     Process,
+    /// As long as the run.
+    Run,
 }
 
 /// What may stand behind a dot in a knob's name.
@@ -60,6 +62,8 @@ pub enum Resolved {
     Settings(Vec<Assignment>),
     /// Something to do.
     Action(Action),
+    /// What the target directory lies on.
+    Medium,
     /// How processes of a role are started; of plumb itself without one.
     Spawn(Option<Role>, SpawnOption),
 }

@@ -36,8 +36,13 @@ pub fn parse(text: &str) -> Result<Preparation, String> {
     let Some((knob, _)) = named(name) else {
         return Err(format!("no knob is called `{name}`"));
     };
-    if knob.lasts == Lasts::Process && slotted.is_some() {
-        return Err(format!("`{name}` holds for a process; it takes no @slot"));
+    let holds = match knob.lasts {
+        Lasts::Process => Some("a process"),
+        Lasts::Run => Some("the run"),
+        Lasts::Undone | Lasts::Done => None,
+    };
+    if let (Some(holds), Some(_)) = (holds, slotted) {
+        return Err(format!("`{name}` holds for {holds}; it takes no @slot"));
     }
     if value.is_empty() && !knob.values.is_empty() {
         return Err(format!("`{name}` needs a value: {}", knob.values));
@@ -69,7 +74,7 @@ pub fn check(root: &Root, resolved: &Resolved) -> Result<(), Unchanged> {
         },
         Resolved::Action(action) => action.check(root),
         Resolved::Spawn(_, SpawnOption::Cpuset(_)) => cpuset(root, "plumb", "0").map(|_| ()),
-        Resolved::Spawn(..) => Ok(()),
+        Resolved::Spawn(..) | Resolved::Medium => Ok(()),
     }
 }
 
@@ -100,6 +105,7 @@ mod tests {
             ("thq=always", "no knob"),
             ("thp", "needs a value"),
             ("nice=5@round", "takes no @slot"),
+            ("medium=ram+ext4@round", "takes no @slot"),
             ("thp.x=always", "no knob"),
         ] {
             assert!(parse(text).unwrap_err().contains(why), "{text}");

@@ -18,8 +18,11 @@ pub struct ComparisonPart {
     pub low: Option<f64>,
     /// Upper end of the ratio's interval.
     pub high: Option<f64>,
-    /// By how much values exceed the first's; null where nothing was measured of both, or their units differ.
-    pub difference: Option<DifferencePart>,
+    /// By how much values exceed the first's, by pairs (Hodges-Lehmann): over 0 is more, whatever the metric's direction; null where nothing was measured of both, or their units differ.
+    pub difference: Option<InUnit>,
+    /// The throughput of this side, in B/s, where its medium encrypts and the first's does not: a device that is slower
+    /// than this is not slowed down by the encryption.
+    pub encrypted: Option<InUnit>,
     /// Level of the interval.
     pub confidence: f64,
     /// Smallest relative change that matters.
@@ -60,11 +63,11 @@ pub struct ComparisonPart {
     pub spread_within: Option<SpreadPart>,
 }
 
-/// A difference of values by pairs, in the metric's unit.
+/// A value of a comparison in the metric's unit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct DifferencePart {
-    /// The Hodges-Lehmann estimate; over 0 is more, whatever the metric's direction.
+pub struct InUnit {
+    /// The estimate.
     pub value: f64,
     /// Lower end of its interval.
     pub low: Option<f64>,
@@ -122,12 +125,8 @@ pub(crate) fn comparison(of_point: &PointComparison) -> ComparisonPart {
         ratio: ratio.map(|ratio| ratio.value),
         low: ratio.and_then(Estimate::low),
         high: ratio.and_then(Estimate::high),
-        difference: of_point.difference.as_ref().map(|it| DifferencePart {
-            value: it.value,
-            low: it.low(),
-            high: it.high(),
-            unit: of_point.unit.clone(),
-        }),
+        difference: of_point.difference.as_ref().map(|it| in_unit(it, &of_point.unit)),
+        encrypted: of_point.encrypted.as_ref().map(|it| in_unit(it, &of_point.unit)),
         confidence: of_point.confidence,
         margin: of_point.margin,
         verdict: comparison.verdict.as_ref().ok().map(|verdict| verdict.word()),
@@ -147,6 +146,10 @@ pub(crate) fn comparison(of_point: &PointComparison) -> ComparisonPart {
         spread_between: pairs.spread.between.as_ref().map(spread),
         spread_within: pairs.spread.within.as_ref().map(spread),
     }
+}
+
+fn in_unit(found: &Estimate, unit: &str) -> InUnit {
+    InUnit { value: found.value, low: found.low(), high: found.high(), unit: unit.to_owned() }
 }
 
 fn spread(ratio: &Estimate) -> SpreadPart {

@@ -8,7 +8,9 @@ use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::markdown::{code, escape};
 use crate::run::since_last::{self, since_last_text};
-use crate::run::view::{FlagNote, Row, View, baseline_text, comparison_text, spread_text};
+use crate::run::view::{
+    FlagNote, Row, View, baseline_text, comparison_text, encryption_text, spread_text,
+};
 
 /// The run as Markdown.
 #[must_use]
@@ -112,7 +114,11 @@ fn comparisons(view: &View) -> String {
         let (name, verdict) = (code(&comparison.point.name), verdict(&comparison.found));
         let also_changed = covariates_text(&comparison.found.covariates)
             .map_or_else(String::new, |it| format!("; {it}"));
-        let spread = spread_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
+        let spread: String = [spread_text(comparison), encryption_text(comparison)]
+            .into_iter()
+            .flatten()
+            .map(|it| format!("; {it}"))
+            .collect();
         let above = view.above_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
         let levels =
             levels_text(&comparison.found).map_or_else(String::new, |it| format!("; {it}"));

@@ -28,6 +28,6 @@ pub use sentences::in_words;
 pub use since_last::since_last_text;
 pub use terminal::{NextSteps, scorecard};
 pub use view::{
-    Family, FlagNote, Row, View, baseline_text, comparison_text, difference_text, looks_text,
-    spread_text,
+    Family, FlagNote, Row, View, baseline_text, comparison_text, difference_text, encryption_text,
+    looks_text, spread_text,
 };

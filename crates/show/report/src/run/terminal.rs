@@ -10,7 +10,7 @@ use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::run::results_table::results;
 use crate::run::since_last::{self, since_last_text};
-use crate::run::view::{FlagNote, View, comparison_text, looks_text, spread_text};
+use crate::run::view::{FlagNote, View, comparison_text, encryption_text, looks_text, spread_text};
 
 /// Narrower than this nothing is arranged.
 const NARROWEST: usize = 40;
@@ -102,8 +102,8 @@ fn comparisons(view: &View, terminal: &Terminal) -> String {
         if let Some(levels) = levels_text(&comparison.found) {
             table.across(2, Line::default(), Line::new(Style::Plain, &levels));
         }
-        if let Some(spread) = spread_text(comparison) {
-            table.across(2, Line::default(), Line::new(Style::Plain, &spread));
+        for more in [spread_text(comparison), encryption_text(comparison)].into_iter().flatten() {
+            table.across(2, Line::default(), Line::new(Style::Plain, &more));
         }
         if let Some(above) = view.above_text(comparison) {
             table.across(2, Line::default(), Line::new(Style::Plain, &above));

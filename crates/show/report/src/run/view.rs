@@ -345,6 +345,16 @@ pub fn looks_text(comparison: &Comparison) -> Option<String> {
     }
 }
 
+/// Up to which speed of the device encryption costs nothing: `encryption is no bottleneck below 82.1 MB/s [80.3, 84.0]`;
+/// None where it is not what is compared.
+#[must_use]
+pub fn encryption_text(compared: &PointComparison) -> Option<String> {
+    let shown = figure(compared.encrypted.as_ref()?, "B/s");
+    let (speed, unit, brackets) = (&shown.estimate, &shown.unit, shown.brackets());
+    let words = format!("encryption is no bottleneck below {speed} {unit} {brackets}");
+    Some(words.trim_end().to_owned())
+}
+
 /// What a knob does to the spread: `spread from process to process 0.6× [0.4, 0.9], within one 1.02× …`;
 /// None where no knob is compared.
 #[must_use]

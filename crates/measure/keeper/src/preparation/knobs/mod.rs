@@ -9,6 +9,7 @@ mod env_size;
 mod governor;
 mod icmp_limit;
 mod irq;
+mod medium;
 mod nice;
 mod pin;
 mod sched;
@@ -38,6 +39,7 @@ pub const KNOBS: &[&Knob] = &[
     &sysctl::KNOB,
     &swap_reset::KNOB,
     &drop_caches::KNOB,
+    &medium::KNOB,
     &cooldown::KNOB,
     &nice::KNOB,
     &sched::KNOB,

@@ -1,0 +1,137 @@
+//! What the target directory lies on: built for a run, private to it, and gone with it, however it ends.
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::common::TestEnvironment;
+use crate::common::knobs::is_root;
+use crate::common::media::{Moment, kill_on_medium, traces};
+use crate::common::processes::wait_for;
+use crate::{PATIENCE, last, place, results};
+
+/// Kills in the ordinary tests; `cargo xtask soak` makes many more.
+const KILLS: u64 = 3;
+
+/// A point that is measured quickly, on a medium of its own.
+const RUN: &str = "run storage.files:files=64 --min-invocations 2 --no-lock -q --dir ../work --set";
+
+/// Nothing is left, soon.
+fn is_gone(place: &TestEnvironment) {
+    let gone = wait_for(PATIENCE, || traces(place).is_empty().then_some(()));
+    assert!(gone.is_some(), "{:?}", traces(place));
+}
+
+#[test]
+fn workloads_lie_on_a_medium_that_nobody_else_sees_and_that_is_gone_afterwards() {
+    let place = place();
+    if !is_root() {
+        place.run(&format!("{RUN} medium=ram+ext4")).unwrap().exits(3).says(&["needs root"]);
+        return;
+    }
+    for (medium, words) in [
+        ("ram:128MiB+ext4", "128 MiB on /dev/loop"),
+        ("loop:128MiB+ext2", "128 MiB on /dev/loop"),
+        ("ram:512MiB+xfs", "512 MiB on /dev/loop"),
+        ("ram:256MiB+btrfs:compress=zstd", "256 MiB on /dev/loop"),
+        ("ram:128MiB+ext4+fscrypt", "128 MiB on /dev/loop"),
+        ("ram:128MiB+ext4+gocryptfs", "128 MiB on /dev/loop"),
+    ] {
+        place.run(&format!("{RUN} medium={medium}")).unwrap().exits(0).shows(&["prepared", medium]);
+        let document = last(&place);
+        let made = document["preparations"].as_array().unwrap();
+        let made = made.iter().find(|it| it["setting"] == "medium").unwrap();
+        let became = made["became"].as_str().unwrap();
+        assert!(became.starts_with(medium) && became.contains(words), "{became}");
+        assert_eq!(traces(&place), [""; 0], "{medium}");
+    }
+}
+
+#[test]
+fn a_compressed_device_stands_in_the_journal() {
+    let place = place();
+    let run = format!("{RUN} medium=zram:128MiB+ext4");
+    if fs::metadata("/sys/class/zram-control").is_err() {
+        place.run(&run).unwrap().exits(3).says(&["no zram", "ram+ext4"]);
+        return;
+    }
+    if !is_root() {
+        return;
+    }
+    let devices = || {
+        let blocks = fs::read_dir("/sys/block").unwrap().flatten();
+        blocks.filter(|it| it.file_name().to_string_lossy().starts_with("zram")).count()
+    };
+    let before = devices();
+    place.run(&run).unwrap().exits(0);
+    let made = last(&place)["preparations"].to_string();
+    assert!(made.contains("128 MiB on /dev/zram"), "{made}");
+    let gone = wait_for(PATIENCE, || (devices() == before).then_some(()));
+    assert!(gone.is_some() && traces(&place).is_empty());
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_measured() {
+    let place = place();
+    let refused = |medium: &str, code: i32, words: &[&str]| {
+        place.run(&format!("{RUN} medium={medium}")).unwrap().exits(code).says(words);
+    };
+    refused("ext4+ram", 2, &["`ext4` lies on a device", "try medium=ram+ext4"]);
+    refused("ram+fscrypt", 2, &["`fscrypt` lies on ext4", "try medium=ram+ext4+fscrypt"]);
+    refused("ram+ext5", 2, &["no layer is called `ext5`", "gocryptfs"]);
+    refused("ram:much+ext4", 2, &["`much` is no size"]);
+    refused("ram+ext4@round", 2, &["takes no @slot"]);
+    if !is_root() {
+        return;
+    }
+    refused("ram:1000GiB+ext4", 3, &["1024000 MiB", "more than 80 % of", "free of memory"]);
+    refused("loop:1000TiB+ext4", 2, &["no size"]);
+    refused("loop:100000GiB+ext4", 3, &["102400000 MiB", "more than 80 % of", "free in "]);
+    refused("ram:128MiB+ext4:nonsense", 4, &["ext4: mount: "]);
+    if fs::metadata("/sys/class/misc/device-mapper").is_err() {
+        let words = ["unsupported", "no device mapper", "ram+ext4+fscrypt"];
+        refused("ram+dm-crypt+ext4", 3, &words);
+    }
+    is_gone(&place);
+    place.run("show").unwrap().exits(2);
+}
+
+#[test]
+fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
+    if !is_root() {
+        return;
+    }
+    let place = place();
+    let sets = "--set medium=ram:128MiB+ext4 --set medium=ram:128MiB+ext4+fscrypt";
+    let ab = format!(
+        "ab {sets} storage.sequential:size=16MiB,operation=write --max-pairs 8 --no-lock -q"
+    );
+    place.run(&format!("{ab} --dir ../work")).unwrap().exits(0).shows(&[
+        "medium=ram:128MiB+ext4",
+        "medium=ram:128MiB+ext4+fscrypt",
+        "encryption is no bottleneck below",
+    ]);
+    let point = |set: &str| {
+        format!(
+            "[[point]]\nworkload = \"storage.files\"\nset = {{ files = 64 }}\nknobs = [{set}]\n"
+        )
+    };
+    let points = [point(""), point("\"medium=ram:128MiB+ext4\"")].concat();
+    place.write("media.toml", &format!("name = \"media\"\n{points}")).unwrap();
+    place.run("run media.toml --min-invocations 2 --dir ../work --no-lock -q").unwrap().exits(0);
+    let document = last(&place);
+    assert!(results(&document, "rate").len() >= 2, "{document}");
+    is_gone(&place);
+}
+
+#[test]
+fn kill_9_of_plumb_keeper_or_both_takes_the_medium_away() {
+    if !is_root() {
+        return;
+    }
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    for number in seed..seed + KILLS {
+        let moment = Moment::of(number);
+        let gone = kill_on_medium(&place(), moment);
+        assert!(gone.is_ok(), "{moment:?}: {gone:?}");
+    }
+}

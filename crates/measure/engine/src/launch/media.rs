@@ -1,0 +1,163 @@
+//! The media of a run: a process each, which builds it before anything is measured and holds it until the end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use plumb_keeper::{Keeper, KeeperError, ON, Setting, SpawnOptions};
+use plumb_machine::Root;
+use plumb_media::{DIR, INDEX, MEDIUM, Medium, ZRAM};
+use plumb_model::{PlannedPoint, Preparation, Prepared, Settings, Value};
+use plumb_protocol::{Request, Start};
+
+use super::conversation::Conversation;
+use super::refusal::Refusal;
+use super::slot_report::SlotReport;
+
+/// Filesystems are made in this time.
+const TIMEOUT: Duration = Duration::from_secs(600);
+/// The process that holds a medium; the keeper is plumb.
+const ARGV: [&str; 2] = ["/proc/self/exe", "medium"];
+
+/// The media of a run, by what was typed.
+#[derive(Debug, Default)]
+pub struct Media(BTreeMap<String, Standing>);
+
+/// A medium that stands.
+#[derive(Debug)]
+pub struct Standing {
+    holder: Conversation,
+    /// Its folder, as those see it that enter its mounts.
+    pub dir: String,
+}
+
+impl Standing {
+    /// The process whose mounts have it.
+    pub fn pid(&self) -> u32 {
+        self.holder.pid()
+    }
+}
+
+/// The medium of a point: its own, or that of all.
+pub fn medium_of<'a>(point: &'a PlannedPoint, of_all: &'a [Preparation]) -> Option<&'a str> {
+    let own = point.preparation.iter().rev().find_map(Preparation::medium);
+    own.or_else(|| of_all.iter().rev().find_map(Preparation::medium))
+}
+
+impl Media {
+    /// Builds those that stand not yet.
+    ///
+    /// # Errors
+    /// When one can't be had here, or goes wrong.
+    pub fn build<'a>(
+        &mut self,
+        keeper: &mut Keeper,
+        wanted: impl Iterator<Item = &'a str>,
+        start: impl Fn(Settings) -> Start,
+    ) -> Result<SlotReport, Refusal> {
+        let mut done = SlotReport::default();
+        for text in wanted {
+            if self.0.contains_key(text) {
+                continue;
+            }
+            let (standing, notes) =
+                self.stand(keeper, text, &start).map_err(|it| named(text, it))?;
+            self.0.insert(text.to_owned(), standing);
+            let became = [text.to_owned()].into_iter().chain(notes).collect::<Vec<_>>().join(", ");
+            done.prepared.push(Prepared { setting: "medium".into(), was: String::new(), became });
+        }
+        Ok(done)
+    }
+
+    /// The one of this text, when it stands.
+    pub fn at(&self, medium: Option<&str>) -> Option<&Standing> {
+        self.0.get(medium?)
+    }
+
+    /// Takes all away; what went wrong.
+    pub fn end(&mut self, keeper: &mut Keeper) -> Vec<Refusal> {
+        let ended = std::mem::take(&mut self.0).into_iter();
+        let ended = ended.map(|(text, it)| (text, it.holder.clean_and_stop(keeper)));
+        ended.filter_map(|(text, it)| Some(it.err()?.of(&format!("medium={text}")))).collect()
+    }
+
+    fn stand(
+        &self,
+        keeper: &mut Keeper,
+        text: &str,
+        start: impl Fn(Settings) -> Start,
+    ) -> Result<(Standing, Vec<String>), Refusal> {
+        let medium = Medium::parse(text).map_err(Refusal::Failed)?;
+        let mut params: Settings = [
+            (MEDIUM.to_owned(), Value::Text(text.to_owned())),
+            (INDEX.to_owned(), Value::Integer(self.0.len() as u64)),
+        ]
+        .into();
+        if medium.has("zram") {
+            params.insert(ZRAM.to_owned(), Value::Integer(zram(keeper)?.into()));
+        }
+        let argv = ARGV.map(str::to_owned);
+        let mut holder = Conversation::open(keeper, &argv, &SpawnOptions::default(), TIMEOUT)?;
+        let ready = match holder.ask_ready(Request::Prepare(start(params))) {
+            Ok(ready) => ready,
+            Err(refusal) => {
+                let refusal = holder.explain(refusal);
+                holder.kill(keeper);
+                return Err(refusal);
+            }
+        };
+        match ready.endpoints.get(DIR) {
+            Some(dir) => Ok((Standing { dir: dir.clone(), holder }, ready.notes)),
+            None => Err(Refusal::Failed("it does not say where it is".into())),
+        }
+    }
+}
+
+fn named(medium: &str, refusal: Refusal) -> Refusal {
+    match refusal {
+        Refusal::Unsupported { why, fix } => Refusal::Unsupported {
+            why: format!("--set medium={medium} is unsupported: {why}"),
+            fix,
+        },
+        other => other.of(&format!("--set medium={medium}")),
+    }
+}
+
+/// Has the journal add a compressed device; its number is the lowest that is free, as the kernel counts.
+fn zram(keeper: &mut Keeper) -> Result<u32, Refusal> {
+    let gone = |error: KeeperError| Refusal::Fatal(error.to_string());
+    let root = Root::default();
+    let is_free = |number: &u32| !root.path(&format!("/sys/block/zram{number}")).exists();
+    let number = (0..).find(is_free).unwrap_or(0);
+    match keeper.change(&Setting::Zram(number), ON).map_err(gone)? {
+        Ok(_) => Ok(number),
+        Err(unchanged) => Err(Refusal::Unsupported { why: unchanged.why, fix: unchanged.fix }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::{Description, PlannedPoint, Point, Preparation, Program, Slot};
+
+    use super::medium_of;
+
+    #[test]
+    fn a_points_own_medium_wins() {
+        let medium = |value: &str| Preparation {
+            knob: "medium".into(),
+            value: value.into(),
+            slot: Slot::Run,
+            optional: false,
+        };
+        let description: Description = serde_json::from_str(
+            r#"{"id": "a.b", "version": 1, "summary": "", "roles": [], "metrics": []}"#,
+        )
+        .unwrap();
+        let point = Point::new(&description, &[].into(), 1).unwrap();
+        let mut point = PlannedPoint::new(point, description, Program { argv: Vec::new() });
+        let of_all = [medium("ram+ext4")];
+        assert_eq!(medium_of(&point, &of_all), Some("ram+ext4"));
+        point.preparation.push(medium("ram+xfs"));
+        assert_eq!(medium_of(&point, &of_all), Some("ram+xfs"));
+        assert_eq!(medium_of(&point, &[]), Some("ram+xfs"));
+    }
+}

@@ -1,0 +1,40 @@
+//! `--set medium`: what the target directory lies on.
+
+use plumb_machine::Root;
+use plumb_media::Medium;
+
+use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
+
+/// This knob.
+pub const KNOB: Knob = Knob {
+    name: "medium",
+    values: "layers, from below (ram+ext4, loop:2GiB+xfs, gocryptfs)",
+    example: "medium=ram+ext4",
+    summary: "what the target directory lies on: a device, encryption, a filesystem",
+    manual: include_str!("medium.md"),
+    lasts: Lasts::Run,
+    suffix: Suffix::None,
+    resolve: medium,
+    now: |_| None,
+};
+
+fn medium(root: &Root, _: &str, value: &str) -> Result<Resolved, Unusable> {
+    let medium = Medium::parse(value).map_err(Unusable::Usage)?;
+    match medium.missing(root) {
+        None => Ok(Resolved::Medium),
+        Some(missing) => Err(Unusable::unsupported(missing.why, &missing.fix)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{tree, why};
+
+    #[test]
+    fn a_stack_that_cannot_be_is_bad_usage_and_one_that_the_kernel_lacks_unsupported() {
+        let (_tree, root) = tree(&[("proc/filesystems", "\text4\n")]);
+        assert!(why(&root, "medium=ext4").starts_with("usage: `ext4` lies on a device; try "));
+        let refused = why(&root, "medium=ram+ext4");
+        assert!(!refused.starts_with("usage"), "{refused}");
+    }
+}

@@ -1,0 +1,73 @@
+//! What a layer is.
+
+use plumb_machine::Root;
+use plumb_protocol::StartError;
+
+use crate::building::Building;
+use crate::needs::Missing;
+
+/// One layer of a medium: a file in `layers/` with its manual beside it.
+#[derive(Debug)]
+pub struct Layer {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// What may stand behind a colon.
+    pub takes: Takes,
+    /// Its manual.
+    pub manual: &'static str,
+    /// What it lies on.
+    pub on: On,
+    /// What it offers to those above.
+    pub gives: Gives,
+    /// What this machine lacks for it.
+    pub missing: fn(&Root) -> Option<Missing>,
+    /// Lays it on what was built so far, with its option.
+    pub lay: fn(&mut Building<'_>, &str) -> Result<(), StartError>,
+}
+
+/// What may stand behind the colon of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    Nothing,
+    /// A size: `ram:1GiB`.
+    Size,
+    /// What `mount -o` takes: `ext4:data=journal`.
+    MountOptions,
+}
+
+impl Takes {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Size => "a size (1GiB)",
+            Self::MountOptions => "options of mount",
+        }
+    }
+}
+
+/// What a layer lies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    /// Nothing: it is the lowest.
+    Nothing,
+    /// A folder: that of the run, or one in a filesystem below.
+    Folder,
+    /// A block device.
+    Device,
+    /// The folder of this filesystem.
+    Filesystem(&'static str),
+}
+
+/// What a layer offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gives {
+    /// A folder.
+    Folder,
+    /// A block device.
+    Device,
+}

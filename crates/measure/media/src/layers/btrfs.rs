@@ -1,0 +1,26 @@
+//! `medium=…+btrfs`.
+
+use plumb_machine::Root;
+
+use super::filesystem;
+use crate::building::tool;
+use crate::layer::{Gives, Layer, On, Takes};
+
+/// This layer.
+pub const LAYER: Layer = Layer {
+    name: "btrfs",
+    summary: "Btrfs, which copies on write",
+    takes: Takes::MountOptions,
+    manual: include_str!("btrfs.md"),
+    on: On::Device,
+    gives: Gives::Folder,
+    missing: |root: &Root| filesystem::missing(root, "btrfs", "mkfs.btrfs", "btrfs-progs"),
+    lay: |building, option| {
+        filesystem::lay(
+            building,
+            "btrfs",
+            tool("mkfs.btrfs").args(["-q", "-f", "-K"]),
+            ["", option],
+        )
+    },
+};

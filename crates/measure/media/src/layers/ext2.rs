@@ -1,0 +1,18 @@
+//! `medium=…+ext2`.
+
+use plumb_machine::Root;
+
+use super::filesystem::{self, mke2fs};
+use crate::layer::{Gives, Layer, On, Takes};
+
+/// This layer.
+pub const LAYER: Layer = Layer {
+    name: "ext2",
+    summary: "ext2, which has no journal",
+    takes: Takes::MountOptions,
+    manual: include_str!("ext2.md"),
+    on: On::Device,
+    gives: Gives::Folder,
+    missing: |root: &Root| filesystem::missing(root, "ext2", "mkfs.ext2", "e2fsprogs"),
+    lay: |building, option| filesystem::lay(building, "ext2", &mut mke2fs("ext2"), ["", option]),
+};

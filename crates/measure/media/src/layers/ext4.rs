@@ -1,0 +1,28 @@
+//! `medium=…+ext4`.
+
+use plumb_machine::Root;
+use plumb_protocol::StartError;
+
+use super::filesystem::{self, mke2fs};
+use crate::building::Building;
+use crate::layer::{Gives, Layer, On, Takes};
+
+/// This layer.
+pub const LAYER: Layer = Layer {
+    name: "ext4",
+    summary: "ext4",
+    takes: Takes::MountOptions,
+    manual: include_str!("ext4.md"),
+    on: On::Device,
+    gives: Gives::Folder,
+    missing: |root: &Root| filesystem::missing(root, "ext4", "mkfs.ext4", "e2fsprogs"),
+    lay,
+};
+
+fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
+    let mut maker = mke2fs("ext4");
+    if building.above.last() == Some(&"fscrypt") {
+        maker.args(["-O", "encrypt"]);
+    }
+    filesystem::lay(building, "ext4", &mut maker, ["noinit_itable", option])
+}

@@ -1,0 +1,41 @@
+//! The layers, a file each with its manual beside it, listed by hand from what lies lowest to what lies highest.
+
+mod btrfs;
+mod dm_crypt;
+mod ext2;
+mod ext4;
+mod filesystem;
+mod fscrypt;
+mod gocryptfs;
+mod loop_device;
+mod ram;
+mod xfs;
+mod zram;
+
+use crate::layer::Layer;
+
+/// All layers; what is not listed does not exist.
+pub const LAYERS: &[&Layer] = &[
+    &loop_device::LAYER,
+    &ram::LAYER,
+    &zram::LAYER,
+    &dm_crypt::LAYER,
+    &ext2::LAYER,
+    &ext4::LAYER,
+    &xfs::LAYER,
+    &btrfs::LAYER,
+    &fscrypt::LAYER,
+    &gocryptfs::LAYER,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::LAYERS;
+
+    #[test]
+    fn layers_that_encrypt_are_layers() {
+        for name in plumb_model::ENCRYPTING {
+            assert!(LAYERS.iter().any(|layer| layer.name == name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `medium=ram+…`.
+
+use plumb_machine::Root;
+use plumb_protocol::StartError;
+
+use super::loop_device;
+use crate::building::Building;
+use crate::layer::{Gives, Layer, On, Takes};
+use crate::needs::no_file;
+use crate::room::Room;
+
+/// What it takes at most unless told otherwise.
+const MOST: u64 = 4 << 30;
+
+/// This layer.
+pub const LAYER: Layer = Layer {
+    name: "ram",
+    summary: "a device in memory",
+    takes: Takes::Size,
+    manual: include_str!("ram.md"),
+    on: On::Nothing,
+    gives: Gives::Device,
+    missing: |root| no_file(root, "/dev/loop-control", "loop", "another layer: zram+ext4"),
+    lay,
+};
+
+fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
+    let size = Room::in_memory(&Root::default()).size("ram", option, (1, 4), MOST)?;
+    // Its own pages, too, count as full.
+    building.mount("tmpfs", &format!("size={}", size + (1 << 20)), "tmpfs".as_ref())?;
+    loop_device::lay(building, size)
+}

@@ -1,0 +1,21 @@
+//! `medium=…+xfs`.
+
+use plumb_machine::Root;
+
+use super::filesystem;
+use crate::building::tool;
+use crate::layer::{Gives, Layer, On, Takes};
+
+/// This layer.
+pub const LAYER: Layer = Layer {
+    name: "xfs",
+    summary: "XFS",
+    takes: Takes::MountOptions,
+    manual: include_str!("xfs.md"),
+    on: On::Device,
+    gives: Gives::Folder,
+    missing: |root: &Root| filesystem::missing(root, "xfs", "mkfs.xfs", "xfsprogs"),
+    lay: |building, option| {
+        filesystem::lay(building, "xfs", tool("mkfs.xfs").args(["-q", "-f", "-K"]), ["", option])
+    },
+};

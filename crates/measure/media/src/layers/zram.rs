@@ -1,0 +1,39 @@
+//! `medium=zram+…`.
+
+use std::path::PathBuf;
+
+use plumb_machine::Root;
+use plumb_protocol::StartError;
+
+use crate::building::{Building, ZRAM, failed};
+use crate::layer::{Gives, Layer, On, Takes};
+use crate::needs::no_file;
+use crate::room::Room;
+
+/// What it takes at most unless told otherwise.
+const MOST: u64 = 4 << 30;
+
+/// This layer.
+pub const LAYER: Layer = Layer {
+    name: "zram",
+    summary: "a device in memory that compresses",
+    takes: Takes::Size,
+    manual: include_str!("zram.md"),
+    on: On::Nothing,
+    gives: Gives::Device,
+    missing: |root| {
+        no_file(root, "/sys/class/zram-control/hot_add", "zram", "another layer: ram+ext4")
+    },
+    lay,
+};
+
+/// The device is there: the journal of the keeper holds it.
+fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
+    let number = building.start.integer(ZRAM);
+    let size = Room::in_memory(&Root::default()).size("zram", option, (1, 4), MOST)?;
+    let file = PathBuf::from(format!("/sys/block/zram{number}/disksize"));
+    std::fs::write(&file, size.to_string()).map_err(|error| failed(&file, &error))?;
+    building.surface = PathBuf::from(format!("/dev/zram{number}"));
+    building.notes.push(format!("{} MiB on {}", size >> 20, building.surface.display()));
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Media: what a target directory lies on, built for a run and gone with it.
+//!
+//! A *medium* is a stack of *layers*, written from below: `ram+ext4+fscrypt`. A layer is a file in `layers/` with its
+//! manual beside it; `medium.rs` says which stacks can be. One process builds a medium and holds it (`worker.rs`): it
+//! mounts in a mount namespace of its own, which those enter that work there, and its loop devices clear themselves. So
+//! when it ends, however it ends, the kernel takes all of that away.
+
+mod building;
+mod layer;
+mod layers;
+mod loop_ioctl;
+mod medium;
+mod needs;
+mod room;
+mod worker;
+
+pub use building::{DIR, INDEX, MEDIUM, ZRAM};
+pub use layer::Layer;
+pub use layers::LAYERS;
+pub use medium::{Medium, named};
+pub use needs::Missing;
+pub use worker::WORKER;

@@ -1,0 +1,223 @@
+//! Which stacks of layers can be.
+
+use std::fmt;
+
+use plumb_machine::Root;
+use plumb_model::Value;
+
+use crate::layer::{Gives, Layer, On, Takes};
+use crate::layers::LAYERS;
+use crate::needs::Missing;
+
+/// A stack of layers, from below, each with its option; the last one gives a folder.
+#[derive(Debug)]
+pub struct Medium(Vec<(&'static Layer, String)>);
+
+/// The layer of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Layer> {
+    LAYERS.iter().copied().find(|layer| layer.name == name)
+}
+
+impl fmt::Display for Medium {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let written = |(layer, option): &(&Layer, String)| match option.as_str() {
+            "" => layer.name.to_owned(),
+            option => format!("{}:{option}", layer.name),
+        };
+        f.write_str(&self.0.iter().map(written).collect::<Vec<_>>().join("+"))
+    }
+}
+
+impl Medium {
+    /// Reads `LAYER[:OPTION]+…`.
+    ///
+    /// # Errors
+    /// What is wrong with it, and a stack that can be.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let part = |part: &str| -> Result<_, String> {
+            let (name, option) = part.split_once(':').unwrap_or((part, ""));
+            let layer = named(name).ok_or_else(|| unknown(name))?;
+            match (layer.takes, option) {
+                (_, "") if !part.contains(':') => Ok(()),
+                (Takes::Nothing, _) => Err(format!("`{name}` takes no option")),
+                (takes, "") => Err(format!("`{name}:` takes {}", takes.words())),
+                (Takes::Size, size) => {
+                    Value::parse_bytes(size).map(|_| ()).map_err(|error| error.to_string())
+                }
+                (Takes::MountOptions, _) => Ok(()),
+            }?;
+            Ok((layer, option.to_owned()))
+        };
+        let layers = text.split('+').map(part).collect::<Result<Vec<_>, _>>()?;
+        let medium = Self(layers);
+        match medium.wrong() {
+            None => Ok(medium),
+            Some(why) => Err(format!("{why}; try medium={}", medium.mended())),
+        }
+    }
+
+    /// The layers, from below, with their options.
+    pub fn layers(&self) -> impl DoubleEndedIterator<Item = (&'static Layer, &str)> {
+        self.0.iter().map(|(layer, option)| (*layer, option.as_str()))
+    }
+
+    /// Whether it has this layer.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(layer, _)| layer.name == name)
+    }
+
+    /// What this machine, or this user, lacks for it; nothing is tried.
+    #[must_use]
+    pub fn missing(&self, root: &Root) -> Option<Missing> {
+        if !rustix::process::geteuid().is_root() {
+            return Some(Missing::new("a medium needs root", "start plumb as root"));
+        }
+        self.0.iter().find_map(|(layer, _)| (layer.missing)(root))
+    }
+
+    /// Why these can't lie on each other.
+    fn wrong(&self) -> Option<String> {
+        let mut below: Option<&Layer> = None;
+        for (layer, _) in &self.0 {
+            let name = layer.name;
+            let gives = below.map_or(Gives::Folder, |it| it.gives);
+            let fits = match layer.on {
+                On::Nothing => below.is_none(),
+                On::Folder => gives == Gives::Folder,
+                On::Device => gives == Gives::Device,
+                On::Filesystem(wanted) => below.is_some_and(|it| it.name == wanted),
+            };
+            if !fits {
+                return Some(match layer.on {
+                    On::Nothing => format!("`{name}` lies on nothing, so it comes first"),
+                    On::Folder => format!("`{name}` lies on a folder, not on a device"),
+                    On::Device => format!("`{name}` lies on a device"),
+                    On::Filesystem(wanted) => format!("`{name}` lies on {wanted}"),
+                });
+            }
+            below = Some(layer);
+        }
+        let last = below.map(|it| (it.gives, it.name));
+        match last {
+            Some((Gives::Device, name)) => Some(format!("`{name}` is a device without files")),
+            _ => None,
+        }
+    }
+
+    /// The nearest stack that can be: the layers in their usual order, with what they lack.
+    fn mended(&self) -> String {
+        let mut layers: Vec<(&'static Layer, String)> = Vec::new();
+        let mut add = |layer: &'static Layer, option: &str| {
+            if layers.iter().all(|(it, _)| it.name != layer.name) {
+                layers.push((layer, option.to_owned()));
+            }
+        };
+        let mine = |place: usize| self.0.iter().filter(move |(layer, _)| rank(layer) == place);
+        let overlays_need = mine(3).find_map(|(layer, _)| match layer.on {
+            On::Filesystem(name) => named(name),
+            _ => None,
+        });
+        let needs_device = mine(0).chain(mine(1)).chain(mine(2)).next().is_some();
+        let bases = mine(0).count();
+        mine(0).take(1).for_each(|(layer, option)| add(layer, option));
+        if bases == 0 && (needs_device || overlays_need.is_some()) {
+            named("ram").into_iter().for_each(|layer| add(layer, ""));
+        }
+        mine(1).for_each(|(layer, option)| add(layer, option));
+        match overlays_need {
+            Some(layer) => add(layer, ""),
+            None => mine(2).take(1).for_each(|(layer, option)| add(layer, option)),
+        }
+        if overlays_need.is_none() && mine(2).next().is_none() && needs_device {
+            named("ext4").into_iter().for_each(|layer| add(layer, ""));
+        }
+        mine(3).for_each(|(layer, option)| add(layer, option));
+        let mended = Self(layers);
+        if mended.wrong().is_none() { mended.to_string() } else { "ram+ext4".into() }
+    }
+}
+
+/// Where layers usually lie: devices, what maps them, filesystems, and what lies on these.
+fn rank(layer: &Layer) -> usize {
+    match (layer.on, layer.gives) {
+        (On::Nothing | On::Folder, Gives::Device) => 0,
+        (On::Device, Gives::Device) => 1,
+        (On::Device, Gives::Folder) => 2,
+        _ => 3,
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let names: Vec<&str> = LAYERS.iter().map(|layer| layer.name).collect();
+    format!("no layer is called `{name}`; there are {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Medium;
+    use crate::layers::LAYERS;
+
+    #[test]
+    fn stacks_that_can_be_are_read_and_written_the_same() {
+        for text in [
+            "ram+ext4",
+            "loop:2GiB+dm-crypt+ext4:data=journal,nobarrier",
+            "zram+btrfs:compress=zstd",
+            "ram+ext4+fscrypt",
+            "gocryptfs",
+            "ram+xfs+gocryptfs",
+            "ram+ext4+loop+ext2",
+        ] {
+            assert_eq!(Medium::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_lie_on_each_other_is_refused_with_one_that_can() {
+        for (text, why, instead) in [
+            ("ext4", "`ext4` lies on a device", "ram+ext4"),
+            ("ram", "`ram` is a device without files", "ram+ext4"),
+            ("ext4+ram", "`ext4` lies on a device", "ram+ext4"),
+            ("loop:1GiB", "`loop` is a device without files", "loop:1GiB+ext4"),
+            ("ram+fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
+            ("ram+xfs+fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
+            ("fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
+            ("ram+ext4+dm-crypt", "`dm-crypt` lies on a device", "ram+dm-crypt+ext4"),
+            ("loop+ram+ext4", "`ram` lies on nothing", "loop+ext4"),
+            ("ram+gocryptfs", "`gocryptfs` lies on a folder", "ram+ext4+gocryptfs"),
+        ] {
+            let refused = Medium::parse(text).unwrap_err();
+            assert!(refused.starts_with(why), "{text}: {refused}");
+            assert!(refused.ends_with(&format!("; try medium={instead}")), "{text}: {refused}");
+        }
+        for (text, why) in [
+            ("ram+ext5", "no layer is called `ext5`; there are loop, "),
+            ("", "no layer is called ``"),
+            ("ram:+ext4", "`ram:` takes a size"),
+            ("ram:much+ext4", "`much` is no size"),
+            ("ram+ext4+fscrypt:x", "`fscrypt` takes no option"),
+        ] {
+            assert!(Medium::parse(text).unwrap_err().starts_with(why), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_layer_has_a_manual_that_says_what_people_need() {
+        for layer in LAYERS {
+            assert!(
+                layer.manual.starts_with(&format!("# medium.{}\n", layer.name)),
+                "{}",
+                layer.name
+            );
+            for part in ["Is", "Needs", "Afterwards", "Misleads"] {
+                assert!(layer.manual.contains(&format!("\n**{part}** ")), "{}: {part}", layer.name);
+            }
+            let examples = layer.manual.split("--set medium=").skip(1);
+            let examples = examples.filter_map(|rest| rest.split_whitespace().next());
+            let media: Vec<Medium> = examples.map(|text| Medium::parse(text).unwrap()).collect();
+            assert!(media.iter().any(|medium| medium.has(layer.name)), "{}", layer.name);
+        }
+    }
+}

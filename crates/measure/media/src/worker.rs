@@ -1,0 +1,82 @@
+//! The process that builds a medium and holds it. It speaks the line protocol as a fixture: `prepare` builds, `clean`
+//! undoes, and with its end the kernel takes away what stands.
+//!
+//! It mounts in a namespace of its own; `Ready::endpoints` says which folder of that is the medium, and the workers on
+//! it are started inside (`SpawnOptions::mounts_of` of the keeper).
+#![expect(unsafe_code, reason = "a namespace of one's own has no safe form")]
+
+use plumb_model::{Description, Ready, Role, SampleIs};
+use plumb_protocol::{Held, Start, StartError, Started, Workload};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::building::{Building, DIR, INDEX, MEDIUM, Standing, run, tool};
+use crate::medium::Medium;
+
+/// Serves media.
+pub static WORKER: &dyn Workload = &MediumWorker;
+
+struct MediumWorker;
+
+impl Workload for MediumWorker {
+    fn describe(&self) -> Description {
+        Description {
+            id: "medium".into(),
+            version: 1,
+            summary: "what a target directory lies on".into(),
+            roles: vec![Role::Preparation],
+            parameters: Vec::new(),
+            metrics: Vec::new(),
+            requirements: Vec::new(),
+            fixture: None,
+            sample_is: SampleIs::default(),
+            concurrent: false,
+            timeout_s: None,
+            ceiling: None,
+            audit_class: None,
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        ""
+    }
+
+    fn start(&self, _start: &Start) -> Result<Started, StartError> {
+        Err(StartError::Failed("a medium is prepared, not started".into()))
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        let medium = Medium::parse(start.text(MEDIUM)).map_err(StartError::Failed)?;
+        own_mounts()?;
+        let (standing, ready) = build(&medium, start)?;
+        Ok((ready, Box::new(standing)))
+    }
+}
+
+/// A mount namespace of its own: what others mount still comes in, what is mounted here stays here.
+fn own_mounts() -> Result<(), StartError> {
+    // SAFETY: tables of file descriptors are not unshared.
+    let unshared = unsafe { unshare_unsafe(UnshareFlags::NEWNS) };
+    unshared.map_err(|error| {
+        let why = format!("no mount namespace of its own: {error}");
+        StartError::unsupported(why, "start plumb outside the container, or give it CAP_SYS_ADMIN")
+    })?;
+    run(tool("mount").args(["--make-rslave", "/"]), &[])
+}
+
+fn build(medium: &Medium, start: &Start) -> Result<(Standing, Ready), StartError> {
+    let mut above: Vec<&'static str> = medium.layers().map(|(layer, _)| layer.name).collect();
+    above.reverse();
+    let mut building = Building::new(start, start.integer(INDEX), above);
+    for (layer, option) in medium.layers() {
+        building.above.pop();
+        let named = |error| match error {
+            StartError::Failed(why) => StartError::Failed(format!("{}: {why}", layer.name)),
+            unsupported @ StartError::Unsupported { .. } => unsupported,
+        };
+        (layer.lay)(&mut building, option).map_err(named)?;
+    }
+    let dir = building.surface.to_string_lossy().into_owned();
+    let notes = std::mem::take(&mut building.notes);
+    let ready = Ready { endpoints: [(DIR.to_owned(), dir)].into(), notes, ..Ready::default() };
+    Ok((building.standing(), ready))
+}
