@@ -10,7 +10,7 @@ use super::processes::{PATIENCE, children, wait_for};
 
 /// What is built of all that takes no special program.
 const MEDIA: [&str; 4] =
-    ["ram:64MiB+ext4", "loop:64MiB+ext2", "ram:64MiB+ext4+fscrypt", "loop:64MiB+ext4+loop+ext4"];
+    ["ram:64MiB+ext4", "loop:64MiB+ext2", "ram:64MiB+ext4+fscrypt", "loop:200MiB+ext4+loop+ext4"];
 
 /// When who is killed, and on what.
 #[derive(Debug, Clone, Copy)]
