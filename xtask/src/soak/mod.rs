@@ -125,6 +125,10 @@ fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
 
 /// As many kills again, of plumb, of its keeper and of both, while media stand.
 fn kill_all_on_media(options: &Options, plumb: &str, outcome: &mut Outcome) {
+    if !knobs::is_root() {
+        outcome.failures.push("media need root".into());
+        return;
+    }
     for number in (options.from..).take(2 * options.kills) {
         if outcome.on_media.len() == options.kills {
             return;

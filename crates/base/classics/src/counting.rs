@@ -57,6 +57,11 @@ pub const COUNTING: &[Counting] = &[
         ),
     ),
     counting(
+        "cloudwatch.metric",
+        "storage.oneblock",
+        Other("CloudWatch counts what all clients of the service asked for, over whole periods"),
+    ),
+    counting(
         "fio.rand",
         "storage.random",
         Other("fio counts requests on files, at a depth and through an engine of its own"),

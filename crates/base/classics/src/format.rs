@@ -5,6 +5,8 @@
 pub enum Format {
     /// The CSV of bonnie++: 27 fields (1.03), 48 (1.96, 1.97) or 50 (1.98, 2.00).
     Bonnie,
+    /// The JSON of `aws cloudwatch get-metric-statistics`.
+    CloudWatch,
     /// fio's JSON (`--output-format=json`).
     Fio,
     /// iperf3's JSON (`-J`).
@@ -27,7 +29,7 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Fio,
         Self::Iperf3,
         Self::Hyperfine,
@@ -38,6 +40,7 @@ impl Format {
         Self::Hackbench,
         Self::Perf,
         Self::Ping,
+        Self::CloudWatch,
     ];
 
     /// The word that people type.
@@ -45,6 +48,7 @@ impl Format {
     pub fn word(self) -> &'static str {
         match self {
             Self::Bonnie => "bonnie",
+            Self::CloudWatch => "cloudwatch",
             Self::Fio => "fio",
             Self::Iperf3 => "iperf3",
             Self::Hyperfine => "hyperfine",
@@ -62,6 +66,7 @@ impl Format {
     pub fn described(self) -> &'static str {
         match self {
             Self::Bonnie => "the CSV of bonnie++",
+            Self::CloudWatch => "the JSON of CloudWatch",
             Self::Fio => "the JSON of fio",
             Self::Iperf3 => "the JSON of iperf3",
             Self::Hyperfine => "the JSON of hyperfine",

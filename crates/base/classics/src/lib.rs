@@ -9,6 +9,7 @@
 
 mod arguments;
 mod bonnie;
+mod cloudwatch;
 mod counting;
 mod error;
 mod fio;

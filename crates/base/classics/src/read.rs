@@ -3,7 +3,9 @@
 use crate::error::Error;
 use crate::format::Format;
 use crate::import::Import;
-use crate::{bonnie, fio, hackbench, hyperfine, iperf3, mbw, openssl, perf, ping, sysbench};
+use crate::{
+    bonnie, cloudwatch, fio, hackbench, hyperfine, iperf3, mbw, openssl, perf, ping, sysbench,
+};
 
 /// The results in a file; several where it holds those of several machines. Without a format it is
 /// recognised by its content. `version` is the tool's, for files that do not tell it.
@@ -46,6 +48,7 @@ fn fits(format: Format, text: &str) -> bool {
         }
         Format::Perf => line(perf::HEAD),
         Format::Ping => has(" packets transmitted, "),
+        Format::CloudWatch => has("\"Datapoints\"") && has("\"Label\""),
     }
 }
 
@@ -61,5 +64,6 @@ fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import
         Format::Hackbench => hackbench::parse(text),
         Format::Perf => perf::parse(text),
         Format::Ping => ping::parse(text),
+        Format::CloudWatch => cloudwatch::parse(text),
     }
 }

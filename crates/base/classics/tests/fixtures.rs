@@ -67,6 +67,20 @@ fn lines(import: &Import) -> String {
 }
 
 #[test]
+fn cloudwatch_keeps_sum_count_and_average_apart() {
+    assert_snapshot!(told("cloudwatch-efs.json", None), @r#"
+    cloudwatch ? at Some(1490609100000000000) on {}
+    cloudwatch.metric:metric=DataWriteIOBytes,period=60s Iteration
+      60000000000+60000000000+60000000000 ns, 172400 ops; sum 1.173504e7 1.177600e7 1.179648e7 B/s; count 2.865000e3 2.875000e3 2.880000e3 ops/s; average 4.096000e3 4.096000e3 4.096000e3 B; minimum 4.096000e3 4.096000e3 4.096000e3 B; maximum 4.096000e3 4.096000e3 4.096000e3 B
+    "#);
+    let one =
+        r#"{"Label": "x", "Datapoints": [{"Timestamp": "2017-03-27T10:07:00Z", "Sum": 1.0}]}"#;
+    assert!(matches!(read(one, None, None), Err(Error::Nothing { .. })));
+    let wrong = one.replace("2017-03-27", "yesterday");
+    assert!(matches!(read(&wrong, None, None), Err(Error::Damaged { .. })));
+}
+
+#[test]
 fn bonnie_with_27_fields() {
     assert_snapshot!(told("bonnie-1.03.csv", None), @r#"
     bonnie 1.03 at None on {"name": "bifferboard"}

@@ -12,6 +12,8 @@ pub enum FlagKind {
     Cached,
     /// Direct I/O was wanted and could not be had.
     NotDirect,
+    /// Writes may still sit in the device's volatile cache: nobody flushed it.
+    Unflushed,
     /// The target directory lies in memory.
     Tmpfs,
     /// A size was made smaller than a rule wanted; both are in the text.
@@ -70,6 +72,7 @@ impl FlagKind {
         match self {
             Self::Cached => "cached",
             Self::NotDirect => "not-direct",
+            Self::Unflushed => "unflushed",
             Self::Tmpfs => "tmpfs",
             Self::Capped => "capped",
             Self::Noisy => "noisy",

@@ -1,6 +1,6 @@
 //! `plumb ab`: is B slower than A?
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
@@ -14,10 +14,11 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::measuring::fail_on::{FailOn, FailPolicy};
-use crate::measuring::job::{Job, Place};
+use crate::measuring::job::Job;
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
+use crate::measuring::target::{Place, TargetArgs};
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
 use crate::planning::command::{self, Typed};
 use crate::planning::{catalogue, knobs, plan, points, prepare};
@@ -77,9 +78,8 @@ pub struct AbArgs {
     /// Accept commands that exit with a status other than 0
     #[arg(short, long)]
     ignore_failure: bool,
-    /// The target directory for workloads that use files [default: a new folder in the current one]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    target: TargetArgs,
     #[command(flatten)]
     live: LiveArgs,
     #[command(flatten)]
@@ -146,7 +146,7 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     };
     let plan = plan::plan_of(points, Goal::Verdict(goal), &args.execution, prepare)?;
     let commands = plan.points.iter().all(|it| it.point.workload == command::COMMAND);
-    let place = if commands { Place::Scratch } else { Place::Under(args.dir.as_deref()) };
+    let place = if commands { Place::Scratch } else { args.target.place() };
     let fail_on = FailPolicy { fail_on: args.fail_on, strict: args.strict };
     let lock = !args.execution.no_lock;
     // Values of a knob are compared on one and the same file.

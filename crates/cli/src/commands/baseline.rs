@@ -1,7 +1,7 @@
 //! `plumb baseline`: named sets of runs to check against.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand as Commands};
@@ -13,8 +13,9 @@ use plumb_text::{Column, Line, Style, Table, clean, counted, time};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
-use crate::measuring::job::{Job, Place};
+use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
+use crate::measuring::target::TargetArgs;
 use crate::planning::arguments::{GoalArgs, by};
 use crate::planning::{plan, points, prepare};
 use crate::reading::baselines::known;
@@ -73,9 +74,8 @@ struct SetArgs {
     /// Take stored runs of one host, or of all hosts of a kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
-    /// The target directory for workloads that use files [default: a new folder in the current one]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    target: TargetArgs,
     #[command(flatten)]
     goal: GoalArgs,
 }
@@ -208,7 +208,7 @@ fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
     let prepare = prepare::for_named(&mut setup.keeper, &named, &execution.prepare, all)?;
     let companions = points::companions(&mut setup.keeper, &named.with(&[]), all)?;
     let plan = plan::plan(named, companions, &args.goal, prepare)?;
-    let (lock, place) = (!execution.no_lock, Place::Under(args.dir.as_deref()));
+    let (lock, place) = (!execution.no_lock, args.target.place());
     let host = execution.host.clone();
     let job = Job { lock, host, explicit: false, ..Job::new(plan, place, store) };
     let measured = execute(setup, job, ui)?;

@@ -19,8 +19,9 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::measuring::execute::{Measured, execute};
-use crate::measuring::job::{Job, Place};
+use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
+use crate::measuring::target::TargetArgs;
 use crate::planning::arguments::{PrepareArgs, by, on_interference, presets};
 use crate::planning::prepare::{self, Prepare};
 use crate::planning::{catalogue, plan, points};
@@ -75,9 +76,8 @@ pub struct CheckArgs {
     /// Also write Markdown to this file, for a pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// The target directory for workloads that use files [default: a new folder in the current one]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    target: TargetArgs,
     /// Label the fresh runs
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
@@ -209,7 +209,7 @@ impl Again<'_> {
         let on_interference = self.args.on_interference;
         let plan = Plan { seed, labels, on_interference, dir: String::new(), ..plan.clone() };
         let lock = !self.args.no_lock;
-        let place = Place::Under(self.args.dir.as_deref());
+        let place = self.args.target.place();
         let host = self.args.host.clone();
         let job = Job { lock, host, explicit: false, ..Job::new(plan, place, self.store) };
         let measured = execute(setup, job, self.ui)?;

@@ -13,8 +13,9 @@ use plumb_suite::{nearest, time_ns};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
-use crate::measuring::job::{Job, Place};
+use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
+use crate::measuring::target::TargetArgs;
 use crate::planning::arguments::ExecutionArgs;
 use crate::planning::{plan, points, prepare};
 use crate::reading::output::{pretty, write_file};
@@ -45,9 +46,8 @@ pub struct CrosscheckArgs {
     /// Exit with 5 if a row stays inconclusive
     #[arg(long)]
     strict: bool,
-    /// The target directory for workloads that use files [default: a new folder in the current one]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    target: TargetArgs,
     #[command(flatten)]
     execution: ExecutionArgs,
 }
@@ -122,7 +122,7 @@ fn measure(
     let goal = Goal::Verdict(goal);
     let mut plan = plan::plan_of(sides, goal, &args.execution, prepare)?;
     plan.budget_ns = Some(budget_ns);
-    let (place, lock) = (Place::Under(args.dir.as_deref()), !args.execution.no_lock);
+    let (place, lock) = (args.target.place(), !args.execution.no_lock);
     let host = args.execution.host.clone();
     let measured = execute(setup, Job { lock, host, ..Job::new(plan, place, store) }, ui)?;
     Ok((measured.finding, measured.ended.interrupted))

@@ -9,10 +9,11 @@ use plumb_suite::time_ns;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::job::{Job, Place};
+use crate::measuring::job::Job;
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
+use crate::measuring::target::Place;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::command::{Typed, asks_for, ignoring, parameters, point};
 use crate::planning::points::{Named, parameter_sets, products};

@@ -42,10 +42,11 @@ pub struct Measured {
 /// # Errors
 /// When it can't be begun or could not go on.
 pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
-    let (scratch, dir) = folders(&mut setup.keeper, &job.place)?;
+    let folders = folders(&mut setup.keeper, &job.place)?;
+    let (scratch, dir) = (&folders.scratch, &folders.dir);
     job.plan.dir = dir.to_string_lossy().into_owned();
     if job.copy {
-        copy_side_by_side(&mut job.plan, &scratch)?;
+        copy_side_by_side(&mut job.plan, scratch)?;
     }
     let store = Store::open(locate::store(job.store)?)?;
     let lock = if job.lock { Some(take_lock(ui)?) } else { None };
@@ -53,10 +54,10 @@ pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> 
     let before = job.before.as_ref().map(|before| interrupted(&store, before.run));
     job.before = before.transpose()?;
     let host = host(&job, ui)?;
-    let mut launcher = launcher(setup, &job.plan, &scratch, &dir);
+    let mut launcher = launcher(setup, &job.plan, scratch, dir);
     let done = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
     done.notes.iter().for_each(|note| ui.say(note));
-    let identity = identity(&job, host, &dir, done);
+    let identity = identity(&job, host, dir, done);
     let live = job.live.then(|| LivePage::of(identity.run, store.path())).transpose()?;
     let mut listeners = Listeners {
         store: store.writer()?,
@@ -77,7 +78,7 @@ pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> 
         &mut listeners,
     );
     drop(launcher);
-    plumb_keeper::stand_in(&[&scratch, &dir]);
+    plumb_keeper::stand_in(&folders.made());
     drop(lock);
     listeners.progress.finish();
     if let Some(page) = live {

@@ -5,14 +5,7 @@ use std::path::Path;
 use plumb_model::{Host, Plan, RunRecord};
 
 use crate::measuring::fail_on::FailPolicy;
-
-/// Where a run's files go.
-pub enum Place<'p> {
-    /// A fresh folder under this one, or under the current one.
-    Under(Option<&'p Path>),
-    /// Nothing is written to a target directory.
-    Scratch,
-}
+use crate::measuring::target::Place;
 
 /// What is to be done with a plan.
 pub struct Job<'j> {

@@ -15,3 +15,4 @@ mod progress;
 mod run_monitors;
 pub mod setup;
 pub mod side_by_side;
+pub mod target;

@@ -1,6 +1,7 @@
 //! What must hold for media after `kill -9` at any moment, tried once: shared by the test and the soak.
 
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -35,13 +36,9 @@ impl Moment {
 
 /// Mounts, loop devices, processes and files of a place that are there.
 pub fn traces(place: &TestEnvironment) -> Vec<String> {
-    let root = place.root().display().to_string();
-    let blocks = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let loops = blocks.filter_map(|block| {
-        let file = fs::read_to_string(block.path().join("loop/backing_file")).ok()?;
-        file.contains(&root).then(|| format!("loop {}", file.trim()))
-    });
-    loops.chain(place.leftovers()).collect()
+    let mut all = loops(&place.root().display().to_string());
+    all.extend(place.leftovers());
+    all
 }
 
 /// Kills a run on a medium; how long it took until nothing of it was left. None when it had ended before.
@@ -54,8 +51,11 @@ pub fn kill_on_medium(place: &TestEnvironment, at: Moment) -> Result<Option<Dura
     let mut plumb = plumb.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(said)?;
     let keeper = wait_for(PATIENCE, || children(plumb.id(), "keeper").first().copied());
     let keeper = keeper.ok_or("it has no keeper")?;
-    let works = || (!children(keeper, "worker").is_empty()).then_some(());
-    wait_for(PATIENCE, works).ok_or("nothing is measured")?;
+    let mut works = || {
+        let ended = !matches!(plumb.try_wait(), Ok(None));
+        (ended || !children(keeper, "worker").is_empty()).then_some(())
+    };
+    wait_for(PATIENCE, &mut works).ok_or("nothing is measured")?;
     std::thread::sleep(at.delay);
     if !matches!(plumb.try_wait(), Ok(None)) {
         return Ok(None);
@@ -64,10 +64,35 @@ pub fn kill_on_medium(place: &TestEnvironment, at: Moment) -> Result<Option<Dura
     let killed = Instant::now();
     plumb.wait().map_err(said)?;
     // With both killed nobody is left to remove the folders, which hold nothing.
-    let counts = |trace: &String| at.victim != Victim::Both || !trace.starts_with("file ");
-    let left = || traces(place).into_iter().filter(counts).collect::<Vec<_>>();
+    let is_empty_folder = |trace: &String| {
+        let path = trace.strip_prefix("file ").unwrap_or_default();
+        at.victim == Victim::Both && holds_nothing(path.as_ref())
+    };
+    let own = format!("plumb-{}-", plumb.id());
+    let left = || {
+        let mut all = traces(place);
+        all.extend(loops(&own));
+        all.retain(|trace| !is_empty_folder(trace));
+        all
+    };
     let gone = wait_for(PATIENCE, || left().is_empty().then(|| killed.elapsed()));
     gone.map(Some).ok_or_else(|| format!("after {} s: {}", PATIENCE.as_secs(), left().join(", ")))
+}
+
+/// Whether a folder has nothing in it but folders that have nothing in them.
+fn holds_nothing(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    entries.flatten().all(|entry| holds_nothing(&entry.path()))
+}
+
+/// Loop devices over files whose path has this in it.
+fn loops(part: &str) -> Vec<String> {
+    let blocks = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let loops = blocks.filter_map(|block| {
+        let file = fs::read_to_string(block.path().join("loop/backing_file")).ok()?;
+        file.contains(part).then(|| format!("loop {}", file.trim()))
+    });
+    loops.collect()
 }
 
 fn said(error: impl std::fmt::Display) -> String {

@@ -73,7 +73,8 @@ struct Mounts {
 
 impl Mounts {
     fn of(pid: u32, cwd: Option<&str>) -> io::Result<Self> {
-        let namespace = fs::File::open(format!("/proc/{pid}/ns/mnt"))?;
+        let gone = |error| io::Error::other(format!("the medium is gone: {error}"));
+        let namespace = fs::File::open(format!("/proc/{pid}/ns/mnt")).map_err(gone)?;
         let cwd = match cwd {
             Some(cwd) => cwd.as_bytes().to_vec(),
             None => std::env::current_dir()?.into_os_string().into_vec(),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -46,7 +47,6 @@ enum Undo {
     /// A device that clears itself once it is closed.
     Close(File),
     Remove(PathBuf),
-    Mapping(String),
     Daemon(Child),
 }
 
@@ -74,15 +74,18 @@ impl<'s> Building<'s> {
         Ok(path)
     }
 
-    /// A fresh file in the surface, of this size, with its blocks reserved where the filesystem can. Who made a device
-    /// of it removes its name.
+    /// A fresh file in the surface, of this size, with its blocks reserved where the filesystem can. It has no name any
+    /// more, so that it goes with the last that has it open; the one it had says whose it is.
     ///
     /// # Errors
     /// When it can't be made.
-    pub fn file(&mut self, size: u64) -> Result<(File, PathBuf), StartError> {
-        let path = self.surface.join(format!("medium-{}-{}", self.index, self.undo.len()));
+    pub fn file(&mut self, size: u64) -> Result<File, StartError> {
+        let run = Path::new(&self.start.scratch).file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{run}-medium-{}-{}", self.index, self.undo.len());
+        let path = self.surface.join(name);
         let made = File::options().read(true).write(true).create_new(true).open(&path);
         let file = made.map_err(|error| failed(&path, &error))?;
+        std::fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
         let reserved = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size);
         match reserved {
             Err(rustix::io::Errno::OPNOTSUPP) => {
@@ -90,17 +93,12 @@ impl<'s> Building<'s> {
             }
             other => other.map_err(|error| failed(&path, &error.into()))?,
         }
-        Ok((file, path))
+        Ok(file)
     }
 
     /// Keeps a device open for as long as the medium stands.
     pub fn keep(&mut self, device: File) {
         self.undo.push(Undo::Close(device));
-    }
-
-    /// Has a mapping removed at the end.
-    pub fn mapping(&mut self, name: String) {
-        self.undo.push(Undo::Mapping(name));
     }
 
     /// Mounts on a fresh folder, which is the surface then.
@@ -182,7 +180,6 @@ fn undo(steps: &mut Vec<Undo>) -> Result<(), Failure> {
                 Ok(())
             }
             Undo::Remove(path) => std::fs::remove_dir_all(&path).map_err(|error| at(&path, &error)),
-            Undo::Mapping(name) => again(|| run(tool("cryptsetup").args(["close", &name]), &[])),
             Undo::Daemon(mut daemon) => {
                 let _ = daemon.kill();
                 let _ = daemon.wait();
@@ -216,10 +213,10 @@ fn words(error: StartError) -> String {
     }
 }
 
+/// Whether something else lies on a folder than on the one that it is in.
 fn is_mounted(folder: &Path) -> bool {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let wanted = folder.to_string_lossy();
-    mounts.lines().any(|line| line.split(' ').nth(4) == Some(&wanted))
+    let device = |path: &Path| std::fs::metadata(path).map(|it| it.dev()).ok();
+    folder.parent().is_some_and(|above| device(folder) != device(above))
 }
 
 /// A program for administrators.

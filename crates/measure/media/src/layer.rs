@@ -70,4 +70,6 @@ pub enum Gives {
     Folder,
     /// A block device.
     Device,
+    /// A target on which nothing else lies.
+    Target,
 }

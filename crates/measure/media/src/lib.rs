@@ -8,7 +8,6 @@
 mod building;
 mod layer;
 mod layers;
-mod loop_ioctl;
 mod medium;
 mod needs;
 mod room;

@@ -144,7 +144,7 @@ fn rank(layer: &Layer) -> usize {
     match (layer.on, layer.gives) {
         (On::Nothing | On::Folder, Gives::Device) => 0,
         (On::Device, Gives::Device) => 1,
-        (On::Device, Gives::Folder) => 2,
+        (On::Device, Gives::Folder | Gives::Target) => 2,
         _ => 3,
     }
 }
@@ -169,6 +169,7 @@ mod tests {
             "gocryptfs",
             "ram+xfs+gocryptfs",
             "ram+ext4+loop+ext2",
+            "ram+dm-crypt+raw",
         ] {
             assert_eq!(Medium::parse(text).unwrap().to_string(), text);
         }
@@ -186,6 +187,8 @@ mod tests {
             ("fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
             ("ram+ext4+dm-crypt", "`dm-crypt` lies on a device", "ram+dm-crypt+ext4"),
             ("loop+ram+ext4", "`ram` lies on nothing", "loop+ext4"),
+            ("ram+raw+gocryptfs", "`gocryptfs` lies on a folder", "ram+ext4"),
+            ("ram+raw+ext4", "`ext4` lies on a device", "ram+raw"),
             ("ram+gocryptfs", "`gocryptfs` lies on a folder", "ram+ext4+gocryptfs"),
         ] {
             let refused = Medium::parse(text).unwrap_err();

@@ -3,13 +3,12 @@
 //!
 //! It mounts in a namespace of its own; `Ready::endpoints` says which folder of that is the medium, and the workers on
 //! it are started inside (`SpawnOptions::mounts_of` of the keeper).
-#![expect(unsafe_code, reason = "a namespace of one's own has no safe form")]
 
 use plumb_model::{Description, Ready, Role, SampleIs};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use plumb_workload_kit::mounts;
 
-use crate::building::{Building, DIR, INDEX, MEDIUM, Standing, run, tool};
+use crate::building::{Building, DIR, INDEX, MEDIUM, Standing};
 use crate::medium::Medium;
 
 /// Serves media.
@@ -52,15 +51,12 @@ impl Workload for MediumWorker {
     }
 }
 
-/// A mount namespace of its own: what others mount still comes in, what is mounted here stays here.
+/// What is mounted from here on goes with this process.
 fn own_mounts() -> Result<(), StartError> {
-    // SAFETY: tables of file descriptors are not unshared.
-    let unshared = unsafe { unshare_unsafe(UnshareFlags::NEWNS) };
-    unshared.map_err(|error| {
+    mounts::enter_own().map_err(|error| {
         let why = format!("no mount namespace of its own: {error}");
         StartError::unsupported(why, "start plumb outside the container, or give it CAP_SYS_ADMIN")
-    })?;
-    run(tool("mount").args(["--make-rslave", "/"]), &[])
+    })
 }
 
 fn build(medium: &Medium, start: &Start) -> Result<(Standing, Ready), StartError> {

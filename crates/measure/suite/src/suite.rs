@@ -12,6 +12,7 @@ use crate::rules::TypedRules;
 pub const BUILTIN: &[(&str, &str)] = &[
     ("bonnie", include_str!("../../../../suites/bonnie.toml")),
     ("first-look", include_str!("../../../../suites/first-look.toml")),
+    ("remote-disk", include_str!("../../../../suites/remote-disk.toml")),
     ("scheduler", include_str!("../../../../suites/scheduler.toml")),
 ];
 

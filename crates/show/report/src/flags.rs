@@ -10,6 +10,7 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         FlagKind::Cached => {
             "fewer bytes reached the device than the workload moved: this measures memory as well"
         }
+        FlagKind::Unflushed => "what was written may still be in the device's volatile cache",
         FlagKind::NotDirect => "the page cache stood between the workload and the device",
         FlagKind::Tmpfs => "the target directory is in memory: no device was measured",
         FlagKind::Capped => "a size is smaller than recommended: caches may affect the result",

@@ -83,9 +83,10 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 23] = [
+const FLAGS: [FlagKind; 24] = [
     FlagKind::Cached,
     FlagKind::NotDirect,
+    FlagKind::Unflushed,
     FlagKind::Tmpfs,
     FlagKind::Capped,
     FlagKind::Noisy,

@@ -6,6 +6,7 @@
 
 pub mod csv;
 mod interval_scale;
+mod schedule;
 pub mod sparkline;
 mod style;
 mod table;
@@ -16,6 +17,7 @@ pub mod units;
 mod xml;
 
 pub use interval_scale::IntervalScale;
+pub use schedule::{Period, Schedule};
 pub use style::{Colour, Line, Style};
 pub use table::{Align, Column, Table, hanging};
 pub use terminal::Terminal;

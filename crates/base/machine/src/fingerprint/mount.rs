@@ -1,6 +1,9 @@
 //! The target directory: its filesystem, device and mount options.
 
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+
+use rustix::fs::{major, minor};
 
 use crate::fingerprint::recorded::Facts;
 use crate::root::Root;
@@ -32,7 +35,24 @@ pub struct Mount {
 }
 
 /// The mount that holds `dir`: the longest mount point above it, and of several the last.
+///
+/// A device in its place is held by itself, without a filesystem.
 pub fn holding(root: &Root, dir: &Path) -> Option<Mount> {
+    let metadata = dir.to_str().and_then(|dir| root.path(dir).metadata().ok());
+    if let Some(device) = metadata.filter(|it| it.file_type().is_block_device()) {
+        let name = dir.to_string_lossy().into_owned();
+        let number = format!("{}:{}", major(device.rdev()), minor(device.rdev()));
+        let none = || "none".to_owned();
+        let (filesystem, options, own_options) = (none(), none(), none());
+        return Some(Mount {
+            point: name.clone(),
+            filesystem,
+            device: name,
+            number,
+            options,
+            own_options,
+        });
+    }
     let mounts = root.text("/proc/self/mountinfo")?;
     let above = mounts.lines().filter_map(mount).filter(|mount| dir.starts_with(&mount.point));
     above.max_by_key(|mount| mount.point.len())

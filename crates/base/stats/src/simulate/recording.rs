@@ -1,13 +1,20 @@
 //! Recordings of a machine at work: how long fixed work of about a millisecond took, chunk after chunk, compactly.
 //!
-//! A file is a few lines of text, up to an empty one, and then blocks to its end. A block is a [`Pattern`], [`CHUNKS`]
+//! A file is a few lines of text, up to an empty one, and then blocks to its end, packed (deflate). A block is a [`Pattern`], [`CHUNKS`]
 //! chunks, and what they met: ticks of steal, and involuntary switches. A chunk is its microseconds, and those of them
 //! that it was not on a CPU. All are unsigned LEB128: seven bits a byte, the least first, the eighth set where more follow.
+
+use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 /// Chunks of a block.
 pub const CHUNKS: usize = 32;
 /// What a recording begins with.
-const FIRST_LINE: &str = "plumb trace 1";
+const FIRST_LINE: &str = "plumb trace 2";
+/// The most that a file holds unpacked, in bytes.
+const MOST: usize = 1 << 28;
+/// How hard the packer works, of 10.
+const PACKING: u8 = 9;
 
 /// What goes on between chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +86,9 @@ impl Recording {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n").ok_or("no text at its head")?;
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "its head is no text")?;
         let about = text.strip_prefix(FIRST_LINE).ok_or("it is no recording of this version")?;
-        let mut rest = bytes[end + 2..].iter();
+        let unpacked = decompress_to_vec_with_limit(&bytes[end + 2..], MOST);
+        let unpacked = unpacked.map_err(|_| "it can't be unpacked")?;
+        let mut rest = unpacked.iter();
         let mut blocks = Vec::new();
         while !rest.as_slice().is_empty() {
             blocks.push(block(&mut rest).ok_or("it ends in the middle of a block")?);
@@ -89,7 +98,7 @@ impl Recording {
 
     /// The bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = format!("{FIRST_LINE}\n{}\n\n", self.about).into_bytes();
+        let mut bytes = Vec::new();
         for block in &self.blocks {
             let number = Pattern::ALL.iter().position(|it| *it == block.pattern).unwrap_or(0);
             put(&mut bytes, number as u32);
@@ -100,7 +109,8 @@ impl Recording {
             put(&mut bytes, block.steal);
             put(&mut bytes, block.switches);
         }
-        bytes
+        let head = format!("{FIRST_LINE}\n{}\n\n", self.about).into_bytes();
+        [head, compress_to_vec(&bytes, PACKING)].concat()
     }
 
     /// Neighbours in time that have the same pattern.
@@ -146,7 +156,7 @@ fn take(rest: &mut std::slice::Iter<u8>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, CHUNKS, Pattern, Recording};
+    use super::{Block, CHUNKS, Pattern, Recording, compress_to_vec};
 
     fn block(pattern: Pattern, micros: u32) -> Block {
         let off_cpu = std::array::from_fn(|at| 100 * at as u32);
@@ -172,9 +182,11 @@ mod tests {
     fn what_is_no_recording_is_refused() {
         let bytes = recording().bytes();
         assert!(Recording::of(&bytes[..bytes.len() - 1]).is_err());
-        assert!(Recording::of(b"plumb trace 1").is_err());
-        assert!(Recording::of(b"plumb trace 2\nmachine: one\n\n").is_err());
-        assert!(Recording::of(b"plumb trace 1\nmachine: one\n\n\x07").is_err());
+        assert!(Recording::of(b"plumb trace 2").is_err());
+        assert!(Recording::of(b"plumb trace 1\nmachine: one\n\n").is_err());
+        assert!(Recording::of(b"plumb trace 2\nmachine: one\n\n\x07").is_err());
+        let cut = [b"plumb trace 2\nmachine: one\n\n".to_vec(), compress_to_vec(&[0; 3], 1)];
+        assert_eq!(Recording::of(&cut.concat()), Err("it ends in the middle of a block"));
     }
 
     #[test]

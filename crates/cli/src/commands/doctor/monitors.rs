@@ -11,8 +11,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
-use crate::measuring::job::{Job, Place};
+use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
+use crate::measuring::target::Place;
 use crate::planning::arguments::ExecutionArgs;
 use crate::planning::prepare::Prepare;
 use crate::planning::{plan, points};

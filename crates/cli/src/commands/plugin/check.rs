@@ -10,9 +10,9 @@ use plumb_text::units::quantity;
 use serde::Serialize;
 
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::folders::folders;
-use crate::measuring::job::Place;
+use crate::measuring::folders::{Folders, folders};
 use crate::measuring::setup::Setup;
+use crate::measuring::target::Place;
 use crate::planning::{catalogue, manifest};
 use crate::reading::output::pretty;
 use crate::ui::Ui;
@@ -59,7 +59,7 @@ fn checked(path: &Path, list: &mut Checklist<'_>) -> Result<Option<String>> {
 }
 
 fn launcher(mut setup: Setup) -> Result<KeeperLauncher> {
-    let (scratch, dir) = folders(&mut setup.keeper, &Place::Scratch)?;
+    let Folders { scratch, dir, .. } = folders(&mut setup.keeper, &Place::Scratch)?;
     let settings = LauncherSettings {
         dir,
         scratch,

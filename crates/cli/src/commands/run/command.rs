@@ -1,6 +1,6 @@
 //! `plumb run`: suites, workloads and plug-ins.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use plumb_model::{Goal, Plan};
@@ -10,11 +10,12 @@ use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 use crate::measuring::interrupted::interrupted;
-use crate::measuring::job::{Job, Place};
+use crate::measuring::job::Job;
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
 use crate::measuring::side_by_side::is_copied;
+use crate::measuring::target::TargetArgs;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::dry_run::dry_run;
 use crate::planning::expectations::expectations;
@@ -53,9 +54,8 @@ pub struct RunArgs {
     /// Arguments of the classic tool after which the suite is called
     #[arg(last = true, value_name = "ARGUMENT", conflicts_with_all = ["resume", "every", "soak", "stream"])]
     arguments: Vec<String>,
-    /// The target directory for workloads that use files [default: a new folder in the current one]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    target: TargetArgs,
     /// State the result that you expect: a series, point or workload, and a figure with its unit
     #[arg(long, value_name = "SERIES=FIGURE")]
     expect: Vec<String>,
@@ -133,7 +133,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let asked_dir = asked.dir().map(Path::to_owned);
     asked.into_plan(&mut plan, &args.goal);
-    let place = Place::Under(args.dir.as_deref().or(asked_dir.as_deref()));
+    let place = args.target.or(asked_dir.as_deref());
     let lock = !args.goal.execution.no_lock;
     let live = args.live.live;
     let host = args.goal.execution.host.clone();
@@ -147,7 +147,7 @@ fn resume(setup: Setup, args: &RunArgs, name: &str, store: Option<&Path>, ui: &U
     };
     // The budget was for the whole run; what is left of it is what it has not spent.
     let plan = Plan { dir: String::new(), ..record.plan.clone() };
-    let place = Place::Under(args.dir.as_deref());
+    let place = args.target.place();
     let lock = !args.goal.execution.no_lock;
     let copy = plan.points.iter().any(is_copied);
     let before = Some(record);

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use plumb_model::{
-    CPU, ComparisonPlan, Decision, InvocationRecord, Outcome, Preparation, Role, RunRecord,
-    pairs_too_disturbed,
+    CPU, ComparisonPlan, Decision, FlagKind, InvocationRecord, Outcome, Preparation, Role,
+    RunRecord, pairs_too_disturbed,
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
@@ -139,7 +139,10 @@ fn encrypted(
     let encrypts =
         |side: usize| record.plan.points[side].preparation.iter().any(Preparation::encrypts);
     let declared = record.plan.points[point].description.metric(plan.metric)?;
-    if encrypts(from) || !encrypts(point) || declared.unit != "B/s" {
+    // What memory answered was not decrypted.
+    let is_cached = |it: &InvocationRecord| it.flags.iter().any(|it| it.flag == FlagKind::Cached);
+    let cached = || record.good_invocations(point).any(is_cached);
+    if encrypts(from) || !encrypts(point) || declared.unit != "B/s" || cached() {
         return None;
     }
     let values: Vec<f64> =

@@ -95,7 +95,9 @@ impl KeeperLauncher {
         let mut done = self.preparations.begin(&mut self.keeper, points)?;
         let Self { keeper, settings, media, .. } = self;
         let settings = &*settings;
-        let wanted = points.iter().filter_map(|it| medium_of(it, &settings.preparation));
+        let beside = settings.companions.iter().map(|it| &it.point);
+        let wanted = points.iter().chain(beside);
+        let wanted = wanted.filter_map(|it| medium_of(it, &settings.preparation));
         let dir = settings.dir.to_string_lossy();
         let start = |params| start_of(settings, &dir, params, Role::Preparation);
         done.extend(media.build(keeper, wanted, start)?);
@@ -378,7 +380,10 @@ impl Launcher for KeeperLauncher {
                 }
                 _ => continue,
             }
-            let (running, ready) = self.start_companion(index, companion).map_err(name)?;
+            let mut beside = companion.clone();
+            let media = point.iter().flat_map(|point| &point.preparation);
+            beside.point.preparation.extend(media.filter(|it| it.medium().is_some()).cloned());
+            let (running, ready) = self.start_companion(index, &beside).map_err(name)?;
             match point {
                 Some(_) => self.of_invocation.push(running),
                 None => self.companions.push(running),

@@ -20,7 +20,7 @@ pub const LAYER: Layer = Layer {
             building,
             "btrfs",
             tool("mkfs.btrfs").args(["-q", "-f", "-K"]),
-            ["", option],
+            ["nodiscard", option],
         )
     },
 };

@@ -1,11 +1,12 @@
 //! `medium=…+dm-crypt+…`.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use plumb_machine::Root;
 use plumb_protocol::StartError;
 
-use crate::building::{Building, run, tool};
+use crate::building::{Building, failed, run, tool};
 use crate::layer::{Gives, Layer, On, Takes};
 use crate::needs::{Missing, has_module, no_program};
 
@@ -42,7 +43,12 @@ fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     open.args(["open", "--type", "plain", "--cipher", "aes-xts-plain64", "--key-size", "512"]);
     open.args(["--key-file", "-", "--batch-mode"]).arg(&building.surface).arg(&name);
     run(&mut open, &key)?;
-    building.mapping(name.clone());
-    building.surface = PathBuf::from(format!("/dev/mapper/{name}"));
+    let node = PathBuf::from(format!("/dev/mapper/{name}"));
+    // Held here, and by what is mounted on it: from now on it goes with the last of them, whoever is killed.
+    let held = File::open(&node).map_err(|error| failed(&node, &error));
+    let closed = run(tool("cryptsetup").args(["close", "--deferred", &name]), &[]);
+    building.keep(held?);
+    closed?;
+    building.surface = node;
     Ok(())
 }

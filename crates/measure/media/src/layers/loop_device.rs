@@ -1,15 +1,14 @@
 //! `medium=loop+…`.
 
-use plumb_protocol::StartError;
+use std::io::ErrorKind;
 
-use crate::building::{Building, failed};
+use plumb_protocol::StartError;
+use plumb_workload_kit::loop_device;
+
+use crate::building::Building;
 use crate::layer::{Gives, Layer, On, Takes};
-use crate::loop_ioctl;
 use crate::needs::no_file;
 use crate::room::Room;
-
-/// What it takes at most unless told otherwise.
-const MOST: u64 = 8 << 30;
 
 /// This layer.
 pub const LAYER: Layer = Layer {
@@ -21,7 +20,7 @@ pub const LAYER: Layer = Layer {
     gives: Gives::Device,
     missing: |root| no_file(root, "/dev/loop-control", "loop", "another layer: zram+ext4"),
     lay: |building, option| {
-        let size = Room::in_folder(&building.surface)?.size("loop", option, (4, 5), MOST)?;
+        let size = Room::in_folder(&building.surface)?.size("loop", option)?;
         lay(building, size)
     },
 };
@@ -31,11 +30,17 @@ pub const LAYER: Layer = Layer {
 /// # Errors
 /// When either can't be made.
 pub fn lay(building: &mut Building<'_>, size: u64) -> Result<(), StartError> {
-    let (file, path) = building.file(size)?;
-    let (device, node) = loop_ioctl::over(&file).map_err(|error| failed(&path, &error))?;
+    let file = building.file(size)?;
+    let (device, node) = loop_device::over(&file).map_err(|error| {
+        let why = format!("no loop device: {error}");
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
+                StartError::unsupported(why, "start plumb outside the container")
+            }
+            _ => StartError::Failed(why),
+        }
+    })?;
     building.keep(device);
-    // The device has it open: it is gone with that, whoever is killed.
-    std::fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
     building.notes.push(format!("{} MiB on {}", size >> 20, node.display()));
     building.surface = node;
     Ok(())

@@ -9,6 +9,7 @@ mod fscrypt;
 mod gocryptfs;
 mod loop_device;
 mod ram;
+mod raw;
 mod xfs;
 mod zram;
 
@@ -20,6 +21,7 @@ pub const LAYERS: &[&Layer] = &[
     &ram::LAYER,
     &zram::LAYER,
     &dm_crypt::LAYER,
+    &raw::LAYER,
     &ext2::LAYER,
     &ext4::LAYER,
     &xfs::LAYER,

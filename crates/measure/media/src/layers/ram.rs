@@ -1,6 +1,5 @@
 //! `medium=ram+…`.
 
-use plumb_machine::Root;
 use plumb_protocol::StartError;
 
 use super::loop_device;
@@ -8,9 +7,6 @@ use crate::building::Building;
 use crate::layer::{Gives, Layer, On, Takes};
 use crate::needs::no_file;
 use crate::room::Room;
-
-/// What it takes at most unless told otherwise.
-const MOST: u64 = 4 << 30;
 
 /// This layer.
 pub const LAYER: Layer = Layer {
@@ -25,7 +21,7 @@ pub const LAYER: Layer = Layer {
 };
 
 fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
-    let size = Room::in_memory(&Root::default()).size("ram", option, (1, 4), MOST)?;
+    let size = Room::in_memory(building.start).size("ram", option)?;
     // Its own pages, too, count as full.
     building.mount("tmpfs", &format!("size={}", size + (1 << 20)), "tmpfs".as_ref())?;
     loop_device::lay(building, size)

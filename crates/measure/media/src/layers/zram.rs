@@ -2,16 +2,12 @@
 
 use std::path::PathBuf;
 
-use plumb_machine::Root;
 use plumb_protocol::StartError;
 
 use crate::building::{Building, ZRAM, failed};
 use crate::layer::{Gives, Layer, On, Takes};
-use crate::needs::no_file;
+use crate::needs::Missing;
 use crate::room::Room;
-
-/// What it takes at most unless told otherwise.
-const MOST: u64 = 4 << 30;
 
 /// This layer.
 pub const LAYER: Layer = Layer {
@@ -22,7 +18,13 @@ pub const LAYER: Layer = Layer {
     on: On::Nothing,
     gives: Gives::Device,
     missing: |root| {
-        no_file(root, "/sys/class/zram-control/hot_add", "zram", "another layer: ram+ext4")
+        let missing = || {
+            Missing::new(
+                "the kernel has no zram, or it is not loaded",
+                "modprobe zram, or another layer: ram+ext4",
+            )
+        };
+        (!root.path("/sys/class/zram-control/hot_add").exists()).then(missing)
     },
     lay,
 };
@@ -30,7 +32,7 @@ pub const LAYER: Layer = Layer {
 /// The device is there: the journal of the keeper holds it.
 fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
     let number = building.start.integer(ZRAM);
-    let size = Room::in_memory(&Root::default()).size("zram", option, (1, 4), MOST)?;
+    let size = Room::in_memory(building.start).size("zram", option)?;
     let file = PathBuf::from(format!("/sys/block/zram{number}/disksize"));
     std::fs::write(&file, size.to_string()).map_err(|error| failed(&file, &error))?;
     building.surface = PathBuf::from(format!("/dev/zram{number}"));

@@ -1,6 +1,7 @@
 //! What lies under a folder: a device or memory, and how much room is left.
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use plumb_protocol::StartError;
@@ -72,10 +73,18 @@ pub fn free_bytes(dir: &Path) -> io::Result<u64> {
     Filesystem::of(dir).map(|filesystem| filesystem.free_bytes)
 }
 
+/// Whether this is a device, whose file alone lies in memory.
+#[must_use]
+pub fn is_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|it| it.file_type().is_block_device())
+}
+
 /// Whether a file or folder lies in memory: tmpfs or ramfs.
 #[must_use]
 pub fn is_in_memory(path: &Path) -> bool {
-    statfs(path).is_ok_and(|stat| IN_MEMORY.contains(&u64::try_from(stat.f_type).unwrap_or(0)))
+    !is_device(path)
+        && statfs(path)
+            .is_ok_and(|stat| IN_MEMORY.contains(&u64::try_from(stat.f_type).unwrap_or(0)))
 }
 
 /// A size for people: whole MiB, or KiB below one.

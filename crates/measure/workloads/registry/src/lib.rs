@@ -16,6 +16,7 @@ pub fn builtin() -> Vec<&'static dyn Workload> {
         plumb_workload_process::ALL,
         plumb_workload_storage::ALL,
         plumb_workload_files::ALL,
+        plumb_workload_block::ALL,
         plumb_workload_network::ALL,
         plumb_workload_compression::ALL,
         plumb_workload_crypto::ALL,

@@ -13,13 +13,16 @@ use plumb_workload_testing::{
 use plumb_workloads::{builtin, ssh_sink};
 
 /// Settings that make a workload quick; all others have their defaults.
-const QUICK: [(&str, &str, &str); 10] = [
+const QUICK: [(&str, &str, &str); 13] = [
     ("memory.copy", "size", "1MiB"),
     ("memory.latency", "size", "1MiB"),
     ("scheduler.messaging", "loops", "10"),
     ("storage.sequential", "size", "4MiB"),
     ("storage.random", "size", "4MiB"),
     ("storage.files", "files", "50"),
+    ("block.remote", "size", "4MiB"),
+    ("block.mkfs", "size", "16MiB"),
+    ("block.copy", "size", "1MiB"),
     ("storage.bonnie", "size", "4MiB"),
     ("storage.bonnie", "byte_size", "4KiB"),
     ("storage.bonnie", "files", "50"),

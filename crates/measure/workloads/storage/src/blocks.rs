@@ -9,8 +9,8 @@ use plumb_protocol::{
     Start, StartError, Started, TrialCounts, current_cpu, now_ns,
 };
 
-use plumb_workload_kit::device::is_counted;
-use plumb_workload_kit::filesystem::{is_in_memory, show};
+use plumb_workload_kit::device::{has_volatile_cache, is_counted};
+use plumb_workload_kit::filesystem::{is_device, is_in_memory, show};
 
 use crate::device;
 use crate::engine::Operation;
@@ -42,6 +42,7 @@ pub fn prepare(start: &Start, name: &str) -> Result<(Ready, Box<dyn Held>), Star
     let dir = Path::new(&start.dir);
     let file = match is_in_memory_on_purpose(start) {
         true => TestFile::in_memory(size, start.seed, start.facts.memory_bytes)?,
+        false if is_device(dir) => TestFile::on_device(dir, size, start.seed)?,
         false => TestFile::lay_out(dir, name, size, start.seed)?,
     };
     let ready = Ready {
@@ -86,6 +87,11 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     if cached && settings.mix != Mix::WRITE {
         drop_cache(chosen.queue.file());
         notes.push("the file's cached pages were dropped at the start".to_owned());
+    }
+    if settings.is_write() && !cached && !sync && has_volatile_cache(path) == Some(true) {
+        let why =
+            "the device has a volatile write cache, and no sample ends with a flush (sync=sample)";
+        flags.push(Flag::new(FlagKind::Unflushed, why));
     }
     if sync {
         notes.push("every sample ends with fdatasync, inside its time".to_owned());

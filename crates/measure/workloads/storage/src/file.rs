@@ -1,14 +1,14 @@
 //! The test file: laid out with real data before anything is measured, and what lies under it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use plumb_protocol::{Failure, Held, SplitMix64, StartError};
-use plumb_workload_kit::filesystem::{Filesystem, free_bytes, show};
+use plumb_workload_kit::filesystem::{Filesystem, free_bytes, is_device, show};
 use rustix::fs::{Advice, AtFlags, CWD, MemfdFlags, StatxFlags, fadvise, memfd_create, statx};
 
 use crate::stamp;
@@ -39,8 +39,34 @@ impl TestFile {
     /// Unsupported when it would take more than 80 % of the free space or can't be created or
     /// finished there; nothing is left then.
     pub fn lay_out(dir: &Path, name: &str, size: u64, seed: u64) -> Result<Self, StartError> {
+        if is_device(dir) {
+            let why = format!("{} is a device, and this wants a folder", dir.display());
+            return Err(StartError::unsupported(
+                why,
+                "--dir FOLDER, or a medium with a filesystem",
+            ));
+        }
         check_space(dir, size)?;
         Self::lay_out_with(dir, name, size, seed, &mut |file, piece| file.write_all(piece))
+    }
+
+    /// The beginning of a device in place of a file; what was there is lost.
+    ///
+    /// # Errors
+    /// Unsupported where it is too small; failed when it can't be written.
+    pub fn on_device(device: &Path, size: u64, seed: u64) -> Result<Self, StartError> {
+        let failed = |error| StartError::Failed(format!("{}: {error}", device.display()));
+        let mut file = OpenOptions::new().read(true).write(true).open(device).map_err(failed)?;
+        let room = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        if size > room {
+            let why = format!("{} has {}, less than {}", device.display(), show(room), show(size));
+            return Err(StartError::unsupported(why, "a smaller size"));
+        }
+        fill(&mut file, size, seed, &mut |file, piece| file.write_all(piece)).map_err(failed)?;
+        drop_cache(&file);
+        let dir = device.parent().unwrap_or(device).to_owned();
+        Ok(Self { dir, file, path: device.to_owned(), named: false })
     }
 
     /// Lays a file of `size` bytes out in memory (memfd, which is tmpfs): of the same bytes.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use plumb_model::FlagKind;
 use plumb_protocol::{StartError, Started};
+use plumb_workload_kit::device::has_volatile_cache;
 use plumb_workload_storage::ALL;
 use plumb_workload_testing::{TestPoint, alone, has_flag, refusal, samples, unsupported};
 
@@ -49,6 +50,23 @@ fn blocks_that_direct_io_refuses_are_flagged() {
     }
     let too_much = [("offset", "random"), ("size", "8GiB"), ("workers", "1000")];
     assert!(unsupported("room", try_block(dir.path(), &too_much)).0.contains("80 %"));
+}
+
+#[test]
+fn writes_that_nobody_flushes_are_flagged_where_the_device_may_lose_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let volatile = has_volatile_cache(dir.path()) == Some(true);
+    for (operation, sync, is_lost) in
+        [("write", "none", true), ("write", "sample", false), ("read", "none", false)]
+    {
+        let settings = [("size", "1MiB"), ("operation", operation), ("sync", sync)];
+        let mut point = TestPoint::new(ALL, "storage.random", &settings).in_folder(dir.path());
+        point.prepare().unwrap();
+        let started = point.started();
+        let direct = !has_flag(&started.ready.flags, &FlagKind::Cached);
+        let flagged = has_flag(&started.ready.flags, &FlagKind::Unflushed);
+        assert_eq!(flagged, volatile && direct && is_lost, "{operation} {sync}");
+    }
 }
 
 #[test]

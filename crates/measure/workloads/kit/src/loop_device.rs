@@ -41,17 +41,19 @@ struct LoopConfig {
 pub fn over(file: &File) -> io::Result<(File, PathBuf)> {
     let control = File::options().read(true).write(true).open("/dev/loop-control")?;
     let mut last = io::Error::from(io::ErrorKind::ResourceBusy);
-    for attempt in 0..ATTEMPTS {
+    let mut direct = DIRECT_IO;
+    for _ in 0..ATTEMPTS {
         // SAFETY: it takes no argument and gives a number.
         let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
         if number < 0 {
             return Err(io::Error::last_os_error());
         }
         let path = PathBuf::from(format!("/dev/loop{number}"));
-        let direct = if attempt == 0 { DIRECT_IO } else { 0 };
         match configured(&path, file, AUTOCLEAR | direct) {
             Ok(device) => return Ok((device, path)),
-            Err(error) => last = error,
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => last = error,
+            // Older kernels refuse what they can't do.
+            Err(error) => (last, direct) = (error, 0),
         }
     }
     Err(last)

@@ -1,0 +1,134 @@
+//! The JSON of `aws cloudwatch get-metric-statistics`, above all of EFS.
+//!
+//! Its statistics say different things, which people mix up: of `DataWriteIOBytes`, the sum over the period is the
+//! bandwidth, the number of samples is the operations a second, and average, minimum and maximum are bytes of one
+//! operation. They are kept apart. The file does not tell the period: it is the shortest time between two datapoints.
+
+use jiff::Timestamp;
+use plumb_model::Better::{Higher, Neither};
+use serde_json::Value;
+
+use crate::json::{document, list, number, text};
+use crate::numbers::{count, nanoseconds};
+use crate::{Error, Format, Import, Invocation, Series};
+
+pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
+    let document = document(input, Format::CloudWatch)?;
+    let label = text(&document, "Label").ok_or_else(|| damaged("it has no `Label`"))?;
+    let points = list(&document, "Datapoints").iter().map(Datapoint::read);
+    let mut points: Vec<Datapoint> = points.collect::<Result<_, _>>()?;
+    points.sort_by_key(|point| point.at);
+    let gaps = points.windows(2).map(|pair| pair[1].at - pair[0].at).filter(|gap| *gap > 0);
+    let Some(period_ns) = gaps.min() else {
+        let why = "its period shows only between two datapoints; ask for a longer time";
+        return Err(Error::nothing(Format::CloudWatch, why));
+    };
+    let mut import = Import::new(Format::CloudWatch);
+    import.started_unix_ns = points.first().and_then(|first| i64::try_from(first.at).ok());
+    let series = series(label, period_ns, &points);
+    if series.metrics.is_empty() {
+        let why = "no statistic is in all of its datapoints; ask for Sum, SampleCount or Average";
+        return Err(Error::nothing(Format::CloudWatch, why));
+    }
+    import.series.push(series);
+    Ok(vec![import])
+}
+
+/// What is said of one period.
+struct Datapoint {
+    /// When it began, in nanoseconds since 1970.
+    at: i128,
+    unit: String,
+    sum: Option<f64>,
+    samples: Option<f64>,
+    average: Option<f64>,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+}
+
+impl Datapoint {
+    fn read(point: &Value) -> Result<Self, Error> {
+        let at =
+            text(point, "Timestamp").ok_or_else(|| damaged("a datapoint has no `Timestamp`"))?;
+        let at: Timestamp =
+            at.parse().map_err(|_| damaged(&format!("`{at}` is no time of a datapoint")))?;
+        let figure = |name: &str| number(point, name);
+        Ok(Self {
+            at: at.as_nanosecond(),
+            unit: text(point, "Unit").unwrap_or_default().to_owned(),
+            sum: figure("Sum"),
+            samples: figure("SampleCount"),
+            average: figure("Average"),
+            minimum: figure("Minimum"),
+            maximum: figure("Maximum"),
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "periods are seconds to days")]
+fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> Series {
+    let seconds = period_ns as f64 / 1e9;
+    let mut series =
+        Series::new("cloudwatch.metric", "statistics of CloudWatch, a sample a period");
+    series.set("metric", label);
+    series.set("period", format!("{seconds}s"));
+    let samples =
+        points.iter().filter_map(|point| point.samples).sum::<f64>() / points.len() as f64;
+    series.invocations.push(Invocation {
+        elapsed_ns: vec![nanoseconds(seconds); points.len()],
+        iterations: count(samples),
+        ..Invocation::default()
+    });
+    // Every scale of bytes and seconds is a unit of its own there.
+    let (unit, factor) = unit(points.first().map_or("", |point| point.unit.as_str()));
+    let theirs = points.first().map_or("", |point| point.unit.as_str());
+    let is_summed = unit == "B" || theirs == "Count";
+    let mut add = |name, unit: &str, better, summary, of: &dyn Fn(&Datapoint) -> Option<f64>| {
+        series.measured((name, unit, better), summary, points.iter().filter_map(of));
+    };
+    // Sums of rates, shares and times mean nothing.
+    if is_summed {
+        let a_second = if unit.is_empty() { "1/s" } else { "B/s" };
+        add(
+            "sum",
+            a_second,
+            Higher,
+            "the sum over the period, a second: of bytes, the bandwidth",
+            &|it| Some(it.sum? * factor / seconds),
+        );
+    }
+    let summary = "samples over the period, a second: of bytes, the operations";
+    add("count", "ops/s", Higher, summary, &|it| Some(it.samples? / seconds));
+    let summary = "the mean of the samples: of bytes, those of an operation";
+    add("average", unit, Neither, summary, &|it| Some(it.average? * factor));
+    add("minimum", unit, Neither, "the smallest sample", &|it| Some(it.minimum? * factor));
+    add("maximum", unit, Neither, "the largest sample", &|it| Some(it.maximum? * factor));
+    series.notes.push(format!(
+        "a sample is a period of CloudWatch; the file does not say how long, and {seconds} s is the shortest gap"
+    ));
+    series
+}
+
+/// plumb's unit for one of CloudWatch's, and what its values are multiplied by.
+fn unit(theirs: &str) -> (&'static str, f64) {
+    let (scale, base) = ["Kilo", "Mega", "Giga", "Tera"]
+        .iter()
+        .zip([1e3, 1e6, 1e9, 1e12])
+        .find_map(|(prefix, scale)| Some((scale, theirs.strip_prefix(prefix)?)))
+        .unwrap_or((1.0, theirs));
+    match base.to_ascii_lowercase().as_str() {
+        "bytes" => ("B", scale),
+        "bits" => ("B", scale / 8.0),
+        "bytes/second" => ("B/s", scale),
+        "bits/second" => ("B/s", scale / 8.0),
+        "seconds" => ("s", scale),
+        "milliseconds" => ("s", 1e-3),
+        "microseconds" => ("s", 1e-6),
+        "percent" => ("", 0.01),
+        _ => ("", scale),
+    }
+}
+
+fn damaged(why: &str) -> Error {
+    Error::damaged(Format::CloudWatch, why)
+}

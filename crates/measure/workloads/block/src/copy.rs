@@ -1,0 +1,263 @@
+//! `block.copy`: a file goes onto a remote disk, or as many bytes without a filesystem.
+
+use std::fs;
+use std::path::PathBuf;
+
+use plumb_model::{AuditClass, Description, Ready};
+use plumb_protocol::{
+    Batch, Failure, Instance, SplitMix64, Start, StartError, Started, Workload, current_cpu, now_ns,
+};
+use plumb_workload_kit::declare::{
+    LONG_TIMEOUT_S, bytes, choice, integer, rate, within, work, workload,
+};
+use plumb_workload_kit::folder::sync_filesystem;
+use rustix::fs::{Advice, fadvise};
+
+use crate::address::Address;
+use crate::client::Client;
+use crate::disk::{Disk, command, prepare_process, run, unmount, write_through};
+use crate::mkfs::{NAMES, access};
+use crate::nbd::Kind;
+use crate::report::{link_metrics, of_link, of_requests, request_metrics};
+use crate::server::{Access, Counts, Server};
+use crate::settings::{self, check_memory, fresh_path};
+
+/// Bytes of one write of the stream.
+const BLOCK: usize = 64 << 10;
+/// The largest file.
+const LARGEST: usize = 4 << 30;
+/// A disk is larger than the file by this factor and this much, for the filesystem.
+const ROOM: (usize, usize) = (2, 64 << 20);
+
+/// Copies bytes to a remote disk.
+pub struct Copy;
+
+impl Workload for Copy {
+    fn describe(&self) -> Description {
+        let own = vec![
+            choice(
+                "method",
+                &["file", "stream"],
+                "a file in ext4, written and synced, or as many bytes one after the other without a filesystem",
+            ),
+            bytes("size", 11 << 20, "bytes that are copied"),
+            integer("depth", "requests", 32, "requests under way at once, at most"),
+        ];
+        let mut metrics = vec![rate(
+            "throughput",
+            "B/s",
+            "bytes of the file, from open until all has reached the disk",
+        )];
+        metrics.extend(request_metrics());
+        metrics.extend(link_metrics());
+        Description {
+            parameters: [own, settings::parameters()].concat(),
+            metrics,
+            audit_class: Some(AuditClass::Scheduler),
+            timeout_s: Some(6 * LONG_TIMEOUT_S),
+            ..workload("block.copy", "copies a file to a remote disk behind a slow link, and syncs")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("copy.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let size = within(start, "size", 1, LARGEST)?;
+        // The bytes, the disk, and what is read back.
+        check_memory(start, 4 * size as u64)?;
+        let mut ready = Ready::default();
+        let access = Access { takes_discards: true, ..access(start, &mut ready)? };
+        ready.work = work(&[("throughput", size as u64)]);
+        let mut data = vec![0; size];
+        SplitMix64::new(start.seed).fill(&mut data);
+        let target: Box<dyn Target> = match start.text("method") {
+            "stream" => Box::new(RawDisk::start(start, size, access)?),
+            _ => {
+                prepare_process()?;
+                Box::new(MountedDisk::start(start, size, access)?)
+            }
+        };
+        Ok(Started { instance: Box::new(Copying { target, data }), ready })
+    }
+}
+
+/// Where bytes go.
+trait Target {
+    /// Its server.
+    fn server(&self) -> &Server;
+
+    /// Copies them, until they have reached the disk.
+    fn copy(&mut self, data: &[u8]) -> Result<(), Failure>;
+
+    /// Looks at them, and takes them away again; untimed, and without the link.
+    fn put_back(&mut self, data: &[u8]) -> Result<(), Failure>;
+}
+
+/// A disk with ext4 on it.
+struct MountedDisk {
+    folder: PathBuf,
+    // Dropped after it was unmounted.
+    disk: Disk,
+}
+
+impl MountedDisk {
+    fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
+        let disk = Disk::start(start, ROOM.0 * size + ROOM.1, access)?;
+        let lazily = "nodiscard,lazy_itable_init=1,lazy_journal_init=1";
+        let mut mkfs = command("mkfs.ext4", &["-q", "-F", "-E", lazily]);
+        mkfs.arg(disk.node());
+        run(mkfs)?;
+        let folder = fresh_path(start, "nbd-files");
+        fs::create_dir_all(&folder).map_err(|error| Failure::io("a folder to mount on", &error))?;
+        let mut mount = command("mount", &["-t", "ext4", "-o", "noinit_itable", "--"]);
+        mount.arg(disk.node()).arg(&folder);
+        run(mount)?;
+        Ok(Self { folder, disk })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join("copy")
+    }
+}
+
+impl Target for MountedDisk {
+    fn server(&self) -> &Server {
+        &self.disk.server
+    }
+
+    fn copy(&mut self, data: &[u8]) -> Result<(), Failure> {
+        write_through(&self.path(), data)
+            .map_err(|error| Failure::io("copying to the remote disk", &error))
+    }
+
+    fn put_back(&mut self, data: &[u8]) -> Result<(), Failure> {
+        let read = |error| Failure::io("reading the copy", &error);
+        let file = fs::File::open(self.path()).map_err(read)?;
+        // From the disk, not from memory.
+        let _ = fadvise(&file, 0, None, Advice::DontNeed);
+        drop(file);
+        let there = fs::read(self.path()).map_err(read)?;
+        if there != data {
+            return Err(Failure("the copy on the remote disk holds other bytes".into()));
+        }
+        fs::remove_file(self.path()).map_err(|error| Failure::io("removing the copy", &error))?;
+        sync_filesystem(&self.folder)
+    }
+}
+
+impl Drop for MountedDisk {
+    fn drop(&mut self) {
+        self.disk.server.link(false);
+        run(unmount(&self.folder)).ok();
+        fs::remove_dir(&self.folder).ok();
+    }
+}
+
+/// A disk without a filesystem.
+struct RawDisk {
+    client: Client,
+    server: Server,
+    depth: usize,
+}
+
+impl RawDisk {
+    fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
+        let path = fresh_path(start, "nbd");
+        let server =
+            Server::start(&path, size.next_multiple_of(BLOCK), access).map_err(|error| {
+                StartError::Failed(format!("a socket at {}: {error}", path.display()))
+            })?;
+        server.link(false);
+        let address = Address::Unix { path, name: String::new() };
+        let client = Client::connect(&address, access.depth, BLOCK)?;
+        Ok(Self { client, server, depth: access.depth })
+    }
+}
+
+impl Target for RawDisk {
+    fn server(&self) -> &Server {
+        &self.server
+    }
+
+    fn copy(&mut self, data: &[u8]) -> Result<(), Failure> {
+        let mut offset = 0;
+        for block in data.chunks(BLOCK) {
+            if self.client.under_way() == self.depth {
+                self.client.receive()?;
+            }
+            self.client.payload()[..block.len()].copy_from_slice(block);
+            self.client.send(Kind::Write, offset, block.len())?;
+            offset += block.len() as u64;
+        }
+        while self.client.under_way() > 0 {
+            self.client.receive()?;
+        }
+        self.client.send(Kind::Flush, 0, 0)?;
+        self.client.receive().map(|_| ())
+    }
+
+    fn put_back(&mut self, data: &[u8]) -> Result<(), Failure> {
+        for (number, block) in data.chunks(BLOCK).enumerate() {
+            let offset = (number * BLOCK) as u64;
+            self.client.send(Kind::Read, offset, block.len())?;
+            self.client.receive()?;
+            if self.client.data()[..block.len()] != *block {
+                return Err(Failure(format!("the remote disk holds other bytes at {offset}")));
+            }
+            self.client.send(Kind::WriteZeroes, offset, block.len())?;
+            self.client.receive()?;
+        }
+        Ok(())
+    }
+}
+
+struct Copying {
+    target: Box<dyn Target>,
+    data: Vec<u8>,
+}
+
+impl Copying {
+    /// One copy: when it began, what it took, and the values.
+    fn once(&mut self) -> Result<(u64, u64, Counts), Failure> {
+        self.target.server().link(true);
+        let (before, begun) = (self.target.server().counts(), now_ns());
+        self.target.copy(&self.data)?;
+        let took = now_ns() - begun;
+        let counts = self.target.server().counts().since(&before);
+        self.target.server().link(false);
+        self.target.put_back(&self.data)?;
+        Ok((begun, took, counts))
+    }
+}
+
+impl Instance for Copying {
+    fn run(&mut self, _: u64) -> Result<(), Failure> {
+        self.once().map(|_| ())
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        for _ in iterations {
+            let (begun, took, counts) = self.once()?;
+            batch.record(begun, took, 1, current_cpu());
+            let mut values = [0.0; 10];
+            values[..4].copy_from_slice(&of_requests(&counts));
+            values[4..].copy_from_slice(&of_link(&counts, took, 1));
+            batch.record_values(&values);
+        }
+        Ok(())
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &NAMES
+    }
+
+    fn fixed_iterations(&self) -> bool {
+        true
+    }
+
+    fn has_untimed_parts(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,205 @@
+//! A remote disk as a device of this machine: nbdfuse makes a file of it, a loop device a disk of that.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plumb_protocol::{Failure, Start, StartError};
+use plumb_workload_kit::loop_device;
+use plumb_workload_kit::mounts;
+use plumb_workload_kit::spawn::find_program;
+
+use crate::server::{Access, Server};
+use crate::settings::fresh_path;
+
+/// How long a device may take to appear, or to go.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is looked at.
+const STEP: Duration = Duration::from_millis(5);
+
+/// What all of this needs of the machine; from here on, what is mounted goes with this process.
+///
+/// # Errors
+/// Unsupported where something is missing.
+pub fn prepare_process() -> Result<(), StartError> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(StartError::unsupported("a device needs root", "start plumb as root"));
+    }
+    for (program, package) in
+        [("nbdfuse", "libnbd-bin"), ("mkfs.ext4", "e2fsprogs"), ("mount", "mount")]
+    {
+        if tool(program).is_none() {
+            let why = format!("{program} is not installed");
+            return Err(StartError::unsupported(why, format!("apt-get install {package}")));
+        }
+    }
+    for file in ["/dev/fuse", "/dev/loop-control"] {
+        let opened = File::options().read(true).write(true).open(file);
+        opened.map_err(|error| {
+            StartError::unsupported(format!("{file}: {error}"), "start plumb outside the container")
+        })?;
+    }
+    mounts::enter_own().map_err(|error| {
+        let why = format!("no mount namespace of its own: {error}");
+        StartError::unsupported(why, "start plumb outside the container, or give it CAP_SYS_ADMIN")
+    })
+}
+
+/// A program, also where only administrators have it on their path.
+fn tool(name: &str) -> Option<PathBuf> {
+    let folders = ["/usr/sbin", "/sbin"].map(|folder| Path::new(folder).join(name));
+    find_program(name).ok().or_else(|| folders.into_iter().find(|path| path.is_file()))
+}
+
+/// A program with its arguments.
+pub fn command(name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(tool(name).unwrap_or_else(|| name.into()));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs a program to its end; fails with its last words.
+///
+/// # Errors
+/// When it can't be started, or ends with another status than 0.
+pub fn run(mut command: Command) -> Result<(), Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| Failure::io(name.as_str(), &error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+    Err(Failure(format!("{name}: {}", last.unwrap_or(&output.status.to_string()))))
+}
+
+/// A remote disk that is there; dropping it takes it away.
+pub struct Disk {
+    /// Its server, behind the link.
+    pub server: Server,
+    folder: PathBuf,
+    fuse: Child,
+    device: Option<File>,
+    node: PathBuf,
+    /// Whether it was taken away.
+    ended: bool,
+}
+
+impl Disk {
+    /// A disk of so many zeroes. While it comes up, there is no link.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn start(start: &Start, size: usize, access: Access) -> Result<Self, Failure> {
+        let socket = fresh_path(start, "nbd");
+        let server = Server::start(&socket, size, access)
+            .map_err(|error| Failure::io(format!("a socket at {}", socket.display()), &error))?;
+        server.link(false);
+        let folder = fresh_path(start, "nbd-disk");
+        fs::create_dir_all(&folder).map_err(|error| Failure::io("a folder for nbdfuse", &error))?;
+        let mut nbdfuse = command("nbdfuse", &[]);
+        nbdfuse.arg(&folder).arg("--unix").arg(&socket);
+        let fuse = nbdfuse.spawn().map_err(|error| Failure::io("nbdfuse", &error))?;
+        let mut disk =
+            Self { server, folder, fuse, device: None, node: PathBuf::new(), ended: false };
+        disk.attach()?;
+        Ok(disk)
+    }
+
+    fn attach(&mut self) -> Result<(), Failure> {
+        let file = self.folder.join("nbd");
+        let begun = Instant::now();
+        while !file.exists() {
+            if let Ok(Some(status)) = self.fuse.try_wait() {
+                let mut said = String::new();
+                let mut stderr = self.fuse.stderr.take();
+                let _ = stderr.as_mut().map(|stderr| stderr.read_to_string(&mut said));
+                let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+                return Err(Failure(format!("nbdfuse: {}", last.unwrap_or(&status.to_string()))));
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(Failure("nbdfuse shows no disk".into()));
+            }
+            std::thread::sleep(STEP);
+        }
+        let attached = File::options()
+            .read(true)
+            .write(true)
+            .open(&file)
+            .and_then(|file| loop_device::over(&file));
+        let (device, node) =
+            attached.map_err(|error| Failure::io("a loop device over nbdfuse", &error))?;
+        (self.device, self.node) = (Some(device), node);
+        Ok(())
+    }
+
+    /// The device.
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Waits until all that was written has reached the server.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn sync(&self) -> Result<(), Failure> {
+        let synced = self.device.as_ref().map_or(Ok(()), File::sync_all);
+        synced.map_err(|error| Failure::io("writing out the remote disk", &error))
+    }
+
+    /// Takes the device away, and looks at what the server's disk holds then.
+    pub fn into_server<T>(mut self, look: impl FnOnce(&mut [u8]) -> T) -> T {
+        self.detach();
+        self.server.fill(look)
+    }
+
+    fn detach(&mut self) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+
+        self.server.link(false);
+        self.device = None;
+        let begun = Instant::now();
+        let is_mounted = self.folder.join("nbd").exists();
+        // The loop device goes a moment after its last user.
+        while is_mounted && run(unmount(&self.folder)).is_err() && begun.elapsed() < PATIENCE {
+            std::thread::sleep(STEP);
+        }
+        while matches!(self.fuse.try_wait(), Ok(None)) {
+            if !is_mounted || begun.elapsed() > PATIENCE {
+                self.fuse.kill().ok();
+            }
+            std::thread::sleep(STEP);
+        }
+        fs::remove_dir(&self.folder).ok();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.detach();
+    }
+}
+
+/// What unmounts a folder.
+pub fn unmount(folder: &Path) -> Command {
+    let mut umount = command("umount", &["--"]);
+    umount.arg(folder);
+    umount
+}
+
+/// Writes a file in pieces of 1 MiB, and has it reach the disk.
+///
+/// # Errors
+/// When it does not.
+pub fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    for piece in bytes.chunks(1 << 20) {
+        file.write_all(piece)?;
+    }
+    file.sync_all()?;
+    Ok(rustix::fs::syncfs(&file)?)
+}

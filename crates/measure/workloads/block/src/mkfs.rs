@@ -1,0 +1,154 @@
+//! `block.mkfs`: a filesystem is made on a remote disk.
+
+use plumb_model::{AuditClass, Description, Ready};
+use plumb_protocol::{
+    Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
+};
+use plumb_workload_kit::declare::{
+    LONG_TIMEOUT_S, bytes, choice, integer, time, within, work, workload,
+};
+
+use crate::disk::{Disk, command, prepare_process, run};
+use crate::report::{OF_LINK, OF_REQUESTS, link_metrics, of_link, of_requests, request_metrics};
+use crate::server::Access;
+use crate::settings::{self, Link, check_memory};
+
+/// The smallest and the largest disk.
+const SIZES: (usize, usize) = (16 << 20, 64 << 30);
+/// Most requests under way.
+const DEEPEST: usize = 256;
+/// Where ext4 has its magic number, and what it is.
+const MAGIC: (usize, [u8; 2]) = (1080, [0x53, 0xef]);
+
+/// Names of the values of a sample.
+pub const NAMES: [&str; 10] = {
+    let mut names = [""; 10];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = if at < 4 { OF_REQUESTS[at] } else { OF_LINK[at - 4] };
+        at += 1;
+    }
+    names
+};
+
+/// Makes ext4 on a remote disk.
+pub struct Mkfs;
+
+impl Workload for Mkfs {
+    fn describe(&self) -> Description {
+        let own = vec![
+            choice(
+                "mode",
+                &["lazy", "full"],
+                "whether the tables of inodes and the journal are left for later, as mkfs does by itself, or written",
+            ),
+            choice(
+                "zeroes",
+                &["written", "small", "told"],
+                "how zeroes reach the disk: as data; as data of 4 KiB, each after the other; without data, as are trims",
+            ),
+            bytes("size", 1 << 30, "size of the disk, in memory as far as it is written"),
+            integer("depth", "requests", 32, "requests under way at once, at most"),
+        ];
+        let mut metrics =
+            vec![time("time", "from the start of mkfs.ext4 until all has reached the disk")];
+        metrics.extend(request_metrics());
+        metrics.extend(link_metrics());
+        Description {
+            parameters: [own, settings::parameters()].concat(),
+            metrics,
+            audit_class: Some(AuditClass::Scheduler),
+            timeout_s: Some(6 * LONG_TIMEOUT_S),
+            ..workload("block.mkfs", "makes ext4 on a remote disk behind a slow link")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("mkfs.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let mut ready = Ready::default();
+        let access = access(start, &mut ready)?;
+        let size = within(start, "size", SIZES.0, SIZES.1)?;
+        // A filesystem writes a small part of its disk.
+        check_memory(start, size as u64 / 2)?;
+        prepare_process()?;
+        ready.work = work(&[("time", 1)]);
+        let lazy = u8::from(start.text("mode") == "lazy");
+        let options = format!("nodiscard,lazy_itable_init={lazy},lazy_journal_init={lazy}");
+        let instance = Filesystem { start: start.clone(), size, access, options };
+        Ok(Started { instance: Box::new(instance), ready })
+    }
+}
+
+/// How the disk of a sample is reached.
+///
+/// # Errors
+/// When a parameter lies out of its range.
+pub fn access(start: &Start, ready: &mut Ready) -> Result<Access, StartError> {
+    let depth = within(start, "depth", 1, DEEPEST)?;
+    let takes_discards = start.text("zeroes") == "told";
+    Ok(Access { link: Link::read(start, ready)?, depth, takes_discards, seed: start.seed })
+}
+
+struct Filesystem {
+    start: Start,
+    size: usize,
+    access: Access,
+    options: String,
+}
+
+impl Filesystem {
+    /// Makes one on a fresh disk: when it began, what it took, and the values.
+    fn make(&self) -> Result<(u64, u64, [f64; 10]), Failure> {
+        let disk = Disk::start(&self.start, self.size, self.access)?;
+        let mut mkfs = command("mkfs.ext4", &["-q", "-F", "-E", &self.options]);
+        mkfs.arg(disk.node());
+        if self.start.text("zeroes") == "written" {
+            // Else the kernel is asked for them, and nbdfuse writes them for it, 4 KiB at a time.
+            mkfs.env("UNIX_IO_NOZEROOUT", "1");
+        }
+        disk.server.link(true);
+        let (before, begun) = (disk.server.counts(), now_ns());
+        run(mkfs)?;
+        disk.sync()?;
+        let took = now_ns() - begun;
+        let counts = disk.server.counts().since(&before);
+        let magic = disk.into_server(|disk| disk[MAGIC.0..MAGIC.0 + 2] == MAGIC.1);
+        if !magic {
+            return Err(Failure("the remote disk holds no ext4 afterwards".into()));
+        }
+        let mut values = [0.0; 10];
+        values[..4].copy_from_slice(&of_requests(&counts));
+        values[4..].copy_from_slice(&of_link(&counts, took, 1));
+        Ok((begun, took, values))
+    }
+}
+
+impl Instance for Filesystem {
+    fn run(&mut self, _: u64) -> Result<(), Failure> {
+        self.make().map(|_| ())
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        for _ in iterations {
+            let (begun, took, values) = self.make()?;
+            batch.record(begun, took, 1, current_cpu());
+            batch.record_values(&values);
+        }
+        Ok(())
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &NAMES
+    }
+
+    fn fixed_iterations(&self) -> bool {
+        true
+    }
+
+    fn has_untimed_parts(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,281 @@
+//! `block.remote`: requests to a remote disk, with so many under way.
+
+use plumb_model::{AuditClass, CurveKind, Description, Ready};
+use plumb_protocol::{
+    Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, Started, Workload,
+    current_cpu, now_ns,
+};
+use plumb_workload_kit::declare::{
+    LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, text, within, work, workload,
+};
+
+use crate::address::Address;
+use crate::client::Client;
+use crate::nbd::Kind;
+use crate::report::{OF_LINK, link_metrics, of_link};
+use crate::server::{Access, Counts, Server};
+use crate::settings::{self, Link, check_memory, fresh_path};
+
+/// Most requests under way.
+const DEEPEST: usize = 256;
+/// Largest request.
+const LARGEST: usize = 1 << 20;
+/// Blocks are whole sectors.
+const SECTOR: usize = 512;
+/// A sample has so many requests for each that may be under way.
+const WINDOWS: u64 = 4;
+
+/// Asks a remote disk for blocks.
+pub struct Remote;
+
+impl Workload for Remote {
+    fn describe(&self) -> Description {
+        let own = vec![
+            choice("operation", &["read", "write", "flush", "trim"], "what is asked for"),
+            choice("pattern", &["random", "sequential"], "where the blocks lie"),
+            curve(CurveKind::Line, bytes("block", 4096, "bytes of one request")),
+            curve(CurveKind::Knee, integer("depth", "requests", 1, "requests under way at a time")),
+            bytes("size", 64 << 20, "size of the disk of our own, in memory"),
+            text("address", "own", "another server, only to be read: nbd://HOST:PORT/NAME"),
+        ];
+        let mut metrics = vec![
+            rate("rate", "ops/s", "requests answered per second"),
+            rate("throughput", "B/s", "bytes read or written, without heads"),
+            distribution(
+                "latency",
+                "time of each request, from just before it is sent until its answer is there",
+            ),
+        ];
+        metrics.extend(link_metrics());
+        Description {
+            parameters: [own, settings::parameters()].concat(),
+            metrics,
+            audit_class: Some(AuditClass::Scheduler),
+            timeout_s: Some(LONG_TIMEOUT_S),
+            ..workload("block.remote", "reads or writes a remote disk behind a slow link (NBD)")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("remote.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let (block, depth) =
+            (within(start, "block", SECTOR, LARGEST)?, within(start, "depth", 1, DEEPEST)?);
+        if !block.is_multiple_of(SECTOR) {
+            let why = format!("`block` is {block}; it must be a multiple of {SECTOR}");
+            return Err(StartError::Failed(why));
+        }
+        let kind = match start.text("operation") {
+            "write" => Kind::Write,
+            "flush" => Kind::Flush,
+            "trim" => Kind::Trim,
+            _ => Kind::Read,
+        };
+        let mut ready = Ready::default();
+        let link = Link::read(start, &mut ready)?;
+        let (server, address) = server_of(start, link, kind)?;
+        let client = Client::connect(&address, depth, block)?;
+        if kind == Kind::Flush && !client.takes_flushes() {
+            return Err(StartError::unsupported("this server takes no flushes", "operation=read"));
+        }
+        let blocks = client.size() / block as u64;
+        if blocks == 0 {
+            let why = format!("the disk has {} bytes, less than a block", client.size());
+            return Err(StartError::unsupported(why, "a smaller block"));
+        }
+        let moves_data = matches!(kind, Kind::Read | Kind::Write);
+        ready.work = work(&[("rate", 1), ("throughput", block as u64)]);
+        if !moves_data {
+            ready.without.push("throughput".into());
+        }
+        if server.is_none() {
+            ready.without.extend(OF_LINK.map(str::to_owned));
+            ready
+                .notes
+                .push(format!("the server at {}; the link is what it is", start.text("address")));
+        }
+        let is_random = start.text("pattern") == "random";
+        let mut requests = Requests {
+            client,
+            server,
+            kind,
+            block,
+            blocks,
+            depth,
+            is_random,
+            random: SplitMix64::new(start.seed),
+            next: 0,
+            last_written: None,
+            before: Counts::default(),
+            latency: [Distribution::of("latency")],
+            values: [0.0; 6],
+        };
+        requests.random.fill(requests.client.payload());
+        Ok(Started { instance: Box::new(requests), ready })
+    }
+}
+
+/// A server of our own, filled with stamps, or the address of another.
+fn server_of(
+    start: &Start,
+    link: Link,
+    kind: Kind,
+) -> Result<(Option<Server>, Address), StartError> {
+    let named = start.text("address");
+    if named != "own" {
+        if matches!(kind, Kind::Write | Kind::Trim) {
+            let why = "writing would destroy what lies on the disk of somebody else's server";
+            return Err(StartError::unsupported(why, "operation=read, or leave `address` out"));
+        }
+        if link != Link::NONE || start.integer("scale") > 1 {
+            let why = "`up`, `down`, `rtt`, `jitter` and `scale` are of a server of our own; leave them out with `address`";
+            return Err(StartError::Failed(why.into()));
+        }
+        return Ok((None, Address::parse(named)?));
+    }
+    let size = within(start, "size", LARGEST, 1 << 40)?;
+    check_memory(start, size as u64)?;
+    let path = fresh_path(start, "nbd");
+    let access = Access { link, depth: 0, takes_discards: true, seed: start.seed };
+    let server = Server::start(&path, size, access)
+        .map_err(|error| StartError::Failed(format!("a socket at {}: {error}", path.display())))?;
+    server.fill(|disk| {
+        for (number, sector) in disk.chunks_exact_mut(SECTOR).enumerate() {
+            let stamp = (number * SECTOR) as u64;
+            sector[..8].copy_from_slice(&stamp.to_le_bytes());
+        }
+    });
+    Ok((Some(server), Address::Unix { path, name: String::new() }))
+}
+
+struct Requests {
+    client: Client,
+    server: Option<Server>,
+    kind: Kind,
+    block: usize,
+    blocks: u64,
+    depth: usize,
+    is_random: bool,
+    random: SplitMix64,
+    next: u64,
+    last_written: Option<u64>,
+    /// What the server had counted before the sample.
+    before: Counts,
+    latency: [Distribution; 1],
+    values: [f64; 6],
+}
+
+impl Requests {
+    fn send(&mut self) -> Result<(), Failure> {
+        let place = if self.is_random { self.random.below(self.blocks) } else { self.next };
+        self.next = (self.next + 1) % self.blocks;
+        let offset = place * self.block as u64;
+        let (offset, length) = match self.kind {
+            Kind::Flush => (0, 0),
+            _ => (offset, self.block),
+        };
+        if self.kind == Kind::Write {
+            self.client.payload()[..8].copy_from_slice(&offset.to_le_bytes());
+            self.last_written = Some(offset);
+        }
+        self.client.send(self.kind, offset, length)
+    }
+
+    /// Waits for an answer, and looks at it; what it took, in nanoseconds.
+    fn receive(&mut self) -> Result<u64, Failure> {
+        let answered = self.client.receive()?;
+        let offset = answered.request.offset;
+        if self.kind == Kind::Read && self.server.is_some() {
+            self.check_stamp(offset)?;
+        }
+        Ok(answered.took_ns)
+    }
+
+    fn check_stamp(&self, offset: u64) -> Result<(), Failure> {
+        let is_there = self.client.data()[..8] == offset.to_le_bytes();
+        is_there.then_some(()).ok_or_else(|| other_bytes(offset))
+    }
+
+    /// As many under way as may be, and steady: the first answers do not count.
+    fn fill(&mut self) -> Result<(), Failure> {
+        while self.client.has_room() {
+            self.send()?;
+        }
+        for _ in 0..self.depth {
+            self.receive()?;
+            self.send()?;
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self) -> Result<(), Failure> {
+        while self.client.under_way() > 0 {
+            self.receive()?;
+        }
+        Ok(())
+    }
+
+    fn counts(&self) -> Counts {
+        self.server.as_ref().map(Server::counts).unwrap_or_default()
+    }
+}
+
+fn other_bytes(offset: u64) -> Failure {
+    Failure(format!("the block at {offset} of the remote disk holds other bytes"))
+}
+
+impl Instance for Requests {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        for _ in 0..iterations {
+            let took = self.receive()?;
+            self.latency[0].record(took);
+            self.send()?;
+        }
+        Ok(())
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.fill()?;
+        self.before = self.counts();
+        for &k in iterations {
+            let start = now_ns();
+            self.run(k)?;
+            let elapsed = now_ns() - start;
+            let counts = self.counts();
+            self.values = of_link(&counts.since(&self.before), elapsed, k);
+            self.before = counts;
+            batch.record(start, elapsed, k, current_cpu());
+            batch.record_reported(|row| row.copy_from_slice(&self.values));
+            self.latency[0].end_sample();
+        }
+        self.drain()
+    }
+
+    /// What was written last is what lies there.
+    fn verify(&mut self) -> Result<(), Failure> {
+        let Some(offset) = self.last_written else { return Ok(()) };
+        self.client.send(Kind::Read, offset, self.block)?;
+        self.client.receive()?;
+        let is_there = self.client.data() == self.client.sent();
+        is_there.then_some(()).ok_or_else(|| other_bytes(offset))
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        if self.server.is_some() { &OF_LINK } else { &[] }
+    }
+
+    fn distributions(&mut self) -> &mut [Distribution] {
+        &mut self.latency
+    }
+
+    /// The queue is filled before a batch and emptied after it.
+    fn has_untimed_parts(&self) -> bool {
+        true
+    }
+
+    fn least_iterations(&self) -> u64 {
+        WINDOWS * self.depth as u64
+    }
+}

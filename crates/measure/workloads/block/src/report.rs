@@ -1,0 +1,64 @@
+//! What the server and the link tell of a stretch of time, as values of a sample.
+
+use plumb_model::{Better, Metric};
+use plumb_workload_kit::declare::reported;
+
+use crate::nbd::Kind;
+use crate::server::Counts;
+
+/// Names of what [`of_link`] gives, in its order.
+pub const OF_LINK: [&str; 6] =
+    ["up_bytes", "down_bytes", "up_busy", "down_busy", "under_way", "server_cpu"];
+
+/// Names of what [`of_requests`] gives, in its order, before those of the link.
+pub const OF_REQUESTS: [&str; 4] = ["reads", "writes", "flushes", "discards"];
+
+/// The metrics of a link.
+pub fn link_metrics() -> Vec<Metric> {
+    let value = |name, unit, summary| reported(name, unit, Better::Neither, summary);
+    vec![
+        value("up_bytes", "B", "bytes from client to server, heads included, an iteration"),
+        value("down_bytes", "B", "bytes from server to client, an iteration"),
+        value(
+            "up_busy",
+            "",
+            "share of the time in which the link was sending to the server: 1 says that its bandwidth binds",
+        ),
+        value("down_busy", "", "the same from the server"),
+        value("under_way", "requests", "requests under way in the mean, as the link saw them"),
+        value("server_cpu", "s", "CPU time of the server, an iteration"),
+    ]
+}
+
+/// The metrics of requests by kind.
+pub fn request_metrics() -> Vec<Metric> {
+    let value = |name, summary| reported(name, "requests", Better::Neither, summary);
+    vec![
+        value("reads", "reads of the disk"),
+        value("writes", "writes of the disk"),
+        value("flushes", "flushes of the disk"),
+        value("discards", "ranges that were trimmed or zeroed without data"),
+    ]
+}
+
+/// What the link did in so much time, for so many iterations.
+#[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
+pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 6] {
+    let (elapsed, iterations) = (elapsed_ns.max(1) as f64, iterations.max(1) as f64);
+    [
+        counts.up as f64 / iterations,
+        counts.down as f64 / iterations,
+        counts.up_busy_ns as f64 / elapsed,
+        counts.down_busy_ns as f64 / elapsed,
+        counts.under_way_ns as f64 / elapsed,
+        counts.cpu_ns as f64 / 1e9 / iterations,
+    ]
+}
+
+/// How many requests there were of each kind.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+pub fn of_requests(counts: &Counts) -> [f64; 4] {
+    let discards = counts.of(Kind::Trim) + counts.of(Kind::WriteZeroes);
+    [counts.of(Kind::Read), counts.of(Kind::Write), counts.of(Kind::Flush), discards]
+        .map(|count| count as f64)
+}

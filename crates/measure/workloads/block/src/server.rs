@@ -1,0 +1,324 @@
+//! A disk in memory behind a link: one client at a time, on a Unix socket.
+//!
+//! A thread reads requests as they come; another answers them in their order. Both ends of the link are computed when a
+//! request is answered: when it would have been sent with so many under way at most, when it would have arrived here, and
+//! when its reply arrives there; the thread sleeps until then. Nothing is late because something before it was: only the
+//! last wake-up shows.
+
+use std::io::{self, BufReader, Read, Write};
+use std::num::NonZeroU64;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use plumb_protocol::now_ns;
+use plumb_workload_kit::link::Direction;
+use rustix::thread::set_current_timer_slack;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::nbd::{INVALID, Kind, LONGEST, REPLY_BYTES, REQUEST_BYTES, Request, reply, welcome};
+use crate::queue::{Job, Queue};
+use crate::settings::Link;
+
+/// Bytes that are read from the socket at once.
+const BUFFER: usize = 256 << 10;
+
+/// What the server counted since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Requests by their kind, as [`Kind::ALL`] has them.
+    pub requests: [u64; 6],
+    /// Bytes that were to be read, written, trimmed or zeroed, by kind.
+    pub bytes: [u64; 6],
+    /// Bytes that came, heads included.
+    pub up: u64,
+    /// Bytes that went.
+    pub down: u64,
+    /// For how long each direction of the link was sending, in nanoseconds.
+    pub up_busy_ns: u64,
+    /// The other direction.
+    pub down_busy_ns: u64,
+    /// The sum of the times from a request's leaving the client to its reply's arrival there, in nanoseconds.
+    pub under_way_ns: u64,
+    /// CPU time of the server, in nanoseconds.
+    pub cpu_ns: u64,
+}
+
+impl Counts {
+    /// What was counted since then.
+    pub fn since(&self, before: &Self) -> Self {
+        let pairwise =
+            |now: &[u64; 6], then: &[u64; 6]| std::array::from_fn(|at| now[at] - then[at]);
+        Self {
+            requests: pairwise(&self.requests, &before.requests),
+            bytes: pairwise(&self.bytes, &before.bytes),
+            up: self.up - before.up,
+            down: self.down - before.down,
+            up_busy_ns: self.up_busy_ns - before.up_busy_ns,
+            down_busy_ns: self.down_busy_ns - before.down_busy_ns,
+            under_way_ns: self.under_way_ns - before.under_way_ns,
+            cpu_ns: self.cpu_ns - before.cpu_ns,
+        }
+    }
+
+    /// Requests of this kind.
+    pub fn of(&self, kind: Kind) -> u64 {
+        self.requests[kind.index()]
+    }
+}
+
+/// How the disk is reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+    /// The link.
+    pub link: Link,
+    /// The most requests under way at once; 0 where the client alone decides.
+    pub depth: usize,
+    /// Whether the disk takes trims, and zeroes without data.
+    pub takes_discards: bool,
+    /// Seed of the jitter.
+    pub seed: u64,
+}
+
+struct Shared {
+    access: Access,
+    ended: AtomicBool,
+    /// Whether the link is there; without it requests are answered at once.
+    linked: AtomicBool,
+    counts: Mutex<Counts>,
+    /// CPU time of the thread that reads.
+    reader_cpu_ns: AtomicU64,
+    client: Mutex<Option<UnixStream>>,
+    disk: Mutex<Box<[u8]>>,
+}
+
+/// A disk in memory that is served; dropping it ends that.
+pub struct Server {
+    path: PathBuf,
+    shared: Arc<Shared>,
+    serving: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves a disk of so many zeroes at this path.
+    ///
+    /// # Errors
+    /// When the socket can't be made.
+    pub fn start(path: &Path, size: usize, access: Access) -> io::Result<Self> {
+        let listener = UnixListener::bind(path)?;
+        let shared = Arc::new(Shared {
+            access,
+            ended: AtomicBool::new(false),
+            linked: AtomicBool::new(true),
+            counts: Mutex::default(),
+            reader_cpu_ns: AtomicU64::new(0),
+            client: Mutex::new(None),
+            // Zeroes that nobody has touched take no memory.
+            disk: Mutex::new(vec![0; size].into_boxed_slice()),
+        });
+        let theirs = Arc::clone(&shared);
+        let serving = thread::Builder::new().spawn(move || {
+            while let Ok((client, _)) = listener.accept() {
+                if theirs.ended.load(Ordering::Acquire) {
+                    return;
+                }
+                // Who leaves in the middle shows at the client.
+                let _ = theirs.serve(client);
+                theirs.end_client();
+            }
+        })?;
+        Ok(Self { path: path.to_owned(), shared, serving: Some(serving) })
+    }
+
+    /// Puts the link there, or takes it away: for what is not measured.
+    pub fn link(&self, there: bool) {
+        self.shared.linked.store(there, Ordering::Release);
+    }
+
+    /// What it has counted so far.
+    pub fn counts(&self) -> Counts {
+        let counts = *lock(&self.shared.counts);
+        let reader = self.shared.reader_cpu_ns.load(Ordering::Acquire);
+        Counts { cpu_ns: counts.cpu_ns + reader, ..counts }
+    }
+
+    /// Looks at what is on the disk, or changes it; waits while a client is there.
+    pub fn fill<T>(&self, change: impl FnOnce(&mut [u8]) -> T) -> T {
+        change(&mut lock(&self.shared.disk))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+        self.shared.end_client();
+        // Wakes who waits for a client.
+        UnixStream::connect(&self.path).ok();
+        if let Some(serving) = self.serving.take() {
+            serving.join().ok();
+        }
+        std::fs::remove_file(&self.path).ok();
+    }
+}
+
+impl Shared {
+    fn end_client(&self) {
+        if let Some(client) = lock(&self.client).take() {
+            client.shutdown(std::net::Shutdown::Both).ok();
+        }
+    }
+
+    fn serve(&self, mut client: UnixStream) -> io::Result<()> {
+        *lock(&self.client) = Some(client.try_clone()?);
+        // Who ends the server has looked for a client before or after this.
+        if self.ended.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut disk = lock(&self.disk);
+        if !welcome(&mut client, disk.len() as u64, self.access.takes_discards)? {
+            return Ok(());
+        }
+        let (queue, from) = (Queue::default(), client.try_clone()?);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let before = self.reader_cpu_ns.load(Ordering::Acquire);
+                let _ = self.read(from, &queue, before);
+                queue.end();
+            });
+            let answered = Answers::new(self).all(&queue, &mut disk, &mut client);
+            // The other thread waits for requests of a client that is gone.
+            client.shutdown(std::net::Shutdown::Both).ok();
+            answered
+        })
+    }
+
+    /// Reads requests until the client leaves.
+    fn read(&self, from: UnixStream, queue: &Queue, cpu_before: u64) -> io::Result<()> {
+        let mut from = BufReader::with_capacity(BUFFER, from);
+        loop {
+            let request = Request::read(&mut from)?;
+            let data = request.payload().max(request.answer());
+            if request.kind == Kind::Disconnect || data > LONGEST as usize {
+                return Ok(());
+            }
+            let mut data = queue.room(request.payload());
+            from.read_exact(&mut data)?;
+            queue.add(Job { request, data, read_ns: now_ns() });
+            self.reader_cpu_ns.store(cpu_before + thread_cpu_ns(), Ordering::Release);
+        }
+    }
+}
+
+/// Answers the requests of a client.
+struct Answers<'s> {
+    shared: &'s Shared,
+    up: Direction,
+    down: Direction,
+    /// When the replies to the last requests arrived, as many as may be under way, and the oldest.
+    arrivals: Vec<u64>,
+    oldest: usize,
+    /// What was counted before this client.
+    before: Counts,
+}
+
+impl<'s> Answers<'s> {
+    fn new(shared: &'s Shared) -> Self {
+        let Access { link, depth, seed, .. } = shared.access;
+        Self {
+            shared,
+            up: Direction::new(link.up, seed),
+            down: Direction::new(link.down, seed.wrapping_add(1)),
+            arrivals: vec![0; depth],
+            oldest: 0,
+            before: *lock(&shared.counts),
+        }
+    }
+
+    fn all(&mut self, queue: &Queue, disk: &mut [u8], client: &mut UnixStream) -> io::Result<()> {
+        // The kernel may otherwise wake it 50 µs late, to wake others with it.
+        set_current_timer_slack(NonZeroU64::new(1)).ok();
+        let mut out = Vec::with_capacity(BUFFER);
+        while let Some(job) = queue.take() {
+            let (sent, arrives) = self.times(&job);
+            let wait = arrives.saturating_sub(now_ns());
+            if wait > 0 {
+                thread::sleep(Duration::from_nanos(wait));
+            }
+            out.clear();
+            out.extend_from_slice(&reply(0, job.request.cookie));
+            let error = perform(&job.request, &job.data, disk, &mut out);
+            out[..REPLY_BYTES].copy_from_slice(&reply(error, job.request.cookie));
+            // Counted before the client can know.
+            self.count(&job.request, arrives.saturating_sub(sent), error);
+            client.write_all(&out)?;
+            queue.give_back(job.data);
+        }
+        Ok(())
+    }
+
+    /// When the request left the client, and when its reply arrives there.
+    fn times(&mut self, job: &Job) -> (u64, u64) {
+        if !self.shared.linked.load(Ordering::Acquire) {
+            return (job.read_ns, job.read_ns);
+        }
+        let sent = match self.arrivals.get(self.oldest) {
+            Some(oldest) => job.read_ns.max(*oldest),
+            None => job.read_ns,
+        };
+        let there = self.up.arrival(sent, (REQUEST_BYTES + job.request.payload()) as u64);
+        let back = self.down.arrival(there, (REPLY_BYTES + job.request.answer()) as u64);
+        if let Some(oldest) = self.arrivals.get_mut(self.oldest) {
+            *oldest = back;
+            self.oldest = (self.oldest + 1) % self.arrivals.len();
+        }
+        (sent, back)
+    }
+
+    fn count(&mut self, request: &Request, under_way_ns: u64, error: u32) {
+        let mut counts = lock(&self.shared.counts);
+        counts.requests[request.kind.index()] += 1;
+        counts.bytes[request.kind.index()] += u64::from(request.length);
+        counts.up += (REQUEST_BYTES + request.payload()) as u64;
+        let answer = if error == 0 { request.answer() } else { 0 };
+        counts.down += (REPLY_BYTES + answer) as u64;
+        counts.under_way_ns += under_way_ns;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "times are positive and stay below 2^53 ns"
+        )]
+        {
+            counts.up_busy_ns = self.before.up_busy_ns + self.up.busy_ns() as u64;
+            counts.down_busy_ns = self.before.down_busy_ns + self.down.busy_ns() as u64;
+        }
+        // One thread answers all clients.
+        counts.cpu_ns = thread_cpu_ns();
+    }
+}
+
+/// Does what is asked; the data of the answer go to `out`. The error, 0 for none.
+fn perform(request: &Request, data: &[u8], disk: &mut [u8], out: &mut Vec<u8>) -> u32 {
+    let begin = usize::try_from(request.offset).unwrap_or(usize::MAX);
+    let end = begin.saturating_add(request.length as usize);
+    let Some(range) = disk.get_mut(begin..end) else { return INVALID };
+    match request.kind {
+        Kind::Read => out.extend_from_slice(range),
+        Kind::Write => range.copy_from_slice(data),
+        // The loop driver trims where the kernel wants zeroes.
+        Kind::WriteZeroes | Kind::Trim => range.fill(0),
+        Kind::Flush | Kind::Disconnect => {}
+    }
+    0
+}
+
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,93 @@
+//! The link between client and server, as parameters and as it is read from them.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use plumb_model::{Flag, FlagKind, Parameter, Ready, Value};
+use plumb_protocol::{Start, StartError};
+use plumb_workload_kit::declare::{integer, rate_or, time_bound, within};
+use plumb_workload_kit::filesystem::show;
+use plumb_workload_kit::link::LinkSettings;
+
+/// A fresh name in the scratch folder.
+pub fn fresh_path(start: &Start, name: &str) -> PathBuf {
+    static NAMES: AtomicU32 = AtomicU32::new(0);
+    let number = NAMES.fetch_add(1, Ordering::Relaxed);
+    Path::new(&start.scratch).join(format!("{name}-{}-{number}", std::process::id()))
+}
+
+/// The most that a link can be scaled by.
+const MOST_SCALE: usize = 10_000;
+
+/// The link that a user described.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    /// From client to server.
+    pub up: LinkSettings,
+    /// From server to client.
+    pub down: LinkSettings,
+}
+
+/// The parameters of a link.
+pub fn parameters() -> Vec<Parameter> {
+    let unlimited = &["unlimited"];
+    vec![
+        rate_or("up", "bytes", unlimited, "bandwidth from client to server (1Mbit/s)"),
+        rate_or("down", "bytes", unlimited, "bandwidth from server to client"),
+        time_bound("rtt", 0, "round trip: half of it is the delay of each direction"),
+        time_bound("jitter", 0, "each message is earlier or later by up to this"),
+        integer(
+            "scale",
+            "",
+            1,
+            "multiplies the bandwidth and divides the delays, so that long tests are short",
+        ),
+    ]
+}
+
+/// That a disk in memory takes no more than half of the memory there is, where that is known.
+///
+/// # Errors
+/// Unsupported when it does.
+pub fn check_memory(start: &Start, bytes: u64) -> Result<(), StartError> {
+    let memory = start.facts.memory_bytes;
+    if memory == 0 || bytes <= memory / 2 {
+        return Ok(());
+    }
+    let (bytes, memory) = (show(bytes), show(memory));
+    let why = format!("{bytes} in memory would take more than half of the {memory} that there are");
+    Err(StartError::unsupported(why, "a smaller size"))
+}
+
+impl Link {
+    /// None at all.
+    pub const NONE: Self = Self { up: LinkSettings::NONE, down: LinkSettings::NONE };
+
+    /// What was asked for; the reader is told when it is scaled.
+    ///
+    /// # Errors
+    /// When the scale is none.
+    pub fn read(start: &Start, ready: &mut Ready) -> Result<Self, StartError> {
+        let scale = within(start, "scale", 1, MOST_SCALE)? as u64;
+        let nanos = |name: &str| start.integer(name) / scale;
+        let bandwidth = |name: &str| match start.params.get(name) {
+            #[expect(clippy::cast_precision_loss, reason = "bandwidths stay far below 2^53")]
+            Some(Value::Integer(rate)) => Some((*rate * scale) as f64),
+            _ => None,
+        };
+        let delay_ns = nanos("rtt") / 2;
+        let jitter_ns = nanos("jitter").min(delay_ns);
+        let settings =
+            |name: &str| LinkSettings { bandwidth: bandwidth(name), burst: 0, delay_ns, jitter_ns };
+        if scale > 1 {
+            ready.notes.push(format!(
+                "the link is scaled: {scale} times the bandwidth, delays divided by {scale}"
+            ));
+        }
+        if nanos("jitter") > delay_ns {
+            let why = "the jitter is cut to the delay: nothing arrives before it is sent";
+            ready.flags.push(Flag::new(FlagKind::Capped, why));
+        }
+        Ok(Self { up: settings("up"), down: settings("down") })
+    }
+}

@@ -1,0 +1,24 @@
+//! Mounts that only this process and its children see, and that the kernel takes away when they end.
+#![expect(unsafe_code, reason = "a namespace of one's own has no safe form")]
+
+use std::io;
+
+/// Enters a mount namespace of its own: what others mount still comes in, what is mounted here stays here. Of the
+/// calling thread and what it starts.
+///
+/// # Errors
+/// When the kernel refuses: it takes CAP_SYS_ADMIN.
+pub fn enter_own() -> io::Result<()> {
+    let (none, root) = (std::ptr::null(), c"/".as_ptr());
+    // SAFETY: no memory is shared; the strings are static.
+    unsafe {
+        if libc::unshare(libc::CLONE_NEWNS) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let flags = libc::MS_REC | libc::MS_SLAVE;
+        if libc::mount(none, root, none, flags, std::ptr::null()) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
