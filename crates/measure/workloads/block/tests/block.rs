@@ -1,4 +1,5 @@
 //! The workloads of remote disks, driven as the engine drives them.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail by panicking")]
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
