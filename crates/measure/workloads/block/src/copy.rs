@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use plumb_model::{AuditClass, Description, Ready};
+use plumb_model::{AuditClass, Description, Ready, SampleIs};
 use plumb_protocol::{
     Batch, Failure, Instance, SplitMix64, Start, StartError, Started, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, integer, rate, within, work, workload,
+    LONG_TIMEOUT_S, bytes, choice, headline, integer, rate, within, work, workload,
 };
 use plumb_workload_kit::folder::sync_filesystem;
 use rustix::fs::{Advice, fadvise};
@@ -18,7 +18,7 @@ use crate::client::Client;
 use crate::disk::{Disk, command, prepare_process, run, unmount, write_through};
 use crate::mkfs::{NAMES, access};
 use crate::nbd::Kind;
-use crate::report::{link_metrics, of_link, of_requests, request_metrics};
+use crate::report::{BINDS, link_metrics, of_link, of_requests, request_metrics};
 use crate::server::{Access, Counts, Server};
 use crate::settings::{self, check_memory, fresh_path};
 
@@ -49,11 +49,14 @@ impl Workload for Copy {
             "bytes of the file, from open until all has reached the disk",
         )];
         metrics.extend(request_metrics());
-        metrics.extend(link_metrics());
+        metrics.extend(
+            link_metrics().into_iter().map(|it| if it.name == BINDS { headline(it) } else { it }),
+        );
         Description {
             parameters: [own, settings::parameters()].concat(),
             metrics,
             audit_class: Some(AuditClass::Scheduler),
+            sample_is: SampleIs::Process,
             timeout_s: Some(6 * LONG_TIMEOUT_S),
             ..workload("block.copy", "copies a file to a remote disk behind a slow link, and syncs")
         }

@@ -1,15 +1,17 @@
 //! `block.mkfs`: a filesystem is made on a remote disk.
 
-use plumb_model::{AuditClass, Description, Ready};
+use plumb_model::{AuditClass, Description, Ready, SampleIs};
 use plumb_protocol::{
     Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, integer, time, within, work, workload,
+    LONG_TIMEOUT_S, bytes, choice, headline, integer, time, within, work, workload,
 };
 
 use crate::disk::{Disk, command, prepare_process, run};
-use crate::report::{OF_LINK, OF_REQUESTS, link_metrics, of_link, of_requests, request_metrics};
+use crate::report::{
+    BINDS, OF_LINK, OF_REQUESTS, link_metrics, of_link, of_requests, request_metrics,
+};
 use crate::server::Access;
 use crate::settings::{self, Link, check_memory};
 
@@ -53,11 +55,14 @@ impl Workload for Mkfs {
         let mut metrics =
             vec![time("time", "from the start of mkfs.ext4 until all has reached the disk")];
         metrics.extend(request_metrics());
-        metrics.extend(link_metrics());
+        metrics.extend(
+            link_metrics().into_iter().map(|it| if it.name == BINDS { headline(it) } else { it }),
+        );
         Description {
             parameters: [own, settings::parameters()].concat(),
             metrics,
             audit_class: Some(AuditClass::Scheduler),
+            sample_is: SampleIs::Process,
             timeout_s: Some(6 * LONG_TIMEOUT_S),
             ..workload("block.mkfs", "makes ext4 on a remote disk behind a slow link")
         }

@@ -10,6 +10,9 @@ use crate::server::Counts;
 pub const OF_LINK: [&str; 6] =
     ["up_bytes", "down_bytes", "up_busy", "down_busy", "under_way", "server_cpu"];
 
+/// The one that says whether the bandwidth of what is written binds.
+pub const BINDS: &str = "up_busy";
+
 /// Names of what [`of_requests`] gives, in its order, before those of the link.
 pub const OF_REQUESTS: [&str; 4] = ["reads", "writes", "flushes", "discards"];
 
