@@ -80,8 +80,8 @@ fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> Series {
         ..Invocation::default()
     });
     // Every scale of bytes and seconds is a unit of its own there.
-    let (unit, factor) = unit(points.first().map_or("", |point| point.unit.as_str()));
     let theirs = points.first().map_or("", |point| point.unit.as_str());
+    let (unit, factor) = unit(theirs);
     let is_summed = unit == "B" || theirs == "Count";
     let mut add = |name, unit: &str, better, summary, of: &dyn Fn(&Datapoint) -> Option<f64>| {
         series.measured((name, unit, better), summary, points.iter().filter_map(of));

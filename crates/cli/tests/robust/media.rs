@@ -119,7 +119,10 @@ fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
     place.write("media.toml", &format!("name = \"media\"\n{points}")).unwrap();
     place.run("run media.toml --min-invocations 2 --dir ../work --no-lock -q").unwrap().exits(0);
     let document = last(&place);
-    assert!(results(&document, "rate").len() >= 2, "{document}");
+    let names: Vec<&str> =
+        results(&document, "rate").iter().filter_map(|it| it["name"].as_str()).collect();
+    let on_medium = |name: &&&str| name.contains("set=medium=ram:128MiB+ext4");
+    assert!(names.len() == 2 && names.iter().filter(on_medium).count() == 1, "{names:?}");
     is_gone(&place);
 }
 

@@ -1,16 +1,13 @@
 //! A medium while it is built, and what undoes each step.
 
-use std::fmt;
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use plumb_protocol::{Failure, Start, StartError};
-
-use crate::needs::program;
+use plumb_workload_kit::tool::{run, shown, tool};
 
 /// The parameter that has the stack.
 pub const MEDIUM: &str = "medium";
@@ -179,37 +176,28 @@ fn undo(steps: &mut Vec<Undo>) -> Result<(), Failure> {
                 drop(device);
                 Ok(())
             }
-            Undo::Remove(path) => std::fs::remove_dir_all(&path).map_err(|error| at(&path, &error)),
+            Undo::Remove(path) => {
+                std::fs::remove_dir_all(&path).map_err(|error| Failure::io(path.display(), &error))
+            }
             Undo::Daemon(mut daemon) => {
                 let _ = daemon.kill();
                 let _ = daemon.wait();
                 Ok(())
             }
         };
-        outcome = outcome.and(done.map_err(Failure));
+        outcome = outcome.and(done);
     }
     outcome
 }
 
-fn unmount(folder: &Path) -> Result<(), String> {
-    again(|| run(tool("umount").arg("--").arg(folder), &[]))
-}
-
 /// Tries for a while: what others have just closed is busy for a moment.
-fn again(mut attempt: impl FnMut() -> Result<(), StartError>) -> Result<(), String> {
+fn unmount(folder: &Path) -> Result<(), Failure> {
     let begun = Instant::now();
     loop {
-        match attempt() {
-            Ok(()) => return Ok(()),
-            Err(error) if begun.elapsed() > PATIENCE => return Err(words(error)),
-            Err(_) => std::thread::sleep(STEP),
+        match run(tool("umount").arg("--").arg(folder), &[]) {
+            Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(STEP),
+            done => return done,
         }
-    }
-}
-
-fn words(error: StartError) -> String {
-    match error {
-        StartError::Unsupported { why, .. } | StartError::Failed(why) => why,
     }
 }
 
@@ -219,58 +207,7 @@ fn is_mounted(folder: &Path) -> bool {
     folder.parent().is_some_and(|above| device(folder) != device(above))
 }
 
-/// A program for administrators.
-pub fn tool(name: &str) -> Command {
-    Command::new(program(name).unwrap_or_else(|| PathBuf::from(name)))
-}
-
-/// Runs a program with this input; fails with the last line of what it says.
-///
-/// # Errors
-/// When it can't be started, or ends with another status than 0.
-pub fn run(command: &mut Command, input: &[u8]) -> Result<(), StartError> {
-    let name = shown(command);
-    let failed = |why: &dyn fmt::Display| StartError::Failed(format!("{name}: {why}"));
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| failed(&error))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // Who does not read it says why below.
-        let _ = stdin.write_all(input);
-    }
-    let output = child.wait_with_output().map_err(|error| failed(&error))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
-    Err(failed(&last.map_or_else(|| output.status.to_string(), str::to_owned)))
-}
-
-/// A program without its folder.
-fn shown(command: &Command) -> String {
-    Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn at(path: &Path, error: &std::io::Error) -> String {
-    format!("{}: {error}", path.display())
-}
-
 /// What the system says of a file or folder.
 pub fn failed(path: &Path, error: &std::io::Error) -> StartError {
-    StartError::Failed(at(path, error))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{run, tool};
-    use plumb_protocol::StartError;
-
-    #[test]
-    fn a_tool_that_fails_is_quoted_with_its_last_line() {
-        assert!(run(tool("true").arg("x"), b"ignored").is_ok());
-        let said = run(tool("sh").args(["-c", "cat >&2; echo >&2; exit 3"]), b"one\ntwo\n");
-        assert_eq!(said, Err(StartError::Failed("sh: two".into())));
-        let silent = run(tool("sh").args(["-c", "exit 3"]), &[]);
-        assert_eq!(silent, Err(StartError::Failed("sh: exit status: 3".into())));
-    }
+    Failure::io(path.display(), error).into()
 }

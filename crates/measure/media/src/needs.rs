@@ -1,8 +1,7 @@
 //! What layers need of a machine: programs, filesystems of the kernel, and its modules.
 
-use std::path::{Path, PathBuf};
-
 use plumb_machine::Root;
+use plumb_workload_kit::tool::program;
 
 /// What a machine lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,20 +17,6 @@ impl Missing {
     pub fn new(why: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { why: why.into(), fix: fix.into() }
     }
-}
-
-/// Where programs for administrators lie that PATH may not name.
-const FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
-
-/// The program of this name.
-pub fn program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(FOLDERS.iter().map(PathBuf::from));
-    folders.map(|folder| folder.join(name)).find(|file| is_executable(file))
-}
-
-fn is_executable(file: &Path) -> bool {
-    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 /// That this program, of this package, is not installed.

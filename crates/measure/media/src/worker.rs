@@ -45,18 +45,11 @@ impl Workload for MediumWorker {
 
     fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let medium = Medium::parse(start.text(MEDIUM)).map_err(StartError::Failed)?;
-        own_mounts()?;
+        // What is mounted from here on goes with this process.
+        mounts::enter_own()?;
         let (standing, ready) = build(&medium, start)?;
         Ok((ready, Box::new(standing)))
     }
-}
-
-/// What is mounted from here on goes with this process.
-fn own_mounts() -> Result<(), StartError> {
-    mounts::enter_own().map_err(|error| {
-        let why = format!("no mount namespace of its own: {error}");
-        StartError::unsupported(why, "start plumb outside the container, or give it CAP_SYS_ADMIN")
-    })
 }
 
 fn build(medium: &Medium, start: &Start) -> Result<(Standing, Ready), StartError> {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use plumb_machine::Root;
 use plumb_protocol::StartError;
+use plumb_workload_kit::tool::{run, tool};
 
-use crate::building::{Building, failed, run, tool};
+use crate::building::{Building, failed};
 use crate::layer::{Gives, Layer, On, Takes};
 use crate::needs::{Missing, has_module, no_program};
 

@@ -4,8 +4,9 @@ use std::process::Command;
 
 use plumb_machine::Root;
 use plumb_protocol::StartError;
+use plumb_workload_kit::tool::{run, tool};
 
-use crate::building::{Building, run, tool};
+use crate::building::Building;
 use crate::needs::{Missing, no_filesystem, no_program};
 
 /// What the kernel, or the system, lacks for a filesystem that this program of this package makes.

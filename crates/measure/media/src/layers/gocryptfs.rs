@@ -1,8 +1,9 @@
 //! `medium=…+gocryptfs`.
 
 use plumb_protocol::StartError;
+use plumb_workload_kit::tool::{run, tool};
 
-use crate::building::{Building, failed, run, tool};
+use crate::building::{Building, failed};
 use crate::layer::{Gives, Layer, On, Takes};
 use crate::needs::{no_file, no_program};
 

@@ -1,9 +1,9 @@
 //! `medium=…+xfs`.
 
 use plumb_machine::Root;
+use plumb_workload_kit::tool::tool;
 
 use super::filesystem;
-use crate::building::tool;
 use crate::layer::{Gives, Layer, On, Takes};
 
 /// This layer.

@@ -8,19 +8,19 @@ use plumb_protocol::{
     Batch, Failure, Instance, SplitMix64, Start, StartError, Started, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, headline, integer, rate, within, work, workload,
+    LONG_TIMEOUT_S, bytes, choice, integer, rate, within, work, workload,
 };
 use plumb_workload_kit::folder::sync_filesystem;
+use plumb_workload_kit::tool::{run, tool};
 use rustix::fs::{Advice, fadvise};
 
 use crate::address::Address;
 use crate::client::Client;
-use crate::disk::{Disk, command, prepare_process, run, unmount, write_through};
-use crate::mkfs::{NAMES, access};
+use crate::disk::{Disk, prepare_process, unmount, write_through};
 use crate::nbd::Kind;
-use crate::report::{BINDS, link_metrics, of_link, of_requests, request_metrics};
-use crate::server::{Access, Counts, Server};
-use crate::settings::{self, check_memory, fresh_path};
+use crate::report::{OF_DEVICE, device_metrics, of_device};
+use crate::server::{Counts, Server};
+use crate::settings::{self, Access, check_memory, fresh_path};
 
 /// Bytes of one write of the stream.
 const BLOCK: usize = 64 << 10;
@@ -48,10 +48,7 @@ impl Workload for Copy {
             "B/s",
             "bytes of the file, from open until all has reached the disk",
         )];
-        metrics.extend(request_metrics());
-        metrics.extend(
-            link_metrics().into_iter().map(|it| if it.name == BINDS { headline(it) } else { it }),
-        );
+        metrics.extend(device_metrics());
         Description {
             parameters: [own, settings::parameters()].concat(),
             metrics,
@@ -71,7 +68,7 @@ impl Workload for Copy {
         // The bytes, the disk, and what is read back.
         check_memory(start, 4 * size as u64)?;
         let mut ready = Ready::default();
-        let access = Access { takes_discards: true, ..access(start, &mut ready)? };
+        let access = settings::access(start, true, &mut ready)?;
         ready.work = work(&[("throughput", size as u64)]);
         let mut data = vec![0; size];
         SplitMix64::new(start.seed).fill(&mut data);
@@ -101,6 +98,8 @@ trait Target {
 /// A disk with ext4 on it.
 struct MountedDisk {
     folder: PathBuf,
+    /// Where the copy goes.
+    file: PathBuf,
     // Dropped after it was unmounted.
     disk: Disk,
 }
@@ -109,19 +108,13 @@ impl MountedDisk {
     fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
         let disk = Disk::start(start, ROOM.0 * size + ROOM.1, access)?;
         let lazily = "nodiscard,lazy_itable_init=1,lazy_journal_init=1";
-        let mut mkfs = command("mkfs.ext4", &["-q", "-F", "-E", lazily]);
-        mkfs.arg(disk.node());
-        run(mkfs)?;
+        run(tool("mkfs.ext4").args(["-q", "-F", "-E", lazily]).arg(disk.node()), &[])?;
         let folder = fresh_path(start, "nbd-files");
         fs::create_dir_all(&folder).map_err(|error| Failure::io("a folder to mount on", &error))?;
-        let mut mount = command("mount", &["-t", "ext4", "-o", "noinit_itable", "--"]);
-        mount.arg(disk.node()).arg(&folder);
-        run(mount)?;
-        Ok(Self { folder, disk })
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.join("copy")
+        let mut mount = tool("mount");
+        mount.args(["-t", "ext4", "-o", "noinit_itable", "--"]).arg(disk.node()).arg(&folder);
+        run(&mut mount, &[])?;
+        Ok(Self { file: folder.join("copy"), folder, disk })
     }
 }
 
@@ -131,21 +124,21 @@ impl Target for MountedDisk {
     }
 
     fn copy(&mut self, data: &[u8]) -> Result<(), Failure> {
-        write_through(&self.path(), data)
+        write_through(&self.file, data)
             .map_err(|error| Failure::io("copying to the remote disk", &error))
     }
 
     fn put_back(&mut self, data: &[u8]) -> Result<(), Failure> {
         let read = |error| Failure::io("reading the copy", &error);
-        let file = fs::File::open(self.path()).map_err(read)?;
+        let file = fs::File::open(&self.file).map_err(read)?;
         // From the disk, not from memory.
         let _ = fadvise(&file, 0, None, Advice::DontNeed);
         drop(file);
-        let there = fs::read(self.path()).map_err(read)?;
+        let there = fs::read(&self.file).map_err(read)?;
         if there != data {
             return Err(Failure("the copy on the remote disk holds other bytes".into()));
         }
-        fs::remove_file(self.path()).map_err(|error| Failure::io("removing the copy", &error))?;
+        fs::remove_file(&self.file).map_err(|error| Failure::io("removing the copy", &error))?;
         sync_filesystem(&self.folder)
     }
 }
@@ -153,7 +146,7 @@ impl Target for MountedDisk {
 impl Drop for MountedDisk {
     fn drop(&mut self) {
         self.disk.server.link(false);
-        run(unmount(&self.folder)).ok();
+        unmount(&self.folder).ok();
         fs::remove_dir(&self.folder).ok();
     }
 }
@@ -244,16 +237,13 @@ impl Instance for Copying {
         for _ in iterations {
             let (begun, took, counts) = self.once()?;
             batch.record(begun, took, 1, current_cpu());
-            let mut values = [0.0; 10];
-            values[..4].copy_from_slice(&of_requests(&counts));
-            values[4..].copy_from_slice(&of_link(&counts, took, 1));
-            batch.record_values(&values);
+            batch.record_values(&of_device(&counts, took));
         }
         Ok(())
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &NAMES
+        &OF_DEVICE
     }
 
     fn fixed_iterations(&self) -> bool {

@@ -3,16 +3,16 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use plumb_protocol::{Failure, Start, StartError};
 use plumb_workload_kit::loop_device;
 use plumb_workload_kit::mounts;
-use plumb_workload_kit::spawn::find_program;
+use plumb_workload_kit::tool::{self, last_line, run, tool};
 
-use crate::server::{Access, Server};
-use crate::settings::fresh_path;
+use crate::server::Server;
+use crate::settings::{Access, fresh_path};
 
 /// How long a device may take to appear, or to go.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub fn prepare_process() -> Result<(), StartError> {
     for (program, package) in
         [("nbdfuse", "libnbd-bin"), ("mkfs.ext4", "e2fsprogs"), ("mount", "mount")]
     {
-        if tool(program).is_none() {
+        if tool::program(program).is_none() {
             let why = format!("{program} is not installed");
             return Err(StartError::unsupported(why, format!("apt-get install {package}")));
         }
@@ -41,38 +41,7 @@ pub fn prepare_process() -> Result<(), StartError> {
             StartError::unsupported(format!("{file}: {error}"), "start plumb outside the container")
         })?;
     }
-    mounts::enter_own().map_err(|error| {
-        let why = format!("no mount namespace of its own: {error}");
-        StartError::unsupported(why, "start plumb outside the container, or give it CAP_SYS_ADMIN")
-    })
-}
-
-/// A program, also where only administrators have it on their path.
-fn tool(name: &str) -> Option<PathBuf> {
-    let folders = ["/usr/sbin", "/sbin"].map(|folder| Path::new(folder).join(name));
-    find_program(name).ok().or_else(|| folders.into_iter().find(|path| path.is_file()))
-}
-
-/// A program with its arguments.
-pub fn command(name: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new(tool(name).unwrap_or_else(|| name.into()));
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    command
-}
-
-/// Runs a program to its end; fails with its last words.
-///
-/// # Errors
-/// When it can't be started, or ends with another status than 0.
-pub fn run(mut command: Command) -> Result<(), Failure> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| Failure::io(name.as_str(), &error))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
-    Err(Failure(format!("{name}: {}", last.unwrap_or(&output.status.to_string()))))
+    mounts::enter_own()
 }
 
 /// A remote disk that is there; dropping it takes it away.
@@ -99,8 +68,9 @@ impl Disk {
         server.link(false);
         let folder = fresh_path(start, "nbd-disk");
         fs::create_dir_all(&folder).map_err(|error| Failure::io("a folder for nbdfuse", &error))?;
-        let mut nbdfuse = command("nbdfuse", &[]);
+        let mut nbdfuse = tool("nbdfuse");
         nbdfuse.arg(&folder).arg("--unix").arg(&socket);
+        nbdfuse.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let fuse = nbdfuse.spawn().map_err(|error| Failure::io("nbdfuse", &error))?;
         let mut disk =
             Self { server, folder, fuse, device: None, node: PathBuf::new(), ended: false };
@@ -116,8 +86,8 @@ impl Disk {
                 let mut said = String::new();
                 let mut stderr = self.fuse.stderr.take();
                 let _ = stderr.as_mut().map(|stderr| stderr.read_to_string(&mut said));
-                let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
-                return Err(Failure(format!("nbdfuse: {}", last.unwrap_or(&status.to_string()))));
+                let why = last_line(&said).map_or_else(|| status.to_string(), str::to_owned);
+                return Err(Failure(format!("nbdfuse: {why}")));
             }
             if begun.elapsed() > PATIENCE {
                 return Err(Failure("nbdfuse shows no disk".into()));
@@ -159,13 +129,12 @@ impl Disk {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-
         self.server.link(false);
         self.device = None;
         let begun = Instant::now();
         let is_mounted = self.folder.join("nbd").exists();
         // The loop device goes a moment after its last user.
-        while is_mounted && run(unmount(&self.folder)).is_err() && begun.elapsed() < PATIENCE {
+        while is_mounted && unmount(&self.folder).is_err() && begun.elapsed() < PATIENCE {
             std::thread::sleep(STEP);
         }
         while matches!(self.fuse.try_wait(), Ok(None)) {
@@ -184,11 +153,12 @@ impl Drop for Disk {
     }
 }
 
-/// What unmounts a folder.
-pub fn unmount(folder: &Path) -> Command {
-    let mut umount = command("umount", &["--"]);
-    umount.arg(folder);
-    umount
+/// Unmounts a folder.
+///
+/// # Errors
+/// With what umount says.
+pub fn unmount(folder: &Path) -> Result<(), Failure> {
+    run(tool("umount").arg("--").arg(folder), &[])
 }
 
 /// Writes a file in pieces of 1 MiB, and has it reach the disk.

@@ -5,33 +5,18 @@ use plumb_protocol::{
     Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, headline, integer, time, within, work, workload,
+    LONG_TIMEOUT_S, bytes, choice, integer, time, within, work, workload,
 };
+use plumb_workload_kit::tool::{run, tool};
 
-use crate::disk::{Disk, command, prepare_process, run};
-use crate::report::{
-    BINDS, OF_LINK, OF_REQUESTS, link_metrics, of_link, of_requests, request_metrics,
-};
-use crate::server::Access;
-use crate::settings::{self, Link, check_memory};
+use crate::disk::{Disk, prepare_process};
+use crate::report::{OF_DEVICE, device_metrics, of_device};
+use crate::settings::{self, Access, check_memory};
 
 /// The smallest and the largest disk.
 const SIZES: (usize, usize) = (16 << 20, 64 << 30);
-/// Most requests under way.
-const DEEPEST: usize = 256;
 /// Where ext4 has its magic number, and what it is.
 const MAGIC: (usize, [u8; 2]) = (1080, [0x53, 0xef]);
-
-/// Names of the values of a sample.
-pub const NAMES: [&str; 10] = {
-    let mut names = [""; 10];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = if at < 4 { OF_REQUESTS[at] } else { OF_LINK[at - 4] };
-        at += 1;
-    }
-    names
-};
 
 /// Makes ext4 on a remote disk.
 pub struct Mkfs;
@@ -54,10 +39,7 @@ impl Workload for Mkfs {
         ];
         let mut metrics =
             vec![time("time", "from the start of mkfs.ext4 until all has reached the disk")];
-        metrics.extend(request_metrics());
-        metrics.extend(
-            link_metrics().into_iter().map(|it| if it.name == BINDS { headline(it) } else { it }),
-        );
+        metrics.extend(device_metrics());
         Description {
             parameters: [own, settings::parameters()].concat(),
             metrics,
@@ -74,7 +56,7 @@ impl Workload for Mkfs {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let mut ready = Ready::default();
-        let access = access(start, &mut ready)?;
+        let access = settings::access(start, start.text("zeroes") == "told", &mut ready)?;
         let size = within(start, "size", SIZES.0, SIZES.1)?;
         // A filesystem writes a small part of its disk.
         check_memory(start, size as u64 / 2)?;
@@ -85,16 +67,6 @@ impl Workload for Mkfs {
         let instance = Filesystem { start: start.clone(), size, access, options };
         Ok(Started { instance: Box::new(instance), ready })
     }
-}
-
-/// How the disk of a sample is reached.
-///
-/// # Errors
-/// When a parameter lies out of its range.
-pub fn access(start: &Start, ready: &mut Ready) -> Result<Access, StartError> {
-    let depth = within(start, "depth", 1, DEEPEST)?;
-    let takes_discards = start.text("zeroes") == "told";
-    Ok(Access { link: Link::read(start, ready)?, depth, takes_discards, seed: start.seed })
 }
 
 struct Filesystem {
@@ -108,15 +80,15 @@ impl Filesystem {
     /// Makes one on a fresh disk: when it began, what it took, and the values.
     fn make(&self) -> Result<(u64, u64, [f64; 10]), Failure> {
         let disk = Disk::start(&self.start, self.size, self.access)?;
-        let mut mkfs = command("mkfs.ext4", &["-q", "-F", "-E", &self.options]);
-        mkfs.arg(disk.node());
+        let mut mkfs = tool("mkfs.ext4");
+        mkfs.args(["-q", "-F", "-E", &self.options]).arg(disk.node());
         if self.start.text("zeroes") == "written" {
             // Else the kernel is asked for them, and nbdfuse writes them for it, 4 KiB at a time.
             mkfs.env("UNIX_IO_NOZEROOUT", "1");
         }
         disk.server.link(true);
         let (before, begun) = (disk.server.counts(), now_ns());
-        run(mkfs)?;
+        run(&mut mkfs, &[])?;
         disk.sync()?;
         let took = now_ns() - begun;
         let counts = disk.server.counts().since(&before);
@@ -124,10 +96,7 @@ impl Filesystem {
         if !magic {
             return Err(Failure("the remote disk holds no ext4 afterwards".into()));
         }
-        let mut values = [0.0; 10];
-        values[..4].copy_from_slice(&of_requests(&counts));
-        values[4..].copy_from_slice(&of_link(&counts, took, 1));
-        Ok((begun, took, values))
+        Ok((begun, took, of_device(&counts, took)))
     }
 }
 
@@ -146,7 +115,7 @@ impl Instance for Filesystem {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &NAMES
+        &OF_DEVICE
     }
 
     fn fixed_iterations(&self) -> bool {

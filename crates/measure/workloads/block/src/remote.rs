@@ -13,11 +13,9 @@ use crate::address::Address;
 use crate::client::Client;
 use crate::nbd::Kind;
 use crate::report::{OF_LINK, link_metrics, of_link};
-use crate::server::{Access, Counts, Server};
-use crate::settings::{self, Link, check_memory, fresh_path};
+use crate::server::{Counts, Server};
+use crate::settings::{self, Access, DEEPEST, Link, check_memory, fresh_path};
 
-/// Most requests under way.
-const DEEPEST: usize = 256;
 /// Largest request.
 const LARGEST: usize = 1 << 20;
 /// Blocks are whole sectors.

@@ -1,7 +1,7 @@
 //! What the server and the link tell of a stretch of time, as values of a sample.
 
 use plumb_model::{Better, Metric};
-use plumb_workload_kit::declare::reported;
+use plumb_workload_kit::declare::{headline, reported};
 
 use crate::nbd::Kind;
 use crate::server::Counts;
@@ -11,10 +11,10 @@ pub const OF_LINK: [&str; 6] =
     ["up_bytes", "down_bytes", "up_busy", "down_busy", "under_way", "server_cpu"];
 
 /// The one that says whether the bandwidth of what is written binds.
-pub const BINDS: &str = "up_busy";
+const BINDS: &str = "up_busy";
 
 /// Names of what [`of_requests`] gives, in its order, before those of the link.
-pub const OF_REQUESTS: [&str; 4] = ["reads", "writes", "flushes", "discards"];
+const OF_REQUESTS: [&str; 4] = ["reads", "writes", "flushes", "discards"];
 
 /// The metrics of a link.
 pub fn link_metrics() -> Vec<Metric> {
@@ -33,8 +33,34 @@ pub fn link_metrics() -> Vec<Metric> {
     ]
 }
 
+/// Names of what [`of_device`] gives, in its order.
+pub const OF_DEVICE: [&str; 10] = {
+    let mut names = [""; 10];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = if at < 4 { OF_REQUESTS[at] } else { OF_LINK[at - 4] };
+        at += 1;
+    }
+    names
+};
+
+/// The metrics of a remote disk that is a device; what says whether the bandwidth binds has a row.
+pub fn device_metrics() -> Vec<Metric> {
+    let of_link = link_metrics().into_iter();
+    let of_link = of_link.map(|it| if it.name == BINDS { headline(it) } else { it });
+    request_metrics().into_iter().chain(of_link).collect()
+}
+
+/// What arrived at the server and what the link did, in so much time.
+pub fn of_device(counts: &Counts, elapsed_ns: u64) -> [f64; 10] {
+    let mut values = [0.0; 10];
+    values[..4].copy_from_slice(&of_requests(counts));
+    values[4..].copy_from_slice(&of_link(counts, elapsed_ns, 1));
+    values
+}
+
 /// The metrics of requests by kind.
-pub fn request_metrics() -> Vec<Metric> {
+fn request_metrics() -> Vec<Metric> {
     let value = |name, summary| reported(name, "requests", Better::Neither, summary);
     vec![
         value("reads", "reads of the disk"),
@@ -60,7 +86,7 @@ pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 6] {
 
 /// How many requests there were of each kind.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-pub fn of_requests(counts: &Counts) -> [f64; 4] {
+fn of_requests(counts: &Counts) -> [f64; 4] {
     let discards = counts.of(Kind::Trim) + counts.of(Kind::WriteZeroes);
     [counts.of(Kind::Read), counts.of(Kind::Write), counts.of(Kind::Flush), discards]
         .map(|count| count as f64)

@@ -21,7 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::nbd::{INVALID, Kind, LONGEST, REPLY_BYTES, REQUEST_BYTES, Request, reply, welcome};
 use crate::queue::{Job, Queue};
-use crate::settings::Link;
+use crate::settings::Access;
 
 /// Bytes that are read from the socket at once.
 const BUFFER: usize = 256 << 10;
@@ -31,8 +31,6 @@ const BUFFER: usize = 256 << 10;
 pub struct Counts {
     /// Requests by their kind, as [`Kind::ALL`] has them.
     pub requests: [u64; 6],
-    /// Bytes that were to be read, written, trimmed or zeroed, by kind.
-    pub bytes: [u64; 6],
     /// Bytes that came, heads included.
     pub up: u64,
     /// Bytes that went.
@@ -50,11 +48,8 @@ pub struct Counts {
 impl Counts {
     /// What was counted since then.
     pub fn since(&self, before: &Self) -> Self {
-        let pairwise =
-            |now: &[u64; 6], then: &[u64; 6]| std::array::from_fn(|at| now[at] - then[at]);
         Self {
-            requests: pairwise(&self.requests, &before.requests),
-            bytes: pairwise(&self.bytes, &before.bytes),
+            requests: std::array::from_fn(|at| self.requests[at] - before.requests[at]),
             up: self.up - before.up,
             down: self.down - before.down,
             up_busy_ns: self.up_busy_ns - before.up_busy_ns,
@@ -68,19 +63,6 @@ impl Counts {
     pub fn of(&self, kind: Kind) -> u64 {
         self.requests[kind.index()]
     }
-}
-
-/// How the disk is reached.
-#[derive(Debug, Clone, Copy)]
-pub struct Access {
-    /// The link.
-    pub link: Link,
-    /// The most requests under way at once; 0 where the client alone decides.
-    pub depth: usize,
-    /// Whether the disk takes trims, and zeroes without data.
-    pub takes_discards: bool,
-    /// Seed of the jitter.
-    pub seed: u64,
 }
 
 struct Shared {
@@ -280,7 +262,6 @@ impl<'s> Answers<'s> {
     fn count(&mut self, request: &Request, under_way_ns: u64, error: u32) {
         let mut counts = lock(&self.shared.counts);
         counts.requests[request.kind.index()] += 1;
-        counts.bytes[request.kind.index()] += u64::from(request.length);
         counts.up += (REQUEST_BYTES + request.payload()) as u64;
         let answer = if error == 0 { request.answer() } else { 0 };
         counts.down += (REPLY_BYTES + answer) as u64;

@@ -16,6 +16,9 @@ pub fn fresh_path(start: &Start, name: &str) -> PathBuf {
     Path::new(&start.scratch).join(format!("{name}-{}-{number}", std::process::id()))
 }
 
+/// Most requests under way.
+pub const DEEPEST: usize = 256;
+
 /// The most that a link can be scaled by.
 const MOST_SCALE: usize = 10_000;
 
@@ -26,6 +29,19 @@ pub struct Link {
     pub up: LinkSettings,
     /// From server to client.
     pub down: LinkSettings,
+}
+
+/// How a disk of our own is reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+    /// The link.
+    pub link: Link,
+    /// The most requests under way at once; 0 where the client alone decides.
+    pub depth: usize,
+    /// Whether the disk takes trims, and zeroes without data.
+    pub takes_discards: bool,
+    /// Seed of the jitter.
+    pub seed: u64,
 }
 
 /// The parameters of a link.
@@ -43,6 +59,19 @@ pub fn parameters() -> Vec<Parameter> {
             "multiplies the bandwidth and divides the delays, so that long tests are short",
         ),
     ]
+}
+
+/// How a disk is reached that is a device: the link, and as many requests under way as `depth` says.
+///
+/// # Errors
+/// When a parameter lies out of its range.
+pub fn access(
+    start: &Start,
+    takes_discards: bool,
+    ready: &mut Ready,
+) -> Result<Access, StartError> {
+    let depth = within(start, "depth", 1, DEEPEST)?;
+    Ok(Access { link: Link::read(start, ready)?, depth, takes_discards, seed: start.seed })
 }
 
 /// That a disk in memory takes no more than half of the memory there is, where that is known.

@@ -19,4 +19,5 @@ pub mod placement;
 pub mod primes;
 pub mod spawn;
 pub mod threads;
+pub mod tool;
 pub mod users;

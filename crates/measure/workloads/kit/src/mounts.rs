@@ -3,12 +3,21 @@
 
 use std::io;
 
+use plumb_protocol::StartError;
+
 /// Enters a mount namespace of its own: what others mount still comes in, what is mounted here stays here. Of the
 /// calling thread and what it starts.
 ///
 /// # Errors
-/// When the kernel refuses: it takes CAP_SYS_ADMIN.
-pub fn enter_own() -> io::Result<()> {
+/// Unsupported when the kernel refuses: it takes CAP_SYS_ADMIN.
+pub fn enter_own() -> Result<(), StartError> {
+    unshared().map_err(|error| {
+        let why = format!("no mount namespace of its own: {error}");
+        StartError::unsupported(why, "start plumb outside the container, or give it CAP_SYS_ADMIN")
+    })
+}
+
+fn unshared() -> io::Result<()> {
     let (none, root) = (std::ptr::null(), c"/".as_ptr());
     // SAFETY: no memory is shared; the strings are static.
     unsafe {

@@ -35,6 +35,7 @@ mod tests {
         let (_tree, root) = tree(&[("proc/filesystems", "\text4\n")]);
         assert!(why(&root, "medium=ext4").starts_with("usage: `ext4` lies on a device; try "));
         let refused = why(&root, "medium=ram+ext4");
-        assert!(!refused.starts_with("usage"), "{refused}");
+        let says = |words| refused.contains(words);
+        assert!(says("a medium needs root") || says("this kernel has no loop"), "{refused}");
     }
 }
