@@ -9,7 +9,7 @@ use plumb_protocol::Started;
 use crate::taking::samples;
 
 /// Times a ratio is measured before it counts as wrong.
-const CHANCES: u32 = 10;
+const CHANCES: u32 = 20;
 
 /// Held by tests that time something or that make the process large: two at once would time each other.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -35,7 +35,7 @@ pub fn assert_ratio(what: &str, range: Range<f64>, mut ratio: impl FnMut() -> f6
             return;
         }
         seen.push(ratio);
-        std::thread::sleep(Duration::from_millis(5 << chance.min(5)));
+        std::thread::sleep(Duration::from_millis(5 << chance.min(6)));
     }
     panic!("{what}: not in {range:?}: {seen:?}");
 }
