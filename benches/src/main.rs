@@ -1,5 +1,5 @@
 //! plumb measured: `plumb-benches PLUMB OUTPUT` runs every bench and writes one page;
-//! `plumb-benches PLUMB` says what the pages of a large store take;
+//! `plumb-benches PLUMB` says what the pages of a large store take; `plumb-benches storage PLUMB` compares with fio;
 //! `plumb-benches make-store FILE RUNS` makes that store.
 //!
 //! Each bench is a comparison within one run: its two sides alternate, so that drift hits both.
@@ -13,6 +13,7 @@ mod page;
 mod pages;
 mod shares;
 mod start;
+mod storage;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ type Bench = fn(&Path) -> Outcome<String>;
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let outcome = match arguments.as_slice() {
+        [storage, plumb] if storage.as_os_str() == "storage" => alone(storage::bench, plumb),
         [plumb, output] => measure(plumb, output),
         [plumb] => large_store(plumb),
         [make, file, runs] if make.as_os_str() == "make-store" => runs
@@ -50,19 +52,25 @@ fn main() -> ExitCode {
 
 /// The one bench that takes no quiet machine to say something.
 fn large_store(plumb: &Path) -> Outcome<()> {
-    eprintln!("{}", pages::bench(&std::fs::canonicalize(plumb)?)?);
+    alone(pages::bench, plumb)
+}
+
+/// One bench, to read on the terminal.
+fn alone(bench: Bench, plumb: &Path) -> Outcome<()> {
+    eprintln!("{}", bench(&std::fs::canonicalize(plumb)?)?);
     Ok(())
 }
 
 fn measure(plumb: &Path, output: &Path) -> Outcome<()> {
     let plumb = std::fs::canonicalize(plumb)?;
-    let benches: [(&str, Bench); 8] = [
+    let benches: [(&str, Bench); 9] = [
         ("What a worker measures when it blocks between samples", blocked::bench),
         ("What the engine and the keeper use while a worker measures", shares::bench),
         ("Recording a value of a distribution", distribution::bench),
         ("Start-up", start::bench),
         ("Commands, against hyperfine and a bare loop", commands::bench),
         ("Peak memory of a small command", memory::bench),
+        ("Storage, against fio and bonnie++", storage::bench),
         ("The store", store::bench),
         ("The pages of a large store", pages::bench),
     ];

@@ -59,7 +59,21 @@ pub struct Folder(pub std::path::PathBuf);
 impl Folder {
     /// A fresh one.
     pub fn new() -> Outcome<Self> {
-        let path = std::env::temp_dir().join(format!("plumb-benches-{}", std::process::id()));
+        Self::in_folder(&std::env::temp_dir(), "")
+    }
+
+    /// Another beside it.
+    pub fn named(name: &str) -> Outcome<Self> {
+        Self::in_folder(&std::env::temp_dir(), name)
+    }
+
+    /// One elsewhere.
+    pub fn at(folder: &Path) -> Outcome<Self> {
+        Self::in_folder(folder, "")
+    }
+
+    fn in_folder(folder: &Path, name: &str) -> Outcome<Self> {
+        let path = folder.join(format!("plumb-benches-{}{name}", std::process::id()));
         fs::create_dir_all(&path)?;
         Ok(Self(path))
     }

@@ -72,6 +72,23 @@ pub const COUNTING: &[Counting] = &[
         Other("fio counts what was asked for, at a depth and through an engine of its own"),
     ),
     counting(
+        "dd.copy",
+        "storage.sequential",
+        Other("the line does not say what was copied, nor whether the page cache took part"),
+    ),
+    counting(
+        "ioping.request",
+        "storage.random",
+        Other(
+            "the line does not say what was asked for, nor how long ioping slept between requests",
+        ),
+    ),
+    counting(
+        "fs_mark.create",
+        "storage.files",
+        Other("names of fs_mark have 40 bytes, and its own work lies inside the time"),
+    ),
+    counting(
         "iperf3.tcp",
         "network.tcp",
         Other("iperf3 measures a path between two hosts, network.tcp the loopback of one"),

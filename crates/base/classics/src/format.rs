@@ -25,11 +25,17 @@ pub enum Format {
     Perf,
     /// The summary of ping.
     Ping,
+    /// The line of dd.
+    Dd,
+    /// The raw line of ioping (`-B`).
+    Ioping,
+    /// The table of fs_mark.
+    FsMark,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Fio,
         Self::Iperf3,
         Self::Hyperfine,
@@ -41,6 +47,9 @@ impl Format {
         Self::Perf,
         Self::Ping,
         Self::CloudWatch,
+        Self::Dd,
+        Self::FsMark,
+        Self::Ioping,
     ];
 
     /// The word that people type.
@@ -58,6 +67,9 @@ impl Format {
             Self::Hackbench => "hackbench",
             Self::Perf => "perf",
             Self::Ping => "ping",
+            Self::Dd => "dd",
+            Self::Ioping => "ioping",
+            Self::FsMark => "fs_mark",
         }
     }
 
@@ -76,6 +88,9 @@ impl Format {
             Self::Hackbench => "the lines of hackbench",
             Self::Perf => "the report of perf bench",
             Self::Ping => "the summary of ping",
+            Self::Dd => "the line of dd",
+            Self::Ioping => "the raw line of ioping",
+            Self::FsMark => "the table of fs_mark",
         }
     }
 }

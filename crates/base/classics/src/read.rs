@@ -4,7 +4,8 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::import::Import;
 use crate::{
-    bonnie, cloudwatch, fio, hackbench, hyperfine, iperf3, mbw, openssl, perf, ping, sysbench,
+    bonnie, cloudwatch, dd, fio, fsmark, hackbench, hyperfine, ioping, iperf3, mbw, openssl, perf,
+    ping, sysbench,
 };
 
 /// The results in a file; several where it holds those of several machines. Without a format it is
@@ -49,6 +50,9 @@ fn fits(format: Format, text: &str) -> bool {
         Format::Perf => line(perf::HEAD),
         Format::Ping => has(" packets transmitted, "),
         Format::CloudWatch => has("\"Datapoints\"") && has("\"Label\""),
+        Format::Dd => text.lines().any(dd::fits),
+        Format::FsMark => has(fsmark::HEAD),
+        Format::Ioping => text.lines().any(ioping::fits),
     }
 }
 
@@ -65,5 +69,8 @@ fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import
         Format::Perf => perf::parse(text),
         Format::Ping => ping::parse(text),
         Format::CloudWatch => cloudwatch::parse(text),
+        Format::Dd => dd::parse(text),
+        Format::FsMark => fsmark::parse(text),
+        Format::Ioping => ioping::parse(text),
     }
 }

@@ -211,6 +211,7 @@ fn own(series: &Series) -> (Description, Point) {
         timeout_s: None,
         ceiling: None,
         audit_class: None,
+        link: None,
     };
     let key: Vec<String> = series.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let value = |(name, value): &(String, String)| (name.clone(), Value::Text(value.clone()));

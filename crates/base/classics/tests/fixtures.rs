@@ -422,6 +422,29 @@ fn hackbench_perf_and_ping() {
 }
 
 #[test]
+fn dd_ioping_and_fs_mark() {
+    assert_snapshot!(told("dd-9.1.txt", None), @r"
+    dd ? at None on {}
+    dd.copy: Process
+      930377 ns, 1 ops; bandwidth 1.127044e9 B/s
+      116133 ns, 1 ops; bandwidth 8.610817e6 B/s
+    ");
+    assert_snapshot!(told("ioping-1.3.txt", None), @r"
+    ioping ? at None on {}
+    ioping.request: Process
+      2578684 ns, 49 ops; rate 1.900200e4 ops/s; bandwidth 7.783195e7 B/s; latency_mean 5.262600e-5 s; latency_min 4.650900e-5 s; latency_max 1.386170e-4 s
+    ");
+    assert_snapshot!(told("fs_mark-3.3.txt", None), @r"
+    fs_mark 3.3 at None on {}
+    fs_mark.create:threads=1,sync=INBAND FSYNC,size=0 Iteration
+      1124100719 ns, 1000 ops; rate 8.896000e2 files/s
+      3133813851 ns, 1000 ops; rate 3.191000e2 files/s
+    ");
+    let nothing = "0+0 records in\n0+0 records out\n0 bytes copied, 3.4922e-05 s, 0.0 kB/s\n";
+    assert!(matches!(read(nothing, None, None), Err(Error::Damaged { .. })));
+}
+
+#[test]
 fn every_file_is_recognised_by_its_content_alone() {
     for (name, text) in fixtures() {
         let format =
@@ -544,6 +567,9 @@ fn a_figure_cut_off_is_found() {
         ("hackbench-2.4.txt", 1),
         ("perf-bench-6.1.txt", 7),
         ("ping-flood.txt", 75),
+        ("dd-9.1.txt", 3),
+        ("ioping-1.3.txt", 10),
+        ("fs_mark-3.3.txt", 16),
     ] {
         let text = fixture(name);
         let text = text.trim_end();

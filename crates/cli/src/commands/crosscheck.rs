@@ -1,6 +1,7 @@
 //! `plumb crosscheck`: does plumb read what the classic tools read?
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use plumb_analysis::RunFinding;
@@ -21,21 +22,24 @@ use crate::planning::{plan, points, prepare};
 use crate::reading::output::{pretty, write_file};
 use crate::ui::Ui;
 
-/// Time for each row where the user states none, in nanoseconds.
-const ROW_BUDGET_NS: u64 = 120_000_000_000;
+/// Most time for a row where the user states none.
+const ROW_BUDGET: Duration = Duration::from_secs(120);
+
+/// Most time for all rows of a family then.
+const FAMILY_BUDGET: Duration = Duration::from_secs(600);
 
 /// Does plumb read what the classic tools read? Measure both in pairs
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   plumb crosscheck memory                          memory.copy beside mbw
   plumb crosscheck                                 all families that have a classic
-  plumb crosscheck --budget 5m network             half of the time for each of its two rows
+  plumb crosscheck --budget 5m network             what one row does not need is the next one's
   plumb crosscheck --markdown docs/crosscheck.md   also write the page
 
 Each row is a `plumb ab` of the installed tool and the workload that should read the same, with matched parameters. \
 The row agrees when the whole interval of the ratio lies inside its band, and disagrees when all of it lies outside; \
 then the exit code is 1. A tool that is not installed is unsupported, with its Debian package. Without --budget \
-a row may take two minutes. Servers run on 127.0.0.1 and end with the row. The tools themselves are workloads, too: plumb explain classic.mbw.")]
+a row may take two minutes, and a family ten: rows that are decided early leave their time to the next. Servers run on 127.0.0.1 and end with the row. The tools themselves are workloads, too: plumb explain classic.mbw.")]
 pub struct CrosscheckArgs {
     /// The family, such as `memory` [default: all]
     #[arg(value_name = "FAMILY")]
@@ -62,7 +66,8 @@ impl Subcommand for CrosscheckArgs {
 fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let rows = rows(args.family.as_deref())?;
     let stated = args.execution.budget.as_deref().map(time_ns).transpose()?;
-    let budget_ns = stated.map_or(ROW_BUDGET_NS, |all| all / rows.len() as u64);
+    let stated = stated.map(Duration::from_nanos);
+    let (begun, whole) = (Instant::now(), stated.unwrap_or_else(|| usual_budget(&rows)));
     let (mut all, mut found, mut exit) = (Vec::new(), Vec::new(), Exit::Fine);
     for (index, row) in rows.iter().enumerate() {
         ui.say(&format!(
@@ -72,7 +77,11 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
             row.ours,
             row.classic
         ));
-        let (finding, interrupted) = measure(args, row, budget_ns, store, ui)?;
+        // What earlier rows did not need is shared by those that are left.
+        let left = u32::try_from(rows.len() - index).unwrap_or(u32::MAX);
+        let share = whole.saturating_sub(begun.elapsed()) / left;
+        let budget = if stated.is_some() { share } else { share.min(ROW_BUDGET) };
+        let (finding, interrupted) = measure(args, row, budget, store, ui)?;
         all.push(Crosschecked::of(row, &finding));
         found.push(finding);
         if interrupted {
@@ -82,6 +91,13 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
     }
     write(args, &all, &found, ui)?;
     Ok(exit.min(exit_of(&all, args.strict)))
+}
+
+/// Time for these rows where the user states none.
+fn usual_budget(rows: &[Row]) -> Duration {
+    let mut families: Vec<&str> = rows.iter().map(Row::family).collect();
+    families.dedup();
+    FAMILY_BUDGET * u32::try_from(families.len()).unwrap_or(u32::MAX)
 }
 
 /// The rows of a family.
@@ -105,7 +121,7 @@ fn rows(family: Option<&str>) -> Result<Vec<Row>> {
 fn measure(
     args: &CrosscheckArgs,
     row: &Row,
-    budget_ns: u64,
+    budget: Duration,
     store: Option<&Path>,
     ui: &Ui,
 ) -> Result<(RunFinding, bool)> {
@@ -121,7 +137,7 @@ fn measure(
     let goal = VerdictGoal { beyond: true, ..VerdictGoal::new(row.metric, row.band, 40) };
     let goal = Goal::Verdict(goal);
     let mut plan = plan::plan_of(sides, goal, &args.execution, prepare)?;
-    plan.budget_ns = Some(budget_ns);
+    plan.budget_ns = Some(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX));
     let (place, lock) = (args.target.place(), !args.execution.no_lock);
     let host = args.execution.host.clone();
     let measured = execute(setup, Job { lock, host, ..Job::new(plan, place, store) }, ui)?;

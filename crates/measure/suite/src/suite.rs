@@ -11,9 +11,11 @@ use crate::rules::TypedRules;
 /// The suites that ship with plumb, by name.
 pub const BUILTIN: &[(&str, &str)] = &[
     ("bonnie", include_str!("../../../../suites/bonnie.toml")),
+    ("disk", include_str!("../../../../suites/disk.toml")),
     ("first-look", include_str!("../../../../suites/first-look.toml")),
     ("remote-disk", include_str!("../../../../suites/remote-disk.toml")),
     ("scheduler", include_str!("../../../../suites/scheduler.toml")),
+    ("vps", include_str!("../../../../suites/vps.toml")),
 ];
 
 /// The longest suite file, in bytes.

@@ -33,7 +33,7 @@ fn a_first_look_in_80_columns() {
     goal: ±3 % within 2 min; reached by 17 of 24 measured points, 5 at ±3.8 % to
     ±33 %, 2 without an interval
 
-                               median 95 % interval  unit         n    CPU  spread
+                               median 95 % interval  unit         n    CPU  shape
     cpu
       sieve 1 thread              412 [403, 422]     ops/s    13×20   99 %  ▂▂▅▇▇▆▄▃
       sieve 2 threads             800 [781, 819]     ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
@@ -86,7 +86,7 @@ fn a_first_look_in_80_columns() {
       sieve javascript           61.5 [61.2, 61.7]   ms        31×1   99 %  ▂▁▁▃▃▃▇▅
       sieve python                213 [200, 225]     ms        31×1   99 %  ▂▃▃▇▃▄▃▄
     intervals are of this machine over ten minutes where sessions are long enough ·
-    n: invocations × samples · CPU: share of wall time · spread: low to high
+    n: invocations × samples · CPU: share of wall time · shape: low to high
 
     Curves
       cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3,
@@ -136,7 +136,7 @@ fn a_first_look_in_160_columns() {
     2026-11-21 20:05 UTC · took 2 min 19 s · board=rev-c · plumb 0.1.0
     goal: ±3 % within 2 min; reached by 17 of 24 measured points, 5 at ±3.8 % to ±33 %, 2 without an interval
 
-                                  metric      median 95 % interval  unit         ±      n   user  system  iowait    memory  spread        stopped by  flags
+                                  metric      median 95 % interval  unit         ±      n   user  system  iowait    memory  shape         stopped by  flags
     cpu
       sieve 1 thread              rate           412 [403, 422]     ops/s    2.2 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
       sieve 2 threads             rate           800 [781, 819]     ops/s    2.4 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
@@ -181,7 +181,7 @@ fn a_first_look_in_160_columns() {
       sieve javascript            wall          61.5 [61.2, 61.7]   ms       0.5 %   31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
       sieve python                wall           213 [200, 225]     ms       5.9 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
     intervals are of this machine over ten minutes where sessions are long enough · ±: half-width of the interval · n: invocations × samples · user, system, iowait:
-    share of wall time · spread: low to high
+    share of wall time · shape: low to high
 
     Curves
       cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
@@ -220,7 +220,7 @@ fn commands_are_compared_with_the_first() {
     2026-11-21 20:05 UTC · took 22 s · plumb 0.1.0
     goal: at least 20 invocations and 3 s, at most 1 min per point; 3 points measured
 
-                      median 95 % interval unit      ±     n   CPU  spread    flags
+                      median 95 % interval unit      ±     n   CPU  shape     flags
     process
       gzip -1 corpus     415 [406, 424]    ms    2.1 %  20×1  98 %  ▄▃▇▆▆▇▄▃
         ±0.7 % in this session of 8.3 s, ±2.1 % on this machine
@@ -229,7 +229,7 @@ fn commands_are_compared_with_the_first() {
       pigz -1 corpus     413 [401, 425]    ms    3.0 %  20×1  98 %  ▃▂▄▃▇▂▄▃
         ±0.9 % in this session of 8.2 s, ±3.0 % on this machine
     intervals are of this machine over ten minutes where sessions are long enough · ±: half-width of the
-    interval · n: invocations × samples · CPU: share of wall time · spread: low to high
+    interval · n: invocations × samples · CPU: share of wall time · shape: low to high
 
     Compared with gzip -1 corpus, margin 1 %
       zstd -1 corpus  faster        0.2470× the cost [0.2457, 0.2486], 4.05× as fast, -312.3 [-314.2,
@@ -263,13 +263,13 @@ fn a_run_cut_off_says_what_it_did_not_reach() {
     2026-11-21 20:05 UTC | board=rev-c | plumb 0.1.0
     goal: ~3 % within 2 min; reached by 2 of 2 measured points
 
-                       median 95 % interval unit       n    CPU  spread
+                       median 95 % interval unit       n    CPU  shape
     cpu
       sieve 1 thread      412 [403, 422]    ops/s  13x20   99 %  ..=##+-:
       sieve 2 threads     800 [781, 819]    ops/s  13x20  199 %  :==###=:
     intervals are of this machine over ten minutes where sessions are long
-    enough | n: invocations x samples | CPU: share of wall time | spread:
-    low to high
+    enough | n: invocations x samples | CPU: share of wall time | shape: low
+    to high
 
     Curves
       cpu.sieve by threads  threads=2: 1.939x threads=1, efficiency 97.0 %

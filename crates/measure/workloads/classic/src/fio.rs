@@ -1,7 +1,7 @@
 //! `classic.fio` and `classic.fiosequential`: fio reads or writes blocks at random, or one after the other.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 use plumb_classics::Format;
@@ -10,6 +10,7 @@ use plumb_protocol::{Failure, Held, Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
 
+use crate::laid_out::{self, LaidOut};
 use crate::named::{Named, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
@@ -54,12 +55,12 @@ impl Tool for Fio {
                 include_str!("fiolog.md"),
             ),
         };
-        let values = match self {
-            Self::Sequential => const { &value_names("bandwidth") },
-            _ => const { &value_names("rate") },
+        let (prints, values) = match self {
+            Self::Sequential => ("bandwidth", const { &value_names("bandwidth") }),
+            _ => ("rate", const { &value_names("rate") }),
         };
         let (program, package, format) = ("fio", "fio", Format::Fio);
-        Named { id, summary, manual, program, package, format, values }
+        Named { id, summary, manual, program, package, format, prints, values }
     }
 
     fn metric(&self) -> Metric {
@@ -155,9 +156,7 @@ impl Tool for Fio {
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             return Err(Failure(format!("fio could not lay out its file: {said}")).into());
         }
-        let endpoints = [("file".to_owned(), file.0.display().to_string())].into();
-        let ready = Ready { endpoints, bytes_on_disk: size as u64, ..Ready::default() };
-        Ok((ready, Box::new(file)))
+        Ok(file.ready(size))
     }
 }
 
@@ -169,8 +168,7 @@ impl Fio {
 
     /// The job on the file that was laid out.
     fn of_file(self, start: &Start) -> Result<Vec<OsString>, StartError> {
-        let path = start.endpoints.get("file");
-        let path = path.ok_or_else(|| StartError::Failed("the file was not laid out".into()))?;
+        let path = laid_out::path(start)?;
         let rw = match (self, start.text("operation")) {
             (Self::Random, "write") => "randwrite",
             (Self::Random, _) => "randread",
@@ -207,19 +205,4 @@ fn job(file: &Path, size: usize, rw: &str) -> Vec<OsString> {
     let words = ["--name=classic", "--direct=1"].map(OsString::from);
     let more = [name, format!("--size={size}").into(), format!("--rw={rw}").into()];
     words.into_iter().chain(more).collect()
-}
-
-/// The file. Dropping it removes it.
-struct LaidOut(PathBuf);
-
-impl Held for LaidOut {
-    fn clean(self: Box<Self>) -> Result<(), Failure> {
-        std::fs::remove_file(&self.0).map_err(|error| Failure::io("removing fio's file", &error))
-    }
-}
-
-impl Drop for LaidOut {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }

@@ -24,6 +24,7 @@ impl Tool for Hackbench {
             program: "hackbench",
             package: "rt-tests",
             format: Format::Hackbench,
+            prints: "time",
             values: const { &value_names("time") },
         }
     }

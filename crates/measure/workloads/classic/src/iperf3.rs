@@ -34,6 +34,7 @@ impl Tool for Iperf3 {
             program: "iperf3",
             package: "iperf3",
             format: Format::Iperf3,
+            prints: "throughput",
             values: const { &value_names("throughput") },
         }
     }

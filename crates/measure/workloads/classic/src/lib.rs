@@ -5,9 +5,14 @@
 
 use plumb_protocol::Workload;
 
+mod bonnie;
+mod dd;
 mod fio;
+mod fsmark;
 mod hackbench;
+mod ioping;
 mod iperf3;
+mod laid_out;
 mod mbw;
 mod named;
 mod openssl;
@@ -28,6 +33,11 @@ pub const ALL: &[&dyn Workload] = &[
     &Classic(fio::Fio::Sequential),
     &Classic(fio::Fio::OneBlock),
     &Classic(fio::Fio::Log),
+    &Classic(dd::Dd),
+    &Classic(ioping::Ioping),
+    &Classic(fsmark::FsMark),
+    &Classic(bonnie::Bonnie::Blocks),
+    &Classic(bonnie::Bonnie::Files),
     &Classic(iperf3::Iperf3),
     &Classic(ping::Ping),
     &Classic(openssl::Openssl),

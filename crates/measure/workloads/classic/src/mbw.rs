@@ -29,6 +29,7 @@ impl Tool for Mbw {
             program: "mbw",
             package: "mbw",
             format: Format::Mbw,
+            prints: "bandwidth",
             values: const { &value_names("bandwidth") },
         }
     }

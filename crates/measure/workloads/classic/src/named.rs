@@ -20,6 +20,8 @@ pub(crate) struct Named {
     pub package: &'static str,
     /// The form of what it prints.
     pub format: Format,
+    /// What the reader of that form calls its figure.
+    pub prints: &'static str,
     /// The names of what every sample reports: see [`value_names`].
     pub values: &'static [&'static str],
 }

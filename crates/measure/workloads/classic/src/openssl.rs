@@ -27,6 +27,7 @@ impl Tool for Openssl {
             program: "openssl",
             package: "openssl",
             format: Format::Openssl,
+            prints: "throughput",
             values: const { &value_names("throughput") },
         }
     }

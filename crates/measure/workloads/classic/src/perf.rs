@@ -25,6 +25,7 @@ impl Tool for PerfPipe {
             program: "perf",
             package: "linux-perf",
             format: Format::Perf,
+            prints: "time",
             values: const { &value_names("time") },
         }
     }

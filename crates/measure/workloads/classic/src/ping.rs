@@ -27,6 +27,7 @@ impl Tool for Ping {
             program: "ping",
             package: "iputils-ping",
             format: Format::Ping,
+            prints: "rate",
             values: const { &value_names("rate") },
         }
     }

@@ -49,7 +49,7 @@ impl Runs {
                     last_line(text)
                 ))
             })?;
-        let metric = self.named.values.last().copied().unwrap_or_default();
+        let metric = self.named.prints;
         let series = imports.iter().flat_map(|import| &import.series);
         let invocation =
             series.filter(|it| (self.is_asked)(it)).find_map(|it| it.invocations.last());

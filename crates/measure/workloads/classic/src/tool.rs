@@ -22,6 +22,8 @@ pub(crate) struct Call {
     pub arguments: Vec<OsString>,
     /// The variable of its environment that is set, and its value.
     pub variable: Option<(&'static str, &'static str)>,
+    /// Whether it says its figure on stderr.
+    pub on_stderr: bool,
     /// The CPU that it is kept to; None for all.
     pub cpu: Option<usize>,
     /// Remarks for the reader.
@@ -129,7 +131,12 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
         let output = OutputPipe::new()?;
         let argv = argv(&path, &call)?;
         let program = find_program(&argv[0].to_string_lossy())?;
-        let program = Program::new(&program, &argv, Some(output.end()), start.seed)?;
+        let pipe = Some(output.end());
+        let program = if call.on_stderr {
+            Program::with_stderr(&program, &argv, pipe, start.seed)?
+        } else {
+            Program::new(&program, &argv, pipe, start.seed)?
+        };
         let before = CpuSet::current()?;
         let mut ready = Ready { notes: call.notes, ..Ready::default() };
         ready.notes.push(format!("program {}", path.display()));

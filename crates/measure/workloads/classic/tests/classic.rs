@@ -1,7 +1,7 @@
 //! The family `classic`, driven as the engine drives it: the real tools.
 
 use plumb_workload_classic::ALL;
-use plumb_workload_testing::{TestPoint, refusal, samples, unsupported};
+use plumb_workload_testing::{TestPoint, refusal, samples, take, unsupported};
 
 /// The figure of one process.
 fn figure(point: &TestPoint, metric: &str) -> f64 {
@@ -97,4 +97,60 @@ fn fio_writes_files_of_its_own_and_leaves_none() {
         assert_within(id, figure(&point, "rate"), 1.0..1e8);
         assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
     }
+}
+
+#[test]
+fn dd_and_ioping_work_on_the_file_that_is_laid_out_for_them() {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    for (id, other, metric) in [
+        ("classic.dd", ("operation", "write"), "bandwidth"),
+        ("classic.dd", ("sync", "sample"), "bandwidth"),
+        ("classic.dd", ("operation", "read"), "bandwidth"),
+        ("classic.dd", ("direct", "yes"), "bandwidth"),
+        ("classic.ioping", ("operation", "read"), "rate"),
+        ("classic.ioping", ("operation", "write"), "rate"),
+    ] {
+        let settings = [("size", "4MiB"), other];
+        let mut point = TestPoint::new(ALL, id, &settings).in_folder(folder.path());
+        assert!(refusal("no file", point.try_start()).contains("not laid out"));
+        point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+        let least = if metric == "rate" { 1e2 } else { 1e6 };
+        assert_within(id, figure(&point, metric), least..1e12);
+        point.clean();
+        assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
+    }
+    let odd = [("size", "4MiB"), ("block", "3MiB")];
+    let mut point = TestPoint::new(ALL, "classic.dd", &odd).in_folder(folder.path());
+    point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    assert!(refusal("part of a block", point.try_start()).contains("multiple of `block`"));
+    point.clean();
+}
+
+#[test]
+fn fs_mark_creates_files_and_leaves_none() {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    for sync in ["fsync", "none"] {
+        let settings = [("files", "50"), ("sync", sync), ("threads", "2")];
+        let mut point = TestPoint::new(ALL, "classic.fsmark", &settings).in_folder(folder.path());
+        point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+        assert_within(sync, figure(&point, "rate"), 1e1..1e8);
+        point.clean();
+        assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
+    }
+}
+
+#[test]
+fn bonnie_does_not_rate_what_is_over_too_soon() {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    let settings = [("files", "1024")];
+    let point = TestPoint::new(ALL, "classic.bonniefiles", &settings).in_folder(folder.path());
+    let mut started = point.started();
+    // On a slow machine these take more than half a second.
+    match take(started.instance.as_mut(), &[1]) {
+        Ok((samples, _)) => {
+            assert_within("bonnie++", samples.values["create_sequential"][0], 1e1..2048.0);
+        }
+        Err(failure) => assert!(failure.0.contains("bonnie++ printed no"), "{failure}"),
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
 }

@@ -100,6 +100,28 @@ impl Program {
         stdout: Option<&OwnedFd>,
         seed: u64,
     ) -> Result<Self, Failure> {
+        Self::with(path, argv, SpawnOptions::new(stdout, None)?, seed)
+    }
+
+    /// As [`Self::new`], but it is stderr that goes into `stderr`, and stdout goes nowhere.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_stderr(
+        path: &Path,
+        argv: &[OsString],
+        stderr: Option<&OwnedFd>,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        Self::with(path, argv, SpawnOptions::new(None, stderr)?, seed)
+    }
+
+    fn with(
+        path: &Path,
+        argv: &[OsString],
+        options: SpawnOptions,
+        seed: u64,
+    ) -> Result<Self, Failure> {
         let mut padding = PADDING.as_bytes().to_vec();
         padding.resize(PADDING.len() + PADDING_MAX, b'x');
         padding.push(0);
@@ -117,7 +139,7 @@ impl Program {
             padding_length: PADDING_MAX,
             fixed_length: fixed_length.map(|length: usize| length.min(PADDING_MAX)),
             random: SplitMix64::new(seed),
-            options: SpawnOptions::new(stdout)?,
+            options,
         })
     }
 
@@ -258,34 +280,36 @@ fn c_string(bytes: &[u8]) -> Result<CString, Failure> {
 }
 
 /// What `posix_spawn` does in the child before the program starts: stdin and stderr from and to
-/// /dev/null, stdout to /dev/null or a pipe, and signals at their defaults.
+/// /dev/null, stdout or stderr into a pipe where one is given, and signals at their defaults.
 struct SpawnOptions {
     actions: libc::posix_spawn_file_actions_t,
     attributes: libc::posix_spawnattr_t,
     /// Where stdin, stdout and stderr come from; open as long as this lives.
     _null: File,
-    _stdout: Option<OwnedFd>,
+    _pipes: [Option<OwnedFd>; 2],
 }
 
 impl SpawnOptions {
-    fn new(stdout: Option<&OwnedFd>) -> Result<Self, Failure> {
+    fn new(stdout: Option<&OwnedFd>, stderr: Option<&OwnedFd>) -> Result<Self, Failure> {
         let null = File::options()
             .read(true)
             .write(true)
             .open("/dev/null")
             .map_err(|e| Failure::io("opening /dev/null", &e))?;
-        let stdout = stdout
-            .map(OwnedFd::try_clone)
-            .transpose()
-            .map_err(|e| Failure::io("duplicating a pipe", &e))?;
-        let out = stdout.as_ref().map_or(null.as_raw_fd(), OwnedFd::as_raw_fd);
-        let sources = [null.as_raw_fd(), out, null.as_raw_fd()];
+        let of = |pipe: Option<&OwnedFd>| {
+            let copy = pipe.map(OwnedFd::try_clone).transpose();
+            copy.map_err(|e| Failure::io("duplicating a pipe", &e))
+        };
+        let pipes = [of(stdout)?, of(stderr)?];
+        let [out, error] =
+            pipes.each_ref().map(|pipe| pipe.as_ref().map_or(null.as_raw_fd(), OwnedFd::as_raw_fd));
+        let sources = [null.as_raw_fd(), out, error];
         // SAFETY: plain C structs that the next calls initialise.
         let mut options: Self = Self {
             actions: unsafe { std::mem::zeroed() },
             attributes: unsafe { std::mem::zeroed() },
             _null: null,
-            _stdout: stdout,
+            _pipes: pipes,
         };
         options.fill(sources)?;
         Ok(options)

@@ -118,7 +118,7 @@ fn fields(terminal: &Terminal) -> Vec<Field> {
         },
     )];
     let counts = [field(Column::right("n"), |row, _| muted(Some(row.counts.clone())))];
-    let spread = [field(Column::left("spread"), spread)];
+    let shape = [field(Column::left("shape"), shape)];
     let flags = [field(Column::left("flags").wrapping(), |row, _| {
         Line::new(Style::Flag, &words(&row.own_flags))
     })];
@@ -133,7 +133,7 @@ fn fields(terminal: &Terminal) -> Vec<Field> {
     }
     fields.extend(counts);
     fields.extend(resources(terminal));
-    fields.extend(spread);
+    fields.extend(shape);
     if terminal.width >= WIDE {
         fields.push(field(Column::left("stopped by"), |row, _| {
             muted(row.finding.stop.map(|stop| stop.word().to_owned()))
@@ -184,7 +184,7 @@ fn interval(figure: &Figure) -> Line {
     }
 }
 
-fn spread(row: &Row, terminal: &Terminal) -> Line {
+fn shape(row: &Row, terminal: &Terminal) -> Line {
     let bins = if terminal.width >= WIDE { 12 } else { 8 };
     Line::new(Style::Sketch, &histogram(&row.finding.distribution, bins, terminal.unicode))
 }
@@ -342,7 +342,7 @@ fn legend(view: &View, terminal: &Terminal) -> String {
         ""
     };
     let legend = format!(
-        "{of}{reached}n: invocations × samples · {cpu}: share of wall time · spread: low to high"
+        "{of}{reached}n: invocations × samples · {cpu}: share of wall time · shape: low to high"
     );
     terminal.lines(0, &Line::new(Style::Muted, &legend))
 }

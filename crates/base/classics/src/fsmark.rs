@@ -1,0 +1,60 @@
+//! The table of fs_mark.
+//!
+//! `#` begins its remarks: version, threads, size. Each row is a pass (`-L`): share of the filesystem in use, files so far,
+//! bytes of a file, files a second, time that fs_mark itself took in µs; with `-v` times of calls follow, which are left out.
+
+use plumb_model::Better::Higher;
+
+use crate::numbers::positive;
+use crate::{Error, Format, Import, Invocation, Series};
+
+/// How the heading begins.
+pub(crate) const HEAD: &str = "FSUse%";
+
+/// Columns of a row without `-v`.
+const COLUMNS: usize = 5;
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let mut import = Import::new(Format::FsMark);
+    let mut series = Series::new("fs_mark.create", "creates files");
+    let mut in_table = false;
+    for line in text.lines().map(str::trim) {
+        in_table |= line.starts_with(HEAD);
+        if let Some(rest) = line.strip_prefix('#') {
+            remark(&mut import, &mut series, rest.trim());
+        } else if let Some(row) = row(line).filter(|_| in_table) {
+            let row = row.ok_or_else(|| {
+                Error::damaged(Format::FsMark, format!("the row `{line}` lacks figures"))
+            })?;
+            series.invocations.push(Invocation::by_rate(row, 1000.0));
+            series.metrics.clear();
+            series.measured(("rate", "files/s", Higher), "files created a second", [row]);
+        }
+    }
+    if series.invocations.is_empty() {
+        return Err(Error::damaged(Format::FsMark, "it has no row of figures"));
+    }
+    series.notes.push(crate::import::BY_RATE.to_owned());
+    import.series.push(series);
+    Ok(vec![import])
+}
+
+/// What a line before the table tells.
+fn remark(import: &mut Import, series: &mut Series, line: &str) {
+    if let Some(rest) = line.strip_prefix("Version ") {
+        let (version, rest) = rest.split_once(',').unwrap_or((rest, ""));
+        import.version = Some(version.to_owned());
+        series.set("threads", rest.split_whitespace().next().unwrap_or_default());
+    } else if let Some(rest) = line.strip_prefix("Files info: size ") {
+        series.set("size", rest.split_whitespace().next().unwrap_or_default());
+    } else if let Some(rest) = line.strip_prefix("Sync method: ") {
+        series.set("sync", rest.split(':').next().unwrap_or_default());
+    }
+}
+
+/// Files a second of a row; None inside where it is cut off, None outside where the line is no row.
+fn row(line: &str) -> Option<Option<f64>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_row = words.len() > 1 && words.iter().all(|word| word.parse::<f64>().is_ok());
+    is_row.then(|| words.get(3).filter(|_| words.len() >= COLUMNS).and_then(|rate| positive(rate)))
+}

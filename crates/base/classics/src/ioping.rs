@@ -1,0 +1,61 @@
+//! The raw line of ioping (`-B`), version 1.3.
+//!
+//! Ten numbers: requests, their time in ns, requests a second, bytes a second; shortest, mean, longest time and its mean
+//! deviation in ns; requests and time with those that are left out (the first one). With `-P` there is a line a period.
+
+use plumb_model::Better::{Higher, Lower};
+use plumb_model::SampleIs;
+
+use crate::numbers::{nanoseconds, positive};
+use crate::{Error, Format, Import, Invocation, Series};
+
+/// Numbers of a line.
+const FIELDS: usize = 10;
+
+/// Latencies: name, what it is, and where it stands.
+const LATENCIES: [(&str, &str, usize); 3] = [
+    ("latency_mean", "mean time of a request", 5),
+    ("latency_min", "shortest time of a request", 4),
+    ("latency_max", "longest time of a request", 6),
+];
+
+pub(crate) fn fits(line: &str) -> bool {
+    numbers(line).is_some_and(|numbers| numbers.len() >= 5)
+}
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let mut import = Import::new(Format::Ioping);
+    let mut series = Series::new("ioping.request", "requests one after the other");
+    series.sample_is = SampleIs::Process;
+    for line in text.lines().filter(|line| fits(line)) {
+        let wrong = || Error::damaged(Format::Ioping, format!("`{}` is no raw line", line.trim()));
+        let numbers = numbers(line).filter(|it| it.len() == FIELDS).ok_or_else(wrong)?;
+        let [count, time_ns, rate, bandwidth] = [0, 1, 2, 3].map(|at: usize| numbers[at]);
+        if count < 1.0 || time_ns < 1.0 {
+            return Err(Error::nothing(Format::Ioping, "no request was completed"));
+        }
+        series.invocations.push(Invocation {
+            elapsed_ns: vec![nanoseconds(time_ns * 1e-9)],
+            iterations: crate::numbers::count(count),
+            ..Invocation::default()
+        });
+        series.metrics.clear();
+        series.measured(("rate", "ops/s", Higher), "requests a second", [rate]);
+        series.measured(("bandwidth", "B/s", Higher), "bytes a second", [bandwidth]);
+        for (name, summary, place) in LATENCIES {
+            series.measured((name, "s", Lower), summary, [numbers[place] * 1e-9]);
+        }
+    }
+    if series.invocations.is_empty() {
+        return Err(Error::damaged(Format::Ioping, "it has no raw line (ioping -B)"));
+    }
+    import.series.push(series);
+    Ok(vec![import])
+}
+
+/// A line of nothing but numbers.
+fn numbers(line: &str) -> Option<Vec<f64>> {
+    let number = |word: &str| if word == "0" { Some(0.0) } else { positive(word) };
+    let whole = line.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b' ');
+    whole.then(|| line.split_whitespace().map(number).collect())?
+}

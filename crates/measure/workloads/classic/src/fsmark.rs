@@ -1,0 +1,109 @@
+//! `classic.fsmark`: files created by fs_mark.
+
+use std::path::{Path, PathBuf};
+
+use plumb_classics::Format;
+use plumb_model::{Better, Description, Metric, Parameter, Ready};
+use plumb_protocol::{Failure, Held, Start, StartError};
+
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+
+use crate::laid_out;
+use crate::named::{Named, value_names};
+use crate::tool::{Call, Tool};
+use crate::version;
+
+#[derive(Clone)]
+pub(crate) struct FsMark;
+
+impl Tool for FsMark {
+    fn named(&self) -> Named {
+        Named {
+            id: "classic.fsmark",
+            summary: "fs_mark: creates files and syncs each",
+            manual: include_str!("fsmark.md"),
+            program: "fs_mark",
+            package: "fsmark",
+            format: Format::FsMark,
+            prints: "rate",
+            values: const { &value_names("rate") },
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        reported("rate", "files/s", Better::Higher, "files a second")
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            integer("files", "files", 1000, "files of each thread (-n)"),
+            bytes("size", 0, "bytes of each file (-s)"),
+            choice("sync", &["fsync", "none"], "what makes a new file last (-S)"),
+            integer("threads", "threads", 1, "threads (-t)"),
+        ]
+    }
+
+    fn describe(&self, description: Description) -> Description {
+        Description { fixture: Some(Vec::new()), ..description }
+    }
+
+    /// It says its version only when it works: on one file of its own.
+    fn version(&self, path: &Path) -> Result<String, StartError> {
+        let folder =
+            Folder::create(&std::env::temp_dir(), &format!("fsmark-{}", std::process::id()))?;
+        let (folder, log) = (folder.word(), log_in(&folder.word()));
+        version::after(path, &["-d", &folder, "-l", &log, "-n", "1", "-s", "0"], "Version ")
+    }
+
+    fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
+        let number = |name, least, most| within(start, name, least, most).map(|n| n.to_string());
+        let sync = if start.text("sync") == "fsync" { "1" } else { "0" };
+        let (files, size) = (number("files", 1, 1 << 18)?, number("size", 0, 1 << 20)?);
+        let threads = number("threads", 1, 64)?;
+        let folder = laid_out::path(start)?;
+        let log = log_in(folder);
+        let words =
+            ["-d", folder, "-l", &log, "-n", &files, "-s", &size, "-t", &threads, "-S", sync];
+        Ok(Call::with(words))
+    }
+
+    fn prepare(&self, _path: &Path, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        let folder = Folder::create(Path::new(&start.dir), "classic-fsmark")?;
+        let endpoints = [("file".to_owned(), folder.word())].into();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new(folder)))
+    }
+}
+
+/// Where its log goes, which would else lie in the current folder.
+fn log_in(folder: &str) -> String {
+    format!("{folder}/log")
+}
+
+/// The folder that it works in, with its log. Dropping it removes both.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn create(dir: &Path, name: &str) -> Result<Self, StartError> {
+        let path = dir.join(name);
+        let made = std::fs::create_dir(&path);
+        made.map_err(|error| Failure::io(format!("making the folder {}", path.display()), &error))?;
+        Ok(Self(path))
+    }
+
+    fn word(&self) -> String {
+        self.0.display().to_string()
+    }
+}
+
+impl Held for Folder {
+    fn clean(self: Box<Self>) -> Result<(), Failure> {
+        let removed = std::fs::remove_dir_all(&self.0);
+        removed.map_err(|error| Failure::io(format!("removing {}", self.0.display()), &error))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

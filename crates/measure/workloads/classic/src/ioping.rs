@@ -1,0 +1,73 @@
+//! `classic.ioping`: one request after another, at random offsets of a file.
+
+use std::path::Path;
+
+use plumb_classics::Format;
+use plumb_model::{Better, Description, Metric, Parameter, Ready};
+use plumb_protocol::{Held, Start, StartError};
+
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+
+use crate::laid_out::{self, LaidOut};
+use crate::named::{Named, value_names};
+use crate::tool::{Call, Tool};
+use crate::version;
+
+/// The file that it works on.
+const FILE: &str = "classic-ioping";
+
+#[derive(Clone)]
+pub(crate) struct Ioping;
+
+impl Tool for Ioping {
+    fn named(&self) -> Named {
+        Named {
+            id: "classic.ioping",
+            summary: "ioping: requests at random offsets of a file, one after the other",
+            manual: include_str!("ioping.md"),
+            program: "ioping",
+            package: "ioping",
+            format: Format::Ioping,
+            prints: "rate",
+            values: const { &value_names("rate") },
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        reported("rate", "ops/s", Better::Higher, "requests a second")
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            bytes("size", 256 << 20, "size of the file"),
+            bytes("block", 4096, "bytes of one request (-s)"),
+            choice("operation", &["read", "write"], "what is done to each block (-W)"),
+            integer("count", "requests", 10_000, "requests of one process (-c)"),
+        ]
+    }
+
+    fn describe(&self, description: Description) -> Description {
+        Description { fixture: Some(vec!["size".into()]), ..description }
+    }
+
+    fn version(&self, path: &Path) -> Result<String, StartError> {
+        version::after(path, &["-v"], "ioping ")
+    }
+
+    fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
+        let (file, count) = (laid_out::path(start)?, within(start, "count", 100, 1 << 30)?);
+        let block = within(start, "block", 512, 1 << 30)?;
+        let mut words = ["-D", "-B", "-i", "0"].map(str::to_owned).to_vec();
+        words.extend(["-c".to_owned(), count.to_string(), "-s".to_owned(), block.to_string()]);
+        if start.text("operation") == "write" {
+            // It asks for it three times before it writes to a file that it did not make.
+            words.push("-WWW".to_owned());
+        }
+        words.push(file.to_owned());
+        Ok(Call::with(words))
+    }
+
+    fn prepare(&self, _path: &Path, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        LaidOut::random(start, FILE)
+    }
+}
