@@ -67,6 +67,7 @@ fn accepted(reply: SampleReply) {
         timeout_s: None,
         ceiling: None,
         audit_class: None,
+        link: None,
     };
     let mut shape = Shape::of(&description);
     let Ok(reply) = shape.accept(reply) else { return };

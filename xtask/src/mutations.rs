@@ -107,9 +107,9 @@ const MUTATIONS: [Mutation; 12] = [
     },
     Mutation {
         dropped: "scatter around the line: the points' intervals alone, half as wide",
-        file: "curves/line.rs",
-        from: "found.errors[index] * told.max(seen)",
-        to: "found.errors[index] * (told + 0.0 * seen) / 2.0",
+        file: "curves/least_squares.rs",
+        from: "two_sided_z(LEVEL).max(two_sided_t(LEVEL, df) * (squares / df).sqrt())",
+        to: "two_sided_z(LEVEL) / 2.0 + 0.0 * two_sided_t(LEVEL, df) * squares",
         group: "curves",
     },
 ];

@@ -14,6 +14,10 @@ pub enum FlagKind {
     NotDirect,
     /// Writes may still sit in the device's volatile cache: nobody flushed it.
     Unflushed,
+    /// Something below the workload compresses its bytes: the device moves fewer.
+    Compressed,
+    /// Parts of a file are holes or were never written: there is nothing to read.
+    Sparse,
     /// The target directory lies in memory.
     Tmpfs,
     /// A size was made smaller than a rule wanted; both are in the text.
@@ -73,6 +77,8 @@ impl FlagKind {
             Self::Cached => "cached",
             Self::NotDirect => "not-direct",
             Self::Unflushed => "unflushed",
+            Self::Compressed => "compressed",
+            Self::Sparse => "sparse",
             Self::Tmpfs => "tmpfs",
             Self::Capped => "capped",
             Self::Noisy => "noisy",

@@ -13,6 +13,7 @@ mod flag;
 mod hdr;
 mod host;
 mod id;
+mod link;
 mod machine;
 mod measurement;
 mod plan;
@@ -41,6 +42,7 @@ pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, Theme};
 pub use flag::{Flag, FlagKind};
 pub use host::{By, Host};
 pub use id::{Id, SHOWN_DIGITS, short_id};
+pub use link::{LinkDirection, LinkTerms};
 pub use machine::{CpuPlace, Environment, Facts, Machine, Owner, Target};
 pub use measurement::Measurement;
 pub use plan::{

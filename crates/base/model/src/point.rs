@@ -247,6 +247,7 @@ mod tests {
             timeout_s: None,
             ceiling: None,
             audit_class: None,
+            link: None,
         }
     }
 

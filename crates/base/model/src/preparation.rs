@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The layers of a medium that encrypt what lies on them.
-pub const ENCRYPTING: [&str; 3] = ["dm-crypt", "fscrypt", "gocryptfs"];
+pub const ENCRYPTING: [&str; 4] = ["dm-crypt", "luks", "fscrypt", "gocryptfs"];
 
 /// A knob that is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

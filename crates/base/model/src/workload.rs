@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::link::LinkTerms;
 use crate::search::{SearchEffort, SearchGoal, Searched};
 use crate::value::{Settings, Value};
 
@@ -43,6 +44,10 @@ pub struct Description {
     /// The kind of work that it resembles most; `ab` takes the noise floor that an audit found for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit_class: Option<AuditClass>,
+    /// The link that its time depends on, by the names of its parameters and metrics; plumb then finds what of the time
+    /// is bandwidth and what round trips. None when it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkTerms>,
 }
 
 impl Description {

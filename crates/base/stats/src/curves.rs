@@ -4,12 +4,14 @@
 //! - [`plateaus`]: heights and edges of a staircase, such as latency over the size of memory.
 //! - [`knee`]: where growth stops, and the level there.
 //! - [`mod@line`]: the cost of a call and of each unit.
+//! - [`mod@link`]: what of the time of points behind a link is bandwidth, and what round trips.
 //!
 //! All take the points with their own intervals, whatever these come from, and work with relative errors.
 
 pub mod knee;
 mod least_squares;
 pub mod line;
+pub mod link;
 pub mod plateaus;
 mod point;
 pub mod scaling;

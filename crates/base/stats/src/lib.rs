@@ -9,7 +9,7 @@
 //! - [`standing_out`]: which series of two runs moved unlike the others;
 //! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell.
-//! - [`curves`]: what a curve over a parameter says: efficiency, plateaus, a knee, a line.
+//! - [`curves`]: what a curve over a parameter says: efficiency, plateaus, a knee, a line; what binds points behind a link.
 //! - [`spread`]: whether a change makes results more repeatable.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.

@@ -7,6 +7,7 @@ use clap::Args;
 use plumb_analysis::RunFinding;
 use plumb_crosscheck::{
     Crosschecked, Outcome, ROWS, Row, crosscheck_card, crosscheck_document, crosscheck_page,
+    usual_budget,
 };
 use plumb_model::{Goal, VerdictGoal};
 use plumb_suite::{nearest, time_ns};
@@ -22,12 +23,6 @@ use crate::planning::{plan, points, prepare};
 use crate::reading::output::{pretty, write_file};
 use crate::ui::Ui;
 
-/// Most time for a row where the user states none.
-const ROW_BUDGET: Duration = Duration::from_secs(120);
-
-/// Most time for all rows of a family then.
-const FAMILY_BUDGET: Duration = Duration::from_secs(600);
-
 /// Does plumb read what the classic tools read? Measure both in pairs
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -39,7 +34,7 @@ const FAMILY_BUDGET: Duration = Duration::from_secs(600);
 Each row is a `plumb ab` of the installed tool and the workload that should read the same, with matched parameters. \
 The row agrees when the whole interval of the ratio lies inside its band, and disagrees when all of it lies outside; \
 then the exit code is 1. A tool that is not installed is unsupported, with its Debian package. Without --budget \
-a row may take two minutes, and a family ten: rows that are decided early leave their time to the next. Servers run on 127.0.0.1 and end with the row. The tools themselves are workloads, too: plumb explain classic.mbw.")]
+rows may take two minutes each, and those of a family ten together: what is decided early leaves its time to the next. Servers run on 127.0.0.1 and end with the row. The tools themselves are workloads, too: plumb explain classic.mbw.")]
 pub struct CrosscheckArgs {
     /// The family, such as `memory` [default: all]
     #[arg(value_name = "FAMILY")]
@@ -66,8 +61,8 @@ impl Subcommand for CrosscheckArgs {
 fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let rows = rows(args.family.as_deref())?;
     let stated = args.execution.budget.as_deref().map(time_ns).transpose()?;
-    let stated = stated.map(Duration::from_nanos);
-    let (begun, whole) = (Instant::now(), stated.unwrap_or_else(|| usual_budget(&rows)));
+    let whole = stated.map_or_else(|| usual_budget(&rows), Duration::from_nanos);
+    let begun = Instant::now();
     let (mut all, mut found, mut exit) = (Vec::new(), Vec::new(), Exit::Fine);
     for (index, row) in rows.iter().enumerate() {
         ui.say(&format!(
@@ -77,10 +72,8 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
             row.ours,
             row.classic
         ));
-        // What earlier rows did not need is shared by those that are left.
         let left = u32::try_from(rows.len() - index).unwrap_or(u32::MAX);
-        let share = whole.saturating_sub(begun.elapsed()) / left;
-        let budget = if stated.is_some() { share } else { share.min(ROW_BUDGET) };
+        let budget = whole.saturating_sub(begun.elapsed()) / left;
         let (finding, interrupted) = measure(args, row, budget, store, ui)?;
         all.push(Crosschecked::of(row, &finding));
         found.push(finding);
@@ -91,13 +84,6 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
     }
     write(args, &all, &found, ui)?;
     Ok(exit.min(exit_of(&all, args.strict)))
-}
-
-/// Time for these rows where the user states none.
-fn usual_budget(rows: &[Row]) -> Duration {
-    let mut families: Vec<&str> = rows.iter().map(Row::family).collect();
-    families.dedup();
-    FAMILY_BUDGET * u32::try_from(families.len()).unwrap_or(u32::MAX)
 }
 
 /// The rows of a family.

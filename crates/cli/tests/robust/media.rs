@@ -33,6 +33,7 @@ fn workloads_lie_on_a_medium_that_nobody_else_sees_and_that_is_gone_afterwards()
         ("loop:128MiB+ext2", "128 MiB on /dev/loop"),
         ("ram:512MiB+xfs", "512 MiB on /dev/loop"),
         ("ram:256MiB+btrfs:compress=zstd", "256 MiB on /dev/loop"),
+        ("ram:128MiB+luks+ext4", "128 MiB on /dev/loop"),
         ("ram:128MiB+ext4+fscrypt", "128 MiB on /dev/loop"),
         ("ram:128MiB+ext4+gocryptfs", "128 MiB on /dev/loop"),
     ] {
@@ -124,6 +125,25 @@ fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
     let on_medium = |name: &&&str| name.contains("set=medium=ram:128MiB+ext4");
     assert!(names.len() == 2 && names.iter().filter(on_medium).count() == 1, "{names:?}");
     is_gone(&place);
+}
+
+#[test]
+fn zeros_on_a_filesystem_that_compresses_are_flagged() {
+    if !is_root() {
+        return;
+    }
+    let place = place();
+    let points = "storage.sequential:size=32MiB,direct=no,data=zeros storage.sequential:size=32MiB,direct=no";
+    let run = format!("run {points} --min-invocations 2 --no-lock -q --dir ../work");
+    let is_flagged = |medium: &str| -> Vec<bool> {
+        place.run(&format!("{run} --set medium={medium}")).unwrap().exits(0);
+        let document = last(&place);
+        let all = results(&document, "bandwidth").into_iter();
+        all.map(|it| it["flags"].to_string().contains("\"compressed\"")).collect()
+    };
+    assert_eq!(is_flagged("ram:512MiB+btrfs:compress=zstd"), [true, false]);
+    assert_eq!(is_flagged("ram:512MiB+btrfs"), [false, false]);
+    assert_eq!(is_flagged("ram:512MiB+ext4"), [false, false]);
 }
 
 #[test]

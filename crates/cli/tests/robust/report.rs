@@ -115,6 +115,33 @@ fn without_a_store_there_is_a_command_to_type() {
 }
 
 #[test]
+fn points_behind_a_link_say_what_binds_them() {
+    let place = place();
+    let grid = "-p up=8Mbit/s,24Mbit/s -p rtt=10ms,20ms";
+    let points = format!("block.remote -p operation=write -p size=4MiB {grid}");
+    let often = "--min-invocations 8 --max-invocations 8 --invocation-time 200ms";
+    let ran = place.run(&format!("run --no-lock {points} {often}")).unwrap().exits(0);
+    let terms = "operations × round trip / depth";
+    ran.shows(&["Curves", "by up and rtt", terms, "rtt=20ms: bandwidth"]);
+    let links = &last(&place)["links"];
+    // Each write waits for the one before, as far as a busy machine lets that be seen.
+    let depth = links[0]["depth"].as_f64().unwrap();
+    assert!((0.4..2.5).contains(&depth), "{links}");
+    for point in links[0]["points"].as_array().unwrap() {
+        let share = |of: &str| point["shares"][of]["estimate"].as_f64().unwrap();
+        let all = share("bandwidth") + share("round_trips") + share("rest");
+        assert!((all - 1.0).abs() < 1e-9 && point["shares"]["left_out"].is_f64(), "{links}");
+    }
+    for format in ["--format markdown", "--in-words"] {
+        place.run(&format!("show {format}")).unwrap().exits(0).shows(&[terms]);
+    }
+    place.run("report last -o pages").unwrap().exits(0);
+    let pages = fs::read_dir(place.cwd().join("pages")).unwrap().map(|it| it.unwrap().path());
+    let shown = pages.filter(|it| fs::read_to_string(it).is_ok_and(|text| text.contains(terms)));
+    assert!(shown.count() >= 2, "on the page of the run and on that of the workload");
+}
+
+#[test]
 fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
     let place = place();
     let points = "crypto.aead -p bytes=64..4096 --min-invocations 10 --max-invocations 10";

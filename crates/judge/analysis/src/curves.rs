@@ -19,7 +19,8 @@ pub(crate) fn curves(results: &[Finding], record: &RunRecord) -> Vec<Curve> {
             let Some(kind) = parameter.meaning() else { continue };
             let number = finding.point.number(&parameter.name);
             let Some(at) = number.filter(|_| counts(finding, kind)) else { continue };
-            let group = *places.entry(key(finding, planned, parameter)).or_insert(groups.len());
+            let key = key(finding, planned, &[&parameter.name]);
+            let group = *places.entry(key).or_insert(groups.len());
             if group == groups.len() {
                 groups.push((parameter, Vec::new()));
             }
@@ -45,20 +46,20 @@ fn counts(finding: &Finding, kind: CurveKind) -> bool {
     }
 }
 
-/// What all points of a curve have in common.
-fn key(finding: &Finding, planned: &PlannedPoint, parameter: &Parameter) -> String {
+/// What all points have in common that differ in these parameters alone.
+pub(crate) fn key(finding: &Finding, planned: &PlannedPoint, swept: &[&str]) -> String {
     let rest: Settings = finding
         .point
         .settings
         .iter()
-        .filter(|(name, _)| **name != parameter.name)
+        .filter(|(name, _)| !swept.contains(&name.as_str()))
         .map(own)
         .collect();
     let (point, program, prepared) = (&finding.point, &planned.program, &planned.preparation);
     let conditions = &planned.point.conditions;
     format!(
-        "{} {} {} {} {} {rest:?} {program:?} {prepared:?} {conditions:?}",
-        point.workload, point.version, finding.target, finding.metric, parameter.name
+        "{} {} {} {} {swept:?} {rest:?} {program:?} {prepared:?} {conditions:?}",
+        point.workload, point.version, finding.target, finding.metric
     )
 }
 
@@ -84,7 +85,7 @@ fn curve(
     });
     let measured: Vec<CurvePoint> = measured.collect();
     Some(Curve {
-        of: first.point.without(&parameter.name),
+        of: first.point.without(&[&parameter.name]),
         workload: first.point.workload.clone(),
         parameter: parameter.clone(),
         metric: first.metric.clone(),
@@ -111,7 +112,7 @@ fn as_fitted(estimate: &Estimate, finding: &Finding, parameter: &Parameter, at: 
 }
 
 /// `of` divided by an estimate.
-fn reciprocal(estimate: &Estimate, of: f64) -> Estimate {
+pub(crate) fn reciprocal(estimate: &Estimate, of: f64) -> Estimate {
     let interval = estimate.interval.clone().and_then(|ends| {
         let sound = ends.low > 0.0;
         let why = || "its interval includes zero".to_owned();
@@ -125,7 +126,8 @@ fn measured(at: u64, estimate: &Estimate) -> CurvePoint {
     CurvePoint { at: float(at), estimate: estimate.value, ends }
 }
 
-fn figure(figure: Figure) -> Estimate {
+/// A figure of a curve as an estimate.
+pub(crate) fn figure(figure: Figure) -> Estimate {
     estimate(figure.value, figure.interval)
 }
 

@@ -59,7 +59,7 @@ fn ceiling(finding: &Finding, free: &str, all: &[Finding]) -> Option<usize> {
     };
     let others = all.iter().enumerate().filter(|(_, other)| {
         let alike = other.target == finding.target && other.metric == finding.metric;
-        alike && other.point.without(free) == finding.point.without(free)
+        alike && other.point.without(&[free]) == finding.point.without(&[free])
     });
     let good = |finding: &Finding| sign * finding.estimate.value;
     let (index, best) = others.max_by(|one, other| good(one.1).total_cmp(&good(other.1)))?;

@@ -79,13 +79,23 @@ impl PointFacts {
         })
     }
 
-    /// The workload, with all parameters but one that are not at their defaults: `memory.copy:method=nt`.
+    /// The workload, with all parameters but these that are not at their defaults: `memory.copy:method=nt`.
     #[must_use]
-    pub fn without(&self, parameter: &str) -> String {
-        let told = self.parameters.iter().filter(|it| !it.default && it.name != parameter);
-        let told: Vec<String> = told.map(|it| format!("{}={}", it.name, it.value)).collect();
+    pub fn without(&self, parameters: &[&str]) -> String {
+        let told = |it: &ShownParameter| !it.default && !parameters.contains(&it.name.as_str());
+        let told = self.told(told);
         let colon = if told.is_empty() { "" } else { ":" };
-        format!("{}{colon}{}", self.workload, told.join(","))
+        format!("{}{colon}{told}", self.workload)
+    }
+
+    /// These parameters alone: `up=125kB/s,rtt=75ms`.
+    pub(crate) fn with_only(&self, parameters: &[String]) -> String {
+        self.told(|it| parameters.contains(&it.name))
+    }
+
+    fn told(&self, which: impl Fn(&ShownParameter) -> bool) -> String {
+        let told = self.parameters.iter().filter(|it| which(it));
+        told.map(|it| format!("{}={}", it.name, it.value)).collect::<Vec<_>>().join(",")
     }
 }
 

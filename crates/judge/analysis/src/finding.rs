@@ -11,6 +11,7 @@ use crate::curve::Curve;
 use crate::estimate::{Ends, Estimate};
 use crate::facts::{CpuShares, PointFacts, RunFacts};
 use crate::levels::TwoLevels;
+use crate::link_fit::LinkFit;
 use crate::pauses::Pauses;
 
 /// Everything that is found in one run.
@@ -26,6 +27,8 @@ pub struct RunFinding {
     pub results: Vec<Finding>,
     /// Curves over the parameters of which workloads say what that means.
     pub curves: Vec<Curve>,
+    /// What of the time of points behind a link is bandwidth, and what round trips.
+    pub links: Vec<LinkFit>,
     /// Comparisons with the plan's first point, when the plan asks for them.
     pub against_first: Vec<PointComparison>,
     /// Comparisons of every later point but the second with the one above it, when the plan asks for them.

@@ -1,7 +1,7 @@
 //! From a record to what it says: pure functions, repeatable from the store, versioned.
 //!
 //! [`summarise`] reads a [`plumb_model::RunRecord`] and finds an estimate with its interval for every
-//! metric of every point, what curves over a parameter say, how later points compare with the first, what could not
+//! metric of every point, what curves over a parameter and points behind a link say, how later points compare with the first, what could not
 //! be measured, and the reasons to distrust all of it. [`compare`] and [`Checker`] set runs against each
 //! other, [`history()`] one series against its past. Intervals come from `plumb-stats`, the same functions
 //! that the engine's strategies stop by, so that the two cannot disagree.
@@ -23,10 +23,13 @@ mod flags;
 mod histogram;
 mod history;
 mod levels;
+mod link_fit;
+mod link_fits;
 mod log_cost;
 mod method;
 mod pauses;
 mod point_data;
+mod random_reads;
 mod rates;
 mod run_costs;
 mod run_results;
@@ -75,8 +78,10 @@ pub use history::{
     history, history_entry, history_of_entries, since,
 };
 pub use levels::{Level, TwoLevels};
+pub use link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};
 pub use method::{CONFIDENCE, METHOD_VERSION};
 pub use pauses::Pauses;
+pub use plumb_stats::curves::link::Binds;
 pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::levels::LevelsOf;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};

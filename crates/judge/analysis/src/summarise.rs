@@ -15,9 +15,11 @@ use crate::finding::{Disturbances, Finding, RunFinding};
 use crate::flags;
 use crate::histogram;
 use crate::levels::TwoLevels;
+use crate::link_fits::link_fits;
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
 use crate::pauses;
 use crate::point_data::PointData;
+use crate::random_reads::flag_faster;
 
 /// Most quantiles of the steady samples that are kept for sketches.
 const THINNED: usize = 256;
@@ -31,6 +33,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
     for flag in &run_flags {
         results.iter_mut().for_each(|finding| flags::add(&mut finding.flags, flag.clone()));
     }
+    flag_faster(&mut results, record);
     expectations::judge(&mut results, record);
     let mut failed = failures::failed(record);
     failed.extend(failures::no_numbers(&data));
@@ -39,6 +42,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         run: run_facts(record),
         targets: record.targets.clone(),
         curves: curves(&results, record),
+        links: link_fits(&results, record),
         results,
         against_first: against_first(record),
         against_above: against_above(record),

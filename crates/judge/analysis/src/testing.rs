@@ -4,6 +4,7 @@
 
 mod events;
 mod first_look;
+mod remote_disk;
 mod years;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use plumb_stats::rng::Rng;
 
 pub use events::events;
 pub use first_look::{exec, first_look};
+pub use remote_disk::remote_disk;
 pub use years::run_of_years;
 
 /// A point to be measured, and what it gives.
@@ -278,6 +280,7 @@ fn description(spec: &Spec) -> Description {
         timeout_s: None,
         ceiling: None,
         audit_class: None,
+        link: None,
     }
 }
 

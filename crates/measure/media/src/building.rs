@@ -120,28 +120,42 @@ impl<'s> Building<'s> {
     /// # Errors
     /// When it ends, or mounts nothing.
     pub fn serve(&mut self, command: &mut Command, folder: PathBuf) -> Result<(), StartError> {
+        self.daemon(command, || is_mounted(&folder), "mounts nothing")?;
+        self.undo.push(Undo::Unmount(folder.clone()));
+        self.surface = folder;
+        Ok(())
+    }
+
+    /// Starts a process that works for as long as the medium stands, and waits until it `is_ready`; `or` says what is
+    /// wrong where it never is.
+    ///
+    /// # Errors
+    /// When it ends, or is not ready in time.
+    pub fn daemon(
+        &mut self,
+        command: &mut Command,
+        is_ready: impl Fn() -> bool,
+        or: &str,
+    ) -> Result<(), StartError> {
         let name = shown(command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut daemon =
             command.spawn().map_err(|error| StartError::Failed(format!("{name}: {error}")))?;
         let begun = Instant::now();
-        let mounted = loop {
-            if is_mounted(&folder) {
+        let ready = loop {
+            if is_ready() {
                 break Ok(());
             }
             if let Ok(Some(status)) = daemon.try_wait() {
                 break Err(format!("{name} ended with {status}"));
             }
             if begun.elapsed() > PATIENCE {
-                break Err(format!("{name} mounted nothing for {} s", PATIENCE.as_secs()));
+                break Err(format!("{name} {or} after {} s", PATIENCE.as_secs()));
             }
             std::thread::sleep(STEP);
         };
         self.undo.push(Undo::Daemon(daemon));
-        mounted.map_err(StartError::Failed)?;
-        self.undo.push(Undo::Unmount(folder.clone()));
-        self.surface = folder;
-        Ok(())
+        ready.map_err(StartError::Failed)
     }
 }
 

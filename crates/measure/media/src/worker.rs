@@ -32,6 +32,7 @@ impl Workload for MediumWorker {
             timeout_s: None,
             ceiling: None,
             audit_class: None,
+            link: None,
         }
     }
 

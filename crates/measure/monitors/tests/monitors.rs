@@ -106,6 +106,16 @@ fn a_server_with_sensors_a_quota_and_nfs() {
 }
 
 #[test]
+fn nfs_as_a_kernel_told_of_it() {
+    let (readings, unsupported) = between(pair!("captured-nfs-6.1"));
+    let of = |name| format!("mountstats./run/guest/nfs.{name}");
+    let names = ["READ.ops", "READ.received", "WRITE.ops", "WRITE.sent", "WRITE.rtt"].map(of);
+    let amounts = amounts(&readings, &names.each_ref().map(String::as_str));
+    assert_eq!(amounts, [830, 985_788, 453, 979_032, 1287]);
+    assert!(!unsupported.contains_key("mountstats"), "{unsupported:?}");
+}
+
+#[test]
 fn an_old_kernel_with_version_1_of_everything() {
     let (readings, unsupported) = between(pair!("old-4.19"));
     let names = ["schedstat.run", "diskstats.sda.writes", "cgroup.throttled", "cgroup.io.read"];

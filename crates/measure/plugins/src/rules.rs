@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use plumb_model::{
-    Better, Description, Kind, Metric, MetricSource, Point, Role, SearchEffort, Settings,
+    Better, Description, Kind, Metric, MetricSource, ParameterType, Point, Role, SearchEffort,
+    Settings,
 };
 
 /// The longest name of a workload, parameter or metric.
@@ -74,6 +75,7 @@ pub fn judge(description: &Description, is_builtin: bool) -> Vec<Rule> {
         rule("search", search(description)),
         rule("fixture", fixture(description)),
         rule("ceiling", ceiling(description)),
+        rule("link", link(description)),
         rule("timeout", timeout(description)),
     ]
 }
@@ -303,6 +305,29 @@ fn ceiling(description: &Description) -> Result<String, String> {
     }
 }
 
+fn link(description: &Description) -> Result<String, String> {
+    let Some(terms) = &description.link else { return Ok("none".into()) };
+    let parameter = |name: &String, kind: ParameterType| match description.parameter(name) {
+        Some(it) if it.kind == kind => Ok(()),
+        _ => {
+            let kind = format!("{kind:?}").to_lowercase();
+            Err(format!("its link has `{name}`, which is no parameter of the type `{kind}`"))
+        }
+    };
+    let metric = |name: &String| match description.metric(name) {
+        Some(_) => Ok(()),
+        None => Err(format!("its link has `{name}`, which is no metric")),
+    };
+    for direction in &terms.directions {
+        parameter(&direction.bandwidth, ParameterType::Rate)?;
+        metric(&direction.bytes)?;
+    }
+    parameter(&terms.round_trip, ParameterType::Time)?;
+    terms.scale.iter().try_for_each(|name| parameter(name, ParameterType::Integer))?;
+    terms.operations.iter().try_for_each(metric)?;
+    Ok(terms.parameters().collect::<Vec<_>>().join(", "))
+}
+
 fn timeout(description: &Description) -> Result<String, String> {
     match description.timeout_s {
         None => Ok(format!("{} s a message, not stated", plumb_engine::DEFAULT_TIMEOUT.as_secs())),
@@ -370,6 +395,12 @@ mod tests {
             ),
             (r#""fixture":["size"]"#.to_owned(), "fixture"),
             (r#""ceiling":"method""#.to_owned(), "ceiling"),
+            (r#""link":{"directions":[],"round_trip":"rtt"}"#.to_owned(), "link"),
+            (
+                r#""parameters":[{"name":"rtt","type":"time","default":0}],"link":{"directions":[],"round_trip":"rtt","operations":["n"]}"#
+                    .to_owned(),
+                "link",
+            ),
             (r#""timeout_s":0"#.to_owned(), "timeout"),
             (r#""timeout_s":18446744073709551615"#.to_owned(), "timeout"),
             (

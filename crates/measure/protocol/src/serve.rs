@@ -416,6 +416,7 @@ mod tests {
                 timeout_s: None,
                 ceiling: None,
                 audit_class: None,
+                link: None,
             }
         }
         fn manual(&self) -> &'static str {

@@ -1,5 +1,7 @@
 //! The table: a line a pair of points.
 
+use std::time::Duration;
+
 /// A point of a classic tool and the point of plumb that should read the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
@@ -70,16 +72,37 @@ pub const ROWS: &[Row] = &[
     row("classic.ioping", "storage.random:engine=psync,direct=yes,size=256MiB", "rate", 0.10, ""),
     row("classic.fsmark", "storage.files:sync=fsync", "rate", 0.10, "names of fs_mark have 40 bytes"),
     row("classic.bonniefiles", "storage.bonnie:size=1MiB,byte_size=0,seeks=0", "create_sequential", 0.10, ""),
-    row("classic.bonnie", "storage.bonnie:size=512MiB,byte_size=0,seeks=0,files=0", "write_block", 0.10, ""),
+    row("classic.bonnie", "storage.bonnie:size=2GiB,byte_size=0,seeks=0,files=0", "write_block", 0.10, ""),
+    row("classic.nbdkit", "block.remote:rtt=5ms", "rate", 0.10, ""),
+    row("classic.nbdkit:depth=16,operation=write", "block.remote:rtt=5ms,depth=16,operation=write", "rate", 0.10, ""),
     row("classic.iperf3", "network.tcp", "throughput", 0.10, "iperf3 calls select for every send"),
     row("classic.ping:count=100000", "network.icmp", "rate", 0.50,
         "for every packet ping also looks up the route, takes time stamps and yields the CPU"),
     row("classic.openssl:cipher=chacha20-poly1305,instructions=no-avx512", "crypto.aead:cipher=chacha20-poly1305", "throughput", 0.10, ""),
 ];
 
+/// Time for these rows where the user states none: two minutes for each, but not more than ten for a family.
+#[must_use]
+pub fn usual_budget(rows: &[Row]) -> Duration {
+    let mut families: Vec<&str> = rows.iter().map(Row::family).collect();
+    families.dedup();
+    let minutes = (2 * rows.len()).min(10 * families.len());
+    Duration::from_secs(60 * minutes as u64)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ROWS;
+    use super::{ROWS, Row, usual_budget};
+
+    #[test]
+    fn a_family_takes_ten_minutes_at_most() {
+        let minutes = |rows: &[Row]| usual_budget(rows).as_secs() / 60;
+        let of = |family: &str| -> Vec<_> {
+            ROWS.iter().filter(|row| row.family() == family).copied().collect()
+        };
+        assert_eq!((minutes(&of("memory")), minutes(&of("storage"))), (4, 10));
+        assert!(minutes(ROWS) > 20);
+    }
 
     #[test]
     fn rows_are_of_classics_and_families_that_stand_together() {

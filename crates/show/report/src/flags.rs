@@ -12,6 +12,10 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         }
         FlagKind::Unflushed => "what was written may still be in the device's volatile cache",
         FlagKind::NotDirect => "the page cache stood between the workload and the device",
+        FlagKind::Compressed => "the filesystem compresses what is moved: the device moves less",
+        FlagKind::Sparse => {
+            "parts of the file were never written: no device moves what is read there"
+        }
         FlagKind::Tmpfs => "the target directory is in memory: no device was measured",
         FlagKind::Capped => "a size is smaller than recommended: caches may affect the result",
         FlagKind::Noisy => "the samples vary too much for the requested precision",

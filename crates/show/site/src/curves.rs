@@ -1,4 +1,4 @@
-//! What curves over parameters say, on the page of a run and of a workload.
+//! What curves over parameters and points behind links say, on the page of a run and of a workload.
 
 use plumb_report::run::View;
 
@@ -9,10 +9,9 @@ use crate::parts::{DataTable, cell, heading, list, name};
 /// The curves of a run, each with a link to its chart; or those of one workload, on its own page.
 pub(crate) fn curves(view: &View, workload: Option<&str>) -> Html {
     let mut table = DataTable::new(["Curve", "What it says"]);
-    let all = view.finding.curves.iter().zip(&view.curves);
     let mut any = false;
-    for (curve, text) in all.filter(|(it, _)| workload.is_none_or(|only| it.workload == only)) {
-        let page = names::workload_page(view.finding.run.id, &curve.workload);
+    for text in view.curves.iter().filter(|it| workload.is_none_or(|only| it.workload == only)) {
+        let page = names::workload_page(view.finding.run.id, &text.workload);
         let named = match workload {
             Some(_) => Html::text(&text.name),
             None => link(&format!("{page}.html"), text.name.as_str()).into(),

@@ -83,10 +83,12 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 24] = [
+const FLAGS: [FlagKind; 26] = [
     FlagKind::Cached,
     FlagKind::NotDirect,
     FlagKind::Unflushed,
+    FlagKind::Compressed,
+    FlagKind::Sparse,
     FlagKind::Tmpfs,
     FlagKind::Capped,
     FlagKind::Noisy,

@@ -1,5 +1,13 @@
 //! Weighted least squares of a few columns, by the normal equations.
 
+use super::point::LEVEL;
+use crate::distribution::{two_sided_t, two_sided_z};
+
+/// Rounds of reweighting; a few are enough.
+pub(super) const ROUNDS: usize = 30;
+/// A fitted time is no less than this share of the measured one, or a fit through 0 had infinite weights.
+pub(super) const LEAST_SHARE: f64 = 0.2;
+
 /// What was fitted.
 pub(super) struct Fit {
     /// A coefficient a column.
@@ -8,6 +16,24 @@ pub(super) struct Fit {
     pub(super) errors: Vec<f64>,
     /// The sum of squares of what is left, in standard deviations.
     pub(super) squares: f64,
+    /// The covariance of the coefficients.
+    covariance: Vec<Vec<f64>>,
+}
+
+impl Fit {
+    /// The standard error of a quantity that changes with the coefficients by so much each.
+    pub(super) fn error_of(&self, gradient: &[f64]) -> f64 {
+        let times = |row: &[f64]| row.iter().zip(gradient).map(|(a, b)| a * b).sum::<f64>();
+        let rows = self.covariance.iter().zip(gradient);
+        rows.map(|(row, by)| by * times(row)).sum::<f64>().max(0.0).sqrt()
+    }
+}
+
+/// How many standard errors wide a figure's interval is to either side: the wider one of what the points' intervals
+/// give and of what their distances from the fit give (Student's t on so many degrees of freedom).
+pub(super) fn widening(squares: f64, degrees: usize) -> f64 {
+    let df = degrees as f64;
+    two_sided_z(LEVEL).max(two_sided_t(LEVEL, df) * (squares / df).sqrt())
 }
 
 /// The weighted sum of `columns` that comes closest to `values`, whose standard deviations are `noise`; `None` where
@@ -31,7 +57,7 @@ pub(super) fn fit(columns: &[Vec<f64>], values: &[f64], noise: &[f64]) -> Option
     let square = |index: usize| ((values[index] - fitted(index)) / noise[index]).powi(2);
     let squares = (0..values.len()).map(square).sum();
     let errors = (0..columns.len()).map(|index| inverse[index][index].sqrt()).collect();
-    Some(Fit { coefficients, errors, squares })
+    Some(Fit { coefficients, errors, squares, covariance: inverse })
 }
 
 /// The inverse of a symmetric positive definite matrix by elimination; `None` where it has none.
@@ -84,6 +110,8 @@ mod tests {
         assert!((found.errors[1] - 0.5f64.sqrt()).abs() < 1e-6, "{:?}", found.errors);
         assert!((found.errors[0] - (5.0f64 / 6.0).sqrt()).abs() < 1e-6, "{:?}", found.errors);
         assert!(found.squares < 1e-6);
+        // At 1 the line is known as well as the mean of the three: its variance is 1/3.
+        assert!((found.error_of(&[1.0, 1.0]) - 3f64.sqrt().recip()).abs() < 1e-6);
     }
 
     #[test]

@@ -5,19 +5,11 @@
 //! with constant coefficient of variation, McCullagh & Nelder 1989, chapter 8). Weights from measured times would pull
 //! the line down.
 
-use super::least_squares::fit;
-use super::point::{CurvePoint, Figure, LEVEL, NoFit, ordered, relative_errors};
-use crate::describe::mean_of;
-use crate::distribution::{two_sided_t, two_sided_z};
+use super::least_squares::{LEAST_SHARE, ROUNDS, fit, widening};
+use super::point::{CurvePoint, Figure, NoFit, ordered, weighing_noise};
 
 /// The fewest points of a curve.
 pub const FEWEST_POINTS: usize = 3;
-/// A point is known no better than so, or few very precise ones would decide alone.
-const LEAST_ERROR: f64 = 0.005;
-/// Rounds of reweighting; a few are enough.
-const ROUNDS: usize = 30;
-/// A fitted time is no less than this share of the measured one, or a line through 0 had infinite weights.
-const LEAST_SHARE: f64 = 0.2;
 
 /// A line through times.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,15 +34,12 @@ pub fn line(points: &[CurvePoint]) -> Result<Line, NoFit> {
     let points = ordered(points, FEWEST_POINTS)?;
     let n: Vec<f64> = points.iter().map(|it| it.at).collect();
     let times: Vec<f64> = points.iter().map(|it| it.estimate).collect();
-    let known = relative_errors(&points).map(|errors| shrunk(&errors));
-    let relative =
-        |index: usize| known.as_ref().map_or(0.0, |errors| errors[index]).max(LEAST_ERROR);
+    let (relative, known) = weighing_noise(&points);
     let columns = [vec![1.0; n.len()], n.clone()];
     let mut fitted = times.clone();
     let mut found = None;
     for _ in 0..ROUNDS {
-        let noise: Vec<f64> =
-            fitted.iter().enumerate().map(|(index, time)| time * relative(index)).collect();
+        let noise: Vec<f64> = fitted.iter().zip(&relative).map(|(time, of)| time * of).collect();
         let next = fit(&columns, &times, &noise).ok_or(NoFit::NotFinite)?;
         let (fixed, each) = (next.coefficients[0], next.coefficients[1]);
         let least = times.iter().map(|time| time * LEAST_SHARE);
@@ -58,23 +47,13 @@ pub fn line(points: &[CurvePoint]) -> Result<Line, NoFit> {
         found = Some(next);
     }
     let found = found.ok_or(NoFit::NotFinite)?;
-    let df = (n.len() - 2) as f64;
-    let told = two_sided_z(LEVEL);
-    let seen = two_sided_t(LEVEL, df) * (found.squares / df).sqrt();
+    let factor = widening(found.squares, n.len() - 2);
     let figure = |index: usize| {
-        let (value, half) = (found.coefficients[index], found.errors[index] * told.max(seen));
-        Figure::new(value, known.as_ref().map(|_| (value - half, value + half)))
+        let (value, half) = (found.coefficients[index], found.errors[index] * factor);
+        Figure::new(value, known.then_some((value - half, value + half)))
     };
     let distances = times.iter().zip(&fitted).map(|(time, line)| (time / line - 1.0).abs());
     Ok(Line { fixed: figure(0), each: figure(1), off: distances.fold(0.0, f64::max) })
-}
-
-/// Errors half-way to what all points together show, as variances: ten processes tell their own noise to a quarter
-/// only, and weights that follow such errors make intervals too narrow.
-fn shrunk(errors: &[f64]) -> Vec<f64> {
-    let squares: Vec<f64> = errors.iter().map(|error| error * error).collect();
-    let mean = mean_of(&squares);
-    squares.iter().map(|square| ((square + mean) / 2.0).sqrt()).collect()
 }
 
 #[cfg(test)]

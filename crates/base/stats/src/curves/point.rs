@@ -2,12 +2,15 @@
 
 use std::fmt;
 
-use crate::describe::all_finite;
+use crate::describe::{all_finite, mean_of};
 use crate::distribution::two_sided_z;
 use crate::{Interval, NoInterval};
 
 /// Level of the points' intervals, and of those of the figures.
 pub(super) const LEVEL: f64 = 0.95;
+
+/// A point is known no better than so, or few very precise ones would decide a fit alone.
+const LEAST_ERROR: f64 = 0.005;
 
 /// The most points that are fitted; the searches take the third power of their number.
 pub const MOST_POINTS: usize = 200;
@@ -64,6 +67,8 @@ pub enum NoFit {
     NotFinite,
     /// A value that has no logarithm.
     NotPositive,
+    /// Of points behind a link: their round trips do not differ, so that nothing tells waiting from the rest.
+    OneRoundTrip,
 }
 
 impl fmt::Display for NoFit {
@@ -76,6 +81,7 @@ impl fmt::Display for NoFit {
             Self::Repeated => out.write_str("two points have one value of the parameter"),
             Self::NotFinite => out.write_str("a value is not finite"),
             Self::NotPositive => out.write_str("a value is zero or negative"),
+            Self::OneRoundTrip => out.write_str("all points have one round trip"),
         }
     }
 }
@@ -113,6 +119,23 @@ pub(super) fn relative_error(point: &CurvePoint) -> Option<f64> {
 /// The standard errors of all, where all are known.
 pub(super) fn relative_errors(points: &[CurvePoint]) -> Option<Vec<f64>> {
     points.iter().map(relative_error).collect()
+}
+
+/// The relative noise by which a weighted fit counts each point, half a per cent at least, and whether all of it is
+/// known; where it is not, all points count alike.
+pub(super) fn weighing_noise(points: &[CurvePoint]) -> (Vec<f64>, bool) {
+    match relative_errors(points) {
+        Some(errors) => (shrunk(&errors).into_iter().map(|it| it.max(LEAST_ERROR)).collect(), true),
+        None => (vec![LEAST_ERROR; points.len()], false),
+    }
+}
+
+/// Errors half-way to what all points together show, as variances: ten processes tell their own noise to a quarter
+/// only, and weights that follow such errors make intervals too narrow.
+fn shrunk(errors: &[f64]) -> Vec<f64> {
+    let squares: Vec<f64> = errors.iter().map(|error| error * error).collect();
+    let mean = mean_of(&squares);
+    squares.iter().map(|square| ((square + mean) / 2.0).sqrt()).collect()
 }
 
 /// The standard deviations of the logarithms that a fit allows for: the points' errors and what is never told apart

@@ -4,6 +4,7 @@ use super::bars::{Bar, Measured, Row};
 use crate::Interval;
 use crate::curves::knee::{Growth, knee};
 use crate::curves::line::line;
+use crate::curves::link::{LinkPoint, link};
 use crate::curves::plateaus::plateaus;
 use crate::curves::scaling::scaling;
 use crate::curves::{CurvePoint, Figure};
@@ -113,6 +114,15 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     for truth in lines() {
         let promise = "95 % interval of the cost of a call and of a byte";
         report(row(promise, 0.94, &truth, |truth| of_line(replications, truth)));
+    }
+    for (name, depth, operations) in LINKS {
+        report(Row {
+            promise: "95 % interval of what operations behind a link wait for, and of each term's share",
+            setting: format!("{name}, noise {} %", NOISE * 100.0),
+            bar: Bar::AtLeast(0.94),
+            measured: of_link(replications, depth, operations),
+            note: String::new(),
+        });
     }
     for truth in growing().into_iter().chain(flat()) {
         let promise = "95 % interval of an efficiency";
@@ -251,6 +261,43 @@ fn of_line(replications: u64, truth: &Truth) -> Measured {
         let found = line(points).ok();
         found.map_or_else(Vec::new, |it| vec![(it.fixed, COST.0), (it.each, COST.1)])
     })
+}
+
+/// What is sent through a link: how many operations share a round trip, and how many there are.
+const LINKS: [(&str, f64, f64); 3] = [
+    ("32 share a round trip, bandwidth binds", 32.0, 1000.0),
+    ("4 share a round trip", 4.0, 4000.0),
+    ("each waits, the round trip binds", 1.0, 6000.0),
+];
+/// Seconds that sending takes, and a round trip.
+const GRID: [(f64, f64); 4] = [(4.0, 75e-5), (4.0, 37.5e-5), (1.3, 75e-5), (1.3, 37.5e-5)];
+/// Seconds that depend on neither.
+const REST: f64 = 0.3;
+
+/// How often the figures of points behind a link hold their truths.
+fn of_link(replications: u64, depth: f64, operations: f64) -> Measured {
+    let mut rng = Rng::new(17);
+    let wait = |round_trip: f64| operations * round_trip / depth;
+    let time = |&(sending, round_trip): &(f64, f64)| sending + wait(round_trip) + REST;
+    let (mut hits, mut trials) = (0, 0);
+    for _ in 0..replications {
+        let points = GRID.map(|at| {
+            let it = measured(at.1, time(&at), &mut rng);
+            let (sending, round_trip) = at;
+            LinkPoint { sending, operations, round_trip, time: it.estimate, ends: it.ends }
+        });
+        let Ok(found) = link(&points) else { continue };
+        let shares = found.shares.iter().zip(&GRID).flat_map(|(it, at)| {
+            let (sending, waiting, all) = (at.0, wait(at.1), time(at));
+            [(it.bandwidth, sending / all), (it.round_trips, waiting / all), (it.rest, REST / all)]
+        });
+        let all = [(found.wait, depth.recip()), (found.rest, REST)].into_iter().chain(shares);
+        for (figure, truth) in all {
+            trials += 1;
+            hits += u64::from(figure.interval.is_ok_and(|it| it.contains(truth)));
+        }
+    }
+    Measured::Share { hits, trials }
 }
 
 fn of_scaling(replications: u64, truth: &Truth) -> Measured {

@@ -3,6 +3,7 @@
 mod curves;
 mod flags;
 mod levels;
+mod links;
 mod pairs;
 mod pauses;
 mod results;

@@ -217,6 +217,7 @@ mod tests {
             timeout_s: None,
             ceiling: None,
             audit_class: None,
+            link: None,
         }
     }
 

@@ -544,6 +544,7 @@ fn planned(index: usize) -> PlannedPoint {
         timeout_s: None,
         ceiling: None,
         audit_class: None,
+        link: None,
     };
     let point = Point::new(&description, &BTreeMap::new(), 2).unwrap();
     PlannedPoint::new(point, description, Program { argv: vec!["nothing".into()] })

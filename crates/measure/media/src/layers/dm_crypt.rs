@@ -1,7 +1,9 @@
 //! `medium=…+dm-crypt+…`.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use plumb_machine::Root;
 use plumb_protocol::StartError;
@@ -44,12 +46,34 @@ fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     open.args(["open", "--type", "plain", "--cipher", "aes-xts-plain64", "--key-size", "512"]);
     open.args(["--key-file", "-", "--batch-mode"]).arg(&building.surface).arg(&name);
     run(&mut open, &key)?;
-    let node = PathBuf::from(format!("/dev/mapper/{name}"));
     // Held here, and by what is mounted on it: from now on it goes with the last of them, whoever is killed.
-    let held = File::open(&node).map_err(|error| failed(&node, &error));
+    let named = PathBuf::from(format!("/dev/mapper/{name}"));
+    let held = device_of(&named).and_then(|node| Ok((File::open(&node)?, node)));
+    // This takes the name away at once, and the device when nobody has it open any more.
     let closed = run(tool("cryptsetup").args(["close", "--deferred", &name]), &[]);
-    building.keep(held?);
+    let (device, node) = held.map_err(|error| failed(&named, &error))?;
+    building.keep(device);
     closed?;
     building.surface = node;
     Ok(())
+}
+
+/// The kernel's own node of a mapping, which stays for as long as the device does.
+fn device_of(named: &Path) -> io::Result<PathBuf> {
+    let minor = rustix::fs::minor(named.metadata()?.rdev());
+    Ok(PathBuf::from(format!("/dev/dm-{minor}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::device_of;
+
+    #[test]
+    fn a_mapping_is_found_by_its_number() {
+        // The fifth of its kind, whatever its kind.
+        assert_eq!(device_of(Path::new("/dev/zero")).unwrap(), Path::new("/dev/dm-5"));
+        assert!(device_of(Path::new("/dev/no-such-mapping")).is_err());
+    }
 }

@@ -8,6 +8,7 @@ mod filesystem;
 mod fscrypt;
 mod gocryptfs;
 mod loop_device;
+mod luks;
 mod ram;
 mod raw;
 mod xfs;
@@ -21,6 +22,7 @@ pub const LAYERS: &[&Layer] = &[
     &ram::LAYER,
     &zram::LAYER,
     &dm_crypt::LAYER,
+    &luks::LAYER,
     &raw::LAYER,
     &ext2::LAYER,
     &ext4::LAYER,

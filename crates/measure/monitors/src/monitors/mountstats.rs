@@ -16,7 +16,7 @@ pub const MONITOR: Monitor = Monitor {
     open: |root| {
         let path = "/proc/self/mountstats";
         let file = OpenFile::open(root, path)?;
-        if !file.text(&mut Vec::new())?.contains(" with fstype nfs") {
+        if !file.text(&mut Vec::new())?.lines().any(|line| mounted(line).is_some()) {
             return Err("no NFS is mounted".to_owned());
         }
         Parsed::all(vec![(String::new(), file)], parse, "")
@@ -40,10 +40,8 @@ pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
     let (mut mount, mut of) = (None, String::new());
     for line in text.lines() {
         let line = line.trim();
-        if let Some((_, rest)) =
-            line.strip_prefix("device ").and_then(|it| it.split_once(" mounted on "))
-        {
-            mount = rest.split_once(" with fstype nfs").map(|(path, _)| path);
+        if line.starts_with("device ") {
+            mount = mounted(line);
         } else if let Some((mount, (operation, rest))) = mount.zip(line.split_once(':')) {
             let is_operation = operation.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
             if operation.is_empty() || !is_operation || numbers(rest).count() < COLUMNS.len() {
@@ -55,5 +53,31 @@ pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
                 put(Field::counter(name, unit).of(&of), value);
             }
         }
+    }
+}
+
+/// Where NFS is mounted, when this line begins an NFS mount. A server's `nfsd` is none.
+fn mounted(line: &str) -> Option<&str> {
+    let (_, rest) = line.strip_prefix("device ")?.split_once(" mounted on ")?;
+    let (path, kind) = rest.split_once(" with fstype ")?;
+    matches!(kind.split(' ').next()?, "nfs" | "nfs4").then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mounted;
+
+    #[test]
+    fn a_server_alone_mounts_no_nfs() {
+        assert_eq!(
+            mounted("device a:/x mounted on /srv with fstype nfs statvers=1.1"),
+            Some("/srv")
+        );
+        assert_eq!(
+            mounted("device a:/x mounted on /srv with fstype nfs4 statvers=1.1"),
+            Some("/srv")
+        );
+        assert_eq!(mounted("device nfsd mounted on /proc/fs/nfsd with fstype nfsd"), None);
+        assert_eq!(mounted("device tmpfs mounted on /tmp with fstype tmpfs"), None);
     }
 }

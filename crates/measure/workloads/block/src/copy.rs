@@ -18,7 +18,7 @@ use crate::address::Address;
 use crate::client::Client;
 use crate::disk::{Disk, prepare_process, unmount, write_through};
 use crate::nbd::Kind;
-use crate::report::{OF_DEVICE, device_metrics, of_device};
+use crate::report::{OF_DEVICE, device_metrics, device_terms, of_device};
 use crate::server::{Counts, Server};
 use crate::settings::{self, Access, check_memory, fresh_path};
 
@@ -54,6 +54,7 @@ impl Workload for Copy {
             metrics,
             audit_class: Some(AuditClass::Scheduler),
             sample_is: SampleIs::Process,
+            link: Some(device_terms()),
             timeout_s: Some(6 * LONG_TIMEOUT_S),
             ..workload("block.copy", "copies a file to a remote disk behind a slow link, and syncs")
         }

@@ -10,7 +10,7 @@ use plumb_workload_kit::declare::{
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::disk::{Disk, prepare_process};
-use crate::report::{OF_DEVICE, device_metrics, of_device};
+use crate::report::{OF_DEVICE, device_metrics, device_terms, of_device};
 use crate::settings::{self, Access, check_memory};
 
 /// The smallest and the largest disk.
@@ -45,6 +45,7 @@ impl Workload for Mkfs {
             metrics,
             audit_class: Some(AuditClass::Scheduler),
             sample_is: SampleIs::Process,
+            link: Some(device_terms()),
             timeout_s: Some(6 * LONG_TIMEOUT_S),
             ..workload("block.mkfs", "makes ext4 on a remote disk behind a slow link")
         }

@@ -12,7 +12,7 @@ use plumb_workload_kit::declare::{
 use crate::address::Address;
 use crate::client::Client;
 use crate::nbd::Kind;
-use crate::report::{OF_LINK, link_metrics, of_link};
+use crate::report::{OF_LINK, link_metrics, link_terms, of_link};
 use crate::server::{Counts, Server};
 use crate::settings::{self, Access, DEEPEST, Link, check_memory, fresh_path};
 
@@ -49,6 +49,7 @@ impl Workload for Remote {
             parameters: [own, settings::parameters()].concat(),
             metrics,
             audit_class: Some(AuditClass::Scheduler),
+            link: Some(link_terms(&[])),
             timeout_s: Some(LONG_TIMEOUT_S),
             ..workload("block.remote", "reads or writes a remote disk behind a slow link (NBD)")
         }

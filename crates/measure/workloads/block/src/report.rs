@@ -1,6 +1,6 @@
 //! What the server and the link tell of a stretch of time, as values of a sample.
 
-use plumb_model::{Better, Metric};
+use plumb_model::{Better, LinkDirection, LinkTerms, Metric};
 use plumb_workload_kit::declare::{headline, reported};
 
 use crate::nbd::Kind;
@@ -31,6 +31,26 @@ pub fn link_metrics() -> Vec<Metric> {
         value("under_way", "requests", "requests under way in the mean, as the link saw them"),
         value("server_cpu", "s", "CPU time of the server, an iteration"),
     ]
+}
+
+/// What of a workload tells how its time depends on the link, where these metrics count its requests; an iteration is one
+/// request where none do.
+pub fn link_terms(requests: &[&str]) -> LinkTerms {
+    let direction = |bandwidth: &str, bytes: &str| LinkDirection {
+        bandwidth: bandwidth.into(),
+        bytes: bytes.into(),
+    };
+    LinkTerms {
+        directions: vec![direction("up", OF_LINK[0]), direction("down", OF_LINK[1])],
+        round_trip: "rtt".into(),
+        scale: Some("scale".into()),
+        operations: requests.iter().map(|&name| name.into()).collect(),
+    }
+}
+
+/// The same of a device.
+pub fn device_terms() -> LinkTerms {
+    link_terms(&OF_REQUESTS)
 }
 
 /// Names of what [`of_device`] gives, in its order.

@@ -29,6 +29,18 @@ fn last(started: &mut Started, iterations: &[u64]) -> (f64, impl Fn(&str) -> f64
 }
 
 #[test]
+fn a_link_goes_by_names_of_parameters_and_metrics() {
+    for description in ALL.iter().map(|it| it.describe()) {
+        let terms = description.link.as_ref().unwrap();
+        let mut parameters = terms.parameters().chain(terms.scale.as_deref());
+        assert!(parameters.all(|it| description.parameter(it).is_some()), "{terms:?}");
+        let bytes = terms.directions.iter().map(|it| &it.bytes);
+        let mut metrics = bytes.chain(&terms.operations);
+        assert!(metrics.all(|it| description.metric(it).is_some()), "{terms:?}");
+    }
+}
+
+#[test]
 fn every_request_is_answered_and_what_was_written_is_read() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();

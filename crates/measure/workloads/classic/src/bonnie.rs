@@ -56,7 +56,7 @@ impl Tool for Bonnie {
 
     fn parameters(&self) -> Vec<Parameter> {
         match self {
-            Self::Blocks => vec![bytes("size", 512 << 20, "size of the file (-s)")],
+            Self::Blocks => vec![bytes("size", 2 << 30, "size of the file (-s)")],
             Self::Files => vec![integer("files", "files", 16_384, "files (-n, in 1024)")],
         }
     }

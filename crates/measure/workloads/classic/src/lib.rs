@@ -15,6 +15,7 @@ mod iperf3;
 mod laid_out;
 mod mbw;
 mod named;
+mod nbdkit;
 mod openssl;
 mod perf;
 mod ping;
@@ -41,4 +42,5 @@ pub const ALL: &[&dyn Workload] = &[
     &Classic(iperf3::Iperf3),
     &Classic(ping::Ping),
     &Classic(openssl::Openssl),
+    &Classic(nbdkit::Nbdkit),
 ];

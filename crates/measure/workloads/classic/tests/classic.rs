@@ -127,6 +127,18 @@ fn dd_and_ioping_work_on_the_file_that_is_laid_out_for_them() {
 }
 
 #[test]
+fn nbdkit_is_as_late_as_it_is_told_and_ends() {
+    let mut point = TestPoint::new(ALL, "classic.nbdkit", &[("rtt", "20ms"), ("size", "1MiB")]);
+    assert!(refusal("no server", point.try_start()).contains("no server"));
+    point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    // At most 50 a second, however busy the machine is.
+    assert_within("nbdkit", figure(&point, "rate"), 5.0..51.0);
+    let socket = point.start.endpoints["socket"].clone();
+    point.clean();
+    assert!(!std::path::Path::new(&socket).exists(), "{socket} is left");
+}
+
+#[test]
 fn fs_mark_creates_files_and_leaves_none() {
     let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
     for sync in ["fsync", "none"] {

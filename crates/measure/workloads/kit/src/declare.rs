@@ -30,6 +30,7 @@ pub fn workload(id: &str, summary: &str) -> Description {
         timeout_s: None,
         ceiling: None,
         audit_class: None,
+        link: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -19,6 +19,15 @@ const PIECE: usize = 1 << 20;
 /// Bytes between two flushes while a file is laid out, so that little of it sits in the page cache.
 const FLUSH_EVERY: u64 = 32 << 20;
 
+/// What the sectors of a block hold behind their stamps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Random bytes, drawn by this seed: nobody can compress them.
+    Random(u64),
+    /// Zeros, which compress to almost nothing.
+    Zeros,
+}
+
 /// A laid-out test file.
 ///
 /// It has no name in its folder: it is reached through the descriptor of the process that holds it, so
@@ -33,12 +42,12 @@ pub struct TestFile {
 }
 
 impl TestFile {
-    /// Lays a file of `size` bytes out in `dir`: incompressible, stamped, fully written and synced.
+    /// Lays a file of `size` bytes out in `dir`: stamped, fully written and synced.
     ///
     /// # Errors
     /// Unsupported when it would take more than 80 % of the free space or can't be created or
     /// finished there; nothing is left then.
-    pub fn lay_out(dir: &Path, name: &str, size: u64, seed: u64) -> Result<Self, StartError> {
+    pub fn lay_out(dir: &Path, name: &str, size: u64, data: Data) -> Result<Self, StartError> {
         if is_device(dir) {
             let why = format!("{} is a device, and this wants a folder", dir.display());
             return Err(StartError::unsupported(
@@ -47,26 +56,38 @@ impl TestFile {
             ));
         }
         check_space(dir, size)?;
-        Self::lay_out_with(dir, name, size, seed, &mut |file, piece| file.write_all(piece))
+        Self::lay_out_with(dir, name, size, data, &mut |file, piece| file.write_all(piece))
     }
 
     /// The beginning of a device in place of a file; what was there is lost.
     ///
     /// # Errors
     /// Unsupported where it is too small; failed when it can't be written.
-    pub fn on_device(device: &Path, size: u64, seed: u64) -> Result<Self, StartError> {
+    pub fn on_device(device: &Path, size: u64, data: Data) -> Result<Self, StartError> {
         let failed = |error| StartError::Failed(format!("{}: {error}", device.display()));
         let mut file = OpenOptions::new().read(true).write(true).open(device).map_err(failed)?;
-        let room = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        check_length(&mut file, device, size)?;
         file.rewind().map_err(failed)?;
-        if size > room {
-            let why = format!("{} has {}, less than {}", device.display(), show(room), show(size));
-            return Err(StartError::unsupported(why, "a smaller size"));
-        }
-        fill(&mut file, size, seed, &mut |file, piece| file.write_all(piece)).map_err(failed)?;
+        fill(&mut file, size, data, &mut |file, piece| file.write_all(piece)).map_err(failed)?;
         drop_cache(&file);
         let dir = device.parent().unwrap_or(device).to_owned();
         Ok(Self { dir, file, path: device.to_owned(), named: false })
+    }
+
+    /// The beginning of a file or device of the user's, which is only read.
+    ///
+    /// # Errors
+    /// Unsupported where it is shorter than `size`; failed when it can't be read, or is a folder.
+    pub fn of_user(path: &Path, size: u64) -> Result<Self, StartError> {
+        let failed = |why: String| StartError::Failed(format!("{}: {why}", path.display()));
+        let mut file = File::open(path).map_err(|error| failed(error.to_string()))?;
+        let kind = file.metadata().map_err(|error| failed(error.to_string()))?.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            return Err(failed("`file` wants a file or a block device".to_owned()));
+        }
+        check_length(&mut file, path, size)?;
+        let dir = path.parent().unwrap_or(path).to_owned();
+        Ok(Self { dir, file, path: path.to_owned(), named: false })
     }
 
     /// Lays a file of `size` bytes out in memory (memfd, which is tmpfs): of the same bytes.
@@ -74,7 +95,7 @@ impl TestFile {
     /// # Errors
     /// Unsupported when it would take more than half of the memory that is available, of which there
     /// are `limit` bytes at most, and without /proc.
-    pub fn in_memory(size: u64, seed: u64, limit: u64) -> Result<Self, StartError> {
+    pub fn in_memory(size: u64, data: Data, limit: u64) -> Result<Self, StartError> {
         check_memory(size, limit)?;
         let failed = |error| StartError::Failed(format!("a test file in memory: {error}"));
         let file = memory_file().map_err(failed)?;
@@ -84,7 +105,7 @@ impl TestFile {
             return Err(StartError::unsupported(why, "mount -t proc proc /proc, or place=dir"));
         }
         let mut laid_out = Self { dir: PathBuf::from("/dev/shm"), file, path, named: false };
-        fill(&mut laid_out.file, size, seed, &mut |file, piece| file.write_all(piece))
+        fill(&mut laid_out.file, size, data, &mut |file, piece| file.write_all(piece))
             .map_err(failed)?;
         Ok(laid_out)
     }
@@ -93,7 +114,7 @@ impl TestFile {
         dir: &Path,
         name: &str,
         size: u64,
-        seed: u64,
+        data: Data,
         write: &mut dyn FnMut(&mut File, &[u8]) -> io::Result<()>,
     ) -> Result<Self, StartError> {
         let mut laid_out = Self::create(dir, name).map_err(|error| {
@@ -102,7 +123,7 @@ impl TestFile {
                 "--dir with a folder that you may write to",
             )
         })?;
-        fill(&mut laid_out.file, size, seed, write)
+        fill(&mut laid_out.file, size, data, write)
             .map_err(|error| laid_out.not_finished(size, &error))?;
         drop_cache(&laid_out.file);
         Ok(laid_out)
@@ -221,15 +242,20 @@ impl Drop for TestFile {
 fn fill(
     file: &mut File,
     size: u64,
-    seed: u64,
+    data: Data,
     write: &mut dyn FnMut(&mut File, &[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut random = SplitMix64::new(seed);
+    let mut random = match data {
+        Data::Random(seed) => Some(SplitMix64::new(seed)),
+        Data::Zeros => None,
+    };
     let mut piece = vec![0; PIECE];
     let mut offset = 0;
     while offset < size {
         let length = usize::try_from(size - offset).map_or(PIECE, |left| left.min(PIECE));
-        random.fill(&mut piece[..length]);
+        if let Some(random) = &mut random {
+            random.fill(&mut piece[..length]);
+        }
         stamp::write(&mut piece[..length], offset, stamp::LAID_OUT);
         write(file, &piece[..length])?;
         offset += length as u64;
@@ -239,6 +265,18 @@ fn fill(
         }
     }
     file.sync_all()
+}
+
+/// Refuses a file or device with fewer bytes.
+fn check_length(file: &mut File, path: &Path, size: u64) -> Result<(), StartError> {
+    let room = file
+        .seek(SeekFrom::End(0))
+        .map_err(|error| StartError::Failed(format!("{}: {error}", path.display())))?;
+    if size <= room {
+        return Ok(());
+    }
+    let why = format!("{} has {}, less than {}", path.display(), show(room), show(size));
+    Err(StartError::unsupported(why, "a smaller size"))
 }
 
 fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
@@ -279,7 +317,7 @@ pub fn drop_cache(file: &File) {
 
 #[cfg(test)]
 mod tests {
-    use super::{TestFile, free_bytes};
+    use super::{Data, TestFile, free_bytes};
     use crate::stamp;
     use plumb_protocol::{Held, StartError};
     use plumb_workload_kit::filesystem::is_in_memory;
@@ -290,7 +328,7 @@ mod tests {
     fn a_file_is_real_stamped_and_removed() {
         let dir = tempfile::tempdir().unwrap();
         let size = (1 << 20) + 4096;
-        let file = TestFile::lay_out(dir.path(), "test", size, 7).unwrap();
+        let file = TestFile::lay_out(dir.path(), "test", size, Data::Random(7)).unwrap();
         let bytes = fs::read(file.path()).unwrap();
         assert_eq!(bytes.len() as u64, size);
         assert_eq!(stamp::read(&bytes, 0), Ok((1, 1)));
@@ -299,8 +337,38 @@ mod tests {
             assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "it has no name");
         }
         Box::new(file).clean().unwrap();
-        drop(TestFile::lay_out(dir.path(), "test", size, 7).unwrap());
+        drop(TestFile::lay_out(dir.path(), "test", size, Data::Random(7)).unwrap());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "it is left");
+    }
+
+    #[test]
+    fn a_file_of_zeros_is_as_stamped_and_holds_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let size = (1 << 20) + 4096;
+        let file = TestFile::lay_out(dir.path(), "test", size, Data::Zeros).unwrap();
+        let bytes = fs::read(file.path()).unwrap();
+        assert_eq!(stamp::read(&bytes, 0), Ok((1, 1)));
+        let rest = |sector: &[u8]| sector[16..].iter().all(|byte| *byte == 0);
+        assert!(bytes.chunks_exact(stamp::SECTOR).all(rest));
+        let random = TestFile::lay_out(dir.path(), "test", size, Data::Random(7)).unwrap();
+        let bytes = fs::read(random.path()).unwrap();
+        assert!(!bytes.chunks_exact(stamp::SECTOR).any(rest));
+    }
+
+    #[test]
+    fn a_file_of_the_user_stays_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("own");
+        fs::write(&path, [9_u8; 8192]).unwrap();
+        drop(TestFile::of_user(&path, 8192).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), [9_u8; 8192]);
+        let Err(StartError::Unsupported { why, .. }) = TestFile::of_user(&path, 8193) else {
+            panic!("it is too short");
+        };
+        assert!(why.contains("own has 8 KiB, less than 8 KiB"), "{why}");
+        for wrong in [dir.path().to_owned(), dir.path().join("none"), "/dev/zero".into()] {
+            assert!(matches!(TestFile::of_user(&wrong, 512), Err(StartError::Failed(_))));
+        }
     }
 
     #[test]
@@ -308,7 +376,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let size = free_bytes(dir.path()).unwrap() / 5 * 4 + (64 << 20);
         let Err(StartError::Unsupported { why, .. }) =
-            TestFile::lay_out(dir.path(), "test", size, 7)
+            TestFile::lay_out(dir.path(), "test", size, Data::Random(7))
         else {
             panic!("it was laid out");
         };
@@ -319,11 +387,12 @@ mod tests {
     #[test]
     fn a_file_in_memory_is_as_real_and_no_larger_than_memory() {
         let size = 1 << 20;
-        let file = TestFile::in_memory(size, 7, 0).unwrap();
+        let file = TestFile::in_memory(size, Data::Random(7), 0).unwrap();
         assert!(is_in_memory(file.path()));
         assert_eq!(stamp::read(&fs::read(file.path()).unwrap(), 0), Ok((1, 1)));
         for (size, limit) in [(1 << 50, 0), (size, size)] {
-            let Err(StartError::Unsupported { why, .. }) = TestFile::in_memory(size, 7, limit)
+            let data = Data::Random(7);
+            let Err(StartError::Unsupported { why, .. }) = TestFile::in_memory(size, data, limit)
             else {
                 panic!("it was laid out");
             };
@@ -335,13 +404,14 @@ mod tests {
     fn a_disk_that_fills_up_on_the_way_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let mut pieces = 0;
-        let result = TestFile::lay_out_with(dir.path(), "test", 8 << 20, 7, &mut |file, piece| {
-            pieces += 1;
-            if pieces == 4 {
-                return Err(std::io::Error::from_raw_os_error(libc::ENOSPC));
-            }
-            file.write_all(piece)
-        });
+        let result =
+            TestFile::lay_out_with(dir.path(), "test", 8 << 20, Data::Zeros, &mut |file, piece| {
+                pieces += 1;
+                if pieces == 4 {
+                    return Err(std::io::Error::from_raw_os_error(libc::ENOSPC));
+                }
+                file.write_all(piece)
+            });
         let Err(StartError::Unsupported { why, .. }) = result else {
             panic!("it was laid out");
         };

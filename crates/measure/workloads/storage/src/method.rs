@@ -25,6 +25,8 @@ pub struct MethodRequest {
     pub direct: String,
     /// Whether some blocks are written.
     pub writes: bool,
+    /// Whether its blocks carry stamps: it was laid out.
+    pub stamped: bool,
     /// Bytes of one block.
     pub block: usize,
     /// Blocks that should be in flight.
@@ -34,9 +36,8 @@ pub struct MethodRequest {
 }
 
 /// The method that works, with what the reader should know of it.
+#[derive(Debug)]
 pub struct ChosenMethod {
-    /// Ready to move blocks.
-    pub queue: Queue,
     /// Blocks that will be in flight.
     pub depth: u32,
     /// Whether it goes past the page cache.
@@ -83,15 +84,23 @@ impl Method {
     }
 }
 
-/// The best requested method that can read the block at `offset` of the file at `path`.
+/// The best requested method that can read the block at `offset` of the file at `path`, with a queue that moves blocks
+/// so.
 ///
 /// # Errors
 /// Unsupported, with every reason, when none works; failed when the file was changed.
-pub fn find(path: &Path, request: &MethodRequest, offset: u64) -> Result<ChosenMethod, StartError> {
+pub fn find(
+    path: &Path,
+    request: &MethodRequest,
+    offset: u64,
+) -> Result<(Queue, ChosenMethod), StartError> {
     let mut reasons: Vec<String> = Vec::new();
     for method in METHODS.into_iter().filter(|method| method.is_requested(request)) {
         match try_method(path, request, method, offset) {
-            Ok(queue) => return Ok(chosen(queue, request, method, reasons)),
+            Ok(queue) => {
+                let chosen = chosen(&queue, request, method, reasons);
+                return Ok((queue, chosen));
+            }
             Err(MethodError::Wrong(why)) => return Err(StartError::Failed(why)),
             Err(MethodError::Unavailable(reason)) if reasons.contains(&reason) => {}
             Err(MethodError::Unavailable(reason)) => reasons.push(reason),
@@ -106,7 +115,7 @@ pub fn find(path: &Path, request: &MethodRequest, offset: u64) -> Result<ChosenM
 }
 
 fn chosen(
-    queue: Queue,
+    queue: &Queue,
     request: &MethodRequest,
     method: Method,
     reasons: Vec<String>,
@@ -121,7 +130,7 @@ fn chosen(
         notes.push(why.clone());
         flags.push(Flag::new(FlagKind::Capped, why));
     }
-    ChosenMethod { queue, depth, direct: method.direct, notes, flags }
+    ChosenMethod { depth, direct: method.direct, notes, flags }
 }
 
 /// Why a method was not taken.
@@ -158,6 +167,7 @@ fn try_method(
     let block = queue.read(offset).map_err(|error| format!("{}: {error}", method.show(1)))?;
     match stamp::read(block, offset) {
         Ok(_) => Ok(queue),
+        Err(_) if !request.stamped => Ok(queue),
         Err(at) => Err(MethodError::Wrong(format!(
             "the test file in {} holds foreign bytes at offset {at}",
             request.dir.display()
@@ -191,7 +201,7 @@ fn open(path: &Path, request: &MethodRequest, direct: bool) -> Result<File, Stri
 #[cfg(test)]
 mod tests {
     use super::{MethodRequest, find};
-    use crate::file::TestFile;
+    use crate::file::{Data, TestFile};
     use plumb_protocol::StartError;
 
     fn request(engine: &str, direct: &str, block: usize) -> MethodRequest {
@@ -200,6 +210,7 @@ mod tests {
             engine: engine.into(),
             direct: direct.into(),
             writes: false,
+            stamped: true,
             block,
             depth: 4,
             slots: 4,
@@ -209,8 +220,8 @@ mod tests {
     #[test]
     fn the_way_that_was_taken_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let file = TestFile::lay_out(dir.path(), "test", 1 << 20, 1).unwrap();
-        let chosen = find(file.path(), &request("psync", "no", 4096), 8192).unwrap();
+        let file = TestFile::lay_out(dir.path(), "test", 1 << 20, Data::Random(1)).unwrap();
+        let (_, chosen) = find(file.path(), &request("psync", "no", 4096), 8192).unwrap();
         assert_eq!(chosen.notes[0], "method: psync, page cache, depth 1");
         assert!(chosen.notes[1].contains("depth 1 instead of 4"), "{:?}", chosen.notes);
         assert_eq!(chosen.flags.len(), 1);
@@ -219,10 +230,10 @@ mod tests {
     #[test]
     fn a_block_that_direct_io_refuses_falls_back_and_says_so() {
         let dir = tempfile::tempdir().unwrap();
-        let file = TestFile::lay_out(dir.path(), "test", 1 << 20, 1).unwrap();
+        let file = TestFile::lay_out(dir.path(), "test", 1 << 20, Data::Random(1)).unwrap();
         // 520 is a multiple of nothing that any device takes.
         let chosen = find(file.path(), &request("auto", "auto", 520), 0);
-        if let Ok(chosen) = chosen {
+        if let Ok((_, chosen)) = chosen {
             assert!(chosen.notes[0].contains("page cache"), "{:?}", chosen.notes);
             assert!(chosen.notes.len() > 1, "no reason: {:?}", chosen.notes);
         }

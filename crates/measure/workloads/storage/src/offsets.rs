@@ -3,6 +3,7 @@
 use plumb_protocol::SplitMix64;
 
 use crate::engine::Operation;
+use crate::share::Share;
 
 /// In which order the blocks of the file are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +62,19 @@ pub struct Offsets {
 }
 
 impl Offsets {
-    /// Of a file of this size.
+    /// Of a file of this size. Workers that visit one block after the other begin at places that are evenly spaced, and
+    /// each goes through the whole file.
     #[must_use]
-    pub fn new(pattern: AccessPattern, size: u64, block: usize, seed: u64) -> Self {
+    pub fn new(pattern: AccessPattern, size: u64, block: usize, seed: u64, share: Share) -> Self {
         let block = block as u64;
         let blocks = size / block;
-        let mut random = SplitMix64::new(seed);
-        let next = random.below(blocks);
+        let own = match pattern {
+            AccessPattern::Sequential => seed,
+            AccessPattern::Random => share.seed(seed),
+        };
+        let mut random = SplitMix64::new(own);
+        let apart = blocks * share.number() / share.workers();
+        let next = (random.below(blocks) + apart) % blocks;
         Self { pattern, random, blocks, block, next }
     }
 
@@ -80,5 +87,40 @@ impl Offsets {
             AccessPattern::Random => self.random.below(self.blocks),
         };
         offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AccessPattern, Offsets};
+    use crate::share::Share;
+
+    fn visited(pattern: AccessPattern, number: usize, workers: usize) -> Vec<u64> {
+        let share = Share::of_worker(number, workers);
+        let mut offsets = Offsets::new(pattern, 12 * 4096, 4096, 7, share);
+        (0..12).map(|_| offsets.draw() / 4096).collect()
+    }
+
+    #[test]
+    fn each_worker_goes_through_the_whole_file_from_a_place_of_its_own() {
+        let firsts: Vec<u64> = (0..4)
+            .map(|number| {
+                let blocks = visited(AccessPattern::Sequential, number, 4);
+                let mut sorted = blocks.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..12).collect::<Vec<_>>());
+                assert!(blocks.windows(2).all(|two| two[1] == (two[0] + 1) % 12), "{blocks:?}");
+                blocks[0]
+            })
+            .collect();
+        assert!(firsts.windows(2).all(|two| two[1] == (two[0] + 3) % 12), "{firsts:?}");
+        assert_eq!(firsts[0], visited(AccessPattern::Sequential, 0, 1)[0]);
+    }
+
+    #[test]
+    fn workers_draw_different_blocks() {
+        let of = |number| visited(AccessPattern::Random, number, 2);
+        assert_ne!(of(0), of(1));
+        assert_eq!(of(0), visited(AccessPattern::Random, 0, 1));
     }
 }

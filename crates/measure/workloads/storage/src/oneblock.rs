@@ -25,7 +25,8 @@ use plumb_workload_kit::threads::{Member, Team};
 
 use crate::device;
 use crate::engine::{Operation, Pool};
-use crate::file::{DirectRule, TestFile, direct_rule};
+use crate::file::{Data, DirectRule, TestFile, direct_rule};
+use crate::nfs::{Counts, NfsMount};
 
 /// Most workers.
 const MOST: usize = 1024;
@@ -62,6 +63,21 @@ impl Workload for OneBlock {
                 "in_flight",
                 "operations",
                 "rate times mean latency: by Little's law as many as there are workers",
+            ),
+            value(
+                "nfs_requests",
+                "",
+                "on NFS: READ or WRITE requests that mountstats counted per operation, over the whole batch",
+            ),
+            value(
+                "interface_bytes",
+                "B",
+                "on NFS: bytes that network interfaces sent and received per operation",
+            ),
+            value(
+                "interface_packets",
+                "",
+                "on NFS: packets that network interfaces sent and received per operation",
             ),
         ];
         if is_counted() {
@@ -119,8 +135,9 @@ impl Workload for OneBlock {
         filesystem.check_room(dir, &what, all, workers as u64)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
         limits::raise_open_files();
+        let data = |number: u64| Data::Random(start.seed ^ number);
         let files = (0..workers as u64)
-            .map(|number| TestFile::lay_out(dir, "oneblock", size, start.seed ^ number));
+            .map(|number| TestFile::lay_out(dir, "oneblock", size, data(number)));
         let files: Vec<TestFile> = files.collect::<Result<_, _>>()?;
         let direct = is_direct(start, files[0].path(), block, &mut ready)?;
         if filesystem.in_memory {
@@ -133,7 +150,11 @@ impl Workload for OneBlock {
             _ => Operation::Write,
         };
         let task = Task { operation, block, places, direct, seed: start.seed };
-        let instance = Workers::new(start, files, task)?;
+        let nfs = NfsMount::of(dir, operation);
+        if nfs.is_none() {
+            ready.without.extend(NAMES[..OF_NFS].iter().map(|&name| name.to_owned()));
+        }
+        let instance = Workers::new(start, files, task, nfs)?;
         Ok(Started { instance: Box::new(instance), ready })
     }
 }
@@ -185,7 +206,19 @@ fn try_direct(path: &Path, block: usize) -> io::Result<()> {
     open(path, true)?.read_exact_at(pool.block(0), 0)
 }
 
-const NAMES: &[&str] = &["share_min", "share_max", "in_flight", "device_bytes"];
+/// Those of NFS stand first, and that of the device last: points without them leave them out.
+const NAMES: &[&str] = &[
+    "nfs_requests",
+    "interface_bytes",
+    "interface_packets",
+    "share_min",
+    "share_max",
+    "in_flight",
+    "device_bytes",
+];
+
+/// So many of them are of NFS.
+const OF_NFS: usize = 3;
 
 /// How the workers work.
 #[derive(Debug, Clone)]
@@ -295,11 +328,17 @@ struct Workers {
     operation: Operation,
     direct: bool,
     latency: [Distribution; 1],
+    nfs: Option<NfsMount>,
     _files: Arc<Vec<TestFile>>,
 }
 
 impl Workers {
-    fn new(start: &Start, files: Vec<TestFile>, task: Task) -> Result<Self, StartError> {
+    fn new(
+        start: &Start,
+        files: Vec<TestFile>,
+        task: Task,
+        nfs: Option<NfsMount>,
+    ) -> Result<Self, StartError> {
         let (shared, files) = (Arc::new(Shared::default()), Arc::new(files));
         let (operation, direct, workers) = (task.operation, task.direct, files.len());
         let (of_all, all) = (Arc::clone(&shared), Arc::clone(&files));
@@ -310,7 +349,12 @@ impl Workers {
         };
         let team = Team::start(workers, &start.facts, build)?;
         let latency = [Distribution::of("latency")];
-        Ok(Self { team, shared, workers, operation, direct, latency, _files: files })
+        Ok(Self { team, shared, workers, operation, direct, latency, nfs, _files: files })
+    }
+
+    /// What was counted on the NFS mount so far, where there is one.
+    fn nfs_counts(&self) -> Result<Option<Counts>, Failure> {
+        self.nfs.as_ref().map(NfsMount::counts).transpose()
     }
 
     /// Room for the times of so many operations, all by one worker if it comes to that.
@@ -348,6 +392,7 @@ impl Instance for Workers {
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         self.make_room(iterations.iter().copied().max().unwrap_or(0))?;
+        let nfs_before = self.nfs_counts()?;
         let before = device::bytes(self.operation);
         let mut rows = Vec::with_capacity(iterations.len());
         for &k in iterations {
@@ -358,7 +403,10 @@ impl Instance for Workers {
             rows.push(self.shares(k, elapsed));
         }
         let device = before.zip(device::bytes(self.operation)).map(|(before, now)| now - before);
-        self.note(&rows, batch.total_iterations(), device, batch);
+        let operations = batch.total_iterations();
+        let nfs = nfs_before.zip(self.nfs_counts()?);
+        let nfs = nfs.map(|(before, now)| now.per_operation(before, operations));
+        self.note(&rows, operations, nfs, device, batch);
         Ok(())
     }
 
@@ -367,7 +415,8 @@ impl Instance for Workers {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &NAMES[..NAMES.len() - usize::from(!is_counted())]
+        let first = if self.nfs.is_some() { 0 } else { OF_NFS };
+        &NAMES[first..NAMES.len() - usize::from(!is_counted())]
     }
 
     fn distributions(&mut self) -> &mut [Distribution] {
@@ -387,9 +436,17 @@ impl Instance for Workers {
 impl Workers {
     /// The values of each sample, and the reasons to distrust the batch.
     #[expect(clippy::cast_precision_loss, reason = "counts and bytes stay far below 2^53")]
-    fn note(&self, rows: &[[f64; 3]], operations: u64, device: Option<u64>, batch: &mut Batch) {
+    fn note(
+        &self,
+        rows: &[[f64; 3]],
+        operations: u64,
+        nfs: Option<[f64; OF_NFS]>,
+        device: Option<u64>,
+        batch: &mut Batch,
+    ) {
         let device = device.map(|bytes| bytes as f64 / operations as f64);
         for row in rows {
+            nfs.iter().for_each(|values| batch.record_values(values));
             batch.record_values(row);
             device.iter().for_each(|bytes| batch.record_values(&[*bytes]));
         }

@@ -1,14 +1,14 @@
 //! `storage.random`: blocks all over a file.
 
-use plumb_model::{AuditClass, Better, Description, Parameter, Ready, Searched};
+use plumb_model::{AuditClass, Description, Parameter, Ready, Searched};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 
 use crate::blocks;
 use crate::offsets::AccessPattern;
-use crate::sequential::{parameters, with_device_ratio};
+use crate::sequential::{FIXTURE, arrivals, in_time, parameters, with_device_ratio};
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, choice, distribution, limit, rate, rate_or, reported, reported_time, searched,
-    time_bound, workload,
+    LONG_TIMEOUT_S, distribution, limit, rate, rate_or, reported_time, searched, time_bound,
+    workload,
 };
 
 /// Reads or writes blocks of a laid-out file at random.
@@ -37,11 +37,7 @@ fn open_loop() -> Vec<Parameter> {
             1_000_000,
             "where the rate is searched: 99 % of the blocks arrive within this time",
         ),
-        choice(
-            "arrivals",
-            &["poisson", "fixed"],
-            "how they are due: at random moments, or equally far apart",
-        ),
+        arrivals(),
     ]
 }
 
@@ -61,12 +57,7 @@ impl Workload for Random {
                     "99th percentile of that time, nearest rank in the sample",
                 ),
                 reported_time("latency_max", "longest such time in the sample"),
-                reported(
-                    "in_time",
-                    "",
-                    Better::Neither,
-                    "share of the blocks of the batch that were sent within 100 µs of when they were due",
-                ),
+                in_time(),
                 limit(
                     "limit",
                     "ops/s",
@@ -77,7 +68,7 @@ impl Workload for Random {
                     "time of each block from when it was sent, or was due in an open loop, to its completion",
                 ),
             ]),
-            fixture: Some(vec!["size".into(), "place".into()]),
+            fixture: Some(FIXTURE.map(str::to_owned).into()),
             timeout_s: Some(LONG_TIMEOUT_S),
             ceiling: Some("place".into()),
             audit_class: Some(AuditClass::Scheduler),

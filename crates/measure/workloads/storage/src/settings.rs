@@ -1,29 +1,45 @@
 //! What the parameters of an invocation say of its blocks.
 
+use std::path::Path;
+
 use plumb_model::{SearchEffort, Value};
 use plumb_protocol::{Arrivals, Schedule, Start, StartError};
 use plumb_workload_kit::declare::within;
 
+use crate::file::Data;
 use crate::method::MethodRequest;
-use crate::offsets::Mix;
+use crate::offsets::{AccessPattern, Mix};
+use crate::share::Share;
 use crate::stamp::SECTOR;
 
-/// Writes come from at least this much random data, so that a compressing filesystem finds no repeat.
+/// Writes come from at least this much data, so that a compressing filesystem finds no repeat where it is random.
 const FRESH_DATA: usize = 1 << 20;
 
 /// Deepest queue that the kernel takes.
 const DEEPEST: u64 = 4096;
 
+/// Most workers.
+const MOST_WORKERS: usize = 1024;
+
 /// What `start` says of blocks, checked.
+#[derive(Debug, Clone)]
 pub struct BlockSettings {
+    /// In which order they are visited.
+    pub pattern: AccessPattern,
+    /// Of every random choice.
+    pub seed: u64,
     /// Of the file, in bytes.
     pub size: u64,
     /// Bytes of one.
     pub block: usize,
+    /// Threads that each have a queue of their own.
+    pub workers: usize,
     /// Whether the file lies in memory, on purpose.
     pub in_memory: bool,
     /// Which of them are read and which written.
     pub mix: Mix,
+    /// What those that are written carry.
+    pub data: Data,
     /// How they are to be moved.
     pub request: MethodRequest,
     /// Blocks a second, in an open loop.
@@ -38,10 +54,9 @@ impl BlockSettings {
     /// Of an invocation.
     ///
     /// # Errors
-    /// A number that makes no sense.
-    pub fn read(start: &Start) -> Result<Self, StartError> {
+    /// A number that makes no sense, or settings that contradict each other.
+    pub fn read(start: &Start, pattern: AccessPattern) -> Result<Self, StartError> {
         let (size, block) = (start.integer("size"), start.size("block"));
-        let depth = start.integer("depth");
         if block == 0 || !block.is_multiple_of(SECTOR) {
             return Err(StartError::Failed(format!(
                 "`block` must be a multiple of {SECTOR} bytes, not {block}"
@@ -52,41 +67,40 @@ impl BlockSettings {
                 "`size` ({size} bytes) is less than one block ({block} bytes)"
             )));
         }
-        let Some(depth) =
-            u32::try_from(depth).ok().filter(|d| (1..=DEEPEST).contains(&u64::from(*d)))
-        else {
-            return Err(StartError::Failed(format!("`depth` must be 1 to {DEEPEST}, not {depth}")));
-        };
+        let workers = within(start, "workers", 1, MOST_WORKERS)?;
         let mix = mix(start)?;
-        let in_flight = usize::try_from(depth).unwrap_or(usize::MAX);
-        let slots = if mix.writes() { in_flight.max(FRESH_DATA / block) } else { in_flight };
-        let text = |name: &str| start.text(name).to_owned();
-        let request = MethodRequest {
-            dir: start.dir.clone().into(),
-            engine: text("engine"),
-            direct: text("direct"),
-            writes: mix.writes(),
-            block,
-            depth,
-            slots,
-        };
-        let arrivals = match start.text("arrivals") {
-            "fixed" => Arrivals::Fixed,
-            _ => Arrivals::Poisson,
-        };
-        let rate = start.params.get("rate").and_then(Value::integer);
+        let is_of_user = file_of_user(start)?.is_some();
+        if is_of_user && mix.writes() {
+            let why = "a `file` of yours is never written: operation=read, or no `file`";
+            return Err(StartError::Failed(why.to_owned()));
+        }
         let is_searched = SearchEffort::of_word(start.text("rate")).is_some();
-        let bound_ns = is_searched.then(|| start.integer("p99"));
-        let in_memory = is_in_memory_on_purpose(start);
-        Ok(Self { size, block, in_memory, mix, request, rate, arrivals, bound_ns })
+        Ok(Self {
+            pattern,
+            seed: start.seed,
+            size,
+            block,
+            workers,
+            in_memory: is_in_memory_on_purpose(start),
+            mix,
+            data: data(start),
+            request: request(start, mix, !is_of_user)?,
+            rate: start.params.get("rate").and_then(Value::integer),
+            arrivals: match start.text("arrivals") {
+                "fixed" => Arrivals::Fixed,
+                _ => Arrivals::Poisson,
+            },
+            bound_ns: is_searched.then(|| start.integer("p99")),
+        })
     }
 
-    /// The starts of an open loop; none in a closed one, and where the rate is searched.
+    /// The starts of a worker's open loop; none in a closed one, and where the rate is searched. To be called by the
+    /// thread that keeps to them.
     ///
     /// # Errors
     /// When samples end with a sync, or the rate can't be kept.
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
-    pub fn schedule(&self, seed: u64, sync: bool) -> Result<Option<Schedule>, StartError> {
+    pub fn schedule(&self, share: Share, sync: bool) -> Result<Option<Schedule>, StartError> {
         if self.rate.is_none() && self.bound_ns.is_none() {
             return Ok(None);
         }
@@ -98,27 +112,33 @@ impl BlockSettings {
         }
         // Timers of this thread would else be up to 50 µs late.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        let of = |rate| Schedule::new(self.arrivals, rate as f64, seed);
+        let of = |rate| share.schedule(self.arrivals, rate as f64, self.seed);
         Ok(self.rate.map(of).transpose()?)
     }
 
-    /// What the reader of latencies has to know of the load.
+    /// What the reader has to know of the load: of latencies above all, which blocks in random order have.
     #[must_use]
-    pub fn load(&self) -> String {
+    pub fn load(&self) -> Option<String> {
         let arrivals = match self.arrivals {
             Arrivals::Fixed => "equally far apart",
             Arrivals::Poisson => "at random moments (Poisson)",
         };
-        match self.rate {
-            Some(rate) => format!(
+        match (self.rate, self.pattern) {
+            (Some(rate), AccessPattern::Sequential) => {
+                Some(format!("open loop: {rate} blocks a second are due, {arrivals}"))
+            }
+            (Some(rate), AccessPattern::Random) => Some(format!(
                 "open loop: {rate} blocks a second are due, {arrivals}; latency counts from then"
-            ),
-            None if self.bound_ns.is_some() => format!(
+            )),
+            (None, AccessPattern::Sequential) => None,
+            (None, AccessPattern::Random) if self.bound_ns.is_some() => Some(format!(
                 "open loop at rates that are searched: blocks are due {arrivals}; latency counts from then"
+            )),
+            (None, AccessPattern::Random) => Some(
+                "closed loop: the next block waits for one before, so that a stall of the device shows in as \
+                 many latencies as blocks are in flight; rate=5k/s opens it"
+                    .into(),
             ),
-            None => "closed loop: the next block waits for one before, so that a stall of the device shows in as \
-                     many latencies as blocks are in flight; rate=5k/s opens it"
-                .into(),
         }
     }
 
@@ -127,6 +147,27 @@ impl BlockSettings {
     pub fn is_write(&self) -> bool {
         self.mix.writes()
     }
+}
+
+/// How the blocks are to be moved.
+fn request(start: &Start, mix: Mix, stamped: bool) -> Result<MethodRequest, StartError> {
+    let (block, depth) = (start.size("block"), start.integer("depth"));
+    let Some(depth) = u32::try_from(depth).ok().filter(|d| (1..=DEEPEST).contains(&u64::from(*d)))
+    else {
+        return Err(StartError::Failed(format!("`depth` must be 1 to {DEEPEST}, not {depth}")));
+    };
+    let in_flight = usize::try_from(depth).unwrap_or(usize::MAX);
+    let slots = if mix.writes() { in_flight.max(FRESH_DATA / block) } else { in_flight };
+    Ok(MethodRequest {
+        dir: start.dir.clone().into(),
+        engine: start.text("engine").to_owned(),
+        direct: start.text("direct").to_owned(),
+        writes: mix.writes(),
+        stamped,
+        block,
+        depth,
+        slots,
+    })
 }
 
 /// What is done to the blocks.
@@ -139,6 +180,34 @@ fn mix(start: &Start) -> Result<Mix, StartError> {
         "write" => Ok(Mix::WRITE),
         _ => Ok(Mix::READ),
     }
+}
+
+/// What the file holds behind its stamps, and blocks that are written.
+#[must_use]
+pub fn data(start: &Start) -> Data {
+    match start.text("data") {
+        "zeros" => Data::Zeros,
+        _ => Data::Random(start.seed),
+    }
+}
+
+/// The user's own file; none where one is laid out.
+///
+/// # Errors
+/// When its path is relative, and where settings ask for a file that is laid out.
+pub fn file_of_user(start: &Start) -> Result<Option<&Path>, StartError> {
+    let file = start.text("file");
+    if file.is_empty() {
+        return Ok(None);
+    }
+    if !Path::new(file).is_absolute() {
+        return Err(StartError::Failed(format!("`file` wants a path from / on, not `{file}`")));
+    }
+    if is_in_memory_on_purpose(start) || data(start) == Data::Zeros {
+        let why = "a `file` of yours lies where it lies, with the data that it has";
+        return Err(StartError::unsupported(why, "no `file`, or place=dir and data=random"));
+    }
+    Ok(Some(Path::new(file)))
 }
 
 /// Whether the file lies in memory because the user wants to know what memory gives.

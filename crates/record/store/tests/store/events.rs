@@ -45,6 +45,7 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
         timeout_s: None,
         ceiling: None,
         audit_class: None,
+        link: None,
     };
     let mut settings = Settings::new();
     if let Some((name, value)) = key.split_once('=') {

@@ -1,24 +1,33 @@
 //! What the curves of a run say, in words.
 
-use plumb_analysis::{Curve, CurveFound, Efficiency, Ends, Estimate, Plateau};
+use plumb_analysis::{Curve, CurveFound, Efficiency, Ends, Estimate, LinkFit, Plateau};
 use plumb_model::{ParameterType, Value};
 use plumb_text::counted;
 use plumb_text::units::whole_percent;
 
 use crate::figure::figure;
+use crate::run::link_text;
 
-/// A curve in words.
+/// A curve in words, or points behind a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurveText {
     /// What it is of: `memory.latency by size`.
     pub name: String,
+    /// The workload's id.
+    pub workload: String,
     /// Its figures, a line each.
     pub lines: Vec<String>,
 }
 
 impl CurveText {
     pub(crate) fn new(curve: &Curve) -> Self {
-        Self { name: format!("{} by {}", curve.of, curve.parameter.name), lines: lines(curve) }
+        let name = format!("{} by {}", curve.of, curve.parameter.name);
+        Self { name, workload: curve.workload.clone(), lines: lines(curve) }
+    }
+
+    pub(crate) fn of_link(fit: &LinkFit) -> Self {
+        let name = format!("{} by {}", fit.of, fit.by.join(" and "));
+        Self { name, workload: fit.workload.clone(), lines: link_text::lines(fit) }
     }
 }
 

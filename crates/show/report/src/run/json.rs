@@ -16,6 +16,7 @@ use crate::run::header::status;
 use crate::run::interference::InterferencePart;
 use crate::run::json_comparison::{ComparisonPart, comparison};
 use crate::run::json_curves::{CurvePart, curve};
+use crate::run::json_links::{LinkPart, link};
 use crate::run::levels::{LevelsPart, levels_part};
 use crate::run::since_last::{SinceLastPart, since_last_part};
 use crate::run::view::{Row, View};
@@ -40,6 +41,8 @@ pub struct RunDocument {
     pub results: Vec<ResultPart>,
     /// What curves over a parameter say.
     pub curves: Vec<CurvePart>,
+    /// What of the time of points behind a link is bandwidth, and what round trips.
+    pub links: Vec<LinkPart>,
     /// What stands out since the last comparable run; null where there is none, or it was not looked for.
     pub since_last: Option<SinceLastPart>,
     /// What was prepared, in order.
@@ -313,6 +316,7 @@ pub fn document(view: &View) -> RunDocument {
         targets: finding.targets.iter().map(target).collect(),
         results: view.rows.iter().map(result).collect(),
         curves: finding.curves.iter().map(|it| curve(it, &finding.results)).collect(),
+        links: finding.links.iter().map(|it| link(it, &finding.results)).collect(),
         since_last: since_last_part(view.finding),
         preparations: finding.run.preparations.iter().map(preparation).collect(),
         unsupported: finding.unsupported.iter().map(unsupported).collect(),

@@ -14,6 +14,8 @@ use crate::run::view::{FlagNote, View, comparison_text, encryption_text, looks_t
 
 /// Narrower than this nothing is arranged.
 const NARROWEST: usize = 40;
+/// The name of a curve that takes more than this part of the width has a line of its own.
+const WIDEST_NAME: usize = 3;
 
 /// What stands below a scorecard.
 #[derive(Debug, Clone, Default)]
@@ -119,6 +121,13 @@ fn curves(view: &View, terminal: &Terminal) -> String {
     let mut table =
         Table::new(vec![Column::left("").wrapping(), Column::left("").wrapping()]).indented(2);
     for curve in &view.curves {
+        if plumb_text::width(&curve.name) > terminal.width / WIDEST_NAME {
+            table.across(0, Line::default(), Line::new(Style::Name, &curve.name));
+            for line in &curve.lines {
+                table.across(2, Line::default(), Line::new(Style::Plain, line));
+            }
+            continue;
+        }
         let names = std::iter::once(curve.name.as_str()).chain(std::iter::repeat(""));
         for (name, line) in names.zip(&curve.lines) {
             table.row(vec![Line::new(Style::Name, name), Line::new(Style::Plain, line)]);

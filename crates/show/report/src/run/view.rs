@@ -26,7 +26,7 @@ pub struct View<'a> {
     pub rows: Vec<Row<'a>>,
     /// The rows by family, families in the order in which they first occur.
     pub families: Vec<Family>,
-    /// What the curves over parameters say.
+    /// What the curves over parameters say, then points behind links.
     pub curves: Vec<CurveText>,
     /// Every distinct flag with its evidence.
     pub flags: Vec<FlagNote>,
@@ -130,7 +130,8 @@ impl<'a> View<'a> {
             row(result, label, &flags, finding)
         });
         let rows: Vec<Row> = rows.collect();
-        let curves = finding.curves.iter().map(CurveText::new).collect();
+        let curves = finding.curves.iter().map(CurveText::new);
+        let curves = curves.chain(finding.links.iter().map(CurveText::of_link)).collect();
         Self {
             finding,
             header: Header::new(finding),

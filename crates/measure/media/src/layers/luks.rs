@@ -1,0 +1,62 @@
+//! `medium=…+luks+…`.
+
+use std::fs::File;
+
+use plumb_machine::Root;
+use plumb_protocol::StartError;
+use plumb_workload_kit::loop_device;
+use plumb_workload_kit::tool::{run, tool};
+
+use crate::building::{Building, failed};
+use crate::layer::{Gives, Layer, On, Takes};
+use crate::needs::{Missing, no_file, no_program};
+
+/// This layer.
+pub const LAYER: Layer = Layer {
+    name: "luks",
+    summary: "encrypts the device below in user space, LUKS with AES-256-XTS",
+    takes: Takes::Nothing,
+    manual: include_str!("luks.md"),
+    on: On::Device,
+    gives: Gives::Device,
+    missing,
+    lay,
+};
+
+fn missing(root: &Root) -> Option<Missing> {
+    [("cryptsetup", "cryptsetup-bin"), ("nbdkit", "nbdkit"), ("nbdfuse", "libnbd-bin")]
+        .into_iter()
+        .find_map(|(name, package)| no_program(name, package))
+        .or_else(|| no_file(root, "/dev/fuse", "fuse", "another layer: ram+ext4+fscrypt"))
+        .or_else(|| no_file(root, "/dev/loop-control", "loop", "another layer: zram+ext4+fscrypt"))
+}
+
+fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
+    let keys = building.folder("luks-keys")?;
+    let (passphrase, file) = (format!("{:032x}", building.start.seed), keys.join("passphrase"));
+    // It protects nothing: what is encrypted is made here and removed.
+    std::fs::write(&file, &passphrase).map_err(|error| failed(&file, &error))?;
+    let mut format = tool("cryptsetup");
+    format.args(["luksFormat", "--batch-mode", "--type", "luks1", "--cipher", "aes-xts-plain64"]);
+    format.args(["--key-size", "512", "--pbkdf-force-iterations", "1000", "--key-file", "-"]);
+    run(format.arg(&building.surface), passphrase.as_bytes())?;
+
+    let socket = keys.join("socket");
+    let mut nbdkit = tool("nbdkit");
+    nbdkit.args(["--foreground", "--exit-with-parent", "--unix"]).arg(&socket);
+    nbdkit.args(["--filter=luks", "file"]).arg(&building.surface);
+    nbdkit.arg(format!("passphrase=+{}", file.display()));
+    building.daemon(&mut nbdkit, || socket.exists(), "does not listen")?;
+    let folder = building.folder("luks")?;
+    let mut nbdfuse = tool("nbdfuse");
+    nbdfuse.arg(&folder).arg("--unix").arg(&socket);
+    building.serve(&mut nbdfuse, folder)?;
+
+    let disk = building.surface.join("nbd");
+    let opened = File::options().read(true).write(true).open(&disk);
+    let device = opened.and_then(|disk| loop_device::over(&disk));
+    let (device, node) = device.map_err(|error| failed(&disk, &error))?;
+    building.keep(device);
+    building.surface = node;
+    Ok(())
+}

@@ -1,0 +1,82 @@
+"""Makes a page of what scripts/guest-storage brought out of its guest, and adds the promises that figures break."""
+
+import csv
+import datetime
+import json
+import pathlib
+import sys
+
+# Requests of an invocation that are none of its samples: the file is laid out, the speed is found, blocks are verified.
+AROUND = 16
+
+folder = pathlib.Path(sys.argv[1])
+broken = []
+
+
+def document(name):
+    return json.loads((folder / name).read_text())
+
+
+def estimate(results, metric):
+    return next(it["estimate"] for it in results if it["metric"] == metric)
+
+
+def nfs_row(operation, block):
+    """A row of the table, after its counts were compared with each other."""
+    name = f"{operation}-{block}"
+    results = document(f"{name}.json")["results"]
+    each = estimate(results, "nfs_requests")
+    with (folder / f"{name}.csv").open() as file:
+        rates = [row for row in csv.DictReader(file) if row["metric"] == "rate"]
+    operations = sum(int(row["iterations"]) for row in rates)
+    invocations = len({row["invocation"] for row in rates})
+    whole = int((folder / f"{name}.requests").read_text())
+    if abs(each - 1) > 0.01:
+        broken.append(f"{name}: mountstats counted {each} requests per operation")
+    if not operations <= whole <= 1.01 * operations + AROUND * invocations:
+        broken.append(f"{name}: {operations} operations, but {whole} requests over the whole run")
+    traffic = [estimate(results, f"interface_{what}") for what in ("packets", "bytes")]
+    rate = estimate(results, "rate")
+    return f"| {operation} {block} | {operations} | {each:.4f} | {traffic[0]:.3f} | {traffic[1]:.0f} | {whole} | {rate:.0f} |"
+
+
+def main():
+    kernel = (folder / "ended").read_text().strip()
+    comparison = document("ab.json")["results"][0]
+    plain, encrypted = comparison["arms"]
+    ratio = comparison["against_first"][0]
+    alone = estimate(document("run.json")["results"], "bandwidth")
+    rows = [nfs_row(operation, block) for operation in ("write", "read") for block in ("1", "4KiB")]
+    if broken:
+        with (folder / "broken").open("a") as file:
+            file.writelines(line + "\n" for line in broken)
+    held = "**Promises were broken.**" if (folder / "broken").exists() else "Every promise held."
+    interval = "no interval" if ratio["low"] is None else f"{ratio['low']:.1f} to {ratio['high']:.1f}"
+    print(f"""\
+# Storage in a guest: dm-crypt and NFS
+
+Written by `scripts/guest-storage` on {datetime.date.today()} in an emulated guest (QEMU without KVM, 2 CPUs) with Linux {kernel} of Debian; do not edit. {held}
+
+Emulation makes everything slow and unsteady: these figures show that things work and what they count, not how quick they are.
+
+## dm-crypt
+
+`storage.sequential:operation=write,size=8MiB`, with `plumb run` on `ram:64MiB+dm-crypt+ext4` and with `plumb ab` beside `ram:64MiB+ext4`. After each, and 2 s after each of 5 kills (`kill -9` of plumb while the mapping stood), no mapping, device, loop device, mount or process may be left.
+
+| | |
+|---|---|
+| encrypted, `plumb run` | {alone / 1e6:.0f} MB/s |
+| plain, `plumb ab` | {plain['estimate'] / 1e6:.0f} MB/s |
+| encrypted, `plumb ab` | {encrypted['estimate'] / 1e6:.0f} MB/s |
+| encrypted costs, against plain | {ratio['ratio']:.1f}× ({interval}), {ratio['pairs']} pairs: {ratio['verdict'] or ratio['no_verdict']} |
+
+## NFS
+
+`storage.oneblock` on NFS 4.2 over TCP, from the kernel's server in the same guest, on a folder in memory. Requests of mountstats in the same batches may differ from operations by at most 1 %; over the whole run, as read outside of plumb, they are those, and a few that lay out, calibrate and verify.
+
+| operation | operations of samples | requests per operation | packets per operation | bytes on the interface per operation | requests of the whole run | ops/s |
+|---|---|---|---|---|---|---|""")
+    print("\n".join(rows))
+
+
+main()
