@@ -139,6 +139,9 @@ edition = \"2024\"
 default = [\"simulate\"]
 simulate = []
 
+[dependencies]
+miniz_oxide = { version = \"0.8\", default-features = false, features = [\"with-alloc\"] }
+
 [workspace]
 ";
 

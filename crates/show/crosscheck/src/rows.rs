@@ -71,7 +71,7 @@ pub const ROWS: &[Row] = &[
         "dd reads zeroes before each write, plumb stamps each sector"),
     row("classic.ioping", "storage.random:engine=psync,direct=yes,size=256MiB", "rate", 0.10, ""),
     row("classic.fsmark", "storage.files:sync=fsync", "rate", 0.10, "names of fs_mark have 40 bytes"),
-    row("classic.bonniefiles", "storage.bonnie:size=1MiB,byte_size=0,seeks=0", "create_sequential", 0.10, ""),
+    row("classic.bonniefiles", "storage.bonnie:size=1MiB,byte_size=0,seeks=0,files=65536", "create_sequential", 0.10, ""),
     row("classic.bonnie", "storage.bonnie:size=2GiB,byte_size=0,seeks=0,files=0", "write_block", 0.10, ""),
     row("classic.nbdkit", "block.remote:rtt=5ms", "rate", 0.10, ""),
     row("classic.nbdkit:depth=16,operation=write", "block.remote:rtt=5ms,depth=16,operation=write", "rate", 0.10, ""),

@@ -57,7 +57,7 @@ impl Tool for Bonnie {
     fn parameters(&self) -> Vec<Parameter> {
         match self {
             Self::Blocks => vec![bytes("size", 2 << 30, "size of the file (-s)")],
-            Self::Files => vec![integer("files", "files", 16_384, "files (-n, in 1024)")],
+            Self::Files => vec![integer("files", "files", 65_536, "files (-n, in 1024)")],
         }
     }
 

@@ -7,6 +7,7 @@ use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+use plumb_workload_kit::spawn::find_program;
 
 use crate::laid_out;
 use crate::named::{Named, value_names};
@@ -51,8 +52,9 @@ impl Tool for FsMark {
     fn version(&self, path: &Path) -> Result<String, StartError> {
         let folder =
             Folder::create(&std::env::temp_dir(), &format!("fsmark-{}", std::process::id()))?;
-        let (folder, log) = (folder.word(), log_in(&folder.word()));
-        version::after(path, &["-d", &folder, "-l", &log, "-n", "1", "-s", "0"], "Version ")
+        let (into, program) = (format!("--chdir={}", folder.word()), path.display().to_string());
+        let words = [&into, &program, "-d", ".", "-l", "log", "-n", "1", "-s", "0"];
+        version::after(&find_program("env")?, &words, "Version ")
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
@@ -60,11 +62,10 @@ impl Tool for FsMark {
         let sync = if start.text("sync") == "fsync" { "1" } else { "0" };
         let (files, size) = (number("files", 1, 1 << 18)?, number("size", 0, 1 << 20)?);
         let threads = number("threads", 1, 64)?;
-        let folder = laid_out::path(start)?;
-        let log = log_in(folder);
-        let words =
-            ["-d", folder, "-l", &log, "-n", &files, "-s", &size, "-t", &threads, "-S", sync];
-        Ok(Call::with(words))
+        let words = ["-d", ".", "-l", "log", "-n", &files, "-s", &size, "-t", &threads, "-S", sync];
+        // It takes no path of 40 bytes or more.
+        let folder = Some(laid_out::path(start)?.to_owned());
+        Ok(Call { folder, ..Call::with(words) })
     }
 
     fn prepare(&self, _path: &Path, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
@@ -72,11 +73,6 @@ impl Tool for FsMark {
         let endpoints = [("file".to_owned(), folder.word())].into();
         Ok((Ready { endpoints, ..Ready::default() }, Box::new(folder)))
     }
-}
-
-/// Where its log goes, which would else lie in the current folder.
-fn log_in(folder: &str) -> String {
-    format!("{folder}/log")
 }
 
 /// The folder that it works in, with its log. Dropping it removes both.

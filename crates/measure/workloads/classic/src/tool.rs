@@ -24,6 +24,8 @@ pub(crate) struct Call {
     pub variable: Option<(&'static str, &'static str)>,
     /// Whether it says its figure on stderr.
     pub on_stderr: bool,
+    /// The folder in which it is started; None for that of plumb.
+    pub folder: Option<String>,
     /// The CPU that it is kept to; None for all.
     pub cpu: Option<usize>,
     /// Remarks for the reader.
@@ -152,12 +154,13 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
     }
 }
 
-/// Program and arguments; where a variable is set, `env` sets it and becomes the program.
+/// Program and arguments; where a variable or a folder is set, `env` sets it and becomes the program.
 fn argv(path: &Path, call: &Call) -> Result<Vec<OsString>, Failure> {
     let mut argv = Vec::new();
-    if let Some((name, value)) = call.variable {
+    if call.variable.is_some() || call.folder.is_some() {
         argv.push(find_program("env")?.into_os_string());
-        argv.push(format!("{name}={value}").into());
+        argv.extend(call.folder.iter().map(|folder| format!("--chdir={folder}").into()));
+        argv.extend(call.variable.map(|(name, value)| format!("{name}={value}").into()));
     }
     argv.push(path.as_os_str().to_owned());
     argv.extend(call.arguments.iter().cloned());

@@ -15,6 +15,8 @@ const LONGEST_S: f64 = 3600.0;
 const SHORT_S: f64 = 60.0;
 /// So many times as wide the interval of the time in all is where the time on a CPU is to be compared.
 const FAR_LESS: f64 = 3.0;
+/// The commands that measure and can take more time.
+const COMMANDS: [&str; 3] = ["run", "ab", "exec"];
 /// How long a program takes in all.
 const WALL: &str = "wall";
 /// Nobody is advised a larger margin.
@@ -25,7 +27,8 @@ const LARGEST_MARGIN: f64 = 0.5;
 #[must_use]
 pub fn again(finding: &RunFinding) -> Option<(String, String)> {
     let run = &finding.run;
-    let command = run.command.get(1).map(String::as_str).filter(|_| run.segments == 1)?;
+    let words: Vec<&str> = run.command.iter().map(String::as_str).collect();
+    let command = command_at(&words).map(|at| words[at]).filter(|_| run.segments == 1)?;
     match &run.goal {
         Goal::Verdict(goal) if command == "ab" => settled(finding, goal),
         Goal::Rules(_) if command == "run" => precise(finding),
@@ -169,10 +172,15 @@ fn without<'c>(command: &'c [String], options: &[&str]) -> Vec<&'c str> {
 
 /// `plumb` and its subcommand with these options first.
 fn typed(words: &[&str], options: &[&str]) -> String {
-    let (command, rest) = words.get(1..).and_then(|it| it.split_first()).unwrap_or((&"", &[]));
-    let all =
-        ["plumb", command].into_iter().chain(options.iter().copied()).chain(rest.iter().copied());
-    all.map(quoted).collect::<Vec<_>>().join(" ")
+    let (before, rest) = words.split_at(command_at(words).map_or(words.len(), |at| at + 1));
+    let before = before.get(1..).unwrap_or_default().iter();
+    let all = ["plumb"].iter().chain(before).chain(options).chain(rest);
+    all.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Where the subcommand stands; options may stand before it.
+fn command_at(words: &[&str]) -> Option<usize> {
+    (1..words.len()).find(|&at| COMMANDS.contains(&words[at]))
 }
 
 #[cfg(test)]
@@ -212,6 +220,10 @@ mod tests {
         let mut other = run_of_late_points(&[100.0]);
         other.run.command[1] = "check".to_owned();
         assert_eq!(again(&other), None);
+        let mut elsewhere = run_of_late_points(&[100.0]);
+        elsewhere.run.command.splice(1..1, ["--store", "x.db"].map(str::to_owned));
+        let command = again(&elsewhere).map(|it| it.0);
+        assert_eq!(command.as_deref(), Some("plumb --store x.db run --budget 3m my.toml"));
     }
 
     #[test]
