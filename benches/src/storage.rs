@@ -10,7 +10,7 @@ use crate::page::{median, ratio};
 use crate::shares::Folder;
 
 /// Pairs of each row; the sides take turns in who is first.
-const PAIRS: usize = 12;
+const PAIRS: usize = 8;
 
 /// What one process did.
 #[derive(Clone, Copy)]
@@ -77,15 +77,15 @@ const ROWS: [Row; 5] = [
         classic: |_, _| in_memory("--rw=randread --bs=4k --iodepth=32"),
     },
     Row {
-        title: "16,384 empty files created; bonnie++, files alone",
+        title: "65,536 empty files created; bonnie++, files alone",
         unit: "files/s",
-        ours: |plumb, folder| run(plumb, folder, "storage.files -p files=16384", "rate"),
+        ours: |plumb, folder| run(plumb, folder, "storage.files -p files=65536", "rate"),
         classic: |_, folder| bonnie(folder),
     },
     Row {
-        title: "16,384 empty files created, on tmpfs; bonnie++, files alone",
+        title: "65,536 empty files created, on tmpfs; bonnie++, files alone",
         unit: "files/s",
-        ours: |plumb, _| run(plumb, Path::new("/dev/shm"), "storage.files -p files=16384", "rate"),
+        ours: |plumb, _| run(plumb, Path::new("/dev/shm"), "storage.files -p files=65536", "rate"),
         classic: |_, _| bonnie(Path::new("/dev/shm")),
     },
 ];
@@ -183,14 +183,15 @@ fn fio(file: &Path, words: &str, figure: &str) -> Outcome<Done> {
 /// The creation of a pass without a file of blocks.
 fn bonnie(folder: &Path) -> Outcome<Done> {
     let output = Command::new("bonnie++")
-        .args(["-u", "root", "-r", "0", "-s", "0", "-n", "16", "-q", "-d"])
+        .args(["-u", "root", "-r", "0", "-s", "0", "-n", "64", "-q", "-d"])
         .arg(folder)
         .stderr(Stdio::null())
         .output()?;
     let text = String::from_utf8(output.stdout)?;
     let fields: Vec<&str> = text.trim().split(',').collect();
     let number = |at: usize| -> Outcome<f64> {
-        Ok(fields.get(at).ok_or("bonnie++ printed no CSV")?.parse::<f64>()?)
+        let field = fields.get(at).ok_or("bonnie++ printed no CSV")?;
+        Ok(field.parse::<f64>().map_err(|_| format!("bonnie++ rated nothing: `{field}`"))?)
     };
     Ok(Done { rate: number(26)?, cpu: number(27)? / 100.0 })
 }
