@@ -51,7 +51,7 @@ impl Tool for FsMark {
     /// It says its version only when it works: on one file of its own.
     fn version(&self, path: &Path) -> Result<String, StartError> {
         let folder =
-            Folder::create(&std::env::temp_dir(), &format!("fsmark-{}", std::process::id()))?;
+            Folder::create(&std::env::temp_dir(), &format!("plumb-fsmark-{}", std::process::id()))?;
         let (into, program) = (format!("--chdir={}", folder.word()), path.display().to_string());
         let words = [&into, &program, "-d", ".", "-l", "log", "-n", "1", "-s", "0"];
         version::after(&find_program("env")?, &words, "Version ")

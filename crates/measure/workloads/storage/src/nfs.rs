@@ -128,9 +128,14 @@ mod tests {
     use super::{Counts, NfsMount, Traffic, mount_above, requests, traffic};
     use crate::engine::Operation;
 
-    /// Captured in a guest, of Linux 6.1: what monitors are tested with.
-    const MOUNTSTATS: &str =
-        include_str!("../../../monitors/tests/trees/watch-captured-nfs-6.1-later.tree");
+    /// Lines of what Linux 6.1 wrote of a mount and of its own server, captured in a guest.
+    const MOUNTSTATS: &str = "device tmpfs mounted on /run/guest with fstype tmpfs\n\
+                              device nfsd mounted on /proc/fs/nfsd with fstype nfsd\n\
+                              device 127.0.0.1:/ mounted on /run/guest/nfs with fstype nfs4 statvers=1.1\n\
+                              \topts:\trw,vers=4.2,rsize=262144,wsize=262144,namlen=255,hard,proto=tcp\n\
+                              \tper-op statistics\n\
+                              \t        READ: 830 830 0 152720 985788 465 2221 3076 0\n\
+                              \t       WRITE: 453 453 0 979032 50736 462 1287 1965 0\n";
 
     #[test]
     fn the_innermost_nfs_mount_is_found() {
