@@ -5,12 +5,13 @@
 //! does not fall as blocks of neighbours grow, where that of independent noise falls with a block's length (Allan 1966).
 //! From eight consecutive blocks the part that independent noise does not explain is taken, and carried on to ten
 //! minutes: under 1/f noise the mean of T differs from that of W around it with a variance of the Allan variance times
-//! the integral of (sinc f - sinc(f W/T))² / f over 2 ln 2, which is log₂(W/T)/2 - 1/4 within .05 from W = 2 T on. It is
-//! joined to the interval of the session in quadrature.
+//! the integral of (sinc f - sinc(f W/T))² / f over 2 ln 2, which is log₂(W/T)/2 - 1/4 within .05 from W = 2 T on. Twice as
+//! much is taken: on recordings that noise comes and goes, and a calm session sees less of it than the minutes around it
+//! have. It is joined to the interval of the session in quadrature.
 //!
 //! What independent noise explains is only taken off as far as a session tells the two apart, by its length and by the
 //! number of its values. And a session of a second says nothing of the minutes around it, nor does one of ten seconds
-//! beside other work, which is calm for seconds and busy for others.
+//! beside other work, which is calm for seconds and busy for others, nor do two minutes of a single process.
 
 use crate::Interval;
 use crate::describe::{finite, median, order_statistic};
@@ -23,48 +24,71 @@ const BLOCKS: usize = 8;
 /// How long a session must be, in seconds, to begin to know independent noise from slow noise, and to know it.
 const TELLS_S: (f64, f64) = (10.0, 30.0);
 /// With so many doublings of values in a block it knows; with a single value in each it does not.
-const TELLS_DOUBLINGS: f64 = 5.0;
-/// Shorter sessions, in seconds, say nothing of the machine: alone, and beside other work.
-const LEAST_S: (f64, f64) = (2.0, 12.0);
+const TELLS_DOUBLINGS: f64 = 8.0;
+/// Shorter sessions, in seconds, say nothing of the machine.
+const LEAST_S: f64 = 2.0;
+/// The same beside other work.
+const LEAST_BESIDE_S: f64 = 12.0;
+/// The same of the samples of a single process.
+const LEAST_SERIES_S: f64 = 120.0;
 /// Under 1/f noise, what a doubling of the time adds to the variance, in Allan variances, and what it begins with.
 const PER_DOUBLING: f64 = 0.5;
 const AT_ONCE: f64 = -0.25;
+/// Noise that comes and goes has so much more of it than a session sees.
+const COMES_AND_GOES: f64 = 2.0;
 /// Independent noise shows up to this much of its Allan variance more, in eight blocks: a standard deviation of them.
 const BY_CHANCE: f64 = 1.5;
 /// Standard errors of an order-statistic interval at .95.
 const STANDARD_ERRORS: f64 = 1.96;
 
-/// The interval of this machine over ten minutes, from that of a session of `seconds`.
+/// What a session took, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Taken<'a> {
+    /// In order of time, a number each: medians of processes, or the samples of a single one.
+    pub units: &'a [f64],
+    /// From the first to the last.
+    pub seconds: f64,
+    /// Whether the machine had other work.
+    pub beside: bool,
+    /// Whether the units are samples of a single process.
+    pub is_series: bool,
+}
+
+impl Taken<'_> {
+    /// Whether it is long enough to say something of the machine.
+    fn is_long(&self) -> bool {
+        let least_s = match self {
+            Self { is_series: true, .. } => LEAST_SERIES_S,
+            Self { beside: true, .. } => LEAST_BESIDE_S,
+            _ => LEAST_S,
+        };
+        self.seconds.is_finite() && self.seconds >= least_s
+    }
+}
+
+/// The interval of this machine over ten minutes, from that of a session, whose level is `level`.
 ///
-/// `units` are what the session took in order of time, a number each: medians of processes, or samples. `level` is that
-/// of the session's interval. None with fewer than eight units, one that is not finite, or too short a time: 2 s, or 12 s
-/// where the session ran `beside` other work.
-pub fn machine_interval(
-    session: Interval,
-    units: &[f64],
-    seconds: f64,
-    beside: bool,
-    level: f64,
-) -> Option<Interval> {
-    interval_over(session, units, (seconds, beside), (level, HORIZON_S))
+/// None with fewer than eight units, one that is not finite, or too short a time: 2 s, 12 s beside other work, two
+/// minutes in a single process.
+#[must_use]
+pub fn machine_interval(session: Interval, taken: Taken<'_>, level: f64) -> Option<Interval> {
+    interval_over(session, taken, (level, HORIZON_S))
 }
 
 /// The same over another time than ten minutes, in seconds.
 pub(crate) fn interval_over(
     session: Interval,
-    units: &[f64],
-    (seconds, beside): (f64, bool),
+    taken: Taken<'_>,
     (level, horizon_s): (f64, f64),
 ) -> Option<Interval> {
-    let least_s = if beside { LEAST_S.1 } else { LEAST_S.0 };
-    let timed = seconds.is_finite() && seconds >= least_s;
-    if units.len() < BLOCKS || finite(units).is_err() || !timed {
+    let Taken { units, seconds, .. } = taken;
+    if units.len() < BLOCKS || finite(units).is_err() || !taken.is_long() {
         return None;
     }
     let slow = slow_variance(units, seconds)?;
     let doublings = (horizon_s / seconds).max(2.0).log2();
     let t = two_sided_t(level, BLOCKS as f64 - 1.0);
-    let added = t * t * slow * (PER_DOUBLING * doublings + AT_ONCE);
+    let added = t * t * slow * COMES_AND_GOES * (PER_DOUBLING * doublings + AT_ONCE);
     let wider = |half: f64| (half * half + added).sqrt();
     let low = session.estimate - wider(session.estimate - session.low);
     Some(Interval {
@@ -106,7 +130,7 @@ fn standard_error(units: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{machine_interval, tells};
+    use super::{Taken, machine_interval, tells};
     use crate::Interval;
     use crate::rng::Rng;
 
@@ -116,6 +140,11 @@ mod tests {
         (0..count).map(|_| 100.0 + rng.normal()).collect()
     }
 
+    fn over(session: Interval, units: &[f64], seconds: f64) -> Option<Interval> {
+        let taken = Taken { units, seconds, beside: false, is_series: false };
+        machine_interval(session, taken, 0.95)
+    }
+
     #[test]
     fn slow_noise_widens_and_independent_noise_hardly_does_in_a_long_session() {
         let mut rng = Rng::new(5);
@@ -123,9 +152,8 @@ mod tests {
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
         // The session's interval of 800 independent normals has a half-width of about .09.
         let session = Interval { estimate: 100.0, low: 99.91, high: 100.09 };
-        let independent = (0..200).map(|_| {
-            half(machine_interval(session, &normals(800, &mut rng), 40.0, false, 0.95).unwrap())
-        });
+        let independent =
+            (0..200).map(|_| half(over(session, &normals(800, &mut rng), 40.0).unwrap()));
         let independent = mean(independent.collect());
         assert!((0.09..0.16).contains(&independent), "{independent}");
         let mut rng = Rng::new(6);
@@ -136,7 +164,7 @@ mod tests {
                 level += if at % 100 == 0 { 0.5 * rng.normal() } else { 0.0 };
                 *unit += level;
             }
-            half(machine_interval(session, &units, 40.0, false, 0.95).unwrap())
+            half(over(session, &units, 40.0).unwrap())
         });
         let slow = mean(slow.collect());
         assert!(slow > 4.0 * independent, "{slow} beside {independent}");
@@ -145,30 +173,32 @@ mod tests {
     #[test]
     fn a_short_session_says_less_than_a_long_one() {
         let units = normals(80, &mut Rng::new(7));
-        let of = |seconds| machine_interval(SESSION, &units, seconds, false, 0.95).unwrap();
+        let of = |seconds| over(SESSION, &units, seconds).unwrap();
         assert!(of(2.0).low < of(30.0).low && of(2.0).high > of(30.0).high);
         assert!(of(30.0).low <= SESSION.low && of(30.0).high >= SESSION.high);
     }
 
     #[test]
     fn length_and_number_tell_independent_noise_from_slow_noise() {
-        assert_eq!([tells(800, 60.0), tells(8, 60.0), tells(800, 10.0)], [1.0, 0.0, 0.0]);
-        assert_eq!([tells(32, 60.0), tells(800, 20.0), tells(32, 20.0)], [0.4, 0.5, 0.2]);
+        assert_eq!([tells(4000, 60.0), tells(8, 60.0), tells(4000, 10.0)], [1.0, 0.0, 0.0]);
+        assert_eq!([tells(128, 60.0), tells(4000, 20.0), tells(128, 20.0)], [0.5, 0.5, 0.25]);
     }
 
     #[test]
     fn too_few_units_or_too_short_a_time_give_none() {
         let units = normals(8, &mut Rng::new(8));
-        let of = |units: &[f64], seconds, beside| {
-            machine_interval(SESSION, units, seconds, beside, 0.95)
-        };
-        assert!(of(&units[1..], 5.0, false).is_none());
+        let of = |units: &[f64], seconds| over(SESSION, units, seconds);
+        assert!(of(&units[1..], 5.0).is_none());
         for seconds in [0.0, 1.9, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(of(&units, seconds, false).is_none());
+            assert!(of(&units, seconds).is_none());
         }
-        assert!(of(&units, 11.0, false).is_some() && of(&units, 11.0, true).is_none());
-        assert!(of(&units, 12.0, true).is_some());
-        assert!(of(&[f64::NAN; 9], 5.0, false).is_none());
-        assert_eq!(of(&[100.0; 9], 5.0, false), Some(SESSION));
+        let hard = |seconds, beside, is_series| {
+            machine_interval(SESSION, Taken { units: &units, seconds, beside, is_series }, 0.95)
+        };
+        assert!(of(&units, 11.0).is_some() && hard(11.0, true, false).is_none());
+        assert!(hard(12.0, true, false).is_some() && hard(119.0, false, true).is_none());
+        assert!(hard(120.0, false, true).is_some());
+        assert!(of(&[f64::NAN; 9], 5.0).is_none());
+        assert_eq!(of(&[100.0; 9], 5.0), Some(SESSION));
     }
 }

@@ -1,7 +1,7 @@
 //! Medians with intervals, from samples grouped by process.
 
 use plumb_stats::describe::median;
-use plumb_stats::flicker;
+use plumb_stats::flicker::{self, Taken};
 use plumb_stats::precision::{PER_LOOK_LEVEL, clustered, clustered_estimate, serial_quantile};
 use plumb_stats::sequence::widening;
 use plumb_stats::{Interval, NoInterval};
@@ -107,12 +107,13 @@ pub(crate) fn machine_interval(
     beside: bool,
 ) -> Option<Ends> {
     let ends = session.interval.as_ref().ok()?;
-    let units: Vec<f64> = match processes {
-        [series] => series.to_vec(),
-        _ => processes.iter().filter_map(|samples| median(samples)).collect(),
+    let (is_series, units) = match processes {
+        [series] => (true, series.to_vec()),
+        _ => (false, processes.iter().filter_map(|samples| median(samples)).collect()),
     };
     let interval = Interval { estimate: session.value, low: ends.low, high: ends.high };
-    let found = flicker::machine_interval(interval, &units, seconds?, beside, CONFIDENCE)?;
+    let taken = Taken { units: &units, seconds: seconds?, beside, is_series };
+    let found = flicker::machine_interval(interval, taken, CONFIDENCE)?;
     Some(Ends { low: found.low, high: found.high })
 }
 

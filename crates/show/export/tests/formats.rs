@@ -21,31 +21,31 @@ fn a_first_look_as_markdown() {
 
     | point | metric | median | 95 % interval | unit | n | CPU | flags |
     | :-- | :-- | --: | :-- | :-- | --: | --: | :-- |
-    | `cpu.sieve` | rate | 412 | [403, 422] | ops/s | 13×20 | 99 % |  |
-    | `cpu.sieve:threads=2` | rate | 800 | [781, 819] | ops/s | 13×20 | 199 % |  |
-    | `memory.copy`<br>86 % \[85, 87\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 11.4 | [10.8, 11.9] | GB/s | 13×20 | 99 % |  |
-    | `memory.copy:method=loop`<br>74 % \[73, 74\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 9.7 | [9.5, 9.9] | GB/s | 13×20 | 99 % |  |
-    | `memory.copy:method=block`<br>77 % \[76, 78\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 10.1 | [9.4, 10.9] | GB/s | 13×20 | 99 % |  |
-    | `memory.copy:method=nt` | bandwidth | 13.2 | [12.4, 14.0] | GB/s | 13×20 | 99 % |  |
-    | `memory.latency:size=16KiB` | latency | 1.42 | [1.40, 1.45] | ns | 13×20 | 99 % |  |
-    | `memory.latency` | latency | 88 | [72, 103] | ns | 13×20 | 99 % | capped |
-    | `scheduler.messaging:groups=10` | time | 1.83 | [1.74, 1.95] | s | 10×3 | 198 % |  |
-    | `scheduler.pipe` | time | 4.1 | [3.5, 4.7] | µs | 13×20 | 98 % |  |
+    | `cpu.sieve` | rate | 412 | [400, 425] | ops/s | 13×20 | 99 % |  |
+    | `cpu.sieve:threads=2` | rate | 800 | [773, 827] | ops/s | 13×20 | 199 % |  |
+    | `memory.copy`<br>86 % \[85, 87\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 11.4 | [10.6, 12.1] | GB/s | 13×20 | 99 % |  |
+    | `memory.copy:method=loop`<br>74 % \[73, 74\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 9.7 | [9.4, 10.0] | GB/s | 13×20 | 99 % |  |
+    | `memory.copy:method=block`<br>77 % \[76, 78\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 10.1 | [9.1, 11.2] | GB/s | 13×20 | 99 % |  |
+    | `memory.copy:method=nt` | bandwidth | 13.2 | [12.1, 14.3] | GB/s | 13×20 | 99 % |  |
+    | `memory.latency:size=16KiB` | latency | 1.42 | [1.39, 1.46] | ns | 13×20 | 99 % |  |
+    | `memory.latency` | latency | 88 | [66, 110] | ns | 13×20 | 99 % | capped |
+    | `scheduler.messaging:groups=10` | time | 1.83 | [1.68, 2.00] | s | 10×3 | 198 % |  |
+    | `scheduler.pipe` | time | 4.1 | [3.3, 4.9] | µs | 13×20 | 98 % |  |
     | `scheduler.pipe:placement=across`<br>19.7 µs in 62 % \[32, 84\] of the processes, 27.2 µs in the others | time | 19.7 or 27.2 | [18.9, 20.3] or none: too few processes: 5, needs 8 | µs | 13×20 | 107 % | noisy, bimodal |
-    | `process.fork` | time | 132 | [128, 135] | µs | 13×20 | 99 % |  |
+    | `process.fork` | time | 132 | [126, 137] | µs | 13×20 | 99 % |  |
     | `process.command` | wall | 609 | [600, 615] | µs | 220×1 | 95 % |  |
     | `storage.sequential:operation=write` | bandwidth | 85 | [70, 100] | MB/s | 10×8 | 13 % | noisy |
     | `storage.random` | rate | 21 | [15, 28] | k ops/s | 10×10 | 35 % | cached, noisy |
     | `storage.random` | latency\_p99 | 160 | [160, 210] | µs | 10×10 | 35 % | cached |
     | `network.tcp` | throughput | 2.860 | [2.829, 2.878] | GB/s | 1×240 | 127 % | single-process |
-    | `crypto.aead` | throughput | 4.31 | [4.22, 4.41] | GB/s | 13×20 | 99 % |  |
-    | `crypto.aead:cipher=aes-128-gcm` | throughput | 5.12 | [5.00, 5.24] | GB/s | 13×20 | 99 % |  |
-    | `crypto.aead:cipher=chacha20-poly1305` | throughput | 1.87 | [1.84, 1.91] | GB/s | 13×20 | 99 % |  |
+    | `crypto.aead` | throughput | 4.31 | [4.18, 4.44] | GB/s | 13×20 | 99 % |  |
+    | `crypto.aead:cipher=aes-128-gcm` | throughput | 5.12 | [4.95, 5.29] | GB/s | 13×20 | 99 % |  |
+    | `crypto.aead:cipher=chacha20-poly1305` | throughput | 1.87 | [1.82, 1.92] | GB/s | 13×20 | 99 % |  |
     | `ssh.cipher` | throughput | 610 | none: too few processes: 4, needs 8 | MB/s | 4×3 | 180 % |  |
     | `ssh.cipher:cipher=chacha20-poly1305@openssh.com` | throughput | 331 | none: too few processes: 4, needs 8 | MB/s | 4×3 | 180 % |  |
     | `language.sieve` | wall | 4.92 | [4.85, 4.99] | ms | 31×1 | 99 % |  |
     | `language.sieve:language=javascript` | wall | 61.5 | [61.2, 61.7] | ms | 31×1 | 99 % |  |
-    | `language.sieve:language=python` | wall | 213 | [200, 225] | ms | 31×1 | 99 % |  |
+    | `language.sieve:language=python` | wall | 213 | [195, 230] | ms | 31×1 | 99 % |  |
 
     n: invocations × samples per invocation; CPU: user and system time over wall time.
 
@@ -86,9 +86,9 @@ fn commands_as_markdown() {
 
     | point | metric | median | 95 % interval | unit | n | CPU | flags |
     | :-- | :-- | --: | :-- | :-- | --: | --: | :-- |
-    | `gzip -1 corpus` | wall | 415 | [406, 424] | ms | 20×1 | 98 % |  |
-    | `zstd -1 corpus` | wall | 102 | [100, 105] | ms | 20×1 | 98 % |  |
-    | `pigz -1 corpus` | wall | 413 | [401, 425] | ms | 20×1 | 98 % |  |
+    | `gzip -1 corpus` | wall | 415 | [403, 427] | ms | 20×1 | 98 % |  |
+    | `zstd -1 corpus` | wall | 102 | [99, 106] | ms | 20×1 | 98 % |  |
+    | `pigz -1 corpus` | wall | 413 | [396, 430] | ms | 20×1 | 98 % |  |
 
     n: invocations × samples per invocation; CPU: user and system time over wall time.
 
@@ -103,30 +103,30 @@ fn commands_as_markdown() {
 fn a_first_look_in_words() {
     let finding = summarise(&testing::first_look());
     assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @"
-    cpu.sieve (push): sustained 412 ops/s [403, 422] at 99 % CPU
-    cpu.sieve (push, 2 threads): sustained 800 ops/s [781, 819] at 199 % CPU
-    memory.copy (libc, 64 MiB): sustained 11.4 GB/s [10.8, 11.9] at 99 % CPU; 86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-    memory.copy (loop, 64 MiB): sustained 9.7 GB/s [9.5, 9.9] at 99 % CPU; 74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-    memory.copy (block, 64 MiB): sustained 10.1 GB/s [9.4, 10.9] at 99 % CPU; 77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-    memory.copy (nt, 64 MiB): sustained 13.2 GB/s [12.4, 14.0] at 99 % CPU
-    memory.latency (16 KiB, huge): took 1.42 ns [1.40, 1.45] at 99 % CPU
-    memory.latency (64 MiB, huge): took 88 ns [72, 103] at 99 % CPU; capped
-    scheduler.messaging (groups=10, socket): took 1.83 s [1.74, 1.95] at 198 % CPU
-    scheduler.pipe (same): took 4.1 µs [3.5, 4.7] at 98 % CPU
+    cpu.sieve (push): sustained 412 ops/s [400, 425] at 99 % CPU
+    cpu.sieve (push, 2 threads): sustained 800 ops/s [773, 827] at 199 % CPU
+    memory.copy (libc, 64 MiB): sustained 11.4 GB/s [10.6, 12.1] at 99 % CPU; 86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+    memory.copy (loop, 64 MiB): sustained 9.7 GB/s [9.4, 10.0] at 99 % CPU; 74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+    memory.copy (block, 64 MiB): sustained 10.1 GB/s [9.1, 11.2] at 99 % CPU; 77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+    memory.copy (nt, 64 MiB): sustained 13.2 GB/s [12.1, 14.3] at 99 % CPU
+    memory.latency (16 KiB, huge): took 1.42 ns [1.39, 1.46] at 99 % CPU
+    memory.latency (64 MiB, huge): took 88 ns [66, 110] at 99 % CPU; capped
+    scheduler.messaging (groups=10, socket): took 1.83 s [1.68, 2.00] at 198 % CPU
+    scheduler.pipe (same): took 4.1 µs [3.3, 4.9] at 98 % CPU
     scheduler.pipe (across): took 19.7 [18.9, 20.3] µs in 62 % [32, 84] of the processes, 27.2 µs in the others at 107 % CPU; noisy, bimodal
-    process.fork: took 132 µs [128, 135] at 99 % CPU
+    process.fork: took 132 µs [126, 137] at 99 % CPU
     process.command: took 609 µs [600, 615] at 95 % CPU
     storage.sequential (1 GiB, 1 MiB, write): sustained 85 MB/s [70, 100] at 13 % CPU; noisy
     storage.random (1 GiB, 4 KiB, read): sustained 21 k ops/s [15, 28] at 35 % CPU; cached, noisy
     network.tcp: sustained 2.860 GB/s [2.829, 2.878] at 127 % CPU; single-process
-    crypto.aead (aes-256-gcm, 16 KiB): sustained 4.31 GB/s [4.22, 4.41] at 99 % CPU
-    crypto.aead (aes-128-gcm, 16 KiB): sustained 5.12 GB/s [5.00, 5.24] at 99 % CPU
-    crypto.aead (chacha20-poly1305, 16 KiB): sustained 1.87 GB/s [1.84, 1.91] at 99 % CPU
+    crypto.aead (aes-256-gcm, 16 KiB): sustained 4.31 GB/s [4.18, 4.44] at 99 % CPU
+    crypto.aead (aes-128-gcm, 16 KiB): sustained 5.12 GB/s [4.95, 5.29] at 99 % CPU
+    crypto.aead (chacha20-poly1305, 16 KiB): sustained 1.87 GB/s [1.82, 1.92] at 99 % CPU
     ssh.cipher (aes256-gcm@openssh.com): sustained 610 MB/s (no interval: too few processes: 4, needs 8) at 180 % CPU
     ssh.cipher (chacha20-poly1305@openssh.com): sustained 331 MB/s (no interval: too few processes: 4, needs 8) at 180 % CPU
     language.sieve (c): took 4.92 ms [4.85, 4.99] at 99 % CPU
     language.sieve (javascript): took 61.5 ms [61.2, 61.7] at 99 % CPU
-    language.sieve (python): took 213 ms [200, 225] at 99 % CPU
+    language.sieve (python): took 213 ms [195, 230] at 99 % CPU
     cpu.sieve by threads: threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
     ");
 }
@@ -135,9 +135,9 @@ fn a_first_look_in_words() {
 fn commands_in_words() {
     let finding = summarise(&testing::exec());
     assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @"
-    gzip -1 corpus: took 415 ms [406, 424] at 98 % CPU
-    zstd -1 corpus: took 102 ms [100, 105] at 98 % CPU
-    pigz -1 corpus: took 413 ms [401, 425] at 98 % CPU
+    gzip -1 corpus: took 415 ms [403, 427] at 98 % CPU
+    zstd -1 corpus: took 102 ms [99, 106] at 98 % CPU
+    pigz -1 corpus: took 413 ms [396, 430] at 98 % CPU
     zstd -1 corpus against gzip -1 corpus: faster; 0.2470× the cost [0.2457, 0.2486], 4.05× as fast, -312.3 [-314.2, -310.5] ms, 20 pairs, beyond margin
     pigz -1 corpus against gzip -1 corpus: inconclusive; 0.995× the cost [0.988, 1.002], -1.9 [-4.9, 0.8] ms, 20 pairs, could have told 0.8 % apart, about 34 pairs would settle it
     pigz -1 corpus against zstd -1 corpus: slower; 4.03× the cost [3.99, 4.06], +310 [307, 313] ms, 20 pairs, beyond margin

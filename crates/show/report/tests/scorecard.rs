@@ -35,28 +35,28 @@ fn a_first_look_in_80_columns() {
 
                                median 95 % interval  unit         n    CPU  shape
     cpu
-      sieve 1 thread              412 [403, 422]     ops/s    13×20   99 %  ▂▂▅▇▇▆▄▃
-      sieve 2 threads             800 [781, 819]     ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
+      sieve 1 thread              412 [400, 425]     ops/s    13×20   99 %  ▂▂▅▇▇▆▄▃
+      sieve 2 threads             800 [773, 827]     ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
     memory
-      copy libc                  11.4 [10.8, 11.9]   GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
+      copy libc                  11.4 [10.6, 12.1]   GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
         86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy loop                   9.7 [9.5, 9.9]     GB/s     13×20   99 %  ▂▂▄▆▇▇▅▃
+      copy loop                   9.7 [9.4, 10.0]    GB/s     13×20   99 %  ▂▂▄▆▇▇▅▃
         74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy block                 10.1 [9.4, 10.9]    GB/s     13×20   99 %  ▂▃▄▆▇▅▃▂
+      copy block                 10.1 [9.1, 11.2]    GB/s     13×20   99 %  ▂▃▄▆▇▅▃▂
         77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy nt                    13.2 [12.4, 14.0]   GB/s     13×20   99 %  ▃▄▅▇▇▄▂▃
-      latency 16KiB              1.42 [1.40, 1.45]   ns       13×20   99 %  ▃▄▅▇▇▆▅▃
-      latency 64MiB                88 [72, 103]      ns       13×20   99 %  ▃▄▇▇▇▄▄▃
+      copy nt                    13.2 [12.1, 14.3]   GB/s     13×20   99 %  ▃▄▅▇▇▄▂▃
+      latency 16KiB              1.42 [1.39, 1.46]   ns       13×20   99 %  ▃▄▅▇▇▆▅▃
+      latency 64MiB                88 [66, 110]      ns       13×20   99 %  ▃▄▇▇▇▄▄▃
         ! capped
     scheduler
-      messaging groups=10        1.83 [1.74, 1.95]   s         10×3  198 %  ▂▃▇▄▄▂▁▂
-      pipe same                   4.1 [3.5, 4.7]     µs       13×20   98 %  ▃▅▅▇▆▅▄▃
+      messaging groups=10        1.83 [1.68, 2.00]   s         10×3  198 %  ▂▃▇▄▄▂▁▂
+      pipe same                   4.1 [3.3, 4.9]     µs       13×20   98 %  ▃▅▅▇▆▅▄▃
       pipe across                19.7 [18.9, 20.3]   µs       13×20  107 %  ▆▇▂▂▂▃▅▃
         or                       27.2 none           µs
         19.7 µs in 62 % [32, 84] of the processes, 27.2 µs in the others
         ! noisy, bimodal
     process
-      fork                        132 [128, 135]     µs       13×20   99 %  ▃▄▆▇▇▆▃▃
+      fork                        132 [126, 137]     µs       13×20   99 %  ▃▄▆▇▇▆▃▃
       command                     609 [600, 615]     µs       220×1   95 %  ▃▃▆▇▇▆▄▂
     storage
       sequential write             85 [70, 100]      MB/s      10×8   13 %  ▃▄▄▆▇▆▇▃
@@ -69,9 +69,9 @@ fn a_first_look_in_80_columns() {
       tcp                       2.860 [2.829, 2.878] GB/s     1×240  127 %  ▂▃▆▆▇▄▃▂
         ! single-process
     crypto
-      aead aes-256-gcm           4.31 [4.22, 4.41]   GB/s     13×20   99 %  ▄▄▇▆▇▄▃▃
-      aead aes-128-gcm           5.12 [5.00, 5.24]   GB/s     13×20   99 %  ▂▄▆▇▆▆▄▃
-      aead chacha20-poly1305     1.87 [1.84, 1.91]   GB/s     13×20   99 %  ▃▄▅▇▆▆▄▂
+      aead aes-256-gcm           4.31 [4.18, 4.44]   GB/s     13×20   99 %  ▄▄▇▆▇▄▃▃
+      aead aes-128-gcm           5.12 [4.95, 5.29]   GB/s     13×20   99 %  ▂▄▆▇▆▆▄▃
+      aead chacha20-poly1305     1.87 [1.82, 1.92]   GB/s     13×20   99 %  ▃▄▅▇▆▆▄▂
     ssh
       cipher                      610 none           MB/s       4×3  180 %  ▃▇▄▃▃▄▁▃
         aes256-gcm@
@@ -84,7 +84,7 @@ fn a_first_look_in_80_columns() {
     language
       sieve c                    4.92 [4.85, 4.99]   ms        31×1   99 %  ▇▇▃▃▇▃▃▅
       sieve javascript           61.5 [61.2, 61.7]   ms        31×1   99 %  ▂▁▁▃▃▃▇▅
-      sieve python                213 [200, 225]     ms        31×1   99 %  ▂▃▃▇▃▄▃▄
+      sieve python                213 [195, 230]     ms        31×1   99 %  ▂▃▃▇▃▄▃▄
     intervals are of this machine over ten minutes where sessions are long enough ·
     n: invocations × samples · CPU: share of wall time · shape: low to high
 
@@ -138,26 +138,26 @@ fn a_first_look_in_160_columns() {
 
                                   metric      median 95 % interval  unit         ±      n   user  system  iowait    memory  shape         stopped by  flags
     cpu
-      sieve 1 thread              rate           412 [403, 422]     ops/s    2.2 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
-      sieve 2 threads             rate           800 [781, 819]     ops/s    2.4 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
+      sieve 1 thread              rate           412 [400, 425]     ops/s    3.1 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
+      sieve 2 threads             rate           800 [773, 827]     ops/s    3.3 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
     memory
-      copy libc                   bandwidth     11.4 [10.8, 11.9]   GB/s     4.8 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
+      copy libc                   bandwidth     11.4 [10.6, 12.1]   GB/s     6.7 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
         86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy loop                   bandwidth      9.7 [9.5, 9.9]     GB/s     2.2 %  13×20   99 %     0 %     0 %   132 MiB  ▂▂▂▃▅▅▆▇▅▄▃▂  precision
+      copy loop                   bandwidth      9.7 [9.4, 10.0]    GB/s     2.9 %  13×20   99 %     0 %     0 %   132 MiB  ▂▂▂▃▅▅▆▇▅▄▃▂  precision
         74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy block                  bandwidth     10.1 [9.4, 10.9]    GB/s     7.6 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▆▇▆▄▄▂▂  precision
+      copy block                  bandwidth     10.1 [9.1, 11.2]    GB/s      11 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▆▇▆▄▄▂▂  precision
         77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-      copy nt                     bandwidth     13.2 [12.4, 14.0]   GB/s     6.1 %  13×20   99 %     0 %     0 %   132 MiB  ▂▄▄▄▆▇▇▄▃▃▂▃  precision
-      latency 16KiB               latency       1.42 [1.40, 1.45]   ns       1.8 %  13×20   99 %     0 %     0 %  68.0 MiB  ▃▃▄▅▆▇▇▆▆▅▃▃  precision
-      latency 64MiB               latency         88 [72, 103]      ns        18 %  13×20   99 %     0 %     0 %  68.0 MiB  ▂▃▅▆▆▇▇▆▃▄▂▃  precision   capped
+      copy nt                     bandwidth     13.2 [12.1, 14.3]   GB/s     8.6 %  13×20   99 %     0 %     0 %   132 MiB  ▂▄▄▄▆▇▇▄▃▃▂▃  precision
+      latency 16KiB               latency       1.42 [1.39, 1.46]   ns       2.5 %  13×20   99 %     0 %     0 %  68.0 MiB  ▃▃▄▅▆▇▇▆▆▅▃▃  precision
+      latency 64MiB               latency         88 [66, 110]      ns        25 %  13×20   99 %     0 %     0 %  68.0 MiB  ▂▃▅▆▆▇▇▆▃▄▂▃  precision   capped
     scheduler
-      messaging groups=10         time          1.83 [1.74, 1.95]   s        6.9 %   10×3   12 %   186 %     0 %  6.00 MiB  ▂▂▃▇▇▄▄▄▁▁▁▂  budget
-      pipe same                   time           4.1 [3.5, 4.7]     µs        14 %  13×20   14 %    84 %     0 %  6.00 MiB  ▄▄▅▆▇▇▇▆▆▅▄▃  precision
+      messaging groups=10         time          1.83 [1.68, 2.00]   s        9.4 %   10×3   12 %   186 %     0 %  6.00 MiB  ▂▂▃▇▇▄▄▄▁▁▁▂  budget
+      pipe same                   time           4.1 [3.3, 4.9]     µs        20 %  13×20   14 %    84 %     0 %  6.00 MiB  ▄▄▅▆▇▇▇▆▆▅▄▃  precision
       pipe across                 time          19.7 [18.9, 20.3]   µs       4.2 %  13×20   11 %    96 %     0 %  6.00 MiB  ▄▇▅▂▁▂▁▂▃▄▄▃  precision   noisy, bimodal
         or                                      27.2 none           µs
         19.7 µs in 62 % [32, 84] of the processes, 27.2 µs in the others
     process
-      fork                        time           132 [128, 135]     µs       2.8 %  13×20    8 %    91 %     0 %  6.00 MiB  ▃▄▃▅▇▇▇▇▅▃▃▃  precision
+      fork                        time           132 [126, 137]     µs       4.0 %  13×20    8 %    91 %     0 %  6.00 MiB  ▃▄▃▅▇▇▇▇▅▃▃▃  precision
       command                     wall           609 [600, 615]     µs       1.5 %  220×1   31 %    64 %     0 %  2.00 MiB  ▃▃▃▅▇▆▇▆▅▄▂▂  precision
     storage
       sequential write            bandwidth       85 [70, 100]      MB/s      18 %   10×8    1 %    12 %    71 %  7.00 MiB  ▃▃▃▄▄▆▇▅▄▆▄▂  budget      noisy
@@ -165,9 +165,9 @@ fn a_first_look_in_160_columns() {
     network
       tcp                         throughput   2.860 [2.829, 2.878] GB/s     1.1 %  1×240    6 %   121 %     0 %  6.00 MiB  ▂▂▄▄▆▆▇▆▄▃▃▂  budget      single-process
     crypto
-      aead aes-256-gcm            throughput    4.31 [4.22, 4.41]   GB/s     2.2 %  13×20   99 %     0 %     0 %  6.00 MiB  ▃▄▄▆▆▆▇▅▄▃▂▃  precision
-      aead aes-128-gcm            throughput    5.12 [5.00, 5.24]   GB/s     2.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▆▆▇▆▆▅▅▃▃  precision
-      aead chacha20-poly1305      throughput    1.87 [1.84, 1.91]   GB/s     1.9 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▄▅▇▆▆▄▄▂▃  precision
+      aead aes-256-gcm            throughput    4.31 [4.18, 4.44]   GB/s     3.1 %  13×20   99 %     0 %     0 %  6.00 MiB  ▃▄▄▆▆▆▇▅▄▃▂▃  precision
+      aead aes-128-gcm            throughput    5.12 [4.95, 5.29]   GB/s     3.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▆▆▇▆▆▅▅▃▃  precision
+      aead chacha20-poly1305      throughput    1.87 [1.82, 1.92]   GB/s     2.7 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▄▅▇▆▆▄▄▂▃  precision
     ssh
       cipher                      throughput     610 none           MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▄▇▇▇▁▄▄▄▄▁▁▄  budget
         aes256-gcm@openssh.com
@@ -179,7 +179,7 @@ fn a_first_look_in_160_columns() {
     language
       sieve c                     wall          4.92 [4.85, 4.99]   ms       1.4 %   31×1   97 %     2 %     0 %  4.00 MiB  ▃▅▇▂▄▁▅▆▁▃▂▄  precision
       sieve javascript            wall          61.5 [61.2, 61.7]   ms       0.5 %   31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
-      sieve python                wall           213 [200, 225]     ms       5.9 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
+      sieve python                wall           213 [195, 230]     ms       8.3 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
     intervals are of this machine over ten minutes where sessions are long enough · ±: half-width of the interval · n: invocations × samples · user, system, iowait:
     share of wall time · shape: low to high
 
@@ -222,12 +222,12 @@ fn commands_are_compared_with_the_first() {
 
                       median 95 % interval unit      ±     n   CPU  shape     flags
     process
-      gzip -1 corpus     415 [406, 424]    ms    2.1 %  20×1  98 %  ▄▃▇▆▆▇▄▃
-        ±0.7 % in this session of 8.3 s, ±2.1 % on this machine
-      zstd -1 corpus     102 [100, 105]    ms    2.5 %  20×1  98 %  ▆▃▇▄▇▆▃▄
-        ±0.5 % in this session of 2 s, ±2.5 % on this machine
-      pigz -1 corpus     413 [401, 425]    ms    3.0 %  20×1  98 %  ▃▂▄▃▇▂▄▃
-        ±0.9 % in this session of 8.2 s, ±3.0 % on this machine
+      gzip -1 corpus     415 [403, 427]    ms    3.0 %  20×1  98 %  ▄▃▇▆▆▇▄▃
+        ±0.7 % in this session of 8.3 s, ±3.0 % on this machine
+      zstd -1 corpus     102 [99, 106]     ms    3.6 %  20×1  98 %  ▆▃▇▄▇▆▃▄
+        ±0.5 % in this session of 2 s, ±3.6 % on this machine
+      pigz -1 corpus     413 [396, 430]    ms    4.1 %  20×1  98 %  ▃▂▄▃▇▂▄▃
+        ±0.9 % in this session of 8.2 s, ±4.1 % on this machine
     intervals are of this machine over ten minutes where sessions are long enough · ±: half-width of the
     interval · n: invocations × samples · CPU: share of wall time · shape: low to high
 
@@ -265,8 +265,8 @@ fn a_run_cut_off_says_what_it_did_not_reach() {
 
                        median 95 % interval unit       n    CPU  shape
     cpu
-      sieve 1 thread      412 [403, 422]    ops/s  13x20   99 %  ..=##+-:
-      sieve 2 threads     800 [781, 819]    ops/s  13x20  199 %  :==###=:
+      sieve 1 thread      412 [400, 425]    ops/s  13x20   99 %  ..=##+-:
+      sieve 2 threads     800 [773, 827]    ops/s  13x20  199 %  :==###=:
     intervals are of this machine over ten minutes where sessions are long
     enough | n: invocations x samples | CPU: share of wall time | shape: low
     to high

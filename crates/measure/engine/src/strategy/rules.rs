@@ -274,8 +274,8 @@ fn metric_needs(known: &PointHistory, processes: &[&[f64]], relative: f64) -> Op
     Some(LARGER_SIDE * quantile * quantile * variance)
 }
 
-/// By the middle half of the processes, whatever the noise beyond; and where neighbours are alike, half-way to what the
-/// interval says.
+/// By the middle half of the processes, whatever the noise beyond; and where neighbours are alike, by what the interval
+/// says. On recordings the median point then takes .7 to 1.7 times as long, where the middle half alone says a third.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 fn by_spread(processes: &[&[f64]], relative: f64) -> Option<f64> {
     let look = two_sided_z(PER_LOOK_LEVEL);
@@ -287,8 +287,7 @@ fn by_spread(processes: &[&[f64]], relative: f64) -> Option<f64> {
     let Some(found) = found.filter(|it| it.stretch > 1) else { return Some(independent) };
     let Interval { estimate, low, high } = found.interval;
     let half = 0.5 * (high - low) / estimate.abs() * look / two_sided_z(PREDICTING_LEVEL);
-    let dependent = processes.len() as f64 * (half / relative).powi(2);
-    Some((independent * dependent).sqrt()).filter(|it| it.is_finite())
+    Some(processes.len() as f64 * (half / relative).powi(2)).filter(|it| it.is_finite())
 }
 
 fn logs(values: &[f64]) -> Vec<f64> {
