@@ -51,8 +51,8 @@ const MUTATIONS: [Mutation; 12] = [
     Mutation {
         dropped: "slow noise: the session's interval shown as that of the machine",
         file: "flicker.rs",
-        from: "t * t * slow * (",
-        to: "0.0 * t * t * slow * (",
+        from: "t * t * slow * COMES_AND_GOES",
+        to: "0.0 * t * t * slow * COMES_AND_GOES",
         group: "traces",
     },
     Mutation {

@@ -382,3 +382,15 @@ fn where_there_is_room_intervals_are_drawn_beside_each_other() {
     assert!(!shown(&finding, &Terminal::plain(100)).contains('●'));
     assert!(!shown(&finding, &Terminal::plain(160)).contains('●'));
 }
+
+#[test]
+fn what_a_long_command_does_stands_below_it() {
+    let long = "plumb --store bench.db run --budget 15m cpu.sieve storage.random:size=64MiB";
+    let next = [(long, "about what ±3 % everywhere takes"), ("plumb show last", "the same")];
+    let next = next.map(|(command, does)| (command.to_owned(), does.to_owned())).into();
+    let finding = summarise(&testing::first_look());
+    let closing = NextSteps { stored: None, next };
+    let shown = scorecard(&View::new(&finding), &Terminal::plain(80), &closing);
+    let end = format!("{long}\n    about what ±3 % everywhere takes\nplumb show last  the same\n");
+    assert!(shown.ends_with(&end), "{shown}");
+}

@@ -9,6 +9,7 @@ use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, headline, integer, reported, reported_time, text, within,
     workload,
 };
+use plumb_workload_kit::device::is_counted;
 use plumb_workload_kit::filesystem::{Filesystem, show};
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::limits;
@@ -118,6 +119,8 @@ impl Workload for Bonnie {
 
 /// The metric that says how large the file is.
 const SIZE: &str = "file_size";
+/// The metric that says what read the file: a device or memory.
+const DEVICE_SHARE: &str = "device_share";
 
 /// A rate, the CPU share and the longest operation of each phase.
 fn metrics() -> Vec<Metric> {
@@ -137,6 +140,8 @@ fn metrics() -> Vec<Metric> {
     let mut metrics: Vec<Metric> = always.into_iter().chain(others).flat_map(of_phase).collect();
     let size = "bytes of the file, which depends on memory and room where no size is asked for";
     metrics.push(reported(SIZE, "B", Better::Neither, size));
+    let share = "share of what read_block read that came from devices; the rest came from memory";
+    metrics.push(reported(DEVICE_SHARE, "", Better::Neither, share));
     metrics
 }
 
@@ -216,10 +221,15 @@ fn names(one: &OneSettings, many: &ManySettings) -> (&'static [&'static str], Ve
     let of = |phases: Vec<&'static phase::Phase>| -> Vec<&'static str> {
         phases.into_iter().flat_map(|phase| phase.names).collect()
     };
-    let without = of(left_out).into_iter().map(str::to_owned).collect();
+    let mut without: Vec<String> = of(left_out).into_iter().map(str::to_owned).collect();
     // Once a process.
     let mut names = of(run);
     names.push(SIZE);
+    if is_counted() {
+        names.push(DEVICE_SHARE);
+    } else {
+        without.push(DEVICE_SHARE.to_owned());
+    }
     (names.leak(), without)
 }
 
@@ -241,7 +251,7 @@ impl Pass {
 impl Instance for Pass {
     fn run(&mut self, _: u64) -> Result<(), Failure> {
         self.values.clear();
-        let one = One::new(self.folder.path(), self.one.clone()).pass()?;
+        let (one, device_share) = One::new(self.folder.path(), self.one.clone()).pass()?;
         self.note(&one);
         if self.many.files > 0 {
             let many = Many::new(self.folder.path(), self.many.clone())?.pass()?;
@@ -249,6 +259,7 @@ impl Instance for Pass {
         }
         #[expect(clippy::cast_precision_loss, reason = "sizes of files stay below 2^53")]
         self.values.push(self.one.size as f64);
+        self.values.extend(device_share);
         Ok(())
     }
 

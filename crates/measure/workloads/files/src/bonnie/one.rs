@@ -7,6 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use plumb_protocol::{Failure, SplitMix64, now_ns};
+use plumb_workload_kit::device::read_bytes as device_bytes;
 use rustix::pipe::pipe;
 
 use super::phase::{Longest, PhaseResult, cpu_ns, timed};
@@ -53,11 +54,13 @@ impl One {
         Self { path: folder.join("file"), settings, buffer, next: 0 }
     }
 
-    /// All phases, in order.
+    /// All phases, in order; and the share of what `read_block` read that came from devices, where the kernel keeps an
+    /// account.
     ///
     /// # Errors
     /// Those of the file.
-    pub fn pass(mut self) -> Result<Vec<PhaseResult>, Failure> {
+    #[expect(clippy::cast_precision_loss, reason = "bytes of a file stay far below 2^53")]
+    pub fn pass(mut self) -> Result<(Vec<PhaseResult>, Option<f64>), Failure> {
         let OneSettings { size, bytes, seeks, .. } = self.settings;
         let read = bytes.min(size);
         let mut results = Vec::new();
@@ -69,12 +72,15 @@ impl One {
         if bytes > 0 {
             results.push(timed(read, |longest| self.read_bytes(read, longest))?);
         }
+        let before = device_bytes();
         results.push(timed(size, |longest| self.read_blocks(longest))?);
+        let from_device = before.zip(device_bytes()).map(|(before, now)| now - before);
+        let share = from_device.map(|bytes| bytes as f64 / size as f64);
         if seeks > 0 {
             results.push(self.seek()?);
         }
         std::fs::remove_file(&self.path).map_err(|error| self.failed("removing", &error))?;
-        Ok(results)
+        Ok((results, share))
     }
 
     fn failed(&self, what: &str, error: &io::Error) -> Failure {
