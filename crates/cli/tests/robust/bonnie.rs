@@ -38,7 +38,7 @@ fn a_pass_goes_out_as_bonnies_csv_and_comes_back() {
     let document = last(&place);
     assert_eq!(document["run"]["labels"]["name"], "box");
     let measured = figures(&document);
-    assert_eq!(measured.len(), 31, "two phases of twelve are left out: {measured:?}");
+    assert_eq!(measured.len(), 32, "two phases of twelve are left out: {measured:?}");
     let exported = place.run("export --format bonnie").unwrap().exits(0).stdout;
     assert_eq!(exported.lines().count(), 2);
     assert!(exported.lines().all(|line| line.split(',').count() == 50), "{exported}");

@@ -57,19 +57,18 @@ fn precise(finding: &RunFinding) -> Option<(String, String)> {
         reached += 1;
     }
     let wanted = late.first().filter(|_| reached > 0)?.wanted?;
-    let what = match late.len() - reached {
-        0 => format!("about what ±{} everywhere takes", percent(wanted)),
-        1 => format!("about what ±{} takes in all points but one", percent(wanted)),
-        more => format!("about what ±{} takes in all points but {more}", percent(wanted)),
+    let wanted_text = percent(wanted);
+    let mut what = match late.len() - reached {
+        0 => format!("about what ±{wanted_text} everywhere takes"),
+        1 => format!("about what ±{wanted_text} takes in all points but one"),
+        more => format!("about what ±{wanted_text} takes in all points but {more}"),
     };
     // Slow noise does not average out: then a longer run reaches little more than this one.
     let slow = late[..reached].iter().filter(|it| it.stretch.is_some_and(|stretch| stretch > 1));
     let stays = slow.filter_map(|it| it.reached).fold(0.0, f64::max);
-    let what = if stays > ALLOWANCE * wanted {
-        format!("{what}, or up to ±{} if the noise stays as slow as it was", percent(stays))
-    } else {
-        what
-    };
+    if stays > ALLOWANCE * wanted {
+        what += &format!(", or up to ±{} if the noise stays as slow as it was", percent(stays));
+    }
     let words = without(&run.command, &["--budget"]);
     Some((typed(&words, &["--budget", &budget(takes_s)]), what))
 }

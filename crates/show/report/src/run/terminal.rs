@@ -213,7 +213,7 @@ fn since_last(view: &View, terminal: &Terminal) -> String {
     title.map_or_else(String::new, |title| heading(&title, terminal) + &lines.collect::<String>())
 }
 
-/// Columns of the longest command that has what it does beside it.
+/// Columns of the longest command that has what it does beside it; that of longer ones stands below.
 const LONGEST_BESIDE: usize = 56;
 
 fn end(closing: &NextSteps, terminal: &Terminal) -> String {
@@ -223,20 +223,14 @@ fn end(closing: &NextSteps, terminal: &Terminal) -> String {
             &terminal.lines(0, &Line::new(Style::Muted, "stored: ").and(Style::Plain, stored)),
         );
     }
-    // Beside a long command there is no room for what it does: that stands below.
-    let width = |command: &str| plumb_text::width(command);
-    let beside = closing.next.iter().map(|(command, _)| width(command));
+    let beside = closing.next.iter().map(|(command, _)| plumb_text::width(command));
     let column = beside.filter(|width| *width <= LONGEST_BESIDE).max().unwrap_or(0);
     for (command, what) in &closing.next {
         let (lead, what) = (Line::new(Style::Command, command), Line::new(Style::Muted, what));
-        if width(command) > column {
-            // On one line, whatever the terminal: it is there to be copied.
-            out.push_str(&terminal.hanging(0, &lead, &Line::default()));
-            out.push_str(&terminal.lines(4, &what));
-        } else {
-            let gap = " ".repeat(column - width(command) + 2);
-            out.push_str(&terminal.hanging(0, &lead.and(Style::Plain, &gap), &what));
-        }
+        out.push_str(&match column.checked_sub(plumb_text::width(command)) {
+            Some(gap) => terminal.hanging(0, &lead.and(Style::Plain, &" ".repeat(gap + 2)), &what),
+            None => terminal.hanging(0, &lead, &Line::default()) + &terminal.lines(4, &what),
+        });
     }
     out
 }
