@@ -96,7 +96,10 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
                      | --- | --: | --: | --- | --- |\n"
         .to_owned();
     for row in &ROWS {
-        table.push_str(&line(row, plumb)?);
+        let line = line(row, plumb)?;
+        // Rows of bonnie++ take minutes.
+        eprint!("{line}");
+        table.push_str(&line);
     }
     Ok(format!(
         "{PAIRS} pairs of processes of a second each, one after the other, in turns who is first; files of 256 MiB in the folder for \
