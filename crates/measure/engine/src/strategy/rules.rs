@@ -275,7 +275,7 @@ fn metric_needs(known: &PointHistory, processes: &[&[f64]], relative: f64) -> Op
 }
 
 /// By the middle half of the processes, whatever the noise beyond; and where neighbours are alike, by what the interval
-/// says. On recordings the median point then takes .7 to 1.7 times as long, where the middle half alone says a third.
+/// says: the middle half takes them for independent.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 fn by_spread(processes: &[&[f64]], relative: f64) -> Option<f64> {
     let look = two_sided_z(PER_LOOK_LEVEL);

@@ -67,7 +67,7 @@ fn precise(finding: &RunFinding) -> Option<(String, String)> {
     let slow = late[..reached].iter().filter(|it| it.stretch.is_some_and(|stretch| stretch > 1));
     let stays = slow.filter_map(|it| it.reached).fold(0.0, f64::max);
     if stays > ALLOWANCE * wanted {
-        what += &format!(", or up to ±{} if the noise stays as slow as it was", percent(stays));
+        what += &format!("; ±{} if slow noise does not average out", percent(stays));
     }
     let words = without(&run.command, &["--budget"]);
     Some((typed(&words, &["--budget", &budget(takes_s)]), what))
@@ -226,8 +226,7 @@ mod tests {
         assert_eq!(of(&[4000.0, 5000.0]), None, "nobody is sent away for more than an hour");
         let mut slow = run_of_late_points(&[100.0]);
         (slow.results[0].stretch, slow.results[0].reached) = (Some(2), Some(0.07));
-        let range =
-            "about what ±3 % everywhere takes, or up to ±7 % if the noise stays as slow as it was";
+        let range = "about what ±3 % everywhere takes; ±7 % if slow noise does not average out";
         assert_eq!(again(&slow), enough("plumb run --budget 3m my.toml", range));
         let mut other = run_of_late_points(&[100.0]);
         other.run.command[1] = "check".to_owned();
