@@ -1,8 +1,12 @@
 //! The storage workloads against fio and bonnie++: figures on the same file, and work a second of CPU time.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use plumb_protocol::UsageMeter;
 use serde_json::Value;
 
 use crate::Outcome;
@@ -11,6 +15,8 @@ use crate::shares::Folder;
 
 /// Pairs of each row; the sides take turns in who is first.
 const PAIRS: usize = 8;
+/// What a side has for its samples.
+const SECONDS: u64 = 2;
 
 /// What one process did.
 #[derive(Clone, Copy)]
@@ -32,36 +38,39 @@ struct Row {
     classic: Side,
 }
 
-const ROWS: [Row; 5] = [
+const ROWS: [Row; 6] = [
     Row {
         title: "random reads of 4 KiB, depth 32, past the page cache; fio, io_uring",
         unit: "ops/s",
         ours: |plumb, folder| {
-            run(
-                plumb,
-                folder,
-                "storage.random -p engine=io_uring -p depth=32 -p direct=yes -p size=256MiB",
-                "rate",
-            )
+            let words = "storage.random -p engine=io_uring -p depth=32";
+            on_same_file(plumb, folder, words, "rate")
         },
         classic: |_, folder| {
-            fio(&folder.join("fio.dat"), "--rw=randread --bs=4k --iodepth=32", "iops")
+            let words = "--ioengine=io_uring --rw=randread --bs=4k --iodepth=32";
+            fio(&folder.join("fio.dat"), words, "iops")
         },
     },
     Row {
         title: "sequential reads of 1 MiB, depth 8, past the page cache; fio, io_uring",
         unit: "B/s",
         ours: |plumb, folder| {
-            run(
-                plumb,
-                folder,
-                "storage.sequential -p engine=io_uring -p depth=8 -p direct=yes -p size=256MiB",
-                "bandwidth",
-            )
+            let words = "storage.sequential -p engine=io_uring -p depth=8";
+            on_same_file(plumb, folder, words, "bandwidth")
         },
         classic: |_, folder| {
-            fio(&folder.join("fio.dat"), "--rw=read --bs=1m --iodepth=8", "bw_bytes")
+            let words = "--ioengine=io_uring --rw=read --bs=1m --iodepth=8";
+            fio(&folder.join("fio.dat"), words, "bw_bytes")
         },
+    },
+    Row {
+        title: "random reads of 4 KiB, one by one, of a file in memory; fio, psync",
+        unit: "ops/s",
+        ours: |plumb, folder| {
+            let words = "storage.random -p engine=psync -p place=memory -p size=256MiB";
+            run(plumb, folder, words, "rate")
+        },
+        classic: |_, _| in_memory("--ioengine=psync --rw=randread --bs=4k"),
     },
     Row {
         title: "random reads of 4 KiB, depth 32, of a file in memory; fio, io_uring",
@@ -74,21 +83,54 @@ const ROWS: [Row; 5] = [
                 "rate",
             )
         },
-        classic: |_, _| in_memory("--rw=randread --bs=4k --iodepth=32"),
+        classic: |_, _| in_memory("--ioengine=io_uring --rw=randread --bs=4k --iodepth=32"),
     },
     Row {
-        title: "65,536 empty files created; bonnie++, files alone",
+        title: "65,536 empty files created, on ext4 with a journal in memory; bonnie++, files alone",
         unit: "files/s",
-        ours: |plumb, folder| run(plumb, folder, "storage.files -p files=65536", "rate"),
-        classic: |_, folder| bonnie(folder),
+        ours: |plumb, folder| {
+            let disk = Disk::in_memory(folder)?;
+            run(plumb, &disk.0, "storage.files -p files=65536", "rate")
+        },
+        classic: |_, folder| bonnie(&Disk::in_memory(folder)?.0, 64),
     },
     Row {
-        title: "65,536 empty files created, on tmpfs; bonnie++, files alone",
+        title: "262,144 empty files created, on tmpfs; bonnie++, files alone",
         unit: "files/s",
-        ours: |plumb, _| run(plumb, Path::new("/dev/shm"), "storage.files -p files=65536", "rate"),
-        classic: |_, _| bonnie(Path::new("/dev/shm")),
+        ours: |plumb, _| run(plumb, Path::new("/dev/shm"), "storage.files -p files=262144", "rate"),
+        classic: |_, _| bonnie(Path::new("/dev/shm"), 256),
     },
 ];
+
+/// A filesystem of its own for each process: one without a journal remembers what was deleted for minutes, and looks for
+/// room the longer for it.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn in_memory(folder: &Path) -> Outcome<Self> {
+        let image = Path::new("/dev/shm/plumb-benches.img");
+        let disk = Self(folder.join("disk"));
+        std::fs::create_dir_all(&disk.0)?;
+        File::create(image)?.set_len(4 << 30)?;
+        let done = |program: &str, words: &[&OsStr]| -> Outcome<()> {
+            let status = Command::new(program).args(words).status()?;
+            if status.success() { Ok(()) } else { Err(format!("{program}: {status}").into()) }
+        };
+        let made =
+            done("mkfs.ext4", &["-q".as_ref(), "-N".as_ref(), "1000000".as_ref(), image.as_ref()]);
+        let words = ["-o".as_ref(), "loop".as_ref(), image.as_ref(), disk.0.as_ref()];
+        let mounted = made.and_then(|()| done("mount", &words));
+        // The mount holds it.
+        std::fs::remove_file(image)?;
+        mounted.map(|()| disk)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
 
 /// Measures the rows.
 pub fn bench(plumb: &Path) -> Outcome<String> {
@@ -102,7 +144,7 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
         table.push_str(&line);
     }
     Ok(format!(
-        "{PAIRS} pairs of processes of a second each, one after the other, in turns who is first; files of 256 MiB in the folder for \
+        "{PAIRS} pairs of processes of {SECONDS} s each, one after the other, in turns who is first; files of 256 MiB in the folder for \
          temporary files, or in memory. CPU time is that of the processes, in user mode and in the kernel.\n\n{table}"
     ))
 }
@@ -135,13 +177,22 @@ fn line(row: &Row, plumb: &Path) -> Outcome<String> {
     ))
 }
 
+/// One invocation on the file that fio reads: files of the same size are not alike fast.
+fn on_same_file(plumb: &Path, folder: &Path, words: &str, metric: &str) -> Outcome<Done> {
+    let file = folder.join("fio.dat");
+    fio_command(&file, &["--create_only=1"]).output()?;
+    let words = format!("{words} -p direct=yes -p size=256MiB -p file={}", file.display());
+    run(plumb, folder, &words, metric)
+}
+
 /// One invocation of a workload.
 fn run(plumb: &Path, folder: &Path, words: &str, metric: &str) -> Outcome<Done> {
     let store = Folder::named("store")?;
     let output = Command::new(plumb)
         .arg("run")
         .args(words.split_whitespace())
-        .args(["--max-invocations", "1", "--min-invocations", "1", "--invocation-time", "1s"])
+        .args(["--max-invocations", "1", "--min-invocations", "1", "--invocation-time"])
+        .arg(format!("{SECONDS}s"))
         .args(["--no-lock", "--quiet", "--json", "--prepare", "none", "--dir"])
         .arg(folder)
         .arg("--store")
@@ -162,31 +213,41 @@ fn in_memory(words: &str) -> Outcome<Done> {
     fio(&folder.0.join("fio.dat"), words, "iops")
 }
 
+/// CPU time is that of all its processes with the kernel's threads that work for them, which fio itself does not count,
+/// less that of its start.
 fn fio(file: &Path, words: &str, figure: &str) -> Outcome<Done> {
-    let output = Command::new("fio")
-        .args([
-            "--name=bench",
-            "--direct=1",
-            "--ioengine=io_uring",
-            "--size=256m",
-            "--runtime=1",
-            "--time_based",
-        ])
-        .args(["--norandommap", "--randrepeat=0", "--output-format=json"])
-        .args(words.split_whitespace())
-        .arg(format!("--filename={}", file.display()))
-        .output()?;
-    let document: Value = serde_json::from_slice(&output.stdout)?;
-    let job = &document["jobs"][0];
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let measured = |more: &[&str]| -> Outcome<(Vec<u8>, f64)> {
+        let meter = UsageMeter::start(&[]);
+        let output = fio_command(file, &[&words, more].concat()).output()?;
+        let usage = meter.finish(&[]);
+        Ok((output.stdout, Duration::from_nanos(usage.user_ns + usage.system_ns).as_secs_f64()))
+    };
+    measured(&["--create_only=1"])?;
+    let start = measured(&["--create_only=1"])?.1;
+    let (printed, cpu) = measured(&[])?;
+    let document: Value = serde_json::from_slice(&printed)?;
+    let read = &document["jobs"][0]["read"];
     let number = |of: &Value| of.as_f64().ok_or("fio printed no figure");
-    let cpu = (number(&job["usr_cpu"])? + number(&job["sys_cpu"])?) / 100.0;
-    Ok(Done { rate: number(&job["read"][figure])?, cpu })
+    let seconds = number(&read["runtime"])? / 1000.0;
+    Ok(Done { rate: number(&read[figure])?, cpu: (cpu - start) / seconds })
+}
+
+fn fio_command(file: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new("fio");
+    command.args(["--name=bench", "--direct=1", "--size=256m", "--time_based", "--bs=4k"]);
+    command.args([&format!("--runtime={SECONDS}"), "--norandommap", "--randrepeat=0"]);
+    command.arg("--output-format=json").args(words);
+    command.arg(format!("--filename={}", file.display()));
+    command
 }
 
 /// The creation of a pass without a file of blocks.
-fn bonnie(folder: &Path) -> Outcome<Done> {
+fn bonnie(folder: &Path, thousands: u32) -> Outcome<Done> {
     let output = Command::new("bonnie++")
-        .args(["-u", "root", "-r", "0", "-s", "0", "-n", "64", "-q", "-d"])
+        .args(["-u", "root", "-r", "0", "-s", "0", "-q", "-n"])
+        .arg(thousands.to_string())
+        .arg("-d")
         .arg(folder)
         .stderr(Stdio::null())
         .output()?;

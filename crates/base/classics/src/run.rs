@@ -206,6 +206,7 @@ fn own(series: &Series) -> (Description, Point) {
         metrics: series.metrics.clone(),
         requirements: Vec::new(),
         fixture: None,
+        fixture_of: None,
         sample_is: series.sample_is,
         concurrent: false,
         timeout_s: None,

@@ -242,6 +242,7 @@ mod tests {
             }],
             requirements: Vec::new(),
             fixture: None,
+            fixture_of: None,
             sample_is: SampleIs::Iteration,
             concurrent: false,
             timeout_s: None,

@@ -28,6 +28,10 @@ pub struct Description {
     /// The parameters that its fixture depends on; none when it has no fixture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture: Option<Vec<String>>,
+    /// The workload whose fixture it takes in place of its own, where a run also measures that one with the same values
+    /// of these parameters: two files of one size are not alike fast. None where it always has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixture_of: Option<String>,
     /// Whether a sample is a stretch of one process or a process of its own.
     #[serde(default)]
     pub sample_is: SampleIs,

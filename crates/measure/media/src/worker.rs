@@ -27,6 +27,7 @@ impl Workload for MediumWorker {
             metrics: Vec::new(),
             requirements: Vec::new(),
             fixture: None,
+            fixture_of: None,
             sample_is: SampleIs::default(),
             concurrent: false,
             timeout_s: None,

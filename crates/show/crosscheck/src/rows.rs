@@ -67,7 +67,7 @@ pub const ROWS: &[Row] = &[
         "fio reads the clock more often for each block"),
     row("classic.fsmark", "storage.files:sync=fsync", "rate", 0.10, "names of fs_mark have 40 bytes"),
     row("classic.bonniefiles", "storage.bonnie:size=1MiB,byte_size=0,seeks=0,files=65536", "create_sequential", 0.10, ""),
-    row("classic.bonnie", "storage.bonnie:size=2GiB,byte_size=0,seeks=0,files=0", "write_block", 0.10, ""),
+    row("classic.bonnie:size=512MiB", "storage.bonnie:size=512MiB,byte_size=0,seeks=0,files=0", "write_block", 0.10, ""),
     row("classic.fiosequential:size=256MiB,depth=1", "storage.sequential:size=256MiB,depth=1,direct=yes", "bandwidth", 0.10, ""),
     row("classic.fiosequential:size=256MiB,depth=32", "storage.sequential:size=256MiB,depth=32,direct=yes", "bandwidth", 0.10, ""),
     row("classic.fiosequential:size=256MiB,depth=1,operation=write", "storage.sequential:size=256MiB,depth=1,operation=write,direct=yes",

@@ -1,6 +1,5 @@
 //! Starts invocations on this machine, through the keeper.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use plumb_protocol::{Reply, Request, SampleReply, Start};
 
 use super::companions::RunningCompanion;
 use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
+use super::fixtures::Fixtures;
 use super::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};
 use super::media::{Media, Standing, medium_of};
 use super::preparations::{Preparations, flag_of};
@@ -53,7 +53,7 @@ pub struct LauncherSettings {
 pub struct KeeperLauncher {
     keeper: Keeper,
     settings: LauncherSettings,
-    fixtures: BTreeMap<String, (Conversation, Endpoints)>,
+    fixtures: Fixtures,
     companions: Vec<RunningCompanion>,
     /// The companions of the invocation.
     of_invocation: Vec<RunningCompanion>,
@@ -69,7 +69,7 @@ impl KeeperLauncher {
     /// A launcher over a running keeper.
     #[must_use]
     pub fn new(keeper: Keeper, settings: LauncherSettings) -> Self {
-        let (fixtures, companions, servers) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let (fixtures, companions, servers) = (Fixtures::default(), Vec::new(), Vec::new());
         let of_invocation = Vec::new();
         let (root, planned) = (settings.root.clone(), settings.preparation.clone());
         let preparations = Preparations::new(root, planned, settings.interrupted);
@@ -93,6 +93,7 @@ impl KeeperLauncher {
     /// Why something that the user named can't be had.
     pub fn prepare_machine(&mut self, points: &[PlannedPoint]) -> Result<SlotReport, Refusal> {
         let mut done = self.preparations.begin(&mut self.keeper, points)?;
+        self.fixtures.share(points, &self.settings.preparation);
         let Self { keeper, settings, media, .. } = self;
         let settings = &*settings;
         let beside = settings.companions.iter().map(|it| &it.point);
@@ -130,26 +131,10 @@ impl KeeperLauncher {
 
     /// What a companion finds: the word of its fixture, and of a server that lives as long as it.
     fn surroundings(&mut self, spec: StartSpec<'_>) -> Result<Endpoints, Refusal> {
-        let mut at = self.fixture_of(spec.planned);
+        let mut at = self.fixtures.of(spec.planned, &self.settings.preparation);
         let server = self.server(spec, &mut at)?;
         self.servers.extend(server);
         Ok(at)
-    }
-
-    /// The key of a point's fixture: the workload, the parameters that the fixture depends on, and its medium.
-    fn fixture_key(&self, planned: &PlannedPoint) -> Option<String> {
-        let parameters = planned.description.fixture.as_ref()?;
-        let settings = planned.point.settings.iter().filter(|(name, _)| parameters.contains(name));
-        let settings: Vec<String> =
-            settings.map(|(name, value)| format!("{name}={value}")).collect();
-        let medium = medium_of(planned, &self.settings.preparation);
-        let medium = medium.map(|medium| format!(" on {medium}")).unwrap_or_default();
-        Some(format!("{}:{}{medium}", planned.point.workload, settings.join(",")))
-    }
-
-    fn fixture_of(&self, planned: &PlannedPoint) -> Endpoints {
-        let fixture = self.fixture_key(planned).and_then(|key| self.fixtures.get(&key));
-        fixture.map(|(_, endpoints)| endpoints.clone()).unwrap_or_default()
     }
 
     /// The medium on which a program in this role works.
@@ -307,10 +292,8 @@ impl KeeperLauncher {
 
 impl Launcher for KeeperLauncher {
     fn prepare(&mut self, planned: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal> {
-        let Some(key) = self.fixture_key(planned) else { return Ok(None) };
-        if self.fixtures.contains_key(&key) {
-            return Ok(None);
-        }
+        let missing = self.fixtures.missing(planned, &self.settings.preparation);
+        let Some(key) = missing else { return Ok(None) };
         let (params, secrets) = Secrets::read(planned)?;
         let spec = StartSpec { planned, role: Role::Workload, seed: self.settings.seed };
         let mut conversation = self.open(spec.role, planned, SpawnOptions::default())?;
@@ -318,7 +301,7 @@ impl Launcher for KeeperLauncher {
         let start = self.start_of(spec, params, Endpoints::new());
         match conversation.ask_ready(Request::Prepare(start)) {
             Ok(ready) => {
-                self.fixtures.insert(key.clone(), (conversation, ready.endpoints.clone()));
+                self.fixtures.stands(key.clone(), conversation, ready.endpoints.clone());
                 Ok(Some((key, ready)))
             }
             Err(refusal) => {
@@ -330,7 +313,7 @@ impl Launcher for KeeperLauncher {
     }
 
     fn start(&mut self, spec: StartSpec<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
-        let mut at = self.fixture_of(spec.planned);
+        let mut at = self.fixtures.of(spec.planned, &self.settings.preparation);
         let server = self.server(spec, &mut at)?;
         match self.set_up(spec, at) {
             Ok((worker, ready)) => {
@@ -424,7 +407,7 @@ impl Launcher for KeeperLauncher {
         for server in std::mem::take(&mut self.servers) {
             failures.extend(server.stop(&mut self.keeper).err());
         }
-        for (key, (fixture, _)) in std::mem::take(&mut self.fixtures) {
+        for (key, (fixture, _)) in self.fixtures.take() {
             let ended = fixture.clean_and_stop(&mut self.keeper);
             failures.extend(ended.err().map(|why| why.of(&key)));
         }

@@ -2,6 +2,7 @@
 
 mod companions;
 mod conversation;
+mod fixtures;
 mod keeper;
 mod launcher;
 mod log;

@@ -539,6 +539,7 @@ fn planned(index: usize) -> PlannedPoint {
         }],
         requirements: Vec::new(),
         fixture: None,
+        fixture_of: None,
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,

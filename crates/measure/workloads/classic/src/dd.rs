@@ -48,7 +48,8 @@ impl Tool for Dd {
     }
 
     fn describe(&self, description: Description) -> Description {
-        Description { fixture: Some(vec!["size".into()]), ..description }
+        let fixture_of = Some("storage.sequential".into());
+        Description { fixture: Some(vec!["size".into()]), fixture_of, ..description }
     }
 
     fn version(&self, path: &Path) -> Result<String, StartError> {

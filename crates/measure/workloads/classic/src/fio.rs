@@ -107,7 +107,12 @@ impl Tool for Fio {
 
     fn describe(&self, description: Description) -> Description {
         let fixture = self.has_file().then(|| vec!["size".into()]);
-        Description { fixture, ..description }
+        let fixture_of = match self {
+            Self::Random => Some("storage.random".into()),
+            Self::Sequential => Some("storage.sequential".into()),
+            Self::OneBlock | Self::Log => None,
+        };
+        Description { fixture, fixture_of, ..description }
     }
 
     fn version(&self, path: &Path) -> Result<String, StartError> {

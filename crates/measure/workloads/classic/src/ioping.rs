@@ -47,7 +47,8 @@ impl Tool for Ioping {
     }
 
     fn describe(&self, description: Description) -> Description {
-        Description { fixture: Some(vec!["size".into()]), ..description }
+        let fixture_of = Some("storage.random".into());
+        Description { fixture: Some(vec!["size".into()]), fixture_of, ..description }
     }
 
     fn version(&self, path: &Path) -> Result<String, StartError> {

@@ -25,6 +25,7 @@ pub fn workload(id: &str, summary: &str) -> Description {
         metrics: Vec::new(),
         requirements: Vec::new(),
         fixture: None,
+        fixture_of: None,
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,

@@ -40,6 +40,7 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
         metrics,
         requirements: Vec::new(),
         fixture: None,
+        fixture_of: None,
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,

@@ -1,0 +1,113 @@
+//! Fixtures: those that stand, and whose a point takes.
+
+use std::collections::BTreeMap;
+use std::mem::take;
+
+use plumb_model::{PlannedPoint, Preparation};
+
+use super::conversation::Conversation;
+use super::launcher::Endpoints;
+use super::media::medium_of;
+
+/// All fixtures of a run.
+#[derive(Debug, Default)]
+pub struct Fixtures {
+    standing: BTreeMap<String, (Conversation, Endpoints)>,
+    /// Of those that are another workload's: their own keys, and those of the others.
+    shared: BTreeMap<String, String>,
+}
+
+impl Fixtures {
+    /// Finds the points that take the fixture of another workload; `of_all` are preparations of the whole run.
+    pub fn share(&mut self, points: &[PlannedPoint], of_all: &[Preparation]) {
+        for taker in points {
+            let (Some(of), Some(names)) =
+                (&taker.description.fixture_of, &taker.description.fixture)
+            else {
+                continue;
+            };
+            let medium = medium_of(taker, of_all);
+            let is_alike = |owner: &&PlannedPoint| {
+                let value = |it: &PlannedPoint, name: &String| it.point.settings.get(name).cloned();
+                owner.point.workload == *of
+                    && medium_of(owner, of_all) == medium
+                    && names.iter().all(|name| value(owner, name) == value(taker, name))
+            };
+            let owner = points.iter().find(is_alike).and_then(|it| own_key(it, of_all));
+            self.shared.extend(own_key(taker, of_all).zip(owner));
+        }
+    }
+
+    /// The key of a point's fixture where it is to be laid out; None where it has none, or it stands, or another
+    /// workload lays it out.
+    pub fn missing(&self, planned: &PlannedPoint, of_all: &[Preparation]) -> Option<String> {
+        own_key(planned, of_all)
+            .filter(|key| !self.standing.contains_key(key) && !self.shared.contains_key(key))
+    }
+
+    /// One that was laid out.
+    pub fn stands(&mut self, key: String, held: Conversation, endpoints: Endpoints) {
+        self.standing.insert(key, (held, endpoints));
+    }
+
+    /// What the fixture of a point told.
+    pub fn of(&self, planned: &PlannedPoint, of_all: &[Preparation]) -> Endpoints {
+        let own = own_key(planned, of_all);
+        let key = own.as_ref().map(|own| self.shared.get(own).unwrap_or(own));
+        let fixture = key.and_then(|key| self.standing.get(key));
+        fixture.map(|(_, endpoints)| endpoints.clone()).unwrap_or_default()
+    }
+
+    /// All that stand, to be ended.
+    pub fn take(&mut self) -> BTreeMap<String, (Conversation, Endpoints)> {
+        take(&mut self.standing)
+    }
+}
+
+/// The workload, the parameters that its fixture depends on, and its medium.
+fn own_key(planned: &PlannedPoint, of_all: &[Preparation]) -> Option<String> {
+    let parameters = planned.description.fixture.as_ref()?;
+    let settings = planned.point.settings.iter().filter(|(name, _)| parameters.contains(name));
+    let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
+    let medium = medium_of(planned, of_all).map(|medium| format!(" on {medium}"));
+    let (workload, medium) = (&planned.point.workload, medium.unwrap_or_default());
+    Some(format!("{workload}:{}{medium}", settings.join(",")))
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::{Description, PlannedPoint, Point, Program, Value};
+
+    use super::Fixtures;
+
+    fn point(description: &str, size: u64) -> PlannedPoint {
+        let description: Description = serde_json::from_str(description).unwrap();
+        let settings = [("size".to_owned(), Value::Integer(size))].into();
+        let point = Point::new(&description, &settings, 1).unwrap();
+        PlannedPoint::new(point, description, Program { argv: Vec::new() })
+    }
+
+    #[test]
+    fn a_fixture_is_shared_where_the_other_workload_has_the_same() {
+        let size = r#"{"name": "size", "type": "bytes", "default": 1, "summary": ""}"#;
+        let rest = r#""version": 1, "summary": "", "roles": [], "metrics": []"#;
+        let of = |id: &str, more: &str| {
+            format!(
+                r#"{{"id": "{id}", {rest}, "parameters": [{size}], "fixture": ["size"]{more}}}"#
+            )
+        };
+        let taker = of("classic.a", r#", "fixture_of": "b.c""#);
+        let owner = of("b.c", "");
+        let key = |taken: &PlannedPoint, others: &[PlannedPoint]| {
+            let mut fixtures = Fixtures::default();
+            fixtures.share(others, &[]);
+            fixtures.missing(taken, &[])
+        };
+        let (two, own) = (point(&taker, 2), point(&owner, 2));
+        let both = [two.clone(), own.clone()];
+        assert_eq!(key(&two, &both), None, "the other one lays it out");
+        assert_eq!(key(&own, &both).as_deref(), Some("b.c:size=2"));
+        assert_eq!(key(&two, &[point(&owner, 3)]).as_deref(), Some("classic.a:size=2"));
+        assert_eq!(key(&own, std::slice::from_ref(&two)).as_deref(), Some("b.c:size=2"));
+    }
+}
