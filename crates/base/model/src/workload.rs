@@ -345,6 +345,18 @@ pub enum Better {
     Neither,
 }
 
+impl Better {
+    /// The word that is shown and stored.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Higher => "higher",
+            Self::Lower => "lower",
+            Self::Neither => "neither",
+        }
+    }
+}
+
 /// What kind of quantity a metric is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -8,6 +8,7 @@
 //! the interval at which sampling stops still covers at least 95 %.
 
 mod clustered;
+mod longer;
 mod looks;
 mod serial;
 mod stretches;
@@ -15,6 +16,7 @@ mod stretches;
 pub use clustered::{
     Clustered, clustered, clustered_estimate, clustered_mean, clustered_quantile, fewest_processes,
 };
+pub use longer::half_after;
 pub(crate) use looks::interior;
 pub use looks::{FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, looks};
 pub use serial::{Serial, serial_mean, serial_quantile};

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use plumb_model::{Better, ClockSource, Flag, Id, OnInterference, SampleIs, StopReason, Target};
 
+use plumb_stats::precision::half_after;
+
 use crate::comparison::pairs::PointComparison;
 use crate::comparison::standing_out::StandingOut;
 use crate::comparison::verdict::Comparison;
@@ -164,6 +166,12 @@ impl Finding {
     pub fn shown(&self) -> Estimate {
         let interval = self.machine.map_or_else(|| self.estimate.interval.clone(), Ok);
         Estimate { value: self.estimate.value, interval }
+    }
+
+    /// Relative half-width that a run so many times as long is to reach; None without an interval.
+    #[must_use]
+    pub fn reached_after(&self, times: f64) -> Option<f64> {
+        Some(half_after(self.reached?, self.stretch.unwrap_or(1), times))
     }
 }
 

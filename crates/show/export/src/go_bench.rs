@@ -12,7 +12,6 @@ use plumb_text::clean;
 use plumb_text::csv::number;
 
 use crate::entry::{Content, Export, Holds};
-use plumb_report::better;
 use plumb_report::run::{Row, View};
 
 pub(super) const GO_BENCH: Export = Export {
@@ -50,7 +49,7 @@ fn units(views: &[View]) -> String {
     let rows = views.iter().flat_map(|view| &view.rows);
     let known = rows.filter(|row| row.finding.better != Better::Neither);
     let units: BTreeMap<String, &str> =
-        known.map(|row| (unit(row), better(row.finding.better))).collect();
+        known.map(|row| (unit(row), row.finding.better.word())).collect();
     units.iter().fold(String::new(), |mut out, (unit, better)| {
         let _ = writeln!(out, "Unit {unit} better={better}");
         out

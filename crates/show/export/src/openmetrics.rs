@@ -68,7 +68,7 @@ fn labels(view: &View, row: &Row) -> String {
         ("workload", finding.point.workload.clone()),
         ("point", finding.point.key.clone()),
         ("metric", finding.metric.clone()),
-        ("better", plumb_report::better(finding.better).to_owned()),
+        ("better", finding.better.word().to_owned()),
     ];
     labels.map(|(name, value)| format!("{name}=\"{}\"", escaped(&value))).join(",")
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use plumb_model::{InvocationRecord, Metric, Outcome, PlannedPoint, Role, RunRecord, StopReason};
 
-use plumb_report::better;
 use plumb_report::run::{Row, View};
 
 pub(crate) const RESULT_COLUMNS: &[&str] = &[
@@ -119,7 +118,7 @@ fn result<'a>(view: &'a View, row: &'a Row) -> Vec<Cell<'a>> {
         finding.point.key.as_str().into(),
         finding.metric.as_str().into(),
         finding.unit.as_str().into(),
-        better(finding.better).into(),
+        finding.better.word().into(),
         finding.statistic.as_str().into(),
         finding.estimate.value.into(),
         optional(finding.estimate.low()),

@@ -165,7 +165,7 @@ impl Live {
             started: rfc3339(self.started_unix_ns),
             number: self.number,
             whole: seen == 0,
-            status: plumb_report::run::status(self.status),
+            status: self.status.word(),
             is_running: self.status == RunStatus::Running,
             says: self.says(),
             elapsed: self.progress.elapsed.as_secs_f64(),
@@ -187,7 +187,7 @@ impl Live {
         }
         let (planned, open) = (self.points.len(), self.open());
         let took = length(self.progress.elapsed.as_secs_f64());
-        let status = plumb_report::run::status(self.status);
+        let status = self.status.word();
         format!("{status} after {took}: {} of {planned} points finished", planned - open)
     }
 }

@@ -29,7 +29,6 @@ pub use flags::meaning;
 pub use history::{
     HistoryDocument, history_card, history_document, history_json, history_markdown,
 };
-pub use json_parts::words::better;
 pub use machine::{MachineDocument, MachineSnapshot, machine_card, machine_document};
 pub use monitors::{
     CountersDocument, EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card,

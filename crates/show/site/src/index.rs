@@ -155,7 +155,7 @@ fn table(lines: &[RunLine]) -> Html {
             took.map_or_else(crate::parts::nothing, |took| {
                 crate::parts::number(took, "s", &length(took))
             }),
-            cell(plumb_report::run::status(line.status)),
+            cell(line.status.word()),
             cell(line.what.as_str()),
             cell(labels.join(" ")),
             count(line.points),

@@ -4,6 +4,7 @@
 //! and lengths of time. Text from elsewhere is made safe by [`clean`]; a [`Line`] has styles, a [`Table`]
 //! columns, and [`Terminal`] says how they are drawn. Nothing here knows what is shown.
 
+pub mod command_line;
 pub mod csv;
 mod interval_scale;
 mod schedule;

@@ -3,6 +3,8 @@
 //! Programs are sums of consecutive chunks of fixed work. Sessions begin anywhere in a trace; what they should hold is
 //! the median, of the same program, of the ten minutes around them, or of the whole of a shorter trace.
 
+mod longer;
+
 use super::bars::{Bar, Measured, Row};
 use super::recording::Recording;
 use crate::Interval;
@@ -111,8 +113,12 @@ impl Trace {
     /// The ten minutes with this moment, in seconds, in their middle, as far as the trace goes: their chunks.
     fn around(&self, moment: f64) -> (usize, usize) {
         let begin = (moment - 0.5 * self.horizon()).clamp(0.0, self.seconds() - self.horizon());
-        let chunk = |time: f64| self.sums.partition_point(|&sum| sum < time).min(self.len());
-        (chunk(begin), chunk(begin + self.horizon()))
+        (self.chunk_at(begin), self.chunk_at(begin + self.horizon()))
+    }
+
+    /// The chunk that runs after so many seconds.
+    fn chunk_at(&self, seconds: f64) -> usize {
+        self.sums.partition_point(|&sum| sum < seconds).min(self.len())
     }
 }
 
@@ -147,7 +153,7 @@ impl Session {
     /// The chunk in its middle, where it began at this one.
     fn middle(&self, trace: &Trace, from: usize) -> usize {
         let moment = trace.sums[from] + 0.5 * self.seconds;
-        trace.sums.partition_point(|&sum| sum < moment).min(trace.len())
+        trace.chunk_at(moment)
     }
 }
 
@@ -248,6 +254,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         for (words, mode) in MODES {
             measure(&trace, mode, sessions, &format!("{words}, {name}"), &mut keep);
         }
+        longer::measure(&trace, replications, name, &mut keep);
         hyperfine(&trace, sessions, name, &mut keep);
     }
     // What is promised is told promise by promise.

@@ -9,7 +9,6 @@ use serde::Serialize;
 use crate::json_parts::text::pretty;
 
 use crate::json_parts::estimate::{EstimatePart, estimate};
-use crate::json_parts::words::better;
 
 /// Name of the document's form.
 pub const HISTORY_SCHEMA: &str = "plumb.history/1";
@@ -155,7 +154,7 @@ pub fn history_document(finding: &HistoryFinding) -> HistoryDocument {
         series: finding.series.clone(),
         title: finding.title.clone(),
         unit: finding.unit.clone(),
-        better: better(finding.better),
+        better: finding.better.word(),
         machines: finding.machines.clone(),
         host: finding.host.known().map(str::to_owned),
         other_hosts: OtherHostsPart {

@@ -4,4 +4,3 @@ pub(crate) mod estimate;
 pub(crate) mod point;
 pub(crate) mod target;
 pub(crate) mod text;
-pub(crate) mod words;

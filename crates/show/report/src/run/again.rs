@@ -1,14 +1,16 @@
 //! What to type where the time was too short: the same again with more of it, or of a comparison with a margin that
 //! this time was enough for.
 
+use crate::run::header::from_to;
 use plumb_analysis::{Comparison, Finding, RunFinding};
 use plumb_model::{CPU, FlagKind, Goal, RunStatus, StopReason, Verdict, VerdictGoal};
+use plumb_text::command_line::{with_options, without};
 use plumb_text::units::percent;
-
-use crate::run::header::quoted;
 
 /// More than the estimate says: it is of few pairs where a comparison ended early.
 const ALLOWANCE: f64 = 1.25;
+/// So many times as long a run may be for what it reaches to be foretold.
+const LONGER: [f64; 4] = [1.5, 2.0, 3.0, 4.0];
 /// Nobody is advised to wait longer, in seconds.
 const LONGEST_S: f64 = 3600.0;
 /// Up to this length of a session, in seconds, two minutes are more.
@@ -37,40 +39,33 @@ pub fn again(finding: &RunFinding) -> Option<(String, String)> {
     }
 }
 
-/// The same with the time that every point needs, or as many of them as an hour is enough for.
+/// The same for longer: until all points are precise, or for the longest that can be foretold and what it reaches then.
 fn precise(finding: &RunFinding) -> Option<(String, String)> {
     let run = &finding.run;
     let in_time = |it: &&Finding| it.primary && it.stop == Some(StopReason::Budget);
-    let mut late: Vec<&Finding> = finding.results.iter().filter(in_time).collect();
-    if run.status != RunStatus::Complete || late.is_empty() {
+    let (known, unknown): (Vec<&Finding>, Vec<&Finding>) =
+        finding.results.iter().filter(in_time).partition(|it| it.reached.is_some());
+    if run.status != RunStatus::Complete {
         return None;
     }
-    let needs_s = |it: &Finding| it.needs_s.unwrap_or(f64::INFINITY);
-    late.sort_by(|one, other| needs_s(one).total_cmp(&needs_s(other)));
-    let mut takes_s = took_s(finding)?;
-    let mut reached = 0;
-    for point in &late {
-        if takes_s + needs_s(point) > LONGEST_S {
-            break;
-        }
-        takes_s += needs_s(point);
-        reached += 1;
-    }
-    let wanted = late.first().filter(|_| reached > 0)?.wanted?;
-    let wanted_text = percent(wanted);
-    let mut what = match late.len() - reached {
-        0 => format!("about what ±{wanted_text} everywhere takes"),
-        1 => format!("about what ±{wanted_text} takes in all points but one"),
-        more => format!("about what ±{wanted_text} takes in all points but {more}"),
+    let wanted = known.first()?.wanted?;
+    let took_s = took_s(finding)?;
+    let after = |times| known.iter().filter_map(move |it| it.reached_after(times));
+    let mut longer = LONGER.into_iter().filter(|times| times * took_s <= LONGEST_S);
+    let longest = longer.clone().next_back()?;
+    let times = longer.find(|times| after(*times).all(|it| it <= wanted)).unwrap_or(longest);
+    let late: Vec<f64> = after(times).filter(|it| *it > wanted).collect();
+    let all = finding.results.iter().filter(|it| it.primary).count();
+    let done = all - late.len() - unknown.len();
+    let (wanted, others) = (percent(wanted), from_to(&late));
+    let what = match (late.is_empty(), unknown.len()) {
+        (true, 0) => format!("about what ±{wanted} everywhere takes"),
+        (true, more) => format!("about what ±{wanted} takes in all points but {more}"),
+        (false, _) if done == 0 => format!("reaches about {others}"),
+        _ => format!("reaches ±{wanted} in {done} of {all} points, about {others} in the others"),
     };
-    // Slow noise does not average out: then a longer run reaches little more than this one.
-    let slow = late[..reached].iter().filter(|it| it.stretch.is_some_and(|stretch| stretch > 1));
-    let stays = slow.filter_map(|it| it.reached).fold(0.0, f64::max);
-    if stays > ALLOWANCE * wanted {
-        what += &format!("; ±{} if slow noise does not average out", percent(stays));
-    }
     let words = without(&run.command, &["--budget"]);
-    Some((typed(&words, &["--budget", &budget(takes_s)]), what))
+    Some((typed(&words, &["--budget", &budget(times * took_s)]), what))
 }
 
 /// Commands that were alike for longer than the session: the same over two minutes, or ten where that was too short.
@@ -89,7 +84,7 @@ fn spread(finding: &RunFinding) -> Option<(String, String)> {
 
 #[expect(clippy::cast_precision_loss, reason = "a time of hours in nanoseconds")]
 fn took_s(finding: &RunFinding) -> Option<f64> {
-    Some((finding.run.ended_unix_ns? - finding.run.started_unix_ns) as f64 * 1e-9)
+    Some((finding.run.ended_unix_ns? - finding.run.started_unix_ns) as f64 / 1e9)
 }
 
 fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)> {
@@ -157,32 +152,9 @@ fn budget(seconds: f64) -> String {
     }
 }
 
-/// The words of a command line without these options and their values.
-fn without<'c>(command: &'c [String], options: &[&str]) -> Vec<&'c str> {
-    let mut words = command.iter().map(String::as_str);
-    let mut left = Vec::new();
-    while let Some(word) = words.next() {
-        if word == "--" {
-            left.push(word);
-            left.extend(words.by_ref());
-        } else if options.contains(&word) {
-            words.next();
-        } else if !options
-            .iter()
-            .any(|it| word.strip_prefix(it).is_some_and(|rest| rest.starts_with('=')))
-        {
-            left.push(word);
-        }
-    }
-    left
-}
-
 /// `plumb` and its subcommand with these options first.
 fn typed(words: &[&str], options: &[&str]) -> String {
-    let (before, rest) = words.split_at(command_at(words).map_or(words.len(), |at| at + 1));
-    let before = before.get(1..).unwrap_or_default().iter();
-    let all = ["plumb"].iter().chain(before).chain(options).chain(rest);
-    all.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    with_options(words, command_at(words), options)
 }
 
 /// Where the subcommand stands; options may stand before it.
@@ -195,46 +167,55 @@ mod tests {
     use plumb_analysis::{Ends, Estimate, Finding, RunFinding};
     use plumb_model::{Flag, FlagKind, StopReason};
 
-    use super::{again, budget, cpu_varies_less, typed, without};
+    use super::{again, budget, cpu_varies_less};
 
-    /// A point that needs so long, of a run of a minute.
-    fn run_of_late_points(needs_s: &[f64]) -> RunFinding {
+    /// Points that reached so much of ±3 % in a run of a minute.
+    fn run_of_late_points(reached: &[f64]) -> RunFinding {
         let mut finding = plumb_analysis::summarise(&plumb_analysis::testing::first_look());
         finding.run.command =
             ["plumb", "run", "--budget", "1m", "my.toml"].map(str::to_owned).into();
         finding.run.started_unix_ns = 0;
         finding.run.ended_unix_ns = Some(60_000_000_000);
         finding.results.retain(|it| it.primary);
-        for (result, needs_s) in finding.results.iter_mut().zip(needs_s) {
-            (result.stop, result.needs_s) = (Some(StopReason::Budget), Some(*needs_s));
-            result.wanted = Some(0.03);
+        for (result, reached) in finding.results.iter_mut().zip(reached) {
+            (result.stop, result.reached) = (Some(StopReason::Budget), Some(*reached));
+            (result.wanted, result.stretch) = (Some(0.03), Some(1));
         }
-        let rest = finding.results.iter_mut().skip(needs_s.len());
+        let rest = finding.results.iter_mut().skip(reached.len());
         rest.for_each(|it| it.stop = Some(StopReason::Precision));
         finding
     }
 
     #[test]
-    fn a_run_whose_time_was_short_says_how_much_is_enough() {
-        let of = |needs_s: &[f64]| again(&run_of_late_points(needs_s));
-        let enough = |command: &str, what: &str| Some((command.to_owned(), what.to_owned()));
+    fn a_run_whose_time_was_short_says_what_a_longer_one_reaches() {
+        let of = |reached: &[f64]| again(&run_of_late_points(reached));
+        let says = |budget: &str, what: &str| {
+            Some((format!("plumb run --budget {budget} my.toml"), what.to_owned()))
+        };
         assert_eq!(of(&[]), None);
-        let (six, last) = ("plumb run --budget 6m my.toml", "about what ±3 % everywhere takes");
-        assert_eq!(of(&[100.0, 170.0]), enough(six, last));
-        let but_one = "about what ±3 % takes in all points but one";
-        assert_eq!(of(&[270.0, 3500.0]), enough(six, but_one));
-        assert_eq!(of(&[4000.0, 5000.0]), None, "nobody is sent away for more than an hour");
-        let mut slow = run_of_late_points(&[100.0]);
-        (slow.results[0].stretch, slow.results[0].reached) = (Some(2), Some(0.07));
-        let range = "about what ±3 % everywhere takes; ±7 % if slow noise does not average out";
-        assert_eq!(again(&slow), enough("plumb run --budget 3m my.toml", range));
-        let mut other = run_of_late_points(&[100.0]);
+        assert_eq!(of(&[0.03, 0.035]), says("120s", "about what ±3 % everywhere takes"));
+        assert_eq!(of(&[0.03, 0.05]), says("4m", "about what ±3 % everywhere takes"));
+        let others = "reaches ±3 % in 22 of 24 points, about ±4.8 % to ±6 % in the others";
+        assert_eq!(of(&[0.1, 0.08, 0.04]), says("4m", others));
+        let mut alike = run_of_late_points(&[0.05]);
+        alike.results[0].stretch = Some(2);
+        let other = "reaches ±3 % in 23 of 24 points, about ±4.2 % in the others";
+        assert_eq!(again(&alike), says("4m", other));
+        alike.results.truncate(1);
+        assert_eq!(again(&alike), says("4m", "reaches about ±4.2 %"));
+        let mut few = run_of_late_points(&[0.03, 0.05]);
+        few.results[1].reached = None;
+        assert_eq!(again(&few), says("90s", "about what ±3 % takes in all points but 1"));
+        let mut long = run_of_late_points(&[0.05]);
+        long.run.ended_unix_ns = Some(3_000_000_000_000);
+        assert_eq!(again(&long), None, "nobody is sent away for more than an hour");
+        let mut other = run_of_late_points(&[0.05]);
         other.run.command[1] = "check".to_owned();
         assert_eq!(again(&other), None);
-        let mut elsewhere = run_of_late_points(&[100.0]);
+        let mut elsewhere = run_of_late_points(&[0.05]);
         elsewhere.run.command.splice(1..1, ["--store", "x.db"].map(str::to_owned));
         let command = again(&elsewhere).map(|it| it.0);
-        assert_eq!(command.as_deref(), Some("plumb --store x.db run --budget 3m my.toml"));
+        assert_eq!(command.as_deref(), Some("plumb --store x.db run --budget 4m my.toml"));
     }
 
     #[test]
@@ -267,20 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_is_the_same_but_for_what_changes() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let command = words("/opt/plumb ab --budget 10s --max-pairs=40 --margin 2% ./old ./new");
-        let left = without(&command, &["--budget", "--max-pairs"]);
-        assert_eq!(
-            typed(&left, &["--budget", "7m"]),
-            "plumb ab --budget 7m --margin 2% ./old ./new"
-        );
-        let mut command = words("p ab -- --budget");
-        command.push("gzip -1 $f".into());
-        assert_eq!(
-            typed(&without(&command, &["--budget"]), &[]),
-            "plumb ab -- --budget 'gzip -1 $f'"
-        );
+    fn times_are_rounded_up() {
         assert_eq!((budget(61.0), budget(121.0)), ("70s".to_owned(), "3m".to_owned()));
     }
 }

@@ -6,6 +6,7 @@ use plumb_analysis::{Finding, RunFacts, RunFinding};
 use plumb_model::{
     Confidence, Goal, PreparationRecord, Prepared, RunStatus, StoppingRules, Target, VerdictGoal,
 };
+use plumb_text::command_line::typed;
 use plumb_text::counted;
 use plumb_text::time::{between, date, length};
 use plumb_text::units::percent;
@@ -59,9 +60,12 @@ impl Header {
     pub(crate) fn new(finding: &RunFinding) -> Self {
         let run = &finding.run;
         Self {
-            title: run.suite.clone().unwrap_or_else(|| typed(&run.command)),
+            title: run
+                .suite
+                .clone()
+                .unwrap_or_else(|| typed(run.command.iter().skip(1).map(String::as_str))),
             run: run.id.simple().to_string().chars().take(SHORT_ID).collect(),
-            status: status(run.status),
+            status: run.status.word(),
             places: finding.targets.iter().map(|t| place(t, finding.targets.len(), run)).collect(),
             when: when(run),
             goal: goal(finding),
@@ -95,30 +99,8 @@ fn prepared(records: &[PreparationRecord]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join(", "))
 }
 
-/// The word for a run's status.
-#[must_use]
-pub fn status(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Complete => "complete",
-        RunStatus::Running => "running",
-        RunStatus::Interrupted => "interrupted",
-    }
-}
-
 fn fact<'a>(facts: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
     facts.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
-}
-
-/// What was typed after the program's name.
-fn typed(command: &[String]) -> String {
-    command.iter().skip(1).map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let special = |c: char| c.is_whitespace() || "'\"\\$`&|;<>()*?[]{}!#~".contains(c);
-    let plain = !word.is_empty() && !word.contains(special);
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 fn place(target: &Target, targets: usize, run: &RunFacts) -> TargetLines {
@@ -272,6 +254,13 @@ fn point_reached(finding: &RunFinding, first: &Finding) -> Reached {
     }
 }
 
+/// The narrowest and the widest of half-widths.
+pub(crate) fn from_to(halves: &[f64]) -> String {
+    let narrowest = percent(halves.iter().copied().fold(f64::INFINITY, f64::min));
+    let widest = percent(halves.iter().copied().fold(0.0, f64::max));
+    if narrowest == widest { format!("±{widest}") } else { format!("±{narrowest} to ±{widest}") }
+}
+
 /// How many points reached what was wanted, and how far the others came.
 fn reached(finding: &RunFinding) -> String {
     let primary: Vec<&Finding> = finding.results.iter().filter(|result| result.primary).collect();
@@ -288,12 +277,8 @@ fn reached(finding: &RunFinding) -> String {
     }
     let all = counted(primary.len(), "measured point", "measured points");
     let mut text = format!("reached by {done} of {all}");
-    let least = short.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = short.iter().copied().fold(0.0, f64::max);
-    match short.len() {
-        0 => {}
-        1 => text.push_str(&format!(", 1 at ±{}", percent(most))),
-        n => text.push_str(&format!(", {n} at ±{} to ±{}", percent(least), percent(most))),
+    if !short.is_empty() {
+        text.push_str(&format!(", {} at {}", short.len(), from_to(&short)));
     }
     if without > 0 {
         text.push_str(&format!(", {without} without an interval"));

@@ -11,8 +11,6 @@ use crate::json_parts::text::pretty;
 
 use crate::json_parts::point::{PointPart, ValuePart, place, settings};
 use crate::json_parts::target::{TargetPart, target};
-use crate::json_parts::words::better;
-use crate::run::header::status;
 use crate::run::interference::InterferencePart;
 use crate::run::json_comparison::{ComparisonPart, comparison};
 use crate::run::json_curves::{CurvePart, curve};
@@ -341,7 +339,7 @@ fn run(view: &View) -> RunPart {
         id: run.id.to_string(),
         started: rfc3339(run.started_unix_ns),
         ended: run.ended_unix_ns.map(rfc3339),
-        status: status(run.status),
+        status: run.status.word(),
         suite: run.suite.clone(),
         labels: run.labels.clone(),
         seed: run.seed,
@@ -367,7 +365,7 @@ fn result(row: &Row) -> ResultPart {
         headline: finding.headline,
         goal: finding.goal,
         unit: finding.unit,
-        better: better(finding.better),
+        better: finding.better.word(),
         statistic: finding.statistic,
         estimate: estimate.value,
         low: estimate.low(),

@@ -20,7 +20,7 @@ pub(crate) mod view;
 
 pub use again::again;
 pub use curves::CurveText;
-pub use header::{Header, TargetLines, rules_text, status};
+pub use header::{Header, TargetLines, rules_text};
 pub use json::{RunDocument, document, json};
 pub use labels::metric;
 pub use levels::LevelsText;

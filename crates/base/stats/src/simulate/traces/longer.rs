@@ -1,0 +1,115 @@
+//! A run of many points whose time was short, and the longer one that its end advises.
+
+use super::{DISCARDED, PROCESS, SAMPLE, SAMPLES, Trace};
+use crate::precision::{Clustered, FIRST_LOOK, PER_LOOK_LEVEL, clustered, half_after, looks};
+use crate::rng::Rng;
+use crate::simulate::bars::{Bar, Measured, Row};
+
+/// As many points and seconds as the suite `first-look` has.
+const POINTS: usize = 24;
+const SECONDS: f64 = 120.0;
+/// Between the two runs, in seconds.
+const PAUSE: f64 = 2.0;
+/// So many times as long a run may be for what it reaches to be foretold.
+const LONGER: [f64; 4] = [1.5, 2.0, 3.0, 4.0];
+/// Wanted, on a machine with nothing else to do and beside other work.
+const WANTED: [f64; 3] = [0.005, 0.01, 0.015];
+const WANTED_BESIDE: [f64; 3] = [0.04, 0.08, 0.15];
+/// Where runs begin on a trace, a precision.
+const RUNS: u64 = 60;
+/// Fewer say nothing.
+const FEWEST: u64 = 8;
+/// A run may be so much wider than was foretold.
+const FACTOR: f64 = 1.5;
+/// Promised: so often.
+const SHARE: f64 = 0.8;
+
+/// One point of a run.
+#[derive(Default)]
+struct Point {
+    processes: Vec<Vec<f64>>,
+    precise: bool,
+}
+
+impl Point {
+    fn found(&self) -> Option<Clustered> {
+        let views: Vec<&[f64]> = self.processes.iter().map(Vec::as_slice).collect();
+        clustered(&views, 0.5, PER_LOOK_LEVEL).ok()
+    }
+}
+
+/// The points in turns, from a chunk on for so many seconds; None where the trace ends before.
+fn run(trace: &Trace, from: usize, seconds: f64, wanted: f64) -> Option<Vec<Point>> {
+    let counts: Vec<usize> = looks(FIRST_LOOK).take_while(|count| *count < trace.len()).collect();
+    let mut points: Vec<Point> = (0..POINTS).map(|_| Point::default()).collect();
+    let mut at = from;
+    while points.iter().any(|it| !it.precise) {
+        for point in points.iter_mut().filter(|it| !it.precise) {
+            if at + PROCESS > trace.len() {
+                return None;
+            }
+            if trace.time(from, at - from) > seconds {
+                return Some(points);
+            }
+            let sample = |number| trace.time(at + DISCARDED + number * SAMPLE, SAMPLE);
+            point.processes.push((0..SAMPLES).map(sample).collect());
+            at += PROCESS;
+            if counts.contains(&point.processes.len()) {
+                let narrow =
+                    |it: Clustered| it.resolved && it.interval.relative_half_width() <= wanted;
+                point.precise = point.found().is_some_and(narrow);
+            }
+        }
+    }
+    Some(points)
+}
+
+/// The widest interval of the points that are not precise.
+fn widest(points: &[Point], of: impl Fn(&Clustered) -> f64) -> Option<f64> {
+    let late = points.iter().filter(|it| !it.precise);
+    let widths: Option<Vec<f64>> = late.map(|it| it.found().map(|found| of(&found))).collect();
+    Some(widths?.into_iter().fold(0.0, f64::max))
+}
+
+/// Whether a run that misses what is wanted foretells what a longer one reaches, no more than [`FACTOR`] too narrow; None
+/// where it misses nothing, or the trace ends.
+fn holds(trace: &Trace, from: usize, wanted: f64) -> Option<bool> {
+    let short = run(trace, from, SECONDS, wanted)?;
+    if short.iter().all(|it| it.precise) {
+        return None;
+    }
+    let after = |times: f64| {
+        widest(&short, |it| half_after(it.interval.relative_half_width(), it.stretch, times))
+    };
+    let enough = |times: &f64| after(*times).is_some_and(|it| it <= wanted);
+    let times = LONGER.into_iter().find(enough).unwrap_or(LONGER[LONGER.len() - 1]);
+    let foretold = after(times)?.max(wanted);
+    let begin = trace.chunk_at(trace.sums[from] + SECONDS + PAUSE);
+    let long = run(trace, begin, times * SECONDS, wanted)?;
+    let reached = widest(&long, |it| it.interval.relative_half_width());
+    Some(reached.is_some_and(|it| it <= FACTOR * foretold))
+}
+
+/// How often a longer run reaches what the end of a shorter one foretells.
+pub(super) fn measure(trace: &Trace, runs: u64, name: &str, report: &mut dyn FnMut(Row)) {
+    let mut rng = Rng::new(3);
+    let (mut hits, mut trials) = (0, 0);
+    for wanted in if trace.beside { WANTED_BESIDE } else { WANTED } {
+        for _ in 0..runs.min(RUNS) {
+            let from = (rng.uniform() * trace.len() as f64) as usize;
+            let Some(held) = holds(trace, from, wanted) else { continue };
+            trials += 1;
+            hits += u64::from(held);
+        }
+    }
+    if trials < FEWEST {
+        return;
+    }
+    report(Row {
+        promise: "Recorded traces: a longer run reaches what was foretold",
+        setting: format!("{POINTS} points in {SECONDS} s, then up to four times as long, {name}"),
+        bar: Bar::AtLeast(SHARE),
+        measured: Measured::Share { hits, trials },
+        note: String::new(),
+    });
+}

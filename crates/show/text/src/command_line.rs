@@ -1,0 +1,60 @@
+//! Command lines as people type them.
+
+/// A word as a shell takes it.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    let special = |c: char| c.is_whitespace() || "'\"\\$`&|;<>()*?[]{}!#~".contains(c);
+    let plain = !word.is_empty() && !word.contains(special);
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// Words as a shell takes them.
+pub fn typed<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// `plumb` and its subcommand, the word at `at`, with these options first.
+#[must_use]
+pub fn with_options(words: &[&str], at: Option<usize>, options: &[&str]) -> String {
+    let (before, rest) = words.split_at(at.map_or(words.len(), |at| at + 1));
+    let before = before.get(1..).unwrap_or_default().iter();
+    typed(["plumb"].iter().chain(before).chain(options).chain(rest).copied())
+}
+
+/// The words of a command line without these options and their values.
+#[must_use]
+pub fn without<'c>(command: &'c [String], options: &[&str]) -> Vec<&'c str> {
+    let mut words = command.iter().map(String::as_str);
+    let mut left = Vec::new();
+    let joined =
+        |word: &str, it: &&str| word.strip_prefix(it).is_some_and(|it| it.starts_with('='));
+    while let Some(word) = words.next() {
+        if word == "--" {
+            left.push(word);
+            left.extend(words.by_ref());
+        } else if options.contains(&word) {
+            words.next();
+        } else if !options.iter().any(|it| joined(word, it)) {
+            left.push(word);
+        }
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{with_options, without};
+
+    #[test]
+    fn the_command_is_the_same_but_for_what_changes() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let command = words("/opt/plumb ab --budget 10s --max-pairs=40 --margin 2% ./old ./new");
+        let left = without(&command, &["--budget", "--max-pairs"]);
+        let again = with_options(&left, Some(1), &["--budget", "7m"]);
+        assert_eq!(again, "plumb ab --budget 7m --margin 2% ./old ./new");
+        let mut command = words("p ab -- --budget");
+        command.push("gzip -1 $f".into());
+        let again = with_options(&without(&command, &["--budget"]), Some(1), &[]);
+        assert_eq!(again, "plumb ab -- --budget 'gzip -1 $f'");
+    }
+}
