@@ -44,6 +44,8 @@ pub enum FlagKind {
     Uncalibrated,
     /// The process medians have two modes.
     Bimodal,
+    /// A rate fell once and stayed down, as where a credit is spent.
+    Burst,
     /// Reading the clock cost more than .1 % of a sample.
     Overhead,
     /// Something else ran beside.
@@ -92,6 +94,7 @@ impl FlagKind {
             Self::Suspended => "suspended",
             Self::Uncalibrated => "uncalibrated",
             Self::Bimodal => "bimodal",
+            Self::Burst => "burst",
             Self::Overhead => "overhead",
             Self::Interference => "interference",
             Self::WithLoad => "with-load",

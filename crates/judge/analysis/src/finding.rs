@@ -6,6 +6,7 @@ use plumb_model::{Better, ClockSource, Flag, Id, OnInterference, SampleIs, StopR
 
 use plumb_stats::precision::half_after;
 
+use crate::burst::Burst;
 use crate::comparison::pairs::PointComparison;
 use crate::comparison::standing_out::StandingOut;
 use crate::comparison::verdict::Comparison;
@@ -107,6 +108,8 @@ pub struct Finding {
     /// The two levels on which processes or samples lie, which say more than a median between them; only of each
     /// workload's first metric, and None where there is one.
     pub levels: Option<TwoLevels>,
+    /// The burst that ended; None for other metrics than the workload's first.
+    pub burst: Option<Burst>,
     /// How long the session was that the estimate's interval speaks of, in seconds, where samples have times.
     pub session_s: Option<f64>,
     /// Neighbours in time that make one independent unit: 1 where they are no more alike than by chance.

@@ -42,6 +42,7 @@ pub(crate) fn of_result(data: &PointData, finding: &Finding) -> Vec<Flag> {
         drift(finding),
         short(finding),
         two_levels(finding),
+        burst(finding),
         single_process(data, finding),
         unsteady(data),
         overhead(data),
@@ -227,6 +228,14 @@ fn two_levels(finding: &Finding) -> Option<Flag> {
     let (share, apart) = (percent(levels.upper.share.value), percent(levels.apart()));
     let why = format!("{share} of the {} lie {apart} above the others", levels.unit());
     Some(Flag::new(FlagKind::Bimodal, why))
+}
+
+/// What comes first is not what stays.
+fn burst(finding: &Finding) -> Option<Flag> {
+    let burst = finding.burst.as_ref()?;
+    let left = percent(burst.after.value / burst.before.value);
+    let why = format!("after {:.0} s it falls to {left} of what it was", burst.seconds);
+    Some(Flag::new(FlagKind::Burst, why))
 }
 
 fn single_process(data: &PointData, finding: &Finding) -> Option<Flag> {

@@ -8,6 +8,7 @@
 
 mod also_changed;
 mod audit;
+mod burst;
 mod check;
 mod common_movement;
 mod comparison;
@@ -48,6 +49,7 @@ pub use also_changed::{
     add_covariates, add_covariates_to_check, add_covariates_to_levels, add_covariates_to_points,
 };
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
+pub use burst::Burst;
 pub use check::{
     BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured,
     canary_shift,

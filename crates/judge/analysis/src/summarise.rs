@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::{Goal, Kind, Metric, Role, RunRecord, RunStatus};
 use plumb_stats::describe::median;
 
+use crate::burst::Burst;
 use crate::comparison::pairs::{against_above, against_first};
 use crate::curves::curves;
 use crate::estimate::{Estimate, machine_interval, median_at_any_time, median_of_processes};
@@ -121,6 +122,7 @@ fn of_metric(
     let session_s = data.seconds();
     let wanted = || data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision);
     let wanted = if headline { wanted() } else { None };
+    let burst = Burst::of(data, metric, level).filter(|_| primary);
     let mut finding = Finding {
         primary,
         headline,
@@ -135,7 +137,9 @@ fn of_metric(
         pauses: primary.then(|| pauses::of(record, data.index, metric)).flatten(),
         discarded: data.discarded(),
         needs_s: data.needs_s().filter(|_| primary),
-        levels: if primary { TwoLevels::of(&slices, wanted, level) } else { None },
+        // A burst that ends explains its two levels.
+        levels: TwoLevels::of(&slices, wanted, level).filter(|_| primary && burst.is_none()),
+        burst,
         wanted,
         process_medians: slices.iter().filter_map(|values| median(values)).collect(),
         distribution: flags::thin(&pool, THINNED),
@@ -163,6 +167,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         estimate,
         machine: None,
         levels: None,
+        burst: None,
         session_s: None,
         stretch: None,
         resolved: true,

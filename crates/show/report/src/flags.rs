@@ -39,6 +39,7 @@ pub fn meaning(flag: &FlagKind) -> &'static str {
         FlagKind::Unreadable => "distributions that can't be read are left out",
         FlagKind::Short => "the interval speaks of these seconds, not of the machine",
         FlagKind::Bimodal => "there are two levels: a median between them describes neither",
+        FlagKind::Burst => "a burst ended: what was measured before does not last",
         FlagKind::Overhead => "reading the clock takes a noticeable part of each sample",
         FlagKind::Interference => "other activity on the machine affected the result",
         FlagKind::WithLoad => {

@@ -83,7 +83,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 26] = [
+const FLAGS: [FlagKind; 27] = [
     FlagKind::Cached,
     FlagKind::NotDirect,
     FlagKind::Unflushed,
@@ -102,6 +102,7 @@ const FLAGS: [FlagKind; 26] = [
     FlagKind::Suspended,
     FlagKind::Uncalibrated,
     FlagKind::Bimodal,
+    FlagKind::Burst,
     FlagKind::Short,
     FlagKind::Unreadable,
     FlagKind::Overhead,

@@ -1,5 +1,6 @@
 //! What is found in records made by hand, by subject.
 
+mod burst;
 mod curves;
 mod flags;
 mod levels;

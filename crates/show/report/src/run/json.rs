@@ -11,6 +11,7 @@ use crate::json_parts::text::pretty;
 
 use crate::json_parts::point::{PointPart, ValuePart, place, settings};
 use crate::json_parts::target::{TargetPart, target};
+use crate::run::burst::{BurstPart, burst_part};
 use crate::run::interference::InterferencePart;
 use crate::run::json_comparison::{ComparisonPart, comparison};
 use crate::run::json_curves::{CurvePart, curve};
@@ -151,6 +152,8 @@ pub struct ResultPart {
     /// The two levels on which processes or samples lie; null where there is one, and for other metrics than the
     /// workload's first.
     pub levels: Option<LevelsPart>,
+    /// The burst that ended; null where none did.
+    pub burst: Option<BurstPart>,
     /// How long the session was that `low` and `high` speak of, in seconds.
     pub session_s: Option<f64>,
     /// Neighbours in time that make one independent unit.
@@ -382,6 +385,7 @@ fn result(row: &Row) -> ResultPart {
         machine_low: finding.machine.map(|ends| ends.low),
         machine_high: finding.machine.map(|ends| ends.high),
         levels: finding.levels.as_ref().map(levels_part),
+        burst: finding.burst.as_ref().map(burst_part),
         session_s: finding.session_s,
         stretch: finding.stretch,
         pauses: finding.pauses.as_ref().map(pauses),

@@ -1,6 +1,7 @@
 //! A run: one view, and everything that shows it.
 
 mod again;
+mod burst;
 pub(crate) mod curves;
 pub(crate) mod header;
 mod interference;
@@ -19,6 +20,7 @@ mod terminal;
 pub(crate) mod view;
 
 pub use again::again;
+pub use burst::burst_text;
 pub use curves::CurveText;
 pub use header::{Header, TargetLines, rules_text};
 pub use json::{RunDocument, document, json};

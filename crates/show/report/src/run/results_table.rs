@@ -8,6 +8,7 @@ use plumb_text::units::{Figure, percent, quantity, whole_percent};
 use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal};
 
 use crate::figure::figure;
+use crate::run::burst::burst_text;
 use crate::run::view::{Row, View, baseline_text};
 
 /// From this width on flags and half-widths have columns.
@@ -282,6 +283,9 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
         table.across(BELOW, nothing(), Line::new(Style::Plain, &levels.shares()));
         let beside = levels.beside.as_deref().unwrap_or_default();
         table.across(BELOW, nothing(), Line::new(Style::Muted, beside));
+    }
+    if let Some(text) = burst_text(row.finding) {
+        table.across(BELOW, nothing(), Line::new(Style::Plain, &text));
     }
     if let Err(why) = &row.figure.interval {
         table.across(BELOW, Line::new(Style::Flag, "no interval: "), Line::new(Style::Plain, why));
