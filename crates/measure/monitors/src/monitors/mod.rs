@@ -18,6 +18,7 @@ mod schedstat;
 mod snmp;
 mod softirqs;
 mod softnet;
+mod space;
 mod stat;
 mod thermal;
 mod tree;
@@ -52,6 +53,7 @@ pub const ALL: &[&Monitor] = &[
     &kmsg::MONITOR,
     &perf::MONITOR,
     &latency::MONITOR,
+    &space::MONITOR,
 ];
 
 /// The monitor of this name.

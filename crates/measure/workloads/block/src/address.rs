@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use plumb_protocol::StartError;
 
+use crate::server::Server;
+
 /// A server must answer within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The port that is registered for NBD.
@@ -33,6 +35,11 @@ pub enum Address {
 }
 
 impl Address {
+    /// That of a server of our own.
+    pub fn of_server(server: &Server) -> Self {
+        Self::Unix { path: server.socket().to_owned(), name: String::new() }
+    }
+
     /// Reads an address of NBD's URI specification, without TLS.
     ///
     /// # Errors

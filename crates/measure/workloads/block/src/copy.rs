@@ -18,9 +18,9 @@ use crate::address::Address;
 use crate::client::Client;
 use crate::disk::{Disk, prepare_process, unmount, write_through};
 use crate::nbd::Kind;
-use crate::report::{OF_DEVICE, device_metrics, device_terms, of_device};
+use crate::report::{OF_DEVICE, device_metrics, device_terms, lacking, of_device};
 use crate::server::{Counts, Server};
-use crate::settings::{self, Access, check_memory, fresh_path};
+use crate::settings::{self, Access, DEVICE_DEPTH, check_memory, fresh_path};
 
 /// Bytes of one write of the stream.
 const BLOCK: usize = 64 << 10;
@@ -41,7 +41,7 @@ impl Workload for Copy {
                 "a file in ext4, written and synced, or as many bytes one after the other without a filesystem",
             ),
             bytes("size", 11 << 20, "bytes that are copied"),
-            integer("depth", "requests", 32, "requests under way at once, at most"),
+            integer("depth", "requests", DEVICE_DEPTH as u64, "requests under way at once, at most"),
         ];
         let mut metrics = vec![rate(
             "throughput",
@@ -71,6 +71,7 @@ impl Workload for Copy {
         let mut ready = Ready::default();
         let access = settings::access(start, true, &mut ready)?;
         ready.work = work(&[("throughput", size as u64)]);
+        ready.without.push(lacking(access.tunnel).into());
         let mut data = vec![0; size];
         SplitMix64::new(start.seed).fill(&mut data);
         let target: Box<dyn Target> = match start.text("method") {
@@ -161,13 +162,9 @@ struct RawDisk {
 
 impl RawDisk {
     fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
-        let path = fresh_path(start, "nbd");
-        let server =
-            Server::start(&path, size.next_multiple_of(BLOCK), access).map_err(|error| {
-                StartError::Failed(format!("a socket at {}: {error}", path.display()))
-            })?;
+        let server = Server::start(start, size.next_multiple_of(BLOCK), access)?;
         server.link(false);
-        let address = Address::Unix { path, name: String::new() };
+        let address = Address::of_server(&server);
         let client = Client::connect(&address, access.depth, BLOCK)?;
         Ok(Self { client, server, depth: access.depth })
     }
@@ -253,5 +250,9 @@ impl Instance for Copying {
 
     fn has_untimed_parts(&self) -> bool {
         true
+    }
+
+    fn helpers(&self) -> &[u32] {
+        self.target.server().helpers()
     }
 }

@@ -62,14 +62,15 @@ impl Disk {
     /// # Errors
     /// When it does not.
     pub fn start(start: &Start, size: usize, access: Access) -> Result<Self, Failure> {
-        let socket = fresh_path(start, "nbd");
-        let server = Server::start(&socket, size, access)
-            .map_err(|error| Failure::io(format!("a socket at {}", socket.display()), &error))?;
+        let server = Server::start(start, size, access).map_err(|error| match error {
+            StartError::Failed(why) => Failure(why),
+            StartError::Unsupported { why, .. } => Failure(why),
+        })?;
         server.link(false);
         let folder = fresh_path(start, "nbd-disk");
         fs::create_dir_all(&folder).map_err(|error| Failure::io("a folder for nbdfuse", &error))?;
         let mut nbdfuse = tool("nbdfuse");
-        nbdfuse.arg(&folder).arg("--unix").arg(&socket);
+        nbdfuse.arg(&folder).arg("--unix").arg(server.socket());
         nbdfuse.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let fuse = nbdfuse.spawn().map_err(|error| Failure::io("nbdfuse", &error))?;
         let mut disk =

@@ -13,10 +13,12 @@ mod disk;
 mod mkfs;
 mod nbd;
 mod queue;
+mod relay;
 mod remote;
 mod report;
 mod server;
 mod settings;
+mod tunnel;
 
 /// The workloads of this family.
 pub const ALL: &[&dyn Workload] = &[&remote::Remote, &mkfs::Mkfs, &copy::Copy];

@@ -10,8 +10,8 @@ use plumb_workload_kit::declare::{
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::disk::{Disk, prepare_process};
-use crate::report::{OF_DEVICE, device_metrics, device_terms, of_device};
-use crate::settings::{self, Access, check_memory};
+use crate::report::{OF_DEVICE, device_metrics, device_terms, lacking, of_device};
+use crate::settings::{self, Access, DEVICE_DEPTH, check_memory};
 
 /// The smallest and the largest disk.
 const SIZES: (usize, usize) = (16 << 20, 64 << 30);
@@ -35,7 +35,7 @@ impl Workload for Mkfs {
                 "how zeroes reach the disk: as data; as data of 4 KiB, each after the other; without data, as are trims",
             ),
             bytes("size", 1 << 30, "size of the disk, in memory as far as it is written"),
-            integer("depth", "requests", 32, "requests under way at once, at most"),
+            integer("depth", "requests", DEVICE_DEPTH as u64, "requests under way at once, at most"),
         ];
         let mut metrics =
             vec![time("time", "from the start of mkfs.ext4 until all has reached the disk")];
@@ -63,6 +63,7 @@ impl Workload for Mkfs {
         check_memory(start, size as u64 / 2)?;
         prepare_process()?;
         ready.work = work(&[("time", 1)]);
+        ready.without.push(lacking(access.tunnel).into());
         let lazy = u8::from(start.text("mode") == "lazy");
         let options = format!("nodiscard,lazy_itable_init={lazy},lazy_journal_init={lazy}");
         let instance = Filesystem { start: start.clone(), size, access, options };
@@ -79,7 +80,7 @@ struct Filesystem {
 
 impl Filesystem {
     /// Makes one on a fresh disk: when it began, what it took, and the values.
-    fn make(&self) -> Result<(u64, u64, [f64; 10]), Failure> {
+    fn make(&self) -> Result<(u64, u64, [f64; 13]), Failure> {
         let disk = Disk::start(&self.start, self.size, self.access)?;
         let mut mkfs = tool("mkfs.ext4");
         mkfs.args(["-q", "-F", "-E", &self.options]).arg(disk.node());

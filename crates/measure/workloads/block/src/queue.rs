@@ -1,41 +1,45 @@
-//! Requests on their way from the thread that reads a socket to the one that answers, in memory that is used again.
+//! Messages on their way from the thread that reads a socket to the one that answers or passes them on, in memory that is
+//! used again.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::nbd::Request;
-
-/// A request with its data, and when it was read.
-pub struct Job {
-    /// The request.
-    pub request: Request,
+/// A message: what is known of it, and its data.
+pub struct Message<H> {
+    /// What is known of it.
+    pub head: H,
     /// Its data.
     pub data: Vec<u8>,
-    /// When its last byte was read, in nanoseconds.
-    pub read_ns: u64,
+    /// When its last byte was read, or when it is due, in nanoseconds.
+    pub at_ns: u64,
 }
 
 /// In order; ends when there will be no more.
-#[derive(Default)]
-pub struct Queue {
-    state: Mutex<State>,
+pub struct Queue<H> {
+    state: Mutex<State<H>>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    jobs: VecDeque<Job>,
-    /// Memory of jobs that are done.
+struct State<H> {
+    messages: VecDeque<Message<H>>,
+    /// Memory of messages that are done.
     free: Vec<Vec<u8>>,
     ended: bool,
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<H> Default for Queue<H> {
+    fn default() -> Self {
+        let state = State { messages: VecDeque::new(), free: Vec::new(), ended: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+}
+
+impl<H> Queue<H> {
+    fn lock(&self) -> MutexGuard<'_, State<H>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Memory for the data of a request, as long as it is.
+    /// Memory for the data of a message, as long as it is.
     pub fn room(&self, bytes: usize) -> Vec<u8> {
         let mut room = self.lock().free.pop().unwrap_or_default();
         room.resize(bytes, 0);
@@ -43,8 +47,8 @@ impl Queue {
     }
 
     /// Adds one at the end.
-    pub fn add(&self, job: Job) {
-        self.lock().jobs.push_back(job);
+    pub fn add(&self, message: Message<H>) {
+        self.lock().messages.push_back(message);
         self.changed.notify_one();
     }
 
@@ -55,11 +59,11 @@ impl Queue {
     }
 
     /// The next one; none at the end.
-    pub fn take(&self) -> Option<Job> {
+    pub fn take(&self) -> Option<Message<H>> {
         let mut state = self.lock();
         loop {
-            if let Some(job) = state.jobs.pop_front() {
-                return Some(job);
+            if let Some(message) = state.messages.pop_front() {
+                return Some(message);
             }
             if state.ended {
                 return None;

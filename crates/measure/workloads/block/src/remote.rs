@@ -12,9 +12,9 @@ use plumb_workload_kit::declare::{
 use crate::address::Address;
 use crate::client::Client;
 use crate::nbd::Kind;
-use crate::report::{OF_LINK, link_metrics, link_terms, of_link};
+use crate::report::{OF_LINK, lacking, link_metrics, link_terms, of_link};
 use crate::server::{Counts, Server};
-use crate::settings::{self, Access, DEEPEST, Link, check_memory, fresh_path};
+use crate::settings::{self, Access, DEEPEST, Link, TunnelKind, check_memory};
 
 /// Largest request.
 const LARGEST: usize = 1 << 20;
@@ -74,7 +74,8 @@ impl Workload for Remote {
         };
         let mut ready = Ready::default();
         let link = Link::read(start, &mut ready)?;
-        let (server, address) = server_of(start, link, kind)?;
+        let tunnel = TunnelKind::read(start);
+        let (server, address) = server_of(start, link, tunnel, kind)?;
         let client = Client::connect(&address, depth, block)?;
         if kind == Kind::Flush && !client.takes_flushes() {
             return Err(StartError::unsupported("this server takes no flushes", "operation=read"));
@@ -94,6 +95,8 @@ impl Workload for Remote {
             ready
                 .notes
                 .push(format!("the server at {}; the link is what it is", start.text("address")));
+        } else {
+            ready.without.push(lacking(tunnel).into());
         }
         let is_random = start.text("pattern") == "random";
         let mut requests = Requests {
@@ -109,7 +112,7 @@ impl Workload for Remote {
             last_written: None,
             before: Counts::default(),
             latency: [Distribution::of("latency")],
-            values: [0.0; 6],
+            values: [0.0; 9],
         };
         requests.random.fill(requests.client.payload());
         Ok(Started { instance: Box::new(requests), ready })
@@ -120,6 +123,7 @@ impl Workload for Remote {
 fn server_of(
     start: &Start,
     link: Link,
+    tunnel: TunnelKind,
     kind: Kind,
 ) -> Result<(Option<Server>, Address), StartError> {
     let named = start.text("address");
@@ -128,25 +132,24 @@ fn server_of(
             let why = "writing would destroy what lies on the disk of somebody else's server";
             return Err(StartError::unsupported(why, "operation=read, or leave `address` out"));
         }
-        if link != Link::NONE || start.integer("scale") > 1 {
-            let why = "`up`, `down`, `rtt`, `jitter` and `scale` are of a server of our own; leave them out with `address`";
+        if link != Link::NONE || tunnel != TunnelKind::None || start.integer("scale") > 1 {
+            let why = "`up`, `down`, `rtt`, `jitter`, `scale` and `tunnel` are of a server of our own; leave them out with `address`";
             return Err(StartError::Failed(why.into()));
         }
         return Ok((None, Address::parse(named)?));
     }
     let size = within(start, "size", LARGEST, 1 << 40)?;
     check_memory(start, size as u64)?;
-    let path = fresh_path(start, "nbd");
-    let access = Access { link, depth: 0, takes_discards: true, seed: start.seed };
-    let server = Server::start(&path, size, access)
-        .map_err(|error| StartError::Failed(format!("a socket at {}: {error}", path.display())))?;
+    let access = Access { link, tunnel, depth: 0, takes_discards: true, seed: start.seed };
+    let server = Server::start(start, size, access)?;
     server.fill(|disk| {
         for (number, sector) in disk.chunks_exact_mut(SECTOR).enumerate() {
             let stamp = (number * SECTOR) as u64;
             sector[..8].copy_from_slice(&stamp.to_le_bytes());
         }
     });
-    Ok((Some(server), Address::Unix { path, name: String::new() }))
+    let address = Address::of_server(&server);
+    Ok((Some(server), address))
 }
 
 struct Requests {
@@ -163,7 +166,7 @@ struct Requests {
     /// What the server had counted before the sample.
     before: Counts,
     latency: [Distribution; 1],
-    values: [f64; 6],
+    values: [f64; 9],
 }
 
 impl Requests {
@@ -272,6 +275,10 @@ impl Instance for Requests {
     /// The queue is filled before a batch and emptied after it.
     fn has_untimed_parts(&self) -> bool {
         true
+    }
+
+    fn helpers(&self) -> &[u32] {
+        self.server.as_ref().map_or(&[], Server::helpers)
     }
 
     fn least_iterations(&self) -> u64 {

@@ -5,10 +5,41 @@ use plumb_workload_kit::declare::{headline, reported};
 
 use crate::nbd::Kind;
 use crate::server::Counts;
+use crate::settings::TunnelKind;
 
 /// Names of what [`of_link`] gives, in its order.
-pub const OF_LINK: [&str; 6] =
-    ["up_bytes", "down_bytes", "up_busy", "down_busy", "under_way", "server_cpu"];
+pub const OF_LINK: [&str; 9] = [
+    "up_bytes",
+    "down_bytes",
+    "up_packets",
+    "down_packets",
+    "up_busy",
+    "down_busy",
+    "server_cpu",
+    UNDER_WAY,
+    SSH_CPU,
+];
+
+/// What only the link knows that the server computes.
+const UNDER_WAY: &str = "under_way";
+/// What only a tunnel has.
+const SSH_CPU: &str = "ssh_cpu";
+
+/// Bytes that a packet of Ethernet holds, with the heads of IPv4 and TCP and its time stamps off.
+const PACKET: usize = 1448;
+
+/// Packets that so many bytes fill.
+pub fn packets(bytes: usize) -> u64 {
+    bytes.div_ceil(PACKET) as u64
+}
+
+/// The metric that a disk has not that is reached so.
+pub fn lacking(tunnel: TunnelKind) -> &'static str {
+    match tunnel {
+        TunnelKind::None => SSH_CPU,
+        TunnelKind::Ssh { .. } => UNDER_WAY,
+    }
+}
 
 /// The one that says whether the bandwidth of what is written binds.
 const BINDS: &str = "up_busy";
@@ -22,14 +53,17 @@ pub fn link_metrics() -> Vec<Metric> {
     vec![
         value("up_bytes", "B", "bytes from client to server, heads included, an iteration"),
         value("down_bytes", "B", "bytes from server to client, an iteration"),
+        value("up_packets", "packets", "packets of 1,448 bytes that these bytes fill, an iteration"),
+        value("down_packets", "packets", "the same from the server"),
         value(
             "up_busy",
             "",
             "share of the time in which the link was sending to the server: 1 says that its bandwidth binds",
         ),
         value("down_busy", "", "the same from the server"),
-        value("under_way", "requests", "requests under way in the mean, as the link saw them"),
         value("server_cpu", "s", "CPU time of the server, an iteration"),
+        value(UNDER_WAY, "requests", "requests under way in the mean, as the link saw them"),
+        value(SSH_CPU, "s", "CPU time of both ends of ssh, an iteration; with a tunnel"),
     ]
 }
 
@@ -54,8 +88,8 @@ pub fn device_terms() -> LinkTerms {
 }
 
 /// Names of what [`of_device`] gives, in its order.
-pub const OF_DEVICE: [&str; 10] = {
-    let mut names = [""; 10];
+pub const OF_DEVICE: [&str; 13] = {
+    let mut names = [""; 13];
     let mut at = 0;
     while at < names.len() {
         names[at] = if at < 4 { OF_REQUESTS[at] } else { OF_LINK[at - 4] };
@@ -72,8 +106,8 @@ pub fn device_metrics() -> Vec<Metric> {
 }
 
 /// What arrived at the server and what the link did, in so much time.
-pub fn of_device(counts: &Counts, elapsed_ns: u64) -> [f64; 10] {
-    let mut values = [0.0; 10];
+pub fn of_device(counts: &Counts, elapsed_ns: u64) -> [f64; 13] {
+    let mut values = [0.0; 13];
     values[..4].copy_from_slice(&of_requests(counts));
     values[4..].copy_from_slice(&of_link(counts, elapsed_ns, 1));
     values
@@ -92,15 +126,18 @@ fn request_metrics() -> Vec<Metric> {
 
 /// What the link did in so much time, for so many iterations.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
-pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 6] {
+pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 9] {
     let (elapsed, iterations) = (elapsed_ns.max(1) as f64, iterations.max(1) as f64);
     [
         counts.up as f64 / iterations,
         counts.down as f64 / iterations,
+        counts.up_packets as f64 / iterations,
+        counts.down_packets as f64 / iterations,
         counts.up_busy_ns as f64 / elapsed,
         counts.down_busy_ns as f64 / elapsed,
-        counts.under_way_ns as f64 / elapsed,
         counts.cpu_ns as f64 / 1e9 / iterations,
+        counts.under_way_ns as f64 / elapsed,
+        counts.ssh_cpu_ns as f64 / 1e9 / iterations,
     ]
 }
 

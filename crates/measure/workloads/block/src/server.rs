@@ -1,9 +1,9 @@
-//! A disk in memory behind a link: one client at a time, on a Unix socket.
+//! A disk in memory behind a link: one client at a time, on a Unix socket, or through an ssh tunnel to it.
 //!
 //! A thread reads requests as they come; another answers them in their order. Both ends of the link are computed when a
 //! request is answered: when it would have been sent with so many under way at most, when it would have arrived here, and
 //! when its reply arrives there; the thread sleeps until then. Nothing is late because something before it was: only the
-//! last wake-up shows.
+//! last wake-up shows. Through a tunnel, the link is between the two ends of ssh, and nothing is computed here.
 
 use std::io::{self, BufReader, Read, Write};
 use std::num::NonZeroU64;
@@ -14,14 +14,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use plumb_protocol::now_ns;
+use plumb_protocol::{Failure, Start, StartError, now_ns};
 use plumb_workload_kit::link::Direction;
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::nbd::{INVALID, Kind, LONGEST, REPLY_BYTES, REQUEST_BYTES, Request, reply, welcome};
-use crate::queue::{Job, Queue};
-use crate::settings::Access;
+use crate::queue::{Message, Queue};
+use crate::report::packets;
+use crate::settings::{Access, TunnelKind, fresh_path};
+use crate::tunnel::Tunnel;
 
 /// Bytes that are read from the socket at once.
 const BUFFER: usize = 256 << 10;
@@ -35,6 +37,10 @@ pub struct Counts {
     pub up: u64,
     /// Bytes that went.
     pub down: u64,
+    /// Packets that came.
+    pub up_packets: u64,
+    /// Those that went.
+    pub down_packets: u64,
     /// For how long each direction of the link was sending, in nanoseconds.
     pub up_busy_ns: u64,
     /// The other direction.
@@ -43,6 +49,8 @@ pub struct Counts {
     pub under_way_ns: u64,
     /// CPU time of the server, in nanoseconds.
     pub cpu_ns: u64,
+    /// CPU time of both ends of ssh, in nanoseconds.
+    pub ssh_cpu_ns: u64,
 }
 
 impl Counts {
@@ -52,10 +60,13 @@ impl Counts {
             requests: std::array::from_fn(|at| self.requests[at] - before.requests[at]),
             up: self.up - before.up,
             down: self.down - before.down,
+            up_packets: self.up_packets - before.up_packets,
+            down_packets: self.down_packets - before.down_packets,
             up_busy_ns: self.up_busy_ns - before.up_busy_ns,
             down_busy_ns: self.down_busy_ns - before.down_busy_ns,
             under_way_ns: self.under_way_ns - before.under_way_ns,
             cpu_ns: self.cpu_ns - before.cpu_ns,
+            ssh_cpu_ns: self.ssh_cpu_ns - before.ssh_cpu_ns,
         }
     }
 
@@ -80,16 +91,29 @@ struct Shared {
 /// A disk in memory that is served; dropping it ends that.
 pub struct Server {
     path: PathBuf,
+    tunnel: Option<Tunnel>,
     shared: Arc<Shared>,
     serving: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Serves a disk of so many zeroes at this path.
+    /// Serves a disk of so many zeroes.
     ///
     /// # Errors
-    /// When the socket can't be made.
-    pub fn start(path: &Path, size: usize, access: Access) -> io::Result<Self> {
+    /// When the socket can't be made; unsupported where it is to be reached through ssh, and there is none.
+    pub fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
+        let path = fresh_path(start, "nbd");
+        let mut server = Self::listen(&path, size, access)
+            .map_err(|error| Failure::io(format!("a socket at {}", path.display()), &error))?;
+        if let TunnelKind::Ssh { is_compressed } = access.tunnel {
+            server.link(false);
+            server.tunnel = Some(Tunnel::start(start, &path, access, is_compressed)?);
+            server.link(true);
+        }
+        Ok(server)
+    }
+
+    fn listen(path: &Path, size: usize, access: Access) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
         let shared = Arc::new(Shared {
             access,
@@ -112,19 +136,44 @@ impl Server {
                 theirs.end_client();
             }
         })?;
-        Ok(Self { path: path.to_owned(), shared, serving: Some(serving) })
+        Ok(Self { path: path.to_owned(), tunnel: None, shared, serving: Some(serving) })
+    }
+
+    /// Where clients connect.
+    pub fn socket(&self) -> &Path {
+        self.tunnel.as_ref().map_or(&self.path, Tunnel::socket)
+    }
+
+    /// Processes that work for it.
+    pub fn helpers(&self) -> &[u32] {
+        self.tunnel.as_ref().map_or(&[], Tunnel::ends)
     }
 
     /// Puts the link there, or takes it away: for what is not measured.
     pub fn link(&self, there: bool) {
-        self.shared.linked.store(there, Ordering::Release);
+        match &self.tunnel {
+            Some(tunnel) => tunnel.link(there),
+            None => self.shared.linked.store(there, Ordering::Release),
+        }
     }
 
     /// What it has counted so far.
     pub fn counts(&self) -> Counts {
         let counts = *lock(&self.shared.counts);
-        let reader = self.shared.reader_cpu_ns.load(Ordering::Acquire);
-        Counts { cpu_ns: counts.cpu_ns + reader, ..counts }
+        let cpu_ns = counts.cpu_ns + self.shared.reader_cpu_ns.load(Ordering::Acquire);
+        let counts = Counts { cpu_ns, ..counts };
+        let Some(tunnel) = &self.tunnel else { return counts };
+        let [up, down] = tunnel.carried();
+        Counts {
+            up: up.bytes,
+            down: down.bytes,
+            up_packets: up.packets,
+            down_packets: down.packets,
+            up_busy_ns: up.busy_ns,
+            down_busy_ns: down.busy_ns,
+            ssh_cpu_ns: tunnel.cpu_ns(),
+            ..counts
+        }
     }
 
     /// Looks at what is on the disk, or changes it; waits while a client is there.
@@ -135,6 +184,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        self.tunnel = None;
         self.shared.ended.store(true, Ordering::Release);
         self.shared.end_client();
         // Wakes who waits for a client.
@@ -178,7 +228,7 @@ impl Shared {
     }
 
     /// Reads requests until the client leaves.
-    fn read(&self, from: UnixStream, queue: &Queue, cpu_before: u64) -> io::Result<()> {
+    fn read(&self, from: UnixStream, queue: &Queue<Request>, cpu_before: u64) -> io::Result<()> {
         let mut from = BufReader::with_capacity(BUFFER, from);
         loop {
             let request = Request::read(&mut from)?;
@@ -188,7 +238,7 @@ impl Shared {
             }
             let mut data = queue.room(request.payload());
             from.read_exact(&mut data)?;
-            queue.add(Job { request, data, read_ns: now_ns() });
+            queue.add(Message { head: request, data, at_ns: now_ns() });
             self.reader_cpu_ns.store(cpu_before + thread_cpu_ns(), Ordering::Release);
         }
     }
@@ -219,7 +269,12 @@ impl<'s> Answers<'s> {
         }
     }
 
-    fn all(&mut self, queue: &Queue, disk: &mut [u8], client: &mut UnixStream) -> io::Result<()> {
+    fn all(
+        &mut self,
+        queue: &Queue<Request>,
+        disk: &mut [u8],
+        client: &mut UnixStream,
+    ) -> io::Result<()> {
         // The kernel may otherwise wake it 50 µs late, to wake others with it.
         set_current_timer_slack(NonZeroU64::new(1)).ok();
         let mut out = Vec::with_capacity(BUFFER);
@@ -230,11 +285,11 @@ impl<'s> Answers<'s> {
                 thread::sleep(Duration::from_nanos(wait));
             }
             out.clear();
-            out.extend_from_slice(&reply(0, job.request.cookie));
-            let error = perform(&job.request, &job.data, disk, &mut out);
-            out[..REPLY_BYTES].copy_from_slice(&reply(error, job.request.cookie));
+            out.extend_from_slice(&reply(0, job.head.cookie));
+            let error = perform(&job.head, &job.data, disk, &mut out);
+            out[..REPLY_BYTES].copy_from_slice(&reply(error, job.head.cookie));
             // Counted before the client can know.
-            self.count(&job.request, arrives.saturating_sub(sent), error);
+            self.count(&job.head, arrives.saturating_sub(sent), error);
             client.write_all(&out)?;
             queue.give_back(job.data);
         }
@@ -242,16 +297,16 @@ impl<'s> Answers<'s> {
     }
 
     /// When the request left the client, and when its reply arrives there.
-    fn times(&mut self, job: &Job) -> (u64, u64) {
+    fn times(&mut self, job: &Message<Request>) -> (u64, u64) {
         if !self.shared.linked.load(Ordering::Acquire) {
-            return (job.read_ns, job.read_ns);
+            return (job.at_ns, job.at_ns);
         }
         let sent = match self.arrivals.get(self.oldest) {
-            Some(oldest) => job.read_ns.max(*oldest),
-            None => job.read_ns,
+            Some(oldest) => job.at_ns.max(*oldest),
+            None => job.at_ns,
         };
-        let there = self.up.arrival(sent, (REQUEST_BYTES + job.request.payload()) as u64);
-        let back = self.down.arrival(there, (REPLY_BYTES + job.request.answer()) as u64);
+        let there = self.up.arrival(sent, (REQUEST_BYTES + job.head.payload()) as u64);
+        let back = self.down.arrival(there, (REPLY_BYTES + job.head.answer()) as u64);
         if let Some(oldest) = self.arrivals.get_mut(self.oldest) {
             *oldest = back;
             self.oldest = (self.oldest + 1) % self.arrivals.len();
@@ -262,9 +317,12 @@ impl<'s> Answers<'s> {
     fn count(&mut self, request: &Request, under_way_ns: u64, error: u32) {
         let mut counts = lock(&self.shared.counts);
         counts.requests[request.kind.index()] += 1;
-        counts.up += (REQUEST_BYTES + request.payload()) as u64;
         let answer = if error == 0 { request.answer() } else { 0 };
-        counts.down += (REPLY_BYTES + answer) as u64;
+        let (up, down) = (REQUEST_BYTES + request.payload(), REPLY_BYTES + answer);
+        counts.up += up as u64;
+        counts.down += down as u64;
+        counts.up_packets += packets(up);
+        counts.down_packets += packets(down);
         counts.under_way_ns += under_way_ns;
         #[expect(
             clippy::cast_possible_truncation,

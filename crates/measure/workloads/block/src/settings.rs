@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use plumb_model::{Flag, FlagKind, Parameter, Ready, Value};
 use plumb_protocol::{Start, StartError};
-use plumb_workload_kit::declare::{integer, rate_or, time_bound, within};
+use plumb_workload_kit::declare::{choice, integer, rate_or, time_bound, within};
 use plumb_workload_kit::filesystem::show;
 use plumb_workload_kit::link::LinkSettings;
 
@@ -18,6 +18,8 @@ pub fn fresh_path(start: &Start, name: &str) -> PathBuf {
 
 /// Most requests under way.
 pub const DEEPEST: usize = 256;
+/// Most requests of a device under way, unless something else is asked for.
+pub const DEVICE_DEPTH: usize = 32;
 
 /// The most that a link can be scaled by.
 const MOST_SCALE: usize = 10_000;
@@ -31,11 +33,36 @@ pub struct Link {
     pub down: LinkSettings,
 }
 
+/// What a link is passed through in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TunnelKind {
+    /// As it is.
+    None,
+    /// A tunnel of ssh.
+    Ssh {
+        /// Whether it compresses.
+        is_compressed: bool,
+    },
+}
+
+impl TunnelKind {
+    /// What was asked for.
+    pub fn read(start: &Start) -> Self {
+        match start.text("tunnel") {
+            "ssh" => Self::Ssh { is_compressed: false },
+            "ssh-compressed" => Self::Ssh { is_compressed: true },
+            _ => Self::None,
+        }
+    }
+}
+
 /// How a disk of our own is reached.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
     /// The link.
     pub link: Link,
+    /// What goes through it.
+    pub tunnel: TunnelKind,
     /// The most requests under way at once; 0 where the client alone decides.
     pub depth: usize,
     /// Whether the disk takes trims, and zeroes without data.
@@ -58,6 +85,11 @@ pub fn parameters() -> Vec<Parameter> {
             1,
             "multiplies the bandwidth and divides the delays, so that long tests are short",
         ),
+        choice(
+            "tunnel",
+            &["none", "ssh", "ssh-compressed"],
+            "what goes through the link: the requests as they are, or the installed OpenSSH around them (ssh -L)",
+        ),
     ]
 }
 
@@ -71,7 +103,12 @@ pub fn access(
     ready: &mut Ready,
 ) -> Result<Access, StartError> {
     let depth = within(start, "depth", 1, DEEPEST)?;
-    Ok(Access { link: Link::read(start, ready)?, depth, takes_discards, seed: start.seed })
+    let (link, tunnel) = (Link::read(start, ready)?, TunnelKind::read(start));
+    if tunnel != TunnelKind::None && depth != DEVICE_DEPTH {
+        let why = "through ssh the kernel alone decides how many requests are under way";
+        return Err(StartError::unsupported(why, "leave `depth` out"));
+    }
+    Ok(Access { link, tunnel, depth, takes_discards, seed: start.seed })
 }
 
 /// That a disk in memory takes no more than half of the memory there is, where that is known.

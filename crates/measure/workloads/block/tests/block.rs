@@ -165,6 +165,34 @@ fn a_server_that_refuses_is_unsupported_and_one_that_hangs_fails() {
     assert!(wrong.contains("nbd://HOST:PORT/NAME"), "{wrong}");
 }
 
+#[test]
+fn through_ssh_the_link_carries_what_ssh_makes_of_the_requests() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let of = |tunnel: &str, more: &[(&str, &str)]| {
+        let mut started = remote(dir.path(), &[&[("tunnel", tunnel)], more].concat());
+        assert_eq!(started.ready.without, ["under_way"]);
+        assert!(started.instance.helpers().len() > 1);
+        last(&mut started, &[50])
+    };
+    // What is read are zeroes, but for a stamp in each sector.
+    let (_, plain) = of("ssh", &[]);
+    let (_, compressed) = of("ssh-compressed", &[]);
+    let bytes = (plain("down_bytes"), compressed("down_bytes"));
+    assert!(bytes.0 > 4112.0 && bytes.0 < 4500.0 && bytes.1 < 0.2 * bytes.0, "{bytes:?}");
+    assert!(plain("down_packets") >= 3.0 && plain("ssh_cpu") > 0.0);
+    assert_ratio("a request over its round trip", 1.0..1.4, || of("ssh", &[("rtt", "10ms")]).0 / 0.010);
+    let narrow = [("operation", "write"), ("up", "40Mbit/s"), ("block", "64KiB"), ("depth", "8")];
+    assert_ratio("bytes of ssh over what the link carries", 0.95..1.05, || {
+        let (seconds, value) = of("ssh", &narrow);
+        value("up_bytes") / seconds / 5e6
+    });
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    let deep = [("tunnel", "ssh"), ("method", "stream"), ("depth", "8")];
+    let (why, fix) = unsupported("a depth", try_point(dir.path(), "block.copy", &deep));
+    assert!(why.contains("through ssh") && fix.contains("depth"), "{why}; {fix}");
+}
+
 /// Whether devices can be made here; where not, it must be said why.
 fn has_devices(dir: &Path) -> bool {
     match try_point(dir, "block.mkfs", &[("size", "16MiB")]) {

@@ -6,13 +6,11 @@ use std::sync::Arc;
 use plumb_model::{AuditClass, CurveKind, Description, Ready, Requirement};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
 
-use crate::processes::line_up_to;
 use crate::session::{OpenSession, Session, SessionSettings};
-use crate::sshd::Sshd;
-use crate::tools::Tools;
-use crate::user::User;
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, workload};
 use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
+use plumb_workload_kit::processes::line_up_to;
+use plumb_workload_kit::ssh::{Account, Client, Serves, Sshd, Tools};
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
@@ -84,16 +82,11 @@ impl Workload for Cipher {
 
     fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let tools = Tools::find()?;
-        let user = User::current().map_err(|error| Failure::io("who the user is", &error))?;
-        if !user.may_log_in() {
-            return Err(StartError::unsupported(
-                format!("{} has the shell {} and can't log in", user.name, user.shell),
-                "run plumb as a user with a login shell",
-            ));
-        }
+        let user = Account::current()?;
         let (ciphers, macs) = (tools.known("cipher")?, tools.known("mac")?);
         let (openssh, openssl) = tools.versions()?;
-        let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, &ciphers, &macs)?;
+        let serves = Serves::Commands { ciphers: &ciphers, macs: &macs };
+        let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, serves)?;
         let endpoints = [
             ("ssh", tools.ssh.display().to_string()),
             ("port", sshd.port().to_string()),
@@ -158,11 +151,15 @@ fn settings(start: &Start) -> Result<SessionSettings, StartError> {
             ));
         }
     }
-    Ok(SessionSettings {
+    let client = Client {
         ssh: PathBuf::from(endpoint(start, "ssh")?),
         port: endpoint(start, "port")?.parse().unwrap_or(0),
         folder: PathBuf::from(endpoint(start, "folder")?),
         user: endpoint(start, "user")?.to_owned(),
+        is_compressed: false,
+    };
+    Ok(SessionSettings {
+        client,
         cipher: start.text("cipher").to_owned(),
         mac: start.text("mac").to_owned(),
     })

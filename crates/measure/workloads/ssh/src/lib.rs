@@ -3,12 +3,8 @@
 use plumb_protocol::Workload;
 
 mod cipher;
-mod processes;
 mod session;
 mod sink;
-mod sshd;
-mod tools;
-mod user;
 
 pub use sink::ssh_sink;
 

@@ -1,17 +1,16 @@
 //! One ssh session to the fixture's server, running the sink.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use plumb_protocol::Failure;
+use plumb_workload_kit::ssh::{Client, agreed, last_line};
 
-use crate::processes::die_with_parent;
 use crate::sink::GREETING;
-use crate::sshd::HOST_ALIAS;
 
 /// A session that was told to end gets this long.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -19,17 +18,11 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// More noise than this before the sink's greeting is not a shell's.
 const MOST_NOISE: usize = 64 << 10;
 
-/// Where to, as whom, and how.
+/// With whom, and how.
 #[derive(Debug)]
 pub struct SessionSettings {
-    /// The client.
-    pub ssh: PathBuf,
-    /// The server's port on 127.0.0.1.
-    pub port: u16,
-    /// The folder with key and known hosts; the client's log goes there, too.
-    pub folder: PathBuf,
-    /// The account.
-    pub user: String,
+    /// The client; its log goes to its folder, too.
+    pub client: Client,
     /// The cipher.
     pub cipher: String,
     /// The message authentication code, used by ciphers that have none of their own.
@@ -62,12 +55,13 @@ impl Session {
     /// # Errors
     /// With the last words of client and server, when there is no greeting.
     pub fn open(settings: &SessionSettings, plumb: &str) -> Result<OpenSession, Failure> {
-        let log = settings.folder.join(format!("ssh-{}.log", std::process::id()));
+        let client = &settings.client;
+        let log = client.folder.join(format!("ssh-{}.log", std::process::id()));
         let file = File::create(&log)
             .map_err(|error| Failure::io(format!("creating {}", log.display()), &error))?;
-        let mut command = command(settings, plumb);
+        let mut command = client.command(&["-c", &settings.cipher, "-m", &settings.mac]);
+        command.arg(format!("{} ssh-sink", quoted(plumb)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file);
-        die_with_parent(&mut command);
         let mut child = command.spawn().map_err(|error| Failure::io("starting ssh", &error))?;
         let ends = child.stdin.take().zip(child.stdout.take());
         let session = Self { child };
@@ -77,7 +71,7 @@ impl Session {
             None => Err(Failure(format!(
                 "the ssh session did not come up; client: {}; server: {}",
                 last_line(&log),
-                last_line(&settings.folder.join("sshd.log"))
+                last_line(&client.folder.join("sshd.log"))
             ))),
         }
     }
@@ -89,12 +83,9 @@ impl Session {
 }
 
 impl OpenSession {
-    /// What client and server agreed on for the data: `cipher: … MAC: … compression: …`, from the
-    /// client's log.
+    /// What client and server agreed on for the data: `cipher: … MAC: … compression: …`.
     pub fn agreed(&self) -> String {
-        let log = fs::read_to_string(&self.log).unwrap_or_default();
-        let agreed = log.lines().find_map(|line| line.split_once("kex: client->server "));
-        agreed.map(|(_, agreed)| agreed.trim().to_owned()).unwrap_or_default()
+        agreed(&self.log)
     }
 }
 
@@ -111,41 +102,6 @@ impl Drop for Session {
         self.child.kill().ok();
         self.child.wait().ok();
     }
-}
-
-fn command(settings: &SessionSettings, plumb: &str) -> Command {
-    let mut command = Command::new(&settings.ssh);
-    command.env_remove("SSH_AUTH_SOCK").env_remove("DISPLAY");
-    // bash reads ~/.bashrc in a session's outermost shell, whatever that does and however long it
-    // takes; killed in the middle of it, it might leave locks behind.
-    command.env("SHLVL", "1");
-    command.args(["-v", "-T", "-F", "none", "-c", &settings.cipher, "-m", &settings.mac]);
-    command.arg("-p").arg(settings.port.to_string());
-    command.arg("-i").arg(settings.folder.join("user"));
-    let known_hosts =
-        format!("UserKnownHostsFile=\"{}\"", settings.folder.join("known_hosts").display());
-    let alias = format!("HostKeyAlias={HOST_ALIAS}");
-    for option in [
-        "BatchMode=yes",
-        "IdentitiesOnly=yes",
-        "IdentityAgent=none",
-        "StrictHostKeyChecking=yes",
-        "GlobalKnownHostsFile=/dev/null",
-        "UpdateHostKeys=no",
-        "CheckHostIP=no",
-        "Compression=no",
-        "ControlMaster=no",
-        "ControlPath=none",
-        "ConnectTimeout=10",
-        "SendEnv=SHLVL",
-        &known_hosts,
-        &alias,
-    ] {
-        command.arg("-o").arg(option);
-    }
-    command.arg("-l").arg(&settings.user).arg("127.0.0.1");
-    command.arg(format!("{} ssh-sink", quoted(plumb)));
-    command
 }
 
 /// A word for the shell over there.
@@ -169,12 +125,6 @@ fn greeting(from: &mut impl Read) -> Option<u32> {
         line.clear();
     }
     None
-}
-
-fn last_line(log: &Path) -> String {
-    let text = fs::read_to_string(log).unwrap_or_default();
-    let last = text.lines().rev().find(|line| !line.trim().is_empty());
-    last.unwrap_or("no word").trim().to_owned()
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ fn parent(pid: u32) -> Option<u32> {
 }
 
 /// `pid` and its ancestors, up to but without `top`; empty when `top` is none of them.
+#[must_use]
 pub fn line_up_to(pid: u32, top: u32) -> Vec<u32> {
     let mut line = vec![pid];
     let mut at = pid;
@@ -30,7 +31,8 @@ pub fn line_up_to(pid: u32, top: u32) -> Vec<u32> {
 }
 
 /// All descendants of a process, parents before children.
-fn descendants(pid: u32) -> Vec<u32> {
+#[must_use]
+pub fn descendants(pid: u32) -> Vec<u32> {
     let everyone: Vec<u32> = fs::read_dir("/proc")
         .into_iter()
         .flatten()
@@ -45,6 +47,13 @@ fn descendants(pid: u32) -> Vec<u32> {
         next += 1;
     }
     found.split_off(1)
+}
+
+/// Time that the first thread of a process was on a CPU, in nanoseconds; 0 when it is gone.
+#[must_use]
+pub fn cpu_ns(pid: u32) -> u64 {
+    let schedstat = fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
+    schedstat.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0)
 }
 
 /// Ends everything that a process started, at once.

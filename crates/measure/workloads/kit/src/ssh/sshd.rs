@@ -1,4 +1,4 @@
-//! The fixture: a real sshd on loopback with throw-away keys.
+//! A real sshd on loopback with throw-away keys.
 
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use plumb_protocol::{Failure, Held, StartError};
 
+use super::account::Account;
+use super::client::yes_or_no;
+use super::tools::Tools;
 use crate::processes::{die_with_parent, kill_descendants};
-use crate::tools::Tools;
-use crate::user::User;
 
 /// The name under which the host key is known.
 pub const HOST_ALIAS: &str = "plumb";
@@ -69,6 +70,20 @@ pub struct Sshd {
     folder: KeyFolder,
 }
 
+/// What a server lets its clients do.
+#[derive(Debug, Clone, Copy)]
+pub enum Serves<'s> {
+    /// Run commands, without compression, with these ciphers and message authentication codes.
+    Commands {
+        /// Names, with commas between.
+        ciphers: &'s str,
+        /// The same.
+        macs: &'s str,
+    },
+    /// Have connections to sockets forwarded, compressed if they want.
+    Forwarding,
+}
+
 /// What can go wrong when sshd is started.
 enum SshdError {
     PortTaken,
@@ -82,22 +97,20 @@ impl From<Failure> for SshdError {
 }
 
 impl Sshd {
-    /// Starts one under `scratch` that lets `user` in with a fresh key, and offers every cipher and
-    /// MAC that the client knows.
+    /// Starts one under `scratch` that lets `user` in with a fresh key.
     ///
     /// # Errors
     /// Unsupported when it says that something of the machine is missing.
     pub fn start(
         scratch: &Path,
         tools: &Tools,
-        user: &User,
-        ciphers: &str,
-        macs: &str,
+        user: &Account,
+        serves: Serves<'_>,
     ) -> Result<Self, StartError> {
         let mut tried = 0;
         loop {
             tried += 1;
-            match Self::attempt(scratch, tools, user, ciphers, macs) {
+            match Self::attempt(scratch, tools, user, serves) {
                 Ok(sshd) => return Ok(sshd),
                 Err(SshdError::PortTaken) if tried < ATTEMPTS => {}
                 Err(SshdError::PortTaken) => {
@@ -111,9 +124,8 @@ impl Sshd {
     fn attempt(
         scratch: &Path,
         tools: &Tools,
-        user: &User,
-        ciphers: &str,
-        macs: &str,
+        user: &Account,
+        serves: Serves<'_>,
     ) -> Result<Self, SshdError> {
         let folder = KeyFolder::create(scratch)?;
         for key in ["host", "user"] {
@@ -122,9 +134,13 @@ impl Sshd {
         let host_key = folder.read("host.pub")?;
         folder.write("known_hosts", &format!("{HOST_ALIAS} {host_key}"))?;
         let user_key = folder.read("user.pub")?;
-        folder.write("authorized_keys", &format!("restrict {user_key}"))?;
+        let may = match serves {
+            Serves::Commands { .. } => "restrict",
+            Serves::Forwarding => "restrict,port-forwarding",
+        };
+        folder.write("authorized_keys", &format!("{may} {user_key}"))?;
         let port = free_port()?;
-        let config = configuration(&folder.0, port, user, ciphers, macs);
+        let config = configuration(&folder.0, port, user, serves);
         let config = folder.write("sshd_config", &config)?;
         let log = File::create(folder.0.join("sshd.log"))
             .map_err(|error| Failure::io("creating the log of sshd", &error))?;
@@ -195,8 +211,13 @@ fn free_port() -> Result<u16, Failure> {
         .map_err(|error| Failure::io("looking for a free port", &error))
 }
 
-fn configuration(folder: &Path, port: u16, user: &User, ciphers: &str, macs: &str) -> String {
+fn configuration(folder: &Path, port: u16, user: &Account, serves: Serves<'_>) -> String {
     let folder = folder.display();
+    let forwards = yes_or_no(matches!(serves, Serves::Forwarding));
+    let offers = match serves {
+        Serves::Commands { ciphers, macs } => format!("Ciphers {ciphers}\nMACs {macs}\n"),
+        Serves::Forwarding => String::new(),
+    };
     format!(
         "Port {port}\n\
          ListenAddress 127.0.0.1\n\
@@ -213,11 +234,11 @@ fn configuration(folder: &Path, port: u16, user: &User, ciphers: &str, macs: &st
          UseDNS no\n\
          PrintMotd no\n\
          AcceptEnv SHLVL\n\
-         Compression no\n\
+         Compression {forwards}\n\
          AllowTcpForwarding no\n\
+         AllowStreamLocalForwarding {forwards}\n\
          X11Forwarding no\n\
-         Ciphers {ciphers}\n\
-         MACs {macs}\n",
+         {offers}",
         user.name
     )
 }

@@ -1,24 +1,37 @@
-//! Who runs this process.
+//! Who runs this process, and logs in.
 #![expect(unsafe_code, reason = "the user database has no safe form in std")]
 
 use std::ffi::CStr;
 use std::io;
 
+use plumb_protocol::{Failure, StartError};
+
 /// An account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct User {
+pub struct Account {
     /// Its login name.
     pub name: String,
     /// Its login shell; empty stands for /bin/sh.
     pub shell: String,
 }
 
-impl User {
+impl Account {
     /// The account of the effective user.
     ///
     /// # Errors
-    /// When the user database does not know it.
-    pub fn current() -> io::Result<Self> {
+    /// When the user database does not know it, unsupported when nobody can log in to it.
+    pub fn current() -> Result<Self, StartError> {
+        let user = Self::read().map_err(|error| Failure::io("who the user is", &error))?;
+        if user.may_log_in() {
+            return Ok(user);
+        }
+        Err(StartError::unsupported(
+            format!("{} has the shell {} and can't log in", user.name, user.shell),
+            "run plumb as a user with a login shell",
+        ))
+    }
+
+    fn read() -> io::Result<Self> {
         let mut buffer = vec![0; 16 << 10];
         let mut found = std::ptr::null_mut();
         // SAFETY: passwd is plain pointers and numbers; every pointer is valid, and the strings are
@@ -44,19 +57,18 @@ impl User {
     }
 
     /// Whether a session of this account could run a command.
-    #[must_use]
-    pub fn may_log_in(&self) -> bool {
+    fn may_log_in(&self) -> bool {
         !matches!(self.shell.rsplit('/').next(), Some("nologin" | "false"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::User;
+    use super::Account;
 
     #[test]
     fn accounts_without_a_shell_are_told() {
-        let user = |shell: &str| User { name: "x".into(), shell: shell.into() };
+        let user = |shell: &str| Account { name: "x".into(), shell: shell.into() };
         assert!(user("/bin/bash").may_log_in() && user("").may_log_in());
         assert!(!user("/usr/sbin/nologin").may_log_in() && !user("/bin/false").may_log_in());
     }

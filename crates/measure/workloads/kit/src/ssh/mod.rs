@@ -1,0 +1,11 @@
+//! The installed OpenSSH: a server of our own on loopback, with throw-away keys, and a client that knows nothing else.
+
+mod account;
+mod client;
+mod sshd;
+mod tools;
+
+pub use account::Account;
+pub use client::{Client, agreed, last_line};
+pub use sshd::{Serves, Sshd};
+pub use tools::Tools;
