@@ -66,6 +66,24 @@ fn a_stream_is_one_process_and_a_sample_a_second() {
 }
 
 #[test]
+fn a_credit_that_is_spent_on_the_way_is_found() {
+    let place = place();
+    // 64 KiB in each 2 ms, until 60 MB are spent; then 4 MB/s.
+    let point = "block.remote -p operation=write -p size=4MiB -p block=64KiB -p rtt=2ms -p up=32Mbit/s -p burst=60MB";
+    let once = "--min-invocations 1 --max-invocations 1 --invocation-time 6s --no-lock -q";
+    let ran = place.run(&format!("run {point} {once}")).unwrap().exits(0);
+    ran.shows(&["burst", ", then 6"]);
+    let document = last(&place);
+    let burst = &results(&document, "rate")[0]["burst"];
+    let number = |at: &str| burst.pointer(at).and_then(Value::as_f64).unwrap();
+    assert!((59.0..63.0).contains(&number("/after/estimate")), "{burst}");
+    assert!(number("/before/estimate") > 3.0 * number("/after/estimate"), "{burst}");
+    // What was spent while the length of a sample was found is not there.
+    let of_credit = number("/volume") * 65_536.0 / (60e6 + 4e6 * number("/seconds"));
+    assert!((0.5..1.1).contains(&of_credit), "{of_credit}: {burst}");
+}
+
+#[test]
 fn an_interrupted_stream_keeps_its_samples() {
     let place = place();
     let mut plumb = place.marked("run cpu.sieve --stream 1h --no-lock -q");

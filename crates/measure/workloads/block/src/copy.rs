@@ -41,7 +41,12 @@ impl Workload for Copy {
                 "a file in ext4, written and synced, or as many bytes one after the other without a filesystem",
             ),
             bytes("size", 11 << 20, "bytes that are copied"),
-            integer("depth", "requests", DEVICE_DEPTH as u64, "requests under way at once, at most"),
+            integer(
+                "depth",
+                "requests",
+                DEVICE_DEPTH as u64,
+                "requests under way at once, at most",
+            ),
         ];
         let mut metrics = vec![rate(
             "throughput",

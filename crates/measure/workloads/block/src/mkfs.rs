@@ -35,7 +35,12 @@ impl Workload for Mkfs {
                 "how zeroes reach the disk: as data; as data of 4 KiB, each after the other; without data, as are trims",
             ),
             bytes("size", 1 << 30, "size of the disk, in memory as far as it is written"),
-            integer("depth", "requests", DEVICE_DEPTH as u64, "requests under way at once, at most"),
+            integer(
+                "depth",
+                "requests",
+                DEVICE_DEPTH as u64,
+                "requests under way at once, at most",
+            ),
         ];
         let mut metrics =
             vec![time("time", "from the start of mkfs.ext4 until all has reached the disk")];

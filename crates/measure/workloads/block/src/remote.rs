@@ -133,7 +133,7 @@ fn server_of(
             return Err(StartError::unsupported(why, "operation=read, or leave `address` out"));
         }
         if link != Link::NONE || tunnel != TunnelKind::None || start.integer("scale") > 1 {
-            let why = "`up`, `down`, `rtt`, `jitter`, `scale` and `tunnel` are of a server of our own; leave them out with `address`";
+            let why = "`up`, `down`, `rtt`, `jitter`, `burst`, `scale` and `tunnel` are of a server of our own; leave them out with `address`";
             return Err(StartError::Failed(why.into()));
         }
         return Ok((None, Address::parse(named)?));

@@ -53,7 +53,11 @@ pub fn link_metrics() -> Vec<Metric> {
     vec![
         value("up_bytes", "B", "bytes from client to server, heads included, an iteration"),
         value("down_bytes", "B", "bytes from server to client, an iteration"),
-        value("up_packets", "packets", "packets of 1,448 bytes that these bytes fill, an iteration"),
+        value(
+            "up_packets",
+            "packets",
+            "packets of 1,448 bytes that these bytes fill, an iteration",
+        ),
         value("down_packets", "packets", "the same from the server"),
         value(
             "up_busy",

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use plumb_model::{Flag, FlagKind, Parameter, Ready, Value};
 use plumb_protocol::{Start, StartError};
-use plumb_workload_kit::declare::{choice, integer, rate_or, time_bound, within};
+use plumb_workload_kit::declare::{bytes, choice, integer, rate_or, time_bound, within};
 use plumb_workload_kit::filesystem::show;
 use plumb_workload_kit::link::LinkSettings;
 
@@ -79,6 +79,11 @@ pub fn parameters() -> Vec<Parameter> {
         rate_or("down", "bytes", unlimited, "bandwidth from server to client"),
         time_bound("rtt", 0, "round trip: half of it is the delay of each direction"),
         time_bound("jitter", 0, "each message is earlier or later by up to this"),
+        bytes(
+            "burst",
+            0,
+            "bytes that pass at once after a pause, each way: a credit that is spent and earned again",
+        ),
         integer(
             "scale",
             "",
@@ -143,8 +148,9 @@ impl Link {
         };
         let delay_ns = nanos("rtt") / 2;
         let jitter_ns = nanos("jitter").min(delay_ns);
+        let burst = start.integer("burst");
         let settings =
-            |name: &str| LinkSettings { bandwidth: bandwidth(name), burst: 0, delay_ns, jitter_ns };
+            |name: &str| LinkSettings { bandwidth: bandwidth(name), burst, delay_ns, jitter_ns };
         if scale > 1 {
             ready.notes.push(format!(
                 "the link is scaled: {scale} times the bandwidth, delays divided by {scale}"

@@ -59,8 +59,7 @@ impl Tunnel {
         let forward = format!("{}:{}", escaped(&socket), escaped(server));
         let log = client.folder.join("ssh.log");
         let file = File::create(&log).map_err(|error| Failure::io("the log of ssh", &error))?;
-        let mut command =
-            client.command(&["-N", "-o", "ExitOnForwardFailure=yes", "-L", &forward]);
+        let mut command = client.command(&["-N", "-o", "ExitOnForwardFailure=yes", "-L", &forward]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
         let ssh = command.spawn().map_err(|error| Failure::io("starting ssh", &error))?;
         let mut tunnel = Self { socket, ssh, relay, sshd, ends: Vec::new() };

@@ -1,7 +1,7 @@
 //! The workloads of remote disks, driven as the engine drives them.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail by panicking")]
 
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -181,7 +181,9 @@ fn through_ssh_the_link_carries_what_ssh_makes_of_the_requests() {
     let bytes = (plain("down_bytes"), compressed("down_bytes"));
     assert!(bytes.0 > 4112.0 && bytes.0 < 4500.0 && bytes.1 < 0.2 * bytes.0, "{bytes:?}");
     assert!(plain("down_packets") >= 3.0 && plain("ssh_cpu") > 0.0);
-    assert_ratio("a request over its round trip", 1.0..1.4, || of("ssh", &[("rtt", "10ms")]).0 / 0.010);
+    assert_ratio("a request over its round trip", 1.0..1.4, || {
+        of("ssh", &[("rtt", "10ms")]).0 / 0.010
+    });
     let narrow = [("operation", "write"), ("up", "40Mbit/s"), ("block", "64KiB"), ("depth", "8")];
     assert_ratio("bytes of ssh over what the link carries", 0.95..1.05, || {
         let (seconds, value) = of("ssh", &narrow);
@@ -191,6 +193,90 @@ fn through_ssh_the_link_carries_what_ssh_makes_of_the_requests() {
     let deep = [("tunnel", "ssh"), ("method", "stream"), ("depth", "8")];
     let (why, fix) = unsupported("a depth", try_point(dir.path(), "block.copy", &deep));
     assert!(why.contains("through ssh") && fix.contains("depth"), "{why}; {fix}");
+}
+
+/// A host of its own, a network namespace, behind `tc tbf` of 40 Mbit/s; until it is dropped.
+struct Shaped {
+    name: String,
+    nbdkit: Option<Child>,
+}
+
+impl Shaped {
+    /// The address of its server.
+    const ADDRESS: &str = "nbd://10.203.113.2:10809";
+
+    fn start() -> Self {
+        let name = format!("plumb-tbf-{}", std::process::id());
+        let mut shaped = Self { name, nbdkit: None };
+        let inside = format!("{}-in", std::process::id());
+        for words in [
+            format!("netns add {}", shaped.name),
+            format!("link add v{inside} type veth peer name eth0 netns {}", shaped.name),
+            format!("addr add 10.203.113.1/30 dev v{inside}"),
+            format!("link set v{inside} up"),
+            format!("-n {} addr add 10.203.113.2/30 dev eth0", shaped.name),
+            format!("-n {} link set eth0 up", shaped.name),
+            format!(
+                "netns exec {} tc qdisc add dev eth0 root tbf rate 40mbit burst 16kb latency 400ms",
+                shaped.name
+            ),
+        ] {
+            let ended =
+                Command::new("ip").args(words.split(' ')).output().expect("ip is installed");
+            assert!(
+                ended.status.success(),
+                "ip {words}: {}",
+                String::from_utf8_lossy(&ended.stderr)
+            );
+        }
+        let mut nbdkit = Command::new("ip");
+        nbdkit.args(["netns", "exec", &shaped.name, "nbdkit", "-f", "-i", "10.203.113.2"]);
+        nbdkit.args(["memory", "16M"]).stderr(Stdio::null());
+        shaped.nbdkit = Some(nbdkit.spawn().expect("nbdkit is installed"));
+        let begun = Instant::now();
+        while TcpStream::connect("10.203.113.2:10809").is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "nbdkit does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        shaped
+    }
+}
+
+impl Drop for Shaped {
+    fn drop(&mut self) {
+        if let Some(nbdkit) = &mut self.nbdkit {
+            nbdkit.kill().ok();
+            nbdkit.wait().ok();
+        }
+        // The pair of interfaces goes with it.
+        Command::new("ip").args(["netns", "del", &self.name]).status().ok();
+    }
+}
+
+#[test]
+fn the_link_is_as_fast_as_one_that_the_kernel_shapes() {
+    let _alone = alone();
+    if !rustix_is_root() {
+        eprintln!("a network namespace with tbf needs root");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let _shaped = Shaped::start();
+    let wide = [("pattern", "sequential"), ("block", "64KiB"), ("depth", "8")];
+    let seconds = |more: &[(&str, &str)]| {
+        let settings = [&wide[..], more].concat();
+        let mut started = remote(dir.path(), &settings);
+        // The first sample empties the bucket.
+        drop(samples(&mut started, &[32]));
+        let taken = samples(&mut started, &[64]);
+        taken.elapsed_ns[0] as f64 / 1e9 / 64.0
+    };
+    assert_ratio("bytes a second of plumb's link over those of tbf", 0.97..1.03, || {
+        let own = (65_536.0 + 16.0) / seconds(&[("down", "40Mbit/s")]);
+        // tbf counts the heads of Ethernet, IPv4 and TCP: 1,514 bytes for 1,448.
+        let theirs = (65_536.0 + 16.0) * 1514.0 / 1448.0 / seconds(&[("address", Shaped::ADDRESS)]);
+        own / theirs
+    });
 }
 
 /// Whether devices can be made here; where not, it must be said why.

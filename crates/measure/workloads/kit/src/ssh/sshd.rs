@@ -214,6 +214,8 @@ fn free_port() -> Result<u16, Failure> {
 fn configuration(folder: &Path, port: u16, user: &Account, serves: Serves<'_>) -> String {
     let folder = folder.display();
     let forwards = yes_or_no(matches!(serves, Serves::Forwarding));
+    // Where that of TCP is not allowed, sshd forwards to no socket either.
+    let tcp = if matches!(serves, Serves::Forwarding) { "local" } else { "no" };
     let offers = match serves {
         Serves::Commands { ciphers, macs } => format!("Ciphers {ciphers}\nMACs {macs}\n"),
         Serves::Forwarding => String::new(),
@@ -235,7 +237,7 @@ fn configuration(folder: &Path, port: u16, user: &Account, serves: Serves<'_>) -
          PrintMotd no\n\
          AcceptEnv SHLVL\n\
          Compression {forwards}\n\
-         AllowTcpForwarding no\n\
+         AllowTcpForwarding {tcp}\n\
          AllowStreamLocalForwarding {forwards}\n\
          X11Forwarding no\n\
          {offers}",
