@@ -14,7 +14,7 @@ const LOW: [(u64, u64, Severity); 2] =
 const SWAPPED_KIB: u64 = 16 << 10;
 
 pub fn check(root: &Root) -> Vec<FoundSymptom> {
-    let checks = [huge_pages, balancing, swapped, low, quota];
+    let checks = [huge_pages, balancing, sampled, merged, swapped, low, quota];
     checks.iter().filter_map(|check| check(root)).collect()
 }
 
@@ -28,6 +28,22 @@ fn balancing(root: &Root) -> Option<FoundSymptom> {
     let file = "/proc/sys/kernel/numa_balancing";
     let on = root.number(file)? > 0 && numa_nodes(root) > 1;
     on.then(|| FoundSymptom::new("numa-balancing", Severity::Minor, format!("on in {file}")))
+}
+
+/// DAMON looks at which pages are used, and may move or reclaim them.
+fn sampled(root: &Root) -> Option<FoundSymptom> {
+    let folder = "/sys/kernel/mm/damon/admin/kdamonds";
+    let is_on = |name: &String| root.text(&format!("{folder}/{name}/state"));
+    let on = root.names(folder).into_iter().find(|name| is_on(name).as_deref() == Some("on"))?;
+    let evidence = format!("on in {folder}/{on}/state");
+    Some(FoundSymptom::new("damon", Severity::Note, evidence))
+}
+
+/// KSM reads pages to find equal ones.
+fn merged(root: &Root) -> Option<FoundSymptom> {
+    let file = "/sys/kernel/mm/ksm/run";
+    let on = root.number(file)? == 1;
+    on.then(|| FoundSymptom::new("ksm", Severity::Minor, format!("1 in {file}")))
 }
 
 /// The fourth column of /proc/swaps is what is used, in KiB.

@@ -156,6 +156,20 @@ pub const SYMPTOMS: &[SymptomKind] = &[
         fix: "plumb run --set sysctl.kernel.numa_balancing=0",
     },
     SymptomKind {
+        name: "damon",
+        effects: "note",
+        why: "a thread of the kernel clears and reads the accessed bits of pages, so that some loads walk page tables anew",
+        disturbs: &["memory"],
+        fix: "echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state, where you may",
+    },
+    SymptomKind {
+        name: "ksm",
+        effects: "minor",
+        why: "a thread of the kernel reads all mergeable pages, which takes memory bandwidth, and writes to merged ones fault",
+        disturbs: &["memory"],
+        fix: "echo 2 > /sys/kernel/mm/ksm/run stops it and parts what it merged",
+    },
+    SymptomKind {
         name: "swapped",
         effects: "minor",
         why: "swapped-out pages are read back at unpredictable times",
