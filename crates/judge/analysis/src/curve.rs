@@ -2,6 +2,7 @@
 
 use plumb_model::{CurveKind, Parameter, ParameterType};
 
+use crate::caches::CacheLevel;
 use crate::estimate::Estimate;
 
 /// A curve over a parameter: the points of one workload that differ in nothing else, on one target.
@@ -27,6 +28,8 @@ pub struct Curve {
     pub smallest: f64,
     /// What was found, or why nothing was.
     pub found: Result<CurveFound, String>,
+    /// Of latencies of memory over its size: the caches that the kernel claims, with the edges that fit them.
+    pub caches: Vec<CacheLevel>,
 }
 
 impl Curve {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plumb_model::{Better, CurveKind, FlagKind, Parameter, PlannedPoint, RunRecord, Settings};
 use plumb_stats::curves::{CurvePoint, Figure, NoFit, knee, line, plateaus, scaling};
 
+use crate::caches::{CacheLevel, levels};
 use crate::curve::{Curve, CurveFound, Efficiency, Plateau, PointOfCurve, counts_units, float};
 use crate::estimate::{Ends, Estimate, estimate};
 use crate::finding::Finding;
@@ -31,7 +32,18 @@ pub(crate) fn curves(results: &[Finding], record: &RunRecord) -> Vec<Curve> {
             }
         }
     }
-    groups.into_iter().filter_map(|(parameter, points)| curve(results, parameter, points)).collect()
+    let all =
+        groups.into_iter().filter_map(|(parameter, points)| curve(results, parameter, points));
+    all.map(|curve| Curve { caches: caches(&curve, record), ..curve }).collect()
+}
+
+/// The caches beside a curve of latencies of memory.
+fn caches(curve: &Curve, record: &RunRecord) -> Vec<CacheLevel> {
+    let is_of_memory = curve.workload.starts_with("memory.") && curve.unit == "s";
+    let Ok(CurveFound::Plateaus(plateaus)) = &curve.found else { return Vec::new() };
+    let facts = record.targets.get(curve.target).map(|target| &target.environment.facts);
+    let claims = facts.and_then(|facts| facts.get("caches")).filter(|_| is_of_memory);
+    claims.map(|claims| levels(claims, plateaus)).unwrap_or_default()
 }
 
 /// Whether a result is a point of such a curve: where efficiency is about a rate that has a CPU for every thread, and
@@ -94,6 +106,7 @@ fn curve(
         kind,
         smallest: first.estimate.value,
         found: found(kind, &measured, first.better).map_err(|why| why.to_string()),
+        caches: Vec::new(),
         points,
     })
 }

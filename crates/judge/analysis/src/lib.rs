@@ -9,6 +9,7 @@
 mod also_changed;
 mod audit;
 mod burst;
+mod caches;
 mod check;
 mod common_movement;
 mod comparison;
@@ -50,6 +51,7 @@ pub use also_changed::{
 };
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use burst::Burst;
+pub use caches::CacheLevel;
 pub use check::{
     BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured,
     canary_shift,

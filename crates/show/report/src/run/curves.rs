@@ -1,12 +1,15 @@
 //! What the curves of a run say, in words.
 
-use plumb_analysis::{Curve, CurveFound, Efficiency, Ends, Estimate, LinkFit, Plateau};
+use plumb_analysis::{CacheLevel, Curve, CurveFound, Efficiency, Ends, Estimate, LinkFit, Plateau};
 use plumb_model::{ParameterType, Value};
 use plumb_text::counted;
 use plumb_text::units::whole_percent;
 
 use crate::figure::figure;
 use crate::run::link_text;
+
+const KIB: f64 = 1024.0;
+const MIB: f64 = KIB * KIB;
 
 /// A curve in words, or points behind a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +45,11 @@ fn lines(curve: &Curve) -> Vec<String> {
         CurveFound::Plateaus(all) if all.is_empty() => {
             vec!["no plateau: nowhere two points are at one height".to_owned()]
         }
-        CurveFound::Plateaus(all) => plateaus(curve, all),
+        CurveFound::Plateaus(all) => {
+            let mut lines = plateaus(curve, all);
+            lines.extend(curve.caches.iter().map(cache));
+            lines
+        }
         CurveFound::Flat => vec!["no knee: it does not grow".to_owned()],
         CurveFound::Unfinished => {
             let last = curve.points.last().map(|it| it.at).unwrap_or_default();
@@ -112,6 +119,19 @@ fn plateaus(curve: &Curve, all: &[Plateau]) -> Vec<String> {
         format!("{ends}: {}", if known { height.to_string() } else { height.quantity() })
     }));
     lines
+}
+
+/// `L3: 32MiB claimed, 14MiB [11MiB, 16MiB] had`.
+fn cache(level: &CacheLevel) -> String {
+    // Whole MiB, or KiB of what is small.
+    let step = |bytes: f64| if bytes < 8.0 * MIB { KIB } else { MIB };
+    let show = |bytes: f64| Value::show_bytes(whole((bytes / step(bytes)).round() * step(bytes)));
+    let had = level.had.as_ref().and_then(|had| {
+        let (value, low, high) = (show(had.value), show(had.low()?), show(had.high()?));
+        Some(format!("{value} [{low}, {high}] had"))
+    });
+    let (name, claimed) = (&level.name, Value::show_bytes(level.claimed));
+    format!("{name}: {claimed} claimed, {}", had.unwrap_or_else(|| "no plateau of its own".into()))
 }
 
 /// Where a plateau begins and ends, and whether the curve does there.

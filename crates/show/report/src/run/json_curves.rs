@@ -1,6 +1,6 @@
 //! Curves in the document of a run.
 
-use plumb_analysis::{Curve, CurveFound, Finding};
+use plumb_analysis::{CacheLevel, Curve, CurveFound, Finding};
 use serde::Serialize;
 
 use crate::json_parts::estimate::{EstimatePart, estimate};
@@ -32,6 +32,8 @@ pub struct CurvePart {
     pub efficiencies: Vec<EfficiencyPart>,
     /// Of `plateaus`: in order.
     pub plateaus: Vec<PlateauPart>,
+    /// Of latencies of memory over its size: the caches that the kernel claims.
+    pub caches: Vec<CachePart>,
     /// Of `knee`: whether it does not grow, still grows at its end, or grows until the knee.
     #[cfg_attr(test, schemars(extend("enum" = ["never", "unfinished", "until", null])))]
     pub growth: Option<&'static str>,
@@ -77,6 +79,18 @@ pub struct PlateauPart {
     pub height: EstimatePart,
 }
 
+/// A cache that holds data, beside the plateaus.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CachePart {
+    /// `L1`.
+    pub name: String,
+    /// Its size as the kernel says, in bytes.
+    pub claimed: u64,
+    /// Where its plateau ends, in bytes; null where it has none of its own.
+    pub had: Option<EstimatePart>,
+}
+
 /// Where growth stops.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -118,11 +132,17 @@ pub(crate) fn curve(curve: &Curve, results: &[Finding]) -> CurvePart {
         no_figures: curve.found.clone().err(),
         efficiencies: Vec::new(),
         plateaus: Vec::new(),
+        caches: curve.caches.iter().map(cache).collect(),
         growth: None,
         knee: None,
         line: None,
     };
     curve.found.as_ref().map_or(empty.clone(), |found| with_figures(empty, found))
+}
+
+fn cache(level: &CacheLevel) -> CachePart {
+    let CacheLevel { name, claimed, had } = level;
+    CachePart { name: name.clone(), claimed: *claimed, had: had.as_ref().map(estimate) }
 }
 
 fn with_figures(empty: CurvePart, found: &CurveFound) -> CurvePart {
