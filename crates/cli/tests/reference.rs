@@ -7,9 +7,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use plumb_classics::conventions::CONVENTIONS;
 use plumb_keeper::preparation::{KNOBS, Knob};
 use plumb_machine::doctor::SYMPTOMS;
-use plumb_model::{FACTS, IDENTITY, Theme};
+use plumb_model::{FACTS, IDENTITY, Theme, Value};
 
 /// Every command that people see, as words after `plumb`, with its place in the command line.
 fn commands() -> Vec<(Vec<String>, clap::Command)> {
@@ -251,6 +252,21 @@ fn the_facts_are_those_of_the_code() {
         writeln!(text, "| {} |", cells.join(" | ")).unwrap();
     }
     is_committed("machine.md", &text);
+}
+
+#[test]
+fn the_conventions_are_those_of_the_code() {
+    for it in CONVENTIONS {
+        let (id, settings) = it.ours.split_once(':').unwrap_or((it.ours, ""));
+        let described = plumb_workloads::find(id).unwrap_or_else(|| panic!("{id}")).describe();
+        assert!(described.metric(it.metric).is_some(), "{id} has no {}", it.metric);
+        for (name, value) in settings.split(',').filter_map(|it| it.split_once('=')) {
+            let parameter = described.parameter(name).unwrap_or_else(|| panic!("{id}: {name}"));
+            let known = parameter.allowed.contains(&Value::Text(value.to_owned()));
+            assert!(known || value.parse::<u64>().is_ok(), "{id}: {name}={value}");
+        }
+    }
+    is_committed("conventions.md", &plumb_classics::conventions::page());
 }
 
 #[test]

@@ -10,6 +10,7 @@
 mod arguments;
 mod bonnie;
 mod cloudwatch;
+pub mod conventions;
 mod counting;
 mod dd;
 mod error;
