@@ -97,10 +97,21 @@ impl<M: Member> Team<M> {
     where
         B: Fn(usize) -> Result<M, StartError> + Send + Sync + 'static,
     {
-        let Some(cpus) = Placement::of(start)?.cpus(threads, &start.facts)? else {
-            return Self::start(threads, &start.facts, build);
-        };
-        let before = CpuSet::current()?;
+        match Placement::of(start)?.cpus(threads, &start.facts)? {
+            Some(cpus) => Self::on_cpus(cpus, build),
+            None => Self::start(threads, &start.facts, build),
+        }
+    }
+
+    /// One thread a CPU of `cpus`, in their order; each is pinned before it builds its member.
+    ///
+    /// # Errors
+    /// As for [`Team::start`], and where a CPU may not be used.
+    pub fn on_cpus<B>(cpus: Vec<usize>, build: B) -> Result<Self, StartError>
+    where
+        B: Fn(usize) -> Result<M, StartError> + Send + Sync + 'static,
+    {
+        let (threads, before) = (cpus.len(), CpuSet::current()?);
         let facts = Facts { cpus: distinct(&cpus), ..Facts::default() };
         let pinned = move |index: usize| {
             CpuSet::only(cpus[index]).apply()?;

@@ -3,15 +3,14 @@
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
+use crate::arrays::{change_pages, checked, mapped};
 use crate::methods::{HAS_NON_TEMPORAL, Method};
+use crate::node::{self, Node};
 use crate::place;
 use plumb_workload_kit::declare;
-use plumb_workload_kit::mapping::{Mapping, Pages};
+use plumb_workload_kit::mapping::Mapping;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
-
-/// Words in a page of 4 KiB.
-const PAGE_WORDS: usize = 512;
 
 /// The workload.
 pub(super) struct Copy;
@@ -31,6 +30,7 @@ impl Workload for Copy {
                 ),
                 declare::threads("threads that each copy arrays of their own"),
                 placement(),
+                node::parameter(),
             ],
             metrics: vec![declare::rate(
                 "bandwidth",
@@ -53,8 +53,8 @@ impl Workload for Copy {
         let method = method(start)?;
         let needed = (size as u64).saturating_mul(2 * threads as u64);
         place::check(size as u64, needed, &start.facts)?;
-        let seed = start.seed;
-        let build = move |index: usize| Copier::new(method, size, seed ^ index as u64);
+        let (seed, node) = (start.seed, Node::of(start)?);
+        let build = move |index: usize| Copier::new(method, size, node, seed ^ index as u64);
         let team = Team::placed(threads, start, build)?;
         let ready = ready(start, &team)?;
         Ok(Started { instance: Box::new(team), ready })
@@ -88,6 +88,7 @@ fn ready(start: &Start, team: &Team<Copier>) -> Result<Ready, StartError> {
         let all = 2 * size * threads;
         ready.notes.push(format!("huge pages, unasked: {huge} of {all} bytes"));
     }
+    ready.notes.extend(Node::of(start)?.map(Node::note));
     threads::describe(start.size("threads").max(1), start, &mut ready)?;
     place::describe(size, 2 * size, &start.facts, &mut ready);
     Ok(ready)
@@ -114,12 +115,11 @@ struct Copier {
 }
 
 impl Copier {
-    fn new(method: Method, size: usize, seed: u64) -> Result<Self, StartError> {
-        let mut from = Mapping::new(size, Pages::System)?;
-        let mut to = Mapping::new(size, Pages::System)?;
+    fn new(method: Method, size: usize, node: Option<Node>, seed: u64) -> Result<Self, StartError> {
+        let (mut from, mut to) = (mapped(size, node)?, mapped(size, node)?);
         fill(from.words_mut(), seed);
         fill(to.words_mut(), !seed);
-        Ok(Self { method, from, to })
+        Ok(Self { method, from: checked(from, node)?, to: checked(to, node)? })
     }
 }
 
@@ -150,9 +150,7 @@ impl Member for Copier {
                 to[at], from[at]
             )));
         }
-        for page in self.from.words_mut().chunks_mut(PAGE_WORDS) {
-            page[0] = page[0].wrapping_add(1);
-        }
+        change_pages(&mut self.from, |word| word.wrapping_add(1));
         Ok(())
     }
 }
@@ -164,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_lacks_a_word_or_was_not_made_is_found() {
-        let mut copier = Copier::new(Method::Loop, 1 << 16, 1).unwrap();
+        let mut copier = Copier::new(Method::Loop, 1 << 16, None, 1).unwrap();
         assert!(copier.verify().is_err(), "nothing was copied yet");
         copier.run(1).unwrap();
         copier.verify().unwrap();

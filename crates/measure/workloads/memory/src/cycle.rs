@@ -79,7 +79,8 @@ impl Cycle {
     }
 }
 
-fn touch(words: &mut [u64]) {
+/// Gives every page its memory.
+pub(super) fn touch(words: &mut [u64]) {
     for page in words.chunks_mut(512) {
         // SAFETY: a reference is valid to write through; volatile, so that no page is left out.
         unsafe { write_volatile(&raw mut page[0], 1) };
@@ -87,7 +88,7 @@ fn touch(words: &mut [u64]) {
 }
 
 /// Makes each node of `order` point to the one after it, and the last to the first.
-fn link(words: &mut [u64], order: &[u32]) {
+pub(super) fn link(words: &mut [u64], order: &[u32]) {
     let base = words.as_mut_ptr().expose_provenance();
     let node = |index: u32| index as usize * LINE_WORDS;
     let after = order.iter().cycle().skip(1);

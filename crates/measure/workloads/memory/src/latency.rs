@@ -3,12 +3,13 @@
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
+use crate::chains::{Chains, MOST};
 use crate::cycle::{Cycle, LINE_BYTES, UNROLLED};
 use crate::place;
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::Pages;
 
-/// Loads of one iteration.
+/// Loads of one iteration, of each cycle.
 const LOADS: u64 = 1024;
 
 /// The workload.
@@ -26,6 +27,15 @@ impl Workload for Latency {
                     "pages",
                     &["4KiB", "huge"],
                     "pages that the memory is made of; checked, never assumed",
+                ),
+                declare::curve(
+                    CurveKind::Knee,
+                    declare::integer(
+                        "chains",
+                        "cycles",
+                        1,
+                        "cycles that are followed at a time, up to 16; each load counts",
+                    ),
                 ),
             ],
             metrics: vec![declare::time("latency", "time of one dependent load")],
@@ -46,10 +56,16 @@ impl Workload for Latency {
             "huge" => Pages::Huge,
             _ => Pages::Small,
         };
-        let cycle = Cycle::new(start.size("size"), pages, start.seed)?;
-        let mut ready = Ready { work: declare::work(&[("latency", LOADS)]), ..Ready::default() };
+        let chains = declare::within(start, "chains", 1, MOST)?;
+        let bytes = start.size("size");
+        let instance: Box<dyn Instance> = match chains {
+            1 => Box::new(Walker::new(Cycle::new(bytes, pages, start.seed)?)),
+            _ => Box::new(Walkers::new(Chains::new(bytes, pages, chains, start.seed)?)),
+        };
+        let loads = LOADS * chains as u64;
+        let mut ready = Ready { work: declare::work(&[("latency", loads)]), ..Ready::default() };
         place::describe(size, size, &start.facts, &mut ready);
-        Ok(Started { instance: Box::new(Walker::new(cycle)), ready })
+        Ok(Started { instance, ready })
     }
 }
 
@@ -87,9 +103,59 @@ impl Instance for Walker {
     }
 }
 
+/// The walks along several cycles, with the place where all must stand.
+struct Walkers {
+    chains: Chains,
+    checked_place: u64,
+    loads: u64,
+}
+
+impl Walkers {
+    fn new(chains: Chains) -> Self {
+        Self { chains, checked_place: 0, loads: 0 }
+    }
+}
+
+impl Instance for Walkers {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.chains.walk(iterations * (LOADS / UNROLLED));
+        self.loads += iterations * LOADS;
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        let expected = (self.checked_place + self.loads) % self.chains.nodes();
+        let wrong = self.chains.places().enumerate().find(|(_, place)| *place != expected);
+        if let Some((chain, place)) = wrong {
+            return Err(Failure(format!(
+                "memory.latency: after {} loads cycle {chain} stands at place {place}, not {expected}",
+                self.loads
+            )));
+        }
+        (self.checked_place, self.loads) = (expected, 0);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Cycle, Instance, LOADS, Pages, Walker};
+    use super::{Chains, Cycle, Instance, LOADS, Pages, Walker, Walkers};
+
+    #[test]
+    fn a_cycle_of_several_that_skipped_loads_is_found() {
+        let mut walkers = Walkers::new(Chains::new(1 << 18, Pages::Small, 5, 3).unwrap());
+        walkers.run(5).unwrap();
+        walkers.verify().unwrap();
+        // The second node of one cycle points to itself from now on.
+        let words = walkers.chains.words_mut();
+        let base = words.as_ptr().addr() as u64;
+        let (node, _) =
+            words.iter().enumerate().skip(1).step_by(8).find(|(_, it)| **it == 1).unwrap();
+        words[node - 1] = base + (node as u64 - 1) * 8;
+        walkers.run(9).unwrap();
+        let failure = walkers.verify().unwrap_err();
+        assert!(failure.0.contains("after 9216 loads cycle"), "{failure}");
+    }
 
     #[test]
     fn a_walk_that_skipped_loads_is_found() {

@@ -13,9 +13,14 @@ use plumb_workload_testing::{
 use plumb_workloads::{builtin, ssh_sink};
 
 /// Settings that make a workload quick; all others have their defaults.
-const QUICK: [(&str, &str, &str); 13] = [
+const QUICK: [(&str, &str, &str); 18] = [
     ("memory.copy", "size", "1MiB"),
     ("memory.latency", "size", "1MiB"),
+    ("memory.stream", "size", "1MiB"),
+    ("memory.read", "size", "1MiB"),
+    ("memory.write", "size", "1MiB"),
+    ("memory.loaded", "size", "1MiB"),
+    ("memory.fault", "size", "1MiB"),
     ("scheduler.messaging", "loops", "10"),
     ("storage.sequential", "size", "4MiB"),
     ("storage.random", "size", "4MiB"),

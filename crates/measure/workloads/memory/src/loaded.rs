@@ -1,0 +1,368 @@
+//! `memory.loaded`: the latency of memory while other CPUs keep it busy.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use plumb_model::{AuditClass, Better, CurveKind, Description, Ready};
+use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload, now_ns};
+use plumb_workload_kit::declare;
+use plumb_workload_kit::mapping::{Mapping, Pages};
+use plumb_workload_kit::placement::{Placement, in_words};
+use plumb_workload_kit::threads::{Member, Team};
+use plumb_workload_kit::vector::Width;
+
+use crate::cycle::{Cycle, LINE_BYTES, UNROLLED};
+use crate::kernels::{FillKernel, Stores, SumKernel};
+use crate::place;
+
+/// Loads of one iteration.
+const LOADS: u64 = 1024;
+
+/// Words of a piece that an injector reads or writes between two pauses: a page of 4 KiB.
+const PIECE_WORDS: usize = 512;
+
+/// A sample is many times as long as waking the injectors takes.
+const SHORTEST_SAMPLE_NS: u64 = 20_000_000;
+
+/// The workload.
+pub(super) struct Loaded;
+
+impl Workload for Loaded {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                declare::curve(
+                    CurveKind::Knee,
+                    declare::time_bound("pause", 0, "time that an injector waits after each 4 KiB"),
+                ),
+                declare::choice("load", &["read", "write"], "what the injectors do to memory"),
+                declare::bytes(
+                    "size",
+                    64 << 20,
+                    "bytes of the cycle, and of each injector's array",
+                ),
+            ],
+            metrics: vec![
+                declare::time("latency", "time of one dependent load, while the injectors work"),
+                declare::reported(
+                    "bandwidth",
+                    "B/s",
+                    Better::Neither,
+                    "bytes that all injectors together read or wrote per second",
+                ),
+            ],
+            timeout_s: Some(declare::LONG_TIMEOUT_S),
+            audit_class: Some(AuditClass::Memory),
+            ..declare::workload(
+                "memory.loaded",
+                "follows a random cycle of pointers while other CPUs read or write memory",
+            )
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("loaded.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let (size, facts) = (start.integer("size"), &start.facts);
+        if facts.cpus.len() < 2 {
+            return Err(StartError::unsupported(
+                "memory.loaded needs two CPUs, one that waits and one that loads, and plumb may use one",
+                "give plumb a second CPU (taskset, cpuset, the machine's size)",
+            ));
+        }
+        let needed = size.saturating_mul(facts.cpus.len() as u64);
+        place::check(size, needed + size / (LINE_BYTES as u64 / 4), facts)?;
+        // The waiting thread has the last CPU: the first tends to serve interrupts.
+        let cpus = Placement::Cross.cpus(facts.cpus.len(), facts)?.unwrap_or_default();
+        let ready = ready(start, &cpus);
+        Ok(Started { instance: Box::new(UnderLoad::new(start, cpus)?), ready })
+    }
+}
+
+fn ready(start: &Start, cpus: &[usize]) -> Ready {
+    let size = start.integer("size");
+    let mut ready = Ready { work: declare::work(&[("latency", LOADS)]), ..Ready::default() };
+    if let [own, injectors @ ..] = cpus {
+        let where_all = format!("loads {}, injectors {}", in_words(&[*own]), in_words(injectors));
+        ready.notes.push(where_all);
+    }
+    ready.notes.push(format!("injectors: {}", Width::widest().note()));
+    place::describe(size, size, &start.facts, &mut ready);
+    ready
+}
+
+/// What a thread does: the first waits for loads, the others load memory.
+enum Part {
+    Waits(Waiter),
+    Injects(Injector),
+}
+
+impl Part {
+    fn new(index: usize, start: &Start, stop: Arc<AtomicBool>) -> Result<Self, StartError> {
+        if index == 0 {
+            let cycle = Cycle::new(start.size("size"), Pages::Small, start.seed)?;
+            return Ok(Self::Waits(Waiter { checked_place: cycle.place(), cycle, loads: 0, stop }));
+        }
+        Injector::new(start, start.seed ^ index as u64, stop).map(Self::Injects)
+    }
+}
+
+impl Member for Part {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        match self {
+            Self::Waits(waiter) => waiter.run(iterations),
+            Self::Injects(injector) => injector.run(),
+        }
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Waits(waiter) => waiter.verify(),
+            Self::Injects(injector) => injector.verify(),
+        }
+    }
+}
+
+/// The walk along a cycle; its end stops the injectors.
+struct Waiter {
+    cycle: Cycle,
+    checked_place: u64,
+    loads: u64,
+    stop: Arc<AtomicBool>,
+}
+
+impl Waiter {
+    fn run(&mut self, iterations: u64) {
+        self.cycle.walk(iterations * (LOADS / UNROLLED));
+        self.stop.store(true, Ordering::Relaxed);
+        self.loads += iterations * LOADS;
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        let expected = (self.checked_place + self.loads) % self.cycle.nodes();
+        let place = self.cycle.place();
+        if place != expected {
+            return Err(Failure(format!(
+                "memory.loaded: after {} loads the walk stands at place {place}, not {expected}",
+                self.loads
+            )));
+        }
+        (self.checked_place, self.loads) = (place, 0);
+        Ok(())
+    }
+}
+
+/// A thread that reads or writes an array, a piece at a time.
+struct Injector {
+    array: Mapping,
+    work: Work,
+    pause_ns: u64,
+    /// Pieces so far, and until the last check; the array begins anew behind its last.
+    pieces: u64,
+    checked: u64,
+    /// Bytes of the last sample.
+    bytes: u64,
+    stop: Arc<AtomicBool>,
+}
+
+/// What an injector does to a piece.
+enum Work {
+    /// Adds it to the sum since the last check.
+    Read { kernel: SumKernel, sum: u64 },
+    /// Fills it with the number of pieces before it.
+    Write { kernel: FillKernel },
+}
+
+impl Injector {
+    fn new(start: &Start, seed: u64, stop: Arc<AtomicBool>) -> Result<Self, StartError> {
+        let mut array = Mapping::new(start.size("size"), Pages::System)?;
+        for (at, word) in (0_u64..).zip(array.words_mut()) {
+            *word = at.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed);
+        }
+        let width = Width::widest();
+        let work = match start.text("load") {
+            "write" => Work::Write { kernel: FillKernel::new(Stores::Regular, width) },
+            _ => Work::Read { kernel: SumKernel::new(width), sum: 0 },
+        };
+        let pause_ns = start.integer("pause");
+        Ok(Self { array, work, pause_ns, pieces: 0, checked: 0, bytes: 0, stop })
+    }
+
+    /// Piece after piece until the walk has ended.
+    fn run(&mut self) {
+        self.bytes = 0;
+        while !self.stop.load(Ordering::Relaxed) {
+            let words = self.array.words_mut();
+            let all = words.len().div_ceil(PIECE_WORDS) as u64;
+            // Below the number of pieces, which is a length in memory.
+            let first = (self.pieces % all) as usize * PIECE_WORDS;
+            let end = words.len().min(first + PIECE_WORDS);
+            let piece = &mut words[first..end];
+            match &mut self.work {
+                Work::Read { kernel, sum } => *sum = sum.wrapping_add(kernel.run(piece)),
+                Work::Write { kernel } => kernel.run(piece, self.pieces),
+            }
+            self.bytes += size_of_val(piece) as u64;
+            self.pieces += 1;
+            wait(self.pause_ns, &self.stop);
+        }
+    }
+
+    /// What was read since the last check adds up, or what was written is there.
+    fn verify(&mut self) -> Result<(), Failure> {
+        let words = self.array.words();
+        let all = words.len().div_ceil(PIECE_WORDS) as u64;
+        // How often one of the first `count` pieces was the one at `place`.
+        let often = |count: u64, place: u64| (count + all - 1 - place) / all;
+        let mut expected = 0_u64;
+        for (place, piece) in (0..).zip(words.chunks(PIECE_WORDS)) {
+            let times = often(self.pieces, place);
+            match &self.work {
+                Work::Read { .. } => {
+                    let sum = piece.iter().fold(0_u64, |sum, word| sum.wrapping_add(*word));
+                    let since = times - often(self.checked, place);
+                    expected = expected.wrapping_add(sum.wrapping_mul(since));
+                }
+                Work::Write { .. } if times > 0 => {
+                    let word = (times - 1) * all + place;
+                    if piece.iter().any(|it| *it != word) {
+                        return Err(Failure(format!(
+                            "memory.loaded: an injector's piece {place} does not hold {word}"
+                        )));
+                    }
+                }
+                Work::Write { .. } => {}
+            }
+        }
+        if let Work::Read { sum, .. } = &mut self.work {
+            if *sum != expected {
+                let pieces = self.pieces - self.checked;
+                return Err(Failure(format!(
+                    "memory.loaded: {pieces} pieces of an injector add up to {sum:#018x}, not {expected:#018x}"
+                )));
+            }
+            *sum = 0;
+        }
+        self.checked = self.pieces;
+        Ok(())
+    }
+}
+
+/// Reads the clock until so much time is over, or there is no more to do.
+fn wait(pause_ns: u64, stop: &AtomicBool) {
+    if pause_ns > 0 {
+        let end = now_ns() + pause_ns;
+        while now_ns() < end && !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// The team, and how long its last sample took.
+struct UnderLoad {
+    team: Team<Part>,
+    stop: Arc<AtomicBool>,
+    elapsed_ns: u64,
+}
+
+impl UnderLoad {
+    fn new(start: &Start, cpus: Vec<usize>) -> Result<Self, StartError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (shared, start) = (Arc::clone(&stop), start.clone());
+        let build = move |index| Part::new(index, &start, Arc::clone(&shared));
+        Ok(Self { team: Team::on_cpus(cpus, build)?, stop, elapsed_ns: 1 })
+    }
+}
+
+impl Instance for UnderLoad {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.stop.store(false, Ordering::Relaxed);
+        let start = now_ns();
+        let result = self.team.run(iterations);
+        self.elapsed_ns = (now_ns() - start).max(1);
+        result
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        self.team.verify()
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &["bandwidth"]
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "bytes and times of a sample stay far below 2^53"
+    )]
+    fn values(&mut self, out: &mut [f64]) {
+        let mut bytes = 0;
+        self.team.each(|part| {
+            if let Part::Injects(injector) = part {
+                bytes += injector.bytes;
+            }
+        });
+        out[0] = bytes as f64 * 1e9 / self.elapsed_ns as f64;
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        SHORTEST_SAMPLE_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use plumb_workload_testing::TestPoint;
+
+    use super::{Injector, Part, Waiter};
+
+    /// An injector that has worked for a while.
+    fn worked(load: &str) -> Injector {
+        // No whole number of pieces.
+        let settings = [("size", "100KiB"), ("load", load)];
+        let point = TestPoint::new(crate::ALL, "memory.loaded", &settings);
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut injector = Injector::new(&point.start, 1, Arc::clone(&stop)).unwrap();
+        for _ in 0..2 {
+            stop.store(false, Ordering::Relaxed);
+            std::thread::scope(|scope| {
+                scope.spawn(|| injector.run());
+                std::thread::sleep(std::time::Duration::from_millis(3));
+                stop.store(true, Ordering::Relaxed);
+            });
+            injector.verify().unwrap();
+        }
+        injector
+    }
+
+    #[test]
+    fn a_piece_that_was_not_read_or_not_written_is_found() {
+        let mut reader = worked("read");
+        assert!(reader.bytes > 0 && reader.bytes <= reader.pieces * 4096);
+        reader.pieces += 1;
+        let failure = reader.verify().unwrap_err();
+        assert!(failure.0.contains("1 pieces of an injector add up to"), "{failure}");
+        let mut writer = worked("write");
+        writer.array.words_mut()[3] ^= 1;
+        let failure = writer.verify().unwrap_err();
+        assert!(failure.0.contains("piece 0 does not hold"), "{failure}");
+    }
+
+    #[test]
+    fn a_walk_that_skipped_loads_is_found() {
+        let point = TestPoint::new(crate::ALL, "memory.loaded", &[("size", "100KiB")]);
+        let part = Part::new(0, &point.start, Arc::default()).unwrap();
+        let Part::Waits(mut waiter) = part else { panic!("the first waits") };
+        Waiter::run(&mut waiter, 2);
+        assert!(waiter.stop.load(Ordering::Relaxed), "its end stops the injectors");
+        waiter.verify().unwrap();
+        waiter.loads = 1;
+        assert!(waiter.verify().unwrap_err().0.contains("after 1 loads"));
+    }
+}

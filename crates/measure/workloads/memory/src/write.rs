@@ -1,0 +1,102 @@
+//! `memory.write`: an array filled with one word.
+
+use plumb_model::Description;
+use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_workload_kit::mapping::Mapping;
+use plumb_workload_kit::threads::{Member, Team};
+
+use crate::arrays::{self, Arrays};
+use crate::kernels::{FillKernel, Stores};
+
+/// The workload.
+pub(super) struct Write;
+
+impl Workload for Write {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: arrays::parameters(vec![Stores::parameter()]),
+            metrics: vec![arrays::bandwidth(
+                "bytes written per second, each counted once, all threads together",
+            )],
+            ..arrays::described("memory.write", "fills an array with a word")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("write.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let stores = Stores::of(start)?;
+        let arrays = Arrays::of(start, 1)?;
+        let seed = start.seed;
+        let build = move |index: usize| Filler::new(stores, arrays, seed ^ index as u64);
+        let team = Team::placed(arrays.threads, start, build)?;
+        let counted = arrays.size as u64;
+        let mut ready =
+            arrays.ready(start, &team, counted, |filler: &Filler, see| see(&filler.to))?;
+        ready.notes.push(format!(
+            "each byte is counted once; memory moves it {} times, where nothing is in a cache",
+            stores.traffic()
+        ));
+        Ok(Started { instance: Box::new(team), ready })
+    }
+}
+
+/// One thread's array.
+struct Filler {
+    kernel: FillKernel,
+    to: Mapping,
+    /// What the last pass wrote.
+    word: u64,
+}
+
+impl Filler {
+    fn new(stores: Stores, arrays: Arrays, seed: u64) -> Result<Self, StartError> {
+        let kernel = FillKernel::new(stores, arrays.width);
+        Ok(Self { kernel, to: arrays.array(|_| seed)?, word: seed })
+    }
+}
+
+impl Member for Filler {
+    /// Another word in every pass.
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        for _ in 0..iterations {
+            self.word = self.word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            self.kernel.run(self.to.words_mut(), self.word);
+        }
+        Ok(())
+    }
+
+    /// Every word is that of the last pass.
+    fn verify(&mut self) -> Result<(), Failure> {
+        match self.to.words().iter().position(|&word| word != self.word) {
+            None => Ok(()),
+            Some(at) => Err(Failure(format!(
+                "memory.write: word {at} is {:#018x}, not {:#018x}",
+                self.to.words()[at],
+                self.word
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arrays, Filler, Member, Stores};
+    use plumb_workload_testing::TestPoint;
+
+    #[test]
+    fn a_word_that_was_not_written_is_found() {
+        let point = TestPoint::new(crate::ALL, "memory.write", &[("size", "64KiB")]);
+        let arrays = Arrays::of(&point.start, 1).unwrap();
+        let mut filler = Filler::new(Stores::Regular, arrays, 1).unwrap();
+        filler.run(3).unwrap();
+        filler.verify().unwrap();
+        filler.to.words_mut()[77] ^= 4;
+        let failure = filler.verify().unwrap_err();
+        assert!(failure.0.contains("word 77 is"), "{failure}");
+        filler.run(1).unwrap();
+        filler.verify().unwrap();
+    }
+}
