@@ -153,10 +153,12 @@ impl Faults {
 /// Writes one byte to each page.
 #[inline(never)]
 fn touch(words: &mut [u64], page_bytes: usize) {
-    let first = words.as_mut_ptr().cast::<u8>();
-    for at in (0..size_of_val(words)).step_by(page_bytes) {
+    let (first, bytes) = (words.as_mut_ptr().cast::<u8>(), size_of_val(words));
+    let mut at = 0;
+    while at < bytes {
         // SAFETY: `at` is below the length of the slice, which is borrowed mutably.
         unsafe { write_volatile(first.add(at), 1) };
+        at += page_bytes;
     }
 }
 

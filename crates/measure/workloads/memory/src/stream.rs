@@ -32,7 +32,7 @@ impl Workload for StreamLoops {
             metrics: vec![arrays::bandwidth(
                 "bytes read and written per second as STREAM counts them, all threads together",
             )],
-            ceiling: Some("kernel".into()),
+            ceiling: Some("stores".into()),
             ..arrays::described("memory.stream", "the loops of STREAM on arrays of doubles")
         }
     }

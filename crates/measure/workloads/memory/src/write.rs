@@ -18,6 +18,7 @@ impl Workload for Write {
             metrics: vec![arrays::bandwidth(
                 "bytes written per second, each counted once, all threads together",
             )],
+            ceiling: Some("stores".into()),
             ..arrays::described("memory.write", "fills an array with a word")
         }
     }
