@@ -13,7 +13,8 @@ use plumb_workload_testing::{
 use plumb_workloads::{builtin, ssh_sink};
 
 /// Settings that make a workload quick; all others have their defaults.
-const QUICK: [(&str, &str, &str); 18] = [
+const QUICK: [(&str, &str, &str); 19] = [
+    ("compression.lz", "size", "64KiB"),
     ("memory.copy", "size", "1MiB"),
     ("memory.latency", "size", "1MiB"),
     ("memory.stream", "size", "1MiB"),

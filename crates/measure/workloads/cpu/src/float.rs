@@ -1,0 +1,233 @@
+//! `cpu.float`: one floating-point instruction, again and again.
+
+use plumb_model::{AuditClass, Description, Ready};
+use plumb_protocol::{Start, StartError, Started, Workload};
+
+use plumb_workload_kit::declare;
+use plumb_workload_kit::placement::placement;
+use plumb_workload_kit::threads::{self, Team};
+use plumb_workload_kit::vector::{Width, width};
+
+#[cfg(target_arch = "x86_64")]
+use super::float_loops as loops;
+use super::known_loop::{CONSTANTS, Kernel, KnownLoop};
+use super::only_x86;
+
+/// The workload.
+pub(super) struct Float;
+
+/// Instructions of a pass.
+const INSTRUCTIONS: u64 = 120;
+
+/// Registers of the independent loops: no CPU has more than ten such instructions under way.
+const CHAINS: usize = 12;
+
+/// Passes of an iteration.
+const PASSES: u64 = 540;
+
+impl Workload for Float {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                declare::choice(
+                    "operation",
+                    &["add", "mul", "fma"],
+                    "what an instruction does: add, multiply, or both in one",
+                ),
+                declare::choice(
+                    "kind",
+                    &["scalar", "vector"],
+                    "one number a register, or as many as it holds",
+                ),
+                width(),
+                declare::choice(
+                    "chain",
+                    &["dependent", "independent"],
+                    "whether each instruction waits for the one before: its latency, or how many fit in a time",
+                ),
+                declare::threads("threads that each run the loop"),
+                placement(),
+            ],
+            metrics: vec![
+                declare::time("time", "wall time of one instruction on each thread"),
+                declare::rate(
+                    "rate",
+                    "FLOP/s",
+                    "operations on numbers a second, an fma counts two, all threads together",
+                ),
+            ],
+            audit_class: Some(AuditClass::Cpu),
+            ..declare::workload("cpu.float", "adds, multiplies or fuses numbers of 64 bits")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("float.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        only_x86("cpu.float")?;
+        let instruction = Instruction::of(start)?;
+        let dependent = start.text("chain") != "independent";
+        let threads = start.size("threads").max(1);
+        let team = Team::placed(threads, start, move |_| Ok(instruction.known_loop(dependent)))?;
+        let done = INSTRUCTIONS * PASSES;
+        let flops = done * instruction.operations() * threads as u64;
+        let work = declare::work(&[("time", done), ("rate", flops)]);
+        let mut ready = Ready { work, ..Ready::default() };
+        ready.notes.extend(instruction.width.map(Width::note));
+        threads::describe(threads, start, &mut ready)?;
+        Ok(Started { instance: Box::new(team), ready })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Operation {
+    Add,
+    Mul,
+    Fma,
+}
+
+/// One instruction; without a width it is scalar.
+#[derive(Debug, Clone, Copy)]
+struct Instruction {
+    operation: Operation,
+    width: Option<Width>,
+}
+
+impl Instruction {
+    fn of(start: &Start) -> Result<Self, StartError> {
+        let operation = match start.text("operation") {
+            "add" => Operation::Add,
+            "mul" => Operation::Mul,
+            "fma" => Operation::Fma,
+            other => {
+                return Err(StartError::Failed(format!("cpu.float has no operation `{other}`")));
+            }
+        };
+        let width = match start.text("kind") {
+            "vector" => Some(Width::of(start)?),
+            _ => None,
+        };
+        if operation == Operation::Fma && !has_fma() {
+            let fix = "set operation=add or mul";
+            return Err(StartError::unsupported("this CPU has no fused multiply-add (FMA)", fix));
+        }
+        Ok(Self { operation, width })
+    }
+
+    /// Numbers in a register.
+    fn lanes(self) -> usize {
+        self.width.map_or(1, |width| width.bits() as usize / 64)
+    }
+
+    /// Operations on numbers that one instruction counts for.
+    fn operations(self) -> u64 {
+        self.lanes() as u64 * if self.operation == Operation::Fma { 2 } else { 1 }
+    }
+
+    /// Both constants of the operation: no result is exact, overflows, or comes back.
+    fn constants(self) -> [f64; 2] {
+        match self.operation {
+            Operation::Add => [0.1, 0.0],
+            Operation::Mul => [1.000_000_1, 0.0],
+            Operation::Fma => [0.999_999, 0.3],
+        }
+    }
+
+    /// One operation on one number, in plain code.
+    fn once(self, value: f64) -> f64 {
+        let [first, second] = self.constants();
+        match self.operation {
+            Operation::Add => value + first,
+            Operation::Mul => value * first,
+            Operation::Fma => value.mul_add(first, second),
+        }
+    }
+
+    fn known_loop(self, dependent: bool) -> KnownLoop {
+        let chains = if dependent { 1 } else { CHAINS };
+        let starts = (0_u32..).take(chains * self.lanes()).map(|i| 1.0 + f64::from(i) / 128.0);
+        let starts: Vec<f64> = starts.collect();
+        let each = INSTRUCTIONS * PASSES / chains as u64;
+        let end = |&start: &f64| (0..each).fold(start, |value, _| self.once(value));
+        let ends = starts.iter().map(end).map(f64::to_bits).collect();
+        let mut with = [0; CONSTANTS];
+        let (first, second) = with.split_at_mut(CONSTANTS / 2);
+        let [one, other] = self.constants().map(f64::to_bits);
+        first.fill(one);
+        second.fill(other);
+        let starts = starts.into_iter().map(f64::to_bits).collect();
+        KnownLoop::new("cpu.float", self.kernel(dependent), with, PASSES, (starts, ends))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn kernel(self, dependent: bool) -> Kernel {
+        use Operation::{Add, Fma, Mul};
+        use Width::{Bits128, Bits256, Bits512};
+        let both: [Kernel; 2] = match (self.width, self.operation) {
+            (None, Add) => [loops::add_scalar_dependent, loops::add_scalar_independent],
+            (None, Mul) => [loops::mul_scalar_dependent, loops::mul_scalar_independent],
+            (None, Fma) => [loops::fma_scalar_dependent, loops::fma_scalar_independent],
+            (Some(Bits128), Add) => [loops::add_128_dependent, loops::add_128_independent],
+            (Some(Bits128), Mul) => [loops::mul_128_dependent, loops::mul_128_independent],
+            (Some(Bits128), Fma) => [loops::fma_128_dependent, loops::fma_128_independent],
+            (Some(Bits256), Add) => [loops::add_256_dependent, loops::add_256_independent],
+            (Some(Bits256), Mul) => [loops::mul_256_dependent, loops::mul_256_independent],
+            (Some(Bits256), Fma) => [loops::fma_256_dependent, loops::fma_256_independent],
+            (Some(Bits512), Add) => [loops::add_512_dependent, loops::add_512_independent],
+            (Some(Bits512), Mul) => [loops::mul_512_dependent, loops::mul_512_independent],
+            (Some(Bits512), Fma) => [loops::fma_512_dependent, loops::fma_512_independent],
+        };
+        both[usize::from(!dependent)]
+    }
+
+    /// Never called: the workload refuses to start.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn kernel(self, _dependent: bool) -> Kernel {
+        |_, _, _| ()
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_fma() -> bool {
+    is_x86_feature_detected!("fma")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_fma() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Instruction, Operation, has_fma};
+    use plumb_workload_kit::threads::Member;
+    use plumb_workload_kit::vector::Width;
+
+    #[test]
+    fn every_loop_that_runs_here_ends_where_plain_code_does() {
+        let widths = Width::ALL.into_iter().filter(|width| width.is_here()).map(Some);
+        for width in widths.chain([None]) {
+            for operation in [Operation::Add, Operation::Mul, Operation::Fma] {
+                if operation == Operation::Fma && !has_fma() {
+                    continue;
+                }
+                for dependent in [true, false] {
+                    let instruction = Instruction { operation, width };
+                    let mut known = instruction.known_loop(dependent);
+                    known.run(2).unwrap();
+                    known.verify().unwrap_or_else(|why| panic!("{instruction:?}: {why}"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_fused_operation_counts_two_for_each_number() {
+        let of = |operation, width| Instruction { operation, width }.operations();
+        assert_eq!(of(Operation::Add, None), 1);
+        assert_eq!(of(Operation::Mul, Some(Width::Bits512)), 8);
+        assert_eq!(of(Operation::Fma, Some(Width::Bits256)), 8);
+    }
+}

@@ -1,0 +1,153 @@
+//! `cpu.integer`: one integer instruction, again and again.
+
+use plumb_model::{AuditClass, Description, Ready};
+use plumb_protocol::{Start, StartError, Started, Workload};
+
+use plumb_workload_kit::declare;
+use plumb_workload_kit::placement::placement;
+use plumb_workload_kit::threads::{self, Team};
+
+#[cfg(target_arch = "x86_64")]
+use super::integer_loops as loops;
+use super::known_loop::{CONSTANTS, Kernel, KnownLoop};
+use super::only_x86;
+
+/// The workload.
+pub(super) struct Integer;
+
+/// Operations of a pass.
+const OPERATIONS: u64 = 128;
+
+/// Chains of the independent loops; of the divisions, whose operands have fixed registers, half as many.
+const CHAINS: usize = 8;
+
+/// Passes of an iteration.
+const PASSES: u64 = 512;
+
+impl Workload for Integer {
+    fn describe(&self) -> Description {
+        Description {
+            parameters: vec![
+                declare::choice("operation", &["add", "mul", "div"], "what the loop does"),
+                declare::choice(
+                    "chain",
+                    &["dependent", "independent"],
+                    "whether each operation waits for the one before: its latency, or how many fit in a time",
+                ),
+                declare::threads("threads that each run the loop"),
+                placement(),
+            ],
+            metrics: vec![
+                declare::time("time", "wall time of one operation on each thread"),
+                declare::rate("rate", "ops/s", "operations a second, all threads together"),
+            ],
+            audit_class: Some(AuditClass::Cpu),
+            ..declare::workload("cpu.integer", "adds, multiplies or divides 64-bit integers")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("integer.md")
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        only_x86("cpu.integer")?;
+        let (operation, dependent) = (Operation::of(start)?, start.text("chain") != "independent");
+        let threads = start.size("threads").max(1);
+        let team = Team::placed(threads, start, move |_| Ok(operation.known_loop(dependent)))?;
+        let done = OPERATIONS * PASSES;
+        let work = declare::work(&[("time", done), ("rate", done * threads as u64)]);
+        let mut ready = Ready { work, ..Ready::default() };
+        threads::describe(threads, start, &mut ready)?;
+        Ok(Started { instance: Box::new(team), ready })
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Add,
+    Mul,
+    Div,
+}
+
+impl Operation {
+    fn of(start: &Start) -> Result<Self, StartError> {
+        match start.text("operation") {
+            "add" => Ok(Self::Add),
+            "mul" => Ok(Self::Mul),
+            "div" => Ok(Self::Div),
+            other => Err(StartError::Failed(format!("cpu.integer has no operation `{other}`"))),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn kernel(self, dependent: bool) -> Kernel {
+        match (self, dependent) {
+            (Self::Add, true) => loops::add_dependent,
+            (Self::Add, false) => loops::add_independent,
+            (Self::Mul, true) => loops::mul_dependent,
+            (Self::Mul, false) => loops::mul_independent,
+            (Self::Div, true) => loops::div_dependent,
+            (Self::Div, false) => loops::div_independent,
+        }
+    }
+
+    /// Never called: the workload refuses to start.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn kernel(self, _dependent: bool) -> Kernel {
+        |_, _, _| ()
+    }
+
+    fn chains(self, dependent: bool) -> usize {
+        match self {
+            _ if dependent => 1,
+            Self::Div => CHAINS / 2,
+            Self::Add | Self::Mul => CHAINS,
+        }
+    }
+
+    /// The second operand: odd, so that no product loses bits; as a dividend nearly 2^64.
+    fn constant(self) -> u64 {
+        match self {
+            Self::Add | Self::Mul => 0x9e37_79b9_7f4a_7c15,
+            Self::Div => 0xfedc_ba98_7654_3211,
+        }
+    }
+
+    /// One operation, in plain code.
+    fn once(self, value: u64) -> u64 {
+        match self {
+            Self::Add => value.wrapping_add(self.constant()),
+            Self::Mul => value.wrapping_mul(self.constant()),
+            Self::Div => self.constant() / value,
+        }
+    }
+
+    fn known_loop(self, dependent: bool) -> KnownLoop {
+        let chains = self.chains(dependent) as u64;
+        // Quotients have half the bits of the dividend, as divisors have.
+        let starts: Vec<u64> = (0..chains).map(|chain| (1 << 32) + 2 * chain + 1).collect();
+        let each = OPERATIONS * PASSES / chains;
+        let end = |&start: &u64| (0..each).fold(start, |value, _| self.once(value));
+        let ends = starts.iter().map(end).collect();
+        let (kernel, with) = (self.kernel(dependent), [self.constant(); CONSTANTS]);
+        KnownLoop::new("cpu.integer", kernel, with, PASSES, (starts, ends))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Operation;
+    use plumb_workload_kit::threads::Member;
+
+    #[test]
+    fn every_loop_ends_where_plain_code_does() {
+        for operation in [Operation::Add, Operation::Mul, Operation::Div] {
+            for dependent in [true, false] {
+                let mut known = operation.known_loop(dependent);
+                known.run(3).unwrap();
+                known.verify().unwrap_or_else(|why| panic!("{operation:?} {dependent}: {why}"));
+            }
+        }
+    }
+}
