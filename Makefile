@@ -8,13 +8,15 @@ test:
 	cargo run --locked --quiet --package xtask -- test
 	PLUMB="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/plumb" bash web/test/run
 
-# Formatting, lints, the documentation of the code, what plumb uses of others, and what runs in the browser; as in CI.
+# Formatting, lints, the documentation of the code, what plumb uses of others, the assembly of timed loops, and what runs in
+# the browser; as in CI.
 lint:
 	bash scripts/install-lint-needs
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	cargo run --locked --quiet --package xtask -- dependencies
+	cargo run --locked --quiet --package xtask -- kernels
 	npm --prefix web run --silent lint
 
 # The long tests: 100 kills, runs with and without a neighbour, dm-crypt and NFS in a guest, and 50 minutes more of plumb

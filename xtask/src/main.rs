@@ -12,6 +12,7 @@ mod all_tests;
 mod dependencies;
 mod headtohead;
 mod host;
+mod kernels;
 mod mlrsearch;
 mod mutations;
 mod soak;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Some((chore, rest)) if chore == "traces" => traces::run(rest),
         Some((chore, rest)) if chore == "test" => all_tests::run(rest),
         Some((chore, rest)) if chore == "dependencies" => dependencies::run(rest),
+        Some((chore, rest)) if chore == "kernels" => kernels::run(rest),
         Some((chore, [])) if chore == "tables" => tables::run(),
         _ => Err(usage::USAGE.to_owned()),
     };

@@ -24,5 +24,8 @@ usage: cargo xtask CHORE
   dependencies [--write]
       licences, sources and versions of what plumb uses (deny.toml), what nothing uses, and the notices in
       THIRD-PARTY.md, which --write writes
+  kernels [FAMILY...]
+      read the release assembly of timed loops, of these families or all, and hold it against each family's
+      kernels.toml; fails with the function, the rule and the instruction that breaks it
   tables
       print the critical values of the change-point statistic anew";

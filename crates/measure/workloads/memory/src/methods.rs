@@ -61,6 +61,7 @@ fn copy_blocks(from: &[u64], to: &mut [u64]) {
 /// Load a word, store it, next: five instructions a word on x86-64, the same that compilers make of
 /// mbw's loop. Left to itself a compiler would call memcpy (hence volatile), or unroll the loop as its
 /// version likes (hence a length that it can't know not to change).
+#[inline(never)]
 fn copy_words(from: &[u64], to: &mut [u64]) {
     let mut words = from.len().min(to.len());
     let (from, to) = (from.as_ptr(), to.as_mut_ptr());
@@ -85,6 +86,7 @@ mod stream {
 
     /// Copies a cache line at a time with four stores of 16 bytes (SSE2, in every x86-64), so that
     /// each line is written whole and never read first.
+    #[inline(never)]
     pub(super) fn copy(from: &[u64], to: &mut [u64]) {
         assert!(to.as_ptr().addr().is_multiple_of(16), "stores of 16 bytes must be aligned");
         for (from, to) in from.chunks_exact(8).zip(to.chunks_exact_mut(8)) {
