@@ -5,7 +5,6 @@
 //! profile and with the flags that a release has.
 
 mod assembly;
-mod pattern;
 mod rules;
 mod symbol;
 

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use regex_lite::Regex;
 use serde::Deserialize;
 
 use super::assembly::Function;
-use super::pattern::Pattern;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,12 +58,12 @@ impl Kernel {
         let mut broken = Vec::new();
         for Function { name, instructions } in named {
             for pattern in &needs {
-                if !instructions.iter().any(|line| pattern.is_in(line)) {
+                if !instructions.iter().any(|line| pattern.is_match(line)) {
                     broken.push(format!("{name} needs `{pattern}` and has none ({})", self.why));
                 }
             }
             for pattern in &never {
-                if let Some(line) = instructions.iter().find(|line| pattern.is_in(line)) {
+                if let Some(line) = instructions.iter().find(|line| pattern.is_match(line)) {
                     let why = &self.why;
                     broken.push(format!("{name} must not have `{pattern}`: `{line}` ({why})"));
                 }
@@ -73,8 +73,9 @@ impl Kernel {
     }
 }
 
-fn patterns(texts: &[String]) -> Result<Vec<Pattern>, String> {
-    texts.iter().map(|text| Pattern::new(text)).collect()
+fn patterns(texts: &[String]) -> Result<Vec<Regex>, String> {
+    let one = |text: &String| Regex::new(text).map_err(|error| format!("`{text}`: {error}"));
+    texts.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -100,8 +100,20 @@ pub const CONVENTIONS: &[Convention] = &[
         MEGA,
         "each byte copied counts once; bw_mem prints millions, whatever it calls them",
     ),
-    rate("lmbench bw_mem", ["rd", "MB/s"], "memory.read", MEGA, "bytes read; bw_mem loads every fourth word of 4 bytes"),
-    rate("lmbench bw_mem", ["wr", "MB/s"], "memory.write", MEGA, "bytes written; bw_mem stores every fourth word of 4 bytes"),
+    rate(
+        "lmbench bw_mem",
+        ["rd", "MB/s"],
+        "memory.read",
+        MEGA,
+        "bytes read; bw_mem loads every fourth word of 4 bytes",
+    ),
+    rate(
+        "lmbench bw_mem",
+        ["wr", "MB/s"],
+        "memory.write",
+        MEGA,
+        "bytes written; bw_mem stores every fourth word of 4 bytes",
+    ),
     of(
         "lmbench lat_mem_rd -t",
         ["latency", "ns"],
@@ -124,7 +136,13 @@ pub const CONVENTIONS: &[Convention] = &[
         1.0 / 30.0,
         "yields of all 16 threads",
     ),
-    of("hackbench", ["Time", "s"], ["scheduler.messaging", "time"], 1.0, "with the start of no task, and the end of all"),
+    of(
+        "hackbench",
+        ["Time", "s"],
+        ["scheduler.messaging", "time"],
+        1.0,
+        "with the start of no task, and the end of all",
+    ),
     of(
         "perf bench sched pipe",
         ["usecs/op", "µs"],
@@ -132,7 +150,13 @@ pub const CONVENTIONS: &[Convention] = &[
         1e-6,
         "a round trip: two messages, at least two switches",
     ),
-    of("cyclictest", ["Avg", "µs"], ["scheduler.timer", "latency"], 1e-6, "how late a sleep until a fixed time ends"),
+    of(
+        "cyclictest",
+        ["Avg", "µs"],
+        ["scheduler.timer", "latency"],
+        1e-6,
+        "how late a sleep until a fixed time ends",
+    ),
     of(
         "7z b",
         ["Speed", "KiB/s"],
@@ -173,7 +197,11 @@ pub const NONE: &[NoConvention] = &[
         prints: "events/s",
         why: "divisions by trial up to 10,000: the speed of one divider, and of no program",
     },
-    NoConvention { tool: "/proc/cpuinfo", prints: "BogoMIPS", why: "twice the frequency of a counter: nothing is measured" },
+    NoConvention {
+        tool: "/proc/cpuinfo",
+        prints: "BogoMIPS",
+        why: "twice the frequency of a counter: nothing is measured",
+    },
 ];
 
 /// `docs/conventions.md`.

@@ -67,6 +67,6 @@ pub use trial::{check_trial, note_trial, trial_samples};
 pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value, ValueError};
 pub use workload::{
-    AuditClass, Better, ClockKind, ClockSource, CurveKind, Description, Kind, Metric, MetricSource,
-    Parameter, ParameterType, Requirement, Role, SampleIs,
+    AuditClass, Better, ClockKind, ClockSource, CurveKind, Description, FixtureOf, Kind, Metric,
+    MetricSource, Parameter, ParameterType, Requirement, Role, SampleIs,
 };

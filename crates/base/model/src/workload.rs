@@ -28,10 +28,9 @@ pub struct Description {
     /// The parameters that its fixture depends on; none when it has no fixture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture: Option<Vec<String>>,
-    /// The workload whose fixture it takes in place of its own, where a run also measures that one with the same values
-    /// of these parameters: two files of one size are not alike fast. None where it always has its own.
+    /// Whose fixture it takes in place of its own; none where it always has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fixture_of: Option<String>,
+    pub fixture_of: Option<FixtureOf>,
     /// Whether a sample is a stretch of one process or a process of its own.
     #[serde(default)]
     pub sample_is: SampleIs,
@@ -355,6 +354,17 @@ impl Better {
             Self::Neither => "neither",
         }
     }
+}
+
+/// The fixture of another workload, which a point takes where the run also measures that one with the same values of the
+/// parameters that its own fixture depends on: two files of one size are not alike fast.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixtureOf {
+    /// The other workload.
+    pub workload: String,
+    /// Values of parameters that a point must have for that, such as of an operation that leaves the fixture as it is.
+    #[serde(default, rename = "where", skip_serializing_if = "Settings::is_empty")]
+    pub settings: Settings,
 }
 
 /// What kind of quantity a metric is.

@@ -10,9 +10,12 @@ use crate::rules::TypedRules;
 
 /// The suites that ship with plumb, by name.
 pub const BUILTIN: &[(&str, &str)] = &[
+    ("board", include_str!("../../../../suites/board.toml")),
     ("bonnie", include_str!("../../../../suites/bonnie.toml")),
+    ("cpu", include_str!("../../../../suites/cpu.toml")),
     ("disk", include_str!("../../../../suites/disk.toml")),
     ("first-look", include_str!("../../../../suites/first-look.toml")),
+    ("memory", include_str!("../../../../suites/memory.toml")),
     ("remote-disk", include_str!("../../../../suites/remote-disk.toml")),
     ("scheduler", include_str!("../../../../suites/scheduler.toml")),
     ("vps", include_str!("../../../../suites/vps.toml")),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use plumb_model::{PlannedPoint, Preparation};
+use plumb_model::{PlannedPoint, Preparation, Value};
 
 use super::conversation::Conversation;
 use super::launcher::Endpoints;
@@ -26,10 +26,15 @@ impl Fixtures {
             else {
                 continue;
             };
+            let has =
+                |(name, value): (&String, &Value)| taker.point.settings.get(name) == Some(value);
+            if !of.settings.iter().all(has) {
+                continue;
+            }
             let medium = medium_of(taker, of_all);
             let is_alike = |owner: &&PlannedPoint| {
                 let value = |it: &PlannedPoint, name: &String| it.point.settings.get(name).cloned();
-                owner.point.workload == *of
+                owner.point.workload == of.workload
                     && medium_of(owner, of_all) == medium
                     && names.iter().all(|name| value(owner, name) == value(taker, name))
             };
@@ -96,7 +101,9 @@ mod tests {
                 r#"{{"id": "{id}", {rest}, "parameters": [{size}], "fixture": ["size"]{more}}}"#
             )
         };
-        let taker = of("classic.a", r#", "fixture_of": "b.c""#);
+        let taker = of("classic.a", r#", "fixture_of": {"workload": "b.c"}"#);
+        let only = r#", "fixture_of": {"workload": "b.c", "where": {"size": 3}}"#;
+        let of_three = of("classic.a", only);
         let owner = of("b.c", "");
         let key = |taken: &PlannedPoint, others: &[PlannedPoint]| {
             let mut fixtures = Fixtures::default();
@@ -107,6 +114,8 @@ mod tests {
         let both = [two.clone(), own.clone()];
         assert_eq!(key(&two, &both), None, "the other one lays it out");
         assert_eq!(key(&own, &both).as_deref(), Some("b.c:size=2"));
+        let mine = key(&point(&of_three, 2), &[point(&of_three, 2), own.clone()]);
+        assert_eq!(mine.as_deref(), Some("classic.a:size=2"), "it would change it");
         assert_eq!(key(&two, &[point(&owner, 3)]).as_deref(), Some("classic.a:size=2"));
         assert_eq!(key(&own, std::slice::from_ref(&two)).as_deref(), Some("b.c:size=2"));
     }

@@ -48,8 +48,7 @@ impl Tool for Dd {
     }
 
     fn describe(&self, description: Description) -> Description {
-        let fixture_of = Some("storage.sequential".into());
-        Description { fixture: Some(vec!["size".into()]), fixture_of, ..description }
+        Description { fixture: Some(vec!["size".into()]), ..description }
     }
 
     fn version(&self, path: &Path) -> Result<String, StartError> {

@@ -8,7 +8,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, shared, within};
 
 use crate::laid_out::{self, LaidOut};
 use crate::named::{Named, value_names};
@@ -108,8 +108,9 @@ impl Tool for Fio {
     fn describe(&self, description: Description) -> Description {
         let fixture = self.has_file().then(|| vec!["size".into()]);
         let fixture_of = match self {
-            Self::Random => Some("storage.random".into()),
-            Self::Sequential => Some("storage.sequential".into()),
+            // Writing would leave other bytes than the next one expects.
+            Self::Random => Some(shared("storage.random", &[("operation", "read")])),
+            Self::Sequential => Some(shared("storage.sequential", &[("operation", "read")])),
             Self::OneBlock | Self::Log => None,
         };
         Description { fixture, fixture_of, ..description }

@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, shared, within};
 
 use crate::laid_out::{self, LaidOut};
 use crate::named::{Named, value_names};
@@ -47,7 +47,7 @@ impl Tool for Ioping {
     }
 
     fn describe(&self, description: Description) -> Description {
-        let fixture_of = Some("storage.random".into());
+        let fixture_of = Some(shared("storage.random", &[]));
         Description { fixture: Some(vec!["size".into()]), fixture_of, ..description }
     }
 

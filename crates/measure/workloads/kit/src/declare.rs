@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, CurveKind, Description, Kind, Metric, MetricSource, Parameter, ParameterType, Role,
-    SampleIs, Searched, Value,
+    Better, CurveKind, Description, FixtureOf, Kind, Metric, MetricSource, Parameter,
+    ParameterType, Role, SampleIs, Searched, Value,
 };
 use plumb_protocol::{Start, StartError};
 
@@ -173,6 +173,13 @@ fn metric(name: &str, unit: &str, better: Better, source: MetricSource, summary:
         bounds: None,
         search: None,
     }
+}
+
+/// That it takes the fixture of another workload, at these words of its parameters.
+#[must_use]
+pub fn shared(workload: &str, at: &[(&str, &str)]) -> FixtureOf {
+    let setting = |(name, word): &(&str, &str)| ((*name).into(), Value::Text((*word).into()));
+    FixtureOf { workload: workload.into(), settings: at.iter().map(setting).collect() }
 }
 
 /// The work of one iteration, a number a metric.
