@@ -1,5 +1,9 @@
 //! What a process may have of something.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plumb_protocol::StartError;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Lets this process open as many files as it may: shells allow few by default.
@@ -7,4 +11,119 @@ pub fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     // Where that is refused, opening says so.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// Lets this process open as many files as it may, and refuses where that is too few.
+///
+/// # Errors
+/// Unsupported, naming `ulimit -n`.
+pub fn room_for_files(files: u64) -> Result<(), StartError> {
+    raise_open_files();
+    let open = fs::read_dir("/proc/self/fd").map_or(0, |folder| folder.count() as u64);
+    let (needed, limit) = (files + open, getrlimit(Resource::Nofile).current);
+    if limit.is_none_or(|limit| needed <= limit) {
+        return Ok(());
+    }
+    Err(StartError::unsupported(
+        format!("needs {needed} open files, more than `ulimit -n` allows"),
+        format!("ulimit -n {needed}, or fewer tasks"),
+    ))
+}
+
+/// Refuses more processes and threads than this one may make.
+///
+/// # Errors
+/// Unsupported, naming the limit: `ulimit -u`, or pids.max of a cgroup.
+pub fn room_for_tasks(tasks: u64) -> Result<(), StartError> {
+    let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = pids_folders(&cgroups).into_iter().filter_map(|folder| PidsLimit::read(&folder));
+    check_tasks(tasks, getrlimit(Resource::Nproc).current, limits)
+}
+
+/// Of a cgroup: how many tasks it may have, and has.
+struct PidsLimit {
+    folder: PathBuf,
+    most: u64,
+    taken: u64,
+}
+
+impl PidsLimit {
+    /// None where there is no limit.
+    fn read(folder: &Path) -> Option<Self> {
+        let number = |name| fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok();
+        let most = number("pids.max")?;
+        Some(Self { folder: folder.into(), most, taken: number("pids.current").unwrap_or(0) })
+    }
+}
+
+/// The folders of this process's cgroups that may limit tasks, each before those around it; from /proc/self/cgroup.
+fn pids_folders(cgroups: &str) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for line in cgroups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let top = match controllers {
+            "" => Path::new("/sys/fs/cgroup"),
+            other if other.split(',').any(|it| it == "pids") => Path::new("/sys/fs/cgroup/pids"),
+            _ => continue,
+        };
+        let inner = Path::new(path.trim_start_matches('/'));
+        folders.extend(inner.ancestors().map(|inner| top.join(inner)));
+    }
+    folders
+}
+
+fn check_tasks(
+    tasks: u64,
+    of_user: Option<u64>,
+    mut of_groups: impl Iterator<Item = PidsLimit>,
+) -> Result<(), StartError> {
+    if let Some(limit) = of_user.filter(|limit| *limit < tasks) {
+        return Err(StartError::unsupported(
+            format!("needs {tasks} tasks, and `ulimit -u` allows {limit}"),
+            format!("ulimit -u {}, or fewer tasks", tasks * 2),
+        ));
+    }
+    match of_groups.find(|limit| limit.taken + tasks > limit.most) {
+        None => Ok(()),
+        Some(PidsLimit { folder, most, taken }) => {
+            let file = folder.join("pids.max");
+            Err(StartError::unsupported(
+                format!(
+                    "needs {tasks} tasks, and {} allows {most}, of which {taken} exist",
+                    file.display()
+                ),
+                format!("raise {}, or set fewer tasks", file.display()),
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PidsLimit, check_tasks, pids_folders};
+    use plumb_protocol::StartError;
+
+    #[test]
+    fn cgroups_of_both_versions_are_found_with_those_around_them() {
+        let folders = pids_folders("8:cpu,pids:/a/b\n7:memory:/x\n0::/c\n");
+        let shown: Vec<_> = folders.iter().map(|it| it.display().to_string()).collect();
+        let wanted = ["pids/a/b", "pids/a", "pids/", "c", ""];
+        assert_eq!(shown, wanted.map(|it| format!("/sys/fs/cgroup/{it}")));
+    }
+
+    #[test]
+    fn more_tasks_than_a_limit_are_unsupported_and_the_limit_is_named() {
+        let groups = || [PidsLimit { folder: "/g".into(), most: 100, taken: 20 }].into_iter();
+        check_tasks(80, Some(80), groups()).unwrap();
+        for (tasks, limit, named) in
+            [(80, Some(79), "`ulimit -u` allows 79"), (81, None, "/g/pids.max allows 100")]
+        {
+            let Err(StartError::Unsupported { why, .. }) = check_tasks(tasks, limit, groups())
+            else {
+                panic!("{tasks} of {limit:?}");
+            };
+            assert!(why.contains(named), "{why}");
+        }
+    }
 }

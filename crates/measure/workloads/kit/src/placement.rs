@@ -112,7 +112,8 @@ impl Placement {
             }
             Self::Siblings if slots.iter().all(|slot| slot.sibling == 0) => {
                 return Err(StartError::unsupported(
-                    "no core has two hardware threads that plumb may use",
+                    "no core has two hardware threads that plumb may use: SMT is off, hidden from this \
+                     virtual machine, or the siblings are not among plumb's CPUs",
                     "set another placement, or turn SMT on: `plumb tune` shows it",
                 ));
             }

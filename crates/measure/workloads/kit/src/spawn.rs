@@ -143,6 +143,19 @@ impl Program {
         })
     }
 
+    /// Without these variables in its environment.
+    #[must_use]
+    pub fn without(mut self, names: &[&str]) -> Self {
+        let is_named = |variable: &CString| {
+            let name = variable.as_bytes().split(|byte| *byte == b'=').next();
+            names.iter().any(|it| Some(it.as_bytes()) == name)
+        };
+        let mut kept = std::mem::take(&mut self.environment.strings);
+        kept.retain(|variable| !is_named(variable));
+        self.environment = Strings::new(Some(self.padding.as_mut_ptr().cast()), kept);
+        self
+    }
+
     /// Starts it, waits for its end, and takes the times. Allocates nothing between the two readings
     /// of the clock.
     ///
@@ -260,7 +273,7 @@ impl EndedProcess {
 
 /// Strings, and the array of pointers to them that C wants: an optional first, ours, a null.
 struct Strings {
-    _strings: Vec<CString>,
+    strings: Vec<CString>,
     pointers: Vec<*mut c_char>,
 }
 
@@ -268,7 +281,7 @@ impl Strings {
     fn new(first: Option<*mut c_char>, strings: Vec<CString>) -> Self {
         let ours = strings.iter().map(|string| string.as_ptr().cast_mut());
         let pointers = first.into_iter().chain(ours).chain([std::ptr::null_mut()]).collect();
-        Self { _strings: strings, pointers }
+        Self { strings, pointers }
     }
 }
 
