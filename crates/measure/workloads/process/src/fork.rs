@@ -2,8 +2,6 @@
 #![expect(unsafe_code, reason = "fork, clone and waitpid have no safe form in std")]
 
 use std::ffi::{c_int, c_void};
-use std::fs;
-use std::ptr::NonNull;
 
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
@@ -11,6 +9,9 @@ use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, threads, time, work, workload};
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
+
+use crate::ballast::{Ballast, residence};
+use crate::lean::{keep_one_heap, leave_out_signal_stack};
 
 /// The workload.
 pub(crate) struct Fork;
@@ -48,6 +49,7 @@ impl Workload for Fork {
                     "processes made, ended and reaped, by all threads together",
                 ),
             ],
+            version: 2,
             audit_class: Some(AuditClass::Process),
             ..workload("process.fork", "fork, the child's end, and waitpid")
         }
@@ -58,15 +60,7 @@ impl Workload for Fork {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let size = start.size("resident");
-        let limit = start.facts.memory_bytes / 2;
-        if limit > 0 && size as u64 > limit {
-            return Err(StartError::unsupported(
-                format!("resident={size} is more than half of the memory that plumb may use"),
-                format!("set resident to {limit} or less"),
-            ));
-        }
-        let ballast = Ballast::new(size)?;
+        let ballast = Ballast::resident(start)?;
         match (start.text("method"), start.text("end")) {
             ("vfork", "exit") => Err(StartError::unsupported(
                 "with method=vfork, end=exit would run the parent's handlers in the parent's memory",
@@ -77,16 +71,6 @@ impl Workload for Fork {
             _ => Forking::start(start, ballast, || PlainFork { end: libc::_exit }),
         }
     }
-}
-
-/// Resident memory and page tables of this process, as the kernel tells them.
-fn residence() -> String {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.map_or("unknown", str::trim).to_owned()
-    };
-    format!("{} resident, {} page tables", field("VmRSS:"), field("VmPTE:"))
 }
 
 /// Makes a child that ends at once with this status.
@@ -183,7 +167,16 @@ impl<M: Make> Forking<M> {
         make: impl Fn() -> M + Send + Sync + 'static,
     ) -> Result<Started, StartError> {
         let threads = start.size("threads").max(1);
-        let build = move |_| Ok(Parent { make: make(), made: 0 });
+        // A parent of one thread stays as it is.
+        if threads > 1 {
+            keep_one_heap();
+        }
+        let build = move |index| {
+            if index > 0 {
+                leave_out_signal_stack();
+            }
+            Ok(Parent { make: make(), made: 0 })
+        };
         let team = Team::placed(threads, start, build)?;
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         ready.notes.push(format!("parent: {}", residence()));
@@ -204,7 +197,7 @@ impl<M: Make> Instance for Forking<M> {
 
 /// Waits for a child and checks how it ended.
 #[inline]
-fn reap(pid: libc::pid_t, wanted: c_int) -> Result<(), Failure> {
+pub(crate) fn reap(pid: libc::pid_t, wanted: c_int) -> Result<(), Failure> {
     let mut status = 0;
     // SAFETY: the pointer is to a live, writable int.
     while unsafe { libc::waitpid(pid, &raw mut status, 0) } != pid {
@@ -219,50 +212,11 @@ fn reap(pid: libc::pid_t, wanted: c_int) -> Result<(), Failure> {
     Err(Failure(format!("a child should have ended with status {wanted}, wait says {status:#x}")))
 }
 
-/// Touched memory in pages of base size, so that its page tables have to be copied.
-struct Ballast {
-    memory: Option<(NonNull<c_void>, usize)>,
-}
-
-impl Ballast {
-    fn new(size: usize) -> Result<Self, Failure> {
-        if size == 0 {
-            return Ok(Self { memory: None });
-        }
-        let (protection, flags) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
-        let start = NonNull::new(start)
-            .filter(|start| start.as_ptr() != libc::MAP_FAILED)
-            .ok_or_else(|| Failure::last_os_error(format!("mapping {size} bytes")))?;
-        let ballast = Self { memory: Some((start, size)) };
-        // SAFETY: the mapping is ours, `size` long, and writable; each store is inside it. Kernels
-        // without huge pages refuse the advice, which then is not needed.
-        unsafe {
-            libc::madvise(start.as_ptr(), size, libc::MADV_NOHUGEPAGE);
-            for offset in (0..size).step_by(4096) {
-                start.cast::<u8>().add(offset).write_volatile(1);
-            }
-        }
-        Ok(ballast)
-    }
-}
-
-impl Drop for Ballast {
-    fn drop(&mut self) {
-        if let Some((start, size)) = self.memory {
-            // SAFETY: exactly the mapping made above, which nothing points into any more.
-            unsafe { libc::munmap(start.as_ptr(), size) };
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicI32, Ordering};
 
-    use super::{Ballast, Make, PlainFork, Vfork, reap};
+    use super::{Make, PlainFork, Vfork, reap};
 
     #[test]
     fn a_child_that_ended_otherwise_is_caught() {
@@ -301,13 +255,5 @@ mod tests {
         let mut told = String::new();
         reader.read_to_string(&mut told).unwrap();
         assert_eq!(told, "!", "once, by exit");
-    }
-
-    #[test]
-    fn ballast_of_any_size_is_touched_and_given_back() {
-        for size in [0, 1, 4096, 1_000_001] {
-            drop(Ballast::new(size).unwrap());
-        }
-        assert!(Ballast::new(usize::MAX / 2).is_err());
     }
 }

@@ -32,6 +32,32 @@ fn twice_the_work_takes_twice_the_time() {
 }
 
 #[test]
+fn twice_the_programs_and_threads_take_twice_the_time() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let point = |id, settings: &[(&str, &str)]| point(id, settings).in_folder(folder.path());
+    for method in ["posix_spawn", "vfork", "fork", "clone3"] {
+        let settings = [("method", method), ("threads", "2")];
+        let mut exec = point("process.exec", &settings).started();
+        assert!((exec.ready.work["rate"] - 2.0).abs() < 1e-9);
+        assert_doubles(method, &mut exec, 6);
+    }
+    for threads in ["1", "3"] {
+        let mut thread = point("process.thread", &[("threads", threads)]).started();
+        assert_doubles(threads, &mut thread, 60);
+    }
+    let why = refusal("a small stack", point("process.thread", &[("stack", "1")]).try_start());
+    assert!(why.contains("parameter `stack` is 1; it must lie in 16384 to"), "{why}");
+    let time = |method, resident| {
+        let settings = [("method", method), ("resident", resident)];
+        fastest_ns(&mut point("process.exec", &settings).started(), 20)
+    };
+    assert_ratio("a fork of 32 MiB", 1.3..1000.0, || time("fork", "32MiB") / time("fork", "0"));
+    assert_ratio("spawned from 32 MiB", 0.5..1.3, || time("vfork", "32MiB") / time("vfork", "0"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the program is removed");
+}
+
+#[test]
 fn forks_of_a_large_parent_cost_more() {
     let _alone = alone();
     let time = |settings| fastest_ns(&mut point("process.fork", settings).started(), 20);
