@@ -13,7 +13,7 @@ use plumb_workload_testing::{
 use plumb_workloads::{builtin, ssh_sink};
 
 /// Settings that make a workload quick; all others have their defaults.
-const QUICK: [(&str, &str, &str); 19] = [
+const QUICK: [(&str, &str, &str); 20] = [
     ("compression.lz", "size", "64KiB"),
     ("memory.copy", "size", "1MiB"),
     ("memory.latency", "size", "1MiB"),
@@ -23,6 +23,7 @@ const QUICK: [(&str, &str, &str); 19] = [
     ("memory.loaded", "size", "1MiB"),
     ("memory.fault", "size", "1MiB"),
     ("scheduler.messaging", "loops", "10"),
+    ("scheduler.compile", "files", "2"),
     ("storage.sequential", "size", "4MiB"),
     ("storage.random", "size", "4MiB"),
     ("storage.files", "files", "50"),

@@ -3,11 +3,14 @@
 
 use std::fs;
 
-use plumb_model::{AuditClass, CurveKind, Description, Ready};
+use plumb_model::{AuditClass, Better, CurveKind, Description, Ready};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu};
 
+use crate::counters::own_switches;
 use crate::hackbench::{Groups, Hackbench};
-use plumb_workload_kit::declare::{bytes, choice, curve, integer, rate, time, within, workload};
+use plumb_workload_kit::declare::{
+    bytes, choice, curve, integer, rate, reported, time, within, workload,
+};
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 
 /// The workload.
@@ -34,6 +37,12 @@ impl Workload for Messaging {
             metrics: vec![
                 time("time", "one run: kick-off to the last task reaped, exits included"),
                 rate("messages", "messages/s", "groups × fds² × loops messages a run"),
+                reported(
+                    "switches",
+                    "",
+                    Better::Neither,
+                    "context switches of all tasks, from their making to their end, for each message",
+                ),
             ],
             timeout_s: Some(1800),
             audit_class: Some(AuditClass::Scheduler),
@@ -114,16 +123,25 @@ impl Instance for HackbenchRuns {
         (0..iterations).try_for_each(|_| Groups::assemble(&self.shape)?.work().map(drop))
     }
 
+    fn value_names(&self) -> &'static [&'static str] {
+        &["switches"]
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     /// Times each run itself, because hackbench does not count the making of its tasks.
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         for &k in iterations {
             let (mut first_start, mut sum) = (None, 0);
+            let before = own_switches();
             for _ in 0..k {
                 let run = Groups::assemble(&self.shape)?.work()?;
                 first_start.get_or_insert(run.start_ns);
                 sum += run.elapsed_ns;
             }
             batch.record(first_start.unwrap_or(0), sum, k, current_cpu());
+            let after = own_switches();
+            let switches = after.0 - before.0 + after.1 - before.1;
+            batch.record_values(&[switches as f64 / (k as f64 * self.shape.messages())]);
         }
         Ok(())
     }

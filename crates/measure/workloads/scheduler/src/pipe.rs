@@ -7,7 +7,8 @@ use std::thread::JoinHandle;
 
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{
-    Distribution, Failure, Instance, Start, StartError, Started, Workload, now_ns,
+    Batch, Distribution, Failure, Instance, Start, StartError, Started, Workload, current_cpu,
+    now_ns,
 };
 
 use plumb_workload_kit::affinity::CpuSet;
@@ -15,24 +16,25 @@ use plumb_workload_kit::child::{Child, close_in_child};
 use plumb_workload_kit::declare::{choice, distribution, rate, time, workload};
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 
+use crate::counters::{self, TaskCounters};
+
 /// The workload.
 pub(crate) struct Pipe;
 
 impl Workload for Pipe {
     fn describe(&self) -> Description {
+        let mut metrics = vec![
+            time("time", "one round trip: 2 messages, at least 2 context switches"),
+            rate("rate", "ops/s", "round trips a second"),
+            distribution("latency", "each round trip, from one reading of the clock to the next"),
+        ];
+        metrics.extend(counters::metrics("round trip"));
         Description {
             parameters: vec![
                 placement_or("same-cpu"),
                 choice("mode", &["process", "thread"], "what the two tasks are"),
             ],
-            metrics: vec![
-                time("time", "one round trip: 2 messages, at least 2 context switches"),
-                rate("rate", "ops/s", "round trips a second"),
-                distribution(
-                    "latency",
-                    "each round trip, from one reading of the clock to the next",
-                ),
-            ],
+            metrics,
             version: 2,
             audit_class: Some(AuditClass::Scheduler),
             ..workload(
@@ -66,6 +68,7 @@ impl Workload for Pipe {
             helpers: Vec::new(),
             before,
             latency: [Distribution::of("latency")],
+            counters: TaskCounters::of(&[]),
         };
         if let Some(own) = own(0) {
             own.apply()?;
@@ -75,7 +78,10 @@ impl Workload for Pipe {
         }
         round_trips.latency[0].make_room(1, 1);
         round_trips.run(1)?;
-        let ready = Ready { notes: vec![format!("worker and partner {note}")], ..Ready::default() };
+        round_trips.counters = TaskCounters::of(&round_trips.helpers);
+        let mut ready =
+            Ready { notes: vec![format!("worker and partner {note}")], ..Ready::default() };
+        round_trips.counters.describe(&mut ready);
         Ok(Started { instance: Box::new(round_trips), ready })
     }
 }
@@ -148,6 +154,7 @@ struct RoundTrips {
     helpers: Vec<u32>,
     before: CpuSet,
     latency: [Distribution; 1],
+    counters: TaskCounters,
 }
 
 impl Instance for RoundTrips {
@@ -176,6 +183,26 @@ impl Instance for RoundTrips {
         &mut self.latency
     }
 
+    fn value_names(&self) -> &'static [&'static str] {
+        self.counters.names(&counters::NAMES)
+    }
+
+    /// Asks for switches and migrations after each sample.
+    #[expect(clippy::cast_precision_loss, reason = "counts of one sample stay far below 2^53")]
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.counters.begin();
+        for &k in iterations {
+            let start_ns = now_ns();
+            self.run(k)?;
+            let elapsed_ns = now_ns() - start_ns;
+            batch.record(start_ns, elapsed_ns, k, current_cpu());
+            self.latency[0].end_sample();
+            let (counted, told) = self.counters.since(k as f64);
+            batch.record_values(&counted[..told]);
+        }
+        Ok(())
+    }
+
     fn helpers(&self) -> &[u32] {
         &self.helpers
     }
@@ -198,7 +225,7 @@ mod tests {
 
     use plumb_protocol::{Distribution, Instance};
 
-    use super::{CpuSet, Partner, RoundTrips, pipe};
+    use super::{CpuSet, Partner, RoundTrips, TaskCounters, pipe};
 
     #[test]
     fn a_wrong_answer_is_caught() {
@@ -217,6 +244,7 @@ mod tests {
             helpers: Vec::new(),
             before: CpuSet::current().unwrap(),
             latency: [Distribution::of("latency")],
+            counters: TaskCounters::of(&[]),
         };
         let failure = round_trips.run(1).unwrap_err();
         assert_eq!(failure.0, "the partner answered 5 instead of 6");

@@ -3,7 +3,7 @@
 //! The first thread yields k times and then raises a flag; the others yield until they see it. So every
 //! thread works from the first to the last moment of a sample, as in a benchmark of fixed time, and what
 //! each got done in it tells how fairly the scheduler treated them.
-#![expect(unsafe_code, reason = "sched_yield and getrusage have no safe form in std")]
+#![expect(unsafe_code, reason = "sched_yield has no safe form in std")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,11 +18,13 @@ use plumb_workload_kit::declare::{integer, reported, reported_time, within, work
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 use plumb_workload_kit::threads::{Member, Team};
 
+use crate::counters::{self, TaskCounters, own_switches};
+
 /// The workload.
 pub(crate) struct Yield;
 
 /// Names of what every sample reports, in the order of the metrics.
-const VALUE_NAMES: [&str; 4] = ["rate", "time", "fairness", "switches"];
+const VALUE_NAMES: [&str; 5] = ["rate", "time", "fairness", counters::NAMES[0], counters::NAMES[1]];
 
 /// A sample is many times as long as the scheduler takes to move threads between CPUs.
 const SHORTEST_SAMPLE_NS: u64 = 20_000_000;
@@ -39,6 +41,7 @@ impl Workload for Yield {
                 reported_time("time", "CPU time of one yield: wall time × CPUs / yields"),
                 reported("fairness", "", Better::Higher, "Jain's index of the threads' yields"),
                 reported("switches", "", Better::Neither, "context switches for each yield"),
+                reported("migrations", "", Better::Neither, "moves to another CPU for each yield"),
             ],
             audit_class: Some(AuditClass::Scheduler),
             ..workload("scheduler.yield", "threads give up the CPU to each other by sched_yield")
@@ -58,8 +61,10 @@ impl Workload for Yield {
         };
         // A CPU that stands there twice is one.
         let cpus = placed.map_or(start.facts.cpus.len(), |cpus| BTreeSet::from_iter(cpus).len());
-        let ready = Ready { notes: vec![note], ..Ready::default() };
-        Ok(Started { instance: Box::new(Yielding::new(threads, cpus, start)?), ready })
+        let mut ready = Ready { notes: vec![note], ..Ready::default() };
+        let yielding = Yielding::new(threads, cpus, start)?;
+        yielding.counters.describe_migrations(&mut ready);
+        Ok(Started { instance: Box::new(yielding), ready })
     }
 }
 
@@ -100,17 +105,6 @@ fn yield_cpu() {
     unsafe { libc::sched_yield() };
 }
 
-/// Context switches of this process so far, by yielding, waiting or preemption.
-fn switches() -> u64 {
-    // SAFETY: rusage is plain numbers, for which all zeroes is a value; the pointer is to a live one.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    usage.ru_nvcsw.unsigned_abs() + usage.ru_nivcsw.unsigned_abs()
-}
-
 struct Yielding {
     team: Team<Yielder>,
     stop: Arc<AtomicBool>,
@@ -120,6 +114,7 @@ struct Yielding {
     shared: bool,
     /// Room for the yields of every thread in one sample.
     yields: Vec<u64>,
+    counters: TaskCounters,
 }
 
 impl Yielding {
@@ -132,7 +127,8 @@ impl Yielding {
         let team = Team::placed(threads, start, build)?;
         let shared = threads > cpus;
         let cpus = threads.min(cpus).max(1) as f64;
-        Ok(Self { team, stop, cpus, shared, yields: Vec::with_capacity(threads) })
+        let yields = Vec::with_capacity(threads);
+        Ok(Self { team, stop, cpus, shared, yields, counters: TaskCounters::of(&[]) })
     }
 
     /// What the sample just taken comes to, in the order of [`VALUE_NAMES`].
@@ -143,7 +139,8 @@ impl Yielding {
         self.team.each(|yielder| yields.push(yielder.yields));
         let total = yields.iter().sum::<u64>() as f64;
         let seconds = elapsed_ns as f64 * 1e-9;
-        [total / seconds, seconds * self.cpus / total, jain(yields), switches as f64 / total]
+        let (jain, ([_, migrations], _)) = (jain(yields), self.counters.since(total));
+        [total / seconds, seconds * self.cpus / total, jain, switches as f64 / total, migrations]
     }
 }
 
@@ -165,24 +162,26 @@ impl Instance for Yielding {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &VALUE_NAMES
+        &VALUE_NAMES[..VALUE_NAMES.len() - usize::from(!self.counters.tells_migrations())]
     }
 
     /// Takes its samples itself, because a rate needs the time of its sample.
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.counters.begin();
+        let names = self.value_names().len();
         for &k in iterations {
-            let before = switches();
+            let before = own_switches().0;
             let start_ns = now_ns();
             self.run(k)?;
             let elapsed_ns = now_ns() - start_ns;
             batch.record(start_ns, elapsed_ns, k, current_cpu());
-            let switches = switches() - before;
+            let switches = own_switches().0 - before;
             if self.shared && switches == 0 {
                 return Err(Failure(format!(
                     "{k} times sched_yield with others waiting, and no switch: it does nothing here"
                 )));
             }
-            batch.record_values(&self.values(elapsed_ns, switches));
+            batch.record_values(&self.values(elapsed_ns, switches)[..names]);
         }
         Ok(())
     }

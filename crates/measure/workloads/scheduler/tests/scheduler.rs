@@ -1,8 +1,11 @@
 //! The family `scheduler`, driven as the engine drives it.
 
+use plumb_model::CpuPlace;
 use plumb_protocol::StartError;
 use plumb_workload_scheduler::ALL;
-use plumb_workload_testing::{TestPoint, alone, assert_doubles, assert_ratio, fastest_ns, samples};
+use plumb_workload_testing::{
+    TestPoint, alone, assert_doubles, assert_ratio, fastest_ns, samples, take, unsupported,
+};
 
 #[test]
 fn twice_the_work_takes_twice_the_time_for_processes_and_threads() {
@@ -29,6 +32,22 @@ fn round_trips_work_wherever_the_tasks_are_placed() {
             Err(StartError::Unsupported { why, .. }) => assert!(why.contains("two CPUs"), "{why}"),
             Err(StartError::Failed(why)) => panic!("{placement}: {why}"),
         }
+    }
+}
+
+#[test]
+fn siblings_are_used_where_there_are_some_and_asked_for_where_not() {
+    let settings = [("placement", "siblings"), ("mode", "thread")];
+    let mut point = TestPoint::new(ALL, "scheduler.pipe", &settings);
+    let (why, _) = unsupported("no SMT", point.try_start());
+    assert!(why.contains("SMT is off, hidden from this virtual machine"), "{why}");
+    let place = |cpu| CpuPlace { cpu, core: 0, node: 0 };
+    point.start.facts.places = vec![place(0), place(1)];
+    // Where the machine of the test has one CPU, it can't pin to two.
+    if let Ok(mut pipe) = point.try_start() {
+        assert_eq!(pipe.ready.notes[0], "worker and partner on CPUs 0, 1 in turn");
+        let switches = &samples(&mut pipe, &[200]).values["switches"];
+        assert!(switches[0] > 0.5, "{switches:?}");
     }
 }
 
@@ -69,4 +88,75 @@ fn a_run_of_hackbench_is_timed_without_the_making_of_its_tasks() {
     let timed: u64 = samples.elapsed_ns.iter().sum();
     assert!(u128::from(timed) < all, "{timed} of {all}");
     assert_eq!(samples.iterations, [2, 1]);
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+fn twice_the_rounds_of_a_ring_take_twice_the_time_and_memory_costs() {
+    let _alone = alone();
+    for mode in ["process", "thread"] {
+        let settings = [("mode", mode), ("tasks", "4"), ("size", "4KiB")];
+        let mut ring = TestPoint::new(ALL, "scheduler.switch", &settings).started();
+        assert_doubles(mode, &mut ring, 200);
+        let samples = samples(&mut ring, &[500]);
+        let time = samples.elapsed_ns[0] as f64 * 1e-9 / (500.0 * 4.0);
+        // A switch costs something beside the token, and each hand-over is one.
+        let token = samples.values["token"][0];
+        assert!(token > 1e-8 && token < 3.0 * time, "{mode}: token {token}, time {time}");
+        let switches = samples.values["switches"][0];
+        assert!((0.9..2.0).contains(&switches), "{mode}: {switches} switches");
+    }
+    let time = |size| {
+        let settings = [("size", size), ("mode", "thread")];
+        fastest_ns(&mut TestPoint::new(ALL, "scheduler.switch", &settings).started(), 100)
+    };
+    assert_ratio("1 MiB at each turn", 3.0..1e6, || time("1MiB") / time("0"));
+    let mut point = TestPoint::new(ALL, "scheduler.switch", &[("size", "1GiB")]);
+    point.start.facts.memory_bytes = 1 << 30;
+    let (_, fix) = unsupported("2 × 1 GiB of 1 GiB", point.try_start());
+    assert!(fix.contains("set size to 268435456"), "{fix}");
+}
+
+#[test]
+fn a_tree_is_built_anew_each_time_and_one_that_does_not_build_says_so() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let point = |settings: &[(&str, &str)]| {
+        TestPoint::new(ALL, "scheduler.compile", settings).in_folder(folder.path())
+    };
+    let mut build = match point(&[("files", "4"), ("jobs", "2")]).try_start() {
+        Ok(started) => started,
+        // Without a compiler nothing can be built here.
+        Err(StartError::Unsupported { why, .. }) => {
+            return assert!(why.contains("not found"), "{why}");
+        }
+        Err(StartError::Failed(why)) => panic!("{why}"),
+    };
+    let taken = samples(&mut build, &[1, 1]);
+    let (first, second) = (taken.values["cpu"][0], taken.values["cpu"][1]);
+    assert!(second > 0.5 * first, "the second copy was built, too: {first} s, then {second} s");
+    let versions = build.ready.versions;
+    let other = point(&[("files", "5")]).started().ready.versions;
+    assert!(versions["tree"] != other["tree"] && versions["cc"] == other["cc"], "{versions:?}");
+    drop(build.instance);
+    let tree = folder.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    let tree_named = tree.display().to_string();
+    let (why, _) = unsupported("no Makefile", point(&[("tree", &tree_named)]).try_start());
+    assert!(why.ends_with("is no folder with a Makefile"), "{why}");
+    std::fs::write(tree.join("Makefile"), "all:\n\t@echo fine >&2; exit 3\n").unwrap();
+    let mut broken = point(&[("tree", &tree_named)]).started();
+    let why = take(broken.instance.as_mut(), &[1]).unwrap_err().0;
+    assert!(
+        why.contains("make -j1 failed (exit status 2): make: *** [Makefile:2: all] Error 3"),
+        "{why}"
+    );
+    drop(broken);
+    std::fs::write(tree.join("Makefile"), "half:\n\tsleep 0.02\nwhole: half\n\tsleep 0.02\n")
+        .unwrap();
+    let time =
+        |target| fastest_ns(&mut point(&[("tree", &tree_named), ("target", target)]).started(), 1);
+    assert_ratio("twice the work", 1.5..2.7, || time("whole") / time("half"));
+    let left = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 1, "only the tree is left");
 }

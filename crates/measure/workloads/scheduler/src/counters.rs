@@ -1,0 +1,187 @@
+//! Context switches and migrations of a workload's tasks, read between samples.
+#![expect(unsafe_code, reason = "getrusage has no safe form in std")]
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+use plumb_model::{Better, Metric, Ready};
+use plumb_workload_kit::declare::reported;
+
+/// The last two values of a workload whose tasks are counted.
+pub(crate) const NAMES: [&str; 2] = ["switches", "migrations"];
+
+/// Most files that are read between two samples: to read one takes some 10 µs.
+const MOST_FILES: usize = 64;
+
+/// Long enough for all that /proc says of a task.
+const ROOM: usize = 8192;
+
+/// The two metrics, for each of what a sample counts.
+pub(crate) fn metrics(of: &str) -> Vec<Metric> {
+    let each = |name, what| reported(name, "", Better::Neither, &format!("{what} for each {of}"));
+    vec![
+        each(NAMES[0], "context switches of all tasks"),
+        each(NAMES[1], "moves of tasks to another CPU"),
+    ]
+}
+
+/// Context switches of this process so far, by yielding, waiting or preemption, and of children that it reaped.
+pub(crate) fn own_switches() -> (u64, u64) {
+    let of = |who| {
+        // SAFETY: rusage is plain numbers, for which all zeroes is a value; the pointer is to a live one.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(who, &raw mut usage);
+            usage
+        };
+        usage.ru_nvcsw.unsigned_abs() + usage.ru_nivcsw.unsigned_abs()
+    };
+    (of(libc::RUSAGE_SELF), of(libc::RUSAGE_CHILDREN))
+}
+
+/// What the kernel counts of this process's threads and of children.
+pub(crate) struct TaskCounters {
+    /// Of children, /proc/PID/status.
+    statuses: Vec<File>,
+    /// Of all tasks, /proc/…/sched; empty where the kernel does not tell.
+    scheds: Vec<File>,
+    /// How many of [`NAMES`] can be told.
+    told: usize,
+    buffer: Vec<u8>,
+    before: [u64; 2],
+}
+
+impl TaskCounters {
+    /// Of the threads that this process now has, and of children with one thread each.
+    pub(crate) fn of(children: &[u32]) -> Self {
+        let open =
+            |paths: Vec<String>| paths.into_iter().map(|path| File::open(path).ok()).collect();
+        let status = children.iter().map(|pid| format!("/proc/{pid}/status"));
+        let own = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let own = own.map(|task| task.path().join("sched").display().to_string());
+        let all: Vec<String> =
+            own.chain(children.iter().map(|pid| format!("/proc/{pid}/sched"))).collect();
+        let few = all.len() + children.len() <= MOST_FILES;
+        let statuses: Option<Vec<File>> = few.then(|| open(status.collect())).flatten();
+        let scheds: Option<Vec<File>> = few.then(|| open(all)).flatten();
+        let buffer = vec![0; ROOM];
+        let mut counters = match (statuses, scheds) {
+            (Some(statuses), Some(scheds)) => {
+                Self { statuses, scheds, told: 2, buffer, before: [0; 2] }
+            }
+            (Some(statuses), None) => {
+                Self { statuses, scheds: Vec::new(), told: 1, buffer, before: [0; 2] }
+            }
+            _ => Self { statuses: Vec::new(), scheds: Vec::new(), told: 0, buffer, before: [0; 2] },
+        };
+        counters.told = counters.told.min(1 + usize::from(counters.migrations().is_some()));
+        counters
+    }
+
+    /// The names of a workload's values, of which the last two are [`NAMES`], without what can't be told.
+    pub(crate) fn names(&self, all: &'static [&'static str]) -> &'static [&'static str] {
+        &all[..all.len() - (NAMES.len() - self.told)]
+    }
+
+    /// Says what can't be told, and why.
+    pub(crate) fn describe(&self, ready: &mut Ready) {
+        ready.without.extend(NAMES[self.told..].iter().map(|&name| name.to_owned()));
+        if self.told < NAMES.len() {
+            let why = if self.told == 0 {
+                "too many tasks to ask the kernel about between samples"
+            } else {
+                "the kernel has no /proc/PID/sched"
+            };
+            ready.notes.push(format!("no {}: {why}", NAMES[self.told..].join(", ")));
+        }
+    }
+
+    /// Whether it tells of moves to another CPU.
+    pub(crate) fn tells_migrations(&self) -> bool {
+        self.told == NAMES.len()
+    }
+
+    /// The same for a workload that counts switches itself.
+    pub(crate) fn describe_migrations(&self, ready: &mut Ready) {
+        if !self.tells_migrations() {
+            ready.without.push(NAMES[1].to_owned());
+        }
+    }
+
+    /// Counts from here.
+    pub(crate) fn begin(&mut self) {
+        self.before = self.read();
+    }
+
+    /// What was counted since the beginning or the last call, for each of so many; as many as can be told.
+    #[expect(clippy::cast_precision_loss, reason = "counts of one sample stay far below 2^53")]
+    pub(crate) fn since(&mut self, of: f64) -> ([f64; 2], usize) {
+        let now = self.read();
+        let each = |index: usize| now[index].saturating_sub(self.before[index]) as f64 / of;
+        let values = [each(0), each(1)];
+        self.before = now;
+        (values, self.told)
+    }
+
+    fn read(&mut self) -> [u64; 2] {
+        if self.told == 0 {
+            return [0; 2];
+        }
+        let mut switches = own_switches().0;
+        for file in &self.statuses {
+            let text = text(file, &mut self.buffer);
+            let of = |name| number(text, name).unwrap_or(0);
+            switches += of("voluntary_ctxt_switches") + of("nonvoluntary_ctxt_switches");
+        }
+        [switches, self.migrations().unwrap_or(0)]
+    }
+
+    /// None where a file does not tell.
+    fn migrations(&mut self) -> Option<u64> {
+        if self.scheds.is_empty() {
+            return None;
+        }
+        let of = |file| number(text(file, &mut self.buffer), "se.nr_migrations");
+        self.scheds.iter().map(of).sum()
+    }
+}
+
+/// What a file of /proc says now; nothing when its task is gone.
+fn text<'b>(file: &File, buffer: &'b mut [u8]) -> &'b str {
+    let length = file.read_at(buffer, 0).unwrap_or(0);
+    std::str::from_utf8(&buffer[..length]).unwrap_or("")
+}
+
+/// The number behind `name` and a colon.
+fn number(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.trim_start_matches([' ', '\t', ':']).trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAMES, TaskCounters, number};
+    use plumb_model::Ready;
+
+    #[test]
+    fn numbers_stand_behind_their_names() {
+        let text = "se.nr_migrations         :            42\nvoluntary_ctxt_switches:\t7\n";
+        assert_eq!(number(text, "se.nr_migrations"), Some(42));
+        assert_eq!(number(text, "voluntary_ctxt_switches"), Some(7));
+        assert_eq!(number(text, "nonvoluntary_ctxt_switches"), None);
+    }
+
+    #[test]
+    fn a_sleep_is_a_switch_and_too_many_tasks_are_told() {
+        let mut counters = TaskCounters::of(&[]);
+        counters.begin();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let ([switches, _], told) = counters.since(1.0);
+        assert!(switches >= 1.0 && told >= 1, "{switches} {told}");
+        let (mut ready, many) = (Ready::default(), TaskCounters::of(&[1; 100]));
+        many.describe(&mut ready);
+        assert_eq!(ready.without, NAMES);
+        assert!(ready.notes[0].contains("too many tasks"), "{ready:?}");
+        assert_eq!(many.names(&["time", NAMES[0], NAMES[1]]), ["time"]);
+    }
+}

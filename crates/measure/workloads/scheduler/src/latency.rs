@@ -1,0 +1,62 @@
+//! Sleeping to a moment, and what latencies of a sample come to.
+
+use plumb_model::Metric;
+use plumb_workload_kit::declare::reported_time;
+use rustix::io::Errno;
+use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
+
+/// Names of what [`percentiles`] gives, in its order.
+pub(crate) const NAMES: [&str; 3] = ["latency_p50", "latency_p99", "latency_max"];
+
+/// The metrics of these names, of this latency.
+pub(crate) fn metrics(of: &str) -> Vec<Metric> {
+    vec![
+        reported_time(NAMES[0], &format!("median {of}, in the sample")),
+        reported_time(NAMES[1], "99th percentile of that time, nearest rank in the sample"),
+        reported_time(NAMES[2], "longest such time in the sample"),
+    ]
+}
+
+/// Sleeps until CLOCK_MONOTONIC shows this many nanoseconds; not at all where it does.
+#[inline]
+pub(crate) fn sleep_until(due_ns: u64) {
+    const SECOND: u64 = 1_000_000_000;
+    let due = Timespec {
+        tv_sec: i64::try_from(due_ns / SECOND).unwrap_or(i64::MAX),
+        #[expect(clippy::cast_possible_wrap, reason = "below 10^9")]
+        tv_nsec: (due_ns % SECOND) as i64,
+    };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &due) == Err(Errno::INTR) {}
+}
+
+/// Median, 99th percentile (nearest rank) and maximum, in seconds; zeroes of nothing.
+#[expect(clippy::cast_precision_loss, reason = "latencies stay far below 2^53 ns")]
+pub(crate) fn percentiles(latencies: &mut [u64]) -> [f64; 3] {
+    latencies.sort_unstable();
+    let rank = |percent: usize| (latencies.len() * percent).div_ceil(100).saturating_sub(1);
+    let at = |index: usize| latencies.get(index).map_or(0.0, |ns| *ns as f64 * 1e-9);
+    [at(rank(50)), at(rank(99)), at(latencies.len().saturating_sub(1))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{percentiles, sleep_until};
+    use plumb_protocol::now_ns;
+
+    #[test]
+    fn ranks_are_nearest() {
+        let mut latencies: Vec<u64> = (1..=200).rev().map(|ms| ms * 1_000_000_000).collect();
+        let found = percentiles(&mut latencies);
+        for (found, wanted) in found.into_iter().zip([100.0, 198.0, 200.0]) {
+            assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
+        }
+    }
+
+    #[test]
+    fn a_sleep_ends_at_its_moment_and_not_before() {
+        let due = now_ns() + 2_000_000;
+        sleep_until(due);
+        assert!(now_ns() >= due);
+        sleep_until(due);
+    }
+}

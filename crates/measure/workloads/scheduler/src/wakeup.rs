@@ -1,0 +1,368 @@
+//! `scheduler.wakeup`: a thread wakes workers at a fixed rate, whatever became of earlier wake-ups.
+//!
+//! The messenger is the caller's thread. It and the workers know when each wake-up was due, was sent and was seen from
+//! a table with a row a wake-up: the messenger writes the first two, the worker the third. A worker takes its wake-ups
+//! in order; a count a worker says how many were sent to it.
+
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::{self, JoinHandle, Thread};
+
+use plumb_model::{
+    AuditClass, Better, Description, Flag, FlagKind, Parameter, ParameterType, Ready,
+};
+use plumb_protocol::{
+    Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Instance, Schedule, Start, StartError,
+    Started, Workload, current_cpu, now_ns,
+};
+use plumb_workload_kit::affinity::CpuSet;
+use plumb_workload_kit::declare::{choice, distribution, integer, reported, within, workload};
+use plumb_workload_kit::limits::room_for_tasks;
+use plumb_workload_kit::placement::{Placement, in_words, placement};
+use rustix::thread::{current_timer_slack, set_current_timer_slack};
+
+use crate::counters::{self, TaskCounters};
+use crate::latency::{self, percentiles, sleep_until};
+
+/// The workload.
+pub(crate) struct Wakeup;
+
+/// Names of what every sample reports, in the order of the metrics.
+const VALUE_NAMES: [&str; 6] = [
+    latency::NAMES[0],
+    latency::NAMES[1],
+    latency::NAMES[2],
+    "in_time",
+    counters::NAMES[0],
+    counters::NAMES[1],
+];
+
+/// What a stack of a worker takes.
+const STACK_BYTES: usize = 64 << 10;
+
+impl Workload for Wakeup {
+    fn describe(&self) -> Description {
+        let mut metrics =
+            latency::metrics("time from when a wake-up was due until its worker runs");
+        metrics.push(reported(
+            "in_time",
+            "",
+            Better::Higher,
+            "share of wake-ups that were sent within 100 µs of when they were due",
+        ));
+        metrics.extend(counters::metrics("wake-up"));
+        metrics.push(distribution("latency", "the same times, of each wake-up"));
+        metrics
+            .push(distribution("wakeup", "time from the call that wakes a worker until it runs"));
+        let workers = integer("workers", "threads", 1, "threads that are woken, in turn");
+        let rate =
+            integer("rate", "wake-ups", 1000, "wake-ups that are due each second, of all workers");
+        Description {
+            parameters: vec![
+                Parameter { kind: ParameterType::Threads, ..workers },
+                Parameter { kind: ParameterType::Rate, ..rate },
+                choice(
+                    "arrivals",
+                    &["fixed", "poisson"],
+                    "how they are due: equally far apart, or at random",
+                ),
+                placement(),
+            ],
+            metrics,
+            audit_class: Some(AuditClass::Scheduler),
+            ..workload(
+                "scheduler.wakeup",
+                "a thread wakes workers at a fixed rate: how late they run",
+            )
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("wakeup.md")
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^53")]
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let workers = within(start, "workers", 1, 10_000)?;
+        let rate = within(start, "rate", 1, 1_000_000)?;
+        let arrivals = match start.text("arrivals") {
+            "poisson" => Arrivals::Poisson,
+            _ => Arrivals::Fixed,
+        };
+        let schedule = Schedule::new(arrivals, rate as f64, start.seed)?;
+        let placed = Placement::of(start)?.cpus(workers + 1, &start.facts)?;
+        room_for_tasks(workers as u64)?;
+        let note = placed.as_deref().map_or_else(|| "not pinned".into(), in_words);
+        let before = CpuSet::current()?;
+        let crew = Crew::start(workers, placed.as_deref())?;
+        if let Some(cpus) = &placed {
+            CpuSet::only(cpus[0]).apply()?;
+        }
+        let counters = TaskCounters::of(&[]);
+        let mut ready = Ready::default();
+        ready.notes.push(format!("a thread that wakes {workers} workers, {note}"));
+        counters.describe(&mut ready);
+        let wakeups = Wakeups {
+            crew,
+            schedule,
+            sent: 0,
+            latency: ["latency", "wakeup"].map(Distribution::of),
+            names: counters.names(&VALUE_NAMES),
+            counters,
+            before,
+        };
+        Ok(Started { instance: Box::new(wakeups), ready })
+    }
+}
+
+/// One wake-up: when it was due, was sent, and was seen by its worker; 0 for not yet.
+#[derive(Default)]
+struct Row {
+    due_ns: AtomicU64,
+    sent_ns: AtomicU64,
+    ran_ns: AtomicU64,
+}
+
+impl Row {
+    /// From when it was due, and from when it was sent.
+    fn latencies(&self) -> Result<[u64; 2], Failure> {
+        let [due, sent, ran] =
+            [&self.due_ns, &self.sent_ns, &self.ran_ns].map(|it| it.load(Ordering::Relaxed));
+        if due == 0 || sent < due || ran < sent {
+            return Err(Failure(format!(
+                "a wake-up was due at {due} ns, sent at {sent} ns and seen at {ran} ns"
+            )));
+        }
+        Ok([ran - due, ran - sent])
+    }
+}
+
+/// What messenger and workers share.
+struct Shared {
+    /// Wake-up number n has row n modulo their number, and goes to worker n modulo theirs.
+    rows: RwLock<Vec<Row>>,
+    /// How many were sent to each worker.
+    sent: Vec<AtomicU64>,
+    /// How many were seen by all.
+    seen: AtomicU64,
+    /// The messenger waits until so many are.
+    awaited: AtomicU64,
+    messenger: Mutex<Thread>,
+    ended: AtomicBool,
+}
+
+impl Shared {
+    fn rows(&self) -> RwLockReadGuard<'_, Vec<Row>> {
+        self.rows.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn row<'r>(&self, rows: &'r [Row], number: u64) -> &'r Row {
+        &rows[usize::try_from(number % rows.len() as u64).unwrap_or(0)]
+    }
+
+    /// A worker's whole life.
+    fn serve(&self, index: usize) {
+        let workers = self.sent.len() as u64;
+        let mut taken = 0;
+        loop {
+            while self.sent[index].load(Ordering::Acquire) == taken {
+                if self.ended.load(Ordering::Acquire) {
+                    return;
+                }
+                thread::park();
+            }
+            let now = now_ns();
+            let number = taken * workers + index as u64;
+            self.row(&self.rows(), number).ran_ns.store(now, Ordering::Relaxed);
+            taken += 1;
+            let seen = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
+            if seen >= self.awaited.load(Ordering::SeqCst) {
+                self.messenger.lock().unwrap_or_else(PoisonError::into_inner).unpark();
+            }
+        }
+    }
+}
+
+/// The workers, waiting.
+struct Crew {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Crew {
+    fn start(workers: usize, cpus: Option<&[usize]>) -> Result<Self, Failure> {
+        let shared = Arc::new(Shared {
+            rows: RwLock::default(),
+            sent: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            seen: AtomicU64::new(0),
+            awaited: AtomicU64::new(u64::MAX),
+            messenger: Mutex::new(thread::current()),
+            ended: AtomicBool::new(false),
+        });
+        let mut crew = Self { shared, threads: Vec::with_capacity(workers) };
+        for index in 0..workers {
+            let (shared, set) =
+                (Arc::clone(&crew.shared), cpus.map(|cpus| CpuSet::only(cpus[index + 1])));
+            let body = move || {
+                // Where that is refused, the messenger's own placement is refused as well.
+                let _ = set.map(|set| set.apply());
+                shared.serve(index);
+            };
+            let builder = thread::Builder::new().name(format!("worker-{index}"));
+            let why = "starting a thread (raise `ulimit -u` or pids.max)";
+            let thread = builder.stack_size(STACK_BYTES).spawn(body);
+            crew.threads.push(thread.map_err(|error| Failure::io(why, &error))?);
+        }
+        Ok(crew)
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+        for thread in self.threads.drain(..) {
+            thread.thread().unpark();
+            drop(thread.join());
+        }
+    }
+}
+
+/// The messenger's sleeps end when they are to, not up to 50 µs later as the kernel allows itself for ordinary threads.
+struct Punctual(Option<NonZeroU64>);
+
+impl Punctual {
+    fn new() -> Self {
+        let usual = current_timer_slack().ok().and_then(NonZeroU64::new);
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        Self(usual)
+    }
+}
+
+impl Drop for Punctual {
+    fn drop(&mut self) {
+        let _ = set_current_timer_slack(self.0);
+    }
+}
+
+struct Wakeups {
+    crew: Crew,
+    schedule: Schedule,
+    /// Wake-ups so far, of all samples.
+    sent: u64,
+    latency: [Distribution; 2],
+    counters: TaskCounters,
+    names: &'static [&'static str],
+    before: CpuSet,
+}
+
+impl Wakeups {
+    fn make_room(&self, most: u64) {
+        let shared = &self.crew.shared;
+        let most = usize::try_from(most).unwrap_or(0).max(1);
+        let mut rows = shared.rows.write().unwrap_or_else(PoisonError::into_inner);
+        rows.resize_with(most, Row::default);
+        *shared.messenger.lock().unwrap_or_else(PoisonError::into_inner) = thread::current();
+    }
+
+    /// Puts the latencies of the last `k` wake-ups where they belong.
+    fn collect(&mut self, k: u64) -> Result<(), Failure> {
+        let shared = &self.crew.shared;
+        let rows = shared.rows();
+        for number in self.sent - k..self.sent {
+            let latencies = shared.row(&rows, number).latencies()?;
+            for (distribution, latency) in self.latency.iter_mut().zip(latencies) {
+                distribution.record(latency);
+            }
+        }
+        self.latency.iter_mut().for_each(Distribution::end_sample);
+        Ok(())
+    }
+}
+
+impl Instance for Wakeups {
+    /// Sends wake-ups when they are due, and waits until all were seen.
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        let shared = &self.crew.shared;
+        let (rows, workers) = (shared.rows(), self.crew.threads.len() as u64);
+        shared.awaited.store(u64::MAX, Ordering::SeqCst);
+        for number in self.sent..self.sent + iterations {
+            let worker = usize::try_from(number % workers).unwrap_or(0);
+            let row = shared.row(&rows, number);
+            row.ran_ns.store(0, Ordering::Relaxed);
+            sleep_until(self.schedule.due_ns());
+            let now = now_ns();
+            row.due_ns.store(self.schedule.sent(now), Ordering::Relaxed);
+            row.sent_ns.store(now, Ordering::Relaxed);
+            shared.sent[worker].fetch_add(1, Ordering::Release);
+            self.crew.threads[worker].thread().unpark();
+        }
+        self.sent += iterations;
+        shared.awaited.store(self.sent, Ordering::SeqCst);
+        while shared.seen.load(Ordering::SeqCst) < self.sent {
+            thread::park();
+        }
+        Ok(())
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    fn distributions(&mut self) -> &mut [Distribution] {
+        &mut self.latency
+    }
+
+    /// One schedule for the whole batch: a stall delays what is due after it, in later samples, too.
+    #[expect(clippy::cast_precision_loss, reason = "counts of one sample stay far below 2^53")]
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.make_room(iterations.iter().copied().max().unwrap_or(0));
+        let _punctual = Punctual::new();
+        self.counters.begin();
+        self.schedule.begin(now_ns());
+        for (index, &k) in iterations.iter().enumerate() {
+            let start_ns = now_ns();
+            self.run(k)?;
+            let elapsed_ns = now_ns() - start_ns;
+            batch.record(start_ns, elapsed_ns, k, current_cpu());
+            let (counted, told) = self.counters.since(k as f64);
+            self.collect(k)?;
+            batch.record_values(&percentiles(self.latency[0].sample(index)));
+            batch.record_values(&[self.schedule.share_in_time()]);
+            batch.record_values(&counted[..told]);
+        }
+        let in_time = self.schedule.share_in_time();
+        if in_time < BOUND_SHARE {
+            let why = format!(
+                "{:.0} % of the wake-ups were sent over 100 µs after they were due: latencies are those of timers, too",
+                (1.0 - in_time) * 100.0
+            );
+            batch.flag(Flag::new(FlagKind::ClientBound, why));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Wakeups {
+    fn drop(&mut self) {
+        let _ = self.before.apply();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::Row;
+
+    #[test]
+    fn a_wake_up_that_nobody_saw_is_found() {
+        let row = Row::default();
+        row.due_ns.store(5, Ordering::Relaxed);
+        row.sent_ns.store(7, Ordering::Relaxed);
+        let failure = row.latencies().unwrap_err().0;
+        assert_eq!(failure, "a wake-up was due at 5 ns, sent at 7 ns and seen at 0 ns");
+        row.ran_ns.store(10, Ordering::Relaxed);
+        assert_eq!(row.latencies().unwrap(), [5, 3]);
+    }
+}
