@@ -15,6 +15,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("cpu", include_str!("../../../../suites/cpu.toml")),
     ("disk", include_str!("../../../../suites/disk.toml")),
     ("first-look", include_str!("../../../../suites/first-look.toml")),
+    ("kernels", include_str!("../../../../suites/kernels.toml")),
     ("memory", include_str!("../../../../suites/memory.toml")),
     ("remote-disk", include_str!("../../../../suites/remote-disk.toml")),
     ("scheduler", include_str!("../../../../suites/scheduler.toml")),
@@ -364,7 +365,7 @@ mod tests {
     #[test]
     fn the_suite_of_cbenchsuite_has_its_points() {
         let suite = parse(super::builtin("scheduler").unwrap()).unwrap();
-        assert_eq!(suite.points.len(), 28);
+        assert_eq!(suite.points.len(), 31);
     }
 
     #[test]
