@@ -1,6 +1,7 @@
 //! What a curve over a parameter says: docs/method.md, *Curves*.
 //!
 //! - [`scaling`]: efficiency of every point against the smallest.
+//! - [`usl`]: contention and coherency, which explain a loss of efficiency.
 //! - [`plateaus`]: heights and edges of a staircase, such as latency over the size of memory.
 //! - [`knee`]: where growth stops, and the level there.
 //! - [`mod@line`]: the cost of a call and of each unit.
@@ -15,5 +16,6 @@ pub mod link;
 pub mod plateaus;
 mod point;
 pub mod scaling;
+pub mod usl;
 
 pub use point::{CurvePoint, Figure, MOST_POINTS, NoFit};
