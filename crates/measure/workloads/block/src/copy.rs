@@ -18,9 +18,9 @@ use crate::address::Address;
 use crate::client::Client;
 use crate::disk::{Disk, prepare_process, unmount, write_through};
 use crate::nbd::Kind;
-use crate::report::{OF_DEVICE, device_metrics, device_terms, lacking, of_device};
+use crate::report::{device_metrics, device_terms, lacking, of_device, of_device_names};
 use crate::server::{Counts, Server};
-use crate::settings::{self, Access, DEVICE_DEPTH, check_memory, fresh_path};
+use crate::settings::{self, Access, DEVICE_DEPTH, TunnelKind, check_memory, fresh_path};
 
 /// Bytes of one write of the stream.
 const BLOCK: usize = 64 << 10;
@@ -86,7 +86,7 @@ impl Workload for Copy {
                 Box::new(MountedDisk::start(start, size, access)?)
             }
         };
-        Ok(Started { instance: Box::new(Copying { target, data }), ready })
+        Ok(Started { instance: Box::new(Copying { target, data, tunnel: access.tunnel }), ready })
     }
 }
 
@@ -215,6 +215,7 @@ impl Target for RawDisk {
 struct Copying {
     target: Box<dyn Target>,
     data: Vec<u8>,
+    tunnel: TunnelKind,
 }
 
 impl Copying {
@@ -246,7 +247,7 @@ impl Instance for Copying {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &OF_DEVICE
+        of_device_names(self.tunnel)
     }
 
     fn fixed_iterations(&self) -> bool {

@@ -10,7 +10,7 @@ use plumb_workload_kit::declare::{
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::disk::{Disk, prepare_process};
-use crate::report::{OF_DEVICE, device_metrics, device_terms, lacking, of_device};
+use crate::report::{device_metrics, device_terms, lacking, of_device, of_device_names};
 use crate::settings::{self, Access, DEVICE_DEPTH, check_memory};
 
 /// The smallest and the largest disk.
@@ -85,7 +85,7 @@ struct Filesystem {
 
 impl Filesystem {
     /// Makes one on a fresh disk: when it began, what it took, and the values.
-    fn make(&self) -> Result<(u64, u64, [f64; 13]), Failure> {
+    fn make(&self) -> Result<(u64, u64, [f64; 12]), Failure> {
         let disk = Disk::start(&self.start, self.size, self.access)?;
         let mut mkfs = tool("mkfs.ext4");
         mkfs.args(["-q", "-F", "-E", &self.options]).arg(disk.node());
@@ -122,7 +122,7 @@ impl Instance for Filesystem {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &OF_DEVICE
+        of_device_names(self.access.tunnel)
     }
 
     fn fixed_iterations(&self) -> bool {

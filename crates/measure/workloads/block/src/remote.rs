@@ -12,7 +12,7 @@ use plumb_workload_kit::declare::{
 use crate::address::Address;
 use crate::client::Client;
 use crate::nbd::Kind;
-use crate::report::{OF_LINK, lacking, link_metrics, link_terms, of_link};
+use crate::report::{all_of_link, lacking, link_metrics, link_terms, of_link, of_link_names};
 use crate::server::{Counts, Server};
 use crate::settings::{self, Access, DEEPEST, Link, TunnelKind, check_memory};
 
@@ -91,7 +91,7 @@ impl Workload for Remote {
             ready.without.push("throughput".into());
         }
         if server.is_none() {
-            ready.without.extend(OF_LINK.map(str::to_owned));
+            ready.without.extend(all_of_link().map(str::to_owned));
             ready
                 .notes
                 .push(format!("the server at {}; the link is what it is", start.text("address")));
@@ -112,7 +112,8 @@ impl Workload for Remote {
             last_written: None,
             before: Counts::default(),
             latency: [Distribution::of("latency")],
-            values: [0.0; 9],
+            values: [0.0; 8],
+            tunnel,
         };
         requests.random.fill(requests.client.payload());
         Ok(Started { instance: Box::new(requests), ready })
@@ -166,7 +167,8 @@ struct Requests {
     /// What the server had counted before the sample.
     before: Counts,
     latency: [Distribution; 1],
-    values: [f64; 9],
+    values: [f64; 8],
+    tunnel: TunnelKind,
 }
 
 impl Requests {
@@ -265,7 +267,7 @@ impl Instance for Requests {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        if self.server.is_some() { &OF_LINK } else { &[] }
+        if self.server.is_some() { of_link_names(self.tunnel) } else { &[] }
     }
 
     fn distributions(&mut self) -> &mut [Distribution] {

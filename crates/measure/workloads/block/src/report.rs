@@ -7,23 +7,33 @@ use crate::nbd::Kind;
 use crate::server::Counts;
 use crate::settings::TunnelKind;
 
-/// Names of what [`of_link`] gives, in its order.
-pub const OF_LINK: [&str; 9] = [
-    "up_bytes",
-    "down_bytes",
-    "up_packets",
-    "down_packets",
-    "up_busy",
-    "down_busy",
-    "server_cpu",
-    UNDER_WAY,
-    SSH_CPU,
-];
+/// Names of what [`of_link`] gives, in its order, without a tunnel and with one.
+const OF_LINK: [[&str; 8]; 2] = [with("under_way"), with("ssh_cpu")];
 
-/// What only the link knows that the server computes.
-const UNDER_WAY: &str = "under_way";
-/// What only a tunnel has.
-const SSH_CPU: &str = "ssh_cpu";
+/// The last one is known only of the link that the server computes, or only of a tunnel.
+const fn with(last: &'static str) -> [&'static str; 8] {
+    let first = ["up_bytes", "down_bytes", "up_packets", "down_packets", "up_busy", "down_busy"];
+    let [up, down, up_packets, down_packets, up_busy, down_busy] = first;
+    [up, down, up_packets, down_packets, up_busy, down_busy, "server_cpu", last]
+}
+
+const UNDER_WAY: &str = OF_LINK[0][7];
+const SSH_CPU: &str = OF_LINK[1][7];
+
+/// Names of all that a link tells.
+pub fn all_of_link() -> impl Iterator<Item = &'static str> {
+    OF_LINK[0].into_iter().chain([SSH_CPU])
+}
+
+/// Names of what [`of_link`] gives of a link with such a tunnel, in its order.
+pub fn of_link_names(tunnel: TunnelKind) -> &'static [&'static str] {
+    &OF_LINK[usize::from(tunnel != TunnelKind::None)]
+}
+
+/// Names of what [`of_device`] gives, in its order.
+pub fn of_device_names(tunnel: TunnelKind) -> &'static [&'static str] {
+    &OF_DEVICE[usize::from(tunnel != TunnelKind::None)]
+}
 
 /// Bytes that a packet of Ethernet holds, with the heads of IPv4 and TCP and its time stamps off.
 const PACKET: usize = 1448;
@@ -79,7 +89,7 @@ pub fn link_terms(requests: &[&str]) -> LinkTerms {
         bytes: bytes.into(),
     };
     LinkTerms {
-        directions: vec![direction("up", OF_LINK[0]), direction("down", OF_LINK[1])],
+        directions: vec![direction("up", OF_LINK[0][0]), direction("down", OF_LINK[0][1])],
         round_trip: "rtt".into(),
         scale: Some("scale".into()),
         operations: requests.iter().map(|&name| name.into()).collect(),
@@ -91,16 +101,17 @@ pub fn device_terms() -> LinkTerms {
     link_terms(&OF_REQUESTS)
 }
 
-/// Names of what [`of_device`] gives, in its order.
-pub const OF_DEVICE: [&str; 13] = {
-    let mut names = [""; 13];
+const OF_DEVICE: [[&str; 12]; 2] = [after_requests(OF_LINK[0]), after_requests(OF_LINK[1])];
+
+const fn after_requests(of_link: [&'static str; 8]) -> [&'static str; 12] {
+    let mut names = [""; 12];
     let mut at = 0;
     while at < names.len() {
-        names[at] = if at < 4 { OF_REQUESTS[at] } else { OF_LINK[at - 4] };
+        names[at] = if at < 4 { OF_REQUESTS[at] } else { of_link[at - 4] };
         at += 1;
     }
     names
-};
+}
 
 /// The metrics of a remote disk that is a device; what says whether the bandwidth binds has a row.
 pub fn device_metrics() -> Vec<Metric> {
@@ -110,8 +121,8 @@ pub fn device_metrics() -> Vec<Metric> {
 }
 
 /// What arrived at the server and what the link did, in so much time.
-pub fn of_device(counts: &Counts, elapsed_ns: u64) -> [f64; 13] {
-    let mut values = [0.0; 13];
+pub fn of_device(counts: &Counts, elapsed_ns: u64) -> [f64; 12] {
+    let mut values = [0.0; 12];
     values[..4].copy_from_slice(&of_requests(counts));
     values[4..].copy_from_slice(&of_link(counts, elapsed_ns, 1));
     values
@@ -130,7 +141,7 @@ fn request_metrics() -> Vec<Metric> {
 
 /// What the link did in so much time, for so many iterations.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
-pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 9] {
+pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 8] {
     let (elapsed, iterations) = (elapsed_ns.max(1) as f64, iterations.max(1) as f64);
     [
         counts.up as f64 / iterations,
@@ -140,8 +151,8 @@ pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 9] {
         counts.up_busy_ns as f64 / elapsed,
         counts.down_busy_ns as f64 / elapsed,
         counts.cpu_ns as f64 / 1e9 / iterations,
-        counts.under_way_ns as f64 / elapsed,
-        counts.ssh_cpu_ns as f64 / 1e9 / iterations,
+        // One of the two is 0.
+        counts.under_way_ns as f64 / elapsed + counts.ssh_cpu_ns as f64 / 1e9 / iterations,
     ]
 }
 
