@@ -30,6 +30,8 @@ pub struct Curve {
     pub found: Result<CurveFound, String>,
     /// Of latencies of memory over its size: the caches that the kernel claims, with the edges that fit them.
     pub caches: Vec<CacheLevel>,
+    /// Of three points that scale, or more: the law behind the efficiencies, or why there is none.
+    pub law: Option<Result<ScalabilityLaw, String>>,
 }
 
 impl Curve {
@@ -88,6 +90,19 @@ pub enum CurveFound {
         /// How far a point lies off the line at most, relative to it.
         off: f64,
     },
+}
+
+/// The universal scalability law: why the efficiency falls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScalabilityLaw {
+    /// The share of work that is done one at a time.
+    pub contention: Estimate,
+    /// The price of agreement of every two, relative to the work.
+    pub coherency: Estimate,
+    /// The number with the highest rate; none where it grows for ever.
+    pub most_at: Option<f64>,
+    /// How far a point lies off the law at most, relative to it.
+    pub off: f64,
 }
 
 /// How a point compares with the smallest.

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Better, CurveKind, FlagKind, Parameter, PlannedPoint, RunRecord, Settings};
-use plumb_stats::curves::{CurvePoint, Figure, NoFit, knee, line, plateaus, scaling};
+use plumb_stats::curves::{CurvePoint, Figure, NoFit, knee, line, plateaus, scaling, usl};
 
 use crate::caches::{CacheLevel, levels};
-use crate::curve::{Curve, CurveFound, Efficiency, Plateau, PointOfCurve, counts_units, float};
+use crate::curve::{
+    Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw, counts_units, float,
+};
 use crate::estimate::{Ends, Estimate, estimate};
 use crate::finding::Finding;
 
@@ -107,8 +109,16 @@ fn curve(
         smallest: first.estimate.value,
         found: found(kind, &measured, first.better).map_err(|why| why.to_string()),
         caches: Vec::new(),
+        // Two points say no more than one efficiency.
+        law: (kind == CurveKind::Scaling && measured.len() > 2).then(|| law(&measured)),
         points,
     })
+}
+
+fn law(points: &[CurvePoint]) -> Result<ScalabilityLaw, String> {
+    let found = usl::law(points).map_err(|why| why.to_string())?;
+    let (contention, coherency) = (figure(found.contention), figure(found.coherency));
+    Ok(ScalabilityLaw { contention, coherency, most_at: found.most_at, off: found.off })
 }
 
 /// An estimate as a fit takes it: a rate for a knee, the time of a call for a line, else as it is.

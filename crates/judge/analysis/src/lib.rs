@@ -68,7 +68,7 @@ pub use comparison::standing_out::StandingOut;
 pub use comparison::verdict::{
     Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
 };
-pub use curve::{Curve, CurveFound, Efficiency, Plateau, PointOfCurve};
+pub use curve::{Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw};
 pub use environment_diff::{Difference, target_diff};
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};

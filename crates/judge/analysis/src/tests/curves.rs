@@ -45,6 +45,29 @@ fn threads_have_an_efficiency_even_where_the_workload_does_not_say_so() {
 }
 
 #[test]
+fn contention_and_coherency_are_found_from_six_numbers_of_threads_on() {
+    const THREADS: [(&str, u32); 6] = [("1", 1), ("2", 2), ("3", 3), ("4", 4), ("6", 6), ("8", 8)];
+    let law = |points: usize| {
+        let of = |builder: Builder, &(word, n): &(&'static str, u32)| {
+            let n = f64::from(n);
+            let value = 1e9 * n / (1.0 + 0.1 * (n - 1.0) + 0.01 * n * (n - 1.0));
+            let typed = if word == "1" { "" } else { word };
+            let parameters = vec![("threads", ParameterType::Threads, "1", typed)];
+            builder.measured(&Spec { parameters: parameters.leak(), value, ..COPY })
+        };
+        let built = THREADS[..points].iter().fold(Builder::new(None), of);
+        summarise(&built.build()).curves.remove(0).law
+    };
+    assert_eq!(law(2), None);
+    assert_eq!(law(5), Some(Err("too few points: 5, needs 6".into())));
+    let Some(Ok(found)) = law(6) else { panic!() };
+    let (low, high) = (found.contention.low().unwrap(), found.contention.high().unwrap());
+    assert!(low < 0.1 && 0.1 < high && high - low < 0.2, "{found:?}");
+    assert!((found.coherency.value - 0.01).abs() < 0.01 && found.off < 0.05, "{found:?}");
+    assert!(found.most_at.is_some_and(|most| (5.0..20.0).contains(&most)), "{found:?}");
+}
+
+#[test]
 fn threads_without_a_cpu_and_times_have_no_efficiency() {
     let shared = Flag::new(FlagKind::Oversubscribed, "2 threads share 1 CPUs");
     let record = Builder::new(None)
