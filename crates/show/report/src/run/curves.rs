@@ -1,6 +1,8 @@
 //! What the curves of a run say, in words.
 
-use plumb_analysis::{CacheLevel, Curve, CurveFound, Efficiency, Ends, Estimate, LinkFit, Plateau};
+use plumb_analysis::{
+    CacheLevel, Curve, CurveFound, Efficiency, Ends, Estimate, LinkFit, Plateau, ScalabilityLaw,
+};
 use plumb_model::{ParameterType, Value};
 use plumb_text::counted;
 use plumb_text::units::whole_percent;
@@ -10,6 +12,8 @@ use crate::run::link_text;
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = KIB * KIB;
+/// From here on a law does not hold, whatever its figures.
+const MUCH_OFF: f64 = 0.1;
 
 /// A curve in words, or points behind a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +45,9 @@ fn lines(curve: &Curve) -> Vec<String> {
         Err(why) => return vec![format!("no {}: {why}", curve.kind.word())],
     };
     match found {
-        CurveFound::Scaling(all) => all.iter().map(|it| efficiency(curve, it)).collect(),
+        CurveFound::Scaling(all) => {
+            all.iter().map(|it| efficiency(curve, it)).chain(law(curve)).collect()
+        }
         CurveFound::Plateaus(all) if all.is_empty() => {
             vec!["no plateau: nowhere two points are at one height".to_owned()]
         }
@@ -76,8 +82,16 @@ fn whole(at: f64) -> u64 {
 
 /// `threads=2: 1.94× threads=1, efficiency 97 % [95, 99]`.
 fn efficiency(curve: &Curve, it: &Efficiency) -> String {
+    let share = in_percent(&it.efficiency);
+    let (at, times) = (place(curve, whole(it.at)), figure(&it.speedup, "").estimate);
+    let first = curve.points.first().map(|it| place(curve, it.at)).unwrap_or_default();
+    let name = &curve.parameter.name;
+    format!("{name}={at}: {times}× {name}={first}, efficiency {share}")
+}
+
+/// `97 % [95, 99]`.
+fn in_percent(share: &Estimate) -> String {
     let percent = |value: f64| value * 100.0;
-    let share = &it.efficiency;
     let ends = share.interval.clone();
     let in_percent = Estimate {
         value: percent(share.value),
@@ -88,10 +102,27 @@ fn efficiency(curve: &Curve, it: &Efficiency) -> String {
         Ok(_) => shown.brackets(),
         Err(why) => format!("(no interval: {why})"),
     };
-    let (at, times) = (place(curve, whole(it.at)), figure(&it.speedup, "").estimate);
-    let first = curve.points.first().map(|it| place(curve, it.at)).unwrap_or_default();
-    let name = &curve.parameter.name;
-    format!("{name}={at}: {times}× {name}={first}, efficiency {} % {interval}", shown.estimate)
+    format!("{} % {interval}", shown.estimate)
+}
+
+/// `contention 3 % [2, 4], coherency 0.05 % [0.04, 0.06], most at threads=44`, or why there is no such law.
+fn law(curve: &Curve) -> Option<String> {
+    let ScalabilityLaw { contention, coherency, most_at, off } = match curve.law.as_ref()? {
+        Ok(law) => law,
+        Err(why) => return Some(format!("no contention and coherency: {why}")),
+    };
+    let mut text =
+        format!("contention {}, coherency {}", in_percent(contention), in_percent(coherency));
+    // Far beyond what was measured it is a guess.
+    let last = curve.points.last().map_or(0, |point| point.at);
+    let seen = most_at.map(whole).filter(|most| *most <= last.saturating_mul(2));
+    text += &seen.map_or_else(String::new, |most| {
+        format!(", most at {}={}", curve.parameter.name, place(curve, most))
+    });
+    if *off > MUCH_OFF {
+        text += &format!("; a point lies {} off", whole_percent(*off));
+    }
+    Some(text)
 }
 
 /// `up to 32KiB: 1.3 [1.2, 1.4] ns`, a line a plateau.

@@ -1,6 +1,6 @@
 //! Curves in the document of a run.
 
-use plumb_analysis::{CacheLevel, Curve, CurveFound, Finding};
+use plumb_analysis::{CacheLevel, Curve, CurveFound, Finding, ScalabilityLaw};
 use serde::Serialize;
 
 use crate::json_parts::estimate::{EstimatePart, estimate};
@@ -30,6 +30,10 @@ pub struct CurvePart {
     pub no_figures: Option<String>,
     /// Of `scaling`: every point but the smallest, against it.
     pub efficiencies: Vec<EfficiencyPart>,
+    /// Of `scaling`: the universal scalability law behind them; null where there is none.
+    pub law: Option<LawPart>,
+    /// Why there is none; null where there is one, and of two points.
+    pub no_law: Option<String>,
     /// Of `plateaus`: in order.
     pub plateaus: Vec<PlateauPart>,
     /// Of latencies of memory over its size: the caches that the kernel claims.
@@ -63,6 +67,20 @@ pub struct EfficiencyPart {
     pub speedup: EstimatePart,
     /// The same over the ratio of the parameter's values: 1 is perfect.
     pub efficiency: EstimatePart,
+}
+
+/// rate(n) = n × rate(1) / (1 + contention × (n − 1) + coherency × n × (n − 1)).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LawPart {
+    /// The share of work that is done one at a time.
+    pub contention: EstimatePart,
+    /// The price of agreement of every two, relative to the work.
+    pub coherency: EstimatePart,
+    /// The number with the highest rate; null where it grows for ever.
+    pub most_at: Option<f64>,
+    /// How far a point lies off the law at most, relative to it.
+    pub off: f64,
 }
 
 /// A stretch of a curve at one height.
@@ -131,6 +149,8 @@ pub(crate) fn curve(curve: &Curve, results: &[Finding]) -> CurvePart {
         points: points.collect(),
         no_figures: curve.found.clone().err(),
         efficiencies: Vec::new(),
+        law: curve.law.as_ref().and_then(|it| it.as_ref().ok()).map(law),
+        no_law: curve.law.clone().and_then(Result::err),
         plateaus: Vec::new(),
         caches: curve.caches.iter().map(cache).collect(),
         growth: None,
@@ -143,6 +163,15 @@ pub(crate) fn curve(curve: &Curve, results: &[Finding]) -> CurvePart {
 fn cache(level: &CacheLevel) -> CachePart {
     let CacheLevel { name, claimed, had } = level;
     CachePart { name: name.clone(), claimed: *claimed, had: had.as_ref().map(estimate) }
+}
+
+fn law(law: &ScalabilityLaw) -> LawPart {
+    LawPart {
+        contention: estimate(&law.contention),
+        coherency: estimate(&law.coherency),
+        most_at: law.most_at,
+        off: law.off,
+    }
 }
 
 fn with_figures(empty: CurvePart, found: &CurveFound) -> CurvePart {
