@@ -7,6 +7,7 @@ use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, threads, time, work, workload};
+use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
@@ -60,6 +61,7 @@ impl Workload for Fork {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
+        room_for_tasks(start.integer("threads").saturating_mul(2).saturating_sub(1))?;
         let ballast = Ballast::resident(start)?;
         match (start.text("method"), start.text("end")) {
             ("vfork", "exit") => Err(StartError::unsupported(

@@ -15,6 +15,7 @@ use plumb_protocol::{
 };
 
 use plumb_workload_kit::declare::{integer, reported, reported_time, within, workload};
+use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 use plumb_workload_kit::threads::{Member, Team};
 
@@ -54,6 +55,7 @@ impl Workload for Yield {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let threads = within(start, "threads", 1, 10_000)?;
+        room_for_tasks(threads as u64 - 1)?;
         let placed = Placement::of(start)?.cpus(threads, &start.facts)?;
         let note = match &placed {
             Some(cpus) => format!("{threads} threads {}", in_words(cpus)),
