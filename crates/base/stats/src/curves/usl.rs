@@ -1,6 +1,8 @@
 //! The universal scalability law (Gunther 1993, 2007): why a rate does not grow with the number of those who work.
 //!
-//!     rate(n) = n · rate(1) / (1 + contention · (n − 1) + coherency · n · (n − 1))
+//! ```text
+//! rate(n) = n · rate(1) / (1 + contention · (n − 1) + coherency · n · (n − 1))
+//! ```
 //!
 //! Contention is the share of the work that only one can do at a time: it bounds the speedup. Coherency is the price of
 //! every two having to agree: with it the rate falls again beyond a number.
