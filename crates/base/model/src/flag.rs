@@ -72,6 +72,60 @@ pub enum FlagKind {
 }
 
 impl FlagKind {
+    /// What it means for the number that carries it, in one line; empty for a plug-in's own word,
+    /// whose evidence must speak for itself.
+    #[must_use]
+    pub fn meaning(&self) -> &'static str {
+        match self {
+            Self::Cached => {
+                "fewer bytes reached the device than the workload moved: this measures memory as well"
+            }
+            Self::Unflushed => "what was written may still be in the device's volatile cache",
+            Self::NotDirect => "the page cache stood between the workload and the device",
+            Self::Compressed => "the filesystem compresses what is moved: the device moves less",
+            Self::Sparse => {
+                "parts of the file were never written: no device moves what is read there"
+            }
+            Self::Tmpfs => "the target directory is in memory: no device was measured",
+            Self::Capped => "a size is smaller than recommended: caches may affect the result",
+            Self::Noisy => "the samples vary too much for the requested precision",
+            Self::Unsteady => "plumb found no steady state: the median mixes different phases",
+            Self::WarmUp => "one invocation took longer to warm up than the others",
+            Self::SingleProcess => {
+                "another process may give a different result, however narrow the interval"
+            }
+            Self::ClientBound => "the client was the bottleneck, not the system that it measures",
+            Self::ZeroCounter => "a counter stayed at zero: it may not work on this machine",
+            Self::NotResumed => {
+                "TLS sessions were not resumed: every connection needed a full handshake"
+            }
+            Self::LayoutFixed => {
+                "the address-space layout was fixed: the result holds for one layout only"
+            }
+            Self::Suspended => "the machine was suspended, or its clock was set, during the run",
+            Self::Uncalibrated => {
+                "too little history on this machine to judge a change between runs"
+            }
+            Self::Unreadable => "distributions that can't be read are left out",
+            Self::Short => "the interval speaks of these seconds, not of the machine",
+            Self::Bimodal => "there are two levels: a median between them describes neither",
+            Self::Burst => "a burst ended: what was measured before does not last",
+            Self::Overhead => "reading the clock takes a noticeable part of each sample",
+            Self::Interference => "other activity on the machine affected the result",
+            Self::WithLoad => {
+                "a load ran alongside on purpose: do not compare with a quiet machine"
+            }
+            Self::Resumed => "the run was interrupted and resumed between samples",
+            Self::EnvironmentChanged => "the kernel, settings or libraries changed between samples",
+            Self::Oversubscribed => {
+                "threads had to share CPUs: this does not show how the work scales"
+            }
+            Self::SearchIncomplete => "the limit is known less well than its goal wants",
+            Self::WorkDiffers => "the first run did other work than those after it",
+            Self::Other(_) => "",
+        }
+    }
+
     /// The word that is shown and stored.
     #[must_use]
     pub fn word(&self) -> &str {

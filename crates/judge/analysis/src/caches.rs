@@ -1,22 +1,10 @@
 //! Caches beside the plateaus of latencies: what the kernel claims, and what there is.
 
-use crate::curve::Plateau;
+use crate::curve::{CacheLevel, Plateau};
 use crate::estimate::{Ends, Estimate};
 
 /// What an edge without a cache costs, and a cache without an edge: a pair that is 64-fold off costs as much as both.
 const ALONE: f64 = 2.08;
-
-/// A cache that holds data.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CacheLevel {
-    /// `L1`.
-    pub name: String,
-    /// Its size as the kernel says, in bytes.
-    pub claimed: u64,
-    /// Where its plateau ends, in bytes: between the last point on it and the first on the next. None where it has no
-    /// plateau of its own.
-    pub had: Option<Estimate>,
-}
 
 /// The caches that a machine claims, as its facts have them (`L1d 48 KiB, L1i 32 KiB, L2 2 MiB, L3 36 MiB shared by
 /// 0-15`), each with the edge that fits it: in order, and with the least sum of distances on a logarithmic axis.

@@ -2,7 +2,6 @@
 
 use plumb_model::{CurveKind, Parameter, ParameterType};
 
-use crate::caches::CacheLevel;
 use crate::estimate::Estimate;
 
 /// A curve over a parameter: the points of one workload that differ in nothing else, on one target.
@@ -127,6 +126,18 @@ pub struct Plateau {
     pub points: usize,
     /// The metric there.
     pub height: Estimate,
+}
+
+/// A cache that holds data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheLevel {
+    /// `L1`.
+    pub name: String,
+    /// Its size as the kernel says, in bytes.
+    pub claimed: u64,
+    /// Where its plateau ends, in bytes: between the last point on it and the first on the next. None where it has no
+    /// plateau of its own.
+    pub had: Option<Estimate>,
 }
 
 /// Whether a rate counts what the parameter counts, so that a call takes as many of them.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use plumb_model::{Better, CurveKind, FlagKind, Parameter, PlannedPoint, RunRecord, Settings};
 use plumb_stats::curves::{CurvePoint, Figure, NoFit, knee, line, plateaus, scaling, usl};
 
-use crate::caches::{CacheLevel, levels};
+use crate::caches::levels;
 use crate::curve::{
-    Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw, counts_units, float,
+    CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw, counts_units,
+    float,
 };
 use crate::estimate::{Ends, Estimate, estimate};
 use crate::finding::Finding;

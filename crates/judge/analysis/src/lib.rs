@@ -51,7 +51,6 @@ pub use also_changed::{
 };
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use burst::Burst;
-pub use caches::CacheLevel;
 pub use check::{
     BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured,
     canary_shift,
@@ -68,7 +67,7 @@ pub use comparison::standing_out::StandingOut;
 pub use comparison::verdict::{
     Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
 };
-pub use curve::{Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw};
+pub use curve::{CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw};
 pub use environment_diff::{Difference, target_diff};
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};

@@ -11,7 +11,6 @@ use crate::progress::{ProgressPoint, ProgressRatio, ProgressState};
 use crate::terminal::{progress_line, standing};
 use crate::view::{Live, LivePointState, Versioned};
 use plumb_report::figure;
-use plumb_report::meaning;
 
 /// Name of the form of a message.
 pub const LIVE_SCHEMA: &str = "plumb.live/1";
@@ -244,5 +243,5 @@ fn compared(it: &ProgressRatio, known: &LivePointState) -> LiveCompared {
 
 fn flag(flag: &Flag) -> LiveFlag {
     let (why, word) = (clean(&flag.why), clean(flag.flag.word()));
-    LiveFlag { flag: word, meaning: meaning(&flag.flag), why }
+    LiveFlag { flag: word, meaning: flag.flag.meaning(), why }
 }

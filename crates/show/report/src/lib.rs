@@ -9,11 +9,9 @@ pub mod charts;
 pub mod check;
 pub mod comparison;
 mod figure;
-pub mod flags;
 pub mod history;
 mod json_parts;
 pub mod machine;
-mod markdown;
 pub mod monitors;
 pub mod run;
 #[cfg(test)]
@@ -25,7 +23,6 @@ pub use comparison::{
     ComparisonDocument, comparison_card, comparison_document, comparison_json, comparison_markdown,
 };
 pub use figure::figure;
-pub use flags::meaning;
 pub use history::{
     HistoryDocument, history_card, history_document, history_json, history_markdown,
 };

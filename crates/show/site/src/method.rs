@@ -139,7 +139,7 @@ fn flags() -> Html {
     for flag in &FLAGS {
         let word = flag.word();
         let id = format!("flag-{word}");
-        table.row_at(&id, [name(link_to(&id, word)), cell(plumb_report::flags::meaning(flag))]);
+        table.row_at(&id, [name(link_to(&id, word)), cell(flag.meaning())]);
     }
     table.build()
 }

@@ -152,7 +152,7 @@ pub(crate) fn verdict(verdict: &Result<Verdict, NoVerdict>) -> Html {
 /// A flag with its meaning.
 pub(crate) fn flag(flag: &FlagKind) -> Html {
     let word = flag.word();
-    let meaning = plumb_report::flags::meaning(flag);
+    let meaning = flag.meaning();
     if meaning.is_empty() {
         return wrap("span", word).class("flag").into();
     }

@@ -21,6 +21,16 @@ pub fn with_options(words: &[&str], at: Option<usize>, options: &[&str]) -> Stri
     typed(["plumb"].iter().chain(before).chain(options).chain(rest).copied())
 }
 
+/// A time for an option, rounded up: `90s`, `7m`.
+#[must_use]
+pub fn budget(seconds: f64) -> String {
+    if seconds <= 120.0 {
+        format!("{}s", (seconds / 10.0).ceil() * 10.0)
+    } else {
+        format!("{}m", (seconds / 60.0).ceil())
+    }
+}
+
 /// The words of a command line without these options and their values.
 #[must_use]
 pub fn without<'c>(command: &'c [String], options: &[&str]) -> Vec<&'c str> {
@@ -43,7 +53,7 @@ pub fn without<'c>(command: &'c [String], options: &[&str]) -> Vec<&'c str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{with_options, without};
+    use super::{budget, with_options, without};
 
     #[test]
     fn the_command_is_the_same_but_for_what_changes() {
@@ -56,5 +66,10 @@ mod tests {
         command.push("gzip -1 $f".into());
         let again = with_options(&without(&command, &["--budget"]), Some(1), &[]);
         assert_eq!(again, "plumb ab -- --budget 'gzip -1 $f'");
+    }
+
+    #[test]
+    fn times_are_rounded_up() {
+        assert_eq!((budget(61.0), budget(121.0)), ("70s".to_owned(), "3m".to_owned()));
     }
 }

@@ -7,6 +7,7 @@
 pub mod command_line;
 pub mod csv;
 mod interval_scale;
+pub mod markdown;
 mod schedule;
 pub mod sparkline;
 mod style;

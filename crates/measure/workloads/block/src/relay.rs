@@ -16,8 +16,7 @@ use plumb_workload_kit::link::{Direction, LinkSettings};
 use rustix::thread::set_current_timer_slack;
 
 use crate::queue::{Message, Queue};
-use crate::report::packets;
-use crate::settings::Link;
+use crate::settings::{Link, packets};
 
 /// Bytes that are read at once, at most; of a narrow link what it carries in a millisecond, and never less than a packet.
 const LONGEST: usize = 16 << 10;

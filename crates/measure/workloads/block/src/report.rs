@@ -35,14 +35,6 @@ pub fn of_device_names(tunnel: TunnelKind) -> &'static [&'static str] {
     &OF_DEVICE[usize::from(tunnel != TunnelKind::None)]
 }
 
-/// Bytes that a packet of Ethernet holds, with the heads of IPv4 and TCP and its time stamps off.
-const PACKET: usize = 1448;
-
-/// Packets that so many bytes fill.
-pub fn packets(bytes: usize) -> u64 {
-    bytes.div_ceil(PACKET) as u64
-}
-
 /// The metric that a disk has not that is reached so.
 pub fn lacking(tunnel: TunnelKind) -> &'static str {
     match tunnel {

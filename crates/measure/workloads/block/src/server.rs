@@ -21,8 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::nbd::{INVALID, Kind, LONGEST, REPLY_BYTES, REQUEST_BYTES, Request, reply, welcome};
 use crate::queue::{Message, Queue};
-use crate::report::packets;
-use crate::settings::{Access, TunnelKind, fresh_path};
+use crate::settings::{Access, TunnelKind, fresh_path, packets};
 use crate::tunnel::Tunnel;
 
 /// Bytes that are read from the socket at once.

@@ -24,6 +24,14 @@ pub const DEVICE_DEPTH: usize = 32;
 /// The most that a link can be scaled by.
 const MOST_SCALE: usize = 10_000;
 
+/// Bytes that a packet of Ethernet holds, with the heads of IPv4 and TCP and its time stamps off.
+const PACKET: usize = 1448;
+
+/// Packets that so many bytes fill.
+pub fn packets(bytes: usize) -> u64 {
+    bytes.div_ceil(PACKET) as u64
+}
+
 /// The link that a user described.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Link {

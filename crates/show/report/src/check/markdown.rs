@@ -6,7 +6,7 @@ use plumb_text::units::quantity;
 
 use crate::check::view::{closing, name, note, remarks, standing, title};
 use crate::figure::figure;
-use crate::markdown::{code, escape};
+use plumb_text::markdown::{code, escape};
 
 /// The check as Markdown.
 #[must_use]

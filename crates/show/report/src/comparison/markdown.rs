@@ -7,7 +7,7 @@ use crate::comparison::view::{
     DifferenceLine, closing, difference_lines, for_price, heading, ratio, remarks, series, verdict,
 };
 use crate::figure::figure;
-use crate::markdown::{code, escape};
+use plumb_text::markdown::{code, escape};
 
 /// The comparison as Markdown.
 #[must_use]

@@ -5,7 +5,7 @@ use plumb_text::time::date;
 
 use crate::figure::figure;
 use crate::history::view::{closing, events_before, label_keys, label_of, short, title};
-use crate::markdown::{code, escape};
+use plumb_text::markdown::{code, escape};
 
 /// The history as Markdown; `label` is the key of the label that names runs.
 #[must_use]

@@ -4,7 +4,7 @@
 use crate::run::header::from_to;
 use plumb_analysis::{Comparison, Finding, RunFinding};
 use plumb_model::{CPU, FlagKind, Goal, RunStatus, StopReason, Verdict, VerdictGoal};
-use plumb_text::command_line::{with_options, without};
+use plumb_text::command_line::{budget, with_options, without};
 use plumb_text::units::percent;
 
 /// More than the estimate says: it is of few pairs where a comparison ended early.
@@ -143,15 +143,6 @@ fn reached(comparison: &Comparison) -> Option<f64> {
     Some(high.max(1.0 / low) - 1.0)
 }
 
-/// Rounded up: `90s`, `7m`.
-fn budget(seconds: f64) -> String {
-    if seconds <= 120.0 {
-        format!("{}s", (seconds / 10.0).ceil() * 10.0)
-    } else {
-        format!("{}m", (seconds / 60.0).ceil())
-    }
-}
-
 /// `plumb` and its subcommand with these options first.
 fn typed(words: &[&str], options: &[&str]) -> String {
     with_options(words, command_at(words), options)
@@ -167,7 +158,7 @@ mod tests {
     use plumb_analysis::{Ends, Estimate, Finding, RunFinding};
     use plumb_model::{Flag, FlagKind, StopReason};
 
-    use super::{again, budget, cpu_varies_less};
+    use super::{again, cpu_varies_less};
 
     /// Points that reached so much of ±3 % in a run of a minute.
     fn run_of_late_points(reached: &[f64]) -> RunFinding {
@@ -245,10 +236,5 @@ mod tests {
         assert!(!cpu_varies_less(&[of("wall", 1.0), of("cpu", 0.5)]));
         assert!(!cpu_varies_less(&[of("wall", 1.0)]));
         assert!(!cpu_varies_less(&[]));
-    }
-
-    #[test]
-    fn times_are_rounded_up() {
-        assert_eq!((budget(61.0), budget(121.0)), ("70s".to_owned(), "3m".to_owned()));
     }
 }

@@ -6,12 +6,12 @@ use plumb_text::units::{Figure, percent, whole_percent};
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
-use crate::markdown::{code, escape};
 use crate::run::burst::burst_text;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{
     FlagNote, Row, View, baseline_text, comparison_text, encryption_text, spread_text,
 };
+use plumb_text::markdown::{code, escape};
 
 /// The run as Markdown.
 #[must_use]

@@ -9,7 +9,6 @@ use plumb_text::units::{Figure, quantity, whole_percent};
 
 use crate::comparison::{pairs_text, settling, verdict};
 use crate::figure::figure;
-use crate::flags;
 use crate::run::curves::CurveText;
 use crate::run::header::Header;
 use crate::run::labels;
@@ -246,7 +245,7 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
                 Some(note) => note.evidence.push(evidence),
                 None => notes.push(FlagNote {
                     flag: flag.flag.clone(),
-                    meaning: flags::meaning(&flag.flag),
+                    meaning: flag.flag.meaning(),
                     everywhere: false,
                     evidence: vec![evidence],
                 }),
@@ -261,7 +260,7 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
     if finding.results.is_empty() {
         notes.extend(finding.flags.iter().map(|flag| FlagNote {
             flag: flag.flag.clone(),
-            meaning: flags::meaning(&flag.flag),
+            meaning: flag.flag.meaning(),
             everywhere: true,
             evidence: vec![("the run".to_owned(), flag.why.clone())],
         }));

@@ -1,9 +1,10 @@
 //! Text inside Markdown: nothing from elsewhere marks up, links, mentions or ends a cell.
 
-use plumb_text::clean;
+use crate::clean;
 
 /// Text that is shown as it is: nothing in it marks up, links, mentions or ends a table's cell.
-pub(crate) fn escape(text: &str) -> String {
+#[must_use]
+pub fn escape(text: &str) -> String {
     let mut out = String::new();
     let text = clean(text);
     let mut characters = text.chars().peekable();
@@ -26,7 +27,8 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// Text as code, safe inside a table's cell.
-pub(crate) fn code(text: &str) -> String {
+#[must_use]
+pub fn code(text: &str) -> String {
     let text = clean(text).replace('`', "'").replace('|', "¦");
     if text.trim().is_empty() { String::new() } else { format!("`{text}`") }
 }
