@@ -167,7 +167,7 @@ pub const CONVENTIONS: &[Convention] = &[
     of(
         "openssl speed",
         ["16384 bytes", "k"],
-        ["crypto.aead:bytes=16384", "bandwidth"],
+        ["crypto.aead:bytes=16384", "throughput"],
         1e3,
         "k is 1,000 bytes a second; by CPU time unless -elapsed",
     ),

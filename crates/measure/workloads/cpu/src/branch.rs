@@ -7,7 +7,7 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
-use super::only_x86;
+use super::only_x86::only_x86;
 
 /// The workload.
 pub(super) struct Branch;

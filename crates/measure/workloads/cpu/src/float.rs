@@ -11,7 +11,7 @@ use plumb_workload_kit::vector::{Width, width};
 #[cfg(target_arch = "x86_64")]
 use super::float_loops as loops;
 use super::known_loop::{CONSTANTS, Kernel, KnownLoop};
-use super::only_x86;
+use super::only_x86::only_x86;
 
 /// The workload.
 pub(super) struct Float;

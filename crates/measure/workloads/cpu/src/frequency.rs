@@ -9,7 +9,8 @@ use plumb_workload_kit::placement::{Placement, TasksInTurn, in_words, placement_
 
 use super::gaps::Gaps;
 use super::kernel_counters::{Counts, KernelCounters};
-use super::{only_x86, power};
+use super::only_x86::only_x86;
+use super::power::power;
 
 /// The workload.
 pub(super) struct Frequency;

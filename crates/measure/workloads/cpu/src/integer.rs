@@ -10,7 +10,7 @@ use plumb_workload_kit::threads::{self, Team};
 #[cfg(target_arch = "x86_64")]
 use super::integer_loops as loops;
 use super::known_loop::{CONSTANTS, Kernel, KnownLoop};
-use super::only_x86;
+use super::only_x86::only_x86;
 
 /// The workload.
 pub(super) struct Integer;

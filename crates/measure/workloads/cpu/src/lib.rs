@@ -1,6 +1,6 @@
 //! The family `cpu`.
 
-use plumb_protocol::{StartError, Workload};
+use plumb_protocol::Workload;
 
 mod branch;
 mod dhrystone;
@@ -16,13 +16,12 @@ mod integer_loops;
 mod kernel_counters;
 mod known_loop;
 mod linpack;
+mod only_x86;
 mod power;
 mod share;
 mod sieve;
 mod syscall;
 mod whetstone;
-
-use power::power;
 
 /// The workloads of this family.
 pub const ALL: &[&dyn Workload] = &[
@@ -38,14 +37,3 @@ pub const ALL: &[&dyn Workload] = &[
     &hash::Hash,
     &share::Share,
 ];
-
-/// Loops of assembly are written for one architecture.
-fn only_x86(id: &str) -> Result<(), StartError> {
-    if cfg!(target_arch = "x86_64") {
-        return Ok(());
-    }
-    Err(StartError::unsupported(
-        format!("the loops of {id} are not written for {}", std::env::consts::ARCH),
-        "measure cpu.sieve, cpu.hash or cpu.syscall, which run everywhere",
-    ))
-}

@@ -16,7 +16,8 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::TasksInTurn;
 
 use super::known_loop::CONSTANTS;
-use super::{only_x86, power};
+use super::only_x86::only_x86;
+use super::power::power;
 
 /// The workload.
 pub(super) struct Share;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::sshd::HOST_ALIAS;
+use super::sshd::{HOST_ALIAS, yes_or_no};
 use crate::processes::die_with_parent;
 
 /// Where to, and as whom.
@@ -61,11 +61,6 @@ impl Client {
         die_with_parent(&mut command);
         command
     }
-}
-
-/// As configurations of OpenSSH have it.
-pub(super) fn yes_or_no(is: bool) -> &'static str {
-    if is { "yes" } else { "no" }
 }
 
 /// What client and server agreed on for the data, from the log of the client: `cipher: … MAC: … compression: …`.

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use plumb_protocol::{Failure, Held, StartError};
 
 use super::account::Account;
-use super::client::yes_or_no;
 use super::tools::Tools;
 use crate::processes::{die_with_parent, kill_descendants};
 
@@ -243,6 +242,11 @@ fn configuration(folder: &Path, port: u16, user: &Account, serves: Serves<'_>) -
          {offers}",
         user.name
     )
+}
+
+/// As configurations of OpenSSH have it.
+pub(super) fn yes_or_no(is: bool) -> &'static str {
+    if is { "yes" } else { "no" }
 }
 
 /// What sshd says when it ends at once, as a refusal.

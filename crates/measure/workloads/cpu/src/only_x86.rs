@@ -1,0 +1,14 @@
+//! What loops of assembly run on.
+
+use plumb_protocol::StartError;
+
+/// Loops of assembly are written for one architecture.
+pub(super) fn only_x86(id: &str) -> Result<(), StartError> {
+    if cfg!(target_arch = "x86_64") {
+        return Ok(());
+    }
+    Err(StartError::unsupported(
+        format!("the loops of {id} are not written for {}", std::env::consts::ARCH),
+        "measure cpu.sieve, cpu.hash or cpu.syscall, which run everywhere",
+    ))
+}
