@@ -5,6 +5,7 @@
     reason = "the loops take raw pointers, and need instructions that were asked for at start"
 )]
 
+mod loops;
 #[cfg(not(target_arch = "x86_64"))]
 mod plain;
 #[cfg(target_arch = "x86_64")]
@@ -17,16 +18,12 @@ use plumb_workload_kit::vector::Width;
 
 use crate::methods::HAS_NON_TEMPORAL;
 
+use loops::{FACTOR, FillLoop, LINE_WORDS, StreamLoop, SumLoop};
+
 #[cfg(not(target_arch = "x86_64"))]
 use plain::{fence, of};
 #[cfg(target_arch = "x86_64")]
 use x86_64::{fence, of};
-
-/// Words in a cache line, which is what a kernel works on at least.
-pub(super) const LINE_WORDS: usize = 8;
-
-/// What scale and triad multiply by, as in STREAM.
-pub(super) const FACTOR: f64 = 3.0;
 
 /// The four loops of STREAM, on doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,26 +116,6 @@ impl Stores {
             Self::NonTemporal => 1,
         }
     }
-}
-
-/// Writes `lines` cache lines from `to` on, from as many at each source.
-type StreamLoop = unsafe fn(to: *mut f64, b: *const f64, c: *const f64, lines: usize);
-
-/// Adds up `words` words, a multiple of [`LINE_WORDS`].
-type SumLoop = unsafe fn(from: *const u64, words: usize) -> u64;
-
-/// Writes one word again and again into `lines` cache lines.
-type FillLoop = unsafe fn(to: *mut u64, word: u64, lines: usize);
-
-/// The loops for registers of one width.
-struct Loops {
-    /// In the order of [`Stores`].
-    triad: [StreamLoop; 2],
-    copy: [StreamLoop; 2],
-    scale: [StreamLoop; 2],
-    add: [StreamLoop; 2],
-    fill: [FillLoop; 2],
-    sum: SumLoop,
 }
 
 /// A loop of STREAM, chosen once at start.

@@ -9,7 +9,7 @@ use std::ptr::write_volatile;
 
 use plumb_workload_kit::vector::Width;
 
-use super::{FACTOR, LINE_WORDS, Loops};
+use super::loops::{FACTOR, LINE_WORDS, Loops};
 
 static LOOPS: Loops = Loops {
     triad: [triad_regular; 2],

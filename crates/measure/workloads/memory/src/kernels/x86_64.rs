@@ -4,7 +4,7 @@
 
 use plumb_workload_kit::vector::Width;
 
-use super::Loops;
+use super::loops::Loops;
 
 /// The loops for this width.
 pub(super) fn of(width: Width) -> &'static Loops {
@@ -71,7 +71,7 @@ macro_rules! loops {
             use std::arch::x86_64::*;
             use std::ptr::write_volatile;
 
-            use super::super::{FACTOR, Loops};
+            use super::super::loops::{FACTOR, Loops};
 
             pub(super) static LOOPS: Loops = Loops {
                 triad: [triad_regular, triad_nt],
