@@ -1,6 +1,7 @@
 //! The family `cpu`, driven as the engine drives it.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -231,11 +232,15 @@ fn half_the_time_is_lost_under_a_quota_of_half_a_cpu() {
     let _alone = alone();
     let group = match HalfACpu::new() {
         Ok(group) => group,
-        Err(why) => return eprintln!("no group with a quota can be made here: {why}"),
+        Err(why) => {
+            let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
+            assert!(!is_root, "no group with a quota can be made here: {why}");
+            return eprintln!("a group with a quota needs root: {why}");
+        }
     };
     assert_ratio("lost under a quota of 50 %", 0.45..0.55, || {
         let [lost, throttled] = group.lost();
-        assert!((0.3..0.7).contains(&throttled), "the quota stopped it for {throttled}");
-        lost
+        // Where others have the CPU for half of the time, the quota has nothing to stop.
+        if (0.3..0.7).contains(&throttled) { lost } else { f64::NAN }
     });
 }
