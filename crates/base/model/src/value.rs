@@ -61,8 +61,8 @@ impl Value {
         }
     }
 
-    /// Reads a size in bytes: `4096`, `64KiB`, `8MiB`, `1GiB`, `1kB`, `1MB`, `1GB`; `k`, `M` and `G`
-    /// alone are binary, as in dd and fio.
+    /// Reads a size in bytes: `4096`, `64KiB`, `8MiB`, `1GiB`, `2TiB`, `1kB`, `1MB`, `1GB`, `1TB`; `k`, `M`, `G`
+    /// and `T` alone are binary, as in dd and fio.
     ///
     /// # Errors
     /// When the text is no number with one of these suffixes, or is too large for 64 bits.
@@ -74,9 +74,11 @@ impl Value {
             "k" | "K" | "KiB" => 1 << 10,
             "m" | "M" | "MiB" => 1 << 20,
             "g" | "G" | "GiB" => 1 << 30,
+            "t" | "T" | "TiB" => 1 << 40,
             "kB" | "KB" => 1_000,
             "MB" => 1_000_000,
             "GB" => 1_000_000_000,
+            "TB" => 1_000_000_000_000,
             other => {
                 return Err(ValueError(format!(
                     "`{text}` is no size: unknown suffix `{other}`; try 4096, 64KiB, 8MiB or 1GB"
@@ -170,7 +172,7 @@ impl Value {
     /// Writes a size in bytes with the largest binary suffix that keeps it exact: `8MiB`, `1000B`.
     #[must_use]
     pub fn show_bytes(bytes: u64) -> String {
-        for (shift, suffix) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        for (shift, suffix) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
             if bytes >= 1 << shift && bytes.is_multiple_of(1 << shift) {
                 return format!("{}{suffix}", bytes >> shift);
             }
@@ -213,6 +215,7 @@ mod tests {
         assert_eq!(Value::parse_bytes("64KiB"), Ok(65_536));
         assert_eq!(Value::parse_bytes("4k"), Ok(4096));
         assert_eq!(Value::parse_bytes("1MB"), Ok(1_000_000));
+        assert_eq!(Value::parse_bytes("2TiB"), Ok(2 << 40));
         assert!(Value::parse_bytes("1X").is_err());
         assert!(Value::parse_bytes("").is_err());
         assert!(Value::parse_bytes("99999999999999GiB").is_err());

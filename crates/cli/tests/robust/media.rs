@@ -85,8 +85,8 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
         return;
     }
     refused("ram:1000GiB+ext4", 3, &["1024000 MiB", "more than 80 % of", "free of memory"]);
-    refused("loop:1000TiB+ext4", 2, &["no size"]);
-    refused("loop:100000GiB+ext4", 3, &["102400000 MiB", "more than 80 % of", "free in "]);
+    refused("loop:1000XiB+ext4", 2, &["no size"]);
+    refused("loop:1000TiB+ext4", 3, &["1048576000 MiB", "more than 80 % of", "free in "]);
     refused("ram:128MiB+ext4:nonsense", 4, &["ext4: mount: "]);
     if fs::metadata("/sys/class/misc/device-mapper").is_err() {
         let words = ["unsupported", "no device mapper", "ram+ext4+fscrypt"];

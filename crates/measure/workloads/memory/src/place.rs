@@ -42,12 +42,23 @@ pub(super) fn check(size: u64, needed: u64, facts: &Facts) -> Result<(), StartEr
     }
     let allowed = facts.memory_bytes / MEMORY_SHARE;
     if facts.memory_bytes > 0 && needed > allowed {
+        let most = u128::from(size) * u128::from(allowed) / u128::from(needed);
         return Err(StartError::unsupported(
-            format!("{needed} bytes are needed, plumb takes at most {allowed} here (half of all)"),
-            format!("set `size` below {}", size as u128 * u128::from(allowed) / u128::from(needed)),
+            format!(
+                "{} of memory are needed, plumb takes at most {} here (half of all)",
+                Value::show_bytes(needed),
+                round_down(allowed)
+            ),
+            format!("the largest that fits is size={}", round_down(u64::try_from(most).unwrap_or(allowed))),
         ));
     }
     Ok(())
+}
+
+/// The next size below that is a whole number of MiB, or of cache lines where it is less than one.
+fn round_down(bytes: u64) -> String {
+    let unit = if bytes < 1 << 20 { 64 } else { 1 << 20 };
+    Value::show_bytes(bytes / unit * unit)
 }
 
 #[cfg(test)]
@@ -87,7 +98,14 @@ mod tests {
         check(64 << 20, 128 << 20, &facts()).unwrap();
         let error = check(512 << 20, 1 << 30, &facts()).unwrap_err();
         let StartError::Unsupported { fix, .. } = error else { panic!("{error:?}") };
-        assert_eq!(fix, "set `size` below 268435456");
+        assert_eq!(fix, "the largest that fits is size=256MiB");
+        let error = check(1 << 40, 2 << 40, &Facts { memory_bytes: 3_000_000_000, ..facts() });
+        let StartError::Unsupported { why, fix } = error.unwrap_err() else { panic!("another error") };
+        assert_eq!(
+            why,
+            "2TiB of memory are needed, plumb takes at most 1430MiB here (half of all)"
+        );
+        assert_eq!(fix, "the largest that fits is size=715MiB");
         assert!(check(100, 100, &facts()).is_err());
         check(1 << 40, 1 << 41, &Facts::default()).unwrap();
     }
