@@ -124,6 +124,11 @@ pub const COUNTING: &[Counting] = &[
         Other("the lines do not say whether messages went through sockets or pipes"),
     ),
     counting(
+        "cyclictest.timer",
+        "scheduler.timer",
+        Other("the histogram does not say the interval, the class, nor which CPUs were kept awake"),
+    ),
+    counting(
         "perf.sched_pipe",
         "scheduler.pipe",
         Other("the lines do not say which CPUs the two tasks were kept to"),

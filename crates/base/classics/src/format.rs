@@ -31,11 +31,13 @@ pub enum Format {
     Ioping,
     /// The table of fs_mark.
     FsMark,
+    /// The histogram of cyclictest (`-h`).
+    Cyclictest,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Fio,
         Self::Iperf3,
         Self::Hyperfine,
@@ -50,6 +52,7 @@ impl Format {
         Self::Dd,
         Self::FsMark,
         Self::Ioping,
+        Self::Cyclictest,
     ];
 
     /// The word that people type.
@@ -70,6 +73,7 @@ impl Format {
             Self::Dd => "dd",
             Self::Ioping => "ioping",
             Self::FsMark => "fs_mark",
+            Self::Cyclictest => "cyclictest",
         }
     }
 
@@ -91,6 +95,7 @@ impl Format {
             Self::Dd => "the line of dd",
             Self::Ioping => "the raw line of ioping",
             Self::FsMark => "the table of fs_mark",
+            Self::Cyclictest => "the histogram of cyclictest",
         }
     }
 }

@@ -12,6 +12,7 @@ mod bonnie;
 mod cloudwatch;
 pub mod conventions;
 mod counting;
+mod cyclictest;
 mod dd;
 mod error;
 mod fio;

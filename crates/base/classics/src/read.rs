@@ -4,8 +4,8 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::import::Import;
 use crate::{
-    bonnie, cloudwatch, dd, fio, fsmark, hackbench, hyperfine, ioping, iperf3, mbw, openssl, perf,
-    ping, sysbench,
+    bonnie, cloudwatch, cyclictest, dd, fio, fsmark, hackbench, hyperfine, ioping, iperf3, mbw,
+    openssl, perf, ping, sysbench,
 };
 
 /// The results in a file; several where it holds those of several machines. Without a format it is
@@ -52,6 +52,7 @@ fn fits(format: Format, text: &str) -> bool {
         Format::CloudWatch => has("\"Datapoints\"") && has("\"Label\""),
         Format::Dd => text.lines().any(dd::fits),
         Format::FsMark => has(fsmark::HEAD),
+        Format::Cyclictest => line(cyclictest::HEAD),
         Format::Ioping => text.lines().any(ioping::fits),
     }
 }
@@ -71,6 +72,7 @@ fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import
         Format::CloudWatch => cloudwatch::parse(text),
         Format::Dd => dd::parse(text),
         Format::FsMark => fsmark::parse(text),
+        Format::Cyclictest => cyclictest::parse(text),
         Format::Ioping => ioping::parse(text),
     }
 }

@@ -422,7 +422,7 @@ fn hackbench_perf_and_ping() {
 }
 
 #[test]
-fn dd_ioping_and_fs_mark() {
+fn dd_ioping_fs_mark_and_cyclictest() {
     assert_snapshot!(told("dd-9.1.txt", None), @r"
     dd ? at None on {}
     dd.copy: Process
@@ -440,6 +440,14 @@ fn dd_ioping_and_fs_mark() {
       1124100719 ns, 1000 ops; rate 8.896000e2 files/s
       3133813851 ns, 1000 ops; rate 3.191000e2 files/s
     ");
+    assert_snapshot!(told("cyclictest-2.40.txt", None), @r"
+    cyclictest ? at None on {}
+    cyclictest.timer:threads=2 Process
+      922000000 ns, 922 ops; latency_p50 6.900000e-5 s; latency_min 3.400000e-5 s; latency_max 5.925000e-3 s
+    ");
+    let longer = fixture("cyclictest-2.40.txt")
+        .replace("# Histogram Overflows: ", "# Histogram Overflows: 9");
+    assert!(read(&longer, None, None).unwrap_err().to_string().contains("give -h a larger one"));
     let nothing = "0+0 records in\n0+0 records out\n0 bytes copied, 3.4922e-05 s, 0.0 kB/s\n";
     assert!(matches!(read(nothing, None, None), Err(Error::Damaged { .. })));
 }
@@ -570,6 +578,7 @@ fn a_figure_cut_off_is_found() {
         ("dd-9.1.txt", 3),
         ("ioping-1.3.txt", 10),
         ("fs_mark-3.3.txt", 16),
+        ("cyclictest-2.40.txt", 124),
     ] {
         let text = fixture(name);
         let text = text.trim_end();

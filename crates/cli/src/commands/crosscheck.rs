@@ -57,6 +57,10 @@ impl Subcommand for CrosscheckArgs {
     }
 }
 
+/// Length of plumb's samples: a classic's figure is a mean over all its time, and what stretches such a mean must do the
+/// same to ours. Medians of short samples pass over it.
+const SAMPLE_NS: u64 = 100_000_000;
+
 /// Measures the rows of a family, or all, and shows whether they agree.
 fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let rows = rows(args.family.as_deref())?;
@@ -120,9 +124,13 @@ fn measure(
         let names = [side.to_owned()];
         sides.extend(points::resolve(&mut setup.keeper, &names, &[], all)?.points);
     }
+    for side in &mut sides {
+        side.sample_ns = side.sample_ns.or(Some(SAMPLE_NS));
+    }
     let goal = VerdictGoal { beyond: true, ..VerdictGoal::new(row.metric, row.band, 40) };
     let goal = Goal::Verdict(goal);
     let mut plan = plan::plan_of(sides, goal, &args.execution, prepare)?;
+    plan.on_interference = args.execution.on_interference.unwrap_or_default();
     plan.budget_ns = Some(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX));
     let (place, lock) = (args.target.place(), !args.execution.no_lock);
     let host = args.execution.host.clone();

@@ -102,6 +102,19 @@ fn kill_9_of_plumb_and_keeper_at_once_leaves_no_server() {
 }
 
 #[test]
+fn kill_9_within_a_build_leaves_no_process_and_no_copy() {
+    let place = place();
+    let mut plumb = place.marked("run scheduler.compile -p jobs=2 --prepare none --no-lock -q");
+    let mut plumb = plumb.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let builds = || family(plumb.id()).iter().any(|(pid, _)| describe(*pid).contains("cc1"));
+    wait_for(PATIENCE, || builds().then_some(())).expect("a compiler at work");
+    plumb.kill().unwrap();
+    plumb.wait().unwrap();
+    wait_for(PATIENCE, || place.leftovers().is_empty().then_some(()));
+    assert_eq!(place.leftovers(), [""; 0]);
+}
+
+#[test]
 fn kill_9_of_a_worker_fails_its_invocation_and_the_run_goes_on() {
     let place = place();
     let mut plumb = place.marked("exec -n 3 --no-lock -q --json");

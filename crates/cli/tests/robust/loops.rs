@@ -112,6 +112,15 @@ fn an_invocation_lasts_as_long_as_is_stated() {
 }
 
 #[test]
+fn too_much_memory_is_refused_with_the_largest_size_that_fits() {
+    let place = place();
+    for workload in ["memory.latency", "memory.stream", "memory.loaded", "memory.fault"] {
+        let ran = place.run(&format!("run {workload} -p size=1TiB --no-lock -q")).unwrap().exits(3);
+        ran.shows(&["of memory are needed", "the largest that fits is size="]);
+    }
+}
+
+#[test]
 fn threads_run_where_their_placement_says() {
     let place = place();
     let run =

@@ -110,25 +110,13 @@ fn outcome(found: &RunFinding, compared: Option<&PointComparison>) -> Outcome {
     let beyond = compared.found.remarks.contains(&Remark::BeyondMargin);
     match &compared.found.verdict {
         Ok(Verdict::Equivalent) => Outcome::Agrees,
-        Ok(Verdict::Slower | Verdict::Faster) if beyond => disturbed(found),
+        Ok(Verdict::Slower | Verdict::Faster) if beyond => Outcome::Disagrees,
         Ok(_) => Outcome::Inconclusive("the interval reaches over the band's end".to_owned()),
         Err(NoVerdict::FewPairs) => {
             Outcome::Inconclusive("too few pairs: give it a larger --budget".to_owned())
         }
         Err(why) => Outcome::Inconclusive(why.to_string()),
     }
-}
-
-/// A disagreement, unless other work pressed most of the run: it stretches the one long figure of a classic
-/// more than the median of our short samples.
-fn disturbed(found: &RunFinding) -> Outcome {
-    let (disturbed, of) = (found.interference.disturbed, found.interference.invocations);
-    if 2 * disturbed <= of {
-        return Outcome::Disagrees;
-    }
-    Outcome::Inconclusive(format!(
-        "outside of the band, but other activity disturbed {disturbed} of {of} invocations: try on a quiet machine"
-    ))
 }
 
 #[cfg(test)]

@@ -19,9 +19,8 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
          parameters matched and the band as margin. The ratio is the cost that plumb reads over the cost that the classic \
          reads, with its interval over all looks at 95 %: over 1, plumb reads it slower. A row *agrees* when the whole \
          interval lies inside the band, and *disagrees* when all of it lies outside; anything else is *inconclusive*.\n\n\
-         plumb's figures are medians of samples of a few milliseconds at most, where the workload allows it; most classics give \
-         one mean over all their time. Other work on the machine stretches the means first: then the ratio falls below 1. Where \
-         it disturbed most invocations of a row, no disagreement is concluded.\n\n\
+         Most classics give one mean over all their time. So plumb's samples are means over 100 ms here, where they are a few \
+         milliseconds elsewhere: other work on the machine stretches both alike, and invocations that it disturbed count.\n\n\
          | plumb | classic | classic reads | plumb reads | ratio | band | outcome |\n\
          | :-- | :-- | --: | --: | :-- | --: | :-- |\n"
     );

@@ -39,7 +39,7 @@ impl Tool for Bonnie {
                 const { &value_names("create_sequential") },
             ),
         };
-        let (program, package, format) = ("bonnie++", "bonnie++", Format::Bonnie);
+        let (program, package, format) = ("bonnie++", "bonnie++", Some(Format::Bonnie));
         Named { id, summary, manual, program, package, format, prints, values }
     }
 

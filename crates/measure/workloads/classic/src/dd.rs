@@ -27,7 +27,7 @@ impl Tool for Dd {
             manual: include_str!("dd.md"),
             program: "dd",
             package: "coreutils",
-            format: Format::Dd,
+            format: Some(Format::Dd),
             prints: "bandwidth",
             values: const { &value_names("bandwidth") },
         }

@@ -8,7 +8,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, shared, within};
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, shared, time_bound, within};
 
 use crate::laid_out::{self, LaidOut};
 use crate::named::{Named, value_names};
@@ -59,7 +59,7 @@ impl Tool for Fio {
             Self::Sequential => ("bandwidth", const { &value_names("bandwidth") }),
             _ => ("rate", const { &value_names("rate") }),
         };
-        let (program, package, format) = ("fio", "fio", Format::Fio);
+        let (program, package, format) = ("fio", "fio", Some(Format::Fio));
         Named { id, summary, manual, program, package, format, prints, values }
     }
 
@@ -77,7 +77,7 @@ impl Tool for Fio {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let seconds = integer("seconds", "seconds", 1, "how long one process works (--runtime)");
+        let time = time_bound("time", 1_000_000_000, "how long one process works (--runtime)");
         let block = |name, usual| bytes(name, usual, "bytes of one read or write (--bs)");
         let operation = |words| choice("operation", words, "what is done to each block (--rw)");
         let size = bytes("size", 64 << 20, "size of the file (--size)");
@@ -93,15 +93,15 @@ impl Tool for Fio {
                     "blocks in flight at a time (--iodepth)",
                 ),
                 choice("engine", &["io_uring", "psync"], "how blocks are asked for (--ioengine)"),
-                seconds,
+                time,
             ],
             Self::OneBlock => vec![
                 block("block", 4096),
                 operation(&["write", "read"]),
                 integer("workers", "workers", 1, "jobs, each with a file of its own (--numjobs)"),
-                seconds,
+                time,
             ],
-            Self::Log => vec![size, block("record", 4096), seconds],
+            Self::Log => vec![size, block("record", 4096), time],
         }
     }
 
@@ -121,7 +121,7 @@ impl Tool for Fio {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let seconds = within(start, "seconds", 1, 60)?;
+        let millis = within(start, "time", 100_000_000, 60_000_000_000)? / 1_000_000;
         let mut words = match self {
             Self::Random | Self::Sequential => self.of_file(start)?,
             Self::OneBlock => {
@@ -143,7 +143,7 @@ impl Tool for Fio {
                 in_folder(start, &options)
             }
         };
-        words.push(format!("--runtime={seconds}").into());
+        words.push(format!("--runtime={millis}ms").into());
         words.extend(["--time_based", "--output-format=json"].map(OsString::from));
         Ok(Call::with(words))
     }

@@ -25,7 +25,7 @@ impl Tool for FsMark {
             manual: include_str!("fsmark.md"),
             program: "fs_mark",
             package: "fsmark",
-            format: Format::FsMark,
+            format: Some(Format::FsMark),
             prints: "rate",
             values: const { &value_names("rate") },
         }

@@ -23,7 +23,7 @@ impl Tool for Hackbench {
             manual: include_str!("hackbench.md"),
             program: "hackbench",
             package: "rt-tests",
-            format: Format::Hackbench,
+            format: Some(Format::Hackbench),
             prints: "time",
             values: const { &value_names("time") },
         }

@@ -27,7 +27,7 @@ impl Tool for Ioping {
             manual: include_str!("ioping.md"),
             program: "ioping",
             package: "ioping",
-            format: Format::Ioping,
+            format: Some(Format::Ioping),
             prints: "rate",
             values: const { &value_names("rate") },
         }

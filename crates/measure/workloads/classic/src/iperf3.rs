@@ -33,7 +33,7 @@ impl Tool for Iperf3 {
             manual: include_str!("iperf3.md"),
             program: "iperf3",
             package: "iperf3",
-            format: Format::Iperf3,
+            format: Some(Format::Iperf3),
             prints: "throughput",
             values: const { &value_names("throughput") },
         }

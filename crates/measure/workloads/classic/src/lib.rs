@@ -6,6 +6,8 @@
 use plumb_protocol::Workload;
 
 mod bonnie;
+mod cloop;
+mod cyclictest;
 mod dd;
 mod fio;
 mod fsmark;
@@ -29,7 +31,11 @@ use tool::Classic;
 pub const ALL: &[&dyn Workload] = &[
     &Classic(mbw::Mbw),
     &Classic(hackbench::Hackbench),
-    &Classic(perf::PerfPipe),
+    &Classic(perf::Perf::Pipe),
+    &Classic(perf::Perf::Messaging),
+    &Classic(cyclictest::Cyclictest),
+    &Classic(cloop::CLoop::Fork),
+    &Classic(cloop::CLoop::Wakeup),
     &Classic(fio::Fio::Random),
     &Classic(fio::Fio::Sequential),
     &Classic(fio::Fio::OneBlock),

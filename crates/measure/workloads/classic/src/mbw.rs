@@ -28,7 +28,7 @@ impl Tool for Mbw {
             manual: include_str!("mbw.md"),
             program: "mbw",
             package: "mbw",
-            format: Format::Mbw,
+            format: Some(Format::Mbw),
             prints: "bandwidth",
             values: const { &value_names("bandwidth") },
         }

@@ -18,8 +18,8 @@ pub(crate) struct Named {
     pub program: &'static str,
     /// The Debian package that has it.
     pub package: &'static str,
-    /// The form of what it prints.
-    pub format: Format,
+    /// The form of what it prints; None for a number alone.
+    pub format: Option<Format>,
     /// What the reader of that form calls its figure.
     pub prints: &'static str,
     /// The names of what every sample reports: see [`value_names`].

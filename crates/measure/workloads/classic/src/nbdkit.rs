@@ -31,7 +31,7 @@ impl Tool for Nbdkit {
             manual: include_str!("nbdkit.md"),
             program: "fio",
             package: "fio nbdkit",
-            format: Format::Fio,
+            format: Some(Format::Fio),
             prints: "rate",
             values: const { &value_names("rate") },
         }

@@ -26,7 +26,7 @@ impl Tool for Openssl {
             manual: include_str!("openssl.md"),
             program: "openssl",
             package: "openssl",
-            format: Format::Openssl,
+            format: Some(Format::Openssl),
             prints: "throughput",
             values: const { &value_names("throughput") },
         }

@@ -1,4 +1,4 @@
-//! `classic.perfpipe`: `perf bench sched pipe`.
+//! `classic.perfpipe` and `classic.perfmessaging`: `perf bench sched pipe` and `messaging`.
 
 use std::path::Path;
 
@@ -13,33 +13,77 @@ use crate::named::{Named, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
-#[derive(Clone)]
-pub(crate) struct PerfPipe;
+/// Which of perf's benchmarks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Perf {
+    /// Two tasks wake each other through pipes.
+    Pipe,
+    /// Many tasks send each other messages.
+    Messaging,
+}
 
-impl Tool for PerfPipe {
+impl Tool for Perf {
     fn named(&self) -> Named {
+        let (id, summary, manual) = match self {
+            Self::Pipe => (
+                "classic.perfpipe",
+                "perf bench sched pipe: two tasks wake each other through pipes",
+                include_str!("perf.md"),
+            ),
+            Self::Messaging => (
+                "classic.perfmessaging",
+                "perf bench sched messaging: many tasks that send each other short messages",
+                include_str!("perfmessaging.md"),
+            ),
+        };
         Named {
-            id: "classic.perfpipe",
-            summary: "perf bench sched pipe: two tasks wake each other through pipes",
-            manual: include_str!("perf.md"),
+            id,
+            summary,
+            manual,
             program: "perf",
             package: "linux-perf",
-            format: Format::Perf,
+            format: Some(Format::Perf),
             prints: "time",
             values: const { &value_names("time") },
         }
     }
 
     fn metric(&self) -> Metric {
-        reported_time("time", "one round trip: 2 messages, at least 2 context switches")
+        match self {
+            Self::Pipe => {
+                reported_time("time", "one round trip: 2 messages, at least 2 context switches")
+            }
+            Self::Messaging => reported_time("time", "one run: kick-off to the last task reaped"),
+        }
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            choice("placement", &["same-cpu", "free"], "both tasks kept to one CPU, or not"),
-            choice("mode", &["process", "thread"], "what the two tasks are (-T: threads)"),
-            integer("loops", "round trips", 20_000, "round trips of one process (-l)"),
-        ]
+        match self {
+            Self::Pipe => vec![
+                choice("placement", &["same-cpu", "free"], "both tasks kept to one CPU, or not"),
+                choice("mode", &["process", "thread"], "what the two tasks are (-T: threads)"),
+                integer("loops", "round trips", 20_000, "round trips of one process (-l)"),
+            ],
+            Self::Messaging => vec![
+                integer("groups", "groups", 1, "groups of 20 senders and 20 receivers (-g)"),
+                integer(
+                    "loops",
+                    "messages",
+                    100,
+                    "messages from each sender to each receiver (-l)",
+                ),
+                choice(
+                    "transport",
+                    &["socket", "pipe"],
+                    "what messages travel through (-p: pipes)",
+                ),
+                choice(
+                    "mode",
+                    &["process", "thread"],
+                    "what senders and receivers are (-t: threads)",
+                ),
+            ],
+        }
     }
 
     fn version(&self, path: &Path) -> Result<String, StartError> {
@@ -48,6 +92,13 @@ impl Tool for PerfPipe {
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let loops = within(start, "loops", 1, 1 << 30)?.to_string();
+        if *self == Self::Messaging {
+            let groups = within(start, "groups", 1, 10_000)?.to_string();
+            let mut words = vec!["bench", "sched", "messaging", "-g", &groups, "-l", &loops];
+            words.extend((start.text("transport") == "pipe").then_some("-p"));
+            words.extend((start.text("mode") == "thread").then_some("-t"));
+            return Ok(Call::with(words));
+        }
         let mut words = vec!["bench", "sched", "pipe", "-l", &loops];
         words.extend((start.text("mode") == "thread").then_some("-T"));
         let mut call = Call::with(words);

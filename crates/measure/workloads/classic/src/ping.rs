@@ -26,7 +26,7 @@ impl Tool for Ping {
             manual: include_str!("ping.md"),
             program: "ping",
             package: "iputils-ping",
-            format: Format::Ping,
+            format: Some(Format::Ping),
             prints: "rate",
             values: const { &value_names("rate") },
         }

@@ -5,6 +5,7 @@ use plumb_model::Flag;
 use plumb_protocol::{Batch, Failure, Instance};
 
 use plumb_workload_kit::affinity::CpuSet;
+use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::spawn::{OutputPipe, Program, describe_end};
 
 use crate::named::{Named, OF_THE_PROCESS};
@@ -19,6 +20,8 @@ pub(crate) struct Runs {
     pub is_asked: Box<dyn Fn(&Series) -> bool>,
     /// The CPUs of this thread before it was kept to one.
     pub before: CpuSet,
+    /// What a program that was built lies in.
+    pub _folder: Option<Folder>,
 }
 
 impl Runs {
@@ -42,8 +45,9 @@ impl Runs {
     /// The median of the tool's passes, where it has several; and reasons to distrust it.
     fn figure(&self, text: &str) -> Result<(f64, Vec<Flag>), Failure> {
         let name = self.named.program;
-        let imports = plumb_classics::read(text, Some(self.named.format), Some(&self.version))
-            .map_err(|error| {
+        let Some(format) = self.named.format else { return alone(text).map(|it| (it, Vec::new())) };
+        let imports =
+            plumb_classics::read(text, Some(format), Some(&self.version)).map_err(|error| {
                 Failure(format!(
                     "{name} printed no result: {error}; its last line: {}",
                     last_line(text)
@@ -63,6 +67,14 @@ impl Runs {
                 Failure(format!("{name} printed no {metric} of the test that was asked for"))
             })
     }
+}
+
+/// The number that is all of the output, its line ended.
+fn alone(text: &str) -> Result<f64, Failure> {
+    let number = text.strip_suffix('\n').and_then(|line| line.parse().ok());
+    number.filter(|it: &f64| it.is_finite() && *it > 0.0).ok_or_else(|| {
+        Failure(format!("no number was printed; the last line: {}", last_line(text)))
+    })
 }
 
 fn median(values: &[f64]) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! What a tool is, and how it becomes a workload.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plumb_classics::Series;
 use plumb_model::{AuditClass, Description, Metric, Parameter, Ready, Requirement, Role, SampleIs};
@@ -9,11 +9,19 @@ use plumb_protocol::{Failure, Held, Start, StartError, Started, Workload};
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::workload;
+use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::spawn::{OutputPipe, Program, find_program, metrics};
 
 use crate::named::{Named, OF_THE_PROCESS};
 use crate::runs::Runs;
+
+/// A program that was built for this.
+pub(crate) struct Built {
+    pub path: PathBuf,
+    /// What it lies in, which goes with it.
+    pub folder: Folder,
+}
 
 /// How one process of a tool is started.
 #[derive(Default)]
@@ -26,6 +34,8 @@ pub(crate) struct Call {
     pub on_stderr: bool,
     /// The folder in which it is started; None for that of plumb.
     pub folder: Option<String>,
+    /// What is started instead of the tool: what the tool has built.
+    pub built: Option<Built>,
     /// The CPU that it is kept to; None for all.
     pub cpu: Option<usize>,
     /// Remarks for the reader.
@@ -131,7 +141,8 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
         let version = self.0.version(&path)?;
         let call = self.0.call(start, &version)?;
         let output = OutputPipe::new()?;
-        let argv = argv(&path, &call)?;
+        let started = call.built.as_ref().map_or(&path, |built| &built.path);
+        let argv = argv(started, &call)?;
         let program = find_program(&argv[0].to_string_lossy())?;
         let pipe = Some(output.end());
         let program = if call.on_stderr {
@@ -140,13 +151,21 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
             Program::new(&program, &argv, pipe, start.seed)?
         };
         let before = CpuSet::current()?;
-        let mut ready = Ready { notes: call.notes, ..Ready::default() };
-        ready.notes.push(format!("program {}", path.display()));
+        let mut ready = Ready { notes: call.notes.clone(), ..Ready::default() };
+        ready.notes.push(format!("program {}", started.display()));
         ready.notes.push(memory_floor::note(program.rehearse()));
         ready.versions.insert(named.program.into(), version.clone());
         let (tool, asked) = (self.0.clone(), start.clone());
         let is_asked = Box::new(move |series: &Series| tool.is_asked(&asked, series));
-        let runs = Runs { program, output, named, version, is_asked, before };
+        let runs = Runs {
+            program,
+            output,
+            named,
+            version,
+            is_asked,
+            before,
+            _folder: call.built.map(|it| it.folder),
+        };
         if let Some(cpu) = call.cpu {
             CpuSet::only(cpu).apply()?;
         }

@@ -45,6 +45,24 @@ fn hackbench_and_perf_take_the_settings_of_our_workloads() {
 }
 
 #[test]
+fn messages_timers_and_loops_in_c_give_their_figure() {
+    let settings = [("transport", "pipe"), ("mode", "thread"), ("loops", "20")];
+    let point = TestPoint::new(ALL, "classic.perfmessaging", &settings);
+    assert_within("messages", figure(&point, "time"), 1e-3..10.0);
+    let point = TestPoint::new(ALL, "classic.cyclictest", &[("threads", "2")]);
+    assert_within("late", figure(&point, "latency_p50"), 1e-6..2e-2);
+    let folder = tempfile::tempdir().unwrap();
+    for (id, setting, metric) in [
+        ("classic.forkloop", ("forks", "100"), "time"),
+        ("classic.wakeuploop", ("wakeups", "100"), "latency_p50"),
+    ] {
+        let point = TestPoint::new(ALL, id, &[setting]).in_folder(folder.path());
+        assert_within(id, figure(&point, metric), 1e-6..2e-2);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{id} leaves nothing");
+    }
+}
+
+#[test]
 fn ping_floods_this_machine_alone() {
     let point = TestPoint::new(ALL, "classic.ping", &[("count", "2000")]);
     if !rustix::process::geteuid().is_root() {

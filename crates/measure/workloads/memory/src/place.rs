@@ -49,7 +49,10 @@ pub(super) fn check(size: u64, needed: u64, facts: &Facts) -> Result<(), StartEr
                 Value::show_bytes(needed),
                 round_down(allowed)
             ),
-            format!("the largest that fits is size={}", round_down(u64::try_from(most).unwrap_or(allowed))),
+            format!(
+                "the largest that fits is size={}",
+                round_down(u64::try_from(most).unwrap_or(allowed))
+            ),
         ));
     }
     Ok(())
@@ -100,7 +103,9 @@ mod tests {
         let StartError::Unsupported { fix, .. } = error else { panic!("{error:?}") };
         assert_eq!(fix, "the largest that fits is size=256MiB");
         let error = check(1 << 40, 2 << 40, &Facts { memory_bytes: 3_000_000_000, ..facts() });
-        let StartError::Unsupported { why, fix } = error.unwrap_err() else { panic!("another error") };
+        let StartError::Unsupported { why, fix } = error.unwrap_err() else {
+            panic!("another error")
+        };
         assert_eq!(
             why,
             "2TiB of memory are needed, plumb takes at most 1430MiB here (half of all)"

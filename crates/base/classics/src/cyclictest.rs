@@ -1,0 +1,117 @@
+//! The histogram of cyclictest (`-h`).
+//!
+//! A row has a latency in µs and, for each thread, how many times it was read. Behind them stand totals, extremes and how
+//! many were longer than the last row.
+
+use plumb_model::Better::Lower;
+use plumb_model::SampleIs;
+
+use crate::{Error, Format, Import, Invocation, Series};
+
+/// The heading of the histogram.
+pub(crate) const HEAD: &str = "# Histogram";
+
+/// Digits of every figure, at least.
+const DIGITS: usize = 5;
+
+/// A histogram of all threads together.
+#[derive(Default)]
+struct Histogram {
+    /// Latency in µs and count, in the order of latencies.
+    rows: Vec<(u64, u64)>,
+    threads: usize,
+    shortest_us: Option<u64>,
+    longest_us: Option<u64>,
+    longer_than_rows: Option<u64>,
+}
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let damaged = |why: &str| Error::damaged(Format::Cyclictest, why);
+    let histogram = histogram(text)?;
+    let longer = histogram.longer_than_rows;
+    let longer = longer.ok_or_else(|| damaged("it does not say how many were longer"))?;
+    let within: u64 = histogram.rows.iter().map(|row| row.1).sum();
+    let extremes = histogram.shortest_us.zip(histogram.longest_us);
+    let (shortest, longest) = extremes.ok_or_else(|| damaged("it lacks the extremes"))?;
+    let all = within.saturating_add(longer);
+    let median = histogram.median(all);
+    let median = median.ok_or_else(|| damaged("half of all were longer: give -h a larger one"))?;
+    let mut series = Series::new("cyclictest.timer", "threads sleep to absolute times");
+    series.sample_is = SampleIs::Process;
+    series.set("threads", histogram.threads.to_string().as_str());
+    series
+        .notes
+        .push("the length of the test is not told: 1 ms a sleep, as where -i is not given".into());
+    let sleeps = all / (histogram.threads.max(1) as u64);
+    series.invocations.push(Invocation::by_rate(1000.0, sleeps.max(1) as f64));
+    for (name, summary, micros) in [
+        ("latency_p50", "median, of the histogram", median),
+        ("latency_min", "the shortest", shortest),
+        ("latency_max", "the longest", longest),
+    ] {
+        series.measured((name, "s", Lower), summary, [seconds(micros)]);
+    }
+    let mut import = Import::new(Format::Cyclictest);
+    import.series.push(series);
+    Ok(vec![import])
+}
+
+#[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^53 µs")]
+fn seconds(micros: u64) -> f64 {
+    micros as f64 * 1e-6
+}
+
+fn histogram(text: &str) -> Result<Histogram, Error> {
+    let mut found = Histogram::default();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut lines = lines.skip_while(|line| *line != HEAD).skip(1);
+    let wrong = |line: &str| Error::damaged(Format::Cyclictest, format!("`{line}` lacks figures"));
+    for line in &mut lines {
+        let (name, figures) = match line.strip_prefix("# ") {
+            Some(remark) => remark.split_once(':').ok_or_else(|| wrong(line))?,
+            None => ("", line),
+        };
+        if !["", "Min Latencies", "Max Latencies", "Histogram Overflows"].contains(&name) {
+            continue;
+        }
+        let numbers: Option<Vec<u64>> = figures.split_whitespace().map(figure).collect();
+        let numbers = numbers.filter(|all| !all.is_empty()).ok_or_else(|| wrong(line))?;
+        match name {
+            "" => found.row(&numbers).ok_or_else(|| wrong(line))?,
+            _ if numbers.len() != found.threads => return Err(wrong(line)),
+            "Min Latencies" => found.shortest_us = numbers.into_iter().min(),
+            "Max Latencies" => found.longest_us = numbers.into_iter().max(),
+            _ => found.longer_than_rows = Some(numbers.iter().fold(0, |a, b| a.saturating_add(*b))),
+        }
+    }
+    Ok(found)
+}
+
+/// A number with all its digits: one with fewer was cut off.
+fn figure(word: &str) -> Option<u64> {
+    word.parse().ok().filter(|_| word.len() >= DIGITS)
+}
+
+impl Histogram {
+    /// A row more; None when it is not of as many threads as those before, or no latency after theirs.
+    fn row(&mut self, numbers: &[u64]) -> Option<()> {
+        let (latency, counts) = numbers.split_first()?;
+        let first = self.rows.is_empty();
+        if first {
+            self.threads = counts.len();
+        }
+        let next = first || self.rows.last().is_some_and(|last| last.0 < *latency);
+        let whole = !counts.is_empty() && counts.len() == self.threads && next;
+        self.rows.push((*latency, counts.iter().fold(0_u64, |a, b| a.saturating_add(*b))));
+        whole.then_some(())
+    }
+
+    /// The latency by nearest rank, of `all` that were read; None where it lies beyond the rows.
+    fn median(&self, all: u64) -> Option<u64> {
+        let mut below = 0_u64;
+        self.rows.iter().find_map(|(latency, count)| {
+            below = below.saturating_add(*count);
+            (*count > 0 && below >= all.div_ceil(2)).then_some(*latency)
+        })
+    }
+}
