@@ -37,6 +37,7 @@ mod run_costs;
 mod run_results;
 mod samples;
 mod series;
+mod shares;
 mod summarise;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

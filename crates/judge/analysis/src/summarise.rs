@@ -21,6 +21,7 @@ use crate::method::{CONFIDENCE, METHOD_VERSION, level};
 use crate::pauses;
 use crate::point_data::PointData;
 use crate::random_reads::flag_faster;
+use crate::shares;
 
 /// Most quantiles of the steady samples that are kept for sketches.
 const THINNED: usize = 256;
@@ -35,6 +36,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         results.iter_mut().for_each(|finding| flags::add(&mut finding.flags, flag.clone()));
     }
     flag_faster(&mut results, record);
+    shares::say(&mut results);
     expectations::judge(&mut results, record);
     let mut failed = failures::failed(record);
     failed.extend(failures::no_numbers(&data));

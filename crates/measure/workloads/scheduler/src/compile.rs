@@ -144,6 +144,10 @@ impl Builds {
         let file = File::create(said).map_err(|e| Failure::io(said.display().to_string(), &e))?;
         let mut argv: Vec<OsString> = vec!["make".into(), "-C".into(), copy.into()];
         argv.push(format!("-j{}", self.jobs).into());
+        // What compilers write in between lies beside the copy, and goes with it whatever happens.
+        let between = self.folder.path().join("between");
+        fs::create_dir_all(&between).map_err(|e| Failure::io(between.display().to_string(), &e))?;
+        argv.push(format!("TMPDIR={}", between.display()).into());
         argv.extend(target.split_whitespace().map(OsString::from));
         let stderr = OwnedFd::from(file);
         let program = Program::with_stderr(&self.make, &argv, Some(&stderr), self.start.seed)?;
