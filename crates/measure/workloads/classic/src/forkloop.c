@@ -1,7 +1,6 @@
-// A process made, ended and reaped, argv[1] times, by one that has written argv[2] bytes. Prints seconds for each.
+// A process made, ended and reaped, argv[1] times. Prints seconds for each.
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,11 +13,6 @@ static double now(void) {
 
 int main(int argc, char **argv) {
     long count = argc > 1 ? atol(argv[1]) : 0;
-    size_t bytes = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-    char *resident = malloc(bytes + 1);
-    if (!resident)
-        return 1;
-    memset(resident, 1, bytes + 1);
     double begun = now();
     for (long i = 0; i < count; i++) {
         int status;
@@ -28,5 +22,5 @@ int main(int argc, char **argv) {
         if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
             return 1;
     }
-    return count < 1 || resident[bytes] != 1 || printf("%.9f\n", (now() - begun) / count) < 0;
+    return count < 1 || printf("%.9f\n", (now() - begun) / count) < 0;
 }
