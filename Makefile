@@ -19,7 +19,7 @@ lint:
 	cargo run --locked --quiet --package xtask -- kernels
 	npm --prefix web run --silent lint
 
-# The long tests: 100 kills, runs with and without a neighbour, dm-crypt and NFS in a guest, three hours of
+# The long tests: 100 kills, runs with and without a neighbour, dm-crypt and NFS in a guest, two hours of
 # workloads compared with themselves, and 50 minutes more of plumb against other tools; the results are docs/soak.md,
 # docs/equals.md, docs/guest-storage.md and docs/head-to-head.md.
 soak:
