@@ -70,14 +70,14 @@ fn huge_pages_are_there_or_the_reader_learns_why_not() {
 #[test]
 fn what_cannot_be_run_says_why_and_what_to_set() {
     for (id, size, wanted) in [
-        ("memory.copy", "1GiB", "`size` below"),
+        ("memory.copy", "1GiB", "the largest that fits is size="),
         ("memory.copy", "100", "multiple of 64"),
-        ("memory.latency", "1GiB", "`size` below"),
-        ("memory.stream", "1GiB", "`size` below 178956970"),
+        ("memory.latency", "1GiB", "the largest that fits is size="),
+        ("memory.stream", "1GiB", "fits is size=170MiB"),
         ("memory.read", "100", "multiple of 64"),
-        ("memory.write", "1GiB", "`size` below"),
-        ("memory.loaded", "1GiB", "`size` below"),
-        ("memory.fault", "1GiB", "`size` below"),
+        ("memory.write", "1GiB", "the largest that fits is size="),
+        ("memory.loaded", "1GiB", "the largest that fits is size="),
+        ("memory.fault", "1GiB", "the largest that fits is size="),
         ("memory.fault", "5000", "multiple of 4096"),
     ] {
         let (why, fix) = unsupported(id, TestPoint::new(ALL, id, &[("size", size)]).try_start());
