@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::process::Command;
 
+use plumb_stats::audit::share_interval;
+use plumb_stats::distribution::binomial_cdf;
 use serde_json::Value;
 
 /// Where the outcome is written unless somebody names another file.
@@ -159,20 +161,17 @@ fn judge(document: &Value, verdicts: &mut Verdicts) {
 
 /// How many wrong verdicts of so many chance alone explains.
 fn by_chance(of: usize) -> usize {
-    // The binomial distribution, term by term.
-    #[expect(clippy::cast_precision_loss, reason = "counts of comparisons")]
-    let count = of as f64;
-    let (mut term, mut sum, mut wrong) = ((1.0 - PROMISED).powf(count), 0.0, 0);
-    loop {
-        sum += term;
-        if sum >= 1.0 - BY_CHANCE || wrong >= of {
-            return wrong;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "counts of comparisons")]
-        let done = wrong as f64;
-        term *= (count - done) / (done + 1.0) * PROMISED / (1.0 - PROMISED);
-        wrong += 1;
-    }
+    let is_likely =
+        |wrong: &usize| binomial_cdf(*wrong as u64, of as u64, PROMISED) >= 1.0 - BY_CHANCE;
+    (0..of).find(is_likely).unwrap_or(of)
+}
+
+/// The share in percent, with its interval.
+fn share(wrong: usize, of: usize) -> String {
+    let interval = share_interval(wrong as u64, of as u64, 0.95).ok();
+    interval.map_or_else(String::new, |it| {
+        format!(" ({:.1} % [{:.1}, {:.1}])", it.estimate * 100.0, it.low * 100.0, it.high * 100.0)
+    })
 }
 
 /// What does not hold.
@@ -191,16 +190,16 @@ fn page(options: &Options, all: &[(&str, Verdicts)], took_s: u64) -> String {
     let given: usize = all.iter().map(|(_, it)| it.given()).sum();
     let wrong: usize = all.iter().map(|(_, it)| it.wrong.len()).sum();
     let mut page = format!(
-        "# Equals: workloads compared with themselves\n\n\
+        "# A/A: workloads compared with themselves\n\n\
          Written by `cargo xtask equals --times {}` on {} in {took_s} s on {}; do not edit.\n\n\
-         Each line is `plumb ab POINT POINT --budget {BUDGET}`, {} times. *Faster* or *slower* is wrong there; at most {:.0} % \
-         are promised. Of {given} comparisons **{wrong}** are wrong; chance explains up to {}.\n\n\
+         Each comparison is a `plumb ab POINT POINT --budget {BUDGET}`. *Faster* or *slower* is wrong there; at most {:.0} % \
+         are promised. Of {given} comparisons **{wrong}** are wrong{}; chance explains up to {}.\n\n\
          | point | equivalent | inconclusive | wrong | ratios told |\n|---|---|---|---|---|\n",
         options.times,
         crate::host::today(),
         crate::host::hardware(),
-        options.times,
         PROMISED * 100.0,
+        share(wrong, given),
         by_chance(given),
     );
     for (point, it) in all {
@@ -222,12 +221,14 @@ fn page(options: &Options, all: &[(&str, Verdicts)], took_s: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdicts, broken, by_chance, judge};
+    use super::{Verdicts, broken, by_chance, judge, share};
 
     #[test]
     fn chance_explains_some_wrong_verdicts_and_not_many() {
         // qbinom(.99, n, .05) of R.
         assert_eq!([20, 100, 540].map(by_chance), [4, 11, 39]);
+        // binom.test(2, 80) of R.
+        assert_eq!(share(2, 80), " (2.5 % [0.3, 8.7])");
         let verdicts = |wrong: usize| Verdicts {
             equivalent: 20 - wrong,
             wrong: vec![1.1; wrong],

@@ -30,7 +30,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let histogram = histogram(text)?;
     let longer = histogram.longer_than_rows;
     let longer = longer.ok_or_else(|| damaged("it does not say how many were longer"))?;
-    let within: u64 = histogram.rows.iter().map(|row| row.1).sum();
+    let within = total(histogram.rows.iter().map(|row| row.1));
     let extremes = histogram.shortest_us.zip(histogram.longest_us);
     let (shortest, longest) = extremes.ok_or_else(|| damaged("it lacks the extremes"))?;
     let all = within.saturating_add(longer);
@@ -64,9 +64,9 @@ fn seconds(micros: u64) -> f64 {
 fn histogram(text: &str) -> Result<Histogram, Error> {
     let mut found = Histogram::default();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut lines = lines.skip_while(|line| *line != HEAD).skip(1);
+    let lines = lines.skip_while(|line| *line != HEAD).skip(1);
     let wrong = |line: &str| Error::damaged(Format::Cyclictest, format!("`{line}` lacks figures"));
-    for line in &mut lines {
+    for line in lines {
         let (name, figures) = match line.strip_prefix("# ") {
             Some(remark) => remark.split_once(':').ok_or_else(|| wrong(line))?,
             None => ("", line),
@@ -81,10 +81,15 @@ fn histogram(text: &str) -> Result<Histogram, Error> {
             _ if numbers.len() != found.threads => return Err(wrong(line)),
             "Min Latencies" => found.shortest_us = numbers.into_iter().min(),
             "Max Latencies" => found.longest_us = numbers.into_iter().max(),
-            _ => found.longer_than_rows = Some(numbers.iter().fold(0, |a, b| a.saturating_add(*b))),
+            _ => found.longer_than_rows = Some(total(numbers)),
         }
     }
     Ok(found)
+}
+
+/// The sum, which a file may make as large as it likes.
+fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
 }
 
 /// A number with all its digits: one with fewer was cut off.
@@ -102,7 +107,7 @@ impl Histogram {
         }
         let next = first || self.rows.last().is_some_and(|last| last.0 < *latency);
         let whole = !counts.is_empty() && counts.len() == self.threads && next;
-        self.rows.push((*latency, counts.iter().fold(0_u64, |a, b| a.saturating_add(*b))));
+        self.rows.push((*latency, total(counts.iter().copied())));
         whole.then_some(())
     }
 

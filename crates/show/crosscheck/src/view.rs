@@ -13,9 +13,10 @@ pub(crate) fn side(checked: &Crosschecked, index: usize) -> String {
     shown.map_or_else(|| "-".to_owned(), |shown| format!("{} {}", shown.estimate, shown.unit))
 }
 
-/// The ratio with its interval.
+/// The ratio with its interval; `-` without one.
 pub(crate) fn ratio(checked: &Crosschecked) -> String {
-    let shown = checked.ratio.as_ref().map(|it| figure(it, ""));
+    let ratio = checked.ratio.as_ref().filter(|it| it.interval.is_ok());
+    let shown = ratio.map(|it| figure(it, ""));
     shown.map_or_else(|| "-".to_owned(), |shown| format!("{} {}", shown.estimate, shown.brackets()))
 }
 

@@ -103,6 +103,8 @@ fn built(start: &Start, source: &str) -> Result<Built, StartError> {
     let output = Command::new("cc")
         .args(words)
         .arg(&text)
+        // What it writes in between goes with the folder.
+        .env("TMPDIR", folder.path())
         .stdin(Stdio::null())
         .output()
         .map_err(|e| Failure::io("starting cc", &e))?;

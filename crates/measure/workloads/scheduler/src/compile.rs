@@ -147,7 +147,8 @@ impl Builds {
         // What compilers write in between lies beside the copy, and goes with it whatever happens.
         let between = self.folder.path().join("between");
         fs::create_dir_all(&between).map_err(|e| Failure::io(between.display().to_string(), &e))?;
-        argv.push(format!("TMPDIR={}", between.display()).into());
+        // To make a dollar stands for the beginning of a variable.
+        argv.push(format!("TMPDIR={}", between.display()).replace('$', "$$").into());
         argv.extend(target.split_whitespace().map(OsString::from));
         let stderr = OwnedFd::from(file);
         let program = Program::with_stderr(&self.make, &argv, Some(&stderr), self.start.seed)?;
