@@ -119,6 +119,11 @@ pub const COUNTING: &[Counting] = &[
     ),
     counting("sysbench.cpu", "cpu.sieve", Other("sysbench divides, plumb sieves")),
     counting(
+        "stressng.stressor",
+        "cpu.sieve",
+        Other("bogus operations are of no known work: the output does not say the method"),
+    ),
+    counting(
         "hackbench.messaging",
         "scheduler.messaging",
         Other("the lines do not say whether messages went through sockets or pipes"),

@@ -33,11 +33,13 @@ pub enum Format {
     FsMark,
     /// The histogram of cyclictest (`-h`).
     Cyclictest,
+    /// The metrics of stress-ng.
+    StressNg,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Fio,
         Self::Iperf3,
         Self::Hyperfine,
@@ -53,6 +55,7 @@ impl Format {
         Self::FsMark,
         Self::Ioping,
         Self::Cyclictest,
+        Self::StressNg,
     ];
 
     /// The word that people type.
@@ -74,6 +77,7 @@ impl Format {
             Self::Ioping => "ioping",
             Self::FsMark => "fs_mark",
             Self::Cyclictest => "cyclictest",
+            Self::StressNg => "stress-ng",
         }
     }
 
@@ -96,6 +100,7 @@ impl Format {
             Self::Ioping => "the raw line of ioping",
             Self::FsMark => "the table of fs_mark",
             Self::Cyclictest => "the histogram of cyclictest",
+            Self::StressNg => "the metrics of stress-ng",
         }
     }
 }

@@ -31,6 +31,7 @@ mod perf;
 mod ping;
 mod read;
 mod run;
+mod stress_ng;
 mod sysbench;
 
 pub use arguments::{Arguments, SUITES, arguments};

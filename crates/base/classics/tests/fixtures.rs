@@ -422,7 +422,7 @@ fn hackbench_perf_and_ping() {
 }
 
 #[test]
-fn dd_ioping_fs_mark_and_cyclictest() {
+fn dd_ioping_fs_mark_cyclictest_and_stress_ng() {
     assert_snapshot!(told("dd-9.1.txt", None), @r"
     dd ? at None on {}
     dd.copy: Process
@@ -448,6 +448,13 @@ fn dd_ioping_fs_mark_and_cyclictest() {
     let longer = fixture("cyclictest-2.40.txt")
         .replace("# Histogram Overflows: ", "# Histogram Overflows: 9");
     assert!(read(&longer, None, None).unwrap_err().to_string().contains("give -h a larger one"));
+    assert_snapshot!(told("stress-ng-0.15.txt", None), @r"
+    stress-ng ? at None on {}
+    stressng.stressor:stressor=cpu Process
+      1000000000 ns, 1602 ops; rate 1.601930e3 ops/s
+    ");
+    let failed = fixture("stress-ng-0.15.txt").replace("successful run", "unsuccessful run");
+    assert!(read(&failed, None, None).unwrap_err().to_string().contains("unsuccessful run"));
     let nothing = "0+0 records in\n0+0 records out\n0 bytes copied, 3.4922e-05 s, 0.0 kB/s\n";
     assert!(matches!(read(nothing, None, None), Err(Error::Damaged { .. })));
 }
@@ -579,6 +586,8 @@ fn a_figure_cut_off_is_found() {
         ("ioping-1.3.txt", 10),
         ("fs_mark-3.3.txt", 16),
         ("cyclictest-2.40.txt", 124),
+        ("stress-ng-0.15.txt", 20),
+        ("stress-ng-0.15.txt", 80),
     ] {
         let text = fixture(name);
         let text = text.trim_end();

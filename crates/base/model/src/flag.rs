@@ -20,6 +20,8 @@ pub enum FlagKind {
     Sparse,
     /// The target directory lies in memory.
     Tmpfs,
+    /// Files were created on ext4 without a journal.
+    NoJournal,
     /// A size was made smaller than a rule wanted; both are in the text.
     Capped,
     /// The samples drift or jump, so the interval may not cover.
@@ -87,6 +89,9 @@ impl FlagKind {
                 "parts of the file were never written: no device moves what is read there"
             }
             Self::Tmpfs => "the target directory is in memory: no device was measured",
+            Self::NoJournal => {
+                "the more files were deleted in the last minutes, the longer creating one takes"
+            }
             Self::Capped => "a size is smaller than recommended: caches may affect the result",
             Self::Noisy => "the samples vary too much for the requested precision",
             Self::Unsteady => "plumb found no steady state: the median mixes different phases",
@@ -136,6 +141,7 @@ impl FlagKind {
             Self::Compressed => "compressed",
             Self::Sparse => "sparse",
             Self::Tmpfs => "tmpfs",
+            Self::NoJournal => "no-journal",
             Self::Capped => "capped",
             Self::Noisy => "noisy",
             Self::Unsteady => "unsteady",

@@ -7,7 +7,7 @@ use clap::Args;
 use plumb_analysis::RunFinding;
 use plumb_crosscheck::{
     Crosschecked, Outcome, ROWS, Row, crosscheck_card, crosscheck_document, crosscheck_page,
-    usual_budget,
+    families, rows_of, usual_budget,
 };
 use plumb_model::{Goal, VerdictGoal};
 use plumb_suite::{nearest, time_ns};
@@ -19,6 +19,7 @@ use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
 use crate::measuring::target::TargetArgs;
 use crate::planning::arguments::ExecutionArgs;
+use crate::planning::knobs::knob;
 use crate::planning::{plan, points, prepare};
 use crate::reading::output::{pretty, write_file};
 use crate::ui::Ui;
@@ -33,7 +34,7 @@ use crate::ui::Ui;
 
 Each row is a `plumb ab` of the installed tool and the workload that should read the same, with matched parameters. \
 The row agrees when the whole interval of the ratio lies inside its band, and disagrees when all of it lies outside; \
-then the exit code is 1. A tool that is not installed is unsupported, with its Debian package. Without --budget \
+then the exit code is 1. Where the two do other work, both are shown, with why they differ. A tool that is not installed is unsupported, with its Debian package. Without --budget \
 rows may take two minutes each, and those of a family ten together: what is decided early leaves its time to the next. Servers run on 127.0.0.1 and end with the row. The tools themselves are workloads, too: plumb explain classic.mbw.")]
 pub struct CrosscheckArgs {
     /// The family, such as `memory` [default: all]
@@ -92,13 +93,9 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
 
 /// The rows of a family.
 fn rows(family: Option<&str>) -> Result<Vec<Row>> {
-    let Some(family) = family else { return Ok(ROWS.to_vec()) };
-    let rows: Vec<Row> = ROWS.iter().filter(|row| row.family() == family).copied().collect();
-    if !rows.is_empty() {
-        return Ok(rows);
-    }
-    let mut families: Vec<String> = ROWS.iter().map(|row| row.family().to_owned()).collect();
-    families.dedup();
+    let rows = rows_of(family);
+    let Some(family) = family.filter(|_| rows.is_empty()) else { return Ok(rows) };
+    let families: Vec<String> = families(ROWS).into_iter().map(str::to_owned).collect();
     let error = CommandError::usage(format!("no row of `{family}` stands beside a classic tool"));
     let error = match nearest(family, &families) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
@@ -118,16 +115,18 @@ fn measure(
     let mut setup = Setup::start()?;
     setup.keep_to(&args.execution.prepare);
     let all = setup.all_threads();
-    let prepare = prepare::wanted(&mut setup.keeper, &args.execution.prepare, None, all)?;
-    let mut sides = Vec::new();
-    for side in [row.classic, row.ours] {
-        let names = [side.to_owned()];
-        sides.extend(points::resolve(&mut setup.keeper, &names, &[], all)?.points);
+    let mut prepare = prepare::wanted(&mut setup.keeper, &args.execution.prepare, None, all)?;
+    if prepare.knobs.iter().all(|knob| knob.medium().is_none()) {
+        // Without root, say, both use the target directory.
+        let medium = row.medium.and_then(|medium| knob(&format!("medium={medium}")).ok());
+        prepare.knobs.extend(medium);
     }
+    let names = [row.classic, row.ours].map(str::to_owned);
+    let mut sides = points::resolve(&mut setup.keeper, &names, &[], all)?.points;
     for side in &mut sides {
         side.sample_ns = side.sample_ns.or(Some(SAMPLE_NS));
     }
-    let goal = VerdictGoal { beyond: true, ..VerdictGoal::new(row.metric, row.band, 40) };
+    let goal = VerdictGoal { beyond: true, ..VerdictGoal::new(row.metric, row.margin(), 40) };
     let goal = Goal::Verdict(goal);
     let mut plan = plan::plan_of(sides, goal, &args.execution, prepare)?;
     plan.on_interference = args.execution.on_interference.unwrap_or_default();

@@ -12,6 +12,8 @@ pub enum Outcome {
     Agrees,
     /// The whole interval lies outside of it.
     Disagrees,
+    /// They do other work: both are shown, and nothing is judged.
+    Shown,
     /// Neither is shown, for this reason.
     Inconclusive(String),
     /// One of the two can't run here: why, and what would mend it.
@@ -32,6 +34,7 @@ impl Outcome {
         match self {
             Self::Agrees => "agrees",
             Self::Disagrees => "disagrees",
+            Self::Shown => "shown",
             Self::Inconclusive(_) => "inconclusive",
             Self::Unsupported { .. } => "unsupported",
             Self::Failed(_) => "failed",
@@ -42,7 +45,7 @@ impl Outcome {
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
-            Self::Agrees | Self::Disagrees => String::new(),
+            Self::Agrees | Self::Disagrees | Self::Shown => String::new(),
             Self::Inconclusive(why) | Self::Failed(why) => why.clone(),
             Self::Unsupported { why, fix } => format!("{why}; try: {fix}"),
         }
@@ -92,12 +95,12 @@ impl Crosschecked {
             ratio: compared.and_then(|it| it.found.ratio.clone()),
             pairs: compared.and_then(|it| it.found.by_pairs()).map_or(0, |pairs| pairs.pairs),
             tool: versions.collect::<Vec<_>>().join(", "),
-            outcome: outcome(found, compared),
+            outcome: outcome(row, found, compared),
         }
     }
 }
 
-fn outcome(found: &RunFinding, compared: Option<&PointComparison>) -> Outcome {
+fn outcome(row: &Row, found: &RunFinding, compared: Option<&PointComparison>) -> Outcome {
     if let Some(it) = found.unsupported.first() {
         return Outcome::Unsupported { why: it.why.clone(), fix: it.fix.clone() };
     }
@@ -107,6 +110,9 @@ fn outcome(found: &RunFinding, compared: Option<&PointComparison>) -> Outcome {
     let Some(compared) = compared else {
         return Outcome::Inconclusive("the time was over before both were measured".to_owned());
     };
+    if row.band.is_none() {
+        return Outcome::Shown;
+    }
     let beyond = compared.found.remarks.contains(&Remark::BeyondMargin);
     match &compared.found.verdict {
         Ok(Verdict::Equivalent) => Outcome::Agrees,

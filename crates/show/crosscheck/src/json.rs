@@ -33,8 +33,8 @@ pub struct RowPart {
     pub metric: &'static str,
     /// Its unit; empty where nothing was measured.
     pub unit: String,
-    /// How far they may lie apart, relative.
-    pub band: f64,
+    /// How far they may lie apart, relative; null where both are only shown.
+    pub band: Option<f64>,
     /// Why they differ, where that is known.
     pub known_difference: Option<&'static str>,
     /// What the classic reads; null where it was not measured.
@@ -47,10 +47,10 @@ pub struct RowPart {
     pub pairs: usize,
     /// The classic tool with its version.
     pub tool: String,
-    /// `agrees`, `disagrees`, `inconclusive`, `unsupported` or `failed`.
+    /// `agrees`, `disagrees`, `shown`, `inconclusive`, `unsupported` or `failed`.
     #[cfg_attr(
         test,
-        schemars(extend("enum" = ["agrees", "disagrees", "inconclusive", "unsupported", "failed"]))
+        schemars(extend("enum" = ["agrees", "disagrees", "shown", "inconclusive", "unsupported", "failed"]))
     )]
     pub outcome: &'static str,
     /// Why, where the figures do not say it.
@@ -83,7 +83,7 @@ fn part(checked: &Crosschecked) -> RowPart {
     let row = &checked.row;
     let [classic, ours] = &checked.figures;
     let (why, fix) = match &checked.outcome {
-        Outcome::Agrees | Outcome::Disagrees => (None, None),
+        Outcome::Agrees | Outcome::Disagrees | Outcome::Shown => (None, None),
         Outcome::Inconclusive(why) | Outcome::Failed(why) => (Some(why.clone()), None),
         Outcome::Unsupported { why, fix } => (Some(why.clone()), Some(fix.clone())),
     };

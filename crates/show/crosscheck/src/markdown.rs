@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use plumb_analysis::RunFinding;
-use plumb_text::units::percent;
 
 use crate::finding::Crosschecked;
-use crate::view::{closing, is_measured, place, ratio, remarks, side};
+use crate::view::{band, closing, is_measured, place, ratio, remarks, side};
 
 /// The page; `found` are the runs of the rows, for date and machine.
 #[must_use]
@@ -18,7 +17,8 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
          Each row is a `plumb ab` of a classic tool and the workload of plumb that should read the same, with the \
          parameters matched and the band as margin. The ratio is the cost that plumb reads over the cost that the classic \
          reads, with its interval over all looks at 95 %: over 1, plumb reads it slower. A row *agrees* when the whole \
-         interval lies inside the band, and *disagrees* when all of it lies outside; anything else is *inconclusive*.\n\n\
+         interval lies inside the band, and *disagrees* when all of it lies outside; anything else is *inconclusive*. Rows without a band do \
+         other work on each side: both are *shown*, with why they differ.\n\n\
          Most classics give one mean over all their time. So plumb's samples are means over 100 ms here, where they are a few \
          milliseconds elsewhere: other work on the machine stretches both alike, and invocations that it disturbed count.\n\n\
          | plumb | classic | classic reads | plumb reads | ratio | band | outcome |\n\
@@ -29,13 +29,13 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
         let word = if word == "disagrees" { format!("**{word}**") } else { word.to_owned() };
         let _ = writeln!(
             out,
-            "| `{}` | `{}` | {} | {} | {} | ±{} | {word} |",
+            "| `{}` | `{}` | {} | {} | {} | {} | {word} |",
             checked.row.ours,
             checked.row.classic,
             side(checked, 0),
             side(checked, 1),
             ratio(checked),
-            percent(checked.row.band),
+            band(checked),
         );
     }
     let _ = writeln!(out, "\n{}.\n\n## Remarks\n", closing(all));

@@ -1,10 +1,9 @@
 //! A crosscheck on a terminal.
 
-use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal};
 
 use crate::finding::{Crosschecked, Outcome};
-use crate::view::{closing, ratio, remarks, side};
+use crate::view::{band, closing, ratio, remarks, side};
 
 /// The rows in lines of a terminal's width.
 #[must_use]
@@ -38,6 +37,7 @@ fn cells(checked: &Crosschecked) -> Vec<Line> {
     let style = match checked.outcome {
         Outcome::Agrees => Style::Good,
         Outcome::Disagrees | Outcome::Failed(_) => Style::Bad,
+        Outcome::Shown => Style::Plain,
         Outcome::Inconclusive(_) | Outcome::Unsupported { .. } => Style::Flag,
     };
     vec![
@@ -45,7 +45,7 @@ fn cells(checked: &Crosschecked) -> Vec<Line> {
         Line::new(Style::Plain, &side(checked, 0)),
         Line::new(Style::Plain, &side(checked, 1)),
         Line::new(Style::Estimate, &ratio(checked)),
-        Line::new(Style::Plain, &format!("±{}", percent(checked.row.band))),
+        Line::new(Style::Plain, &band(checked)),
         Line::new(style, checked.outcome.word()),
     ]
 }

@@ -4,6 +4,7 @@ use plumb_analysis::RunFinding;
 use plumb_report::figure;
 use plumb_text::counted;
 use plumb_text::time::date;
+use plumb_text::units::percent;
 
 use crate::finding::{Crosschecked, Outcome};
 
@@ -20,19 +21,24 @@ pub(crate) fn ratio(checked: &Crosschecked) -> String {
     shown.map_or_else(|| "-".to_owned(), |shown| format!("{} {}", shown.estimate, shown.brackets()))
 }
 
+/// How far the two may lie apart; `-` where they are only shown.
+pub(crate) fn band(checked: &Crosschecked) -> String {
+    checked.row.band.map_or_else(|| "-".to_owned(), |band| format!("±{}", percent(band)))
+}
+
 /// What stands below a row: reason of the outcome, then the known difference.
 pub(crate) fn remarks(checked: &Crosschecked) -> Vec<String> {
     let known = checked.row.known;
-    let known =
-        (is_measured(checked) && !known.is_empty()).then(|| format!("known difference: {known}"));
+    let word = if checked.row.band.is_some() { "known difference" } else { "why they differ" };
+    let known = (is_measured(checked) && !known.is_empty()).then(|| format!("{word}: {known}"));
     [checked.outcome.reason()].into_iter().filter(|it| !it.is_empty()).chain(known).collect()
 }
 
 /// The last line: how many of each.
 pub(crate) fn closing(all: &[Crosschecked]) -> String {
     let count = |word: &str| all.iter().filter(|it| it.outcome.word() == word).count();
-    let words = ["agrees", "disagrees", "inconclusive", "unsupported", "failed"];
-    let told = ["agree", "disagree", "inconclusive", "unsupported", "failed"];
+    let words = ["agrees", "disagrees", "shown", "inconclusive", "unsupported", "failed"];
+    let told = ["agree", "disagree", "only shown", "inconclusive", "unsupported", "failed"];
     let parts = words.into_iter().zip(told).filter(|(word, _)| count(word) > 0);
     let parts: Vec<String> = parts.map(|(word, told)| format!("{} {told}", count(word))).collect();
     format!("{}: {}", counted(all.len(), "pair", "pairs"), parts.join(", "))

@@ -83,13 +83,14 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 27] = [
+const FLAGS: [FlagKind; 28] = [
     FlagKind::Cached,
     FlagKind::NotDirect,
     FlagKind::Unflushed,
     FlagKind::Compressed,
     FlagKind::Sparse,
     FlagKind::Tmpfs,
+    FlagKind::NoJournal,
     FlagKind::Capped,
     FlagKind::Noisy,
     FlagKind::Unsteady,

@@ -22,6 +22,8 @@ mod openssl;
 mod perf;
 mod ping;
 mod runs;
+mod stressng;
+mod sysbench;
 mod tool;
 mod version;
 
@@ -36,6 +38,8 @@ pub const ALL: &[&dyn Workload] = &[
     &Classic(cyclictest::Cyclictest),
     &Classic(cloop::CLoop::Fork),
     &Classic(cloop::CLoop::Wakeup),
+    &Classic(sysbench::Sysbench),
+    &Classic(stressng::StressNg),
     &Classic(fio::Fio::Random),
     &Classic(fio::Fio::Sequential),
     &Classic(fio::Fio::OneBlock),

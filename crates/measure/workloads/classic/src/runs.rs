@@ -18,6 +18,8 @@ pub(crate) struct Runs {
     pub version: String,
     /// Whether a test in the output is the one that was asked for.
     pub is_asked: Box<dyn Fn(&Series) -> bool>,
+    /// What the figure that it prints is multiplied by.
+    pub times: f64,
     /// The CPUs of this thread before it was kept to one.
     pub before: CpuSet,
     /// What a program that was built lies in.
@@ -36,7 +38,7 @@ impl Runs {
         let (figure, flags) = self.figure(&text)?;
         if let Some(batch) = batch {
             ended.record(batch, OF_THE_PROCESS);
-            batch.record_values(&[figure]);
+            batch.record_values(&[figure * self.times]);
             flags.into_iter().for_each(|flag| batch.flag(flag));
         }
         Ok(())

@@ -82,6 +82,11 @@ pub(crate) trait Tool: Sync {
         true
     }
 
+    /// What the figure that it prints is multiplied by.
+    fn times(&self, _start: &Start) -> f64 {
+        1.0
+    }
+
     /// As [`Workload::start_server`].
     fn start_server(&self, _path: &Path) -> Result<(Ready, Box<dyn Held>), StartError> {
         Err(StartError::Failed("this tool has no server".into()))
@@ -163,6 +168,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
             named,
             version,
             is_asked,
+            times: self.0.times(start),
             before,
             _folder: call.built.map(|it| it.folder),
         };

@@ -63,6 +63,16 @@ fn messages_timers_and_loops_in_c_give_their_figure() {
 }
 
 #[test]
+fn sysbench_divides_and_stress_ng_sieves() {
+    for id in ["classic.sysbench", "classic.stressng"] {
+        let one = figure(&TestPoint::new(ALL, id, &[]), "rate");
+        assert_within(id, one, 10.0..1e10);
+    }
+    let point = TestPoint::new(ALL, "classic.sysbench", &[("limit", "3")]);
+    assert!(refusal("nothing to try", point.try_start()).contains("limit"));
+}
+
+#[test]
 fn ping_floods_this_machine_alone() {
     let point = TestPoint::new(ALL, "classic.ping", &[("count", "2000")]);
     if !rustix::process::geteuid().is_root() {

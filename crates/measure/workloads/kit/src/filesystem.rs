@@ -1,11 +1,12 @@
 //! What lies under a folder: a device or memory, and how much room is left.
 
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use plumb_model::{Flag, FlagKind};
 use plumb_protocol::StartError;
-use rustix::fs::{statfs, statvfs};
+use rustix::fs::{major, minor, statfs, statvfs};
 
 /// Filesystem types that keep files in memory: tmpfs and ramfs (linux/magic.h).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
@@ -87,6 +88,27 @@ pub fn is_in_memory(path: &Path) -> bool {
             .is_ok_and(|stat| IN_MEMORY.contains(&u64::try_from(stat.f_type).unwrap_or(0)))
 }
 
+/// The flag of files that are created in this folder, where its filesystem makes the time depend on what was deleted
+/// before: ext4 without a journal passes over every inode that was deleted in the last minutes (`recently_deleted` in
+/// Linux's fs/ext4/ialloc.c). None elsewhere, and where the kernel does not tell.
+#[must_use]
+pub fn without_journal(dir: &Path) -> Option<Flag> {
+    let number = dir.metadata().ok()?.dev();
+    let block = format!("/sys/dev/block/{}:{}", major(number), minor(number));
+    let device = std::fs::canonicalize(block).ok()?;
+    let options = Path::new("/proc/fs/ext4").join(device.file_name()?).join("options");
+    lacks_journal(&std::fs::read_to_string(options).ok()?).then(|| {
+        let dir = dir.display();
+        let why = format!("{dir} is on ext4 without a journal, which searches past deleted files");
+        Flag::new(FlagKind::NoJournal, why)
+    })
+}
+
+/// Whether these options of an ext4 are of one without a journal: only a journal has a mode for data.
+fn lacks_journal(options: &str) -> bool {
+    !options.lines().any(|line| line.starts_with("data="))
+}
+
 /// A size for people: whole MiB, or KiB below one.
 #[must_use]
 pub fn show(bytes: u64) -> String {
@@ -95,7 +117,7 @@ pub fn show(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filesystem, is_in_memory};
+    use super::{Filesystem, is_in_memory, lacks_journal, without_journal};
     use plumb_protocol::StartError;
     use std::path::Path;
 
@@ -108,6 +130,14 @@ mod tests {
         let here = Filesystem::of(&std::env::temp_dir()).unwrap();
         assert!(here.free_bytes > 0 && here.free_files != Some(0), "{here:?}");
         assert!(Filesystem::of(Path::new("/no/such/folder")).is_err());
+    }
+
+    #[test]
+    fn a_journal_has_a_mode_for_data() {
+        // Of Linux 6.18: a file in a loop device by mkfs.ext4, and one by mkfs.ext4 -O ^has_journal.
+        assert!(!lacks_journal("rw\nbsddf\ndata=ordered\nprefetch_block_bitmaps\n"));
+        assert!(lacks_journal("rw\nbsddf\ncommit=5\nprefetch_block_bitmaps\n"));
+        assert_eq!(without_journal(Path::new("/proc")), None);
     }
 
     #[test]

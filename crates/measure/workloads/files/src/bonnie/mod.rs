@@ -10,7 +10,7 @@ use plumb_workload_kit::declare::{
     workload,
 };
 use plumb_workload_kit::device::is_counted;
-use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::filesystem::{Filesystem, show, without_journal};
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::limits;
 
@@ -104,6 +104,9 @@ impl Workload for Bonnie {
         if filesystem.in_memory {
             let why = format!("{} is in memory: no device is used", dir.display());
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
+        }
+        if many.files > 0 {
+            ready.flags.extend(without_journal(dir));
         }
         let folder = Folder::create(dir, "bonnie")?;
         limits::raise_open_files();

@@ -15,7 +15,7 @@ use plumb_workload_kit::declare::{
     work, workload,
 };
 use plumb_workload_kit::device;
-use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::filesystem::{Filesystem, show, without_journal};
 use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Team};
@@ -122,6 +122,9 @@ impl Workload for Files {
         if filesystem.in_memory {
             let why = format!("{} is in memory: no device is used", dir.display());
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
+        }
+        if task.operation == Operation::Create {
+            ready.flags.extend(without_journal(dir));
         }
         Ok(Started { instance: Box::new(Passes::new(start, task, threads, cold)?), ready })
     }

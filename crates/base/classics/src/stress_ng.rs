@@ -1,0 +1,55 @@
+//! The metrics of stress-ng (`--metrics`, `--metrics-brief`).
+//!
+//! A row has the stressor, its bogus operations, real, user and system time in s, and operations a second of the real and
+//! of the CPU time; newer versions add columns. The last line says whether the run was successful.
+
+use plumb_model::Better::Higher;
+use plumb_model::SampleIs;
+
+use crate::numbers::{count, positive};
+use crate::{Error, Format, Import, Invocation, Series};
+
+/// How every line begins.
+pub(crate) const HEAD: &str = "stress-ng: ";
+
+/// What the last line has.
+const END: &str = "run completed in ";
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let damaged = |why: String| Error::damaged(Format::StressNg, why);
+    let mut import = Import::new(Format::StressNg);
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix(HEAD));
+    let mut end = None;
+    for line in lines {
+        let Some((_, said)) = line.split_once("] ") else { continue };
+        let words: Vec<&str> = said.split_whitespace().collect();
+        if said.contains(END) {
+            end = Some(said);
+        } else if let [name, operations, rest @ ..] = words.as_slice()
+            && let Some(operations) = positive(operations)
+        {
+            let seconds = rest.first().and_then(|word| positive(word));
+            let rate = rest.get(3).and_then(|word| positive(word));
+            let (Some(seconds), Some(rate)) = (seconds, rate) else {
+                return Err(damaged(format!("the row of `{name}` lacks figures")));
+            };
+            import.series.push(series(name, operations, seconds, rate));
+        }
+    }
+    match end {
+        None => Err(damaged("it does not say how the run ended".to_owned())),
+        Some(said) if said.contains("unsuccessful") => Err(damaged(format!("it says `{said}`"))),
+        Some(_) => Ok(vec![import]),
+    }
+}
+
+fn series(stressor: &str, operations: f64, seconds: f64, rate: f64) -> Series {
+    let mut series = Series::new("stressng.stressor", "bogus operations of a stressor");
+    series.sample_is = SampleIs::Process;
+    series.set("stressor", stressor);
+    series.notes.push("neither the method nor the number of processes is told".to_owned());
+    series.invocations.push(Invocation::lasting(seconds, count(operations)));
+    let summary = "bogus operations a second of real time";
+    series.measured(("rate", "ops/s", Higher), summary, [rate]);
+    series
+}

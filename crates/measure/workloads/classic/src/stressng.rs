@@ -1,0 +1,61 @@
+//! `classic.stressng`: a method of stress-ng's CPU stressor.
+
+use std::path::Path;
+
+use plumb_classics::Format;
+use plumb_model::{Better, Metric, Parameter};
+use plumb_protocol::{Start, StartError};
+
+use plumb_workload_kit::declare::{choice, integer, reported, threads, within};
+
+use crate::named::{Named, value_names};
+use crate::tool::{Call, Tool};
+use crate::version;
+
+#[derive(Clone)]
+pub(crate) struct StressNg;
+
+impl Tool for StressNg {
+    fn named(&self) -> Named {
+        Named {
+            id: "classic.stressng",
+            summary: "stress-ng: bogus operations of a method of its CPU stressor",
+            manual: include_str!("stressng.md"),
+            program: "stress-ng",
+            package: "stress-ng",
+            format: Some(Format::StressNg),
+            prints: "rate",
+            values: const { &value_names("rate") },
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        let summary = "bogus operations a second of real time, all processes together";
+        reported("rate", "ops/s", Better::Higher, summary)
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let methods = &["sieve", "int64", "double", "matrixprod", "fft"];
+        vec![
+            choice("method", methods, "what one operation is (--cpu-method)"),
+            threads("processes that work (--cpu)"),
+            integer("seconds", "seconds", 1, "how long one process works (--timeout)"),
+        ]
+    }
+
+    fn version(&self, path: &Path) -> Result<String, StartError> {
+        version::after(path, &["--version"], "version ")
+    }
+
+    fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
+        let processes = within(start, "threads", 1, 1024)?;
+        let seconds = within(start, "seconds", 1, 60)?;
+        let method = start.text("method");
+        let options = format!(
+            "--cpu {processes} --cpu-method {method} --timeout {seconds} --metrics-brief --temp-path {}",
+            start.dir
+        );
+        // Its lines are on stderr.
+        Ok(Call { on_stderr: true, ..Call::with(options.split(' ').map(str::to_owned)) })
+    }
+}
