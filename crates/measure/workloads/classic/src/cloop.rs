@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use plumb_model::{Better, Metric, Parameter, ParameterType};
 use plumb_protocol::{Failure, Start, StartError};
 
-use plumb_workload_kit::declare::{integer, reported, reported_time, within};
+use plumb_workload_kit::declare::{bytes, integer, reported, reported_time, within};
 use plumb_workload_kit::folder::Folder;
 
 use crate::named::{Named, value_names};
@@ -58,7 +58,10 @@ impl Tool for CLoop {
 
     fn parameters(&self) -> Vec<Parameter> {
         match self {
-            Self::Fork => vec![integer("forks", "forks", 10_000, "processes, one after the other")],
+            Self::Fork => vec![
+                integer("forks", "forks", 10_000, "processes, one after the other"),
+                bytes("resident", 0, "memory that the parent has touched, in pages of base size"),
+            ],
             Self::Wakeup => {
                 let rate = integer("rate", "wake-ups", 1000, "wake-ups that are due each second");
                 vec![
@@ -78,7 +81,8 @@ impl Tool for CLoop {
         let (source, words) = match self {
             Self::Fork => {
                 let forks = within(start, "forks", 1, 1 << 24)?;
-                (include_str!("forkloop.c"), vec![forks.to_string()])
+                let resident = within(start, "resident", 0, 1 << 30)?;
+                (include_str!("forkloop.c"), vec![forks.to_string(), resident.to_string()])
             }
             Self::Wakeup => {
                 let wakeups = within(start, "wakeups", 1, 1 << 24)?;

@@ -54,6 +54,7 @@ fn messages_timers_and_loops_in_c_give_their_figure() {
     let folder = tempfile::tempdir().unwrap();
     for (id, setting, metric) in [
         ("classic.forkloop", ("forks", "100"), "time"),
+        ("classic.forkloop", ("resident", "4MiB"), "time"),
         ("classic.wakeuploop", ("wakeups", "100"), "latency_p50"),
     ] {
         let point = TestPoint::new(ALL, id, &[setting]).in_folder(folder.path());
