@@ -9,6 +9,7 @@ mod cycle;
 mod exchange;
 mod fault;
 mod free;
+mod kernel_work;
 mod kernels;
 mod latency;
 mod loaded;
@@ -19,15 +20,17 @@ mod read;
 mod stream;
 mod write;
 
+use kernel_work::Noted;
+
 /// The workloads of this family.
 pub const ALL: &[&dyn Workload] = &[
-    &copy::Copy,
-    &latency::Latency,
-    &stream::StreamLoops,
-    &read::Read,
-    &write::Write,
-    &loaded::Loaded,
-    &exchange::Exchange,
-    &fault::Fault,
-    &free::Free,
+    &Noted(copy::Copy),
+    &Noted(latency::Latency),
+    &Noted(stream::StreamLoops),
+    &Noted(read::Read),
+    &Noted(write::Write),
+    &Noted(loaded::Loaded),
+    &Noted(exchange::Exchange),
+    &Noted(fault::Fault),
+    &Noted(free::Free),
 ];

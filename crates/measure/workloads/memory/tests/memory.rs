@@ -200,7 +200,7 @@ fn a_line_is_handed_over_between_the_two_that_were_named() {
     let _alone = alone();
     let settings = [("from", "0"), ("to", "1")];
     let mut started = TestPoint::new(ALL, "memory.exchange", &settings).started();
-    assert_eq!(started.ready.notes, ["between CPUs 0 and 1"]);
+    assert_eq!(started.ready.notes[0], "between CPUs 0 and 1");
     let _samples = samples(&mut started, &[5, 5]);
     for (settings, wanted) in [
         (vec![("from", "1"), ("to", "1")], "both are CPU 1"),
