@@ -108,6 +108,11 @@ pub const COUNTING: &[Counting] = &[
         ),
     ),
     counting(
+        "stream.loop",
+        "memory.stream",
+        Other("STREAM prints the best of its passes, and its threads share the arrays"),
+    ),
+    counting(
         "sysbench.memory",
         "memory.copy",
         Other("sysbench fills one small block again and again: a cache and the cost of an event"),

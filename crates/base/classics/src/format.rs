@@ -35,11 +35,13 @@ pub enum Format {
     Cyclictest,
     /// The metrics of stress-ng.
     StressNg,
+    /// The table of STREAM.
+    Stream,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Fio,
         Self::Iperf3,
         Self::Hyperfine,
@@ -56,6 +58,7 @@ impl Format {
         Self::Ioping,
         Self::Cyclictest,
         Self::StressNg,
+        Self::Stream,
     ];
 
     /// The word that people type.
@@ -78,6 +81,7 @@ impl Format {
             Self::FsMark => "fs_mark",
             Self::Cyclictest => "cyclictest",
             Self::StressNg => "stress-ng",
+            Self::Stream => "stream",
         }
     }
 
@@ -101,6 +105,7 @@ impl Format {
             Self::FsMark => "the table of fs_mark",
             Self::Cyclictest => "the histogram of cyclictest",
             Self::StressNg => "the metrics of stress-ng",
+            Self::Stream => "the table of STREAM",
         }
     }
 }

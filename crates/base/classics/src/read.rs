@@ -5,7 +5,7 @@ use crate::format::Format;
 use crate::import::Import;
 use crate::{
     bonnie, cloudwatch, cyclictest, dd, fio, fsmark, hackbench, hyperfine, ioping, iperf3, mbw,
-    openssl, perf, ping, stress_ng, sysbench,
+    openssl, perf, ping, stream, stress_ng, sysbench,
 };
 
 /// The results in a file; several where it holds those of several machines. Without a format it is
@@ -54,6 +54,7 @@ fn fits(format: Format, text: &str) -> bool {
         Format::FsMark => has(fsmark::HEAD),
         Format::Cyclictest => line(cyclictest::HEAD),
         Format::StressNg => line(stress_ng::HEAD),
+        Format::Stream => line(stream::HEAD),
         Format::Ioping => text.lines().any(ioping::fits),
     }
 }
@@ -75,6 +76,7 @@ fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import
         Format::FsMark => fsmark::parse(text),
         Format::Cyclictest => cyclictest::parse(text),
         Format::StressNg => stress_ng::parse(text),
+        Format::Stream => stream::parse(text),
         Format::Ioping => ioping::parse(text),
     }
 }

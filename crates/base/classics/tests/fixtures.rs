@@ -460,6 +460,23 @@ fn dd_ioping_fs_mark_cyclictest_and_stress_ng() {
 }
 
 #[test]
+fn stream() {
+    assert_snapshot!(told("stream-5.10.txt", None), @r"
+    stream 5.10 at None on {}
+    stream.loop:kernel=copy,size=67108864,threads=2 Iteration
+      6399000 ns, 1 ops; bandwidth 2.097510e10 B/s
+    stream.loop:kernel=scale,size=67108864,threads=2 Iteration
+      6668000 ns, 1 ops; bandwidth 2.012840e10 B/s
+    stream.loop:kernel=add,size=67108864,threads=2 Iteration
+      9317000 ns, 1 ops; bandwidth 2.160870e10 B/s
+    stream.loop:kernel=triad,size=67108864,threads=2 Iteration
+      9014000 ns, 1 ops; bandwidth 2.233510e10 B/s
+    ");
+    let wrong = fixture("stream-5.10.txt").replace("Solution Validates", "Failed Validation");
+    assert!(read(&wrong, None, None).unwrap_err().to_string().contains("arrays are right"));
+}
+
+#[test]
 fn every_file_is_recognised_by_its_content_alone() {
     for (name, text) in fixtures() {
         let format =
@@ -586,6 +603,7 @@ fn a_figure_cut_off_is_found() {
         ("ioping-1.3.txt", 10),
         ("fs_mark-3.3.txt", 16),
         ("cyclictest-2.40.txt", 124),
+        ("stream-5.10.txt", 220),
         ("stress-ng-0.15.txt", 20),
         ("stress-ng-0.15.txt", 80),
     ] {

@@ -7,7 +7,7 @@ use clap::Args;
 use plumb_analysis::RunFinding;
 use plumb_crosscheck::{
     Crosschecked, Outcome, ROWS, Row, crosscheck_card, crosscheck_document, crosscheck_page,
-    families, rows_of, usual_budget,
+    families, rows_of, share, usual_budget,
 };
 use plumb_model::{Goal, VerdictGoal};
 use plumb_suite::{nearest, time_ns};
@@ -77,8 +77,7 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
             row.ours,
             row.classic
         ));
-        let left = u32::try_from(rows.len() - index).unwrap_or(u32::MAX);
-        let budget = whole.saturating_sub(begun.elapsed()) / left;
+        let budget = share(whole.saturating_sub(begun.elapsed()), rows.len() - index);
         let (finding, interrupted) = measure(args, row, budget, store, ui)?;
         all.push(Crosschecked::of(row, &finding));
         found.push(finding);
@@ -116,11 +115,9 @@ fn measure(
     setup.keep_to(&args.execution.prepare);
     let all = setup.all_threads();
     let mut prepare = prepare::wanted(&mut setup.keeper, &args.execution.prepare, None, all)?;
-    if prepare.knobs.iter().all(|knob| knob.medium().is_none()) {
-        // Without root, say, both use the target directory.
-        let medium = row.medium.and_then(|medium| knob(&format!("medium={medium}")).ok());
-        prepare.knobs.extend(medium);
-    }
+    // Without root, say, both do without it.
+    let set = row.set.and_then(|set| knob(set).ok());
+    prepare.knobs.extend(set.filter(|set| prepare.knobs.iter().all(|it| it.knob != set.knob)));
     let names = [row.classic, row.ours].map(str::to_owned);
     let mut sides = points::resolve(&mut setup.keeper, &names, &[], all)?.points;
     for side in &mut sides {

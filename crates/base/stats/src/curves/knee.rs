@@ -68,12 +68,14 @@ enum Shape {
 ///
 /// The bend has two points on either side at least, itself included. Its interval holds every place where the fit is
 /// not significantly worse than at the best (profile likelihood), and that of the level the levels at all of these.
-/// Noise is what the points' intervals tell, and 3 % at least; where the best fit leaves more, so much.
+/// Noise is what the points' intervals tell, and 3 % at least; where the best fit leaves more, so much. A point at 0 (no
+/// pause, say) is infinitely far from the others and is passed over.
 ///
 /// # Errors
-/// [`NoFit`]: fewer than three points, or values without a logarithm.
+/// [`NoFit`]: fewer than three points above 0, or values without a logarithm.
 pub fn knee(points: &[CurvePoint]) -> Result<Growth, NoFit> {
-    let points = ordered(points, FEWEST_POINTS)?;
+    let points: Vec<CurvePoint> = points.iter().copied().filter(|it| it.at != 0.0).collect();
+    let points = ordered(&points, FEWEST_POINTS)?;
     if points[0].at <= 0.0 {
         return Err(NoFit::NotPositive);
     }
@@ -219,7 +221,10 @@ mod tests {
         let Growth::Until { level, .. } = knee(&points).unwrap() else { panic!("no knee") };
         assert_eq!(level.interval, Err(NoInterval::PointWithout));
         assert_eq!(knee(&points[..2]), Err(NoFit::TooFewPoints { have: 2, need: 3 }));
-        points[0].at = 0.0;
+        points[0].at = -1.0;
         assert_eq!(knee(&points), Err(NoFit::NotPositive));
+        let found = knee(&points[1..]);
+        points[0].at = 0.0;
+        assert_eq!(knee(&points), found);
     }
 }

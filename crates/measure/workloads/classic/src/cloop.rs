@@ -1,18 +1,16 @@
-//! `classic.forkloop` and `classic.wakeuploop`: small programs in C, built with the compiler of this machine.
+//! `classic.forkloop`, `classic.wakeuploop` and `classic.triadloop`: small programs in C, built with the compiler of this
+//! machine.
 
-use std::ffi::OsStr;
-use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use plumb_model::{Better, Metric, Parameter, ParameterType};
-use plumb_protocol::{Failure, Start, StartError};
+use plumb_protocol::{Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, integer, reported, reported_time, within};
-use plumb_workload_kit::folder::Folder;
+use plumb_workload_kit::declare::{bytes, integer, reported, reported_time, threads, within};
 
+use crate::build::built;
 use crate::named::{Named, value_names};
-use crate::tool::{Built, Call, Tool};
+use crate::tool::{Call, Tool};
 use crate::version;
 
 /// Which of them.
@@ -22,6 +20,8 @@ pub(crate) enum CLoop {
     Fork,
     /// A thread wakes another at moments fixed beforehand.
     Wakeup,
+    /// The triad of STREAM.
+    Triad,
 }
 
 impl Tool for CLoop {
@@ -37,10 +37,16 @@ impl Tool for CLoop {
                 "a loop in C: a thread wakes another at a fixed rate",
                 include_str!("wakeuploop.md"),
             ),
+            Self::Triad => (
+                "classic.triadloop",
+                "a loop in C: the triad of STREAM",
+                include_str!("triadloop.md"),
+            ),
         };
         let (prints, values) = match self {
             Self::Fork => ("time", const { &value_names("time") }),
             Self::Wakeup => ("latency_p50", const { &value_names("latency_p50") }),
+            Self::Triad => ("bandwidth", const { &value_names("bandwidth") }),
         };
         let (program, package, format) = ("cc", "gcc", None);
         Named { id, summary, manual, program, package, format, prints, values }
@@ -52,6 +58,10 @@ impl Tool for CLoop {
             Self::Wakeup => {
                 let summary = "time from when a wake-up was due until the thread runs, median";
                 reported("latency_p50", "s", Better::Lower, summary)
+            }
+            Self::Triad => {
+                let summary = "bytes that STREAM counts, a second, all threads together";
+                reported("bandwidth", "B/s", Better::Higher, summary)
             }
         }
     }
@@ -69,53 +79,39 @@ impl Tool for CLoop {
                     Parameter { kind: ParameterType::Rate, ..rate },
                 ]
             }
+            Self::Triad => vec![
+                integer("passes", "passes", 10, "times that each thread goes through its arrays"),
+                bytes("size", 64 << 20, "bytes of each array"),
+                threads("threads with arrays of their own"),
+            ],
         }
     }
 
     fn version(&self, path: &Path) -> Result<String, StartError> {
-        let text = version::asked(path, &["-dumpfullversion", "-dumpversion"])?;
-        Ok(text.lines().next().unwrap_or_default().to_owned())
+        version::of_compiler(path)
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let (source, words) = match self {
+        let (source, options, words) = match self {
             Self::Fork => {
                 let forks = within(start, "forks", 1, 1 << 24)?;
                 let resident = within(start, "resident", 0, 1 << 30)?;
-                (include_str!("forkloop.c"), vec![forks.to_string(), resident.to_string()])
+                (include_str!("forkloop.c"), &["-O2"][..], vec![forks, resident])
             }
             Self::Wakeup => {
                 let wakeups = within(start, "wakeups", 1, 1 << 24)?;
                 let rate = within(start, "rate", 1, 1 << 20)?;
-                (include_str!("wakeuploop.c"), vec![wakeups.to_string(), rate.to_string()])
+                (include_str!("wakeuploop.c"), &["-O2"][..], vec![wakeups, rate])
+            }
+            Self::Triad => {
+                let passes = within(start, "passes", 1, 1 << 24)?;
+                let size = within(start, "size", 64, usize::MAX / 4)?;
+                let threads = within(start, "threads", 1, 1024)?;
+                let options = &["-O3", "-march=native"][..];
+                (include_str!("triadloop.c"), options, vec![passes, size, threads])
             }
         };
-        Ok(Call { built: Some(built(start, source)?), ..Call::with(words) })
+        let built = built(start, source, options)?;
+        Ok(Call { built: Some(built), ..Call::with(words.iter().map(usize::to_string)) })
     }
-}
-
-/// Builds a program.
-///
-/// # Errors
-/// With what the compiler says.
-fn built(start: &Start, source: &str) -> Result<Built, StartError> {
-    let folder = if start.scratch.is_empty() { &start.dir } else { &start.scratch };
-    let folder = Folder::create(Path::new(folder), "c")?;
-    let (text, path) = (folder.path().join("loop.c"), folder.path().join("loop"));
-    fs::write(&text, source).map_err(|e| Failure::io(format!("writing {}", text.display()), &e))?;
-    let words = [OsStr::new("-O2"), OsStr::new("-pthread"), OsStr::new("-o"), path.as_os_str()];
-    let output = Command::new("cc")
-        .args(words)
-        .arg(&text)
-        // What it writes in between goes with the folder.
-        .env("TMPDIR", folder.path())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| Failure::io("starting cc", &e))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.lines().last().unwrap_or("nothing").to_owned();
-        return Err(StartError::Failed(format!("cc could not build the loop: {last}")));
-    }
-    Ok(Built { path, folder })
 }

@@ -77,7 +77,7 @@ impl Tool for Dd {
             words.extend(direct.then(|| "iflag=direct".to_owned()));
         }
         // Its line is of the C locale, and on stderr.
-        let variable = Some(("LC_ALL", "C"));
+        let variable = Some("LC_ALL=C".to_owned());
         Ok(Call { variable, on_stderr: true, ..Call::with(words) })
     }
 

@@ -93,6 +93,7 @@ impl Tool for Fio {
                     "blocks in flight at a time (--iodepth)",
                 ),
                 choice("engine", &["io_uring", "psync"], "how blocks are asked for (--ioengine)"),
+                choice("pages", &["system", "huge"], "pages of the buffers (--mem, --iomem_align)"),
                 time,
             ],
             Self::OneBlock => vec![
@@ -192,11 +193,25 @@ impl Fio {
             "--randrepeat=0".to_owned(),
         ];
         words.extend(options.map(OsString::from));
+        if start.text("pages") == "huge" {
+            words.extend(huge_pages()?);
+        }
         if engine == "io_uring" {
             // As plumb does: the kernel keeps file and buffers, so that a block costs it less.
             words.extend(["--fixedbufs=1", "--registerfiles=1"].map(OsString::from));
         }
         Ok(words)
+    }
+}
+
+/// Buffers that begin with a huge page; fio does not ask for one.
+fn huge_pages() -> Result<[OsString; 2], StartError> {
+    let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+    if setting.unwrap_or_default().contains("[always]") {
+        Ok(["--mem=mmap", "--iomem_align=2M"].map(OsString::from))
+    } else {
+        let why = "fio has huge pages only where the kernel gives them unasked";
+        Err(StartError::unsupported(why, "as root: --set thp=always"))
     }
 }
 

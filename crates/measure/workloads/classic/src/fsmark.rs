@@ -62,7 +62,10 @@ impl Tool for FsMark {
         let sync = if start.text("sync") == "fsync" { "1" } else { "0" };
         let (files, size) = (number("files", 1, 1 << 18)?, number("size", 0, 1 << 20)?);
         let threads = number("threads", 1, 64)?;
+        // Names as long as plumb's.
+        let names = ["-p", "16", "-r", "10"];
         let words = ["-d", ".", "-l", "log", "-n", &files, "-s", &size, "-t", &threads, "-S", sync];
+        let words = words.into_iter().chain(names);
         // It takes no path of 40 bytes or more.
         let folder = Some(laid_out::path(start)?.to_owned());
         Ok(Call { folder, ..Call::with(words) })

@@ -6,6 +6,7 @@
 use plumb_protocol::Workload;
 
 mod bonnie;
+mod build;
 mod cloop;
 mod cyclictest;
 mod dd;
@@ -22,6 +23,7 @@ mod openssl;
 mod perf;
 mod ping;
 mod runs;
+mod stream;
 mod stressng;
 mod sysbench;
 mod tool;
@@ -38,6 +40,8 @@ pub const ALL: &[&dyn Workload] = &[
     &Classic(cyclictest::Cyclictest),
     &Classic(cloop::CLoop::Fork),
     &Classic(cloop::CLoop::Wakeup),
+    &Classic(cloop::CLoop::Triad),
+    &Classic(stream::Stream),
     &Classic(sysbench::Sysbench),
     &Classic(stressng::StressNg),
     &Classic(fio::Fio::Random),

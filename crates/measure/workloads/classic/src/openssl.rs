@@ -13,7 +13,7 @@ use crate::tool::{Call, Tool};
 use crate::version;
 
 /// Makes OpenSSL believe that the CPU has no AVX-512 (bits F, DQ, CD, BW and VL of leaf 7; OPENSSL_ia32cap(3)).
-const WITHOUT_AVX512: (&str, &str) = ("OPENSSL_ia32cap", ":~0xd0030000");
+const WITHOUT_AVX512: &str = "OPENSSL_ia32cap=:~0xd0030000";
 
 #[derive(Clone)]
 pub(crate) struct Openssl;
@@ -60,7 +60,7 @@ impl Tool for Openssl {
         let words = ["speed", "-mr", "-elapsed", "-seconds", &seconds, "-bytes", &bytes, "-evp"];
         let mut call = Call::with(words.into_iter().chain([start.text("cipher")]));
         if start.text("instructions") == "no-avx512" {
-            call.variable = Some(WITHOUT_AVX512);
+            call.variable = Some(WITHOUT_AVX512.to_owned());
         }
         Ok(call)
     }

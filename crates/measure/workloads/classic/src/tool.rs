@@ -28,8 +28,8 @@ pub(crate) struct Built {
 pub(crate) struct Call {
     /// Its arguments, without its own name.
     pub arguments: Vec<OsString>,
-    /// The variable of its environment that is set, and its value.
-    pub variable: Option<(&'static str, &'static str)>,
+    /// A variable of its environment: `NAME=VALUE`.
+    pub variable: Option<String>,
     /// Whether it says its figure on stderr.
     pub on_stderr: bool,
     /// The folder in which it is started; None for that of plumb.
@@ -185,7 +185,7 @@ fn argv(path: &Path, call: &Call) -> Result<Vec<OsString>, Failure> {
     if call.variable.is_some() || call.folder.is_some() {
         argv.push(find_program("env")?.into_os_string());
         argv.extend(call.folder.iter().map(|folder| format!("--chdir={folder}").into()));
-        argv.extend(call.variable.map(|(name, value)| format!("{name}={value}").into()));
+        argv.extend(call.variable.iter().map(Into::into));
     }
     argv.push(path.as_os_str().to_owned());
     argv.extend(call.arguments.iter().cloned());

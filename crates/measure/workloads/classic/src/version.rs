@@ -31,6 +31,15 @@ pub(crate) fn after(path: &Path, arguments: &[&str], before: &str) -> Result<Str
     })
 }
 
+/// That of a compiler of C.
+///
+/// # Errors
+/// When it can't be started.
+pub(crate) fn of_compiler(path: &Path) -> Result<String, StartError> {
+    let text = asked(path, &["-dumpfullversion", "-dumpversion"])?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
 /// The first word behind `before` that begins with a digit, without what punctuation ends it.
 fn word_after(text: &str, before: &str) -> Option<String> {
     let rest = text.split_once(before)?.1;

@@ -61,6 +61,38 @@ fn messages_timers_and_loops_in_c_give_their_figure() {
         assert_within(id, figure(&point, metric), 1e-6..2e-2);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{id} leaves nothing");
     }
+    let triad = [("passes", "2"), ("size", "1MiB"), ("threads", "2")];
+    assert_within(
+        "B/s",
+        figure(&TestPoint::new(ALL, "classic.triadloop", &triad), "bandwidth"),
+        1e8..1e13,
+    );
+}
+
+#[test]
+fn stream_is_built_from_the_source_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, fix) = unsupported("no source", TestPoint::new(ALL, "classic.stream", &[]).try_start());
+    assert!(fix.contains("source="), "{fix}");
+    // No STREAM, but its form: the licence keeps the source itself out of here.
+    let of_arrays = |text: &str| {
+        let source = folder.path().join("stream.c");
+        std::fs::write(
+            &source,
+            format!("#include <stdio.h>\n#include <stdlib.h>\nint main(void) {{ {text} }}"),
+        )
+        .unwrap();
+        let (source, threads) = (source.display().to_string(), ("threads", "2"));
+        let settings = [("source", source.as_str()), ("kernel", "add"), ("size", "1MiB"), threads];
+        TestPoint::new(ALL, "classic.stream", &settings).in_folder(folder.path())
+    };
+    let point = of_arrays(
+        r#"printf("Function    Best Rate MB/s  Avg time     Min time     Max time\nAdd: %d 0.2 0.1 0.3\nTriad: 7 0.2 0.1 0.3\n\
+Solution Validates\n", STREAM_ARRAY_SIZE * atoi(getenv("OMP_NUM_THREADS"))); return 0;"#,
+    );
+    assert_within("elements times threads", figure(&point, "bandwidth"), 524_287e6..524_289e6);
+    let failed = of_arrays("return 0").try_start();
+    assert!(refusal("no program", failed).contains("cc could not build"));
 }
 
 #[test]

@@ -4,14 +4,16 @@
     reason = "the kernel reads and fills the buffers behind the compiler's back"
 )]
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fs::File;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::time::Duration;
 
 use io_uring::{IoUring, Probe, opcode, types};
+use plumb_protocol::StartError;
+use plumb_workload_kit::mapping::{Mapping, Pages};
 
 /// What is done to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +30,8 @@ const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
 /// Buffers of one block each, aligned to a page, at addresses that never change.
 #[derive(Debug)]
 pub struct Pool {
+    memory: ManuallyDrop<Mapping>,
     base: NonNull<u8>,
-    layout: Layout,
     block: usize,
     leaked: bool,
 }
@@ -38,37 +40,41 @@ pub struct Pool {
 unsafe impl Send for Pool {}
 
 impl Pool {
-    /// Room for `slots` blocks.
+    /// Room for `slots` blocks in such pages. Huge ones are touched here, so that it is known whether they are.
     ///
     /// # Errors
-    /// When the size is 0 or no size that memory can have.
-    pub fn new(slots: usize, block: usize) -> io::Result<Self> {
-        let size = slots.checked_mul(block).filter(|size| *size > 0);
-        let layout = size.and_then(|size| Layout::from_size_align(size, 4096).ok());
-        let layout = layout.ok_or(io::ErrorKind::InvalidInput)?;
-        // SAFETY: the layout's size is not 0.
-        let base = unsafe { alloc_zeroed(layout) };
-        match NonNull::new(base) {
-            Some(base) => Ok(Self { base, layout, block, leaked: false }),
-            None => handle_alloc_error(layout),
+    /// Unsupported when there is no such memory, or no such pages.
+    pub fn new(slots: usize, block: usize, pages: Pages) -> Result<Self, StartError> {
+        let size = slots.checked_mul(block).and_then(|size| size.checked_next_multiple_of(4096));
+        let size = size.filter(|size| *size > 0 && *size <= isize::MAX as usize);
+        let size = size.ok_or_else(|| {
+            StartError::Failed(format!("there is no memory of {slots} times {block} bytes"))
+        })?;
+        let mut memory = Mapping::new(size, pages)?;
+        if pages == Pages::Huge {
+            memory.words_mut().fill(0);
+            memory.check_pages()?;
         }
+        let base = NonNull::from(memory.words_mut()).cast();
+        Ok(Self { memory: ManuallyDrop::new(memory), base, block, leaked: false })
     }
 
     /// Its memory, for the kernel to keep.
     fn whole(&self) -> libc::iovec {
-        libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.layout.size() }
+        let bytes = self.memory.words().len() * 8;
+        libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: bytes }
     }
 
     fn address(&self, slot: usize) -> *mut u8 {
-        debug_assert!((slot + 1) * self.block <= self.layout.size());
-        // SAFETY: every slot lies inside the allocation.
+        debug_assert!((slot + 1) * self.block <= self.memory.words().len() * 8);
+        // SAFETY: every slot lies inside the mapping.
         unsafe { self.base.as_ptr().add(slot * self.block) }
     }
 
     /// A slot's block. Only for slots that are not in flight, which the exclusive borrow and the
     /// caller's list of free slots ensure.
     pub fn block(&mut self, slot: usize) -> &mut [u8] {
-        // SAFETY: inside the allocation, initialised, and borrowed as long as the pool.
+        // SAFETY: inside the mapping, initialised, and borrowed as long as the pool.
         unsafe { std::slice::from_raw_parts_mut(self.address(slot), self.block) }
     }
 
@@ -81,8 +87,8 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         if !self.leaked {
-            // SAFETY: allocated with this layout; the owner has waited for what is in flight.
-            unsafe { dealloc(self.base.as_ptr(), self.layout) };
+            // SAFETY: dropped once, here; the owner has waited for what is in flight.
+            unsafe { ManuallyDrop::drop(&mut self.memory) };
         }
     }
 }

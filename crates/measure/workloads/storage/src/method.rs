@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use plumb_model::{Flag, FlagKind};
 use plumb_protocol::StartError;
+use plumb_workload_kit::mapping::Pages;
 
 use crate::engine::Engine;
 use crate::file::{DirectRule, direct_rule};
@@ -33,6 +34,8 @@ pub struct MethodRequest {
     pub depth: u32,
     /// Buffers.
     pub slots: usize,
+    /// What pages they lie in.
+    pub pages: Pages,
 }
 
 /// The method that works, with what the reader should know of it.
@@ -101,7 +104,7 @@ pub fn find(
                 let chosen = chosen(&queue, request, method, reasons);
                 return Ok((queue, chosen));
             }
-            Err(MethodError::Wrong(why)) => return Err(StartError::Failed(why)),
+            Err(MethodError::Start(error)) => return Err(error),
             Err(MethodError::Unavailable(reason)) if reasons.contains(&reason) => {}
             Err(MethodError::Unavailable(reason)) => reasons.push(reason),
         }
@@ -122,6 +125,7 @@ fn chosen(
 ) -> ChosenMethod {
     let depth = if method.ring { request.depth } else { 1 };
     let mut notes = vec![format!("method: {}", method.show(depth))];
+    notes.extend((request.pages == Pages::Huge).then(|| "buffers in huge pages".to_owned()));
     notes.extend(queue.registration().map(str::to_owned));
     notes.extend(reasons.iter().cloned());
     let mut flags = Vec::new();
@@ -137,8 +141,8 @@ fn chosen(
 enum MethodError {
     /// It does not work here; another may.
     Unavailable(String),
-    /// The file is not the one that was laid out.
-    Wrong(String),
+    /// None will: the file is not the one that was laid out, or there is no memory for the buffers.
+    Start(StartError),
 }
 
 impl From<String> for MethodError {
@@ -160,18 +164,17 @@ fn try_method(
     } else {
         Engine::psync()
     };
-    let mut queue =
-        Queue::new(&request.dir, file, engine, request.slots, request.block).map_err(|error| {
-            format!("{} buffers of {} bytes: {error}", request.slots, request.block)
-        })?;
+    let buffers = (request.slots, request.block);
+    let mut queue = Queue::new(&request.dir, file, engine, buffers, request.pages)
+        .map_err(MethodError::Start)?;
     let block = queue.read(offset).map_err(|error| format!("{}: {error}", method.show(1)))?;
     match stamp::read(block, offset) {
         Ok(_) => Ok(queue),
         Err(_) if !request.stamped => Ok(queue),
-        Err(at) => Err(MethodError::Wrong(format!(
+        Err(at) => Err(MethodError::Start(StartError::Failed(format!(
             "the test file in {} holds foreign bytes at offset {at}",
             request.dir.display()
-        ))),
+        )))),
     }
 }
 
@@ -203,6 +206,7 @@ mod tests {
     use super::{MethodRequest, find};
     use crate::file::{Data, TestFile};
     use plumb_protocol::StartError;
+    use plumb_workload_kit::mapping::Pages;
 
     fn request(engine: &str, direct: &str, block: usize) -> MethodRequest {
         MethodRequest {
@@ -214,6 +218,7 @@ mod tests {
             block,
             depth: 4,
             slots: 4,
+            pages: Pages::System,
         }
     }
 

@@ -21,6 +21,7 @@ use plumb_workload_kit::declare::{
 use plumb_workload_kit::device::is_counted;
 use plumb_workload_kit::filesystem::{Filesystem, show};
 use plumb_workload_kit::limits;
+use plumb_workload_kit::mapping::Pages;
 use plumb_workload_kit::threads::{Member, Team};
 
 use crate::device;
@@ -201,8 +202,12 @@ fn open(path: &Path, direct: bool) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
 }
 
+fn buffer(block: usize) -> io::Result<Pool> {
+    Pool::new(1, block, Pages::System).map_err(|_| io::ErrorKind::OutOfMemory.into())
+}
+
 fn try_direct(path: &Path, block: usize) -> io::Result<()> {
-    let mut pool = Pool::new(1, block)?;
+    let mut pool = buffer(block)?;
     open(path, true)?.read_exact_at(pool.block(0), 0)
 }
 
@@ -257,7 +262,7 @@ struct Worker {
 
 impl Worker {
     fn new(path: &Path, number: u64, task: Task, shared: Arc<Shared>) -> io::Result<Self> {
-        let mut pool = Pool::new(1, task.block)?;
+        let mut pool = buffer(task.block)?;
         let mut random = SplitMix64::new(task.seed.wrapping_add(number));
         random.fill(pool.block(0));
         let file = open(path, task.direct)?;
@@ -310,7 +315,7 @@ impl Member for Worker {
         if self.count == 0 {
             return Ok(());
         }
-        let mut there = Pool::new(1, self.task.block).map_err(|e| Failure::io("a buffer", &e))?;
+        let mut there = buffer(self.task.block).map_err(|e| Failure::io("a buffer", &e))?;
         let read = self.file.read_exact_at(there.block(0), self.offset);
         read.map_err(|error| Failure::io("reading the block back", &error))?;
         if there.block(0) == self.pool.block(0) {

@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plumb_protocol::Failure;
+use plumb_protocol::{Failure, StartError};
 use plumb_workload_kit::filesystem::{free_bytes, show};
+use plumb_workload_kit::mapping::Pages;
 
 use crate::engine::{Engine, Operation, Pool, Transfer};
 use crate::file::is_full;
@@ -38,18 +39,18 @@ pub struct Completed {
 }
 
 impl Queue {
-    /// A queue with `slots` buffers of `block` bytes, for the open `file` in `dir`.
+    /// A queue with `slots` buffers of `block` bytes in such pages, for the open `file` in `dir`.
     ///
     /// # Errors
-    /// When there is no such memory.
+    /// Unsupported when there is no such memory.
     pub fn new(
         dir: &Path,
         file: File,
         mut engine: Engine,
-        slots: usize,
-        block: usize,
-    ) -> io::Result<Self> {
-        let pool = Pool::new(slots, block)?;
+        (slots, block): (usize, usize),
+        pages: Pages,
+    ) -> Result<Self, StartError> {
+        let pool = Pool::new(slots, block, pages)?;
         let registration = engine.register(&file, &pool);
         let free = (0..slots).collect();
         Ok(Self {

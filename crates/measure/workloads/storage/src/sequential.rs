@@ -67,6 +67,11 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
         choice("engine", &["auto", "io_uring", "psync"], "how blocks are moved"),
         choice("direct", &["auto", "yes", "no"], "whether to bypass the page cache (O_DIRECT)"),
         choice(
+            "pages",
+            &["system", "huge"],
+            "pages of the buffers; with huge ones a request has few pieces",
+        ),
+        choice(
             "sync",
             &["auto", "none", "sample"],
             "whether a writing sample ends with fdatasync; auto: when the page cache is used",

@@ -5,6 +5,7 @@ use std::path::Path;
 use plumb_model::{SearchEffort, Value};
 use plumb_protocol::{Arrivals, Schedule, Start, StartError};
 use plumb_workload_kit::declare::within;
+use plumb_workload_kit::mapping::Pages;
 
 use crate::file::Data;
 use crate::method::MethodRequest;
@@ -167,6 +168,7 @@ fn request(start: &Start, mix: Mix, stamped: bool) -> Result<MethodRequest, Star
         block,
         depth,
         slots,
+        pages: if start.text("pages") == "huge" { Pages::Huge } else { Pages::System },
     })
 }
 

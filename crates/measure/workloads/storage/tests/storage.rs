@@ -8,7 +8,9 @@ use std::path::Path;
 use plumb_model::{Flag, FlagKind, Samples};
 use plumb_protocol::{Batch, Started};
 use plumb_workload_storage::ALL;
-use plumb_workload_testing::{TestPoint, alone, assert_doubles, has_flag, refusal, take};
+use plumb_workload_testing::{
+    TestPoint, alone, assert_doubles, has_flag, refusal, take, unsupported,
+};
 
 const SIZE: u64 = 4 << 20;
 
@@ -89,6 +91,29 @@ fn the_method_and_the_fallback_are_said() {
         running.started.ready.notes
     );
     assert!(has_flag(&running.started.ready.flags, &FlagKind::Capped));
+}
+
+#[test]
+fn buffers_lie_in_huge_pages_or_it_is_said_why_not() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    for id in ["storage.sequential", "storage.random"] {
+        let settings = [("pages", "huge"), ("operation", "mixed"), ("depth", "3")];
+        let point = point(id, dir.path(), &settings);
+        match point.try_start() {
+            Ok(mut started) => {
+                assert!(started.ready.notes.iter().any(|it| it == "buffers in huge pages"));
+                take(started.instance.as_mut(), &[3, 20]).unwrap();
+            }
+            refused => {
+                let (why, fix) = unsupported(id, refused);
+                assert!(
+                    why.contains("huge pages") && fix.contains("transparent_hugepage"),
+                    "{why}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,53 @@
+//! The table of STREAM (5.x).
+//!
+//! Above it stand the elements of an array, their bytes and the threads; each row is a loop: MB/s (10⁶) of its best pass,
+//! then average, shortest and longest time in s. The last line says whether the arrays are right.
+
+use plumb_model::Better::Higher;
+
+use crate::numbers::positive;
+use crate::{Error, Format, Import, Invocation, Series};
+
+/// How the heading of the table begins.
+pub(crate) const HEAD: &str = "Function    Best Rate MB/s";
+
+/// The loops.
+const KERNELS: [&str; 4] = ["Copy", "Scale", "Add", "Triad"];
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let damaged = |why: &str| Error::damaged(Format::Stream, why);
+    if !text.lines().any(|line| line.starts_with("Solution Validates")) {
+        return Err(damaged("it does not say that the arrays are right"));
+    }
+    let mut import = Import::new(Format::Stream);
+    import.version = after(text, "STREAM version $Revision: ").map(str::to_owned);
+    let number = |before| after(text, before).and_then(positive);
+    let bytes = number("Array size = ").zip(number("This system uses ")).map(|(a, b)| a * b);
+    for line in text.lines() {
+        let Some((name, figures)) = line.split_once(':') else { continue };
+        let Some(kernel) = KERNELS.into_iter().find(|it| *it == name) else { continue };
+        let figures: Vec<f64> = figures.split_whitespace().filter_map(positive).collect();
+        let &[rate, _, shortest, _] = figures.as_slice() else {
+            return Err(damaged(&format!("the row of {kernel} lacks figures")));
+        };
+        let mut series =
+            Series::new("stream.loop", "one loop of STREAM; 8 bytes count for each array");
+        series.set("kernel", kernel.to_lowercase());
+        series.set("size", bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default());
+        series.set("threads", after(text, "Number of Threads counted = ").unwrap_or("1"));
+        series.notes.push("the best of the passes, the first left out".to_owned());
+        series.invocations.push(Invocation::lasting(shortest, 1));
+        series.measured(
+            ("bandwidth", "B/s", Higher),
+            "bytes of the best pass a second",
+            [rate * 1e6],
+        );
+        import.series.push(series);
+    }
+    Ok(vec![import])
+}
+
+/// The first word behind `before`.
+fn after<'a>(text: &'a str, before: &str) -> Option<&'a str> {
+    text.split_once(before)?.1.split_whitespace().next()
+}

@@ -1,0 +1,78 @@
+//! `classic.stream`: STREAM, built from a source that the user names.
+
+use std::fs;
+use std::path::Path;
+
+use plumb_classics::{Format, Series};
+use plumb_model::{Better, Metric, Parameter};
+use plumb_protocol::{Failure, Start, StartError};
+
+use plumb_workload_kit::declare::{bytes, choice, path, reported, text, threads, within};
+
+use crate::build::built;
+use crate::named::{Named, value_names};
+use crate::tool::{Call, Tool};
+use crate::version;
+
+/// The loops, as memory.stream calls them.
+const KERNELS: [&str; 4] = ["triad", "copy", "scale", "add"];
+
+/// STREAM.
+#[derive(Clone)]
+pub(crate) struct Stream;
+
+impl Tool for Stream {
+    fn named(&self) -> Named {
+        Named {
+            id: "classic.stream",
+            summary: "STREAM: loops over long arrays, built from your copy of its source",
+            manual: include_str!("stream.md"),
+            program: "cc",
+            package: "gcc",
+            format: Some(Format::Stream),
+            prints: "bandwidth",
+            values: const { &value_names("bandwidth") },
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        reported("bandwidth", "B/s", Better::Higher, "bytes that STREAM counts, of its best pass")
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            path("source", "STREAM's stream.c, from / on"),
+            text("flags", "-O3 -march=native", "options of the compiler, parted by spaces"),
+            choice("kernel", &KERNELS, "the loop whose figure counts"),
+            bytes("size", 64 << 20, "bytes of each array, for each thread"),
+            threads("threads that share the arrays"),
+        ]
+    }
+
+    fn version(&self, path: &Path) -> Result<String, StartError> {
+        version::of_compiler(path)
+    }
+
+    fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
+        let source = start.text("source");
+        if source.is_empty() {
+            let fix = "download stream.c from https://www.cs.virginia.edu/stream/FTP/Code and name it: source=/…/stream.c";
+            return Err(StartError::unsupported("no source of STREAM is named", fix));
+        }
+        let (size, threads) =
+            (within(start, "size", 1 << 16, 1 << 30)?, within(start, "threads", 1, 1024)?);
+        let elements = format!("-DSTREAM_ARRAY_SIZE={}", size / 8 * threads);
+        // Its arrays are static: of more than 2 GiB they need another model of code.
+        let fixed = ["-fopenmp", "-mcmodel=medium", "-DNTIMES=10", &elements];
+        let options: Vec<&str> = start.text("flags").split_whitespace().chain(fixed).collect();
+        let text = fs::read_to_string(source)
+            .map_err(|error| Failure::io(format!("reading {source}"), &error))?;
+        let built = built(start, &text, &options)?;
+        let variable = Some(format!("OMP_NUM_THREADS={threads}"));
+        Ok(Call { built: Some(built), variable, ..Call::default() })
+    }
+
+    fn is_asked(&self, start: &Start, series: &Series) -> bool {
+        series.settings.contains(&("kernel".to_owned(), start.text("kernel").to_owned()))
+    }
+}
