@@ -69,8 +69,9 @@ impl Tool for CLoop {
     fn parameters(&self) -> Vec<Parameter> {
         match self {
             Self::Fork => vec![
-                integer("forks", "forks", 10_000, "processes, one after the other"),
+                integer("forks", "forks", 10_000, "processes of each thread, one after the other"),
                 bytes("resident", 0, "memory that the parent has touched, in pages of base size"),
+                threads("threads of the parent that make processes at the same time"),
             ],
             Self::Wakeup => {
                 let rate = integer("rate", "wake-ups", 1000, "wake-ups that are due each second");
@@ -96,7 +97,8 @@ impl Tool for CLoop {
             Self::Fork => {
                 let forks = within(start, "forks", 1, 1 << 24)?;
                 let resident = within(start, "resident", 0, 1 << 30)?;
-                (include_str!("forkloop.c"), &["-O2"][..], vec![forks, resident])
+                let threads = within(start, "threads", 1, 1024)?;
+                (include_str!("forkloop.c"), &["-O2"][..], vec![forks, resident, threads])
             }
             Self::Wakeup => {
                 let wakeups = within(start, "wakeups", 1, 1 << 24)?;

@@ -52,12 +52,13 @@ fn messages_timers_and_loops_in_c_give_their_figure() {
     let point = TestPoint::new(ALL, "classic.cyclictest", &[("threads", "2")]);
     assert_within("late", figure(&point, "latency_p50"), 1e-6..2e-2);
     let folder = tempfile::tempdir().unwrap();
-    for (id, setting, metric) in [
-        ("classic.forkloop", ("forks", "100"), "time"),
-        ("classic.forkloop", ("resident", "4MiB"), "time"),
-        ("classic.wakeuploop", ("wakeups", "100"), "latency_p50"),
-    ] {
-        let point = TestPoint::new(ALL, id, &[setting]).in_folder(folder.path());
+    let loops: [(_, &[_], _); 3] = [
+        ("classic.forkloop", &[("forks", "100"), ("threads", "3")], "time"),
+        ("classic.forkloop", &[("forks", "100"), ("resident", "4MiB")], "time"),
+        ("classic.wakeuploop", &[("wakeups", "100")], "latency_p50"),
+    ];
+    for (id, settings, metric) in loops {
+        let point = TestPoint::new(ALL, id, settings).in_folder(folder.path());
         assert_within(id, figure(&point, metric), 1e-6..2e-2);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{id} leaves nothing");
     }
