@@ -35,7 +35,7 @@ use crate::ui::Ui;
 Each row is a `plumb ab` of the installed tool and the workload that should read the same, with matched parameters. \
 The row agrees when the whole interval of the ratio lies inside its band, and disagrees when all of it lies outside; \
 then the exit code is 1. Where the two do other work, both are shown, with why they differ. A tool that is not installed is unsupported, with its Debian package. Without --budget \
-rows may take two minutes each, and those of a family ten together: what is decided early leaves its time to the next. Servers run on 127.0.0.1 and end with the row. The tools themselves are workloads, too: plumb explain classic.mbw.")]
+rows may take two minutes each, and those of a family ten together: what is decided early leaves its time to the next. Servers run on 127.0.0.1 and end with the row. As root, rows with long requests set `thp=always` while they are measured, and rows that create files use a medium of their own; --set takes their place. The tools themselves are workloads, too: plumb explain classic.mbw.")]
 pub struct CrosscheckArgs {
     /// The family, such as `memory` [default: all]
     #[arg(value_name = "FAMILY")]
