@@ -101,7 +101,8 @@ pub fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
     if Setting::same(&now, &was) {
         return None;
     }
-    if let Some(became) = entry.became.clone().filter(|became| !Setting::same(became, &now)) {
+    let of_another = |became: &String| !Setting::same(became, &now) && !cut_short(&setting, &now);
+    if let Some(became) = entry.became.clone().filter(of_another) {
         return Some(Settled::Left { setting, now, became });
     }
     Some(match setting.write(root, &was) {
@@ -109,4 +110,37 @@ pub fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Settled::Gone(setting),
         Err(error) => failed(setting, was, error),
     })
+}
+
+/// Whether whoever wrote it last was killed between emptying it and writing: then the value is nobody's.
+/// A file of the kernel can't be emptied so; a plain file, as the trees of our tests have, can.
+fn cut_short(setting: &Setting, now: &str) -> bool {
+    matches!(setting, Setting::File(_)) && now.trim().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Settled, settle};
+    use crate::journal::file::{Entry, Intent};
+    use crate::setting::Setting;
+    use plumb_machine::Root;
+
+    #[test]
+    fn a_file_that_a_killed_writer_emptied_is_restored_and_what_another_wrote_is_left() {
+        let tree = tempfile::tempdir().unwrap();
+        let file = tree.path().join("value");
+        let intent = Intent {
+            setting: Setting::File("/value".into()),
+            was: "1000\n".into(),
+            to: "0".into(),
+        };
+        let entry = Entry { intent, became: Some("0".into()), offset: 0 };
+        let root = Root::at(tree.path());
+
+        std::fs::write(&file, "7").unwrap();
+        assert!(matches!(settle(&root, &entry), Some(Settled::Left { .. })));
+        std::fs::write(&file, "").unwrap();
+        assert!(matches!(settle(&root, &entry), Some(Settled::Restored { .. })));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "1000\n");
+    }
 }
