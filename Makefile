@@ -25,7 +25,7 @@ lint:
 soak:
 	bash scripts/install-test-needs
 	cargo xtask soak --kills 100
-	cargo xtask equals
+	rm -f target/equals.jsonl && cargo xtask equals
 	bash scripts/guest-storage "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/guest-storage.md
 	bash scripts/knee-storage "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/knee-storage.md
 	cargo xtask headtohead --results docs/head-to-head.jsonl --minutes 50 --continue --write docs/head-to-head.md

@@ -1,14 +1,22 @@
 //! Workloads compared with themselves by the real binary (A/A): how often a difference is told where there is none.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use plumb_stats::audit::share_interval;
 use plumb_stats::distribution::binomial_cdf;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::lines;
 
 /// Where the outcome is written unless somebody names another file.
 const PAGE: &str = "docs/equals.md";
+/// Where each comparison is kept unless somebody names another file.
+const RESULTS: &str = "target/equals.jsonl";
 /// Time of a comparison.
 const BUDGET: &str = "20s";
 /// The largest share of wrong verdicts that plumb promises.
@@ -49,25 +57,33 @@ const POINTS: [&str; 27] = [
 
 struct Options {
     times: usize,
+    minutes: f64,
     named: Vec<String>,
     write: String,
+    results: PathBuf,
+    proceed: bool,
 }
 
-/// Verdicts of a point's comparisons with itself.
-#[derive(Default)]
-struct Verdicts {
-    equivalent: usize,
-    inconclusive: usize,
-    /// The ratios of those that were told apart.
-    wrong: Vec<f64>,
-    /// Why comparisons gave nothing.
-    failed: Vec<String>,
+/// A comparison of a point with itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Compared {
+    date: String,
+    machine: String,
+    point: String,
+    outcome: Outcome,
+    took_s: f64,
 }
 
-impl Verdicts {
-    fn given(&self) -> usize {
-        self.equivalent + self.inconclusive + self.wrong.len()
-    }
+/// What is told of two sides that are the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Equivalent,
+    Inconclusive,
+    /// Faster or slower, with the ratio.
+    Wrong(f64),
+    /// Nothing, and why.
+    Failed(String),
 }
 
 /// Runs the chore with what was typed after its name.
@@ -76,45 +92,43 @@ impl Verdicts {
 /// When a comparison can't be made, or more are wrong than chance explains.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
-    let plumb = crate::host::build()?;
-    let folder = std::env::temp_dir().join(format!("plumb-equals-{}", std::process::id()));
-    std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let begun = std::time::Instant::now();
-    let mut all: Vec<(&str, Verdicts)> = Vec::new();
-    let asked = |point: &&str| {
-        options.named.is_empty() || options.named.iter().any(|it| point.starts_with(it.as_str()))
-    };
-    let points: Vec<&str> = POINTS.into_iter().filter(asked).collect();
-    all.extend(points.iter().map(|point| (*point, Verdicts::default())));
-    // All points once, then again: a bad hour is shared.
-    for time in 0..options.times {
-        for (point, verdicts) in &mut all {
-            compare(&plumb, &folder, point, verdicts);
-            eprintln!("{} of {}: {point}: {} wrong", time + 1, options.times, verdicts.wrong.len());
-        }
+    let mut all: Vec<Compared> = lines::read(&options.results)?;
+    if !options.proceed && !all.is_empty() {
+        return Err(lines::holds_results(&options.results));
     }
-    std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let page = page(&options, &all, begun.elapsed().as_secs());
+    measure(&options, &mut all)?;
+    let page = page(&all);
     print!("{page}");
     std::fs::write(&options.write, &page)
         .map_err(|error| format!("cannot write {}: {error}", options.write))?;
-    match broken(&all) {
-        None => Ok(()),
-        Some(why) => Err(why),
-    }
+    broken(&all).map_or(Ok(()), Err)
 }
 
 fn parse(arguments: &[String]) -> Result<Options, String> {
-    let mut options = Options { times: 20, named: Vec::new(), write: PAGE.into() };
+    let mut options = Options {
+        times: 20,
+        minutes: f64::INFINITY,
+        named: Vec::new(),
+        write: PAGE.into(),
+        results: RESULTS.into(),
+        proceed: false,
+    };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| crate::usage::USAGE.to_owned());
+        let not_a_number = |value: &String| format!("not a number: {value}");
         match word.as_str() {
             "--times" => {
                 let value = value()?;
-                options.times = value.parse().map_err(|_| format!("not a number: {value}"))?;
+                options.times = value.parse().map_err(|_| not_a_number(value))?;
+            }
+            "--minutes" => {
+                let value = value()?;
+                options.minutes = value.parse().map_err(|_| not_a_number(value))?;
             }
             "--write" => options.write.clone_from(value()?),
+            "--results" => options.results = value()?.into(),
+            "--continue" => options.proceed = true,
             point if !point.starts_with('-') => options.named.push(point.to_owned()),
             _ => return Err(format!("cannot read {word}; {}", crate::usage::USAGE)),
         }
@@ -122,40 +136,74 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
     Ok(options)
 }
 
-fn compare(plumb: &str, folder: &std::path::Path, point: &str, verdicts: &mut Verdicts) {
+/// Compares until every point that was asked for has all its times, or the time is over.
+fn measure(options: &Options, all: &mut Vec<Compared>) -> Result<(), String> {
+    let plumb = crate::host::build()?;
+    let folder = std::env::temp_dir().join(format!("plumb-equals-{}", std::process::id()));
+    std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let begun = Instant::now();
+    while begun.elapsed().as_secs_f64() < options.minutes * 60.0
+        && let Some((point, time)) = next(options, all)
+    {
+        let one = Instant::now();
+        let outcome = compare(&plumb, &folder, point);
+        eprintln!("{} of {}: {point}: {outcome:?}", time + 1, options.times);
+        let compared = Compared {
+            date: crate::host::today(),
+            machine: crate::host::hardware(),
+            point: point.to_owned(),
+            outcome,
+            took_s: one.elapsed().as_secs_f64(),
+        };
+        lines::append(&options.results, &compared)?;
+        all.push(compared);
+    }
+    std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+/// The point that was compared least, and how often it was. So all points come once, then again: a bad hour is shared.
+fn next(options: &Options, all: &[Compared]) -> Option<(&'static str, usize)> {
+    let asked = |point: &&str| {
+        options.named.is_empty() || options.named.iter().any(|it| point.starts_with(it.as_str()))
+    };
+    let times = |point| all.iter().filter(|it| it.point == point).count();
+    let points = POINTS.into_iter().filter(asked).map(|point| (point, times(point)));
+    points.min_by_key(|(_, times)| *times).filter(|(_, times)| *times < options.times)
+}
+
+fn compare(plumb: &str, folder: &Path, point: &str) -> Outcome {
     let output = Command::new(plumb)
         .args(["ab", point, point, "--budget", BUDGET, "--json", "-q"])
         .env("PLUMB_STORE", folder.join("store.db"))
         .current_dir(folder)
         .output();
-    let told = output.map_err(|error| error.to_string()).and_then(|output| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let document: Value = serde_json::from_slice(&output.stdout)
-            .map_err(|_| said.lines().last().unwrap_or("nothing was said").to_owned())?;
-        Ok(document)
-    });
-    match told {
-        Err(why) => verdicts.failed.push(why),
-        Ok(document) => judge(&document, verdicts),
+    match output {
+        Err(error) => Outcome::Failed(error.to_string()),
+        Ok(output) => serde_json::from_slice(&output.stdout).map_or_else(
+            |_| {
+                let said = String::from_utf8_lossy(&output.stderr);
+                Outcome::Failed(said.lines().last().unwrap_or("nothing was said").to_owned())
+            },
+            |document| judge(&document),
+        ),
     }
 }
 
-/// Counts the verdict of a document.
-fn judge(document: &Value, verdicts: &mut Verdicts) {
+/// What a document tells.
+fn judge(document: &Value) -> Outcome {
     // The first result that is compared with the first point's: of the second one, for the primary metric.
     let results = document["results"].as_array().into_iter().flatten();
     let compared = results.filter_map(|it| it["against_first"].get(0)).next();
     let Some(compared) = compared else {
-        verdicts.failed.push("the run has no comparison".to_owned());
-        return;
+        return Outcome::Failed("the run has no comparison".to_owned());
     };
     match compared["verdict"].as_str() {
-        Some("equivalent") => verdicts.equivalent += 1,
+        Some("equivalent") => Outcome::Equivalent,
         Some("faster" | "slower") => {
-            verdicts.wrong.push(compared["ratio"]["estimate"].as_f64().unwrap_or(f64::NAN));
+            Outcome::Wrong(compared["ratio"]["estimate"].as_f64().unwrap_or(f64::NAN))
         }
         // None where something kept pairs from being counted.
-        Some(_) | None => verdicts.inconclusive += 1,
+        Some(_) | None => Outcome::Inconclusive,
     }
 }
 
@@ -174,46 +222,71 @@ fn share(wrong: usize, of: usize) -> String {
     })
 }
 
-/// What does not hold.
-fn broken(all: &[(&str, Verdicts)]) -> Option<String> {
-    let given: usize = all.iter().map(|(_, it)| it.given()).sum();
-    let wrong: usize = all.iter().map(|(_, it)| it.wrong.len()).sum();
-    if let Some((point, it)) = all.iter().find(|(_, it)| !it.failed.is_empty()) {
-        return Some(format!("{point}: {}", it.failed[0]));
+/// How many comparisons told something, and the ratios of those that were told apart.
+fn told<'c>(all: impl Iterator<Item = &'c Compared>) -> (usize, Vec<f64>) {
+    let (mut given, mut wrong) = (0, Vec::new());
+    for it in all {
+        match it.outcome {
+            Outcome::Failed(_) => continue,
+            Outcome::Wrong(ratio) => wrong.push(ratio),
+            Outcome::Equivalent | Outcome::Inconclusive => {}
+        }
+        given += 1;
     }
-    let allowed = by_chance(given);
-    (wrong > allowed)
-        .then(|| format!("{wrong} of {given} were told apart, chance explains {allowed}"))
+    (given, wrong)
 }
 
-fn page(options: &Options, all: &[(&str, Verdicts)], took_s: u64) -> String {
-    let given: usize = all.iter().map(|(_, it)| it.given()).sum();
-    let wrong: usize = all.iter().map(|(_, it)| it.wrong.len()).sum();
+/// What does not hold.
+fn broken(all: &[Compared]) -> Option<String> {
+    let failed = all.iter().find_map(|it| match &it.outcome {
+        Outcome::Failed(why) => Some(format!("{}: {why}", it.point)),
+        _ => None,
+    });
+    let (given, wrong) = told(all.iter());
+    let (wrong, allowed) = (wrong.len(), by_chance(given));
+    failed.or((wrong > allowed)
+        .then(|| format!("{wrong} of {given} were told apart, chance explains {allowed}")))
+}
+
+fn page(all: &[Compared]) -> String {
+    let (given, wrong) = told(all.iter());
+    let (wrong, took_s): (usize, f64) = (wrong.len(), all.iter().map(|it| it.took_s).sum());
+    let set = |of: fn(&Compared) -> &str| {
+        let set: BTreeSet<&str> = all.iter().map(of).collect();
+        set.into_iter().collect::<Vec<_>>().join(" and ")
+    };
     let mut page = format!(
         "# A/A: workloads compared with themselves\n\n\
-         Written by `cargo xtask equals --times {}` on {} in {took_s} s on {}; do not edit.\n\n\
+         Written by `cargo xtask equals` on {} in {took_s:.0} s on {}; do not edit.\n\n\
          Each comparison is a `plumb ab POINT POINT --budget {BUDGET}`. *Faster* or *slower* is wrong there; at most {:.0} % \
          are promised. Of {given} comparisons **{wrong}** are wrong{}; chance explains up to {}.\n\n\
          | point | equivalent | inconclusive | wrong | ratios told |\n|---|---|---|---|---|\n",
-        options.times,
-        crate::host::today(),
-        crate::host::hardware(),
+        set(|it| &it.date),
+        set(|it| &it.machine),
         PROMISED * 100.0,
         share(wrong, given),
         by_chance(given),
     );
-    for (point, it) in all {
-        let ratios: Vec<String> = it.wrong.iter().map(|ratio| format!("{ratio:.3}")).collect();
+    for point in POINTS {
+        let of = || all.iter().filter(|it| it.point == point);
+        let count = |outcome| of().filter(|it| it.outcome == outcome).count();
+        let (given, wrong) = told(of());
+        if given == 0 {
+            continue;
+        }
+        let ratios: Vec<String> = wrong.iter().map(|ratio| format!("{ratio:.3}")).collect();
         _ = writeln!(
             page,
             "| `{point}` | {} | {} | {} | {} |",
-            it.equivalent,
-            it.inconclusive,
-            it.wrong.len(),
+            count(Outcome::Equivalent),
+            count(Outcome::Inconclusive),
+            wrong.len(),
             ratios.join(", ")
         );
-        for why in &it.failed {
-            _ = writeln!(page, "| | | | | {why} |");
+    }
+    for it in all {
+        if let Outcome::Failed(why) = &it.outcome {
+            _ = writeln!(page, "\n`{}` told nothing: {why}", it.point);
         }
     }
     page
@@ -221,7 +294,12 @@ fn page(options: &Options, all: &[(&str, Verdicts)], took_s: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdicts, broken, by_chance, judge, share};
+    use super::{Compared, Outcome, broken, by_chance, judge, next, page, parse, share};
+
+    fn compared(point: &str, outcome: Outcome) -> Compared {
+        let (date, machine) = ("2026-11-25".to_owned(), "a machine".to_owned());
+        Compared { date, machine, point: point.to_owned(), outcome, took_s: 10.0 }
+    }
 
     #[test]
     fn chance_explains_some_wrong_verdicts_and_not_many() {
@@ -229,27 +307,42 @@ mod tests {
         assert_eq!([20, 100, 540].map(by_chance), [4, 11, 39]);
         // binom.test(2, 80) of R.
         assert_eq!(share(2, 80), " (2.5 % [0.3, 8.7])");
-        let verdicts = |wrong: usize| Verdicts {
-            equivalent: 20 - wrong,
-            wrong: vec![1.1; wrong],
-            ..Verdicts::default()
+        let of_twenty = |wrong: usize| -> Vec<Compared> {
+            let outcome =
+                |index| if index < wrong { Outcome::Wrong(1.1) } else { Outcome::Equivalent };
+            (0..20).map(|index| compared("memory.read", outcome(index))).collect()
         };
-        assert_eq!(broken(&[("a", verdicts(4))]), None);
-        let why = broken(&[("a", verdicts(5))]).unwrap();
+        assert_eq!(broken(&of_twenty(4)), None);
+        let why = broken(&of_twenty(5)).unwrap();
         assert_eq!(why, "5 of 20 were told apart, chance explains 4");
+        let row = "| `memory.read` | 15 | 0 | 5 | 1.100, 1.100, 1.100, 1.100, 1.100 |";
+        assert!(page(&of_twenty(5)).contains(row));
     }
 
     #[test]
     fn a_difference_is_wrong_and_a_run_without_one_fails() {
-        let mut verdicts = Verdicts::default();
-        for verdict in ["equivalent", "slower", "inconclusive"] {
+        let told = |verdict: &str| {
             let compared = serde_json::json!({"verdict": verdict, "ratio": {"estimate": 1.2}});
             let results = serde_json::json!([{}, {"against_first": [compared]}]);
-            judge(&serde_json::json!({"results": results}), &mut verdicts);
+            judge(&serde_json::json!({"results": results}))
+        };
+        assert_eq!(told("equivalent"), Outcome::Equivalent);
+        assert_eq!(told("slower"), Outcome::Wrong(1.2));
+        assert_eq!(told("inconclusive"), Outcome::Inconclusive);
+        let failed = judge(&serde_json::json!({"results": [{}]}));
+        assert!(broken(&[compared("a", failed)]).unwrap().contains("no comparison"));
+    }
+
+    #[test]
+    fn the_point_that_came_least_is_next_until_all_came_often_enough() {
+        let options = parse(&["memory.r", "memory.w", "--times", "2"].map(str::to_owned)).unwrap();
+        let mut all = Vec::new();
+        for (point, time) in
+            [("memory.read", 0), ("memory.write", 0), ("memory.read", 1), ("memory.write", 1)]
+        {
+            assert_eq!(next(&options, &all), Some((point, time)));
+            all.push(compared(point, Outcome::Equivalent));
         }
-        assert_eq!((verdicts.equivalent, verdicts.inconclusive), (1, 1));
-        assert_eq!(verdicts.wrong, [1.2]);
-        judge(&serde_json::json!({"results": [{}]}), &mut verdicts);
-        assert!(broken(&[("a", verdicts)]).unwrap().contains("no comparison"));
+        assert_eq!(next(&options, &all), None);
     }
 }

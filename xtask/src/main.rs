@@ -14,6 +14,7 @@ mod equals;
 mod headtohead;
 mod host;
 mod kernels;
+mod lines;
 mod mlrsearch;
 mod mutations;
 mod soak;

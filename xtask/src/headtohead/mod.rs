@@ -94,8 +94,7 @@ fn open(options: &Options) -> Result<Results, String> {
     if options.proceed || results.is_empty() {
         return Ok(results);
     }
-    let path = path.display();
-    Err(format!("{path} holds results; --continue goes on with them, --results FILE begins others"))
+    Err(crate::lines::holds_results(&path))
 }
 
 /// Compares until the time is over, or a quick look has seen every cell.

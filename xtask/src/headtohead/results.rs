@@ -1,10 +1,10 @@
-//! What was measured, a line of JSON each, so that a part that is killed loses one comparison at most.
+//! What was measured, a line of JSON each.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use crate::lines;
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,25 +125,13 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads what is there; a last line without its end was being written when somebody killed the chore,
-    /// and goes.
+    /// Reads what is there.
     ///
     /// # Errors
     /// When the file can't be read, or a whole line is none of ours.
     pub fn open(path: &Path) -> Result<Self, String> {
-        let failed = |error| format!("{}: {error}", path.display());
-        let text = match path.exists() {
-            true => fs::read_to_string(path).map_err(failed)?,
-            false => String::new(),
-        };
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-        if whole.len() < text.len() {
-            fs::write(path, whole).map_err(failed)?;
-        }
         let mut results = Self { path: path.into(), parts: Vec::new(), comparisons: Vec::new() };
-        for (index, line) in whole.lines().enumerate() {
-            let line = serde_json::from_str(line)
-                .map_err(|error| format!("{}, line {}: {error}", path.display(), index + 1))?;
+        for line in lines::read(path)? {
             results.keep(line);
         }
         Ok(results)
@@ -159,12 +147,7 @@ impl Results {
     /// # Errors
     /// When it can't be written.
     pub fn append(&mut self, line: Line) -> Result<(), String> {
-        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.path.display());
-        let mut text = serde_json::to_string(&line).map_err(|error| failed(&error))?;
-        text.push('\n');
-        let file = OpenOptions::new().create(true).append(true).open(&self.path);
-        file.and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|error| failed(&error))?;
+        lines::append(&self.path, &line)?;
         self.keep(line);
         Ok(())
     }
@@ -179,7 +162,7 @@ impl Results {
 
 #[cfg(test)]
 pub mod tests {
-    use super::{Comparison, Hyperfine, Line, Peer, Plumb, Results, Verdict};
+    use super::{Comparison, Hyperfine, Peer, Plumb, Verdict};
 
     /// A comparison that every tool gets right, for tests to spoil.
     pub fn comparison(number: usize, effect: u32) -> Comparison {
@@ -200,23 +183,5 @@ pub mod tests {
             criterion: Peer { verdict: none, ratio, runs: 90, wall_s },
             tango: Peer { verdict: none, ratio, runs: 80, wall_s },
         }
-    }
-
-    #[test]
-    fn what_is_appended_is_read_again_without_a_line_that_was_cut_off() {
-        let path = std::env::temp_dir().join(format!("headtohead-{}.jsonl", std::process::id()));
-        let mut results = Results::open(&path).unwrap();
-        assert!(results.is_empty());
-        for number in 0..2 {
-            results.append(Line::Comparison(comparison(number, 2))).unwrap();
-        }
-        let whole = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, format!("{whole}{{\"comparison\":{{\"numb")).unwrap();
-        let again = Results::open(&path).unwrap();
-        assert_eq!(again.comparisons, results.comparisons);
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
-        std::fs::write(&path, "{\"else\":1}\n").unwrap();
-        assert!(Results::open(&path).unwrap_err().contains("line 1"));
-        std::fs::remove_file(&path).unwrap();
     }
 }
