@@ -362,7 +362,8 @@ impl Better {
 pub struct FixtureOf {
     /// The other workload.
     pub workload: String,
-    /// Values of parameters that a point must have for that, such as of an operation that leaves the fixture as it is.
+    /// Values of parameters with which a point leaves the fixture as it is, such as of an operation. One with other values
+    /// takes it only where all points of the other workload on it have those same values: none needs it as it was.
     #[serde(default, rename = "where", skip_serializing_if = "Settings::is_empty")]
     pub settings: Settings,
 }

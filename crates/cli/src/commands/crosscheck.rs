@@ -62,6 +62,9 @@ impl Subcommand for CrosscheckArgs {
 /// same to ours. Medians of short samples pass over it.
 const SAMPLE_NS: u64 = 100_000_000;
 
+/// Most pairs of a row: its time is what usually ends it.
+const PAIRS: usize = 90;
+
 /// Measures the rows of a family, or all, and shows whether they agree.
 fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let rows = rows(args.family.as_deref())?;
@@ -123,7 +126,7 @@ fn measure(
     for side in &mut sides {
         side.sample_ns = side.sample_ns.or(Some(SAMPLE_NS));
     }
-    let goal = VerdictGoal { beyond: true, ..VerdictGoal::new(row.metric, row.margin(), 40) };
+    let goal = VerdictGoal { beyond: true, ..VerdictGoal::new(row.metric, row.margin(), PAIRS) };
     let goal = Goal::Verdict(goal);
     let mut plan = plan::plan_of(sides, goal, &args.execution, prepare)?;
     plan.on_interference = args.execution.on_interference.unwrap_or_default();

@@ -122,7 +122,7 @@ pub const ROWS: &[Row] = &[
         "storage.sequential:size=256MiB,depth=1,operation=write,direct=yes,pages=huge", "bandwidth", 0.10, "").on(HUGE_PAGES),
     row("classic.fiosequential:size=256MiB,depth=32,operation=write,pages=huge",
         "storage.sequential:size=256MiB,depth=32,operation=write,direct=yes,pages=huge", "bandwidth", 0.10, "").on(HUGE_PAGES),
-    row("classic.bonniefiles:files=32768", "storage.bonnie:size=1MiB,byte_size=0,seeks=0,files=32768", "create_sequential", 0.10, "").on(IN_MEMORY),
+    row("classic.bonniefiles:files=65536", "storage.bonnie:size=1MiB,byte_size=0,seeks=0,files=65536", "create_sequential", 0.10, "").on(IN_MEMORY),
     row("classic.bonnie:size=512MiB", "storage.bonnie:size=512MiB,byte_size=0,seeks=0,files=0", "write_block", 0.10, ""),
     row("classic.iperf3", "network.tcp", "throughput", 0.10, "iperf3 calls select for every send"),
     row("classic.ping:count=100000", "network.icmp", "rate", 0.50,

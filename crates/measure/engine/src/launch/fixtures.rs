@@ -26,19 +26,23 @@ impl Fixtures {
             else {
                 continue;
             };
-            let has =
-                |(name, value): (&String, &Value)| taker.point.settings.get(name) == Some(value);
-            if !of.settings.iter().all(has) {
-                continue;
-            }
             let medium = medium_of(taker, of_all);
+            let value = |it: &PlannedPoint, name: &String| it.point.settings.get(name).cloned();
             let is_alike = |owner: &&PlannedPoint| {
-                let value = |it: &PlannedPoint, name: &String| it.point.settings.get(name).cloned();
                 owner.point.workload == of.workload
                     && medium_of(owner, of_all) == medium
                     && names.iter().all(|name| value(owner, name) == value(taker, name))
             };
-            let owner = points.iter().find(is_alike).and_then(|it| own_key(it, of_all));
+            let alike: Vec<&PlannedPoint> = points.iter().filter(is_alike).collect();
+            let leaves_it =
+                of.settings.iter().all(|(name, it)| value(taker, name).as_ref() == Some(it));
+            let all_change_it = alike.iter().all(|owner| {
+                of.settings.keys().all(|name| value(owner, name) == value(taker, name))
+            });
+            if !leaves_it && !all_change_it {
+                continue;
+            }
+            let owner = alike.first().and_then(|it| own_key(it, of_all));
             self.shared.extend(own_key(taker, of_all).zip(owner));
         }
     }
@@ -86,8 +90,13 @@ mod tests {
     use super::Fixtures;
 
     fn point(description: &str, size: u64) -> PlannedPoint {
+        doing("read", description, size)
+    }
+
+    fn doing(operation: &str, description: &str, size: u64) -> PlannedPoint {
         let description: Description = serde_json::from_str(description).unwrap();
-        let settings = [("size".to_owned(), Value::Integer(size))].into();
+        let operation = ("operation".to_owned(), Value::Text(operation.into()));
+        let settings = [("size".to_owned(), Value::Integer(size)), operation].into();
         let point = Point::new(&description, &settings, 1).unwrap();
         PlannedPoint::new(point, description, Program { argv: Vec::new() })
     }
@@ -95,15 +104,17 @@ mod tests {
     #[test]
     fn a_fixture_is_shared_where_the_other_workload_has_the_same() {
         let size = r#"{"name": "size", "type": "bytes", "default": 1, "summary": ""}"#;
+        let operation =
+            r#"{"name": "operation", "type": "text", "default": "read", "summary": ""}"#;
         let rest = r#""version": 1, "summary": "", "roles": [], "metrics": []"#;
         let of = |id: &str, more: &str| {
             format!(
-                r#"{{"id": "{id}", {rest}, "parameters": [{size}], "fixture": ["size"]{more}}}"#
+                r#"{{"id": "{id}", {rest}, "parameters": [{size}, {operation}], "fixture": ["size"]{more}}}"#
             )
         };
         let taker = of("classic.a", r#", "fixture_of": {"workload": "b.c"}"#);
-        let only = r#", "fixture_of": {"workload": "b.c", "where": {"size": 3}}"#;
-        let of_three = of("classic.a", only);
+        let only = r#", "fixture_of": {"workload": "b.c", "where": {"operation": "read"}}"#;
+        let reads = of("classic.a", only);
         let owner = of("b.c", "");
         let key = |taken: &PlannedPoint, others: &[PlannedPoint]| {
             let mut fixtures = Fixtures::default();
@@ -114,8 +125,14 @@ mod tests {
         let both = [two.clone(), own.clone()];
         assert_eq!(key(&two, &both), None, "the other one lays it out");
         assert_eq!(key(&own, &both).as_deref(), Some("b.c:size=2"));
-        let mine = key(&point(&of_three, 2), &[point(&of_three, 2), own.clone()]);
+        let (writing, owner_writing) = (doing("write", &reads, 2), doing("write", &owner, 2));
+        let beside = |others: &[&PlannedPoint]| {
+            key(&writing, &others.iter().map(|it| (*it).clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(key(&point(&reads, 2), &[point(&reads, 2), own.clone()]), None, "it leaves it");
+        let mine = beside(&[&writing, &own, &owner_writing]);
         assert_eq!(mine.as_deref(), Some("classic.a:size=2"), "it would change it");
+        assert_eq!(beside(&[&writing, &owner_writing]), None, "all change it");
         assert_eq!(key(&two, &[point(&owner, 3)]).as_deref(), Some("classic.a:size=2"));
         assert_eq!(key(&own, std::slice::from_ref(&two)).as_deref(), Some("b.c:size=2"));
     }

@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, reported, within};
+use plumb_workload_kit::declare::{bytes, choice, reported, shared, within};
 
 use crate::laid_out::{self, LaidOut};
 use crate::named::{Named, value_names};
@@ -48,7 +48,8 @@ impl Tool for Dd {
     }
 
     fn describe(&self, description: Description) -> Description {
-        Description { fixture: Some(vec!["size".into()]), ..description }
+        let fixture_of = Some(shared("storage.sequential", &[("operation", "read")]));
+        Description { fixture: Some(vec!["size".into()]), fixture_of, ..description }
     }
 
     fn version(&self, path: &Path) -> Result<String, StartError> {

@@ -109,7 +109,7 @@ impl Tool for Fio {
     fn describe(&self, description: Description) -> Description {
         let fixture = self.has_file().then(|| vec!["size".into()]);
         let fixture_of = match self {
-            // Writing would leave other bytes than the next one expects.
+            // What fio writes are other bytes than those that plumb reads expect.
             Self::Random => Some(shared("storage.random", &[("operation", "read")])),
             Self::Sequential => Some(shared("storage.sequential", &[("operation", "read")])),
             Self::OneBlock | Self::Log => None,

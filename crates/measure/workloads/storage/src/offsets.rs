@@ -30,6 +30,12 @@ impl Mix {
         self != Self::READ
     }
 
+    /// Whether some are read.
+    #[must_use]
+    pub fn reads(self) -> bool {
+        self != Self::WRITE
+    }
+
     /// What is done to the next block.
     pub fn draw(self, random: &mut SplitMix64) -> Operation {
         match self {

@@ -164,6 +164,7 @@ fn request(start: &Start, mix: Mix, stamped: bool) -> Result<MethodRequest, Star
         engine: start.text("engine").to_owned(),
         direct: start.text("direct").to_owned(),
         writes: mix.writes(),
+        reads: mix.reads(),
         stamped,
         block,
         depth,

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use plumb_model::{Flag, FlagKind, Samples};
-use plumb_protocol::{Batch, Started};
+use plumb_protocol::{Batch, StartError, Started};
 use plumb_workload_storage::ALL;
 use plumb_workload_testing::{
     TestPoint, alone, assert_doubles, has_flag, refusal, take, unsupported,
@@ -184,6 +184,24 @@ fn foreign_bytes_fail_the_invocation() {
             .and_then(|()| running.started.instance.verify())
             .unwrap_err();
         assert!(failure.0.contains("offset"), "{failure}");
+    }
+}
+
+#[test]
+fn only_who_reads_minds_what_another_wrote_over_the_file() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    for (operation, minds) in [("write", false), ("mixed", true), ("read", true)] {
+        let point = point("storage.random", dir.path(), &[("operation", operation)]);
+        let size = usize::try_from(SIZE).unwrap();
+        std::fs::write(&point.fixture.endpoints["file"], vec![0; size]).unwrap();
+        match (point.try_start(), minds) {
+            (Ok(mut started), false) => {
+                take(started.instance.as_mut(), &[50]).unwrap();
+            }
+            (Err(StartError::Failed(why)), true) => assert!(why.contains("foreign bytes"), "{why}"),
+            (started, _) => panic!("{operation}: {:?}", started.map(|it| it.ready)),
+        }
     }
 }
 
