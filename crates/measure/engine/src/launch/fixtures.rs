@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use plumb_model::{PlannedPoint, Preparation, Value};
+use plumb_model::{PlannedPoint, Preparation};
 
 use super::conversation::Conversation;
 use super::launcher::Endpoints;
