@@ -13,7 +13,8 @@ fn four_times_the_array_takes_about_four_times_as_long() {
     let _alone = alone();
     let time =
         |size| fastest_ns(&mut TestPoint::new(ALL, "memory.copy", &[("size", size)]).started(), 3);
-    assert_ratio("four times the array", 3.0..8.0, || time("8MiB") / time("2MiB"));
+    // Both too large for a cache that others share: an array of 2 MiB may lie in it, or not.
+    assert_ratio("four times the array", 3.0..8.0, || time("64MiB") / time("16MiB"));
 }
 
 #[test]
