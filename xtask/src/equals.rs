@@ -138,6 +138,8 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
 
 /// Compares until every point that was asked for has all its times, or the time is over.
 fn measure(options: &Options, all: &mut Vec<Compared>) -> Result<(), String> {
+    let beside = options.results.parent().unwrap_or(Path::new(""));
+    std::fs::create_dir_all(beside).map_err(|error| format!("{}: {error}", beside.display()))?;
     let plumb = crate::host::build()?;
     let folder = std::env::temp_dir().join(format!("plumb-equals-{}", std::process::id()));
     std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -199,9 +201,10 @@ fn judge(document: &Value) -> Outcome {
     };
     match compared["verdict"].as_str() {
         Some("equivalent") => Outcome::Equivalent,
-        Some("faster" | "slower") => {
-            Outcome::Wrong(compared["ratio"]["estimate"].as_f64().unwrap_or(f64::NAN))
-        }
+        Some("faster" | "slower") => compared["ratio"].as_f64().map_or_else(
+            || Outcome::Failed("a verdict without a ratio".to_owned()),
+            Outcome::Wrong,
+        ),
         // None where something kept pairs from being counted.
         Some(_) | None => Outcome::Inconclusive,
     }
@@ -322,7 +325,7 @@ mod tests {
     #[test]
     fn a_difference_is_wrong_and_a_run_without_one_fails() {
         let told = |verdict: &str| {
-            let compared = serde_json::json!({"verdict": verdict, "ratio": {"estimate": 1.2}});
+            let compared = serde_json::json!({"verdict": verdict, "ratio": 1.2});
             let results = serde_json::json!([{}, {"against_first": [compared]}]);
             judge(&serde_json::json!({"results": results}))
         };

@@ -20,6 +20,7 @@ pub struct Fixtures {
 impl Fixtures {
     /// Finds the points that take the fixture of another workload; `of_all` are preparations of the whole run.
     pub fn share(&mut self, points: &[PlannedPoint], of_all: &[Preparation]) {
+        let mut kept = Vec::new();
         for taker in points {
             let (Some(of), Some(names)) =
                 (&taker.description.fixture_of, &taker.description.fixture)
@@ -40,11 +41,14 @@ impl Fixtures {
                 of.settings.keys().all(|name| value(owner, name) == value(taker, name))
             });
             if !leaves_it && !all_change_it {
+                kept.extend(own_key(taker, of_all));
                 continue;
             }
             let owner = alike.first().and_then(|it| own_key(it, of_all));
             self.shared.extend(own_key(taker, of_all).zip(owner));
         }
+        // Points of one key have one fixture: where one of them would change the other's, none takes it.
+        self.shared.retain(|key, _| !kept.contains(key));
     }
 
     /// The key of a point's fixture where it is to be laid out; None where it has none, or it stands, or another
@@ -133,6 +137,8 @@ mod tests {
         let mine = beside(&[&writing, &own, &owner_writing]);
         assert_eq!(mine.as_deref(), Some("classic.a:size=2"), "it would change it");
         assert_eq!(beside(&[&writing, &owner_writing]), None, "all change it");
+        let mine = beside(&[&writing, &point(&reads, 2), &own]);
+        assert_eq!(mine.as_deref(), Some("classic.a:size=2"), "both have one fixture");
         assert_eq!(key(&two, &[point(&owner, 3)]).as_deref(), Some("classic.a:size=2"));
         assert_eq!(key(&own, std::slice::from_ref(&two)).as_deref(), Some("b.c:size=2"));
     }
