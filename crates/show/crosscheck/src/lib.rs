@@ -15,5 +15,5 @@ mod view;
 pub use finding::{Crosschecked, Outcome};
 pub use json::{CROSSCHECK_SCHEMA, CrosscheckDocument, crosscheck_document};
 pub use markdown::crosscheck_page;
-pub use rows::{ROWS, Row, families, rows_of, share, usual_budget};
+pub use rows::{ROWS, Row, families, rows_of, usual_budget};
 pub use terminal::crosscheck_card;

@@ -19,7 +19,7 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
          reads, with its interval over all looks at 95 %: over 1, plumb reads it slower. A row *agrees* when the whole \
          interval lies inside the band, and *disagrees* when all of it lies outside; anything else is *inconclusive*. Rows without a band do \
          other work on each side: both are *shown*, with why they differ.\n\n\
-         Most classics give one mean over all their time. So plumb's samples are means over 100 ms here, where they are a few \
+         Most classics give one mean over all their time. So plumb's samples are means over 200 ms here, where they are a few \
          milliseconds elsewhere: other work on the machine stretches both alike, and invocations that it disturbed count.\n\n\
          | plumb | classic | classic reads | plumb reads | ratio | band | outcome |\n\
          | :-- | :-- | --: | --: | :-- | --: | :-- |\n"

@@ -18,6 +18,8 @@ pub struct Row {
     pub set: Option<&'static str>,
     /// Why they differ, where that is known; empty where they should not.
     pub known: &'static str,
+    /// Seconds that the fewest pairs of a verdict take, about.
+    least_s: u64,
 }
 
 impl Row {
@@ -37,10 +39,29 @@ impl Row {
         self.band.unwrap_or(0.10)
     }
 
+    /// What this row may take of the time that is left, when these rows come after it: nearly twice its share, as most rows need
+    /// less; but, where there is enough for all, nothing that others need for the fewest pairs of a verdict, and what it needs
+    /// itself.
+    #[must_use]
+    pub fn share(&self, left: Duration, later: &[Self]) -> Duration {
+        let least = |row: &Self| Duration::from_secs(row.least_s);
+        let rows = u32::try_from(later.len()).unwrap_or(u32::MAX);
+        let share = (left * 2) / rows.saturating_add(2);
+        let free = left.saturating_sub(later.iter().map(least).sum());
+        if free < least(self) { share } else { share.clamp(least(self), free) }
+    }
+
     const fn on(self, knob: &'static str) -> Self {
         Self { set: Some(knob), ..self }
     }
+
+    const fn takes(self, least_s: u64) -> Self {
+        Self { least_s, ..self }
+    }
 }
+
+/// Eight pairs of a second and a half on each side.
+const LEAST_S: u64 = 20;
 
 const fn row(
     classic: &'static str,
@@ -49,7 +70,7 @@ const fn row(
     band: f64,
     known: &'static str,
 ) -> Row {
-    Row { classic, ours, metric, band: Some(band), known, set: None }
+    Row { classic, ours, metric, band: Some(band), known, set: None, least_s: LEAST_S }
 }
 
 const fn shown(
@@ -58,7 +79,7 @@ const fn shown(
     metric: &'static str,
     known: &'static str,
 ) -> Row {
-    Row { classic, ours, metric, band: None, known, set: None }
+    Row { classic, ours, metric, band: None, known, set: None, least_s: LEAST_S }
 }
 
 /// Media for files that are created: what that costs on ext4 without a journal depends on how many were deleted before.
@@ -93,37 +114,38 @@ pub const ROWS: &[Row] = &[
         "plumb reads the clock once a round trip, 20 to 60 ns"),
     row("classic.forkloop:resident=64MiB,forks=100", "process.fork:resident=64MiB", "time", 0.10,
         "a worker of plumb has some 10 MB of its own, and page tables of what it has written are copied for each child"),
-    // What is soon known first, as rows leave time for those behind them; last, what a shared disk does least evenly.
+    // What takes its time, as a pass of bonnie++ sleeps for three seconds; then what is soon known, as rows leave time for those
+    // behind them; last, what a shared disk does least evenly.
+    row("classic.bonniefiles:files=65536", "storage.bonnie:size=1MiB,byte_size=0,seeks=0,files=65536", "create_sequential", 0.10, "").on(IN_MEMORY).takes(75),
+    row("classic.bonnie:size=512MiB", "storage.bonnie:size=512MiB,byte_size=0,seeks=0,files=0", "write_block", 0.10, "").takes(75),
     row("classic.nbdkit", "block.remote:rtt=5ms", "rate", 0.10, ""),
     row("classic.nbdkit:depth=16,operation=write", "block.remote:rtt=5ms,depth=16,operation=write", "rate", 0.10, ""),
-    row("classic.dd:operation=read", "storage.sequential:direct=no,engine=psync,depth=1,size=256MiB", "bandwidth", 0.10, ""),
-    row("classic.fiooneblock", "storage.oneblock:direct=yes", "rate", 0.10, ""),
-    row("classic.fiooneblock:workers=4", "storage.oneblock:workers=4,direct=yes", "rate", 0.10, ""),
+    row("classic.dd:sync=sample", "storage.sequential:operation=write,direct=no,sync=sample,engine=psync,depth=1,size=256MiB",
+        "bandwidth", 0.10, "dd reads zeroes before each write, plumb stamps each sector"),
+    row("classic.fiosequential:size=256MiB,depth=1,pages=huge,time=600ms", "storage.sequential:size=256MiB,depth=1,direct=yes,pages=huge",
+        "bandwidth", 0.10, "").on(HUGE_PAGES),
+    row("classic.fiosequential:size=256MiB,depth=32,pages=huge,time=600ms", "storage.sequential:size=256MiB,depth=32,direct=yes,pages=huge",
+        "bandwidth", 0.10, "").on(HUGE_PAGES),
+    row("classic.fiosequential:size=256MiB,depth=1,operation=write,pages=huge,time=600ms",
+        "storage.sequential:size=256MiB,depth=1,operation=write,direct=yes,pages=huge", "bandwidth", 0.10, "").on(HUGE_PAGES),
+    row("classic.fiosequential:size=256MiB,depth=32,operation=write,pages=huge,time=600ms",
+        "storage.sequential:size=256MiB,depth=32,operation=write,direct=yes,pages=huge", "bandwidth", 0.10, "").on(HUGE_PAGES),
     row("classic.ioping", "storage.random:engine=psync,direct=yes,size=256MiB", "rate", 0.10, ""),
-    row("classic.fiolog", "storage.log:file=overwrite", "rate", 0.10, ""),
-    row("classic.fio:engine=io_uring,depth=32,size=256MiB", "storage.random:engine=io_uring,depth=32,direct=yes,size=256MiB", "rate", 0.10,
+    row("classic.dd:operation=read", "storage.sequential:direct=no,engine=psync,depth=1,size=256MiB", "bandwidth", 0.10, ""),
+    row("classic.fio:engine=io_uring,depth=32,size=256MiB,time=600ms", "storage.random:engine=io_uring,depth=32,direct=yes,size=256MiB", "rate", 0.10,
         "fio reads the clock more often for each block"),
-    row("classic.fio:engine=io_uring,depth=32,operation=write,size=256MiB",
+    row("classic.fio:engine=io_uring,depth=32,operation=write,size=256MiB,time=600ms",
         "storage.random:engine=io_uring,depth=32,operation=write,direct=yes,size=256MiB", "rate", 0.10,
+        "fio reads the clock more often for each block"),
+    row("classic.dd:operation=read,direct=yes,block=128KiB", "storage.sequential:direct=yes,engine=psync,depth=1,size=256MiB,block=128KiB", "bandwidth", 0.10, ""),
+    row("classic.fsmark", "storage.files:sync=fsync,files=250", "rate", 0.10, "fs_mark also makes its folder before each file").on(ON_DISK),
+    row("classic.fiooneblock:workers=4", "storage.oneblock:workers=4,direct=yes", "rate", 0.10, ""),
+    row("classic.fiolog", "storage.log:file=overwrite", "rate", 0.10, ""),
+    row("classic.fiooneblock", "storage.oneblock:direct=yes", "rate", 0.10, ""),
+    row("classic.fio:engine=psync,operation=write,size=256MiB", "storage.random:engine=psync,operation=write,direct=yes,size=256MiB", "rate", 0.10,
         "fio reads the clock more often for each block"),
     row("classic.fio:engine=psync,size=256MiB", "storage.random:engine=psync,direct=yes,size=256MiB", "rate", 0.10,
         "fio reads the clock more often for each block"),
-    row("classic.fio:engine=psync,operation=write,size=256MiB", "storage.random:engine=psync,operation=write,direct=yes,size=256MiB", "rate", 0.10,
-        "fio reads the clock more often for each block"),
-    row("classic.fsmark", "storage.files:sync=fsync,files=250", "rate", 0.10, "fs_mark also makes its folder before each file").on(ON_DISK),
-    row("classic.dd:sync=sample", "storage.sequential:operation=write,direct=no,sync=sample,engine=psync,depth=1,size=256MiB",
-        "bandwidth", 0.10, "dd reads zeroes before each write, plumb stamps each sector"),
-    row("classic.dd:operation=read,direct=yes", "storage.sequential:direct=yes,engine=psync,depth=1,size=256MiB", "bandwidth", 0.10, ""),
-    row("classic.fiosequential:size=256MiB,depth=1,pages=huge", "storage.sequential:size=256MiB,depth=1,direct=yes,pages=huge",
-        "bandwidth", 0.10, "").on(HUGE_PAGES),
-    row("classic.fiosequential:size=256MiB,depth=32,pages=huge", "storage.sequential:size=256MiB,depth=32,direct=yes,pages=huge",
-        "bandwidth", 0.10, "").on(HUGE_PAGES),
-    row("classic.fiosequential:size=256MiB,depth=1,operation=write,pages=huge",
-        "storage.sequential:size=256MiB,depth=1,operation=write,direct=yes,pages=huge", "bandwidth", 0.10, "").on(HUGE_PAGES),
-    row("classic.fiosequential:size=256MiB,depth=32,operation=write,pages=huge",
-        "storage.sequential:size=256MiB,depth=32,operation=write,direct=yes,pages=huge", "bandwidth", 0.10, "").on(HUGE_PAGES),
-    row("classic.bonniefiles:files=65536", "storage.bonnie:size=1MiB,byte_size=0,seeks=0,files=65536", "create_sequential", 0.10, "").on(IN_MEMORY),
-    row("classic.bonnie:size=512MiB", "storage.bonnie:size=512MiB,byte_size=0,seeks=0,files=0", "write_block", 0.10, ""),
     row("classic.iperf3", "network.tcp", "throughput", 0.10, "iperf3 calls select for every send"),
     row("classic.ping:count=100000", "network.icmp", "rate", 0.50,
         "for every packet ping also looks up the route, takes time stamps and yields the CPU"),
@@ -144,12 +166,6 @@ pub fn families(rows: &[Row]) -> Vec<&'static str> {
     families
 }
 
-/// Of the time that is left, what the next of so many rows may take: nearly twice its share, as most rows need less.
-#[must_use]
-pub fn share(left: Duration, rows: usize) -> Duration {
-    left * 2 / u32::try_from(rows + 1).unwrap_or(u32::MAX)
-}
-
 /// Time for these rows where the user states none: two minutes for each, but not more than ten for a family.
 #[must_use]
 pub fn usual_budget(rows: &[Row]) -> Duration {
@@ -161,7 +177,7 @@ pub fn usual_budget(rows: &[Row]) -> Duration {
 mod tests {
     use std::time::Duration;
 
-    use super::{ROWS, Row, families, rows_of, share, usual_budget};
+    use super::{ROWS, Row, families, row, rows_of, usual_budget};
 
     #[test]
     fn a_family_takes_ten_minutes_at_most() {
@@ -172,9 +188,17 @@ mod tests {
     }
 
     #[test]
-    fn a_row_may_take_nearly_twice_its_share_and_the_last_one_what_is_left() {
-        let seconds = |rows| share(Duration::from_secs(60), rows).as_secs();
-        assert_eq!((seconds(9), seconds(3), seconds(2), seconds(1)), (12, 30, 40, 60));
+    fn a_row_may_take_nearly_twice_its_share_and_leaves_to_others_what_they_need() {
+        let quick = row("classic.mbw", "memory.copy", "bandwidth", 0.05, "");
+        let seconds =
+            |row: Row, left, later: &[Row]| row.share(Duration::from_secs(left), later).as_secs();
+        // Of many rows twice the mean, of few what the others leave, and the last what there is.
+        assert_eq!(seconds(quick, 600, &[quick; 8]), 120);
+        assert_eq!([2, 1, 0].map(|later| seconds(quick, 90, &[quick; 2][..later])), [45, 60, 90]);
+        assert_eq!(seconds(quick, 90, &[quick.takes(60)]), 30);
+        assert_eq!(seconds(quick.takes(75), 600, &[quick; 19]), 75);
+        // Where it is not enough for all, each has its share.
+        assert_eq!(seconds(quick.takes(75), 100, &[quick; 8]), 20);
     }
 
     #[test]
