@@ -28,6 +28,11 @@ impl Workload for Copy {
                     CurveKind::Plateaus,
                     declare::bytes("size", 64 << 20, "size of each array; a thread has two"),
                 ),
+                declare::bytes(
+                    "prefetch",
+                    0,
+                    "of the method nt: how far ahead lines of the source are asked for; 0: not at all",
+                ),
                 declare::threads("threads that each copy arrays of their own"),
                 placement(),
                 node::parameter(),
@@ -62,16 +67,21 @@ impl Workload for Copy {
 }
 
 fn method(start: &Start) -> Result<Method, StartError> {
-    let name = start.text("method");
+    let (name, prefetch) = (start.text("method"), start.size("prefetch"));
     let method = Method::named(name)
         .ok_or_else(|| StartError::Failed(format!("there is no method `{name}` to copy")))?;
-    if method == Method::NonTemporal && !HAS_NON_TEMPORAL {
-        return Err(StartError::unsupported(
+    match method {
+        Method::NonTemporal { .. } if !HAS_NON_TEMPORAL => Err(StartError::unsupported(
             format!("non-temporal stores are not written for {}", std::env::consts::ARCH),
             "set another `method`",
-        ));
+        )),
+        Method::NonTemporal { .. } => Ok(Method::NonTemporal { prefetch }),
+        _ if prefetch > 0 => {
+            let why = format!("`prefetch` is for method=nt; `{name}` decides for itself");
+            Err(StartError::Failed(why))
+        }
+        _ => Ok(method),
     }
-    Ok(method)
 }
 
 fn ready(start: &Start, team: &Team<Copier>) -> Result<Ready, StartError> {

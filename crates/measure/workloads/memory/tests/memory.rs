@@ -11,10 +11,27 @@ use plumb_workload_testing::{
 #[test]
 fn four_times_the_array_takes_about_four_times_as_long() {
     let _alone = alone();
-    let time =
-        |size| fastest_ns(&mut TestPoint::new(ALL, "memory.copy", &[("size", size)]).started(), 3);
+    // Of the one method whose stores are the same for any size: memcpy takes others from a size on.
+    let time = |size| {
+        let settings = [("size", size), ("method", "loop")];
+        fastest_ns(&mut TestPoint::new(ALL, "memory.copy", &settings).started(), 3)
+    };
     // Both too large for a cache that others share: an array of 2 MiB may lie in it, or not.
     assert_ratio("four times the array", 3.0..8.0, || time("64MiB") / time("16MiB"));
+}
+
+#[test]
+fn only_one_method_prefetches() {
+    let point = |method| {
+        let settings = [("size", "64KiB"), ("method", method), ("prefetch", "1KiB")];
+        TestPoint::new(ALL, "memory.copy", &settings).try_start()
+    };
+    let why = refusal("memcpy that prefetches", point("libc"));
+    assert!(why.contains("`prefetch` is for method=nt"), "{why}");
+    match point("nt") {
+        Err(StartError::Unsupported { why, .. }) => assert!(why.contains("non-temporal"), "{why}"),
+        started => assert_eq!(samples(&mut started.unwrap(), &[3]).iterations, [3]),
+    }
 }
 
 #[test]
