@@ -165,6 +165,10 @@ fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Val
             Value::Integer(nanos) => Ok(Value::Integer(*nanos)),
             _ => Value::parse_time(&text).map(Value::Integer).map_err(|error| error.to_string()),
         },
+        ParameterType::Share => match value {
+            Value::Integer(share @ 0..=1_000_000) => Ok(Value::Integer(*share)),
+            _ => Value::parse_share(&text).map(Value::Integer).map_err(|error| error.to_string()),
+        },
         ParameterType::Secret => match text.split_once(':') {
             _ if text.is_empty() => Ok(Value::Text(text)),
             Some(("env" | "file", place)) if !place.is_empty() => Ok(Value::Text(text)),

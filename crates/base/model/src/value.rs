@@ -169,6 +169,37 @@ impl Value {
         format!("{nanos}ns")
     }
 
+    /// Reads a share of a whole: `1%`, `.5%`, `0`; in millionths.
+    ///
+    /// # Errors
+    /// When the text is none, is more than the whole, or finer than a millionth.
+    pub fn parse_share(text: &str) -> Result<u64, ValueError> {
+        let wrong = |why: &str| ValueError(format!("`{text}` is no share: {why}"));
+        let percent = match text.trim().split_once('%') {
+            Some((number, "")) => number,
+            None if text.trim() == "0" => "0",
+            _ => return Err(wrong("try 1% or 0.5%")),
+        };
+        let percent: f64 = percent.trim().parse().map_err(|_| wrong("try 1% or 0.5%"))?;
+        let millionths = percent * 1e4;
+        match whole(millionths) {
+            Some(0) if percent > 0.0 => Err(wrong("the smallest is 0.0001%")),
+            Some(share @ 0..=1_000_000) => Ok(share),
+            _ => Err(wrong("it must lie in 0% to 100%")),
+        }
+    }
+
+    /// Writes a share of millionths in per cent: `1%`, `0.5%`.
+    #[must_use]
+    pub fn show_share(millionths: u64) -> String {
+        let (whole, rest) = (millionths / 10_000, millionths % 10_000);
+        let digits = format!("{rest:04}");
+        match digits.trim_end_matches('0') {
+            "" => format!("{whole}%"),
+            digits => format!("{whole}.{digits}%"),
+        }
+    }
+
     /// Writes a size in bytes with the largest binary suffix that keeps it exact: `8MiB`, `1000B`.
     #[must_use]
     pub fn show_bytes(bytes: u64) -> String {
@@ -234,7 +265,34 @@ mod tests {
         }
     }
 
+    #[test]
+    fn shares_are_typed_in_per_cent_and_none_is_more_than_the_whole() {
+        for (text, millionths) in
+            [("1%", 10_000), ("0.5%", 5000), (".0001 %", 1), ("0", 0), ("100%", 1_000_000)]
+        {
+            assert_eq!(Value::parse_share(text), Ok(millionths), "{text}");
+        }
+        assert_eq!([5000, 12_300, 1].map(Value::show_share), ["0.5%", "1.23%", "0.0001%"]);
+        let cases = [
+            ("101%", "0% to 100%"),
+            ("-1%", "0% to 100%"),
+            ("0.00001%", "smallest"),
+            ("0.1", "try"),
+            ("%", "try"),
+            ("1%2", "try"),
+        ];
+        for (text, why) in cases {
+            let error = Value::parse_share(text).unwrap_err();
+            assert!(error.0.contains(why), "{text}: {error}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_shown_share_reads_back(share in 0..=1_000_000_u64) {
+            assert_eq!(Value::parse_share(&Value::show_share(share)), Ok(share));
+        }
+
         #[test]
         fn a_shown_rate_and_a_shown_time_read_back(number in 1..1_u64 << 50, in_bytes in any::<bool>()) {
             assert_eq!(Value::parse_rate(&Value::show_rate(number, in_bytes), in_bytes), Ok(number));

@@ -222,6 +222,7 @@ impl Parameter {
             (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
             (ParameterType::Rate, Value::Integer(rate)) => Value::show_rate(*rate, self.in_bytes()),
             (ParameterType::Time, Value::Integer(nanos)) => Value::show_time(*nanos),
+            (ParameterType::Share, Value::Integer(share)) => Value::show_share(*share),
             _ => value.to_string(),
         }
     }
@@ -287,6 +288,8 @@ pub enum ParameterType {
     Rate,
     /// A length of time; typed `10ms`. A whole number of nanoseconds.
     Time,
+    /// A share of a whole; typed `1%`. A whole number of millionths, 1000000 at most.
+    Share,
     /// What nobody else may know; typed `env:NAME` or `file:PATH`, which say where it is. Only a workload that is
     /// started gets it; never part of a point's key.
     Secret,
@@ -298,7 +301,10 @@ impl ParameterType {
     /// Whether its values are numbers.
     #[must_use]
     pub fn is_number(self) -> bool {
-        matches!(self, Self::Integer | Self::Bytes | Self::Threads | Self::Rate | Self::Time)
+        matches!(
+            self,
+            Self::Integer | Self::Bytes | Self::Threads | Self::Rate | Self::Time | Self::Share
+        )
     }
 }
 

@@ -30,6 +30,7 @@ enum Quantity {
         of_bytes: bool,
     },
     Time,
+    Share,
 }
 
 impl Quantity {
@@ -40,7 +41,11 @@ impl Quantity {
             let end = |text| quantity.read(text, all_threads);
             Some((quantity, end(first)?, end(last)?))
         };
-        [Self::Number, Self::Bytes].into_iter().chain(rates).chain([Self::Time]).find_map(read)
+        [Self::Number, Self::Bytes]
+            .into_iter()
+            .chain(rates)
+            .chain([Self::Time, Self::Share])
+            .find_map(read)
     }
 
     fn read(self, text: &str, all_threads: u64) -> Option<u64> {
@@ -53,6 +58,7 @@ impl Quantity {
             Self::Bytes => Value::parse_bytes(text).ok(),
             Self::Rate { of_bytes } => Value::parse_rate(text, of_bytes).ok(),
             Self::Time => Value::parse_time(text).ok(),
+            Self::Share => Value::parse_share(text).ok(),
         }
     }
 
@@ -62,6 +68,7 @@ impl Quantity {
             Self::Bytes => Value::show_bytes(value),
             Self::Rate { of_bytes } => Value::show_rate(value, of_bytes),
             Self::Time => Value::show_time(value),
+            Self::Share => Value::show_share(value),
         }
     }
 }

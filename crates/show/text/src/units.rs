@@ -164,6 +164,8 @@ fn prefixes(unit: &str) -> Vec<Prefix> {
         "J" | "W" => decimal(&[(-6, "µ"), (-3, "m"), (0, ""), (3, "k"), (6, "M")], ""),
         "Hz" => decimal(&[(0, ""), (3, "k"), (6, "M"), (9, "G")], ""),
         "" | "°C" => decimal(&[(0, "")], ""),
+        // Seconds of CPU time, say, a byte.
+        "s/B" => vec![Prefix { factor: 1e-9, unit: "s/GB".to_owned() }],
         // Time that went by beside time: a share.
         "s/s" => vec![Prefix { factor: 0.01, unit: "%".to_owned() }],
         _ => decimal(&[(0, ""), (3, "k"), (6, "M"), (9, "G")], " "),

@@ -76,6 +76,12 @@ pub fn time_bound(name: &str, default_ns: u64, summary: &str) -> Parameter {
     parameter(name, ParameterType::Time, Value::Integer(default_ns), summary)
 }
 
+/// A share of a whole, in millionths; none by default.
+#[must_use]
+pub fn share(name: &str, summary: &str) -> Parameter {
+    parameter(name, ParameterType::Share, Value::Integer(0), summary)
+}
+
 /// Any text.
 #[must_use]
 pub fn text(name: &str, default: &str, summary: &str) -> Parameter {

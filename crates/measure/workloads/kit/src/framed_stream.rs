@@ -33,7 +33,11 @@ pub fn receive(mut from: impl Read, mut to: impl Write, buffer: &mut [u8]) -> io
     Ok(())
 }
 
-fn next_header(from: &mut impl Read) -> io::Result<Option<u64>> {
+/// The length of the next frame; none when the stream has ended.
+///
+/// # Errors
+/// When reading fails, or the stream ends within it.
+pub fn next_header(from: &mut impl Read) -> io::Result<Option<u64>> {
     let mut header = [0; 8];
     let mut filled = 0;
     while filled < header.len() {
@@ -49,7 +53,10 @@ fn next_header(from: &mut impl Read) -> io::Result<Option<u64>> {
 }
 
 /// Bytes taken in: all of `length` unless the stream ended.
-fn take_in(from: &mut impl Read, length: u64, buffer: &mut [u8]) -> io::Result<u64> {
+///
+/// # Errors
+/// When reading fails.
+pub fn take_in(from: &mut impl Read, length: u64, buffer: &mut [u8]) -> io::Result<u64> {
     let mut counted = 0;
     while counted < length {
         let left = usize::try_from(length - counted).unwrap_or(usize::MAX).min(buffer.len());
@@ -61,6 +68,15 @@ fn take_in(from: &mut impl Read, length: u64, buffer: &mut [u8]) -> io::Result<u
         }
     }
     Ok(counted)
+}
+
+/// A stream that carries frames and knows what arrived.
+pub trait Carry: Send {
+    /// Carries a frame of `blocks` blocks; returns when the receiver has counted it.
+    ///
+    /// # Errors
+    /// When less arrived than was sent, or an end does not answer.
+    fn carry(&mut self, blocks: u64) -> Result<(), Failure>;
 }
 
 /// The sending end of one stream.
@@ -80,7 +96,16 @@ impl FramedStream {
         Self { to: Box::new(to), answers: Box::new(answers), block }
     }
 
-    /// Sends a frame of `blocks` blocks and waits for the receiver to have counted it.
+    fn send(&mut self, length: u64, blocks: u64) -> io::Result<()> {
+        self.to.write_all(&length.to_le_bytes())?;
+        for _ in 0..blocks {
+            self.to.write_all(&self.block)?;
+        }
+        self.to.flush()
+    }
+}
+
+impl Carry for FramedStream {
     fn carry(&mut self, blocks: u64) -> Result<(), Failure> {
         let length = blocks * self.block.len() as u64;
         let sent = self.send(length, blocks);
@@ -93,14 +118,6 @@ impl FramedStream {
             return Ok(());
         }
         Err(Failure(format!("{length} bytes were sent, the receiver counted {counted}")))
-    }
-
-    fn send(&mut self, length: u64, blocks: u64) -> io::Result<()> {
-        self.to.write_all(&length.to_le_bytes())?;
-        for _ in 0..blocks {
-            self.to.write_all(&self.block)?;
-        }
-        self.to.flush()
     }
 }
 
@@ -138,7 +155,7 @@ impl StreamThreads {
     }
 
     /// The life of a thread with its stream.
-    fn serve(&self, mut stream: FramedStream) {
+    fn serve(&self, mut stream: impl Carry) {
         let mut done = 0;
         loop {
             let state = self.wait_while(|state| state.frame == done && !state.ended);
@@ -176,7 +193,7 @@ impl StreamThreads {
 /// Work on streams: an iteration is one block on each. `G` keeps the far end alive; it is dropped
 /// after the first stream.
 pub struct FramedStreams<G> {
-    first: FramedStream,
+    first: Box<dyn Carry>,
     others: Arc<StreamThreads>,
     threads: usize,
     helpers: Vec<u32>,
@@ -186,9 +203,9 @@ pub struct FramedStreams<G> {
 
 impl<G> FramedStreams<G> {
     /// Work on `first`, and on `others` with a thread each; `helpers` are processes that work for it.
-    pub fn new(
-        first: FramedStream,
-        others: Vec<FramedStream>,
+    pub fn new<C: Carry + 'static>(
+        first: C,
+        others: Vec<C>,
         helpers: Vec<u32>,
         shortest_sample_ns: u64,
         far_end: G,
@@ -199,7 +216,14 @@ impl<G> FramedStreams<G> {
             let shared = Arc::clone(&shared);
             thread::spawn(move || shared.serve(stream));
         }
-        Self { first, others: shared, threads, helpers, shortest_sample_ns, _far_end: far_end }
+        Self {
+            first: Box::new(first),
+            others: shared,
+            threads,
+            helpers,
+            shortest_sample_ns,
+            _far_end: far_end,
+        }
     }
 }
 

@@ -52,10 +52,12 @@ pub fn shown(command: &Command) -> String {
     Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The last line of a text that has anything in it.
+/// The last line of a text that has anything in it. After a complaint `ip -batch` says which of its lines failed, which tells
+/// nobody anything.
 #[must_use]
 pub fn last_line(text: &str) -> Option<&str> {
-    text.lines().map(str::trim).rfind(|line| !line.is_empty())
+    let says_something = |line: &&str| !line.is_empty() && !line.starts_with("Command failed ");
+    text.lines().map(str::trim).rfind(says_something)
 }
 
 #[cfg(test)]

@@ -1,10 +1,22 @@
-//! The family `network`: streams and echoes over loopback.
+//! The family `network`: streams and echoes, over loopback or paths made here.
 
 use plumb_protocol::Workload;
 
+mod batches;
+mod cpu_time;
 mod echo;
 mod icmp;
+mod ledger;
+mod messages;
+mod receiver;
+mod rr;
+mod server;
+mod stream;
+mod tally;
 mod tcp;
+mod tcp_info;
+mod token;
+mod udp;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[&tcp::Tcp, &icmp::Icmp];
+pub const ALL: &[&dyn Workload] = &[&tcp::Tcp, &udp::Udp, &rr::Rr, &icmp::Icmp];

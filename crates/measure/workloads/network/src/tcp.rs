@@ -1,19 +1,29 @@
-//! `network.tcp`: a stream to another process through the loopback device.
+//! `network.tcp`: streams between two processes, over loopback or a path made here.
 
 use std::fs;
-use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::net::SocketAddr;
+use std::sync::Arc;
 
-use plumb_model::{AuditClass, CurveKind, Description, Ready, Role};
-use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
+use plumb_model::{
+    AuditClass, Better, CurveKind, Description, Flag, FlagKind, Metric, Parameter, Ready, Role,
+};
+use plumb_protocol::{
+    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, Workload, current_cpu,
+    now_ns,
+};
 
-use plumb_workload_kit::declare::{bytes, curve, integer, rate, workload};
+use plumb_workload_kit::declare::{
+    bytes, choice, curve, integer, rate, reported, reported_time, workload,
+};
+use plumb_workload_kit::framed_stream::FramedStreams;
+use plumb_workload_kit::path::{self, End};
 use rustix::net::sockopt::tcp_congestion;
 
-use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams, receive};
+use crate::cpu_time::cpu_time_ns;
+use crate::server::Server;
+use crate::stream::{Connection, Way, Witness, serve};
+use crate::tcp_info::Info;
+use crate::token;
 
 /// Samples are at least this long, so that their borders (an empty pipe, an answer) are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
@@ -21,35 +31,22 @@ const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
 /// More connections than this tell nothing about one machine.
 const MOST_STREAMS: u64 = 64;
 
-/// Sends a stream to a process that counts what arrives.
+/// What is reported beside the throughput, in this order.
+const VALUES: [&str; 7] =
+    ["near_cpu", "far_cpu", "retransmitted", "rtt", "window", "receiver_limited", "buffer_limited"];
+
+/// Sends streams to a process that counts what arrives, or has it send them.
 pub struct Tcp;
 
 impl Workload for Tcp {
     fn describe(&self) -> Description {
         Description {
             roles: vec![Role::Workload, Role::Server, Role::Load],
-            parameters: vec![
-                curve(
-                    CurveKind::Knee,
-                    integer(
-                        "streams",
-                        "streams",
-                        1,
-                        "connections, each with a thread at both ends",
-                    ),
-                ),
-                curve(
-                    CurveKind::Line,
-                    bytes("block", 128 << 10, "bytes of one send, and of the receiver's buffer"),
-                ),
-            ],
-            metrics: vec![rate(
-                "throughput",
-                "B/s",
-                "payload that the receivers counted, over all streams; no headers",
-            )],
+            parameters: parameters(),
+            metrics: metrics(),
+            fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.tcp", "sends a TCP stream to another process over loopback")
+            ..workload("network.tcp", "TCP streams between two processes")
         }
     }
 
@@ -57,37 +54,38 @@ impl Workload for Tcp {
         include_str!("tcp.md")
     }
 
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        path::prepare(start)
+    }
+
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let settings = StreamSettings::read(start)?;
-        let server = Server::start(settings.block)
-            .map_err(|error| Failure::io("listening on 127.0.0.1", &error))?;
-        let endpoints = [
-            ("tcp".to_owned(), server.address.to_string()),
-            ("pid".to_owned(), std::process::id().to_string()),
-        ];
+        let address = path::enter(start, End::Far)?;
+        let token = token::fresh()?;
+        let mut block = vec![0; settings.block];
+        SplitMix64::new(start.seed).fill(&mut block);
+        let server = Server::start(address, move |stream| serve(stream, &token, &block));
+        let server =
+            server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        let endpoints = token::words(server.address(), token);
         let ready = Ready { endpoints: endpoints.into(), ..Ready::default() };
         Ok((ready, Box::new(server)))
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let settings = StreamSettings::read(start)?;
-        let address: SocketAddr = start
-            .endpoints
-            .get("tcp")
-            .and_then(|address| address.parse().ok())
-            .ok_or_else(|| StartError::Failed("the server named no address".to_owned()))?;
+        let (address, token) = token::told(start)?;
+        path::enter(start, End::Near)?;
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
         let block: Arc<[u8]> = block.into();
-        let first = connect(address)?;
-        let mut notes = notes_on(&first);
-        let first = framed(first, &block)?;
-        let others: Vec<FramedStream> = (1..settings.streams)
-            .map(|_| framed(connect(address)?, &block))
+        let mut connections: Vec<Connection> = (0..settings.streams)
+            .map(|_| Connection::open(address, &token, settings.way, &block))
             .collect::<Result<_, Failure>>()?;
-        let server = start.endpoints.get("pid").and_then(|pid| pid.parse().ok());
-        let helpers: Vec<u32> =
-            server.into_iter().filter(|pid| *pid != std::process::id()).collect();
+        let witnesses: Vec<Witness> =
+            connections.iter().map(Connection::witness).collect::<Result<_, Failure>>()?;
+        let mut notes = notes_on(&witnesses[0], address);
+        let helpers = token::helpers(start);
         if !helpers.is_empty() {
             notes.push("CPU time covers both ends".to_owned());
         }
@@ -95,14 +93,49 @@ impl Workload for Tcp {
         let work = (settings.block as u64 * settings.streams) as f64;
         let ready =
             Ready { work: [("throughput".to_owned(), work)].into(), notes, ..Ready::default() };
-        let instance = FramedStreams::new(first, others, helpers, SHORTEST_SAMPLE_NS, ());
+        let others = connections.split_off(1);
+        let first = connections.remove(0);
+        let streams = FramedStreams::new(first, others, helpers, SHORTEST_SAMPLE_NS, ());
+        let seen = Seen::of(&witnesses);
+        let instance = TcpInstance { streams, witnesses, seen, start: start.clone() };
         Ok(Started { instance: Box::new(instance), ready })
     }
+}
+
+fn parameters() -> Vec<Parameter> {
+    let streams = integer("streams", "streams", 1, "connections, each with a thread at both ends");
+    let block = bytes("block", 128 << 10, "bytes of one send, and of the receiver's buffer");
+    let mut all = vec![
+        curve(CurveKind::Knee, streams),
+        curve(CurveKind::Line, block),
+        choice("direction", &["up", "down"], "who sends: the measured process, or the server"),
+    ];
+    all.extend(path::parameters());
+    all
+}
+
+fn metrics() -> Vec<Metric> {
+    let value = |name, unit, summary| reported(name, unit, Better::Neither, summary);
+    vec![
+        rate(
+            "throughput",
+            "B/s",
+            "payload that the receivers counted, over all streams; no headers",
+        ),
+        reported(VALUES[0], "s/B", Better::Lower, "CPU time of the measured process, a byte"),
+        reported(VALUES[1], "s/B", Better::Lower, "CPU time of the server, a byte"),
+        reported(VALUES[2], "", Better::Lower, "share of the bytes sent that were sent again"),
+        reported_time(VALUES[3], "smoothed round trip, as the sender's kernel has it"),
+        value(VALUES[4], "B", "bytes that may be under way by the congestion control, all streams"),
+        value(VALUES[5], "", "share of the time in which the receiver's window was full"),
+        value(VALUES[6], "", "share of the time in which the sender's buffer was too small"),
+    ]
 }
 
 struct StreamSettings {
     streams: u64,
     block: usize,
+    way: Way,
 }
 
 impl StreamSettings {
@@ -116,99 +149,128 @@ impl StreamSettings {
         if !(1..=1 << 30).contains(&block) {
             return Err(StartError::Failed(format!("`block` must be 1B to 1GiB, not {block}")));
         }
-        Ok(Self { streams, block })
+        let way = if start.text("direction") == "down" { Way::Down } else { Way::Up };
+        Ok(Self { streams, block, way })
     }
 }
 
-/// Headers and answers must not wait for more data.
-fn connect(address: SocketAddr) -> Result<TcpStream, Failure> {
-    TcpStream::connect(address)
-        .and_then(|stream| stream.set_nodelay(true).map(|()| stream))
-        .map_err(|error| Failure::io(format!("connecting to {address}"), &error))
-}
-
-fn framed(stream: TcpStream, block: &Arc<[u8]>) -> Result<FramedStream, Failure> {
-    let answers =
-        stream.try_clone().map_err(|error| Failure::io("a second handle of a socket", &error))?;
-    Ok(FramedStream::new(stream, answers, Arc::clone(block)))
-}
-
-fn notes_on(stream: &TcpStream) -> Vec<String> {
+fn notes_on(witness: &Witness, address: SocketAddr) -> Vec<String> {
     let most = |name: &str| {
         let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
         text.split_whitespace().nth(2)?.parse::<u64>().ok()
     };
-    let mtu = fs::read_to_string("/sys/class/net/lo/mtu").unwrap_or_default();
     let kib = |bytes: Option<u64>| bytes.map_or("?".to_owned(), |bytes| (bytes >> 10).to_string());
-    vec![
+    let mut notes = vec![
         format!(
             "congestion control: {}",
-            tcp_congestion(stream).unwrap_or_else(|_| "unknown".to_owned())
+            tcp_congestion(witness.stream()).unwrap_or_else(|_| "unknown".to_owned())
         ),
         format!(
             "socket buffers: sized by the kernel, up to {} KiB sending and {} KiB receiving",
             kib(most("tcp_wmem")),
             kib(most("tcp_rmem"))
         ),
-        format!("loopback with an MTU of {} bytes: no network card, no wire", mtu.trim()),
-    ]
+    ];
+    if address.ip().is_loopback() {
+        let mtu = fs::read_to_string("/sys/class/net/lo/mtu").unwrap_or_default();
+        let mtu = mtu.trim();
+        notes.push(format!("loopback with an MTU of {mtu} bytes: no network card, no wire"));
+    }
+    notes
 }
 
-/// Listens, and counts on every connection in a thread of its own. Dropping it ends them.
-struct Server {
-    address: SocketAddr,
-    state: Arc<ServerState>,
-    listening: Option<JoinHandle<()>>,
+/// Sums over all streams, as they were seen after a sample.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    near_cpu_ns: u64,
+    far_cpu_ns: u64,
+    bytes: u64,
+    senders: Info,
 }
 
-#[derive(Default)]
-struct ServerState {
-    ended: AtomicBool,
-    connections: Mutex<Vec<TcpStream>>,
-}
+impl Seen {
+    fn of(witnesses: &[Witness]) -> Self {
+        let mut seen = Self { near_cpu_ns: cpu_time_ns(), ..Self::default() };
+        for witness in witnesses {
+            let (told, sender) = (witness.told(), witness.sender());
+            seen.bytes += told.bytes;
+            seen.far_cpu_ns = seen.far_cpu_ns.max(told.cpu_ns);
+            let mut sums = seen.senders.words();
+            sums.iter_mut().zip(sender.words()).for_each(|(sum, word)| *sum += word);
+            seen.senders = Info::of_words(sums);
+        }
+        seen
+    }
 
-impl Server {
-    fn start(block: usize) -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let address = listener.local_addr()?;
-        let state = Arc::new(ServerState::default());
-        let shared = Arc::clone(&state);
-        let listening = thread::spawn(move || listen(&listener, &shared, block));
-        Ok(Self { address, state, listening: Some(listening) })
+    /// The values of a sample that began as `before` says, in the order of [`VALUES`].
+    #[expect(clippy::cast_precision_loss, reason = "times and sizes stay below 2^53")]
+    fn values(&self, before: &Self, streams: usize) -> [f64; VALUES.len()] {
+        let ratio =
+            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let (now, then) = (self.senders, before.senders);
+        let (sent, busy) = (now.sent - then.sent, now.busy_us - then.busy_us);
+        [
+            ratio(self.near_cpu_ns - before.near_cpu_ns, self.bytes) / 1e9,
+            ratio(self.far_cpu_ns - before.far_cpu_ns, self.bytes) / 1e9,
+            ratio(now.sent_again - then.sent_again, sent),
+            ratio(now.rtt_us, streams as u64) / 1e6,
+            now.window as f64,
+            ratio(now.receiver_limited_us - then.receiver_limited_us, busy),
+            ratio(now.buffer_limited_us - then.buffer_limited_us, busy),
+        ]
     }
 }
 
-fn listen(listener: &TcpListener, state: &ServerState, block: usize) {
-    for connection in listener.incoming() {
-        if state.ended.load(Ordering::Acquire) {
-            return;
-        }
-        let Ok(stream) = connection else { continue };
-        let Ok((answers, known)) = handles(&stream) else { continue };
-        state.connections.lock().unwrap_or_else(PoisonError::into_inner).push(known);
-        // A broken stream shows at the sender, whose answer does not come.
-        thread::spawn(move || receive(stream, answers, &mut vec![0; block]));
+struct TcpInstance {
+    streams: FramedStreams<()>,
+    witnesses: Vec<Witness>,
+    seen: Seen,
+    start: Start,
+}
+
+impl Instance for TcpInstance {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.streams.run(iterations)
     }
-}
 
-fn handles(stream: &TcpStream) -> io::Result<(TcpStream, TcpStream)> {
-    stream.set_nodelay(true)?;
-    Ok((stream.try_clone()?, stream.try_clone()?))
-}
-
-impl Held for Server {}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.state.ended.store(true, Ordering::Release);
-        // Wakes the listener; if it has ended already, there is nothing to wake.
-        TcpStream::connect(self.address).ok();
-        if let Some(listening) = self.listening.take() {
-            listening.join().ok();
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        let before = path::carried(&self.start)?;
+        self.seen = Seen::of(&self.witnesses);
+        for &k in iterations {
+            let start = now_ns();
+            self.streams.run(k)?;
+            let elapsed = now_ns() - start;
+            batch.record(start, elapsed, k, current_cpu());
+            batch.record_reported(|row| self.values(row));
         }
-        let mut open = self.state.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        for connection in open.drain(..) {
-            connection.shutdown(Shutdown::Both).ok();
+        let after = path::carried(&self.start)?;
+        for (before, after) in before.into_iter().flatten().zip(after.into_iter().flatten()) {
+            if let Some(why) = after.since(&before).limit() {
+                batch.flag(Flag::new(FlagKind::ClientBound, why));
+            }
         }
+        Ok(())
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &VALUES
+    }
+
+    fn values(&mut self, out: &mut [f64]) {
+        let seen = Seen::of(&self.witnesses);
+        out.copy_from_slice(&seen.values(&self.seen, self.witnesses.len()));
+        self.seen = seen;
+    }
+
+    fn least_iterations(&self) -> u64 {
+        self.streams.least_iterations()
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        self.streams.shortest_sample_ns()
+    }
+
+    fn helpers(&self) -> &[u32] {
+        self.streams.helpers()
     }
 }

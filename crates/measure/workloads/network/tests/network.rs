@@ -1,14 +1,273 @@
 //! The family `network`, driven as the engine drives it.
 
-use plumb_protocol::{Batch, StartError};
+use plumb_model::Samples;
+use plumb_protocol::{Batch, StartError, Started};
+use plumb_workload_kit::path::carried;
 use plumb_workload_network::ALL;
-use plumb_workload_testing::{TestPoint, alone, assert_doubles, refusal, samples};
+use plumb_workload_testing::{TestPoint, alone, assert_doubles, refusal, samples, unsupported};
 
 /// The point with its server.
 fn tcp(settings: &[(&str, &str)]) -> TestPoint<'static> {
     let mut point = TestPoint::new(ALL, "network.tcp", settings);
     point.serve().unwrap_or_else(|error| panic!("{error:?}"));
     point
+}
+
+/// The point on a path of its own, with its server.
+fn on_path(settings: &[(&str, &str)]) -> TestPoint<'static> {
+    let mut point = TestPoint::new(ALL, "network.tcp", settings);
+    point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    point
+}
+
+/// A value of each sample but the first.
+fn values(samples: &Samples, name: &str) -> Vec<f64> {
+    samples.values[name][1..].to_vec()
+}
+
+/// Bytes a second of each sample but the first.
+fn rates(started: &Started, samples: &Samples) -> Vec<f64> {
+    let work = started.ready.work["throughput"];
+    let rate = |(k, ns): (&u64, &u64)| *k as f64 * work / (*ns as f64 / 1e9);
+    samples.iterations.iter().zip(&samples.elapsed_ns).skip(1).map(rate).collect()
+}
+
+fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of[of.len() / 2]
+}
+
+#[test]
+fn what_goes_down_is_counted_too() {
+    let point = tcp(&[("direction", "down"), ("streams", "2")]);
+    let mut started = point.started();
+    let samples = samples(&mut started, &[3, 100, 200]);
+    assert!(
+        values(&samples, "near_cpu").iter().all(|cpu| (0.0..1e-6).contains(cpu)),
+        "{samples:?}"
+    );
+    assert!(values(&samples, "rtt").iter().all(|rtt| *rtt > 0.0), "{samples:?}");
+    assert!(values(&samples, "window").iter().all(|window| *window > 0.0), "{samples:?}");
+}
+
+#[test]
+fn who_does_not_know_the_token_is_not_served() {
+    let mut point = tcp(&[]);
+    point.start.endpoints.insert("token".into(), "7".into());
+    let mut started = point.started();
+    let mut batch = Batch::with_room(1, started.instance.value_names());
+    let failure = started.instance.batch(&[1000], &mut batch).unwrap_err();
+    assert!(failure.0.contains("does not answer"), "{failure}");
+}
+
+#[test]
+fn a_path_has_the_bandwidths_that_were_asked_for() {
+    let _alone = alone();
+    // 1,448 bytes of payload in a frame of 1,514.
+    for (direction, frames) in [("up", 20e6 / 8.0), ("down", 50e6 / 8.0)] {
+        let settings = [
+            ("path", "veth"),
+            ("up", "20Mbit/s"),
+            ("down", "50Mbit/s"),
+            ("direction", direction),
+            ("block", "16KiB"),
+        ];
+        let mut point = on_path(&settings);
+        let mut started = point.started();
+        let samples = samples(&mut started, &[20, 60, 60, 60]);
+        let rate = median(rates(&started, &samples)) / (frames * 1448.0 / 1514.0);
+        assert!((0.95..1.03).contains(&rate), "{direction}: {rate} of the bandwidth");
+        assert!(started.ready.notes.iter().any(|note| note.contains("congestion control")));
+        drop(started);
+        point.clean();
+    }
+}
+
+#[test]
+fn a_relay_delays_and_loses_what_was_asked_for() {
+    let _alone = alone();
+    let mut point = on_path(&[("path", "veth"), ("rtt", "20ms"), ("block", "1KiB")]);
+    let mut started = point.started();
+    let taken = samples(&mut started, &[1; 30]);
+    let round_trip = median(taken.elapsed_ns.iter().map(|ns| *ns as f64 / 1e6).collect());
+    assert!((20.0..20.4).contains(&round_trip), "{round_trip} ms");
+    drop(started);
+    point.clean();
+    let mut point = on_path(&[("path", "veth"), ("loss", "2%"), ("block", "16KiB")]);
+    let mut started = point.started();
+    let taken = samples(&mut started, &[100; 20]);
+    let [up, _] = carried(&point.start).unwrap().unwrap();
+    assert!(up.came > 20_000, "{up:?}");
+    let expected = up.came as f64 * 0.02;
+    // Four standard deviations of a binomial distribution.
+    assert!((up.lost as f64 - expected).abs() < 4.0 * (expected * 0.98).sqrt(), "{up:?}");
+    assert_eq!(up.dropped, 0, "{up:?}");
+    assert!(taken.values["retransmitted"].iter().sum::<f64>() > 0.0);
+    drop(started);
+    point.clean();
+}
+
+#[test]
+fn a_router_passes_on_packets() {
+    let mut point = on_path(&[("path", "routed")]);
+    let mut started = point.started();
+    assert_eq!(samples(&mut started, &[16, 100]).iterations, [16, 100]);
+    drop(started);
+    point.clean();
+}
+
+#[test]
+fn a_path_that_can_not_be_is_refused() {
+    let try_path =
+        |settings: &[(&str, &str)]| TestPoint::new(ALL, "network.tcp", settings).prepare();
+    let loopback = refusal("a delay on loopback", try_path(&[("rtt", "1ms")]));
+    assert!(loopback.contains("path=veth"), "{loopback}");
+    let jitter =
+        refusal("jitter", try_path(&[("path", "veth"), ("rtt", "1ms"), ("jitter", "1ms")]));
+    assert!(jitter.contains("`jitter`"), "{jitter}");
+    let reorder = refusal("reordering", try_path(&[("path", "veth"), ("reorder", "1%")]));
+    assert!(reorder.contains("`rtt`"), "{reorder}");
+    let (why, fix) = unsupported("routed", try_path(&[("path", "routed"), ("loss", "1%")]));
+    assert!(why.contains("routed") && fix == "path=veth", "{why}; {fix}");
+}
+
+/// Requests and their answers, on a path of their own.
+fn rr(settings: &[(&str, &str)]) -> TestPoint<'static> {
+    let mut point = TestPoint::new(ALL, "network.rr", settings);
+    point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    point
+}
+
+/// Latencies of the last sample of a batch, in milliseconds, sorted.
+fn latencies(started: &mut Started, samples: usize) -> Vec<f64> {
+    let latency = &mut started.instance.distributions()[0];
+    let mut all: Vec<f64> = latency.sample(samples - 1).iter().map(|ns| *ns as f64 / 1e6).collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+#[test]
+fn each_request_has_its_answer() {
+    for transport in ["tcp", "udp"] {
+        for rate in ["closed", "5k/s"] {
+            let point = rr(&[("transport", transport), ("rate", rate), ("answer", "1000B")]);
+            let mut started = point.started();
+            let taken = samples(&mut started, &[1, 100, 500]);
+            assert_eq!(taken.iterations, [1, 100, 500]);
+            assert_eq!(taken.values["lost"], [0.0; 3], "{transport} {rate}");
+            let all = latencies(&mut started, 3);
+            assert_eq!(all.len(), 500);
+            assert!(all[0] > 0.001 && all[250] < 50.0, "{transport} {rate}: {all:?}");
+        }
+    }
+    let point = rr(&[]);
+    assert_doubles("requests", &mut point.started(), 500);
+}
+
+#[test]
+fn a_rate_is_kept_and_a_path_adds_its_delay() {
+    let _alone = alone();
+    let path = [("path", "veth"), ("rtt", "20ms"), ("transport", "udp")];
+    let point = rr(&[path.as_slice(), &[("rate", "1k/s"), ("arrivals", "fixed")]].concat());
+    let mut started = point.started();
+    let taken = samples(&mut started, &[100, 1000]);
+    let rate = 1000.0 / (taken.elapsed_ns[1] as f64 / 1e9);
+    assert!((980.0..1020.0).contains(&rate), "{rate} a second");
+    let all = latencies(&mut started, 2);
+    assert!((20.0..20.4).contains(&all[500]), "median {} ms", all[500]);
+}
+
+#[test]
+fn requests_that_the_path_loses_are_counted() {
+    let path = [("path", "veth"), ("loss", "10%"), ("transport", "udp"), ("rate", "2k/s")];
+    let point = rr(&path);
+    let mut started = point.started();
+    let _ = samples(&mut started, &[1000]);
+    let [up, down] = carried(&point.start).unwrap().unwrap();
+    assert!(up.lost > 50 && down.lost > 50, "{up:?} {down:?}");
+    // In a closed loop each that is lost costs a second.
+    let point = rr(&[("path", "veth"), ("loss", "30%"), ("transport", "udp")]);
+    let taken = samples(&mut point.started(), &[4]);
+    let lost = taken.values["lost"][0];
+    assert!(lost == 0.0 || taken.elapsed_ns[0] > 900_000_000, "{taken:?}");
+}
+
+#[test]
+fn who_does_not_know_the_token_gets_no_answer() {
+    let mut point = rr(&[]);
+    point.start.endpoints.insert("token".into(), "7".into());
+    let mut started = point.started();
+    let mut batch = Batch::with_room(1, started.instance.value_names());
+    started.instance.distributions()[0].make_room(1, 1);
+    let failure = started.instance.batch(&[1], &mut batch).unwrap_err();
+    assert!(failure.0.contains("does not answer"), "{failure}");
+}
+
+/// Datagrams on a path of their own.
+fn udp(settings: &[(&str, &str)]) -> TestPoint<'static> {
+    let mut point = TestPoint::new(ALL, "network.udp", settings);
+    point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    point
+}
+
+/// What each place of the ledger has of the datagrams that did not arrive: queue, path, backlog, socket, unexplained.
+fn ledger(samples: &Samples) -> [f64; 5] {
+    ["queue_dropped", "path_dropped", "backlog_dropped", "socket_dropped", "unexplained"]
+        .map(|place| samples.values[place][0])
+}
+
+#[test]
+fn every_datagram_of_a_slow_rate_arrives_in_its_order() {
+    let point = udp(&[("rate", "2k/s"), ("path", "veth")]);
+    let mut started = point.started();
+    let taken = samples(&mut started, &[100, 400]);
+    assert_eq!(taken.values["lost"], [0.0, 0.0]);
+    assert_eq!(taken.values["reordered"], [0.0, 0.0]);
+    let rate = taken.values["received"][1];
+    assert!((1950.0..2050.0).contains(&rate), "{rate}");
+    assert_eq!(ledger(&taken), [0.0; 5]);
+    assert!(taken.values["jitter"][1] > 0.0);
+}
+
+#[test]
+fn drops_are_found_where_they_happen() {
+    let _alone = alone();
+    let cases: [(usize, &[(&str, &str)]); 3] = [
+        // A full queue of tbf: half of what is sent does not fit.
+        (0, &[("path", "veth"), ("up", "20Mbit/s"), ("queue", "5ms"), ("rate", "3500/s")]),
+        // Loss by the relay.
+        (1, &[("path", "veth"), ("loss", "5%"), ("rate", "10k/s")]),
+        // A small buffer of the receiver.
+        (3, &[("path", "veth"), ("buffer", "2KiB"), ("bytes", "64B")]),
+    ];
+    for (place, settings) in cases {
+        let point = udp(settings);
+        let taken = samples(&mut point.started(), &[1000, 3000]);
+        let ledger = ledger(&taken);
+        let all: f64 = ledger.iter().sum();
+        assert!(all > 0.03, "{settings:?}: {ledger:?}");
+        assert!(ledger[place] > 0.99 * all, "{settings:?}: {ledger:?}");
+        assert!(ledger[4].abs() < 0.001, "{settings:?}: {ledger:?}");
+    }
+}
+
+#[test]
+fn datagrams_that_overtake_others_are_counted() {
+    let path = [("path", "veth"), ("rtt", "10ms"), ("reorder", "10%"), ("rate", "5k/s")];
+    let taken = samples(&mut udp(&path).started(), &[1000, 2000]);
+    // What overtakes comes before up to 25 others, which all are late.
+    let late = taken.values["reordered"][1];
+    assert!((0.5..1.0).contains(&late), "{late}");
+    assert_eq!(taken.values["lost"][1], 0.0);
+}
+
+#[test]
+fn twice_the_datagrams_take_about_twice_the_time() {
+    let _alone = alone();
+    assert_doubles("datagrams", &mut udp(&[]).started(), 20_000);
 }
 
 /// A point that sends echoes.
@@ -47,7 +306,7 @@ fn a_server_that_dies_fails_the_batch() {
     let mut started = point.started();
     assert_eq!(samples(&mut started, &[10]).iterations, [10]);
     point.clean();
-    let mut batch = Batch::with_room(1, &[]);
+    let mut batch = Batch::with_room(1, started.instance.value_names());
     let failure = started.instance.batch(&[1000], &mut batch).unwrap_err();
     assert!(failure.0.contains("does not answer"), "{failure}");
 }

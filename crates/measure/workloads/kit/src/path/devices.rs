@@ -1,0 +1,100 @@
+//! The devices of a path, made by `ip` and `tc` (iproute2) in the network namespace of the calling thread.
+#![expect(unsafe_code, reason = "ethtool(8) is an ioctl, which has no safe form")]
+
+use std::fmt::Write;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use plumb_protocol::{Failure, StartError};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+
+use super::PathSettings;
+use crate::tool::{program, run, tool};
+
+/// Of linux/ethtool.h: checksums and segments that the device is to make.
+const ETHTOOL_STXCSUM: u32 = 0x17;
+const ETHTOOL_STSO: u32 = 0x1f;
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
+
+/// A frame of Ethernet with 1,500 bytes of payload.
+const FRAME: u64 = 1514;
+
+/// That the programs are there.
+///
+/// # Errors
+/// Unsupported, with the package that has them.
+pub(super) fn check() -> Result<(), StartError> {
+    match ["ip", "tc"].into_iter().find(|name| program(name).is_none()) {
+        Some(missing) => {
+            let why = format!("`{missing}` makes the path and is not installed");
+            Err(StartError::unsupported(why, "sudo apt-get install iproute2"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What `ip` is to do, a line each, as one program.
+///
+/// # Errors
+/// When it can't, with what it says.
+pub(super) fn ip(lines: &[String]) -> Result<(), Failure> {
+    run(tool("ip").args(["-batch", "-"]), lines.join("\n").as_bytes())
+}
+
+/// That a pair of devices is made whose other end lies in the network namespace that this process has open.
+pub(super) fn pair(here: &str, there: &str, network: &File) -> String {
+    let (process, file) = (std::process::id(), network.as_raw_fd());
+    format!("link add {here} type veth peer name {there} netns /proc/{process}/fd/{file}")
+}
+
+/// That a device is there and says nothing by itself (of IPv6).
+pub(super) fn up(device: &str) -> [String; 2] {
+    [format!("link set {device} addrgenmode none"), format!("link set {device} up")]
+}
+
+/// Sends no faster than this by `tc tbf`; what does not fit into the queue is dropped.
+///
+/// # Errors
+/// When `tc` can't, with what it says.
+pub(super) fn limit(device: &str, rate: u64, settings: &PathSettings) -> Result<(), Failure> {
+    let burst = burst(rate);
+    let queue = u128::from(rate) * u128::from(settings.queue_ns) / 1_000_000_000;
+    let limit = (queue as u64).max(FRAME) + burst;
+    let mut line = String::new();
+    // Writing to a text does not fail.
+    let _ = write!(
+        line,
+        "qdisc add dev {device} root tbf rate {}bit burst {burst} limit {limit}",
+        rate * 8
+    );
+    run(tool("tc").args(["-batch", "-"]), line.as_bytes())
+}
+
+/// Bytes that pass at once: what a millisecond carries, and two frames at least.
+pub(super) fn burst(rate: u64) -> u64 {
+    (rate / 1000).max(2 * FRAME)
+}
+
+/// Has the kernel cut what this device sends into frames, with their checksums, before it sends them.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(super) fn send_whole_frames(device: &str) -> io::Result<()> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    for command in [ETHTOOL_STSO, ETHTOOL_STXCSUM] {
+        let mut off = [command, 0];
+        // SAFETY: all zeroes is a request without a name.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
+            *to = from.cast_signed();
+        }
+        request.ifr_ifru.ifru_data = off.as_mut_ptr().cast();
+        // SAFETY: the request names a device and two numbers, which live beyond the call.
+        let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
+        if done < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,361 @@
+//! Paths between two ends on this machine, with a bandwidth, a delay and losses: `path=veth` and what goes with it.
+//!
+//! A fixture's process makes the path and holds it: a network namespace for each end, and one for what lies between. None
+//! has a name; the kernel takes them away when the last process in them has ended and the fixture's has, too.
+//!
+//!     near ── tbf ── [ relay ] ── tbf ── far
+//!
+//! `tc tbf` limits what each end sends. Delay, jitter, loss and reordering are the work of a relay that passes frames between
+//! two packet sockets when they are due. Whoever is an end enters its namespace before it opens a socket ([`enter`]).
+
+mod counts;
+mod devices;
+mod frames;
+mod line;
+mod namespaces;
+mod relay;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use plumb_model::{Parameter, Ready, Value};
+use plumb_protocol::{Failure, Held, Start, StartError};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::declare::{choice, rate_or, share, time_bound};
+
+pub use counts::Carried;
+pub use line::LineSettings;
+use relay::Relay;
+
+/// The parameters that a fixture depends on which makes a path.
+pub const PARAMETERS: [&str; 8] =
+    ["path", "up", "down", "queue", "rtt", "jitter", "loss", "reorder"];
+
+/// Where a packet waits for the bandwidth, for this long at most unless something else is asked for.
+const QUEUE_NS: u64 = 50_000_000;
+
+/// Words of a fixture.
+const NEAR: &str = "path.near";
+const FAR: &str = "path.far";
+const USER: &str = "path.user";
+const COUNTS: &str = "path.counts";
+
+/// Addresses for tests of networks (RFC 2544, RFC 6890): no host of a real network has one.
+const NEAR_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+const FAR_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
+/// The far end where a router lies between, with the router's addresses.
+const BEYOND_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 2);
+const ROUTER_ADDRESSES: [Ipv4Addr; 2] =
+    [Ipv4Addr::new(198, 18, 0, 2), Ipv4Addr::new(198, 19, 0, 1)];
+
+/// The devices of what lies between, to the near end and to the far one.
+const BETWEEN: [&str; 2] = ["to-near", "to-far"];
+
+/// What lies between the ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathKind {
+    /// The loopback device.
+    Loopback,
+    /// A pair of devices.
+    Veth,
+    /// A host that passes packets on.
+    Routed,
+}
+
+/// An end of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The one that measures.
+    Near,
+    /// The server.
+    Far,
+}
+
+/// A path that a user described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathSettings {
+    /// What lies between.
+    pub kind: PathKind,
+    /// Bytes a second from near to far, if limited.
+    pub up: Option<u64>,
+    /// Bytes a second from far to near, if limited.
+    pub down: Option<u64>,
+    /// How long a packet waits for the bandwidth at most, in nanoseconds.
+    pub queue_ns: u64,
+    /// What each direction does besides.
+    pub line: LineSettings,
+}
+
+/// The parameters of a path.
+#[must_use]
+pub fn parameters() -> Vec<Parameter> {
+    let unlimited = &["unlimited"];
+    vec![
+        choice(
+            "path",
+            &["loopback", "veth", "routed"],
+            "what lies between the ends: the loopback device, a pair of devices, or a host that passes packets on",
+        ),
+        rate_or("up", "bytes", unlimited, "bandwidth from the client to the server (100Mbit/s)"),
+        rate_or("down", "bytes", unlimited, "bandwidth from the server to the client"),
+        time_bound(
+            "queue",
+            QUEUE_NS,
+            "how long a packet waits for the bandwidth at most; what would wait longer is dropped",
+        ),
+        time_bound("rtt", 0, "round trip: half of it is the delay of each direction"),
+        time_bound("jitter", 0, "each packet is earlier or later by up to this, in order"),
+        share("loss", "share of the packets that is lost, each way"),
+        share(
+            "reorder",
+            "share of the packets that is not delayed and so overtakes others, each way",
+        ),
+    ]
+}
+
+impl PathSettings {
+    /// What was asked for.
+    ///
+    /// # Errors
+    /// When it asks for what the path does not have.
+    pub fn read(start: &Start) -> Result<Self, StartError> {
+        let bandwidth = |name: &str| start.params.get(name).and_then(Value::integer);
+        let kind = match start.text("path") {
+            "veth" => PathKind::Veth,
+            "routed" => PathKind::Routed,
+            _ => PathKind::Loopback,
+        };
+        let line = LineSettings {
+            delay_ns: start.integer("rtt") / 2,
+            jitter_ns: start.integer("jitter"),
+            loss: start.integer("loss"),
+            reorder: start.integer("reorder"),
+        };
+        let (up, down) = (bandwidth("up"), bandwidth("down"));
+        let settings = Self { kind, up, down, queue_ns: start.integer("queue"), line };
+        settings.checked()
+    }
+
+    fn checked(self) -> Result<Self, StartError> {
+        let failed = |why: &str| Err(StartError::Failed(why.to_owned()));
+        let is_shaped = self.has_relay() || self.up.is_some() || self.down.is_some();
+        if self.kind == PathKind::Loopback && is_shaped {
+            return failed("the loopback device has no bandwidth, delay or loss; try path=veth");
+        }
+        if self.kind == PathKind::Routed && self.has_relay() {
+            let why = "a routed path has no delay, jitter, loss or reordering";
+            return Err(StartError::unsupported(why, "path=veth"));
+        }
+        if self.line.jitter_ns > self.line.delay_ns {
+            return failed(
+                "`jitter` must not be more than half of `rtt`: nothing arrives before it is sent",
+            );
+        }
+        if self.line.reorder > 0 && self.line.delay_ns == 0 {
+            return failed(
+                "`reorder` needs an `rtt`: without a delay there is nothing to overtake",
+            );
+        }
+        Ok(self)
+    }
+
+    fn has_relay(&self) -> bool {
+        self.line != LineSettings::default()
+    }
+}
+
+/// Makes the path that was asked for, and says where its ends are. On loopback there is nothing to make.
+///
+/// # Errors
+/// Unsupported where the kernel lets this user make none, or a program is missing.
+pub fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+    let settings = PathSettings::read(start)?;
+    if settings.kind == PathKind::Loopback {
+        return Ok((Ready::default(), Box::new(())));
+    }
+    devices::check()?;
+    let standing = Standing::new(&settings, start.seed)?;
+    let ready = Ready { endpoints: standing.words(), notes: settings.notes(), ..Ready::default() };
+    Ok((ready, Box::new(standing)))
+}
+
+/// Moves the calling thread, and those that it starts, to an end of the path; the address of that end. A process that is not
+/// root must not have another thread.
+///
+/// # Errors
+/// When the fixture has made no path, or its end can't be entered.
+pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
+    let settings = PathSettings::read(start)?;
+    if settings.kind == PathKind::Loopback {
+        return Ok(Ipv4Addr::LOCALHOST.into());
+    }
+    let place = match end {
+        End::Near => NEAR,
+        End::Far => FAR,
+    };
+    let place = start
+        .endpoints
+        .get(place)
+        .ok_or_else(|| StartError::Failed("the fixture made no path".to_owned()))?;
+    let failed = |error| Failure::io("entering an end of the path", &error);
+    let network = File::open(place).map_err(failed)?;
+    if let Some(user) = start.endpoints.get(USER) {
+        namespaces::become_root_in(Path::new(user)).map_err(failed)?;
+    }
+    namespaces::enter(&network).map_err(failed)?;
+    Ok(settings.address(end).into())
+}
+
+/// The device at an end of the path that was asked for.
+#[must_use]
+pub fn device(start: &Start, end: End) -> &'static str {
+    match (start.text("path"), end) {
+        ("veth" | "routed", End::Near) => "near",
+        ("veth" | "routed", End::Far) => "far",
+        _ => "lo",
+    }
+}
+
+/// What the relay of a path carried so far, up and down; None where there is none.
+///
+/// # Errors
+/// When its counts can't be read.
+pub fn carried(start: &Start) -> Result<Option<[Carried; 2]>, Failure> {
+    let Some(place) = start.endpoints.get(COUNTS) else { return Ok(None) };
+    let counts = File::open(place).and_then(|file| counts::read(&file));
+    let counts = counts.map_err(|error| Failure::io("reading what the relay counted", &error))?;
+    Ok(Some(counts))
+}
+
+impl PathSettings {
+    fn address(&self, end: End) -> Ipv4Addr {
+        match (end, self.kind) {
+            (_, PathKind::Loopback) => Ipv4Addr::LOCALHOST,
+            (End::Near, _) => NEAR_ADDRESS,
+            (End::Far, PathKind::Veth) => FAR_ADDRESS,
+            (End::Far, PathKind::Routed) => BEYOND_ADDRESS,
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let between = match (self.kind, self.has_relay()) {
+            (PathKind::Routed, _) => "a router of the kernel",
+            (_, true) => "a relay in between, frames of 1,514 bytes at most",
+            (_, false) => "nothing in between",
+        };
+        let mut notes = vec![format!("path: two network namespaces of this machine, {between}")];
+        if self.up.is_some() || self.down.is_some() {
+            let burst = |rate: Option<u64>| {
+                rate.map_or("-".to_owned(), |rate| Value::show_bytes(devices::burst(rate)))
+            };
+            let (up, down) = (burst(self.up), burst(self.down));
+            notes.push(format!("bandwidth: tc tbf, with bursts of {up} up and {down} down"));
+        }
+        notes
+    }
+}
+
+/// A path that stands; dropping it ends it.
+struct Standing {
+    near: File,
+    far: File,
+    has_user: bool,
+    counts: File,
+    relay: Option<Relay>,
+    /// Keeps the router.
+    _between: Option<File>,
+}
+
+impl Standing {
+    /// Leaves the calling thread in one of its namespaces.
+    fn new(settings: &PathSettings, seed: u64) -> Result<Self, StartError> {
+        let failed = |error| Failure::io("a network namespace", &error);
+        let (near, has_user) = namespaces::first()?;
+        devices::ip(&["link set lo up".to_owned()])?;
+        let far = namespaces::another().map_err(failed)?;
+        devices::ip(&["link set lo up".to_owned()])?;
+        let counts = memfd_create("path", MemfdFlags::CLOEXEC)
+            .map_err(|error| Failure::io("a file in memory", &error.into()))?;
+        let counts = File::from(counts);
+        let has_between = settings.kind == PathKind::Routed || settings.has_relay();
+        let (mut relay, mut between) = (None, None);
+        if has_between {
+            between = Some(namespaces::another().map_err(failed)?);
+            connect_by_two(&near, &far)?;
+        } else {
+            devices::ip(&[devices::pair("far", "near", &near)])?;
+        }
+        if settings.has_relay() {
+            let begun = Relay::start(BETWEEN, settings.line, seed, &counts);
+            relay = Some(begun.map_err(|error| Failure::io("frames of a device", &error))?);
+        } else if settings.kind == PathKind::Routed {
+            route()?;
+        }
+        let ends =
+            [(End::Near, "near", &near, settings.up), (End::Far, "far", &far, settings.down)];
+        for (end, device, network, rate) in ends {
+            namespaces::enter(network).map_err(failed)?;
+            open(settings, end, device)?;
+            if let Some(rate) = rate {
+                devices::limit(device, rate, settings)?;
+            }
+            if settings.has_relay() {
+                devices::send_whole_frames(device)
+                    .map_err(|error| Failure::io("whole frames of a device", &error))?;
+            }
+        }
+        Ok(Self { near, far, has_user, counts, relay, _between: between })
+    }
+
+    fn words(&self) -> BTreeMap<String, String> {
+        let process = std::process::id();
+        let place = |file: &File| format!("/proc/{process}/fd/{}", file.as_raw_fd());
+        let mut words = BTreeMap::from([
+            (NEAR.to_owned(), place(&self.near)),
+            (FAR.to_owned(), place(&self.far)),
+        ]);
+        if self.relay.is_some() {
+            words.insert(COUNTS.to_owned(), place(&self.counts));
+        }
+        if self.has_user {
+            words.insert(USER.to_owned(), format!("/proc/{process}/ns/user"));
+        }
+        words
+    }
+}
+
+impl Held for Standing {}
+
+/// From here a pair of devices to each end.
+fn connect_by_two(near: &File, far: &File) -> Result<(), Failure> {
+    let [to_near, to_far] = BETWEEN;
+    let pairs = [devices::pair(to_near, "near", near), devices::pair(to_far, "far", far)];
+    let up = BETWEEN.map(devices::up).into_iter().flatten();
+    devices::ip(&pairs.into_iter().chain(up).collect::<Vec<_>>())
+}
+
+/// Has this namespace pass on packets between its two devices.
+fn route() -> Result<(), Failure> {
+    let lines = ROUTER_ADDRESSES.iter().zip(BETWEEN);
+    let lines = lines.map(|(address, device)| format!("addr add {address}/30 dev {device}"));
+    devices::ip(&lines.collect::<Vec<_>>())?;
+    std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")
+        .map_err(|error| Failure::io("/proc/sys/net/ipv4/ip_forward", &error))
+}
+
+/// Gives a device at an end its address, and the way to the other end.
+fn open(settings: &PathSettings, end: End, device: &str) -> Result<(), Failure> {
+    let address = settings.address(end);
+    let mut lines = devices::up(device).to_vec();
+    lines.push(format!("addr add {address}/30 dev {device}"));
+    if settings.kind == PathKind::Routed {
+        let [near, far] = ROUTER_ADDRESSES;
+        let by = if end == End::Near { near } else { far };
+        lines.push(format!("route add default via {by}"));
+    }
+    devices::ip(&lines)
+}

@@ -1,0 +1,161 @@
+//! Passes frames from one device to another when they are due: what lies between the two ends of a path.
+//!
+//! Each direction has a thread, which takes in what came, says what becomes of it, passes on what is due, and waits for
+//! either. It passes on frames as they are: ends on both sides talk with each other and not with it.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use plumb_protocol::now_ns;
+use rustix::thread::set_current_timer_slack;
+
+use super::counts::{self, Carried};
+use super::frames::{BATCH, Device, Frame, Pool};
+use super::line::{Fate, Line, LineSettings};
+
+/// It looks whether it is to end, and what the kernel dropped, this often at least.
+const LOOKS: Duration = Duration::from_millis(50);
+/// A frame that is passed on so much after it was due was late.
+const LATE_NS: u64 = 1_000_000;
+
+/// Two threads that pass on frames; dropping it ends them.
+#[derive(Debug)]
+pub(super) struct Relay {
+    ended: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Relay {
+    /// Between these devices of the calling thread's network namespace, the near end's first; counts in `counts`.
+    ///
+    /// # Errors
+    /// When their frames can't be had.
+    pub(super) fn start(
+        devices: [&str; 2],
+        settings: LineSettings,
+        seed: u64,
+        counts: &File,
+    ) -> io::Result<Self> {
+        let mut relay = Self { ended: Arc::default(), threads: Vec::new() };
+        for number in 0..2_usize {
+            let (from, to) = (devices[number], devices[1 - number]);
+            let mut direction = OneWay {
+                from: Device::open(from)?,
+                to: Device::open(to)?,
+                line: Line::new(settings, seed.wrapping_add(number as u64)),
+                pool: Pool::new(),
+                waiting: VecDeque::new(),
+                ready: Vec::with_capacity(2 * BATCH),
+                carried: Carried::default(),
+            };
+            let (ended, counts) = (Arc::clone(&relay.ended), counts.try_clone()?);
+            counts::write(&counts, number, &direction.carried)?;
+            let thread = thread::Builder::new().spawn(move || {
+                // A device that is gone ends it: then an end is gone, too.
+                let _ = direction.pass(&ended, &counts, number);
+            })?;
+            relay.threads.push(thread);
+        }
+        Ok(relay)
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        for thread in self.threads.drain(..) {
+            thread.join().ok();
+        }
+    }
+}
+
+/// One direction of a relay.
+struct OneWay {
+    from: Device,
+    to: Device,
+    line: Line,
+    pool: Pool,
+    /// Frames in the order in which they are due, each with its time.
+    waiting: VecDeque<(Frame, u64)>,
+    /// Frames that go now.
+    ready: Vec<Frame>,
+    carried: Carried,
+}
+
+impl OneWay {
+    fn pass(&mut self, ended: &AtomicBool, counts: &File, number: usize) -> io::Result<()> {
+        // The kernel may otherwise wake it 50 µs late, to wake others with it.
+        set_current_timer_slack(NonZeroU64::new(1)).ok();
+        let mut came = Vec::with_capacity(BATCH);
+        let mut looked_ns = now_ns();
+        while !ended.load(Ordering::Acquire) {
+            self.from.receive(&mut self.pool, &mut came)?;
+            let is_idle = came.is_empty();
+            self.decide(&mut came);
+            let has_passed = self.pass_on();
+            let is_time_to_look = now_ns() - looked_ns > LOOKS.as_nanos() as u64;
+            if is_time_to_look {
+                self.carried.dropped += self.from.dropped();
+                looked_ns = now_ns();
+            }
+            if has_passed || !is_idle || is_time_to_look {
+                counts::write(counts, number, &self.carried)?;
+            }
+            if is_idle && !has_passed {
+                self.from.wait(self.until_due());
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what becomes of frames that came.
+    fn decide(&mut self, came: &mut Vec<Frame>) {
+        let now = now_ns();
+        for frame in came.drain(..) {
+            self.carried.came += 1;
+            match self.line.fate(now) {
+                Fate::Lost => {
+                    self.carried.lost += 1;
+                    self.pool.give_back(frame);
+                }
+                Fate::Overtakes => {
+                    self.carried.overtaking += 1;
+                    self.ready.push(frame);
+                }
+                Fate::Due(due_ns) => self.waiting.push_back((frame, due_ns)),
+            }
+        }
+    }
+
+    /// Passes on what goes now, a batch of what is due at most; whether there was any.
+    fn pass_on(&mut self) -> bool {
+        let now = now_ns();
+        let room = BATCH + self.ready.len();
+        while self.ready.len() < room
+            && let Some((frame, due_ns)) = self.waiting.pop_front_if(|(_, due_ns)| *due_ns <= now)
+        {
+            self.carried.late += u64::from(now - due_ns > LATE_NS);
+            self.ready.push(frame);
+        }
+        for batch in self.ready.chunks(BATCH) {
+            let taken = self.to.send(&mut self.pool, batch);
+            self.carried.passed += taken as u64;
+            self.carried.dropped += (batch.len() - taken) as u64;
+        }
+        let any = !self.ready.is_empty();
+        self.ready.drain(..).for_each(|frame| self.pool.give_back(frame));
+        any
+    }
+
+    /// How long until the next frame is due, and not longer than it may go without a look.
+    fn until_due(&self) -> Duration {
+        let due = self.waiting.front().map(|(_, due_ns)| due_ns.saturating_sub(now_ns()));
+        due.map_or(LOOKS, |nanos| LOOKS.min(Duration::from_nanos(nanos)))
+    }
+}

@@ -1,0 +1,102 @@
+//! Where datagrams that did not arrive were dropped: counters of the kernel in the network namespace of the calling thread.
+#![expect(unsafe_code, reason = "SO_MEMINFO has no safe form")]
+
+use std::fs;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::process::Command;
+
+use plumb_workload_kit::tool::tool;
+use serde_json::Value;
+
+/// Of linux/sock_diag.h: numbers of `SO_MEMINFO`, and the place of the drops in them.
+const MEMINFO: usize = 9;
+const MEMINFO_DROPS: usize = 8;
+
+/// What is not told apart from anything else: the loopback device has a backlog only.
+const LOOPBACK: &str = "lo";
+
+/// Packets that a device dropped before they came to a socket: where its queue was full.
+pub(crate) fn received_drops(device: &str) -> u64 {
+    if device == LOOPBACK {
+        return backlog_drops();
+    }
+    let devices = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    receive_drops_of(&devices, device)
+}
+
+/// The column `drop` of `Receive` in /proc/net/dev.
+fn receive_drops_of(devices: &str, device: &str) -> u64 {
+    devices
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.trim() == device)
+        .and_then(|(_, numbers)| numbers.split_whitespace().nth(3)?.parse().ok())
+        .unwrap_or(0)
+}
+
+/// Packets of the whole machine for which the queue of a CPU had no room.
+fn backlog_drops() -> u64 {
+    let of_cpus = fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
+    second_columns(&of_cpus)
+}
+
+fn second_columns(of_cpus: &str) -> u64 {
+    let second = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
+    of_cpus.lines().filter_map(second).sum()
+}
+
+/// Packets that the queue of a device dropped before it sent them; 0 where there is no `tc` to ask.
+pub(crate) fn queue_drops(device: &str) -> u64 {
+    let mut ask: Command = tool("tc");
+    let told = ask.args(["-s", "-j", "qdisc", "show", "dev", device]).output();
+    told.ok().and_then(|told| drops_of_queues(&told.stdout)).unwrap_or(0)
+}
+
+fn drops_of_queues(told: &[u8]) -> Option<u64> {
+    let queues: Value = serde_json::from_slice(told).ok()?;
+    let drops = |queue: &Value| queue.get("drops").and_then(Value::as_u64);
+    Some(queues.as_array()?.iter().filter_map(drops).sum())
+}
+
+/// Datagrams for which the buffer of a socket had no room.
+pub(crate) fn socket_drops(socket: &UdpSocket) -> u64 {
+    let mut numbers = [0_u32; MEMINFO];
+    let mut length = size_of_val(&numbers) as libc::socklen_t;
+    let (socket, into) = (socket.as_raw_fd(), numbers.as_mut_ptr().cast());
+    // SAFETY: the kernel writes no more than `length` bytes.
+    let told = unsafe {
+        libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, into, &raw mut length)
+    };
+    if told < 0 { 0 } else { u64::from(numbers[MEMINFO_DROPS]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::{drops_of_queues, receive_drops_of, second_columns, socket_drops};
+
+    #[test]
+    fn counters_are_found_in_what_the_kernel_says() {
+        let devices = "Inter-|   Receive                          |  Transmit\n \
+            face |bytes packets errs drop fifo frame compressed multicast|bytes\n\
+            \x20   lo: 1 2 3 4 5 6 7 8 9 10\n  far: 100 20 0 17 0 0 0 0 5 6 0 8\n";
+        assert_eq!((receive_drops_of(devices, "far"), receive_drops_of(devices, "x")), (17, 0));
+        assert_eq!(second_columns("00ff 0000000a 0\n00ff 00000001 0\n"), 11);
+        let told = br#"[{"kind":"tbf","handle":"8001:","drops":12},{"kind":"noqueue"}]"#;
+        assert_eq!(drops_of_queues(told), Some(12));
+    }
+
+    #[test]
+    fn a_full_socket_counts_what_it_drops() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let before = socket_drops(&socket);
+        for _ in 0..2000 {
+            sender.send_to(&[0; 1000], socket.local_addr().unwrap()).unwrap();
+        }
+        assert_eq!(before, 0);
+        assert!(socket_drops(&socket) > 100, "{}", socket_drops(&socket));
+    }
+}

@@ -1,0 +1,96 @@
+//! The far end of connections: listens, and serves each in a thread of its own.
+
+use std::io;
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use plumb_protocol::Held;
+
+/// What is done with a connection, until it ends.
+type Serve = dyn Fn(&TcpStream) -> io::Result<()> + Send + Sync;
+
+/// Dropping it ends it and its connections.
+pub(crate) struct Server {
+    address: SocketAddr,
+    listener: Arc<TcpListener>,
+    state: Arc<State>,
+    listening: Option<JoinHandle<()>>,
+}
+
+struct State {
+    serve: Box<Serve>,
+    ended: AtomicBool,
+    connections: Mutex<Vec<Arc<TcpStream>>>,
+}
+
+impl Server {
+    /// On a free port of this address.
+    ///
+    /// # Errors
+    /// When there is no free port.
+    pub(crate) fn start(
+        address: IpAddr,
+        serve: impl Fn(&TcpStream) -> io::Result<()> + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let listener = Arc::new(TcpListener::bind((address, 0))?);
+        let address = listener.local_addr()?;
+        let state = Arc::new(State {
+            serve: Box::new(serve),
+            ended: AtomicBool::new(false),
+            connections: Mutex::default(),
+        });
+        let shared = (Arc::clone(&listener), Arc::clone(&state));
+        let listening = thread::spawn(move || listen(&shared.0, &shared.1));
+        Ok(Self { address, listener, state, listening: Some(listening) })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+fn listen(listener: &TcpListener, state: &Arc<State>) {
+    for connection in listener.incoming() {
+        if state.ended.load(Ordering::Acquire) {
+            return;
+        }
+        let Ok(stream) = connection else { continue };
+        if stream.set_nodelay(true).is_err() {
+            continue;
+        }
+        let stream = Arc::new(stream);
+        state.connections().push(Arc::clone(&stream));
+        let state = Arc::clone(state);
+        thread::spawn(move || {
+            // A connection that broke shows at the client, who gets no answer.
+            let _ = (state.serve)(&stream);
+            // With nobody left who has it open, a client that still sends is told so.
+            state.connections().retain(|open| !Arc::ptr_eq(open, &stream));
+        });
+    }
+}
+
+impl State {
+    fn connections(&self) -> MutexGuard<'_, Vec<Arc<TcpStream>>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held for Server {}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.state.ended.store(true, Ordering::Release);
+        // Wakes who waits for a connection.
+        rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both).ok();
+        if let Some(listening) = self.listening.take() {
+            listening.join().ok();
+        }
+        for connection in self.state.connections().drain(..) {
+            connection.shutdown(Shutdown::Both).ok();
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Connections that carry frames up or down, and what the far end tells after each.
+//!
+//! Client and server are processes of their own. A connection begins with a hello; then
+//!
+//!     up      client: length, data            server: report
+//!     down    client: length                  server: data, report
+//!
+//! Numbers have 8 bytes, little-endian. A report says what the server counted (up) or sent (down), the CPU time of its
+//! process so far, and what its kernel knows of the connection. The next frame begins when all of the last was counted.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use plumb_protocol::Failure;
+use plumb_workload_kit::framed_stream::{Carry, next_header, take_in};
+
+use crate::cpu_time::cpu_time_ns;
+use crate::tcp_info::{self, Info};
+use crate::token::{TOKEN, Token};
+
+/// How long a client may take to say hello.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+const WORDS: usize = 2 + tcp_info::WORDS;
+const REPORT: usize = 8 * WORDS;
+
+/// Which end sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The client.
+    Up,
+    /// The server.
+    Down,
+}
+
+/// What the far end tells after a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Report {
+    /// Bytes of the frame that it counted or sent.
+    pub bytes: u64,
+    /// CPU time of its process so far, in nanoseconds.
+    pub cpu_ns: u64,
+    /// What its kernel knows of the connection.
+    pub info: Info,
+}
+
+impl Report {
+    fn of(stream: &TcpStream, bytes: u64) -> Self {
+        Self { bytes, cpu_ns: cpu_time_ns(), info: Info::of(stream) }
+    }
+
+    fn write(&self, mut to: &TcpStream) -> io::Result<()> {
+        let mut message = [0; REPORT];
+        let words = [self.bytes, self.cpu_ns].into_iter().chain(self.info.words());
+        for (to, word) in message.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        to.write_all(&message)
+    }
+
+    fn read(mut from: &TcpStream) -> io::Result<Self> {
+        let mut message = [0; REPORT];
+        from.read_exact(&mut message)?;
+        let mut words = message
+            .chunks_exact(8)
+            .map(|word| word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
+        let mut next = || words.next().unwrap_or(0);
+        let (bytes, cpu_ns) = (next(), next());
+        Ok(Self { bytes, cpu_ns, info: Info::of_words(std::array::from_fn(|_| next())) })
+    }
+}
+
+/// Serves one connection until it ends.
+///
+/// # Errors
+/// When the client does not know the token, or is gone.
+pub(crate) fn serve(mut stream: &TcpStream, token: &Token, block: &[u8]) -> io::Result<()> {
+    let mut buffer = vec![0; block.len()];
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut hello = [0; TOKEN + 1];
+    stream.read_exact(&mut hello)?;
+    stream.set_read_timeout(None)?;
+    if hello[..TOKEN] != token[..] {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let is_down = hello[TOKEN] == Way::Down as u8;
+    while let Some(length) = next_header(&mut stream)? {
+        let bytes = if is_down {
+            send(stream, length, block)?
+        } else {
+            take_in(&mut stream, length, &mut buffer)?
+        };
+        Report::of(stream, bytes).write(stream)?;
+        if bytes < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(())
+}
+
+/// Sends so many bytes, a block at a time.
+fn send(mut to: &TcpStream, length: u64, block: &[u8]) -> io::Result<u64> {
+    let mut left = length;
+    while left > 0 {
+        let bytes = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
+        to.write_all(&block[..bytes])?;
+        left -= bytes as u64;
+    }
+    Ok(length)
+}
+
+/// The client's end of a connection.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    way: Way,
+    block: Arc<[u8]>,
+    buffer: Vec<u8>,
+    told: Arc<Mutex<Report>>,
+}
+
+/// What is known of a connection beside its frames.
+pub(crate) struct Witness {
+    stream: TcpStream,
+    way: Way,
+    told: Arc<Mutex<Report>>,
+}
+
+impl Connection {
+    /// Connects, and says hello. The server sends blocks as long as `block`.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub(crate) fn open(
+        address: SocketAddr,
+        token: &Token,
+        way: Way,
+        block: &Arc<[u8]>,
+    ) -> Result<Self, Failure> {
+        let open = || {
+            let mut stream = TcpStream::connect(address)?;
+            // Headers and reports must not wait for more data.
+            stream.set_nodelay(true)?;
+            let mut hello = [way as u8; TOKEN + 1];
+            hello[..TOKEN].copy_from_slice(token);
+            stream.write_all(&hello)?;
+            Ok(stream)
+        };
+        let stream = open()
+            .map_err(|error: io::Error| Failure::io(format!("connecting to {address}"), &error))?;
+        let buffer = vec![0; if way == Way::Down { block.len() } else { 0 }];
+        Ok(Self { stream, way, block: Arc::clone(block), buffer, told: Arc::default() })
+    }
+
+    /// Somebody who looks at it between frames.
+    ///
+    /// # Errors
+    /// When there is no room for another file descriptor.
+    pub(crate) fn witness(&self) -> Result<Witness, Failure> {
+        let stream = self.stream.try_clone();
+        let stream = stream.map_err(|error| Failure::io("a second handle of a socket", &error))?;
+        Ok(Witness { stream, way: self.way, told: Arc::clone(&self.told) })
+    }
+
+    fn exchange(&mut self, blocks: u64, length: u64) -> io::Result<(u64, Report)> {
+        let mut stream = &self.stream;
+        stream.write_all(&length.to_le_bytes())?;
+        let counted = match self.way {
+            Way::Up => {
+                for _ in 0..blocks {
+                    stream.write_all(&self.block)?;
+                }
+                length
+            }
+            Way::Down => take_in(&mut stream, length, &mut self.buffer)?,
+        };
+        Ok((counted, Report::read(stream)?))
+    }
+}
+
+impl Carry for Connection {
+    fn carry(&mut self, blocks: u64) -> Result<(), Failure> {
+        let length = blocks * self.block.len() as u64;
+        let (counted, report) = self
+            .exchange(blocks, length)
+            .map_err(|error| Failure::io("the far end does not answer", &error))?;
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = report;
+        match counted.min(report.bytes) {
+            least if least == length => Ok(()),
+            least => Err(Failure(format!("of {length} bytes that were sent {least} arrived"))),
+        }
+    }
+}
+
+impl Witness {
+    /// What the far end told last.
+    pub(crate) fn told(&self) -> Report {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the sender knows of the connection, whichever end that is.
+    pub(crate) fn sender(&self) -> Info {
+        match self.way {
+            Way::Up => Info::of(&self.stream),
+            Way::Down => self.told().info,
+        }
+    }
+
+    /// The connection.
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+}

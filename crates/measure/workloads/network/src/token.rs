@@ -1,0 +1,51 @@
+//! What a server gives to one invocation alone: whoever does not know it is not served.
+
+use std::net::SocketAddr;
+
+use plumb_protocol::{Failure, Start, StartError};
+use rustix::rand::{GetRandomFlags, getrandom};
+
+/// Bytes of a token.
+pub(crate) const TOKEN: usize = 16;
+
+/// Random bytes.
+pub(crate) type Token = [u8; TOKEN];
+
+/// A new one.
+///
+/// # Errors
+/// When the kernel has no random bytes.
+pub(crate) fn fresh() -> Result<Token, Failure> {
+    let mut token = [0; TOKEN];
+    getrandom(&mut token, GetRandomFlags::empty())
+        .map_err(|error| Failure::io("random bytes", &error.into()))?;
+    Ok(token)
+}
+
+/// What a server says of itself: where it is, its token and its process.
+pub(crate) fn words(address: SocketAddr, token: Token) -> [(String, String); 3] {
+    [
+        ("address".to_owned(), address.to_string()),
+        ("token".to_owned(), u128::from_le_bytes(token).to_string()),
+        ("pid".to_owned(), std::process::id().to_string()),
+    ]
+}
+
+/// The same as it was told to a client.
+///
+/// # Errors
+/// When no server told it.
+pub(crate) fn told(start: &Start) -> Result<(SocketAddr, Token), StartError> {
+    let word = |name: &str| start.endpoints.get(name);
+    let address = word("address").and_then(|address| address.parse().ok());
+    let token = word("token").and_then(|token| token.parse::<u128>().ok());
+    address
+        .zip(token.map(u128::to_le_bytes))
+        .ok_or_else(|| StartError::Failed("the server named no address".to_owned()))
+}
+
+/// The server's process, where that is not this one.
+pub(crate) fn helpers(start: &Start) -> Vec<u32> {
+    let server = start.endpoints.get("pid").and_then(|pid| pid.parse().ok());
+    server.into_iter().filter(|pid| *pid != std::process::id()).collect()
+}

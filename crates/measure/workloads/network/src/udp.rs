@@ -1,0 +1,417 @@
+//! `network.udp`: numbered datagrams at a rate or as quickly as they go, and where those went that did not arrive.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::num::NonZeroU64;
+use std::thread;
+use std::time::Duration;
+
+use plumb_model::{
+    AuditClass, Better, CurveKind, Description, Flag, FlagKind, Metric, Parameter, Ready, Role,
+    Searched, Value,
+};
+use plumb_protocol::{
+    Arrivals, BOUND_SHARE, Batch, Failure, Held, Instance, Schedule, Start, StartError, Started,
+    TrialCounts, Workload, current_cpu, now_ns,
+};
+use plumb_workload_kit::declare::{
+    bytes, curve, headline, limit, rate, rate_or, reported, reported_time, searched, within,
+    workload,
+};
+use plumb_workload_kit::path::{self, Carried, End};
+use rustix::thread::set_current_timer_slack;
+
+use crate::batches::{BATCH, Sending};
+use crate::ledger::queue_drops;
+use crate::messages::LONGEST;
+use crate::receiver::{Control, Counted, HEAD, HEAD_WITH_TIME, Receiver, Said};
+use crate::tally::Arrived;
+use crate::token::{self, Token};
+
+/// What is reported of each sample, in this order; the last five over all samples that a process takes at once.
+const VALUES: [&str; 11] = [
+    "received",
+    "throughput",
+    "lost",
+    "reordered",
+    "duplicated",
+    "jitter",
+    "queue_dropped",
+    "path_dropped",
+    "backlog_dropped",
+    "socket_dropped",
+    "unexplained",
+];
+
+/// Samples are at least this long.
+const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
+/// What was sent has arrived, or never will, when so long nothing came, longer than the path takes.
+const QUIET_NS: u64 = 30_000_000;
+/// Waits shorter than this are spent with the clock: a sleep may take longer.
+const SPIN_NS: u64 = 80_000;
+
+/// Sends datagrams to a process that counts them.
+pub struct Udp;
+
+impl Workload for Udp {
+    fn describe(&self) -> Description {
+        Description {
+            roles: vec![Role::Workload, Role::Server, Role::Load],
+            parameters: parameters(),
+            metrics: metrics(),
+            fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            audit_class: Some(AuditClass::Scheduler),
+            ..workload("network.udp", "datagrams to another process, and where the lost ones went")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("udp.md")
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        path::prepare(start)
+    }
+
+    fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        let buffer = within(start, "buffer", 0, 1 << 30)?;
+        let address = path::enter(start, End::Far)?;
+        let token = token::fresh()?;
+        let receiver = Receiver::start(address, path::device(start, End::Far), token, buffer);
+        let receiver =
+            receiver.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        let [control, datagrams] = receiver.addresses();
+        let words = token::words(control, token).into_iter();
+        let endpoints = words.chain([("datagrams".to_owned(), datagrams.to_string())]).collect();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new(receiver)))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let length = within(start, "bytes", HEAD, LONGEST)?;
+        let (control, token) = token::told(start)?;
+        let datagrams = start.endpoints.get("datagrams").and_then(|it| it.parse().ok());
+        let datagrams: SocketAddr = datagrams
+            .ok_or_else(|| StartError::Failed("the receiver named no address".to_owned()))?;
+        path::enter(start, End::Near)?;
+        let control = Control::open(control, &token)?;
+        let socket = connected(datagrams)
+            .map_err(|error| Failure::io(format!("sending to {datagrams}"), &error))?;
+        let rate = start.params.get("rate").and_then(Value::integer);
+        let schedule = rate.map(|rate| Schedule::new(Arrivals::Fixed, rate as f64, start.seed));
+        // Timers of this thread would else be up to 50 µs late.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        let sender = Sender {
+            socket,
+            sending: Sending::new(&datagram(length, &token)),
+            has_time: length >= HEAD_WITH_TIME,
+            schedule: schedule.transpose()?,
+            next: 0,
+        };
+        let wait_ns = start.integer("rtt") + start.integer("queue");
+        let instance = Datagrams {
+            sender,
+            control,
+            start: start.clone(),
+            length,
+            quiet_ns: QUIET_NS + wait_ns,
+            helpers: token::helpers(start),
+        };
+        Ok(Started { instance: Box::new(instance), ready: Ready::default() })
+    }
+}
+
+fn parameters() -> Vec<Parameter> {
+    let length = bytes("bytes", 1400, "payload of a datagram, 16 at least: a token and a number");
+    let mut all = vec![
+        curve(CurveKind::Line, length),
+        searched(
+            rate_or(
+                "rate",
+                "datagrams",
+                &["unlimited"],
+                "datagrams that are due each second, equally far apart (10k/s); unlimited: as quickly as they go; search: the highest rate at which none is lost",
+            ),
+            Searched { from: 100.0, to: 1e6, loss_ratio: 0.0, goal: "no datagram lost".to_owned() },
+        ),
+        bytes("buffer", 0, "bytes of the receiver's socket buffer; 0: what the system gives"),
+    ];
+    all.extend(path::parameters());
+    all
+}
+
+fn metrics() -> Vec<Metric> {
+    let share = |name, summary| reported(name, "", Better::Lower, summary);
+    vec![
+        reported(VALUES[0], "datagrams/s", Better::Higher, "datagrams that arrived, each once"),
+        reported(VALUES[1], "B/s", Better::Higher, "payload that arrived"),
+        rate("sent", "datagrams/s", "datagrams that were sent"),
+        limit(
+            "limit",
+            "datagrams/s",
+            "the highest rate at which none is lost (RFC 2544's throughput)",
+        ),
+        headline(share(VALUES[2], "share of the datagrams sent that did not arrive")),
+        share(VALUES[3], "share of those that arrived after one that was sent later"),
+        share(VALUES[4], "datagrams that arrived once more, a datagram that arrived"),
+        reported_time(VALUES[5], "delay variation at the end of the sample (RFC 3550)"),
+        share(VALUES[6], "share dropped in the queue of the sender's device"),
+        share(VALUES[7], "share dropped by the relay of the path"),
+        share(VALUES[8], "share dropped between the receiver's device and its socket"),
+        share(VALUES[9], "share for which the receiver's socket had no room"),
+        reported(VALUES[10], "", Better::Neither, "share whose fate nobody knows"),
+    ]
+}
+
+fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
+    let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let socket = UdpSocket::bind(any)?;
+    socket.connect(to)?;
+    Ok(socket)
+}
+
+/// A datagram with what does not change in it.
+fn datagram(length: usize, token: &Token) -> Vec<u8> {
+    let mut datagram = vec![0; length];
+    datagram[..8].copy_from_slice(&token[..8]);
+    datagram
+}
+
+struct Sender {
+    socket: UdpSocket,
+    sending: Sending,
+    has_time: bool,
+    schedule: Option<Schedule>,
+    /// The number of the next.
+    next: u64,
+}
+
+impl Sender {
+    /// Sends so many, none after `end_ns`.
+    fn send(&mut self, datagrams: u64, end_ns: u64) -> io::Result<()> {
+        let mut left = datagrams;
+        while left > 0 {
+            let now = now_ns();
+            if now >= end_ns {
+                return Ok(());
+            }
+            let ready = self.due(now, left.min(BATCH as u64) as usize);
+            for place in 0..ready {
+                let number = self.next + place as u64;
+                let datagram = self.sending.datagram(place);
+                datagram[8..HEAD].copy_from_slice(&number.to_le_bytes());
+                if self.has_time {
+                    datagram[HEAD..HEAD_WITH_TIME].copy_from_slice(&now.to_le_bytes());
+                }
+            }
+            // What a batch did not take goes with the next.
+            let taken = if ready > 0 { self.sending.send(&self.socket, ready)? } else { 0 };
+            for _ in 0..taken {
+                self.schedule.as_mut().map(|schedule| schedule.sent(now));
+            }
+            self.next += taken as u64;
+            left -= taken as u64;
+        }
+        Ok(())
+    }
+
+    /// How many are due of so many; waits where none is.
+    fn due(&self, now_ns: u64, most: usize) -> usize {
+        let Some(schedule) = &self.schedule else { return most };
+        let due_ns = schedule.due_ns();
+        if due_ns <= now_ns {
+            // One at a time, unless they come closer than that.
+            return 1;
+        }
+        let wait = due_ns - now_ns;
+        if wait > SPIN_NS {
+            thread::sleep(Duration::from_nanos(wait - SPIN_NS));
+        } else {
+            std::hint::spin_loop();
+        }
+        0
+    }
+}
+
+/// What the sender's side counts.
+#[derive(Clone, Copy)]
+struct Near {
+    queue_drops: u64,
+    /// What the relay carried up.
+    relay: Carried,
+}
+
+struct Datagrams {
+    sender: Sender,
+    control: Control,
+    start: Start,
+    length: usize,
+    quiet_ns: u64,
+    helpers: Vec<u32>,
+}
+
+impl Datagrams {
+    fn send(&mut self, datagrams: u64, end_ns: u64) -> Result<(), Failure> {
+        self.sender
+            .send(datagrams, end_ns)
+            .map_err(|error| Failure::io("sending a datagram", &error))
+    }
+
+    fn near(&self) -> Result<Near, Failure> {
+        let has_queue = self.start.params.get("up").and_then(Value::integer).is_some();
+        let device = path::device(&self.start, End::Near);
+        let queue_drops = if has_queue { queue_drops(device) } else { 0 };
+        let [relay, _] = path::carried(&self.start)?.unwrap_or_default();
+        Ok(Near { queue_drops, relay })
+    }
+
+    fn flag(&self, batch: &mut Batch, relay: &Carried) {
+        let in_time = self.sender.schedule.as_ref().map_or(1.0, Schedule::share_in_time);
+        let late = (in_time < BOUND_SHARE).then(|| {
+            let late = (1.0 - in_time) * 100.0;
+            format!("{late:.0} % of the datagrams were sent over 100 µs after they were due")
+        });
+        for why in late.into_iter().chain(relay.limit()) {
+            batch.flag(Flag::new(FlagKind::ClientBound, why));
+        }
+    }
+}
+
+impl Instance for Datagrams {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.send(iterations, u64::MAX)
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        let begin = Said::Begin { first: self.sender.next, counts: iterations.to_vec() };
+        self.control.ask(&begin)?;
+        let before = self.near()?;
+        let mut elapsed = Vec::with_capacity(iterations.len());
+        if let Some(schedule) = &mut self.sender.schedule {
+            schedule.begin(now_ns());
+        }
+        for &k in iterations {
+            let start = now_ns();
+            self.run(k)?;
+            let took = now_ns() - start;
+            batch.record(start, took, k, current_cpu());
+            elapsed.push(took);
+        }
+        let sent = iterations.iter().sum();
+        let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
+        let after = self.near()?;
+        let relay = after.relay.since(&before.relay);
+        let dropped = Dropped {
+            queue: after.queue_drops.saturating_sub(before.queue_drops),
+            path: relay.lost + relay.dropped,
+            backlog: counted.backlog_drops,
+            socket: counted.socket_drops,
+        };
+        let ledger = dropped.shares(sent, &counted);
+        for ((arrived, &k), took) in counted.samples.iter().zip(iterations).zip(elapsed) {
+            let of_sample = values(arrived, k, took, self.length);
+            batch.record_reported(|row| {
+                row[..of_sample.len()].copy_from_slice(&of_sample);
+                row[of_sample.len()..].copy_from_slice(&ledger);
+            });
+        }
+        self.flag(batch, &relay);
+        Ok(())
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "loads and times are positive and stay below 2^53"
+    )]
+    fn trial(&mut self, load: f64, duration_ns: u64) -> Result<TrialCounts, Failure> {
+        let offered = (load * duration_ns as f64 / 1e9) as u64;
+        let first = self.sender.next;
+        self.control.ask(&Said::Begin { first, counts: vec![offered] })?;
+        let mut schedule = Schedule::new(Arrivals::Fixed, load, 0)?;
+        let now = now_ns();
+        schedule.begin(now);
+        self.sender.schedule = Some(schedule);
+        // The last is due at the very end, and may then be sent.
+        self.send(offered, now + duration_ns + duration_ns / 100)?;
+        let sent = self.sender.next - first;
+        let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
+        let good = counted.samples.first().map_or(0, |sample| sample.received);
+        Ok(TrialCounts { offered, good })
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &VALUES
+    }
+
+    fn least_iterations(&self) -> u64 {
+        BATCH as u64
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        SHORTEST_SAMPLE_NS
+    }
+
+    fn helpers(&self) -> &[u32] {
+        &self.helpers
+    }
+}
+
+/// Datagrams that were dropped, by place.
+struct Dropped {
+    queue: u64,
+    path: u64,
+    backlog: u64,
+    socket: u64,
+}
+
+impl Dropped {
+    /// The last of [`VALUES`], as shares of those sent: sent = received + dropped + unexplained.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn shares(&self, sent: u64, counted: &Counted) -> [f64; 5] {
+        let received: u64 = counted.samples.iter().map(|sample| sample.received).sum();
+        let known = [self.queue, self.path, self.backlog, self.socket];
+        let share = |count: f64| count / sent.max(1) as f64;
+        let [queue, path, backlog, socket] = known.map(|count| share(count as f64));
+        let explained = received + known.iter().sum::<u64>();
+        [queue, path, backlog, socket, share(sent as f64 - explained as f64)]
+    }
+}
+
+/// The first of [`VALUES`], of a sample of `k` datagrams.
+#[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
+fn values(arrived: &Arrived, k: u64, took_ns: u64, length: usize) -> [f64; 6] {
+    let received = arrived.received as f64;
+    let per_second = received / (took_ns.max(1) as f64 / 1e9);
+    let of_received = |count: u64| if received > 0.0 { count as f64 / received } else { 0.0 };
+    [
+        per_second,
+        per_second * length as f64,
+        1.0 - received / k.max(1) as f64,
+        of_received(arrived.reordered),
+        of_received(arrived.duplicates),
+        arrived.jitter_ns / 1e9,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arrived, Counted, Dropped, values};
+
+    #[test]
+    fn the_ledger_balances() {
+        let dropped = Dropped { queue: 10, path: 20, backlog: 5, socket: 40 };
+        let samples = vec![Arrived { received: 60, ..Arrived::default() }; 2];
+        let counted = Counted { samples, ..Counted::default() };
+        let shares = dropped.shares(200, &counted);
+        assert_eq!(shares, [0.05, 0.1, 0.025, 0.2, 0.025]);
+    }
+
+    #[test]
+    fn what_arrived_counts_over_the_time_of_sending() {
+        let arrived = Arrived { received: 50, duplicates: 5, reordered: 1, jitter_ns: 2e6 };
+        let told = values(&arrived, 100, 500_000_000, 1000);
+        assert_eq!(told, [100.0, 100_000.0, 0.5, 0.02, 0.1, 0.002]);
+    }
+}
