@@ -198,7 +198,10 @@ fn rate(parameter: &Parameter, value: &Value, text: &str) -> Result<Value, Strin
         }
     };
     match per_second {
-        Ok(0) => Err(words("a rate of 0 never does anything; try 100/s".into())),
+        Ok(0) => {
+            let tries = if parameter.in_bytes() { "100MB/s" } else { "100/s" };
+            Err(words(format!("a rate of 0 never does anything; try {tries}")))
+        }
         Ok(number) => Ok(Value::Integer(number)),
         Err(error) => Err(words(error.to_string())),
     }

@@ -147,6 +147,7 @@ pub const ROWS: &[Row] = &[
     row("classic.fio:engine=psync,size=256MiB", "storage.random:engine=psync,direct=yes,size=256MiB", "rate", 0.10,
         "fio reads the clock more often for each block"),
     row("classic.iperf3", "network.tcp", "throughput", 0.10, "iperf3 calls select for every send"),
+    row("classic.iperf3:direction=down", "network.tcp:direction=down", "throughput", 0.10, "iperf3 calls select for every receive"),
     row("classic.ping:count=100000", "network.icmp", "rate", 0.50,
         "for every packet ping also looks up the route, takes time stamps and yields the CPU"),
     row("classic.openssl:cipher=chacha20-poly1305,instructions=no-avx512", "crypto.aead:cipher=chacha20-poly1305", "throughput", 0.10, ""),

@@ -9,7 +9,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, integer, reported, within};
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
 
 use crate::named::{Named, value_names};
 use crate::tool::{Call, Tool};
@@ -52,6 +52,7 @@ impl Tool for Iperf3 {
         vec![
             integer("streams", "streams", 1, "connections (-P)"),
             bytes("block", 128 << 10, "bytes of one send (-l)"),
+            choice("direction", &["up", "down"], "who sends: the client, or the server (-R)"),
             integer("seconds", "seconds", 1, "how long one process sends (-t)"),
         ]
     }
@@ -72,7 +73,8 @@ impl Tool for Iperf3 {
         let seconds = within(start, "seconds", 1, 20)?.to_string();
         let words =
             ["-c", HOST, "-p", port, "-J", "-P", &streams, "-l", &block, "-t", &seconds, "-i", "0"];
-        Ok(Call::with(words))
+        let reverse = (start.text("direction") == "down").then_some("-R");
+        Ok(Call::with(words.into_iter().chain(reverse)))
     }
 
     fn start_server(&self, path: &Path) -> Result<(Ready, Box<dyn Held>), StartError> {

@@ -1,7 +1,9 @@
 //! Numbered requests and their answers, over a TCP connection or as datagrams.
 //!
-//!     request     token (16 bytes), number (8 bytes, little-endian), filling
-//!     answer      number, filling
+//! ```text
+//! request     token (16 bytes), number (8 bytes, little-endian), filling
+//! answer      number, filling
+//! ```
 //!
 //! Who does not know the token gets no answer.
 

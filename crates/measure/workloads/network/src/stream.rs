@@ -2,18 +2,21 @@
 //!
 //! Client and server are processes of their own. A connection begins with a hello; then
 //!
-//!     up      client: length, data            server: report
-//!     down    client: length                  server: data, report
+//! ```text
+//! up      client: length, data            server: report
+//! down    client: length                  server: data, report
+//! ```
 //!
 //! Numbers have 8 bytes, little-endian. A report says what the server counted (up) or sent (down), the CPU time of its
 //! process so far, and what its kernel knows of the connection. The next frame begins when all of the last was counted.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use plumb_protocol::Failure;
+use plumb_protocol::{Failure, now_ns};
 use plumb_workload_kit::framed_stream::{Carry, next_header, take_in};
 
 use crate::cpu_time::cpu_time_ns;
@@ -44,11 +47,13 @@ pub(crate) struct Report {
     pub cpu_ns: u64,
     /// What its kernel knows of the connection.
     pub info: Info,
+    /// What the frame took, as the client saw it.
+    pub took_ns: u64,
 }
 
 impl Report {
     fn of(stream: &TcpStream, bytes: u64) -> Self {
-        Self { bytes, cpu_ns: cpu_time_ns(), info: Info::of(stream) }
+        Self { bytes, cpu_ns: cpu_time_ns(), info: Info::of(stream), took_ns: 0 }
     }
 
     fn write(&self, mut to: &TcpStream) -> io::Result<()> {
@@ -68,7 +73,8 @@ impl Report {
             .map(|word| word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
         let mut next = || words.next().unwrap_or(0);
         let (bytes, cpu_ns) = (next(), next());
-        Ok(Self { bytes, cpu_ns, info: Info::of_words(std::array::from_fn(|_| next())) })
+        let info = Info::of_words(std::array::from_fn(|_| next()));
+        Ok(Self { bytes, cpu_ns, info, took_ns: 0 })
     }
 }
 
@@ -111,6 +117,48 @@ fn send(mut to: &TcpStream, length: u64, block: &[u8]) -> io::Result<u64> {
     Ok(length)
 }
 
+/// How the blocks of a sample are shared between up and down, where both are sent at the same time: so that both end together.
+#[derive(Debug)]
+pub(crate) struct Balance {
+    /// Millionths of the blocks that go up.
+    up: AtomicU64,
+}
+
+/// The least and the largest share of a direction, in millionths.
+const SHARES: (u64, u64) = (1_000, 999_000);
+const WHOLE: u64 = 1_000_000;
+
+impl Balance {
+    /// Half of them each way.
+    pub(crate) fn new() -> Self {
+        Self { up: AtomicU64::new(WHOLE / 2) }
+    }
+
+    /// Blocks of this direction, of twice as many; one at least.
+    fn blocks(&self, way: Way, half: u64) -> u64 {
+        let all = 2 * half;
+        let up = (all * self.up.load(Ordering::Relaxed) / WHOLE).clamp(1, all - 1);
+        match way {
+            Way::Up => up,
+            Way::Down => all - up,
+        }
+    }
+
+    /// Takes over how quick both directions were, in bytes a second.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of a million"
+    )]
+    pub(crate) fn learn(&self, up: f64, down: f64) {
+        if up > 0.0 && down > 0.0 {
+            let share = (up / (up + down) * WHOLE as f64) as u64;
+            self.up.store(share.clamp(SHARES.0, SHARES.1), Ordering::Relaxed);
+        }
+    }
+}
+
 /// The client's end of a connection.
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -118,6 +166,7 @@ pub(crate) struct Connection {
     block: Arc<[u8]>,
     buffer: Vec<u8>,
     told: Arc<Mutex<Report>>,
+    balance: Option<Arc<Balance>>,
 }
 
 /// What is known of a connection beside its frames.
@@ -137,6 +186,7 @@ impl Connection {
         token: &Token,
         way: Way,
         block: &Arc<[u8]>,
+        balance: Option<&Arc<Balance>>,
     ) -> Result<Self, Failure> {
         let open = || {
             let mut stream = TcpStream::connect(address)?;
@@ -150,7 +200,8 @@ impl Connection {
         let stream = open()
             .map_err(|error: io::Error| Failure::io(format!("connecting to {address}"), &error))?;
         let buffer = vec![0; if way == Way::Down { block.len() } else { 0 }];
-        Ok(Self { stream, way, block: Arc::clone(block), buffer, told: Arc::default() })
+        let (block, balance) = (Arc::clone(block), balance.cloned());
+        Ok(Self { stream, way, block, buffer, told: Arc::default(), balance })
     }
 
     /// Somebody who looks at it between frames.
@@ -181,10 +232,13 @@ impl Connection {
 
 impl Carry for Connection {
     fn carry(&mut self, blocks: u64) -> Result<(), Failure> {
+        let blocks = self.balance.as_ref().map_or(blocks, |it| it.blocks(self.way, blocks));
         let length = blocks * self.block.len() as u64;
-        let (counted, report) = self
+        let begun_ns = now_ns();
+        let (counted, mut report) = self
             .exchange(blocks, length)
             .map_err(|error| Failure::io("the far end does not answer", &error))?;
+        report.took_ns = now_ns() - begun_ns;
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = report;
         match counted.min(report.bytes) {
             least if least == length => Ok(()),
@@ -207,8 +261,31 @@ impl Witness {
         }
     }
 
+    /// Which end sends.
+    pub(crate) fn way(&self) -> Way {
+        self.way
+    }
+
     /// The connection.
     pub(crate) fn stream(&self) -> &TcpStream {
         &self.stream
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Balance, Way};
+
+    #[test]
+    fn the_quicker_direction_gets_more_blocks_and_neither_none() {
+        let balance = Balance::new();
+        let both = |half| [Way::Up, Way::Down].map(|way| balance.blocks(way, half));
+        assert_eq!(both(16), [16, 16]);
+        balance.learn(30e6, 10e6);
+        assert_eq!((both(16), both(1)), ([24, 8], [1, 1]));
+        balance.learn(1e12, 1.0);
+        assert_eq!(both(16), [31, 1]);
+        balance.learn(0.0, 1.0);
+        assert_eq!(both(16), [31, 1], "nothing is learnt from nothing");
     }
 }

@@ -21,7 +21,7 @@ use rustix::net::sockopt::tcp_congestion;
 
 use crate::cpu_time::cpu_time_ns;
 use crate::server::Server;
-use crate::stream::{Connection, Way, Witness, serve};
+use crate::stream::{Balance, Connection, Way, Witness, serve};
 use crate::tcp_info::Info;
 use crate::token;
 
@@ -32,8 +32,20 @@ const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
 const MOST_STREAMS: u64 = 64;
 
 /// What is reported beside the throughput, in this order.
-const VALUES: [&str; 7] =
-    ["near_cpu", "far_cpu", "retransmitted", "rtt", "window", "receiver_limited", "buffer_limited"];
+const VALUES: [&str; 9] = [
+    "near_cpu",
+    "far_cpu",
+    "retransmitted",
+    "rtt",
+    "window",
+    "receiver_limited",
+    "buffer_limited",
+    "up_throughput",
+    "down_throughput",
+];
+
+/// Of these, how many there are where one end sends.
+const ONE_WAY: usize = 7;
 
 /// Sends streams to a process that counts what arrives, or has it send them.
 pub struct Tcp;
@@ -79,8 +91,10 @@ impl Workload for Tcp {
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
         let block: Arc<[u8]> = block.into();
+        let balance = (settings.ways.len() > 1).then(|| Arc::new(Balance::new()));
         let mut connections: Vec<Connection> = (0..settings.streams)
-            .map(|_| Connection::open(address, &token, settings.way, &block))
+            .flat_map(|_| settings.ways)
+            .map(|way| Connection::open(address, &token, *way, &block, balance.as_ref()))
             .collect::<Result<_, Failure>>()?;
         let witnesses: Vec<Witness> =
             connections.iter().map(Connection::witness).collect::<Result<_, Failure>>()?;
@@ -90,14 +104,14 @@ impl Workload for Tcp {
             notes.push("CPU time covers both ends".to_owned());
         }
         #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
-        let work = (settings.block as u64 * settings.streams) as f64;
+        let work = (settings.block * connections.len()) as f64;
         let ready =
             Ready { work: [("throughput".to_owned(), work)].into(), notes, ..Ready::default() };
         let others = connections.split_off(1);
         let first = connections.remove(0);
         let streams = FramedStreams::new(first, others, helpers, SHORTEST_SAMPLE_NS, ());
         let seen = Seen::of(&witnesses);
-        let instance = TcpInstance { streams, witnesses, seen, start: start.clone() };
+        let instance = TcpInstance { streams, witnesses, balance, seen, start: start.clone() };
         Ok(Started { instance: Box::new(instance), ready })
     }
 }
@@ -108,7 +122,11 @@ fn parameters() -> Vec<Parameter> {
     let mut all = vec![
         curve(CurveKind::Knee, streams),
         curve(CurveKind::Line, block),
-        choice("direction", &["up", "down"], "who sends: the measured process, or the server"),
+        choice(
+            "direction",
+            &["up", "down", "both"],
+            "who sends: the measured process, the server, or both at once on connections of their own",
+        ),
     ];
     all.extend(path::parameters());
     all
@@ -129,13 +147,15 @@ fn metrics() -> Vec<Metric> {
         value(VALUES[4], "B", "bytes that may be under way by the congestion control, all streams"),
         value(VALUES[5], "", "share of the time in which the receiver's window was full"),
         value(VALUES[6], "", "share of the time in which the sender's buffer was too small"),
+        reported(VALUES[7], "B/s", Better::Higher, "what went up, where both directions are sent"),
+        reported(VALUES[8], "B/s", Better::Higher, "what went down at the same time"),
     ]
 }
 
 struct StreamSettings {
     streams: u64,
     block: usize,
-    way: Way,
+    ways: &'static [Way],
 }
 
 impl StreamSettings {
@@ -149,8 +169,12 @@ impl StreamSettings {
         if !(1..=1 << 30).contains(&block) {
             return Err(StartError::Failed(format!("`block` must be 1B to 1GiB, not {block}")));
         }
-        let way = if start.text("direction") == "down" { Way::Down } else { Way::Up };
-        Ok(Self { streams, block, way })
+        let ways = match start.text("direction") {
+            "down" => &[Way::Down][..],
+            "both" => &[Way::Up, Way::Down],
+            _ => &[Way::Up],
+        };
+        Ok(Self { streams, block, ways })
     }
 }
 
@@ -186,6 +210,8 @@ struct Seen {
     far_cpu_ns: u64,
     bytes: u64,
     senders: Info,
+    /// Bytes a second of the last sample, up and down.
+    rates: [f64; 2],
 }
 
 impl Seen {
@@ -199,6 +225,7 @@ impl Seen {
             sums.iter_mut().zip(sender.words()).for_each(|(sum, word)| *sum += word);
             seen.senders = Info::of_words(sums);
         }
+        seen.rates = [Way::Up, Way::Down].map(|way| rate_of(witnesses, way));
         seen
     }
 
@@ -208,22 +235,36 @@ impl Seen {
         let ratio =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         let (now, then) = (self.senders, before.senders);
-        let (sent, busy) = (now.sent - then.sent, now.busy_us - then.busy_us);
+        let since = |of: fn(&Info) -> u64| of(&now).saturating_sub(of(&then));
+        let (sent, busy) = (since(|it| it.sent), since(|it| it.busy_us));
         [
-            ratio(self.near_cpu_ns - before.near_cpu_ns, self.bytes) / 1e9,
-            ratio(self.far_cpu_ns - before.far_cpu_ns, self.bytes) / 1e9,
-            ratio(now.sent_again - then.sent_again, sent),
+            ratio(self.near_cpu_ns.saturating_sub(before.near_cpu_ns), self.bytes) / 1e9,
+            ratio(self.far_cpu_ns.saturating_sub(before.far_cpu_ns), self.bytes) / 1e9,
+            ratio(since(|it| it.sent_again), sent),
             ratio(now.rtt_us, streams as u64) / 1e6,
             now.window as f64,
-            ratio(now.receiver_limited_us - then.receiver_limited_us, busy),
-            ratio(now.buffer_limited_us - then.buffer_limited_us, busy),
+            ratio(since(|it| it.receiver_limited_us), busy),
+            ratio(since(|it| it.buffer_limited_us), busy),
+            self.rates[0],
+            self.rates[1],
         ]
     }
+}
+
+/// Bytes a second of one direction in the last sample, from its begin until the last of its streams ended.
+#[expect(clippy::cast_precision_loss, reason = "times and sizes stay below 2^53")]
+fn rate_of(witnesses: &[Witness], way: Way) -> f64 {
+    let of_way = witnesses.iter().filter(|it| it.way() == way).map(Witness::told);
+    let (bytes, took_ns) =
+        of_way.fold((0, 0), |(bytes, took), it| (bytes + it.bytes, it.took_ns.max(took)));
+    if took_ns == 0 { 0.0 } else { bytes as f64 * 1e9 / took_ns as f64 }
 }
 
 struct TcpInstance {
     streams: FramedStreams<()>,
     witnesses: Vec<Witness>,
+    /// Where both directions are sent.
+    balance: Option<Arc<Balance>>,
     seen: Seen,
     start: Start,
 }
@@ -253,12 +294,16 @@ impl Instance for TcpInstance {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &VALUES
+        if self.balance.is_some() { &VALUES } else { &VALUES[..ONE_WAY] }
     }
 
     fn values(&mut self, out: &mut [f64]) {
         let seen = Seen::of(&self.witnesses);
-        out.copy_from_slice(&seen.values(&self.seen, self.witnesses.len()));
+        let values = seen.values(&self.seen, self.witnesses.len());
+        out.copy_from_slice(&values[..out.len()]);
+        if let Some(balance) = &self.balance {
+            balance.learn(seen.rates[0], seen.rates[1]);
+        }
         self.seen = seen;
     }
 

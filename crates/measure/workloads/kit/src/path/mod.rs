@@ -3,7 +3,9 @@
 //! A fixture's process makes the path and holds it: a network namespace for each end, and one for what lies between. None
 //! has a name; the kernel takes them away when the last process in them has ended and the fixture's has, too.
 //!
-//!     near ── tbf ── [ relay ] ── tbf ── far
+//! ```text
+//! near ── tbf ── [ relay ] ── tbf ── far
+//! ```
 //!
 //! `tc tbf` limits what each end sends. Delay, jitter, loss and reordering are the work of a relay that passes frames between
 //! two packet sockets when they are due. Whoever is an end enters its namespace before it opens a socket ([`enter`]).
