@@ -62,9 +62,6 @@ impl Subcommand for CrosscheckArgs {
 /// do the same to ours. The median of three samples of 100 ms read up to 2.6 % quicker than their mean on a shared disk.
 const SAMPLE_NS: u64 = 200_000_000;
 
-/// Most pairs of a row: its time is what usually ends it.
-const PAIRS: usize = 90;
-
 /// Measures the rows of a family, or all, and shows whether they agree.
 fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let rows = rows(args.family.as_deref())?;
@@ -126,7 +123,8 @@ fn measure(
     for side in &mut sides {
         side.sample_ns = side.sample_ns.or(Some(SAMPLE_NS));
     }
-    let goal = VerdictGoal { beyond: true, ..VerdictGoal::new(row.metric, row.margin(), PAIRS) };
+    let goal = VerdictGoal::new(row.metric, row.margin(), row.most_pairs());
+    let goal = VerdictGoal { beyond: true, ..goal };
     let goal = Goal::Verdict(goal);
     let mut plan = plan::plan_of(sides, goal, &args.execution, prepare)?;
     plan.on_interference = args.execution.on_interference.unwrap_or_default();

@@ -39,6 +39,13 @@ impl Row {
         self.band.unwrap_or(0.10)
     }
 
+    /// The most pairs of the comparison, more where the band is narrow: the fewer are allowed, the narrower is the interval at each
+    /// look. Its time is what usually ends it.
+    #[must_use]
+    pub fn most_pairs(&self) -> usize {
+        if self.margin() < 0.1 { 90 } else { 40 }
+    }
+
     /// What this row may take of the time that is left, when these rows come after it: nearly twice its share, as most rows need
     /// less; but, where there is enough for all, nothing that others need for the fewest pairs of a verdict, and what it needs
     /// itself.

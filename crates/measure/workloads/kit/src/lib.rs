@@ -15,7 +15,6 @@ pub mod loop_device;
 pub mod mapping;
 pub mod memory_floor;
 pub mod mounts;
-pub mod path;
 pub mod placement;
 pub mod primes;
 pub mod processes;

@@ -12,7 +12,7 @@ use plumb_protocol::{
 use plumb_workload_kit::declare::{
     bytes, choice, curve, distribution, headline, rate, rate_or, reported, within, workload,
 };
-use plumb_workload_kit::path::{self, End};
+use plumb_workload_path::{self as path, End};
 use rustix::thread::set_current_timer_slack;
 
 use crate::messages::{

@@ -16,7 +16,7 @@ use plumb_workload_kit::declare::{
     bytes, choice, curve, integer, rate, reported, reported_time, workload,
 };
 use plumb_workload_kit::framed_stream::FramedStreams;
-use plumb_workload_kit::path::{self, End};
+use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::tcp_congestion;
 
 use crate::cpu_time::cpu_time_ns;
@@ -105,8 +105,13 @@ impl Workload for Tcp {
         }
         #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
         let work = (settings.block * connections.len()) as f64;
-        let ready =
-            Ready { work: [("throughput".to_owned(), work)].into(), notes, ..Ready::default() };
+        let without = if balance.is_some() { &[] } else { &VALUES[ONE_WAY..] };
+        let ready = Ready {
+            work: [("throughput".to_owned(), work)].into(),
+            without: without.iter().map(ToString::to_string).collect(),
+            notes,
+            ..Ready::default()
+        };
         let others = connections.split_off(1);
         let first = connections.remove(0);
         let streams = FramedStreams::new(first, others, helpers, SHORTEST_SAMPLE_NS, ());

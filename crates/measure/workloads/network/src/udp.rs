@@ -18,7 +18,7 @@ use plumb_workload_kit::declare::{
     bytes, curve, headline, limit, rate, rate_or, reported, reported_time, searched, within,
     workload,
 };
-use plumb_workload_kit::path::{self, Carried, End};
+use plumb_workload_path::{self as path, Carried, End};
 use rustix::thread::set_current_timer_slack;
 
 use crate::batches::{BATCH, Sending};
@@ -220,7 +220,7 @@ impl Sender {
         let Some(schedule) = &self.schedule else { return most };
         let due_ns = schedule.due_ns();
         if due_ns <= now_ns {
-            // One at a time, unless they come closer than that.
+            // One at a time; those that are due by now follow at once.
             return 1;
         }
         let wait = due_ns - now_ns;

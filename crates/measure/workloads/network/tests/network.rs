@@ -2,8 +2,8 @@
 
 use plumb_model::Samples;
 use plumb_protocol::{Batch, StartError, Started};
-use plumb_workload_kit::path::carried;
 use plumb_workload_network::ALL;
+use plumb_workload_path::carried;
 use plumb_workload_testing::{
     TestPoint, alone, assert_doubles, assert_ratio, refusal, samples, unsupported,
 };

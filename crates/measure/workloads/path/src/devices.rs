@@ -9,8 +9,7 @@ use std::os::fd::AsRawFd;
 use plumb_protocol::{Failure, StartError};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
-use super::PathSettings;
-use crate::tool::{program, run, tool};
+use plumb_workload_kit::tool::{program, run, tool};
 
 /// Of linux/ethtool.h: checksums and segments that the device is to make.
 const ETHTOOL_STXCSUM: u32 = 0x17;
@@ -24,7 +23,7 @@ const FRAME: u64 = 1514;
 ///
 /// # Errors
 /// Unsupported, with the package that has them.
-pub(super) fn check() -> Result<(), StartError> {
+pub(crate) fn check() -> Result<(), StartError> {
     match ["ip", "tc"].into_iter().find(|name| program(name).is_none()) {
         Some(missing) => {
             let why = format!("`{missing}` makes the path and is not installed");
@@ -38,28 +37,28 @@ pub(super) fn check() -> Result<(), StartError> {
 ///
 /// # Errors
 /// When it can't, with what it says.
-pub(super) fn ip(lines: &[String]) -> Result<(), Failure> {
+pub(crate) fn ip(lines: &[String]) -> Result<(), Failure> {
     run(tool("ip").args(["-batch", "-"]), lines.join("\n").as_bytes())
 }
 
 /// That a pair of devices is made whose other end lies in the network namespace that this process has open.
-pub(super) fn pair(here: &str, there: &str, network: &File) -> String {
+pub(crate) fn pair(here: &str, there: &str, network: &File) -> String {
     let (process, file) = (std::process::id(), network.as_raw_fd());
     format!("link add {here} type veth peer name {there} netns /proc/{process}/fd/{file}")
 }
 
 /// That a device is there and says nothing by itself (of IPv6).
-pub(super) fn up(device: &str) -> [String; 2] {
+pub(crate) fn up(device: &str) -> [String; 2] {
     [format!("link set {device} addrgenmode none"), format!("link set {device} up")]
 }
 
-/// Sends no faster than this by `tc tbf`; what does not fit into the queue is dropped.
+/// Sends no faster than `rate`, in bytes a second, by `tc tbf`; what would wait longer than the queue is dropped.
 ///
 /// # Errors
 /// When `tc` can't, with what it says.
-pub(super) fn limit(device: &str, rate: u64, settings: &PathSettings) -> Result<(), Failure> {
+pub(crate) fn limit(device: &str, rate: u64, queue_ns: u64) -> Result<(), Failure> {
     let burst = burst(rate);
-    let queue = u128::from(rate) * u128::from(settings.queue_ns) / 1_000_000_000;
+    let queue = u128::from(rate) * u128::from(queue_ns) / 1_000_000_000;
     let limit = (queue as u64).max(FRAME) + burst;
     let mut line = String::new();
     // Writing to a text does not fail.
@@ -72,7 +71,7 @@ pub(super) fn limit(device: &str, rate: u64, settings: &PathSettings) -> Result<
 }
 
 /// Bytes that pass at once: what a millisecond carries, and two frames at least.
-pub(super) fn burst(rate: u64) -> u64 {
+pub(crate) fn burst(rate: u64) -> u64 {
     (rate / 1000).max(2 * FRAME)
 }
 
@@ -80,7 +79,7 @@ pub(super) fn burst(rate: u64) -> u64 {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub(super) fn send_whole_frames(device: &str) -> io::Result<()> {
+pub(crate) fn send_whole_frames(device: &str) -> io::Result<()> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     for command in [ETHTOOL_STSO, ETHTOOL_STXCSUM] {
         let mut off = [command, 0];

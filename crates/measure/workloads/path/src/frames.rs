@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, RawProtocol, SocketFlags, SocketType, socket_wi
 /// Room of a frame: more than the 1,514 bytes of Ethernet.
 const FRAME: usize = 2048;
 /// Frames that one call takes in or passes on.
-pub(super) const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 /// Frames that wait for their time, at most.
 const ROOM: u32 = 1 << 16;
 /// Bytes of frames that came while the relay did not run.
@@ -26,26 +26,26 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
 /// A frame in a pool.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     slot: u32,
     bytes: u16,
 }
 
 /// Room for frames.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     bytes: Vec<u8>,
     free: Vec<u32>,
 }
 
 impl Pool {
     /// Empty; memory is touched as frames come.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { bytes: vec![0; ROOM as usize * FRAME], free: (0..ROOM).rev().collect() }
     }
 
     /// A frame that is not needed any more.
-    pub(super) fn give_back(&mut self, frame: Frame) {
+    pub(crate) fn give_back(&mut self, frame: Frame) {
         self.free.push(frame.slot);
     }
 
@@ -58,7 +58,7 @@ impl Pool {
 
 /// A device whose frames are taken and given as they are.
 #[derive(Debug)]
-pub(super) struct Device {
+pub(crate) struct Device {
     socket: OwnedFd,
 }
 
@@ -67,7 +67,7 @@ impl Device {
     ///
     /// # Errors
     /// When there is none, or the caller may not have its frames.
-    pub(super) fn open(name: &str) -> io::Result<Self> {
+    pub(crate) fn open(name: &str) -> io::Result<Self> {
         let all = RawProtocol::new(u32::from((libc::ETH_P_ALL as u16).to_be()));
         let protocol = all.map(rustix::net::Protocol::from_raw);
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -106,7 +106,7 @@ impl Device {
     ///
     /// # Errors
     /// When the device is gone.
-    pub(super) fn receive(&self, pool: &mut Pool, into: &mut Vec<Frame>) -> io::Result<usize> {
+    pub(crate) fn receive(&self, pool: &mut Pool, into: &mut Vec<Frame>) -> io::Result<usize> {
         let count = pool.free.len().min(BATCH);
         if count == 0 {
             return Ok(0);
@@ -139,7 +139,7 @@ impl Device {
     }
 
     /// Passes on a batch of frames at most; how many it took.
-    pub(super) fn send(&self, pool: &mut Pool, frames: &[Frame]) -> usize {
+    pub(crate) fn send(&self, pool: &mut Pool, frames: &[Frame]) -> usize {
         // SAFETY: all zeroes are empty messages.
         let (mut messages, mut parts): ([libc::mmsghdr; BATCH], [libc::iovec; BATCH]) =
             unsafe { (zeroed(), zeroed()) };
@@ -157,7 +157,7 @@ impl Device {
     }
 
     /// Frames for which there was no room since this was asked last.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         let mut of_kernel = [0_u32; 2];
         let mut length = size_of_val(&of_kernel) as libc::socklen_t;
         let (socket, into) = (self.socket.as_raw_fd(), of_kernel.as_mut_ptr().cast());
@@ -169,7 +169,7 @@ impl Device {
     }
 
     /// Waits until a frame comes, or this long.
-    pub(super) fn wait(&self, longest: Duration) {
+    pub(crate) fn wait(&self, longest: Duration) {
         let mut of_this = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
         let longest = rustix::time::Timespec {
             tv_sec: longest.as_secs().cast_signed(),

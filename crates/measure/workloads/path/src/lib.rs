@@ -27,7 +27,7 @@ use plumb_model::{Parameter, Ready, Value};
 use plumb_protocol::{Failure, Held, Start, StartError};
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::declare::{choice, rate_or, share, time_bound};
+use plumb_workload_kit::declare::{choice, rate_or, share, time_bound};
 
 pub use counts::Carried;
 pub use line::LineSettings;
@@ -303,7 +303,7 @@ impl Standing {
             namespaces::enter(network).map_err(failed)?;
             open(settings, end, device)?;
             if let Some(rate) = rate {
-                devices::limit(device, rate, settings)?;
+                devices::limit(device, rate, settings.queue_ns)?;
             }
             if settings.has_relay() {
                 devices::send_whole_frames(device)

@@ -15,9 +15,9 @@ use std::time::Duration;
 use plumb_protocol::now_ns;
 use rustix::thread::set_current_timer_slack;
 
-use super::counts::{self, Carried};
-use super::frames::{BATCH, Device, Frame, Pool};
-use super::line::{Fate, Line, LineSettings};
+use crate::counts::{self, Carried};
+use crate::frames::{BATCH, Device, Frame, Pool};
+use crate::line::{Fate, Line, LineSettings};
 
 /// It looks whether it is to end, and what the kernel dropped, this often at least.
 const LOOKS: Duration = Duration::from_millis(50);
@@ -26,7 +26,7 @@ const LATE_NS: u64 = 1_000_000;
 
 /// Two threads that pass on frames; dropping it ends them.
 #[derive(Debug)]
-pub(super) struct Relay {
+pub(crate) struct Relay {
     ended: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -36,7 +36,7 @@ impl Relay {
     ///
     /// # Errors
     /// When their frames can't be had.
-    pub(super) fn start(
+    pub(crate) fn start(
         devices: [&str; 2],
         settings: LineSettings,
         seed: u64,

@@ -22,7 +22,7 @@ const SWITCHES: [(&str, &str); 3] = [
 ///
 /// # Errors
 /// Unsupported when the kernel refuses.
-pub(super) fn first() -> Result<(File, bool), StartError> {
+pub(crate) fn first() -> Result<(File, bool), StartError> {
     if let Ok(network) = another() {
         return Ok((network, false));
     }
@@ -34,7 +34,7 @@ pub(super) fn first() -> Result<(File, bool), StartError> {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub(super) fn another() -> io::Result<File> {
+pub(crate) fn another() -> io::Result<File> {
     unshare(UnshareFlags::NEWNET)?;
     File::open("/proc/thread-self/ns/net")
 }
@@ -43,7 +43,7 @@ pub(super) fn another() -> io::Result<File> {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub(super) fn enter(network: &File) -> io::Result<()> {
+pub(crate) fn enter(network: &File) -> io::Result<()> {
     Ok(move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
@@ -51,7 +51,7 @@ pub(super) fn enter(network: &File) -> io::Result<()> {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub(super) fn become_root_in(user: &Path) -> io::Result<()> {
+pub(crate) fn become_root_in(user: &Path) -> io::Result<()> {
     let user = File::open(user)?;
     move_into_link_name_space(user.as_fd(), Some(LinkNameSpaceType::User))?;
     Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?)

@@ -62,7 +62,7 @@ impl Carried {
 ///
 /// # Errors
 /// When the file can't be written.
-pub(super) fn write(file: &File, direction: usize, carried: &Carried) -> io::Result<()> {
+pub(crate) fn write(file: &File, direction: usize, carried: &Carried) -> io::Result<()> {
     let mut bytes = [0; BYTES];
     for (to, word) in bytes.chunks_exact_mut(8).zip(carried.words()) {
         to.copy_from_slice(&word.to_le_bytes());
@@ -74,7 +74,7 @@ pub(super) fn write(file: &File, direction: usize, carried: &Carried) -> io::Res
 ///
 /// # Errors
 /// When the file can't be read.
-pub(super) fn read(file: &File) -> io::Result<[Carried; 2]> {
+pub(crate) fn read(file: &File) -> io::Result<[Carried; 2]> {
     let mut bytes = [0; 2 * BYTES];
     file.read_exact_at(&mut bytes, 0)?;
     let mut words = bytes

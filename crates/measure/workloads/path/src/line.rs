@@ -2,7 +2,7 @@
 
 use plumb_protocol::SplitMix64;
 
-use crate::link::{Direction, LinkSettings};
+use plumb_workload_kit::link::{Direction, LinkSettings};
 
 /// What one direction does to frames, apart from its bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,7 +19,7 @@ pub struct LineSettings {
 
 /// What becomes of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// It never arrives.
     Lost,
     /// It arrives at once.
@@ -30,14 +30,14 @@ pub(super) enum Fate {
 
 /// One direction of a path, with its frames behind each other.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
     direction: Direction,
     settings: LineSettings,
     random: SplitMix64,
 }
 
 impl Line {
-    pub(super) fn new(settings: LineSettings, seed: u64) -> Self {
+    pub(crate) fn new(settings: LineSettings, seed: u64) -> Self {
         let link = LinkSettings {
             delay_ns: settings.delay_ns,
             jitter_ns: settings.jitter_ns,
@@ -48,7 +48,7 @@ impl Line {
     }
 
     /// What becomes of a frame that comes at `now_ns`.
-    pub(super) fn fate(&mut self, now_ns: u64) -> Fate {
+    pub(crate) fn fate(&mut self, now_ns: u64) -> Fate {
         if self.happens(self.settings.loss) {
             Fate::Lost
         } else if self.happens(self.settings.reorder) {
