@@ -149,7 +149,7 @@ pub const FACTS: &[FactKind] = &[
     relevant("power", Theme::Firmware, "on battery the frequency is limited"),
     relevant("disk", Theme::Disks, "the disk below the target directory"),
     harmless("disks", Theme::Disks, "workloads use only the target directory's"),
-    harmless("network_devices", Theme::Network, "workloads use loopback only"),
+    harmless("network_devices", Theme::Network, "workloads use loopback and paths made here only"),
     relevant("congestion_control", Theme::Network, "how fast a connection ramps up"),
     relevant("filesystem", Theme::Place, "storage workloads depend on it"),
     harmless("device", Theme::Place, "the name may change at every boot"),

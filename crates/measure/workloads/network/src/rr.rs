@@ -25,8 +25,12 @@ use crate::token;
 /// What is reported beside, in this order.
 const VALUES: [&str; 2] = ["lost", "in_time"];
 
-/// A request without an answer for so long is lost, and the next is sent.
+/// A datagram without an answer for so long is lost, and in a closed loop the next is sent.
 const PATIENCE_NS: u64 = 1_000_000_000;
+/// Without any answer for so long the far end is gone.
+const GONE_NS: u64 = 20_000_000_000;
+/// After the last sample answers may come for so long, beside what the path takes.
+const QUIET_NS: u64 = 200_000_000;
 /// The most requests under way in an open loop.
 const MOST_UNDER_WAY: u64 = 1 << 16;
 
@@ -44,7 +48,12 @@ impl Workload for Rr {
                     "latency",
                     "time from when a request was sent, or was due in an open loop, to its answer",
                 )),
-                reported(VALUES[0], "", Better::Lower, "share of the requests without an answer"),
+                reported(
+                    VALUES[0],
+                    "",
+                    Better::Lower,
+                    "share of the requests without an answer, over all samples that a process takes at once",
+                ),
                 reported(
                     VALUES[1],
                     "",
@@ -93,7 +102,7 @@ impl Workload for Rr {
         path::enter(start, End::Near)?;
         let messages = Messages::open(settings.transport, address, &token, settings.sizes)
             .map_err(|error| Failure::io(format!("connecting to {address}"), &error))?;
-        let mut notes = Vec::new();
+        let mut notes = path::notes(start)?;
         let schedule = settings.rate.map(|rate| {
             notes.push(format!(
                 "open loop: {rate} requests a second are due, {}; latency counts from then",
@@ -115,9 +124,11 @@ impl Workload for Rr {
         let instance = Requests {
             messages,
             schedule: schedule.transpose()?,
+            transport: settings.transport,
+            start: start.clone(),
+            quiet_ns: QUIET_NS + start.integer("rtt") + 2 * start.integer("queue"),
             next: 0,
             oldest: 0,
-            answered: 0,
             lost: 0,
             due_ns: vec![0; MOST_UNDER_WAY as usize],
             latency: [Distribution::of("latency")],
@@ -180,13 +191,16 @@ impl Settings {
 
 struct Requests {
     messages: Messages,
+    transport: Transport,
+    start: Start,
+    /// When for so long no answer has come, none will.
+    quiet_ns: u64,
     /// None in a closed loop.
     schedule: Option<Schedule>,
     /// The number of the next request, and of the first that is not known to be answered or lost.
     next: u64,
     oldest: u64,
-    /// Requests of this sample that were answered, and that were lost.
-    answered: u64,
+    /// Requests that were lost since this was asked last.
     lost: u64,
     /// When each request under way was due, at its number modulo their most; 0 for one that was answered.
     due_ns: Vec<u64>,
@@ -222,24 +236,38 @@ impl Requests {
         Ok(Some(std::mem::take(&mut self.due_ns[slot])).filter(|due| *due != 0))
     }
 
-    /// Gives up requests that have waited too long.
-    fn give_up(&mut self, now_ns: u64) {
-        while self.oldest < self.next {
-            let slot = self.slot(self.oldest);
-            match self.due_ns[slot] {
-                0 => {}
-                due if now_ns.saturating_sub(due) > PATIENCE_NS => {
-                    self.due_ns[slot] = 0;
-                    self.lost += 1;
-                }
-                _ => return,
-            }
-            self.oldest += 1;
+    /// Gives up all requests under way.
+    fn give_up(&mut self) {
+        for number in self.oldest..self.next {
+            let slot = self.slot(number);
+            self.lost += u64::from(std::mem::take(&mut self.due_ns[slot]) != 0);
         }
+        self.oldest = self.next;
+    }
+
+    /// Takes in the answers that are under way, which belong to no sample, and gives up what has none.
+    fn drain(&mut self) -> Result<(), Failure> {
+        let is_waiting =
+            |it: &Self| (it.oldest..it.next).any(|number| it.due_ns[it.slot(number)] != 0);
+        while is_waiting(self) && self.wait(self.quiet_ns)? {
+            while self.receive()?.is_some() {}
+        }
+        self.give_up();
+        Ok(())
     }
 
     fn slot(&self, number: u64) -> usize {
         (number % MOST_UNDER_WAY) as usize
+    }
+
+    fn flag_late(&self, in_time: f64, batch: &mut Batch) {
+        if in_time < BOUND_SHARE {
+            let why = format!(
+                "{:.0} % of the requests were sent over 100 µs after they were due: latencies are those of the client, too",
+                (1.0 - in_time) * 100.0
+            );
+            batch.flag(Flag::new(FlagKind::ClientBound, why));
+        }
     }
 
     fn wait(&self, longest_ns: u64) -> Result<bool, Failure> {
@@ -250,25 +278,39 @@ impl Requests {
 
     /// One request after the other.
     fn closed(&mut self, answers: u64) -> Result<(), Failure> {
-        let mut now = now_ns();
+        let mut answered_ns = now_ns();
         for _ in 0..answers {
-            self.send(now)?;
+            self.send(answered_ns)?;
             let due = loop {
                 if let Some(due) = self.receive()? {
                     break due;
                 }
-                if !self.wait(PATIENCE_NS)? {
-                    self.lost += 1;
-                    let slot = self.slot(self.next - 1);
-                    self.due_ns[slot] = 0;
-                    now = now_ns();
-                    self.send(now)?;
+                if !self.wait(self.patience_ns())? {
+                    self.send_instead(answered_ns)?;
                 }
             };
-            now = now_ns();
-            self.latency[0].record(now - due);
+            answered_ns = now_ns();
+            self.latency[0].record(answered_ns - due);
         }
         Ok(())
+    }
+
+    /// How long a closed loop waits for an answer.
+    fn patience_ns(&self) -> u64 {
+        match self.transport {
+            Transport::Tcp => GONE_NS,
+            Transport::Udp => PATIENCE_NS,
+        }
+    }
+
+    /// Sends the next request, as the last one was lost; unless nothing has been answered for too long.
+    fn send_instead(&mut self, answered_ns: u64) -> Result<(), Failure> {
+        let now = now_ns();
+        if now - answered_ns > GONE_NS {
+            return Err(gone());
+        }
+        self.give_up();
+        self.send(now)
     }
 
     /// Requests when they are due, until so many are answered.
@@ -290,11 +332,12 @@ impl Requests {
                     self.latency[0].record(answered_ns - due);
                     left -= 1;
                 }
-                None if now - answered_ns > 10 * PATIENCE_NS => {
-                    return Err(Failure("no request was answered for 10 s".to_owned()));
+                None if now - answered_ns > GONE_NS => {
+                    return Err(Failure(
+                        "the far end does not answer: nothing for 20 s".to_owned(),
+                    ));
                 }
                 None => {
-                    self.give_up(now);
                     self.wait(longest)?;
                 }
             }
@@ -303,16 +346,23 @@ impl Requests {
     }
 }
 
+fn gone() -> Failure {
+    Failure(format!("the far end does not answer: nothing for {} s", GONE_NS / 1_000_000_000))
+}
+
 impl Instance for Requests {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        self.answered = iterations;
         match self.schedule {
             None => self.closed(iterations),
             Some(_) => self.open(iterations),
         }
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        let carried = path::carried(&self.start)?;
+        let (first, mut in_time) = (self.next, Vec::with_capacity(iterations.len()));
+        self.lost = 0;
         if let Some(schedule) = &mut self.schedule {
             schedule.begin(now_ns());
         }
@@ -320,39 +370,18 @@ impl Instance for Requests {
             let start = now_ns();
             self.run(k)?;
             batch.record(start, now_ns() - start, k, current_cpu());
-            batch.record_reported(|row| self.values(row));
             self.latency[0].end_sample();
+            in_time.push(self.schedule.as_ref().map_or(1.0, Schedule::share_in_time));
         }
-        let in_time = self.schedule.as_ref().map_or(1.0, Schedule::share_in_time);
-        if in_time < BOUND_SHARE {
-            let why = format!(
-                "{:.0} % of the requests were sent over 100 µs after they were due: latencies are those of the client, too",
-                (1.0 - in_time) * 100.0
-            );
-            batch.flag(Flag::new(FlagKind::ClientBound, why));
-        }
-        Ok(())
-    }
-
-    /// Answers that are still to come must not be taken for those of the next batch.
-    fn verify(&mut self) -> Result<(), Failure> {
-        while self.due_ns.iter().any(|due| *due != 0) && self.wait(PATIENCE_NS)? {
-            while self.receive()?.is_some() {}
-        }
-        self.due_ns.fill(0);
-        self.oldest = self.next;
-        Ok(())
+        self.drain()?;
+        let lost = self.lost as f64 / (self.next - first).max(1) as f64;
+        in_time.iter().for_each(|in_time| batch.record_values(&[lost, *in_time]));
+        self.flag_late(in_time.last().copied().unwrap_or(1.0), batch);
+        path::flag_limit(&self.start, carried, batch)
     }
 
     fn value_names(&self) -> &'static [&'static str] {
         &VALUES
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn values(&mut self, out: &mut [f64]) {
-        let lost = std::mem::take(&mut self.lost);
-        out[0] = lost as f64 / (lost + self.answered).max(1) as f64;
-        out[1] = self.schedule.as_ref().map_or(1.0, Schedule::share_in_time);
     }
 
     fn distributions(&mut self) -> &mut [Distribution] {

@@ -4,9 +4,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use plumb_model::{
-    AuditClass, Better, CurveKind, Description, Flag, FlagKind, Metric, Parameter, Ready, Role,
-};
+use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{
     Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, Workload, current_cpu,
     now_ns,
@@ -99,6 +97,7 @@ impl Workload for Tcp {
         let witnesses: Vec<Witness> =
             connections.iter().map(Connection::witness).collect::<Result<_, Failure>>()?;
         let mut notes = notes_on(&witnesses[0], address);
+        notes.extend(path::notes(start)?);
         let helpers = token::helpers(start);
         if !helpers.is_empty() {
             notes.push("CPU time covers both ends".to_owned());
@@ -289,13 +288,7 @@ impl Instance for TcpInstance {
             batch.record(start, elapsed, k, current_cpu());
             batch.record_reported(|row| self.values(row));
         }
-        let after = path::carried(&self.start)?;
-        for (before, after) in before.into_iter().flatten().zip(after.into_iter().flatten()) {
-            if let Some(why) = after.since(&before).limit() {
-                batch.flag(Flag::new(FlagKind::ClientBound, why));
-            }
-        }
-        Ok(())
+        path::flag_limit(&self.start, before, batch)
     }
 
     fn value_names(&self) -> &'static [&'static str] {

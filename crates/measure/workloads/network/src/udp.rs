@@ -117,7 +117,8 @@ impl Workload for Udp {
             quiet_ns: QUIET_NS + wait_ns,
             helpers: token::helpers(start),
         };
-        Ok(Started { instance: Box::new(instance), ready: Ready::default() })
+        let ready = Ready { notes: path::notes(start)?, ..Ready::default() };
+        Ok(Started { instance: Box::new(instance), ready })
     }
 }
 
@@ -237,8 +238,17 @@ impl Sender {
 #[derive(Clone, Copy)]
 struct Near {
     queue_drops: u64,
-    /// What the relay carried up.
-    relay: Carried,
+    /// What the relay carried, up and down, where there is one.
+    relay: Option<[Carried; 2]>,
+}
+
+impl Near {
+    /// What the relay dropped on the way up since `before`, on purpose and for lack of room.
+    fn path_drops_since(&self, before: &Self) -> u64 {
+        let [now, then] = [self.relay, before.relay].map(|it| it.unwrap_or_default()[0]);
+        let up = now.since(&then);
+        up.lost + up.dropped
+    }
 }
 
 struct Datagrams {
@@ -261,17 +271,15 @@ impl Datagrams {
         let has_queue = self.start.params.get("up").and_then(Value::integer).is_some();
         let device = path::device(&self.start, End::Near);
         let queue_drops = if has_queue { queue_drops(device) } else { 0 };
-        let [relay, _] = path::carried(&self.start)?.unwrap_or_default();
-        Ok(Near { queue_drops, relay })
+        Ok(Near { queue_drops, relay: path::carried(&self.start)? })
     }
 
-    fn flag(&self, batch: &mut Batch, relay: &Carried) {
+    fn flag_late(&self, batch: &mut Batch) {
         let in_time = self.sender.schedule.as_ref().map_or(1.0, Schedule::share_in_time);
-        let late = (in_time < BOUND_SHARE).then(|| {
+        if in_time < BOUND_SHARE {
             let late = (1.0 - in_time) * 100.0;
-            format!("{late:.0} % of the datagrams were sent over 100 µs after they were due")
-        });
-        for why in late.into_iter().chain(relay.limit()) {
+            let why =
+                format!("{late:.0} % of the datagrams were sent over 100 µs after they were due");
             batch.flag(Flag::new(FlagKind::ClientBound, why));
         }
     }
@@ -300,10 +308,9 @@ impl Instance for Datagrams {
         let sent = iterations.iter().sum();
         let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
         let after = self.near()?;
-        let relay = after.relay.since(&before.relay);
         let dropped = Dropped {
             queue: after.queue_drops.saturating_sub(before.queue_drops),
-            path: relay.lost + relay.dropped,
+            path: after.path_drops_since(&before),
             backlog: counted.backlog_drops,
             socket: counted.socket_drops,
         };
@@ -315,8 +322,8 @@ impl Instance for Datagrams {
                 row[of_sample.len()..].copy_from_slice(&ledger);
             });
         }
-        self.flag(batch, &relay);
-        Ok(())
+        self.flag_late(batch);
+        path::flag_limit(&self.start, before.relay, batch)
     }
 
     #[expect(

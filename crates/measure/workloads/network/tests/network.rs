@@ -80,7 +80,9 @@ fn a_path_has_the_bandwidths_that_were_asked_for() {
         let samples = samples(&mut started, &[20, 60, 60, 60]);
         let rate = median(rates(&started, &samples)) / (frames * 1448.0 / 1514.0);
         assert!((0.95..1.03).contains(&rate), "{direction}: {rate} of the bandwidth");
-        assert!(started.ready.notes.iter().any(|note| note.contains("congestion control")));
+        for told in ["congestion control", "network namespaces", "tc tbf, with bursts of"] {
+            assert!(started.ready.notes.iter().any(|note| note.contains(told)), "{told}");
+        }
         drop(started);
         point.clean();
     }
@@ -213,15 +215,37 @@ fn a_rate_is_kept_and_a_path_adds_its_delay() {
 fn requests_that_the_path_loses_are_counted() {
     let path = [("path", "veth"), ("loss", "10%"), ("transport", "udp"), ("rate", "2k/s")];
     let point = rr(&path);
-    let mut started = point.started();
-    let _ = samples(&mut started, &[1000]);
+    let taken = samples(&mut point.started(), &[200, 1000]);
     let [up, down] = carried(&point.start).unwrap().unwrap();
     assert!(up.lost > 50 && down.lost > 50, "{up:?} {down:?}");
-    // In a closed loop each that is lost costs a second.
+    // 10 % each way, and the same for both samples.
+    let lost = taken.values["lost"][0];
+    assert!((0.15..0.23).contains(&lost) && taken.values["lost"][1] == lost, "{lost}");
+    // In a closed loop each costs a second.
     let point = rr(&[("path", "veth"), ("loss", "30%"), ("transport", "udp")]);
     let taken = samples(&mut point.started(), &[4]);
     let lost = taken.values["lost"][0];
-    assert!(lost == 0.0 || taken.elapsed_ns[0] > 900_000_000, "{taken:?}");
+    let seconds = 4.0 * lost / (1.0 - lost);
+    let took = taken.elapsed_ns[0] as f64 / 1e9;
+    assert!((seconds..seconds + 0.9).contains(&took), "{seconds} s lost of {took}");
+    // A connection sends again.
+    let point = rr(&[("path", "veth"), ("loss", "10%"), ("rtt", "1ms")]);
+    assert_eq!(samples(&mut point.started(), &[20]).values["lost"], [0.0]);
+}
+
+#[test]
+fn a_limit_is_found_by_trials() {
+    let _alone = alone();
+    // 1,442 bytes a frame: 867 a second.
+    let point = udp(&[("path", "veth"), ("up", "10Mbit/s"), ("queue", "5ms"), ("rate", "search")]);
+    let mut started = point.started();
+    for (load, share) in [(800.0, 1.0..1.001), (1300.0, 0.6..0.75)] {
+        assert_ratio("share that arrives", share, || {
+            let counts = started.instance.trial(load, 500_000_000).unwrap();
+            assert!(counts.offered.abs_diff(load as u64 / 2) <= 1, "{counts:?}");
+            counts.good as f64 / counts.offered as f64
+        });
+    }
 }
 
 #[test]

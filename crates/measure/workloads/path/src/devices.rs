@@ -59,13 +59,13 @@ pub(crate) fn up(device: &str) -> [String; 2] {
 pub(crate) fn limit(device: &str, rate: u64, queue_ns: u64) -> Result<(), Failure> {
     let burst = burst(rate);
     let queue = u128::from(rate) * u128::from(queue_ns) / 1_000_000_000;
-    let limit = (queue as u64).max(FRAME) + burst;
+    let limit = u64::try_from(queue).unwrap_or(u64::MAX).max(FRAME).saturating_add(burst);
     let mut line = String::new();
     // Writing to a text does not fail.
     let _ = write!(
         line,
         "qdisc add dev {device} root tbf rate {}bit burst {burst} limit {limit}",
-        rate * 8
+        rate.saturating_mul(8)
     );
     run(tool("tc").args(["-batch", "-"]), line.as_bytes())
 }

@@ -23,8 +23,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use plumb_model::{Parameter, Ready, Value};
-use plumb_protocol::{Failure, Held, Start, StartError};
+use plumb_model::{Flag, FlagKind, Parameter, Ready, Value};
+use plumb_protocol::{Batch, Failure, Held, Start, StartError};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use plumb_workload_kit::declare::{choice, rate_or, share, time_bound};
@@ -181,7 +181,7 @@ pub fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
     }
     devices::check()?;
     let standing = Standing::new(&settings, start.seed)?;
-    let ready = Ready { endpoints: standing.words(), notes: settings.notes(), ..Ready::default() };
+    let ready = Ready { endpoints: standing.words(), ..Ready::default() };
     Ok((ready, Box::new(standing)))
 }
 
@@ -212,6 +212,15 @@ pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
     Ok(settings.address(end).into())
 }
 
+/// What a reader of results has to know of the path; nothing of loopback.
+///
+/// # Errors
+/// When it asks for what the path does not have.
+pub fn notes(start: &Start) -> Result<Vec<String>, StartError> {
+    let settings = PathSettings::read(start)?;
+    Ok(if settings.kind == PathKind::Loopback { Vec::new() } else { settings.notes() })
+}
+
 /// The device at an end of the path that was asked for.
 #[must_use]
 pub fn device(start: &Start, end: End) -> &'static str {
@@ -231,6 +240,24 @@ pub fn carried(start: &Start) -> Result<Option<[Carried; 2]>, Failure> {
     let counts = File::open(place).and_then(|file| counts::read(&file));
     let counts = counts.map_err(|error| Failure::io("reading what the relay counted", &error))?;
     Ok(Some(counts))
+}
+
+/// Says of a batch whether the relay of its path, and not what is measured, was the limit since `before`.
+///
+/// # Errors
+/// When its counts can't be read.
+pub fn flag_limit(
+    start: &Start,
+    before: Option<[Carried; 2]>,
+    batch: &mut Batch,
+) -> Result<(), Failure> {
+    let after = carried(start)?.into_iter().flatten();
+    for (after, before) in after.zip(before.into_iter().flatten()) {
+        if let Some(why) = after.since(&before).limit() {
+            batch.flag(Flag::new(FlagKind::ClientBound, why));
+        }
+    }
+    Ok(())
 }
 
 impl PathSettings {
