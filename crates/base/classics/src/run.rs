@@ -213,6 +213,7 @@ fn own(series: &Series) -> (Description, Point) {
         ceiling: None,
         audit_class: None,
         link: None,
+        restricted: None,
     };
     let key: Vec<String> = series.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let value = |(name, value): &(String, String)| (name.clone(), Value::Text(value.clone()));

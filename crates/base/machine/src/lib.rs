@@ -11,6 +11,7 @@ mod fingerprint;
 mod hash;
 mod id;
 mod root;
+mod target;
 mod time;
 
 pub use clock::{ClockDrift, ClockGrain, ClockMark, clock_grain};
@@ -19,4 +20,5 @@ pub use fingerprint::{environment, host, machine};
 pub use hash::with_fact;
 pub use id::fresh_id;
 pub use root::Root;
+pub use target::{target, with_far_ends};
 pub use time::{Moment, boot_id, is_alive, now, owner};

@@ -106,6 +106,9 @@ const fn fatal(name: &'static str, theme: Theme, why: &'static str) -> FactKind 
     FactKind { name, theme, impact: Impact::Fatal, why }
 }
 
+/// What stands before the facts of the machine on which servers are started, where that is another one (`--to`).
+pub const OF_FAR_END: &str = "far.";
+
 /// All facts, in the order in which they are shown. A name with a point is a sysctl.
 pub const FACTS: &[FactKind] = &[
     relevant("cpu", Theme::Cpu, "a different processor"),
@@ -149,7 +152,11 @@ pub const FACTS: &[FactKind] = &[
     relevant("power", Theme::Firmware, "on battery the frequency is limited"),
     relevant("disk", Theme::Disks, "the disk below the target directory"),
     harmless("disks", Theme::Disks, "workloads use only the target directory's"),
-    harmless("network_devices", Theme::Network, "workloads use loopback and paths made here only"),
+    harmless(
+        "network_devices",
+        Theme::Network,
+        "without --to, workloads use loopback and paths made here only",
+    ),
     relevant("congestion_control", Theme::Network, "how fast a connection ramps up"),
     relevant("filesystem", Theme::Place, "storage workloads depend on it"),
     harmless("device", Theme::Place, "the name may change at every boot"),
@@ -234,9 +241,10 @@ impl FactKind {
         self.theme != Theme::Run && !IDENTITY.contains(&self.name)
     }
 
-    /// The fact of this name.
+    /// The fact of this name, also where it is one of the far end.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
+        let name = name.strip_prefix(OF_FAR_END).unwrap_or(name);
         FACTS.iter().find(|fact| fact.name == name)
     }
 }
@@ -262,5 +270,6 @@ mod tests {
         assert!(IDENTITY.iter().all(|name| FactKind::named(name).is_some()));
         assert_eq!(Impact::of("a version nobody heard of"), Impact::Relevant);
         assert_eq!(Impact::of("load"), Impact::Fatal);
+        assert_eq!(FactKind::named("far.governor"), FactKind::named("governor"));
     }
 }

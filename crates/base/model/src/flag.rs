@@ -34,6 +34,10 @@ pub enum FlagKind {
     SingleProcess,
     /// The client, not the thing measured, was the limit.
     ClientBound,
+    /// Part of the requests got no answer.
+    Lossy,
+    /// A queue takes in what a short trial sends too much.
+    Buffered,
     /// A counter never moved.
     ZeroCounter,
     /// TLS sessions were not resumed.
@@ -100,6 +104,12 @@ impl FlagKind {
                 "another process may give a different result, however narrow the interval"
             }
             Self::ClientBound => "the client was the bottleneck, not the system that it measures",
+            Self::Lossy => {
+                "part of the requests got no answer: what answers, or the way to it, was at its limit"
+            }
+            Self::Buffered => {
+                "a queue takes in what a trial sends too much: the limit found is too high"
+            }
             Self::ZeroCounter => "a counter stayed at zero: it may not work on this machine",
             Self::NotResumed => {
                 "TLS sessions were not resumed: every connection needed a full handshake"
@@ -148,6 +158,8 @@ impl FlagKind {
             Self::WarmUp => "warm-up",
             Self::SingleProcess => "single-process",
             Self::ClientBound => "client-bound",
+            Self::Lossy => "lossy",
+            Self::Buffered => "buffered",
             Self::ZeroCounter => "zero-counter",
             Self::NotResumed => "not-resumed",
             Self::LayoutFixed => "layout-fixed",

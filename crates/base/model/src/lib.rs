@@ -9,6 +9,7 @@ mod decision;
 mod diagnosis;
 mod event;
 mod fact;
+mod far_end;
 mod flag;
 mod hdr;
 mod host;
@@ -20,6 +21,7 @@ mod plan;
 mod point;
 mod preparation;
 mod record;
+mod restricted;
 mod sample;
 mod search;
 mod series;
@@ -38,7 +40,8 @@ pub use counter::{
 pub use decision::{Compared, Decision, Look, Outlook};
 pub use diagnosis::{Diagnosis, Severity, Symptom};
 pub use event::{Event, EventSink, SinkError, Stamped};
-pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, Theme};
+pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, OF_FAR_END, Theme};
+pub use far_end::FarEnd;
 pub use flag::{Flag, FlagKind};
 pub use host::{By, Host};
 pub use id::{Id, SHOWN_DIGITS, short_id};
@@ -56,6 +59,7 @@ pub use record::{
     FixtureRecord, InvocationRecord, Missing, MissingKind, RecordSource, RunRecord, RunStatus,
     Segment,
 };
+pub use restricted::Restricted;
 pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
 };

@@ -7,6 +7,7 @@ use plumb_stats::verdict::{Confidence, Schedule};
 use serde::{Deserialize, Serialize};
 
 use crate::counter::OnInterference;
+use crate::far_end::FarEnd;
 use crate::point::Point;
 use crate::preparation::{Preparation, Slot};
 use crate::stopping_rules::StoppingRules;
@@ -211,6 +212,9 @@ pub struct PlannedPoint {
     /// Labels of its own: `k=v`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// The other machine on which its server is started; None: this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_end: Option<FarEnd>,
 }
 
 /// How long an invocation samples.
@@ -328,7 +332,15 @@ impl PlannedPoint {
             beside: Vec::new(),
             monitors: Vec::new(),
             labels: BTreeMap::new(),
+            far_end: None,
         }
+    }
+
+    /// The point with its server on another machine, which tells it from the same point without that.
+    #[must_use]
+    pub fn to(self, far_end: &FarEnd) -> Self {
+        let point = self.point.under(&[format!("to={far_end}")]);
+        Self { point, far_end: Some(far_end.clone()), ..self }
     }
 
     /// What people call the point.

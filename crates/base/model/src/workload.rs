@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::link::LinkTerms;
+use crate::restricted::Restricted;
 use crate::search::{SearchEffort, SearchGoal, Searched};
 use crate::value::{Settings, Value};
 
@@ -51,6 +52,10 @@ pub struct Description {
     /// is bandwidth and what round trips. None when it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkTerms>,
+    /// What it sends to machines of others only where the user says that the network is theirs; None when it sends
+    /// nothing to a machine that a parameter names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restricted: Option<Restricted>,
 }
 
 impl Description {

@@ -2,6 +2,7 @@
 
 use std::io::{stdin, stdout};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 
 use clap::Args;
 use plumb_protocol::Workload;
@@ -81,6 +82,22 @@ impl Subcommand for OrphanedArgs {
 fn orphaned() -> Exit {
     plumb_keeper::stand_in(&[]);
     Exit::Fine
+}
+
+/// Say in a line of JSON what machine this is
+#[derive(Debug, Args)]
+pub struct TargetArgs {
+    /// The target directory
+    dir: PathBuf,
+}
+
+impl Subcommand for TargetArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        let target = plumb_machine::target(&locate::root(), locate::host(None)?, &self.dir);
+        let line = serde_json::to_string(&target).map_err(std::io::Error::from).map_err(bug)?;
+        context.ui.out(&line);
+        Ok(Exit::Fine)
+    }
 }
 
 /// Swallow and count what ssh brings

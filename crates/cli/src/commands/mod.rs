@@ -56,5 +56,6 @@ pub const ALL: &[Entry] = &[
     Entry::internal::<internal::WorkerArgs>("worker"),
     Entry::internal::<internal::MediumArgs>("medium"),
     Entry::internal::<internal::OrphanedArgs>("orphaned"),
+    Entry::internal::<internal::TargetArgs>("target"),
     Entry::internal::<internal::SshSinkArgs>("ssh-sink"),
 ];

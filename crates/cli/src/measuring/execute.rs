@@ -57,7 +57,7 @@ pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> 
     let mut launcher = launcher(setup, &job.plan, scratch, dir);
     let done = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
     done.notes.iter().for_each(|note| ui.say(note));
-    let identity = identity(&job, host, dir, done);
+    let identity = identity(&job, host, dir, &launcher, done);
     let live = job.live.then(|| LivePage::of(identity.run, store.path())).transpose()?;
     let mut listeners = Listeners {
         store: store.writer()?,
@@ -109,21 +109,24 @@ fn launcher(setup: Setup, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLaun
 }
 
 /// Who measures, on the machine as it is prepared.
-fn identity(job: &Job<'_>, host: Host, dir: &Path, for_run: SlotReport) -> Identity {
+fn identity(
+    job: &Job<'_>,
+    host: Host,
+    dir: &Path,
+    launcher: &KeeperLauncher,
+    prepared: SlotReport,
+) -> Identity {
     let root = locate::root();
-    let environment = plumb_machine::environment(&root, dir);
-    let prepared = job.plan.prepared(None);
+    let target = plumb_machine::target(&root, host, dir);
+    let environment = plumb_machine::with_far_ends(target.environment, launcher.far_ends());
+    let by_user = job.plan.prepared(None);
+    let environment = plumb_machine::with_fact(&environment, "prepared", by_user);
     Identity {
         run: job.before.as_ref().map_or_else(plumb_machine::fresh_id, |record| record.run),
         plumb: env!("CARGO_PKG_VERSION").into(),
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         owner: plumb_machine::owner(&root),
-        target: Target {
-            name: "local".into(),
-            host,
-            machine: plumb_machine::machine(&root),
-            environment: plumb_machine::with_fact(&environment, "prepared", prepared),
-        },
-        prepared: for_run,
+        target: Target { environment, ..target },
+        prepared,
     }
 }

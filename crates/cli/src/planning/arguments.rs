@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use plumb_keeper::preparation::PRESETS;
-use plumb_model::{By, Host, OnInterference};
+use plumb_model::{By, FarEnd, Host, OnInterference};
 use plumb_suite::TypedRules;
 
 /// When to stop: all rules hold together.
@@ -44,6 +44,13 @@ pub struct ExecutionArgs {
     /// keep them]
     #[arg(long, value_name = "WHAT", value_parser = on_interference())]
     pub on_interference: Option<OnInterference>,
+    /// Start servers on this machine: ssh:[USER@]HOST[:PORT], where plumb copies itself and leaves nothing
+    /// [default: here]
+    #[arg(long, value_name = "WHERE")]
+    pub to: Option<FarEnd>,
+    /// Also send more to machines that you name than anybody may: over 1,000 packets a second, say
+    #[arg(long)]
+    pub i_own_this_network: bool,
     #[command(flatten)]
     pub prepare: PrepareArgs,
 }

@@ -4,7 +4,6 @@ pub mod arguments;
 pub mod catalogue;
 pub mod command;
 pub mod dry_run;
-pub mod expectations;
 pub mod knobs;
 pub mod manifest;
 pub mod monitors;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Companion, Goal, OnInterference, Plan, PlannedPoint, StoppingRules};
-use plumb_suite::{checked, pair, time_ns};
+use plumb_suite::{checked, each_address, pair, stays_polite, time_ns, with_far_end};
 
 use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
@@ -74,6 +74,7 @@ pub fn plan(
     args: &GoalArgs,
     prepare: Prepare,
 ) -> Result<Plan> {
+    named.points = each_address(named.points)?;
     let (rules, budget_ns) = goal(args, &mut named)?;
     let mut plan = plan_of(named.points, Goal::Rules(rules), &args.execution, prepare)?;
     // What is typed wins.
@@ -103,6 +104,13 @@ pub fn plan_of(
     let default = match goal {
         Goal::Verdict(_) => OnInterference::Retry,
         Goal::Rules(_) | Goal::Soak => OnInterference::Keep,
+    };
+    if !args.i_own_this_network {
+        points.iter().try_for_each(stays_polite)?;
+    }
+    let points = match &args.to {
+        Some(far_end) => with_far_end(points, far_end)?,
+        None => points,
     };
     Ok(Plan {
         suite: None,

@@ -18,6 +18,7 @@ mod doctor;
 mod exec;
 mod exec_around;
 mod exec_values;
+mod far_end;
 mod history;
 mod hosts;
 mod imports;

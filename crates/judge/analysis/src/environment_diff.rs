@@ -1,6 +1,6 @@
 //! What differs between the arms of a comparison besides what is compared, and how bad that is.
 
-use plumb_model::{FactKind, Impact, RunRecord, Target};
+use plumb_model::{FactKind, Impact, OF_FAR_END, RunRecord, Target, Theme};
 
 /// A field that is not the same in all arms.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,7 @@ fn between(mut all: Vec<Vec<(String, String)>>) -> Vec<Difference> {
     let mut fields: Vec<&String> = all.iter().flatten().map(|(field, _)| field).collect();
     fields.sort();
     fields.dedup();
+    let has_far_end = fields.iter().any(|field| field.starts_with(OF_FAR_END));
     let mut found: Vec<Difference> = fields
         .into_iter()
         .filter_map(|field| {
@@ -45,11 +46,21 @@ fn between(mut all: Vec<Vec<(String, String)>>) -> Vec<Difference> {
             let differs = !unread && values.windows(2).any(|two| two[0] != two[1]);
             let named = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
             let values = values.into_iter().map(named).collect();
-            differs.then(|| Difference { field: field.clone(), values, impact: Impact::of(field) })
+            differs.then(|| Difference {
+                field: field.clone(),
+                values,
+                impact: impact(field, has_far_end),
+            })
         })
         .collect();
     found.sort_by(|one, other| other.impact.cmp(&one.impact).then(one.field.cmp(&other.field)));
     found
+}
+
+/// How bad a difference is; where a server runs on another machine, packets pass the network devices of both.
+fn impact(field: &str, has_far_end: bool) -> Impact {
+    let is_of_network = || FactKind::named(field).is_some_and(|it| it.theme == Theme::Network);
+    if has_far_end && is_of_network() { Impact::Relevant } else { Impact::of(field) }
 }
 
 /// Whether a fact that is missing was not read, which is no difference.

@@ -282,6 +282,7 @@ fn description(spec: &Spec) -> Description {
         ceiling: None,
         audit_class: None,
         link: None,
+        restricted: None,
     }
 }
 

@@ -34,6 +34,7 @@ impl Workload for MediumWorker {
             ceiling: None,
             audit_class: None,
             link: None,
+            restricted: None,
         }
     }
 

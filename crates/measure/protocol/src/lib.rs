@@ -21,7 +21,9 @@ pub use clock::{current_cpu, now_ns, source as clock_source};
 pub use distribution::Distribution;
 pub use failure::Failure;
 pub use line::{LineError, LineReader, LineWriter};
-pub use message::{MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start};
+pub use message::{
+    FAR_ADDRESS, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start,
+};
 pub use random::SplitMix64;
 pub use schedule::{Arrivals, BOUND_SHARE, Schedule};
 pub use serve::{ServeError, serve, take};

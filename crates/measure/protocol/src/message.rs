@@ -5,6 +5,7 @@
 //! `progress` may come at any time and says that the workload is alive. Unknown fields are ignored.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use plumb_model::{Description, Facts, Flag, Ready, Role, Samples, Settings, Usage};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,10 @@ pub const PROTOCOL: u32 = 1;
 
 /// Longest line that plumb accepts, in bytes; a longer one ends the invocation as failed.
 pub const MAX_LINE: usize = 8 << 20;
+
+/// The endpoint of a server that is started on another machine: the address there on which it listens. The client is
+/// told it, too.
+pub const FAR_ADDRESS: &str = "far.address";
 
 /// A request with its id: one line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -116,6 +121,12 @@ impl Start {
     #[must_use]
     pub fn text(&self, name: &str) -> &str {
         self.params.get(name).and_then(plumb_model::Value::text).unwrap_or("")
+    }
+
+    /// Where a server on another machine listens; None where it runs on this one.
+    #[must_use]
+    pub fn far_address(&self) -> Option<IpAddr> {
+        self.endpoints.get(FAR_ADDRESS)?.parse().ok()
     }
 
     /// Whether a parameter is switched on.

@@ -418,6 +418,7 @@ mod tests {
                 ceiling: None,
                 audit_class: None,
                 link: None,
+                restricted: None,
             }
         }
         fn manual(&self) -> &'static str {

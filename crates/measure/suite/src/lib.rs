@@ -3,7 +3,9 @@
 
 mod draft;
 mod error;
+mod expectations;
 mod nearest;
+mod others;
 mod quantity;
 mod range;
 mod rules;
@@ -12,7 +14,9 @@ mod suite;
 
 pub use draft::{Draft, DraftEntry};
 pub use error::UsageError;
+pub use expectations::expectations;
 pub use nearest::nearest;
+pub use others::{each_address, stays_polite, with_far_end};
 pub use quantity::{figure, margin, pair, share, time_ns};
 pub use range::{expanded, values_of};
 pub use rules::{TypedRules, checked};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use plumb_model::{Goal, Plan};
-use plumb_suite::{state_sampling, time_ns};
+use plumb_suite::{expectations, state_sampling, time_ns};
 
 use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
@@ -18,7 +18,6 @@ use crate::measuring::side_by_side::is_copied;
 use crate::measuring::target::TargetArgs;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::dry_run::dry_run;
-use crate::planning::expectations::expectations;
 use crate::planning::{plan, points, prepare};
 use crate::reading::runs;
 use crate::ui::Ui;
@@ -37,6 +36,7 @@ use crate::ui::Ui;
   plumb run bonnie -- -u 0 -s 7200 -n 256 -b -d /srv
                                                    passes of bonnie++, by its own arguments
   plumb run network.tcp --expect network.tcp=9Gbit/s   with the result that you expect
+  plumb run network.tcp network.rr --to ssh:web1   between this machine and another
   plumb run storage.sequential --ceilings          and the same calls on a file in memory
   plumb run cpu.sieve --for 4h                     a soak: four hours, whatever the precision
   plumb run storage.random --stream 10m            one process without pause, a sample a second
@@ -123,7 +123,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         ui.out(&dry_run(&mut named, &args.goal, args.soak.as_deref())?);
         return Ok(Exit::Fine);
     }
-    let expectations = expectations(&named, &args.expect)?;
+    let expectations = expectations(&named.suites, &named.points, &args.expect)?;
     if let Some(every) = &args.every {
         return schedule::print(every, &args.names, store, ui);
     }

@@ -6,13 +6,14 @@ use std::time::Duration;
 use plumb_keeper::{Keeper, PluginPreparation, SpawnOptions};
 use plumb_machine::Root;
 use plumb_model::{
-    Companion, Description, Facts, PlannedPoint, Preparation, Prepared, Program, Ready, Role,
-    Settings, Slot,
+    Companion, Description, Facts, PlannedPoint, Preparation, Prepared, Ready, Role, Settings,
+    Slot, Target,
 };
-use plumb_protocol::{Reply, Request, SampleReply, Start};
+use plumb_protocol::{FAR_ADDRESS, Reply, Request, SampleReply, Start};
 
 use super::companions::RunningCompanion;
 use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
+use super::far_hosts::{FarHost, FarHosts};
 use super::fixtures::Fixtures;
 use super::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};
 use super::media::{Media, Standing, medium_of};
@@ -61,6 +62,7 @@ pub struct KeeperLauncher {
     servers: Vec<Conversation>,
     preparations: Preparations,
     media: Media,
+    far_hosts: FarHosts,
     /// Plug-ins that prepare a round or an invocation, while they hold.
     slotted: Vec<(Slot, usize, Conversation)>,
 }
@@ -83,15 +85,17 @@ impl KeeperLauncher {
             servers,
             preparations,
             media: Media::default(),
+            far_hosts: FarHosts::default(),
             slotted,
         }
     }
 
-    /// Sets what holds for the whole run, and tries what is set later.
+    /// Reaches the other machines of the run, sets what holds for all of it, and tries what is set later.
     ///
     /// # Errors
     /// Why something that the user named can't be had.
     pub fn prepare_machine(&mut self, points: &[PlannedPoint]) -> Result<SlotReport, Refusal> {
+        self.far_hosts.reach(&mut self.keeper, &self.settings.scratch, points)?;
         let mut done = self.preparations.begin(&mut self.keeper, points)?;
         self.fixtures.share(points, &self.settings.preparation);
         let Self { keeper, settings, media, .. } = self;
@@ -106,6 +110,11 @@ impl KeeperLauncher {
             self.settings.facts.cpus.retain(|cpu| cpus.contains(cpu));
         }
         Ok(done)
+    }
+
+    /// The other machines of the run.
+    pub fn far_ends(&self) -> impl Iterator<Item = &Target> {
+        self.far_hosts.targets()
     }
 
     /// The keeper's process.
@@ -151,7 +160,16 @@ impl KeeperLauncher {
         let own = self.settings.dir.to_string_lossy();
         let dir = self.medium(spec.role, spec.planned).map_or(&*own, |it| &it.dir);
         let start = start_of(&self.settings, dir, params, spec.role);
-        Start { seed: spec.seed, endpoints: at, ..start }
+        let start = Start { seed: spec.seed, endpoints: at, ..start };
+        match self.far_host(spec.role, spec.planned) {
+            Some(host) => host.start(start),
+            None => start,
+        }
+    }
+
+    /// The other machine on which a program in this role is started.
+    fn far_host(&self, role: Role, planned: &PlannedPoint) -> Option<&FarHost> {
+        self.far_hosts.of(planned).filter(|_| role == Role::Server)
     }
 
     fn open(
@@ -161,6 +179,10 @@ impl KeeperLauncher {
         options: SpawnOptions,
     ) -> Result<Conversation, Refusal> {
         let timeout = timeout_of(&planned.description);
+        if let Some(host) = self.far_host(role, planned) {
+            let argv = host.argv(&planned.program)?;
+            return Conversation::open(&mut self.keeper, &argv, &options, timeout);
+        }
         let mounts_of = self.medium(role, planned).map(Standing::pid);
         let options = SpawnOptions { mounts_of, ..options };
         Conversation::open(&mut self.keeper, &planned.program.argv, &options, timeout)
@@ -286,6 +308,8 @@ impl KeeperLauncher {
         }
         let (server, ready) = self.set_up(StartSpec { role: Role::Server, ..spec }, at.clone())?;
         at.extend(ready.endpoints);
+        let far = self.far_hosts.of(spec.planned).map(FarHost::address);
+        at.extend(far.map(|address| (FAR_ADDRESS.to_owned(), address.to_string())));
         Ok(Some(server))
     }
 }
@@ -316,7 +340,10 @@ impl Launcher for KeeperLauncher {
         let mut at = self.fixtures.of(spec.planned, &self.settings.preparation);
         let server = self.server(spec, &mut at)?;
         match self.set_up(spec, at) {
-            Ok((worker, ready)) => {
+            Ok((worker, mut ready)) => {
+                let far = spec.planned.far_end.as_ref().zip(self.far_hosts.of(spec.planned));
+                let far = far.map(|(it, host)| format!("server: {it}, at {}", host.address()));
+                ready.notes.extend(far);
                 let timeout = timeout_of(&spec.planned.description);
                 let shape = Shape::of(&spec.planned.description, &ready);
                 let (keeper, worker) = (&mut self.keeper, Some(worker));
@@ -411,6 +438,7 @@ impl Launcher for KeeperLauncher {
             let ended = fixture.clean_and_stop(&mut self.keeper);
             failures.extend(ended.err().map(|why| why.of(&key)));
         }
+        self.far_hosts.end(&mut self.keeper);
         failures.extend(self.media.end(&mut self.keeper));
         match failures.into_iter().next() {
             Some(failure) => Err(failure),
@@ -551,28 +579,4 @@ impl Drop for Invocation<'_> {
             conversation.kill(self.keeper);
         }
     }
-}
-
-/// Starts a program just to ask what it is.
-///
-/// # Errors
-/// When it can't be started or answers wrongly.
-pub fn describe(keeper: &mut Keeper, program: &Program) -> Result<Description, Refusal> {
-    let timeout = Duration::from_secs(10);
-    let mut conversation =
-        Conversation::open(keeper, &program.argv, &SpawnOptions::default(), timeout)?;
-    let description = match conversation.ask(Request::Describe, timeout) {
-        Ok(Reply::Description { description }) => description,
-        Ok(other) => {
-            conversation.kill(keeper);
-            return Err(unexpected("describe", &other));
-        }
-        Err(refusal) => {
-            let refusal = conversation.explain(refusal);
-            conversation.kill(keeper);
-            return Err(refusal);
-        }
-    };
-    conversation.stop(keeper)?;
-    Ok(description)
 }

@@ -2,6 +2,8 @@
 
 mod companions;
 mod conversation;
+mod describe;
+mod far_hosts;
 mod fixtures;
 mod keeper;
 mod launcher;
@@ -14,7 +16,8 @@ mod slot_report;
 mod validate;
 
 pub use conversation::{Conversation, DEFAULT_TIMEOUT};
-pub use keeper::{KeeperLauncher, LauncherSettings, describe};
+pub use describe::describe;
+pub use keeper::{KeeperLauncher, LauncherSettings};
 pub use launcher::{Launcher, Session, StartSpec, Stopped};
 pub use refusal::Refusal;
 pub use slot_report::SlotReport;

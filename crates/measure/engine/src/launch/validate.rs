@@ -219,6 +219,7 @@ mod tests {
             ceiling: None,
             audit_class: None,
             link: None,
+            restricted: None,
         }
     }
 

@@ -546,6 +546,7 @@ fn planned(index: usize) -> PlannedPoint {
         ceiling: None,
         audit_class: None,
         link: None,
+        restricted: None,
     };
     let point = Point::new(&description, &BTreeMap::new(), 2).unwrap();
     PlannedPoint::new(point, description, Program { argv: vec!["nothing".into()] })

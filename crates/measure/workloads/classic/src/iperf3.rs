@@ -1,4 +1,4 @@
-//! `classic.iperf3`: a TCP stream to an iperf3 server on the loopback of this machine.
+//! `classic.iperf3`: a TCP stream to an iperf3 server on the loopback of this machine, or to one that runs elsewhere.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -9,13 +9,13 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, text, within};
 
 use crate::named::{Named, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
-/// Nothing else is ever sent to.
+/// Where a server of ours listens, and nowhere else.
 const HOST: &str = "127.0.0.1";
 /// How long a server may take to listen.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ impl Tool for Iperf3 {
     fn named(&self) -> Named {
         Named {
             id: "classic.iperf3",
-            summary: "iperf3: sends a TCP stream to another process over loopback",
+            summary: "iperf3: sends a TCP stream to another process, or to a server elsewhere",
             manual: include_str!("iperf3.md"),
             program: "iperf3",
             package: "iperf3",
@@ -54,6 +54,8 @@ impl Tool for Iperf3 {
             bytes("block", 128 << 10, "bytes of one send (-l)"),
             choice("direction", &["up", "down"], "who sends: the client, or the server (-R)"),
             integer("seconds", "seconds", 1, "how long one process sends (-t)"),
+            text("host", "", "where iperf3 -s runs already (-c); without it one is started here"),
+            integer("port", "port", 5201, "its port there (-p)"),
         ]
     }
 
@@ -66,18 +68,30 @@ impl Tool for Iperf3 {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let port = start.endpoints.get("port");
-        let port = port.ok_or_else(|| StartError::Failed("the server named no port".into()))?;
+        let own = start.endpoints.get("port").cloned();
+        let (host, port) = match (start.text("host"), own) {
+            ("", Some(port)) => (HOST, port),
+            ("", None) => return Err(StartError::Failed("the server named no port".into())),
+            (host, _) => (named(host)?, within(start, "port", 1, 65_535)?.to_string()),
+        };
         let streams = within(start, "streams", 1, 64)?.to_string();
         let block = within(start, "block", 1, 1 << 20)?.to_string();
         let seconds = within(start, "seconds", 1, 20)?.to_string();
-        let words =
-            ["-c", HOST, "-p", port, "-J", "-P", &streams, "-l", &block, "-t", &seconds, "-i", "0"];
+        let words = [
+            "-c", host, "-p", &port, "-J", "-P", &streams, "-l", &block, "-t", &seconds, "-i", "0",
+        ];
         let reverse = (start.text("direction") == "down").then_some("-R");
         Ok(Call::with(words.into_iter().chain(reverse)))
     }
 
-    fn start_server(&self, path: &Path) -> Result<(Ready, Box<dyn Held>), StartError> {
+    fn start_server(
+        &self,
+        path: &Path,
+        start: &Start,
+    ) -> Result<(Ready, Box<dyn Held>), StartError> {
+        if !start.text("host").is_empty() {
+            return Ok((Ready::default(), Box::new(())));
+        }
         let mut last = Failure("iperf3's server does not listen".into());
         for _ in 0..TRIES {
             let port = free_port()?.to_string();
@@ -99,6 +113,14 @@ impl Tool for Iperf3 {
         }
         Err(last.into())
     }
+}
+
+/// A host that is no option of iperf3.
+fn named(host: &str) -> Result<&str, StartError> {
+    if host.starts_with('-') {
+        return Err(StartError::Failed(format!("`{host}` is no host")));
+    }
+    Ok(host)
 }
 
 /// A port of the loopback that nobody uses.

@@ -88,7 +88,11 @@ pub(crate) trait Tool: Sync {
     }
 
     /// As [`Workload::start_server`].
-    fn start_server(&self, _path: &Path) -> Result<(Ready, Box<dyn Held>), StartError> {
+    fn start_server(
+        &self,
+        _path: &Path,
+        _start: &Start,
+    ) -> Result<(Ready, Box<dyn Held>), StartError> {
         Err(StartError::Failed("this tool has no server".into()))
     }
 
@@ -133,8 +137,17 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
         self.0.named().manual
     }
 
-    fn start_server(&self, _start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        self.0.start_server(&self.path()?)
+    fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        if start.far_address().is_some() {
+            let program = self.0.named().program;
+            return Err(StartError::unsupported(
+                format!(
+                    "the server of {program} would let anybody in, so it listens on loopback alone"
+                ),
+                "leave out --to, or measure network.tcp",
+            ));
+        }
+        self.0.start_server(&self.path()?, start)
     }
 
     fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {

@@ -32,6 +32,7 @@ pub fn workload(id: &str, summary: &str) -> Description {
         ceiling: None,
         audit_class: None,
         link: None,
+        restricted: None,
     }
 }
 

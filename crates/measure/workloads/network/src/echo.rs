@@ -1,4 +1,4 @@
-//! A socket that sends ICMP echo requests to 127.0.0.1 and receives the replies.
+//! A socket that sends ICMP echo requests to a host and receives the replies.
 #![expect(
     unsafe_code,
     reason = "send and recv are timed as bare system calls; filters have no safe form"
@@ -6,8 +6,8 @@
 
 use std::io;
 use std::mem::size_of_val;
-use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -15,8 +15,9 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with};
 
 const HEADER: usize = 8;
-const ECHO_REQUEST: u8 = 8;
-const ECHO_REPLY: u8 = 0;
+/// Types of messages: request and reply of ICMP (RFC 792) and of ICMPv6 (RFC 4443).
+const ECHO: [u8; 2] = [8, 0];
+const ECHO_V6: [u8; 2] = [128, 129];
 
 /// Why there is no socket.
 #[derive(Debug)]
@@ -36,31 +37,38 @@ enum SocketKind {
     Raw,
 }
 
-/// A socket, connected to 127.0.0.1, that waits at most 1 s for a reply.
+/// A socket, connected to a host.
 pub struct EchoSocket {
     fd: OwnedFd,
     kind: SocketKind,
+    is_v6: bool,
     identifier: u16,
     packet: Vec<u8>,
 }
 
 impl EchoSocket {
-    /// An unprivileged echo socket where the user's group may have one, else a raw one.
+    /// An unprivileged echo socket where the user's group may have one, else a raw one. It waits at most 1 s for a reply.
     ///
     /// # Errors
     /// When the user may have neither.
-    pub fn open() -> Result<Self, OpenError> {
-        Self::open_with(socket)
+    pub fn open(host: IpAddr) -> Result<Self, OpenError> {
+        Self::open_with(host, |kind| socket(host, kind))
     }
 
-    fn open_with(open: impl Fn(SocketType) -> io::Result<OwnedFd>) -> Result<Self, OpenError> {
+    fn open_with(
+        host: IpAddr,
+        open: impl Fn(SocketType) -> io::Result<OwnedFd>,
+    ) -> Result<Self, OpenError> {
         let mut tried = Vec::new();
         for (kind, number, name) in [
             (SocketKind::Datagram, SocketType::DGRAM, "ICMP datagram socket"),
             (SocketKind::Raw, SocketType::RAW, "raw socket"),
         ] {
             match open(number) {
-                Ok(fd) => return Self::with(fd, kind).map_err(|e| OpenError::Other(e.to_string())),
+                Ok(fd) => {
+                    let socket = Self::with(host, fd, kind);
+                    return socket.map_err(|error| OpenError::Other(format!("{host}: {error}")));
+                }
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     tried.push(format!("{name}: {error}"));
                 }
@@ -70,16 +78,37 @@ impl EchoSocket {
         Err(OpenError::Forbidden(tried.join("; ")))
     }
 
-    fn with(fd: OwnedFd, kind: SocketKind) -> io::Result<Self> {
-        connect(&fd, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    fn with(host: IpAddr, fd: OwnedFd, kind: SocketKind) -> io::Result<Self> {
+        connect(&fd, &SocketAddr::new(host, 0))?;
         set_socket_timeout(&fd, Timeout::Recv, Some(Duration::from_secs(1)))?;
-        let identifier = own_identifier();
+        let (identifier, is_v6) = (own_identifier(), host.is_ipv6());
         if kind == SocketKind::Raw {
-            // ICMP_FILTER (1): a set bit drops that type; only echo replies pass.
-            set(&fd, libc::SOL_RAW, 1, &!(1_u32 << ECHO_REPLY))?;
-            admit_only(&fd, identifier)?;
+            let [_, reply] = if is_v6 { ECHO_V6 } else { ECHO };
+            if is_v6 {
+                // ICMP6_FILTER (1): the same with a bit for each of 256 types.
+                let mut filter = [u32::MAX; 8];
+                filter[usize::from(reply / 32)] &= !(1 << (reply % 32));
+                set(&fd, libc::IPPROTO_ICMPV6, 1, &filter)?;
+            } else {
+                // ICMP_FILTER (1): a set bit drops that type; only echo replies pass.
+                set(&fd, libc::SOL_RAW, 1, &!(1_u32 << reply))?;
+            }
+            admit_only(&fd, identifier, is_v6)?;
         }
-        Ok(Self { fd, kind, identifier, packet: Vec::with_capacity(HEADER + 8192) })
+        Ok(Self { fd, kind, is_v6, identifier, packet: Vec::with_capacity(HEADER + 8192) })
+    }
+
+    /// From now on it waits for nothing.
+    ///
+    /// # Errors
+    /// When the kernel can't do that.
+    pub fn waits_for_nothing(&self) -> io::Result<()> {
+        Ok(rustix::io::ioctl_fionbio(&self.fd, true)?)
+    }
+
+    /// The types of a request and of its reply.
+    fn types(&self) -> [u8; 2] {
+        if self.is_v6 { ECHO_V6 } else { ECHO }
     }
 
     /// What the notes call it.
@@ -96,11 +125,12 @@ impl EchoSocket {
     /// Those of send.
     pub fn send(&mut self, sequence: u16, payload: &[u8]) -> io::Result<()> {
         self.packet.clear();
-        self.packet.extend_from_slice(&[ECHO_REQUEST, 0, 0, 0]);
+        self.packet.extend_from_slice(&[self.types()[0], 0, 0, 0]);
         self.packet.extend_from_slice(&self.identifier.to_be_bytes());
         self.packet.extend_from_slice(&sequence.to_be_bytes());
         self.packet.extend_from_slice(payload);
-        if self.kind == SocketKind::Raw {
+        // The kernel computes that of ICMPv6, as it has the addresses in it.
+        if self.kind == SocketKind::Raw && !self.is_v6 {
             let sum = checksum(&self.packet).to_be_bytes();
             self.packet[2..4].copy_from_slice(&sum);
         }
@@ -117,16 +147,17 @@ impl EchoSocket {
     /// Waits for a reply to this socket: its sequence number and payload.
     ///
     /// # Errors
-    /// Those of recv; `WouldBlock` after 1 s of silence.
+    /// Those of recv; `WouldBlock` after 1 s of silence, or at once where it waits for nothing.
     pub fn receive<'b>(&mut self, buffer: &'b mut [u8]) -> io::Result<(u16, &'b [u8])> {
         let (start, length) = loop {
             let length = self.receive_packet(buffer)?;
             let start = match self.kind {
-                SocketKind::Datagram => 0,
-                SocketKind::Raw => usize::from(buffer[0] & 0x0f) * 4,
+                SocketKind::Raw if !self.is_v6 => usize::from(buffer[0] & 0x0f) * 4,
+                // Without the header of IP.
+                SocketKind::Raw | SocketKind::Datagram => 0,
             };
             let packet = buffer.get(start..length).unwrap_or_default();
-            if packet.len() >= HEADER && packet[0] == ECHO_REPLY && self.is_ours(packet) {
+            if packet.len() >= HEADER && packet[0] == self.types()[1] && self.is_ours(packet) {
                 break (start, length);
             }
         };
@@ -158,9 +189,15 @@ impl EchoSocket {
     }
 }
 
+impl AsFd for EchoSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 /// Drops replies to others before they fill the socket's buffer: without it the flood of another
 /// program would push our own replies out.
-fn admit_only(fd: &OwnedFd, identifier: u16) -> io::Result<()> {
+fn admit_only(fd: &OwnedFd, identifier: u16, is_v6: bool) -> io::Result<()> {
     let step = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
         code: u16::try_from(code).unwrap_or(0),
         jt,
@@ -168,8 +205,12 @@ fn admit_only(fd: &OwnedFd, identifier: u16) -> io::Result<()> {
         k,
     };
     let mut steps = [
-        // The length of the IP header goes to the index register,
-        step(libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH, 0, 0, 0),
+        // The length of the IP header goes to the index register; of IPv6 a filter sees none,
+        if is_v6 {
+            step(libc::BPF_LDX | libc::BPF_W | libc::BPF_IMM, 0, 0, 0)
+        } else {
+            step(libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH, 0, 0, 0)
+        },
         // the identifier behind it is compared,
         step(libc::BPF_LD | libc::BPF_H | libc::BPF_IND, 4, 0, 0),
         step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, u32::from(identifier), 0, 1),
@@ -190,8 +231,12 @@ fn own_identifier() -> u16 {
     u16::try_from(mixed & 0xffff).unwrap_or(0)
 }
 
-fn socket(kind: SocketType) -> io::Result<OwnedFd> {
-    Ok(socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, Some(ipproto::ICMP))?)
+fn socket(host: IpAddr, kind: SocketType) -> io::Result<OwnedFd> {
+    let (family, protocol) = match host {
+        IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP),
+        IpAddr::V6(_) => (AddressFamily::INET6, ipproto::ICMPV6),
+    };
+    Ok(socket_with(family, kind, SocketFlags::CLOEXEC, Some(protocol))?)
 }
 
 fn set<T>(fd: &OwnedFd, level: i32, name: i32, value: &T) -> io::Result<()> {
@@ -216,8 +261,10 @@ fn checksum(packet: &[u8]) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::{EchoSocket, OpenError, checksum};
     use std::io;
+    use std::net::Ipv4Addr;
+
+    use super::{EchoSocket, OpenError, checksum};
 
     #[test]
     fn the_checksum_is_the_internet_checksum() {
@@ -228,10 +275,13 @@ mod tests {
 
     #[test]
     fn without_permission_it_says_what_was_tried() {
-        let error = EchoSocket::open_with(|_| Err(io::ErrorKind::PermissionDenied.into()));
+        let open = |kind: io::ErrorKind| {
+            EchoSocket::open_with(Ipv4Addr::LOCALHOST.into(), |_| Err(kind.into()))
+        };
+        let error = open(io::ErrorKind::PermissionDenied);
         let Err(OpenError::Forbidden(why)) = error else { panic!("it was opened") };
         assert!(why.contains("ICMP datagram socket") && why.contains("raw socket"), "{why}");
-        let error = EchoSocket::open_with(|_| Err(io::ErrorKind::Unsupported.into()));
+        let error = open(io::ErrorKind::Unsupported);
         assert!(matches!(error, Err(OpenError::Other(_))));
     }
 }

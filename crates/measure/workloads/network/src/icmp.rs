@@ -1,10 +1,25 @@
-//! `network.icmp`: echo requests to this machine itself.
+//! `network.icmp`: echo requests to this machine itself, to the far end of a path made here, or to another host.
 
-use plumb_model::{AuditClass, CurveKind, Description, Ready, Requirement};
-use plumb_protocol::{Failure, Instance, SplitMix64, Start, StartError, Started, Workload};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::AsFd;
+
+use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Requirement, Value};
+use plumb_protocol::{
+    Arrivals, Failure, Held, Instance, Schedule, SplitMix64, Start, StartError, Started, Workload,
+};
+use plumb_workload_kit::declare::{
+    bytes, curve, distribution, integer, rate, rate_or, time, within, work, workload,
+};
+use plumb_workload_path::{self as path, End};
+use rustix::event::PollFlags;
 
 use crate::echo::{EchoSocket, OpenError};
-use plumb_workload_kit::declare::{bytes, curve, integer, rate, time, workload};
+use crate::host::{self, HOST, address_of, restricted};
+use crate::messages::wait_for;
+use crate::requests::{
+    Exchange, PATIENCE_NS, Patience, Requests, in_time, lost, open_loop, quiet_ns,
+};
 
 /// At least this long: with several requests outstanding the borders of a sample would show.
 const SHORTEST_SAMPLE_NS: u64 = 1_000_000;
@@ -13,30 +28,37 @@ const SHORTEST_SAMPLE_NS: u64 = 1_000_000;
 const MARK: usize = 8;
 
 /// The most requests that may be outstanding; more overflow the socket's buffer.
-const MOST_OUTSTANDING: u64 = 64;
+const MOST_OUTSTANDING: usize = 64;
+
+/// A host that answers none of so many requests in a row, a second each, does not answer.
+const ATTEMPTS: u16 = 3;
+
+/// Requests a second that anybody may send to a machine of somebody else.
+const POLITE: u64 = 1000;
 
 /// What opens the door to unprivileged echo sockets.
 const FIX: &str = "sysctl net.ipv4.ping_group_range=\"0 2147483647\"";
 
-/// Sends echo requests to 127.0.0.1, a new one for each reply.
+/// What is reported where requests may be lost.
+const OF_LOSSES: [&str; 3] = ["latency", "lost", "in_time"];
+
+/// Sends echo requests, a new one for each reply or at a rate.
 pub struct Icmp;
 
 impl Workload for Icmp {
     fn describe(&self) -> Description {
         Description {
-            parameters: vec![
-                curve(
-                    CurveKind::Knee,
-                    integer("outstanding", "requests", 1, "requests in flight at a time"),
-                ),
-                curve(
-                    CurveKind::Line,
-                    bytes("bytes", 56, "payload of a request, without the 8-byte header"),
-                ),
-            ],
+            parameters: parameters(),
             metrics: vec![
                 rate("rate", "ops/s", "replies received; a request and its reply count once"),
                 time("time", "time per reply; the round trip when one request is outstanding"),
+                rate("packets", "packets/s", "requests and replies, each counted: twice the rate"),
+                distribution(
+                    "latency",
+                    "time from when a request was sent, or was due at a rate, to its reply",
+                ),
+                lost(),
+                in_time(),
             ],
             requirements: vec![Requirement {
                 needs: "an ICMP echo socket".into(),
@@ -45,8 +67,10 @@ impl Workload for Icmp {
                     .into(),
                 fix: FIX.into(),
             }],
+            fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            restricted: Some(restricted(HOST, "rate", POLITE, "packets a second")),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.icmp", "ICMP echo requests to 127.0.0.1, a new one for each reply")
+            ..workload("network.icmp", "ICMP echo requests, a new one for each reply or at a rate")
         }
     }
 
@@ -54,25 +78,100 @@ impl Workload for Icmp {
         include_str!("icmp.md")
     }
 
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        path::prepare(start)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (outstanding, payload) = read_settings(start)?;
-        let socket = EchoSocket::open().map_err(refused)?;
-        let notes = vec![format!("socket: {}", socket.kind())];
-        let echo = Echo::new(socket, outstanding, payload, start.seed);
-        Ok(Started { instance: Box::new(echo), ready: Ready { notes, ..Ready::default() } })
+        let outstanding = within(start, "outstanding", 1, MOST_OUTSTANDING)?;
+        let payload = within(start, "bytes", MARK, 8192)?;
+        path::enter(start, End::Near)?;
+        let host = answerer(start)?;
+        let mut socket = EchoSocket::open(host).map_err(refused)?;
+        let mut notes = vec![format!("socket: {}", socket.kind())];
+        notes.extend(path::notes(start)?);
+        let mut ready = Ready { work: work(&[("rate", 1), ("packets", 2)]), ..Ready::default() };
+        let rate = start.params.get("rate").and_then(Value::integer);
+        let instance: Box<dyn Instance> = if rate.is_none() && host.is_loopback() {
+            ready.without.extend(OF_LOSSES.map(str::to_owned));
+            let outstanding = u16::try_from(outstanding).unwrap_or(1);
+            Box::new(Echo::new(socket, outstanding, payload, start.seed))
+        } else {
+            notes.push(format!("host: {host}"));
+            answers_at_all(&mut socket, host)?;
+            let patience = Patience { answer_ns: PATIENCE_NS, quiet_ns: quiet_ns(start) };
+            let schedule = rate.map(|rate| {
+                notes.push(open_loop(rate, Arrivals::Fixed));
+                Schedule::new(Arrivals::Fixed, rate as f64, start.seed)
+            });
+            let echoes = Echoes::new(socket, payload, start.seed)
+                .map_err(|error| Failure::io("an ICMP socket", &error))?;
+            let requests = Requests::new(echoes, schedule.transpose()?, patience, start);
+            let why = format!(
+                "{host} limits its replies, a firewall on the way does, or one of them is saturated"
+            );
+            Box::new(requests.with_depth(outstanding as u64).explaining_losses(why))
+        };
+        ready.notes = notes;
+        Ok(Started { instance, ready })
     }
 }
 
-fn read_settings(start: &Start) -> Result<(u16, usize), StartError> {
-    let (outstanding, payload) = (start.integer("outstanding"), start.size("bytes"));
-    let wrong = |text: String| Err(StartError::Failed(text));
-    if !(1..=MOST_OUTSTANDING).contains(&outstanding) {
-        return wrong(format!("`outstanding` must be 1 to {MOST_OUTSTANDING}, not {outstanding}"));
+fn parameters() -> Vec<Parameter> {
+    let outstanding = integer("outstanding", "requests", 1, "requests in flight at a time");
+    let mut all = host::parameters("this machine, or the far end of the path").to_vec();
+    all.extend([
+        rate_or(
+            "rate",
+            "requests",
+            &["closed"],
+            "requests that are due each second, whether or not earlier ones are answered (1k/s); closed: a new one for each reply",
+        ),
+        curve(CurveKind::Knee, outstanding),
+        curve(CurveKind::Line, bytes("bytes", 56, "payload of a request, without the 8-byte header")),
+    ]);
+    all.extend(path::parameters());
+    all
+}
+
+/// The address that answers.
+fn answerer(start: &Start) -> Result<IpAddr, StartError> {
+    let name = start.text(HOST);
+    let far = path::far_address(start)?;
+    if name.is_empty() {
+        return Ok(far);
     }
-    if !(MARK..=8192).contains(&payload) {
-        return wrong(format!("`bytes` must be {MARK} to 8192, not {payload}"));
+    if far != IpAddr::from(Ipv4Addr::LOCALHOST) {
+        let why = "a path made here has one far end: leave out `host`, or `path`".to_owned();
+        return Err(StartError::Failed(why));
     }
-    Ok((u16::try_from(outstanding).unwrap_or(1), payload))
+    address_of(name, start)
+}
+
+/// Whether the host answers echo requests.
+fn answers_at_all(socket: &mut EchoSocket, host: IpAddr) -> Result<(), StartError> {
+    let mut reply = vec![0; MARK + 64];
+    for attempt in 0..ATTEMPTS {
+        let asked = socket.send(attempt, &[0; MARK]).and_then(|()| {
+            let (sequence, _) = socket.receive(&mut reply)?;
+            Ok(sequence)
+        });
+        match asked {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => {
+                return Err(StartError::unsupported(
+                    format!("no echo request comes to {host}: {error}"),
+                    "`ip route get` says where they go; a firewall that refuses them shows as unreachable",
+                ));
+            }
+        }
+    }
+    Err(StartError::unsupported(
+        format!("{host} answers no echo request: {ATTEMPTS} in {ATTEMPTS} s"),
+        "it is down, or a firewall drops them; a TCP workload may pass",
+    ))
 }
 
 fn refused(error: OpenError) -> StartError {
@@ -134,7 +233,7 @@ impl Echo {
         if !std::mem::take(&mut self.sent[usize::from(sequence)]) {
             return Err(Failure(format!("reply {sequence} matches no outstanding request")));
         }
-        let number = newest_with(sequence, self.next - 1);
+        let number = newest_with(sequence, self.next - 1).unwrap_or(0);
         if !answers(payload, mark(self.secret, number), &self.request[MARK..]) {
             return Err(Failure(format!("reply {sequence} does not carry its request's payload")));
         }
@@ -144,8 +243,8 @@ impl Echo {
 }
 
 /// The newest number, none above `newest`, with this sequence number.
-fn newest_with(sequence: u16, newest: u64) -> u64 {
-    newest - u64::from(low_bits(newest).wrapping_sub(sequence))
+fn newest_with(sequence: u16, newest: u64) -> Option<u64> {
+    newest.checked_sub(low_bits(newest).wrapping_sub(sequence).into())
 }
 
 /// Whether a payload is that of the request with this mark.
@@ -190,6 +289,68 @@ impl Instance for Echo {
     }
 }
 
+/// Echo requests of which some may be lost.
+struct Echoes {
+    socket: EchoSocket,
+    /// Marks the requests of this invocation.
+    secret: u64,
+    /// The number of the newest that was sent.
+    newest: u64,
+    request: Vec<u8>,
+    reply: Vec<u8>,
+}
+
+impl Echoes {
+    fn new(socket: EchoSocket, payload: usize, seed: u64) -> io::Result<Self> {
+        socket.waits_for_nothing()?;
+        let mut random = SplitMix64::new(seed);
+        let mut request = vec![0; payload];
+        random.fill(&mut request);
+        let (secret, reply) = (random.next_u64(), vec![0; payload + 64]);
+        Ok(Self { socket, secret, newest: 0, request, reply })
+    }
+}
+
+impl Exchange for Echoes {
+    fn send(&mut self, number: u64) -> io::Result<()> {
+        self.request[..MARK].copy_from_slice(&mark(self.secret, number));
+        self.newest = number;
+        match self.socket.send(low_bits(number), &self.request) {
+            // What finds no room, or was refused on the way, is lost as others are.
+            Err(error) if is_loss(&error) => Ok(()),
+            sent => sent,
+        }
+    }
+
+    fn receive(&mut self) -> io::Result<Option<u64>> {
+        loop {
+            let (sequence, payload) = match self.socket.receive(&mut self.reply) {
+                Ok(reply) => reply,
+                Err(error) if is_loss(&error) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            // Late replies to what asked whether it answers at all are no replies to these.
+            let number = newest_with(sequence, self.newest).filter(|number| {
+                answers(payload, mark(self.secret, *number), &self.request[MARK..])
+            });
+            if number.is_some() {
+                return Ok(number);
+            }
+        }
+    }
+
+    fn wait_for_answer(&self, longest_ns: u64) -> io::Result<bool> {
+        wait_for(self.socket.as_fd(), PollFlags::IN, Some(longest_ns))
+    }
+}
+
+/// Whether an error says that there was no room or nothing to read, or that something on the way refused one request.
+fn is_loss(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, WouldBlock};
+    matches!(error.kind(), WouldBlock | HostUnreachable | NetworkUnreachable | ConnectionRefused)
+        || error.raw_os_error() == Some(libc::ENOBUFS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{answers, mark, newest_with};
@@ -205,8 +366,9 @@ mod tests {
 
     #[test]
     fn sequence_numbers_wrap() {
-        assert_eq!(newest_with(5, 5), 5);
-        assert_eq!(newest_with(0xffff, 0x1_0003), 0xffff);
-        assert_eq!(newest_with(3, 0x1_0003), 0x1_0003);
+        assert_eq!(newest_with(5, 5), Some(5));
+        assert_eq!(newest_with(0xffff, 0x1_0003), Some(0xffff));
+        assert_eq!(newest_with(3, 0x1_0003), Some(0x1_0003));
+        assert_eq!(newest_with(2, 0), None, "of an earlier flood");
     }
 }

@@ -3,12 +3,17 @@
 use plumb_protocol::Workload;
 
 mod batches;
+mod connect;
 mod cpu_time;
+mod crew;
 mod echo;
+mod host;
+mod http;
 mod icmp;
 mod ledger;
 mod messages;
 mod receiver;
+mod requests;
 mod rr;
 mod server;
 mod stream;
@@ -19,4 +24,5 @@ mod token;
 mod udp;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[&tcp::Tcp, &udp::Udp, &rr::Rr, &icmp::Icmp];
+pub const ALL: &[&dyn Workload] =
+    &[&tcp::Tcp, &udp::Udp, &rr::Rr, &connect::Connect, &http::Http, &icmp::Icmp];

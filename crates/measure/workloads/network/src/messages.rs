@@ -9,7 +9,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -19,6 +19,7 @@ use plumb_protocol::Held;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
+use crate::requests::Exchange;
 use crate::token::{TOKEN, Token};
 
 /// Bytes of a number.
@@ -158,11 +159,17 @@ impl Messages {
         Ok(Self { socket, request, answer: vec![0; answer], filled: 0 })
     }
 
-    /// Sends the request of this number.
-    ///
-    /// # Errors
-    /// When the far end is gone.
-    pub(crate) fn send(&mut self, number: u64) -> io::Result<()> {
+    fn wait(&self, what: PollFlags, longest_ns: Option<u64>) -> io::Result<bool> {
+        let socket = match &self.socket {
+            Socket::Tcp(stream) => stream.as_fd(),
+            Socket::Udp(socket) => socket.as_fd(),
+        };
+        wait_for(socket, what, longest_ns)
+    }
+}
+
+impl Exchange for Messages {
+    fn send(&mut self, number: u64) -> io::Result<()> {
         self.request[TOKEN..TOKEN + NUMBER].copy_from_slice(&number.to_le_bytes());
         let mut sent = 0;
         while sent < self.request.len() {
@@ -182,11 +189,7 @@ impl Messages {
         Ok(())
     }
 
-    /// The number of an answer that has come, if one has.
-    ///
-    /// # Errors
-    /// When the far end is gone.
-    pub(crate) fn receive(&mut self) -> io::Result<Option<u64>> {
+    fn receive(&mut self) -> io::Result<Option<u64>> {
         while self.filled < self.answer.len() {
             let room = &mut self.answer[self.filled..];
             let came = match &mut self.socket {
@@ -206,28 +209,28 @@ impl Messages {
         Ok(Some(u64::from_le_bytes(number)))
     }
 
-    /// Waits until an answer comes, or this long; whether one may have come.
-    ///
-    /// # Errors
-    /// When the kernel can't wait.
-    pub(crate) fn wait_for_answer(&self, longest_ns: u64) -> io::Result<bool> {
+    fn wait_for_answer(&self, longest_ns: u64) -> io::Result<bool> {
         self.wait(PollFlags::IN, Some(longest_ns))
     }
+}
 
-    fn wait(&self, what: PollFlags, longest_ns: Option<u64>) -> io::Result<bool> {
-        let socket = match &self.socket {
-            Socket::Tcp(stream) => stream.as_fd(),
-            Socket::Udp(socket) => socket.as_fd(),
-        };
-        let longest = longest_ns.map(|nanos| Timespec {
-            tv_sec: (nanos / 1_000_000_000).cast_signed(),
-            tv_nsec: (nanos % 1_000_000_000).cast_signed(),
-        });
-        let mut of_this = [PollFd::from_borrowed_fd(socket, what)];
-        match poll(&mut of_this, longest.as_ref()) {
-            Ok(ready) => Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => Ok(true),
-            Err(error) => Err(error.into()),
-        }
+/// Waits until a socket is ready for this, or so long; whether it may be.
+///
+/// # Errors
+/// When the kernel can't wait.
+pub(crate) fn wait_for(
+    socket: BorrowedFd<'_>,
+    what: PollFlags,
+    longest_ns: Option<u64>,
+) -> io::Result<bool> {
+    let longest = longest_ns.map(|nanos| Timespec {
+        tv_sec: (nanos / 1_000_000_000).cast_signed(),
+        tv_nsec: (nanos % 1_000_000_000).cast_signed(),
+    });
+    let mut of_this = [PollFd::from_borrowed_fd(socket, what)];
+    match poll(&mut of_this, longest.as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
     }
 }

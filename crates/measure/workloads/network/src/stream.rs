@@ -214,6 +214,11 @@ impl Connection {
         Ok(Witness { stream, way: self.way, told: Arc::clone(&self.told) })
     }
 
+    /// Which end sends.
+    pub(crate) fn way(&self) -> Way {
+        self.way
+    }
+
     fn exchange(&mut self, blocks: u64, length: u64) -> io::Result<(u64, Report)> {
         let mut stream = &self.stream;
         stream.write_all(&length.to_le_bytes())?;

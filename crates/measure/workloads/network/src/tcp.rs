@@ -30,7 +30,7 @@ const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
 const MOST_STREAMS: u64 = 64;
 
 /// What is reported beside the throughput, in this order.
-const VALUES: [&str; 9] = [
+const VALUES: [&str; 10] = [
     "near_cpu",
     "far_cpu",
     "retransmitted",
@@ -40,6 +40,7 @@ const VALUES: [&str; 9] = [
     "buffer_limited",
     "up_throughput",
     "down_throughput",
+    "asymmetry",
 ];
 
 /// Of these, how many there are where one end sends.
@@ -89,8 +90,8 @@ impl Workload for Tcp {
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
         let block: Arc<[u8]> = block.into();
-        let balance = (settings.ways.len() > 1).then(|| Arc::new(Balance::new()));
-        let mut connections: Vec<Connection> = (0..settings.streams)
+        let balance = settings.at_once.then(|| Arc::new(Balance::new()));
+        let connections: Vec<Connection> = (0..settings.streams)
             .flat_map(|_| settings.ways)
             .map(|way| Connection::open(address, &token, *way, &block, balance.as_ref()))
             .collect::<Result<_, Failure>>()?;
@@ -104,18 +105,27 @@ impl Workload for Tcp {
         }
         #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
         let work = (settings.block * connections.len()) as f64;
-        let without = if balance.is_some() { &[] } else { &VALUES[ONE_WAY..] };
+        let told = if settings.ways.len() > 1 { &VALUES[..] } else { &VALUES[..ONE_WAY] };
+        let without = &VALUES[told.len()..];
         let ready = Ready {
             work: [("throughput".to_owned(), work)].into(),
             without: without.iter().map(ToString::to_string).collect(),
             notes,
             ..Ready::default()
         };
-        let others = connections.split_off(1);
-        let first = connections.remove(0);
-        let streams = FramedStreams::new(first, others, helpers, SHORTEST_SAMPLE_NS, ());
+        let turns = if settings.ways.len() > 1 && !settings.at_once {
+            Vec::from(by_way(connections))
+        } else {
+            vec![connections]
+        };
+        let streams = turns.into_iter().filter_map(|mut connections| {
+            let first = (!connections.is_empty()).then(|| connections.remove(0))?;
+            Some(FramedStreams::new(first, connections, helpers.clone(), SHORTEST_SAMPLE_NS, ()))
+        });
+        let streams = streams.collect();
         let seen = Seen::of(&witnesses);
-        let instance = TcpInstance { streams, witnesses, balance, seen, start: start.clone() };
+        let start = start.clone();
+        let instance = TcpInstance { streams, witnesses, balance, seen, told, helpers, start };
         Ok(Started { instance: Box::new(instance), ready })
     }
 }
@@ -128,8 +138,8 @@ fn parameters() -> Vec<Parameter> {
         curve(CurveKind::Line, block),
         choice(
             "direction",
-            &["up", "down", "both"],
-            "who sends: the measured process, the server, or both at once on connections of their own",
+            &["up", "down", "both", "each"],
+            "who sends: the measured process, the server, both at once on connections of their own, or each in turn",
         ),
     ];
     all.extend(path::parameters());
@@ -152,7 +162,8 @@ fn metrics() -> Vec<Metric> {
         value(VALUES[5], "", "share of the time in which the receiver's window was full"),
         value(VALUES[6], "", "share of the time in which the sender's buffer was too small"),
         reported(VALUES[7], "B/s", Better::Higher, "what went up, where both directions are sent"),
-        reported(VALUES[8], "B/s", Better::Higher, "what went down at the same time"),
+        reported(VALUES[8], "B/s", Better::Higher, "what went down, at the same time or in turn"),
+        value(VALUES[9], "", "what went down over what went up"),
     ]
 }
 
@@ -160,6 +171,8 @@ struct StreamSettings {
     streams: u64,
     block: usize,
     ways: &'static [Way],
+    /// Whether both ways are sent at the same time.
+    at_once: bool,
 }
 
 impl StreamSettings {
@@ -175,10 +188,10 @@ impl StreamSettings {
         }
         let ways = match start.text("direction") {
             "down" => &[Way::Down][..],
-            "both" => &[Way::Up, Way::Down],
+            "both" | "each" => &[Way::Up, Way::Down],
             _ => &[Way::Up],
         };
-        Ok(Self { streams, block, ways })
+        Ok(Self { streams, block, ways, at_once: start.text("direction") == "both" })
     }
 }
 
@@ -251,6 +264,7 @@ impl Seen {
             ratio(since(|it| it.buffer_limited_us), busy),
             self.rates[0],
             self.rates[1],
+            if self.rates[0] > 0.0 { self.rates[1] / self.rates[0] } else { 0.0 },
         ]
     }
 }
@@ -264,18 +278,28 @@ fn rate_of(witnesses: &[Witness], way: Way) -> f64 {
     if took_ns == 0 { 0.0 } else { bytes as f64 * 1e9 / took_ns as f64 }
 }
 
+/// Those that send up, and those that send down.
+fn by_way(connections: Vec<Connection>) -> [Vec<Connection>; 2] {
+    let (up, down) = connections.into_iter().partition(|it| it.way() == Way::Up);
+    [up, down]
+}
+
 struct TcpInstance {
-    streams: FramedStreams<()>,
+    /// Those that send at the same time; each after the other.
+    streams: Vec<FramedStreams<()>>,
     witnesses: Vec<Witness>,
-    /// Where both directions are sent.
+    /// Where both directions are sent at the same time.
     balance: Option<Arc<Balance>>,
     seen: Seen,
+    /// What is reported.
+    told: &'static [&'static str],
+    helpers: Vec<u32>,
     start: Start,
 }
 
 impl Instance for TcpInstance {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        self.streams.run(iterations)
+        self.streams.iter_mut().try_for_each(|streams| streams.run(iterations))
     }
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
@@ -283,7 +307,7 @@ impl Instance for TcpInstance {
         self.seen = Seen::of(&self.witnesses);
         for &k in iterations {
             let start = now_ns();
-            self.streams.run(k)?;
+            self.run(k)?;
             let elapsed = now_ns() - start;
             batch.record(start, elapsed, k, current_cpu());
             batch.record_reported(|row| self.values(row));
@@ -292,7 +316,7 @@ impl Instance for TcpInstance {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        if self.balance.is_some() { &VALUES } else { &VALUES[..ONE_WAY] }
+        self.told
     }
 
     fn values(&mut self, out: &mut [f64]) {
@@ -306,14 +330,14 @@ impl Instance for TcpInstance {
     }
 
     fn least_iterations(&self) -> u64 {
-        self.streams.least_iterations()
+        self.streams.iter().map(Instance::least_iterations).max().unwrap_or(1)
     }
 
     fn shortest_sample_ns(&self) -> u64 {
-        self.streams.shortest_sample_ns()
+        self.streams.iter().map(Instance::shortest_sample_ns).sum()
     }
 
     fn helpers(&self) -> &[u32] {
-        self.streams.helpers()
+        &self.helpers
     }
 }

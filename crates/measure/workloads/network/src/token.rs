@@ -44,8 +44,11 @@ pub(crate) fn told(start: &Start) -> Result<(SocketAddr, Token), StartError> {
         .ok_or_else(|| StartError::Failed("the server named no address".to_owned()))
 }
 
-/// The server's process, where that is not this one.
+/// The server's process, where that is not this one and runs on this machine.
 pub(crate) fn helpers(start: &Start) -> Vec<u32> {
+    if start.far_address().is_some() {
+        return Vec::new();
+    }
     let server = start.endpoints.get("pid").and_then(|pid| pid.parse().ok());
     server.into_iter().filter(|pid| *pid != std::process::id()).collect()
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use plumb_model::{
     AuditClass, Better, CurveKind, Description, Flag, FlagKind, Metric, Parameter, Ready, Role,
-    Searched, Value,
+    SearchEffort, Searched, Value,
 };
 use plumb_protocol::{
     Arrivals, BOUND_SHARE, Batch, Failure, Held, Instance, Schedule, Start, StartError, Started,
@@ -49,6 +49,8 @@ const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
 const QUIET_NS: u64 = 30_000_000;
 /// Waits shorter than this are spent with the clock: a sleep may take longer.
 const SPIN_NS: u64 = 80_000;
+/// A queue that takes in more than this share of a trial hides what a search looks for.
+const HIDDEN: f64 = 0.0025;
 
 /// Sends datagrams to a process that counts them.
 pub struct Udp;
@@ -117,7 +119,8 @@ impl Workload for Udp {
             quiet_ns: QUIET_NS + wait_ns,
             helpers: token::helpers(start),
         };
-        let ready = Ready { notes: path::notes(start)?, ..Ready::default() };
+        let flags = buffered(start).into_iter().collect();
+        let ready = Ready { notes: path::notes(start)?, flags, ..Ready::default() };
         Ok(Started { instance: Box::new(instance), ready })
     }
 }
@@ -133,12 +136,30 @@ fn parameters() -> Vec<Parameter> {
                 &["unlimited"],
                 "datagrams that are due each second, equally far apart (10k/s); unlimited: as quickly as they go; search: the highest rate at which none is lost",
             ),
-            Searched { from: 100.0, to: 1e6, loss_ratio: 0.0, goal: "no datagram lost".to_owned() },
+            loads(),
         ),
         bytes("buffer", 0, "bytes of the receiver's socket buffer; 0: what the system gives"),
     ];
     all.extend(path::parameters());
     all
+}
+
+/// What a search tries.
+fn loads() -> Searched {
+    Searched { from: 100.0, to: 1e6, loss_ratio: 0.0, goal: "no datagram lost".to_owned() }
+}
+
+/// Where a search's trials are so short that a queue on the way hides that they send too much.
+fn buffered(start: &Start) -> Option<Flag> {
+    let effort = SearchEffort::of_word(start.text("rate"))?;
+    let trial_ns = loads().by(effort, String::new()).final_trial_ns;
+    let share = path::queued_share(start, trial_ns).filter(|share| *share > HIDDEN)?;
+    let why = format!(
+        "the queue takes in {:.1} % beside what it passes on in a trial of {}; a shorter `queue`, or longer trials (rate=search-csit), hide less",
+        share * 100.0,
+        Value::show_time(trial_ns)
+    );
+    Some(Flag::new(FlagKind::Buffered, why))
 }
 
 fn metrics() -> Vec<Metric> {

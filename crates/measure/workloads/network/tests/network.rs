@@ -1,11 +1,14 @@
 //! The family `network`, driven as the engine drives it.
 
-use plumb_model::Samples;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use plumb_model::{FlagKind, Samples};
 use plumb_protocol::{Batch, StartError, Started};
 use plumb_workload_network::ALL;
 use plumb_workload_path::carried;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, refusal, samples, unsupported,
+    TestPoint, alone, assert_doubles, assert_ratio, has_flag, refusal, samples, take, unsupported,
 };
 
 /// The point with its server.
@@ -110,6 +113,27 @@ fn both_directions_at_once_have_their_own_bandwidths() {
         assert!(up.max(down) < 1.1, "{up} and {down} of the bandwidths");
         up.min(down).min(median(rates(&started, &taken)) / frames(40e6))
     });
+}
+
+#[test]
+fn directions_in_turn_tell_the_asymmetry_of_a_path() {
+    let _alone = alone();
+    let settings = [
+        ("path", "veth"),
+        ("up", "20Mbit/s"),
+        ("down", "50Mbit/s"),
+        ("direction", "each"),
+        ("block", "16KiB"),
+        ("queue", "10ms"),
+    ];
+    let mut point = on_path(&settings);
+    let mut started = point.started();
+    assert_ratio("asymmetry, of 2.5", 0.97..1.03, || {
+        let taken = samples(&mut started, &[20, 60, 60, 60]);
+        median(values(&taken, "asymmetry")) / 2.5
+    });
+    drop(started);
+    point.clean();
 }
 
 #[test]
@@ -393,6 +417,164 @@ fn every_request_has_its_reply() {
 fn twice_the_echoes_take_about_twice_the_time() {
     let _alone = alone();
     assert_doubles("echoes", &mut icmp(&[("bytes", "1000")]).started(), 300);
+}
+
+#[test]
+fn connections_are_opened_closed_and_timed() {
+    let _alone = alone();
+    let mut point = TestPoint::new(ALL, "network.connect", &[("at_once", "2")]);
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    let mut started = point.started();
+    assert_doubles("connections", &mut started, 300);
+    drop(started);
+    point.clean();
+    let mut delayed = TestPoint::new(ALL, "network.connect", &[("path", "veth"), ("rtt", "10ms")]);
+    delayed.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    delayed.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    let mut started = delayed.started();
+    // A round trip to open it, and one until the end that the server sends when it knows of it.
+    assert_ratio("a connection in ms", 20.0..22.0, || {
+        let taken = samples(&mut started, &[1; 20]);
+        median(taken.elapsed_ns.iter().map(|ns| *ns as f64 / 1e6).collect())
+    });
+    drop(started);
+    delayed.clean();
+}
+
+#[test]
+fn a_port_that_somebody_names_is_opened_or_says_why_not() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let at = |port: &str| {
+        let mut point =
+            TestPoint::new(ALL, "network.connect", &[("host", "127.0.0.1"), ("port", port)]);
+        point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+        point
+    };
+    let mut started = at(&port).started();
+    assert_eq!(samples(&mut started, &[5, 50]).iterations, [5, 50]);
+    drop((started, listener));
+    let (why, _) = unsupported("a closed port", at(&port).try_start());
+    assert!(why.contains("Connection refused"), "{why}");
+    let why = refusal("no port", at("0").try_start());
+    assert!(why.contains("`port`"), "{why}");
+}
+
+#[test]
+fn files_arrive_whole_and_their_times_are_apart() {
+    let _alone = alone();
+    let mut point = TestPoint::new(ALL, "network.http", &[("size", "1MiB"), ("at_once", "2")]);
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    let mut started = point.started();
+    let taken = samples(&mut started, &[5, 50]);
+    let seconds = taken.elapsed_ns[1] as f64 / 1e9;
+    let throughput = taken.values["throughput"][1];
+    assert!((throughput * seconds / (50.0 * 1_048_576.0) - 1.0).abs() < 1e-6, "{throughput}");
+    drop(started);
+    point.clean();
+    let path = [("path", "veth"), ("rtt", "10ms"), ("size", "1KiB")];
+    let mut delayed = TestPoint::new(ALL, "network.http", &path);
+    delayed.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    delayed.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    let mut started = delayed.started();
+    // A round trip to connect, and one for the file.
+    assert_ratio("a small file in ms", 20.0..22.0, || {
+        let taken = samples(&mut started, &[1; 10]);
+        for part in ["connect_time", "first_byte"] {
+            assert!(taken.values[part].iter().all(|part| *part >= 0.01), "{taken:?}");
+        }
+        assert!(taken.values["name_time"].iter().all(|part| *part < 0.001), "{taken:?}");
+        median(taken.elapsed_ns.iter().map(|ns| *ns as f64 / 1e6).collect())
+    });
+    drop(started);
+    delayed.clean();
+}
+
+#[test]
+fn a_url_is_fetched_or_says_why_not() {
+    let folder = std::env::temp_dir().join(format!("plumb-http-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("file"), vec![7; 100_000]).unwrap();
+    let mut server = Command::new("python3")
+        .args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"])
+        .current_dir(&folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+    let port = said.split("port ").nth(1).unwrap().split(' ').next().unwrap();
+    let at = |url: &str| {
+        let mut point = TestPoint::new(ALL, "network.http", &[("url", url)]);
+        point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+        point
+    };
+    let mut started = at(&format!("http://localhost:{port}/file")).started();
+    assert!(started.ready.notes.contains(&"a file of 100000 bytes".to_owned()));
+    let taken = samples(&mut started, &[3]);
+    assert!(taken.values["name_time"][0] > 0.0, "{taken:?}");
+    drop(started);
+    for (url, why) in [
+        (format!("http://127.0.0.1:{port}/nothing"), "404"),
+        ("http://127.0.0.1:1/".to_owned(), "Connection refused"),
+        ("https://127.0.0.1/".to_owned(), "TLS"),
+    ] {
+        let (told, _) = unsupported(&url, at(&url).try_start());
+        assert!(told.contains(why), "{told}");
+    }
+    for url in ["ftp://127.0.0.1/", "http://me:secret@127.0.0.1/", "http://127.0.0.1:x/"] {
+        assert!(refusal(url, at(url).try_start()).contains("a URL is http://"));
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Echoes to the far end of a path.
+fn icmp_over(settings: &[(&str, &str)]) -> TestPoint<'static> {
+    let all = [&[("path", "veth")], settings].concat();
+    let mut point = TestPoint::new(ALL, "network.icmp", &all);
+    point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    point
+}
+
+#[test]
+fn echoes_over_a_path_take_its_time_and_what_it_loses_is_told() {
+    let _alone = alone();
+    let mut delayed = icmp_over(&[("rtt", "10ms"), ("outstanding", "2")]);
+    let mut started = delayed.started();
+    assert_ratio("a round trip of two at a time in ms", 5.0..5.5, || {
+        let taken = samples(&mut started, &[10; 10]);
+        median(taken.elapsed_ns.iter().map(|ns| *ns as f64 / 1e7).collect())
+    });
+    drop(started);
+    delayed.clean();
+    let mut lossy = icmp_over(&[("loss", "10%"), ("rate", "5k/s")]);
+    let mut started = lossy.started();
+    let (taken, flags) = take(started.instance.as_mut(), &[2000]).unwrap();
+    let lost = taken.values["lost"][0];
+    // A request or its reply: 1 - .9 x .9, within four standard errors.
+    assert!((0.157..0.223).contains(&lost), "{lost}");
+    assert!(has_flag(&flags, &FlagKind::Lossy), "{flags:?}");
+    drop(started);
+    lossy.clean();
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_unsupported() {
+    let mut silent = icmp_over(&[("loss", "100%")]);
+    let (why, _) = unsupported("a host behind a path that loses all", silent.try_start());
+    assert!(why.contains("answers no echo request"), "{why}");
+    silent.clean();
+    let nobody = TestPoint::new(ALL, "network.icmp", &[("host", "no.such.name.invalid")]);
+    let (why, _) = unsupported("a name without address", nobody.try_start());
+    assert!(why.contains("no address of `no.such.name.invalid`"), "{why}");
+    let mut both = TestPoint::new(ALL, "network.icmp", &[("host", "127.0.0.1"), ("path", "veth")]);
+    both.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    let why = refusal("a path and a host", both.try_start());
+    assert!(why.contains("one far end"), "{why}");
+    both.clean();
 }
 
 #[test]

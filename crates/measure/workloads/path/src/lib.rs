@@ -192,8 +192,15 @@ pub fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
 /// When the fixture has made no path, or its end can't be entered.
 pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
     let settings = PathSettings::read(start)?;
+    let far_address = start.far_address();
     if settings.kind == PathKind::Loopback {
-        return Ok(Ipv4Addr::LOCALHOST.into());
+        return Ok(far_address.unwrap_or(Ipv4Addr::LOCALHOST.into()));
+    }
+    if far_address.is_some() {
+        return Err(StartError::unsupported(
+            "a path is made on this machine, and --to names another one",
+            "leave out `path` or --to",
+        ));
     }
     let place = match end {
         End::Near => NEAR,
@@ -210,6 +217,25 @@ pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
     }
     namespaces::enter(&network).map_err(failed)?;
     Ok(settings.address(end).into())
+}
+
+/// What the queue of the near end takes in beside what it passes on, as a share of what it passes on in `trial_ns`; None
+/// where the path has no bandwidth upwards.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "bytes and times stay far below 2^53")]
+pub fn queued_share(start: &Start, trial_ns: u64) -> Option<f64> {
+    let settings = PathSettings::read(start).ok()?;
+    let rate = settings.up?;
+    let queued = rate as f64 * settings.queue_ns as f64 / 1e9 + devices::burst(rate) as f64;
+    Some(queued / (rate as f64 * trial_ns as f64 / 1e9))
+}
+
+/// The address of the far end: of loopback, or of the path that was asked for.
+///
+/// # Errors
+/// When it asks for what the path does not have.
+pub fn far_address(start: &Start) -> Result<IpAddr, StartError> {
+    Ok(PathSettings::read(start)?.address(End::Far).into())
 }
 
 /// What a reader of results has to know of the path; nothing of loopback.

@@ -47,6 +47,7 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
         ceiling: None,
         audit_class: None,
         link: None,
+        restricted: None,
     };
     let mut settings = Settings::new();
     if let Some((name, value)) = key.split_once('=') {

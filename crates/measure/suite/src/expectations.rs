@@ -1,33 +1,38 @@
 //! What results should be, as suites and users state it.
 
-use plumb_model::Expectation;
-use plumb_suite::{figure, nearest};
+use plumb_model::{Expectation, PlannedPoint};
 
-use crate::error::{CommandError, Result};
-use crate::planning::points::Named;
+use crate::error::UsageError;
+use crate::nearest::nearest;
+use crate::quantity::figure;
+use crate::suite::Suite;
 
 /// What results should be: the suites' figures, then the user's, which win.
 ///
 /// # Errors
 /// When one is of nothing that is measured, or no figure in the metric's unit.
-pub fn expectations(named: &Named, typed: &[String]) -> Result<Vec<Expectation>> {
-    let of_suites = named.suites.iter().flat_map(|suite| suite.expect.clone());
-    let typed = typed.iter().map(|text| last_pair(text)).collect::<Result<Vec<_>>>()?;
-    of_suites.chain(typed).map(|(of, text)| expectation(named, of, &text)).collect()
+pub fn expectations(
+    suites: &[Suite],
+    points: &[PlannedPoint],
+    typed: &[String],
+) -> Result<Vec<Expectation>, UsageError> {
+    let of_suites = suites.iter().flat_map(|suite| suite.expect.clone());
+    let typed = typed.iter().map(|text| last_pair(text)).collect::<Result<Vec<_>, _>>()?;
+    of_suites.chain(typed).map(|(of, text)| expectation(points, of, &text)).collect()
 }
 
 /// `memory.copy:method=nt=9GB/s` taken apart: the figure stands after the last `=`.
-fn last_pair(text: &str) -> Result<(String, String)> {
+fn last_pair(text: &str) -> Result<(String, String), UsageError> {
     match text.rsplit_once('=') {
         Some((of, figure)) if !of.is_empty() => Ok((of.trim().to_owned(), figure.to_owned())),
-        _ => Err(CommandError::usage(format!("--expect {text} is not SERIES=FIGURE"))
+        _ => Err(UsageError::new(format!("--expect {text} is not SERIES=FIGURE"))
             .hint("--expect network.tcp=105MB/s")),
     }
 }
 
-fn expectation(named: &Named, of: String, text: &str) -> Result<Expectation> {
+fn expectation(points: &[PlannedPoint], of: String, text: &str) -> Result<Expectation, UsageError> {
     let expected = Expectation { of, value: 0.0 };
-    let series = named.points.iter().flat_map(|planned| {
+    let series = points.iter().flat_map(|planned| {
         let metrics = planned.description.metrics.iter().enumerate();
         metrics.map(move |(index, metric)| (planned, metric, index == 0))
     });
@@ -37,7 +42,7 @@ fn expectation(named: &Named, of: String, text: &str) -> Result<Expectation> {
     let Some((_, metric, _)) = found else {
         let of = &expected.of;
         let error =
-            CommandError::usage(format!("--expect names `{of}`, but this run does not measure it"));
+            UsageError::new(format!("--expect names `{of}`, but this run does not measure it"));
         let names: Vec<String> = series
             .flat_map(|(planned, metric, _)| {
                 let point = &planned.point;

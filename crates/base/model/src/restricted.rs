@@ -1,0 +1,107 @@
+//! What is sent to a machine that a user names, and what only where he says that the network is his.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::value::{Settings, Value};
+
+/// What is sent to any machine that a parameter names, and what only where the user owns the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restricted {
+    /// The parameter that names the machine, by a name, an address or a URL; empty means this machine.
+    pub host: String,
+    /// The parameter that says which of the machine's addresses is meant; empty means its first. Of a name with several
+    /// plumb makes a point for each.
+    pub address: String,
+    /// The parameter that says how much is sent.
+    pub bound: String,
+    /// The largest number of it that may be sent to anybody; a word in its place, such as `closed`, is more.
+    pub most: u64,
+    /// What that counts: `packets a second`.
+    pub what: String,
+}
+
+impl Restricted {
+    /// The machine of somebody else to which more is sent at these settings than may be; None when nothing is.
+    #[must_use]
+    pub fn broken_by<'s>(&self, settings: &'s Settings) -> Option<&'s str> {
+        let is_polite = settings
+            .get(&self.bound)
+            .and_then(Value::integer)
+            .is_some_and(|much| much <= self.most);
+        let host = self.machine(settings)?;
+        let address = text(settings, &self.address);
+        let sent_to = if address.is_empty() { host } else { address };
+        (!is_polite && !is_loopback(sent_to)).then_some(host)
+    }
+
+    /// The machine that is named, by its name or address; None when none is.
+    #[must_use]
+    pub fn machine<'s>(&self, settings: &'s Settings) -> Option<&'s str> {
+        Some(host_of(text(settings, &self.host))).filter(|host| !host.is_empty())
+    }
+}
+
+fn text<'s>(settings: &'s Settings, parameter: &str) -> &'s str {
+    settings.get(parameter).and_then(Value::text).unwrap_or_default()
+}
+
+/// The host in a URL; anything else is one.
+fn host_of(named: &str) -> &str {
+    let Some((_, rest)) = named.split_once("://") else { return named };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    match place.strip_prefix('[') {
+        Some(place) => place.split(']').next().unwrap_or_default(),
+        None => place.split(':').next().unwrap_or_default(),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Restricted, host_of};
+    use crate::value::{Settings, Value};
+
+    fn restricted() -> Restricted {
+        let [host, address, bound] = ["host", "address", "rate"].map(str::to_owned);
+        Restricted { host, address, bound, most: 1000, what: "packets a second".into() }
+    }
+
+    #[test]
+    fn more_than_a_little_goes_to_this_machine_alone() {
+        let broken = |host: &str, rate: Value| {
+            let (host, address) = host.split_once('@').unwrap_or((host, ""));
+            let [host, address] = [host, address].map(|it| Value::Text(it.into()));
+            let named = [("host", host), ("address", address), ("rate", rate)];
+            let settings: Settings =
+                named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            restricted().broken_by(&settings).map(str::to_owned)
+        };
+        let closed = || Value::Text("closed".into());
+        for here in ["", "127.0.0.1", "127.1.2.3", "::1", "localhost", "me@127.0.0.1"] {
+            assert_eq!(broken(here, closed()), None, "{here}");
+        }
+        assert_eq!(broken("192.0.2.1", closed()).as_deref(), Some("192.0.2.1"));
+        assert_eq!(broken("example.org", Value::Integer(1001)).as_deref(), Some("example.org"));
+        assert_eq!(broken("example.org", Value::Integer(1000)), None);
+    }
+
+    #[test]
+    fn a_url_names_its_host() {
+        for (url, host) in [
+            ("http://example.org/file?x=1", "example.org"),
+            ("https://joe:secret@example.org:8443/", "example.org"),
+            ("http://[::1]:8080/", "::1"),
+            ("http://127.0.0.1", "127.0.0.1"),
+            ("example.org", "example.org"),
+        ] {
+            assert_eq!(host_of(url), host);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Points that reach other machines: where their servers are started, which of the addresses of a host are meant, and what may be
+//! sent to machines of others.
+
+use std::net::{IpAddr, ToSocketAddrs};
+
+use plumb_model::{FarEnd, PlannedPoint, Point, Role, Value};
+
+use crate::error::UsageError;
+
+/// These points, with the servers of those that have one on another machine.
+///
+/// # Errors
+/// When none has a server.
+pub fn with_far_end(
+    points: Vec<PlannedPoint>,
+    far_end: &FarEnd,
+) -> Result<Vec<PlannedPoint>, UsageError> {
+    let has_server = |it: &PlannedPoint| it.description.can_be(Role::Server);
+    if !points.iter().any(has_server) {
+        let error = UsageError::new(format!("--to {far_end}: no workload here has a server"));
+        return Err(error.hint("network.tcp, network.udp and network.rr have one"));
+    }
+    let moved = |it: PlannedPoint| if has_server(&it) { it.to(far_end) } else { it };
+    Ok(points.into_iter().map(moved).collect())
+}
+
+/// Whether nothing is sent to a machine of somebody else that would be a flood there.
+///
+/// # Errors
+/// When something is.
+pub fn stays_polite(planned: &PlannedPoint) -> Result<(), UsageError> {
+    let Some(rule) = &planned.description.restricted else { return Ok(()) };
+    let Some(host) = rule.broken_by(&planned.point.settings) else { return Ok(()) };
+    let (name, most, what) = (planned.name(), rule.most, &rule.what);
+    let error = UsageError::new(format!("{name}: this may send {host} over {most} {what}"));
+    Err(error.hint(format!(
+        "-p {}={most} sends no more; --i-own-this-network if that machine and all on the way to it are yours to load",
+        rule.bound
+    )))
+}
+
+/// These points, of which those that name a host with several addresses stand once for each, so that a bad one among them shows.
+///
+/// # Errors
+/// When a point does not take its own settings.
+pub fn each_address(points: Vec<PlannedPoint>) -> Result<Vec<PlannedPoint>, UsageError> {
+    let of_each = points.into_iter().map(|planned| match several_addresses(&planned) {
+        addresses if addresses.is_empty() => Ok(vec![planned]),
+        addresses => addresses.into_iter().map(|address| at(&planned, address)).collect(),
+    });
+    Ok(of_each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// The addresses of the host that a point names; none where there is one at most, or one is chosen.
+fn several_addresses(planned: &PlannedPoint) -> Vec<IpAddr> {
+    let Some(rule) = &planned.description.restricted else { return Vec::new() };
+    let settings = &planned.point.settings;
+    let is_chosen = settings.get(&rule.address).and_then(Value::text) != Some("");
+    let name = rule.machine(settings).filter(|_| !is_chosen);
+    // Why a name has no address is told where it is measured.
+    let found = name.map(|name| (name, 0).to_socket_addrs().into_iter().flatten());
+    let mut addresses: Vec<IpAddr> = found.into_iter().flatten().map(|it| it.ip()).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    if addresses.len() < 2 { Vec::new() } else { addresses }
+}
+
+/// The point at one of the addresses.
+fn at(planned: &PlannedPoint, address: IpAddr) -> Result<PlannedPoint, UsageError> {
+    let mut settings = planned.point.settings.clone();
+    let parameter = planned.description.restricted.as_ref().map(|rule| rule.address.clone());
+    settings.extend(parameter.map(|name| (name, Value::Text(address.to_string()))));
+    let point = Point::new(&planned.description, &settings, 1)
+        .map_err(|error| UsageError::new(error.to_string()))?;
+    Ok(PlannedPoint { point: point.under(&planned.point.conditions), ..planned.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::{Description, PlannedPoint, Point, Program, Value};
+
+    use super::{each_address, stays_polite, with_far_end};
+
+    fn planned(host: &str) -> PlannedPoint {
+        let text = |name: &str| serde_json::json!({"name": name, "type": "text", "default": "", "summary": ""});
+        let description = serde_json::json!({
+            "id": "a.b", "version": 1, "summary": "", "roles": ["workload", "server"], "metrics": [],
+            "parameters": [text("host"), text("address")],
+            "restricted":
+                {"host": "host", "address": "address", "bound": "rate", "most": 8, "what": "files"},
+        });
+        let description: Description = serde_json::from_value(description).unwrap();
+        let settings = [("host".to_owned(), Value::Text(host.into()))].into();
+        let point = Point::new(&description, &settings, 1).unwrap();
+        PlannedPoint::new(point, description, Program { argv: Vec::new() })
+    }
+
+    #[test]
+    fn a_name_with_several_addresses_is_a_point_for_each() {
+        let names = |host: &str| -> Vec<String> {
+            let points = each_address(vec![planned(host)]).unwrap();
+            points.iter().map(PlannedPoint::name).collect()
+        };
+        assert_eq!(names("192.0.2.1"), ["a.b:host=192.0.2.1"]);
+        assert_eq!(names("no.such.name.invalid"), ["a.b:host=no.such.name.invalid"]);
+        // Where it has both; else it has one, and stays as it is.
+        assert!(names("localhost").iter().all(|name| name.starts_with("a.b:host=localhost")));
+    }
+
+    #[test]
+    fn a_server_elsewhere_tells_points_apart() {
+        let far_end = "ssh:web1".parse().unwrap();
+        let moved = with_far_end(vec![planned("")], &far_end).unwrap();
+        assert_eq!(moved[0].name(), "a.b:to=ssh:web1");
+        assert_eq!(moved[0].far_end.as_ref(), Some(&far_end));
+        let mut without = planned("");
+        without.description.roles.clear();
+        let error = with_far_end(vec![without], &far_end).unwrap_err();
+        assert_eq!(error.message, "--to ssh:web1: no workload here has a server");
+    }
+
+    #[test]
+    fn a_flood_of_others_is_refused_with_the_flag_that_allows_it() {
+        assert_eq!(stays_polite(&planned("127.0.0.1")), Ok(()));
+        let error = stays_polite(&planned("192.0.2.1")).unwrap_err();
+        assert!(error.message.ends_with("may send 192.0.2.1 over 8 files"), "{error}");
+        assert!(error.hint.unwrap().contains("--i-own-this-network"));
+    }
+}

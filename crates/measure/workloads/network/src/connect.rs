@@ -1,0 +1,188 @@
+//! `network.connect`: connections of TCP, opened and closed, to a server of our own or to a port that the user names.
+
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role};
+use plumb_protocol::{Failure, Held, Start, StartError, Started, Workload, now_ns};
+use plumb_workload_kit::declare::{
+    curve, distribution, headline, integer, rate, within, work, workload,
+};
+use plumb_workload_path::{self as path, End};
+use rustix::net::sockopt::set_socket_linger;
+
+use crate::crew::{Crew, Job};
+use crate::host::{self, HOST, address_of, restricted};
+
+/// The most connections that are opened at a time.
+const MOST: usize = 256;
+/// So many at a time anybody may open anywhere.
+const POLITE: u64 = 8;
+/// The first connection is opened in this time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens connections and closes them.
+pub struct Connect;
+
+impl Workload for Connect {
+    fn describe(&self) -> Description {
+        Description {
+            roles: vec![Role::Workload, Role::Server, Role::Load],
+            parameters: parameters(),
+            metrics: vec![
+                rate("rate", "connections/s", "connections that were opened and closed"),
+                headline(distribution("latency", "time to open one: of connect(2)")),
+            ],
+            fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            restricted: Some(restricted(HOST, "at_once", POLITE, "connections at a time")),
+            audit_class: Some(AuditClass::Scheduler),
+            ..workload("network.connect", "TCP connections, opened and closed")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("connect.md")
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        path::prepare(start)
+    }
+
+    fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        if !start.text(HOST).is_empty() {
+            return Ok((Ready::default(), Box::new(())));
+        }
+        let address = path::enter(start, End::Far)?;
+        let door = Door::open(address);
+        let door = door.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        let words =
+            [("address", door.address.to_string()), ("pid", std::process::id().to_string())];
+        let endpoints = words.map(|(name, word)| (name.to_owned(), word)).into();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new(door)))
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let at_once = within(start, "at_once", 1, MOST)?;
+        path::enter(start, End::Near)?;
+        let mut notes = path::notes(start)?;
+        let (address, is_own) = match start.endpoints.get("address") {
+            Some(own) => {
+                let own = own.parse();
+                (own.map_err(|_| Failure("the server named no address".to_owned()))?, true)
+            }
+            None => (named(start)?, false),
+        };
+        notes.push(if is_own {
+            "the server closes first, so that what waits for late packets (TIME_WAIT) is its own".to_owned()
+        } else {
+            format!("to {address}; each connection ends with a reset, so that no port stays in use (SO_LINGER)")
+        });
+        let instance = Crew::start(
+            at_once,
+            start,
+            move || Opener { address, is_own },
+            (&[], |_, _, _, _| {}),
+        )?;
+        let ready = Ready { work: work(&[("rate", 1)]), notes, ..Ready::default() };
+        Ok(Started { instance: Box::new(instance), ready })
+    }
+}
+
+fn parameters() -> Vec<Parameter> {
+    let at_once = integer("at_once", "connections", 1, "connections that are opened at a time");
+    let mut all = host::parameters("a server of plumb's own").to_vec();
+    all.extend([
+        integer("port", "port", 0, "the port of the host"),
+        curve(CurveKind::Knee, at_once),
+    ]);
+    all.extend(path::parameters());
+    all
+}
+
+/// The port that the user named, where somebody listens.
+fn named(start: &Start) -> Result<SocketAddr, StartError> {
+    let host = address_of(start.text(HOST), start)?;
+    let port = u16::try_from(start.integer("port")).ok().filter(|port| *port > 0);
+    let port = port.ok_or_else(|| {
+        StartError::Failed("`port` says which port of the host: 1 to 65535".to_owned())
+    })?;
+    let address = SocketAddr::new(host, port);
+    TcpStream::connect_timeout(&address, PATIENCE).map_err(|error| {
+        StartError::unsupported(
+            format!("no connection to {address}: {error}"),
+            "does a server listen there, and does every firewall on the way let it through?",
+        )
+    })?;
+    Ok(address)
+}
+
+/// A server that opens to anybody and closes at once: it says nothing and reads nothing. Dropping it ends it.
+struct Door {
+    address: SocketAddr,
+    listener: Arc<TcpListener>,
+    ended: Arc<AtomicBool>,
+    listening: Option<JoinHandle<()>>,
+}
+
+impl Door {
+    fn open(address: IpAddr) -> io::Result<Self> {
+        let listener = Arc::new(TcpListener::bind((address, 0))?);
+        let address = listener.local_addr()?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let (door, is_over) = (Arc::clone(&listener), Arc::clone(&ended));
+        let listening = thread::spawn(move || {
+            for opened in door.incoming() {
+                if is_over.load(Ordering::Acquire) {
+                    return;
+                }
+                drop(opened);
+            }
+        });
+        Ok(Self { address, listener, ended, listening: Some(listening) })
+    }
+}
+
+impl Held for Door {}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        // Wakes who waits for a connection.
+        rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both).ok();
+        if let Some(listening) = self.listening.take() {
+            listening.join().ok();
+        }
+    }
+}
+
+/// Opens a connection and closes it.
+struct Opener {
+    address: SocketAddr,
+    is_own: bool,
+}
+
+impl Opener {
+    fn open(&self) -> io::Result<u64> {
+        let begun = now_ns();
+        let mut stream = TcpStream::connect(self.address)?;
+        let took = now_ns() - begun;
+        if self.is_own {
+            // Until the server has closed it.
+            while stream.read(&mut [0; 64])? > 0 {}
+        } else {
+            set_socket_linger(&stream, Some(Duration::ZERO))?;
+        }
+        Ok(took)
+    }
+}
+
+impl Job<1> for Opener {
+    fn once(&mut self) -> Result<[u64; 1], Failure> {
+        let failed = |error| Failure::io(format!("a connection to {}", self.address), &error);
+        Ok([self.open().map_err(failed)?])
+    }
+}

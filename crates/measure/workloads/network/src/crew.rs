@@ -1,0 +1,166 @@
+//! Threads that each do one thing after the other and time it, in parts. They draw tickets from one counter until a sample is
+//! done, so that none waits for the slowest.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use plumb_protocol::{
+    Batch, Distribution, Failure, Instance, Start, StartError, current_cpu, now_ns,
+};
+use plumb_workload_kit::threads::{Member, Team};
+use plumb_workload_path as path;
+
+use crate::token;
+
+/// What a thread does again and again, told in `N` numbers: parts of its time and amounts, the time of the whole first.
+pub(crate) trait Job<const N: usize>: Send + 'static {
+    /// Does it once: the whole, in nanoseconds, and what else is told of it.
+    ///
+    /// # Errors
+    /// When it went wrong; the invocation then fails.
+    fn once(&mut self) -> Result<[u64; N], Failure>;
+}
+
+/// The fewest of a sample for each thread.
+const SHARES: u64 = 8;
+
+/// What the threads share.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Of the sample that were begun, and one more for each thread that found none left.
+    begun: AtomicU64,
+    /// Whether the threads only make room.
+    makes_room: AtomicBool,
+}
+
+/// A thread with its job.
+struct Worker<J, const N: usize> {
+    job: J,
+    shared: Arc<Shared>,
+    /// Of the last sample.
+    done: Vec<[u64; N]>,
+}
+
+impl<J: Job<N>, const N: usize> Member for Worker<J, N> {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.done.clear();
+        if self.shared.makes_room.load(Ordering::Relaxed) {
+            self.done.resize(usize::try_from(iterations).unwrap_or(0), [1; N]);
+            return Ok(());
+        }
+        while self.shared.begun.fetch_add(1, Ordering::Relaxed) < iterations {
+            let one = self.job.once()?;
+            self.done.push(one);
+        }
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// What is reported of a sample: the sums of all numbers, how many there are of each, and what the sample took in
+/// nanoseconds, into the values.
+pub(crate) type Report<const N: usize> = fn([f64; N], f64, f64, &mut [f64]);
+
+/// All threads, as an instance.
+pub(crate) struct Crew<J, const N: usize> {
+    team: Team<Worker<J, N>>,
+    threads: usize,
+    shared: Arc<Shared>,
+    latency: [Distribution; 1],
+    names: &'static [&'static str],
+    report: Report<N>,
+    start: Start,
+    helpers: Vec<u32>,
+}
+
+impl<J: Job<N>, const N: usize> Crew<J, N> {
+    /// So many threads, each with a job; values of these names are reported.
+    ///
+    /// # Errors
+    /// When a thread can't be started.
+    pub(crate) fn start(
+        threads: usize,
+        start: &Start,
+        job: impl Fn() -> J + Send + Sync + 'static,
+        (names, report): (&'static [&'static str], Report<N>),
+    ) -> Result<Self, StartError> {
+        let shared = Arc::new(Shared::default());
+        let of_all = Arc::clone(&shared);
+        let build =
+            move |_| Ok(Worker { job: job(), shared: Arc::clone(&of_all), done: Vec::new() });
+        Ok(Self {
+            team: Team::start(threads, &start.facts, build)?,
+            threads,
+            shared,
+            latency: [Distribution::of("latency")],
+            names,
+            report,
+            start: start.clone(),
+            helpers: token::helpers(start),
+        })
+    }
+
+    /// The sums of all numbers of the last sample, and how many there are of each; the whole goes into the latency.
+    #[expect(clippy::cast_precision_loss, reason = "times and amounts stay far below 2^53")]
+    fn gather(&mut self) -> ([f64; N], f64) {
+        let (mut sums, mut count) = ([0.0; N], 0.0);
+        let latency = &mut self.latency[0];
+        self.team.each(|worker| {
+            for one in &worker.done {
+                latency.record(one[0]);
+                sums.iter_mut().zip(one).for_each(|(sum, it)| *sum += *it as f64);
+                count += 1.0;
+            }
+        });
+        latency.end_sample();
+        (sums, count)
+    }
+}
+
+impl<J: Job<N>, const N: usize> Instance for Crew<J, N> {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.shared.begun.store(0, Ordering::Relaxed);
+        self.team.run(iterations)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53")]
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        self.shared.makes_room.store(true, Ordering::Relaxed);
+        self.team.run(iterations.iter().copied().max().unwrap_or(0))?;
+        self.shared.makes_room.store(false, Ordering::Relaxed);
+        let carried = path::carried(&self.start)?;
+        for &k in iterations {
+            let start = now_ns();
+            self.run(k)?;
+            let elapsed = now_ns() - start;
+            batch.record(start, elapsed, k, current_cpu());
+            let (sums, count) = self.gather();
+            batch.record_reported(|row| (self.report)(sums, count, elapsed as f64, row));
+        }
+        path::flag_limit(&self.start, carried, batch)
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    fn distributions(&mut self) -> &mut [Distribution] {
+        &mut self.latency
+    }
+
+    /// Enough for each thread to have a share.
+    fn least_iterations(&self) -> u64 {
+        if self.threads > 1 { SHARES * self.threads as u64 } else { 1 }
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        self.team.shortest_sample_ns()
+    }
+
+    fn helpers(&self) -> &[u32] {
+        &self.helpers
+    }
+}

@@ -1,0 +1,46 @@
+//! Hosts that the user names.
+
+use std::net::{IpAddr, ToSocketAddrs};
+
+use plumb_model::{Parameter, Restricted};
+use plumb_protocol::{Start, StartError};
+use plumb_workload_kit::declare::text;
+
+/// The parameter that names one.
+pub(crate) const HOST: &str = "host";
+/// The parameter that says which of its addresses is meant.
+pub(crate) const ADDRESS: &str = "address";
+
+/// The two parameters; what it means where no host is named.
+pub(crate) fn parameters(without: &str) -> [Parameter; 2] {
+    let host = text(HOST, "", &format!("a name or an address; without it {without}"));
+    [host, address()]
+}
+
+/// Which of the addresses of a host is meant.
+pub(crate) fn address() -> Parameter {
+    text(ADDRESS, "", "which of its addresses; of a name with several, each is a point of its own")
+}
+
+/// No more than `most` of `what`, as the parameter `bound` says, to a host of somebody else.
+pub(crate) fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Restricted {
+    let (host, address, bound, what) = (host.into(), ADDRESS.into(), bound.into(), what.into());
+    Restricted { host, address, bound, most, what }
+}
+
+/// Where this host is: the address that is meant, or its first.
+///
+/// # Errors
+/// Unsupported when it has none.
+pub(crate) fn address_of(host: &str, start: &Start) -> Result<IpAddr, StartError> {
+    let meant = start.text(ADDRESS);
+    let name = if meant.is_empty() { host } else { meant };
+    let found = (name, 0).to_socket_addrs().map(|mut all| all.next().map(|it| it.ip()));
+    let why = match found {
+        Ok(Some(address)) => return Ok(address),
+        Ok(None) => "it has none".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let fix = "is it spelled right? `getent hosts` asks as plumb does; an address will do, too";
+    Err(StartError::unsupported(format!("no address of `{name}`: {why}"), fix))
+}

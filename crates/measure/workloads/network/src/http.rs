@@ -1,0 +1,392 @@
+//! `network.http`: files fetched over HTTP, from a server of our own or by a URL that the user names; what they hold is
+//! dropped.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumb_model::{AuditClass, Better, CurveKind, Description, Parameter, Ready, Role};
+use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload, now_ns};
+use plumb_workload_kit::declare::{
+    bytes, curve, distribution, headline, integer, rate, reported, reported_time, text, within,
+    work, workload,
+};
+use plumb_workload_path::{self as path, End};
+
+use crate::crew::{Crew, Job};
+use crate::host::{self, address_of, restricted};
+use crate::server::Server;
+use crate::token::{self, Token};
+
+/// The parameter that names a file.
+const URL: &str = "url";
+/// The most files that are fetched at a time.
+const MOST: usize = 256;
+/// So many at a time anybody may fetch from anywhere.
+const POLITE: u64 = 8;
+/// A server that says nothing for so long is gone.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest head of a request or an answer, in bytes.
+const LONGEST_HEAD: usize = 64 << 10;
+/// Bytes of one read or write.
+const BLOCK: usize = 128 << 10;
+
+/// What is reported beside, in this order.
+const VALUES: [&str; 5] = ["throughput", "name_time", "connect_time", "first_byte", "body_time"];
+
+/// Fetches files.
+pub struct Http;
+
+impl Workload for Http {
+    fn describe(&self) -> Description {
+        Description {
+            roles: vec![Role::Workload, Role::Server, Role::Load],
+            parameters: parameters(),
+            metrics: vec![
+                rate("rate", "files/s", "files that were fetched"),
+                headline(reported(
+                    VALUES[0],
+                    "B/s",
+                    Better::Higher,
+                    "bytes of files, without heads, over all that are fetched at a time",
+                )),
+                distribution(
+                    "latency",
+                    "time of a file, from asking for the name to its last byte",
+                ),
+                reported_time(VALUES[1], "time until the name has an address, mean over files"),
+                reported_time(VALUES[2], "time to open the connection after that, mean"),
+                reported_time(
+                    VALUES[3],
+                    "time from sending the request to the first byte of the answer, mean",
+                ),
+                reported_time(
+                    VALUES[4],
+                    "time from the first byte of the answer to its last, mean",
+                ),
+            ],
+            fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            restricted: Some(restricted(URL, "at_once", POLITE, "files at a time")),
+            audit_class: Some(AuditClass::Scheduler),
+            ..workload("network.http", "files fetched over HTTP")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("http.md")
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        path::prepare(start)
+    }
+
+    fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        if !start.text(URL).is_empty() {
+            return Ok((Ready::default(), Box::new(())));
+        }
+        let (address, token) = (path::enter(start, End::Far)?, token::fresh()?);
+        let (size, seed) = (start.integer("size"), start.seed);
+        let mut block = vec![0; BLOCK];
+        SplitMix64::new(seed).fill(&mut block);
+        let server = Server::start(address, move |stream| serve(stream, &token, size, &block));
+        let server =
+            server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        let endpoints = token::words(server.address(), token).into();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new(server)))
+    }
+
+    fn start(&self, start: &Start) -> Result<Started, StartError> {
+        let at_once = within(start, "at_once", 1, MOST)?;
+        path::enter(start, End::Near)?;
+        let mut notes = path::notes(start)?;
+        let url = start.text(URL);
+        let source = if url.is_empty() {
+            let (address, token) = token::told(start)?;
+            let size = Some(start.integer("size"));
+            Source {
+                request: request(&path_of(&token), &address.to_string()),
+                name: None,
+                address,
+                size,
+            }
+        } else {
+            let source = Source::of(url, start)?;
+            notes.push(format!("from {}", source.address));
+            source
+        };
+        let mut first = Fetcher::new(Arc::new(source));
+        let fetched = first.fetch().map_err(|error| {
+            let what = if url.is_empty() { "the server of plumb" } else { url };
+            StartError::unsupported(
+                format!("{what} can't be fetched: {error}"),
+                "`curl -v` asks for it in the same way",
+            )
+        })?;
+        if !url.is_empty() {
+            notes.push(format!("a file of {} bytes", fetched[5]));
+        }
+        let source = first.source;
+        let fetcher = move || Fetcher::new(Arc::clone(&source));
+        let instance = Crew::start(at_once, start, fetcher, (&VALUES, report))?;
+        let ready = Ready { work: work(&[("rate", 1)]), notes, ..Ready::default() };
+        Ok(Started { instance: Box::new(instance), ready })
+    }
+}
+
+fn parameters() -> Vec<Parameter> {
+    let at_once = integer("at_once", "files", 1, "files that are fetched at a time");
+    let mut all = vec![
+        text(
+            URL,
+            "",
+            "what is fetched, http://HOST[:PORT]/FILE; a file of plumb's own server without it",
+        ),
+        host::address(),
+        curve(CurveKind::Line, bytes("size", 1 << 20, "size of the file of plumb's own server")),
+        curve(CurveKind::Knee, at_once),
+    ];
+    all.extend(path::parameters());
+    all
+}
+
+/// [`VALUES`] of a sample.
+fn report(sums: [f64; 6], files: f64, elapsed_ns: f64, into: &mut [f64]) {
+    let [_, name, connect, first, body, bytes] = sums;
+    let mean_s = |sum: f64| sum / files.max(1.0) / 1e9;
+    let values =
+        [bytes / (elapsed_ns / 1e9), mean_s(name), mean_s(connect), mean_s(first), mean_s(body)];
+    into.copy_from_slice(&values);
+}
+
+/// Where a file is, and how it is asked for.
+struct Source {
+    request: Vec<u8>,
+    /// The name that is asked for each time; None where the address is known.
+    name: Option<String>,
+    address: SocketAddr,
+    /// The size, where it is known.
+    size: Option<u64>,
+}
+
+impl Source {
+    /// Of a URL.
+    fn of(url: &str, start: &Start) -> Result<Self, StartError> {
+        let failed = |why: &str| {
+            StartError::Failed(format!("`{url}`: {why}; a URL is http://HOST[:PORT]/FILE"))
+        };
+        if url.starts_with("https://") {
+            return Err(StartError::unsupported(
+                "network.http does not speak TLS yet",
+                "an http:// URL; tls workloads measure handshakes and ciphers",
+            ));
+        }
+        let rest = url.strip_prefix("http://").ok_or_else(|| failed("it is not of HTTP"))?;
+        if rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(failed("it has a space in it"));
+        }
+        let (authority, path) = match rest.find(['/', '?']) {
+            Some(at) => rest.split_at(at),
+            None => (rest, "/"),
+        };
+        let path = path.split('#').next().unwrap_or_default();
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        if authority.contains('@') {
+            return Err(failed("it has a password in it, which would be stored"));
+        }
+        let (host, port) = match authority.strip_prefix('[') {
+            Some(rest) => rest.split_once(']').ok_or_else(|| failed("a bracket is not closed"))?,
+            None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+        };
+        let port = port.strip_prefix(':').map_or(Ok(80), str::parse);
+        let port = port.map_err(|_| failed("its port is no number"))?;
+        let address = SocketAddr::new(address_of(host, start)?, port);
+        let is_asked = start.text(host::ADDRESS).is_empty() && host.parse::<IpAddr>().is_err();
+        let name = is_asked.then(|| host.to_owned());
+        Ok(Self { request: request(&path, authority), name, address, size: None })
+    }
+}
+
+/// A request for a file, after which the server closes.
+fn request(path: &str, host: &str) -> Vec<u8> {
+    let agent = concat!("plumb/", env!("CARGO_PKG_VERSION"));
+    format!(
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: {agent}\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+/// The path of plumb's own file: whoever does not know the token gets nothing.
+fn path_of(token: &Token) -> String {
+    format!("/{:032x}", u128::from_le_bytes(*token))
+}
+
+/// Fetches a file again and again.
+struct Fetcher {
+    source: Arc<Source>,
+    block: Vec<u8>,
+}
+
+impl Fetcher {
+    fn new(source: Arc<Source>) -> Self {
+        Self { source, block: vec![0; BLOCK] }
+    }
+
+    /// The whole, name, connection, first byte and rest in nanoseconds, and the bytes of the file.
+    fn fetch(&mut self) -> io::Result<[u64; 6]> {
+        let begun = now_ns();
+        let address = match &self.source.name {
+            Some(name) => looked_up(name, self.source.address.port())?,
+            None => self.source.address,
+        };
+        let named = now_ns();
+        let mut stream = TcpStream::connect(address)?;
+        let connected = now_ns();
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(&self.source.request)?;
+        let mut filled = stream.read(&mut self.block)?;
+        let first = now_ns();
+        let head = loop {
+            if let Some(length) = head_length(&self.block[..filled]) {
+                break length;
+            }
+            if filled >= LONGEST_HEAD {
+                return Err(odd("its head does not end"));
+            }
+            match stream.read(&mut self.block[filled..])? {
+                0 => return Err(odd("the answer ended within its head")),
+                more => filled += more,
+            }
+        };
+        let promised = promised(&self.block[..head])?;
+        let mut bytes = (filled - head) as u64;
+        loop {
+            match stream.read(&mut self.block)? {
+                0 => break,
+                more => bytes += more as u64,
+            }
+        }
+        let ended = now_ns();
+        if promised.or(self.source.size).is_some_and(|promised| promised != bytes) {
+            return Err(odd(&format!("{bytes} bytes came, and it has {}", promised.unwrap_or(0))));
+        }
+        let times =
+            [ended - begun, named - begun, connected - named, first - connected, ended - first];
+        let [all, name, connect, first, body] = times;
+        Ok([all, name, connect, first, body, bytes])
+    }
+}
+
+impl Job<6> for Fetcher {
+    fn once(&mut self) -> Result<[u64; 6], Failure> {
+        self.fetch().map_err(|error| {
+            Failure::io(format!("fetching a file from {}", self.source.address), &error)
+        })
+    }
+}
+
+fn odd(why: &str) -> io::Error {
+    io::Error::other(why.to_owned())
+}
+
+fn looked_up(name: &str, port: u16) -> io::Result<SocketAddr> {
+    use std::net::ToSocketAddrs;
+    (name, port).to_socket_addrs()?.next().ok_or_else(|| odd("its name has no address"))
+}
+
+/// The length of a head with the empty line behind it, once that is there.
+fn head_length(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
+}
+
+/// The length that an answer promises, where it says one; chunks are counted as they come.
+///
+/// # Errors
+/// When it is no file: a redirection, an error.
+fn promised(head: &[u8]) -> io::Result<Option<u64>> {
+    let head = String::from_utf8_lossy(head);
+    let mut lines = head.lines();
+    let status = lines.next().unwrap_or_default();
+    let code = status.split_whitespace().nth(1).unwrap_or_default();
+    let fields = || lines.clone().filter_map(|line| line.split_once(':'));
+    let field = |wanted: &str| {
+        let found = fields().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.trim().to_owned())
+    };
+    if !status.starts_with("HTTP/1.") {
+        return Err(odd("the answer is not of HTTP/1"));
+    }
+    if code != "200" {
+        let to = field("location").map_or(String::new(), |to| format!(", which leads to {to}"));
+        return Err(odd(&format!("the answer is `{status}`{to}")));
+    }
+    if field("transfer-encoding").is_some() {
+        return Ok(None);
+    }
+    Ok(field("content-length").and_then(|length| length.parse().ok()))
+}
+
+/// Answers the request of one connection.
+///
+/// # Errors
+/// When the client is gone, or asks for something else.
+fn serve(mut stream: &TcpStream, token: &Token, size: u64, block: &[u8]) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut asked = Vec::with_capacity(1024);
+    let mut some = [0; 1024];
+    while head_length(&asked).is_none() {
+        match stream.read(&mut some)? {
+            0 => return Ok(()),
+            _ if asked.len() > LONGEST_HEAD => return Err(odd("its head does not end")),
+            more => asked.extend_from_slice(&some[..more]),
+        }
+    }
+    if !asked.starts_with(format!("GET {} ", path_of(token)).as_bytes()) {
+        let nothing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        return stream.write_all(nothing);
+    }
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes())?;
+    let mut left = size;
+    while left > 0 {
+        let some = usize::try_from(left).map_or(block.len(), |left| left.min(block.len()));
+        stream.write_all(&block[..some])?;
+        left -= some as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{head_length, promised, report};
+
+    #[test]
+    fn a_head_ends_with_an_empty_line_and_promises_a_length() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-length: 12\r\n\r\nhello world!";
+        let head = head_length(answer).unwrap();
+        assert_eq!(&answer[head..], b"hello world!");
+        assert_eq!(head_length(&answer[..head - 1]), None);
+        assert_eq!(promised(&answer[..head]).unwrap(), Some(12));
+        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n";
+        assert_eq!(promised(chunked).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_file_says_what_it_is() {
+        let moved = b"HTTP/1.1 301 Moved Permanently\r\nLocation: https://example.org/\r\n\r\n";
+        let why = promised(moved).unwrap_err().to_string();
+        assert!(
+            why.contains("301 Moved Permanently") && why.contains("leads to https://"),
+            "{why}"
+        );
+        assert!(promised(b"SSH-2.0-OpenSSH_9.2\r\n\r\n").is_err());
+    }
+
+    #[test]
+    fn times_are_means_and_bytes_are_a_rate() {
+        let mut values = [0.0; 5];
+        report([10e9, 1e9, 2e9, 3e9, 4e9, 1000.0], 2.0, 5e9, &mut values);
+        assert_eq!(values, [200.0, 0.5, 1.0, 1.5, 2.0]);
+    }
+}

@@ -1,0 +1,325 @@
+//! Numbered requests and their answers as an instance: in a closed loop, or an open one, with what was lost.
+
+use std::io;
+use std::num::NonZeroU64;
+
+use plumb_model::{Better, Flag, FlagKind, Metric};
+use plumb_protocol::{
+    Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Instance, Schedule, Start, current_cpu,
+    now_ns,
+};
+use plumb_workload_kit::declare::reported;
+use plumb_workload_path as path;
+use rustix::thread::set_current_timer_slack;
+
+use crate::token;
+
+/// What is reported beside, in this order.
+pub(crate) const VALUES: [&str; 2] = ["lost", "in_time"];
+
+/// What may be lost, and has no answer for so long, is lost.
+pub(crate) const PATIENCE_NS: u64 = 1_000_000_000;
+/// Without any answer for so long the far end is gone.
+pub(crate) const GONE_NS: u64 = 20_000_000_000;
+/// After the last sample answers may come for so long, beside what the path takes.
+const QUIET_NS: u64 = 200_000_000;
+/// The most requests under way in an open loop.
+const MOST_UNDER_WAY: u64 = 1 << 16;
+
+/// More than this share lost is worth a flag.
+const FEW: f64 = 0.01;
+
+/// What sends requests and receives their answers; none of it waits.
+pub(crate) trait Exchange {
+    /// Sends the request of this number.
+    ///
+    /// # Errors
+    /// When the far end is gone.
+    fn send(&mut self, number: u64) -> io::Result<()>;
+
+    /// The number of an answer that has come, if one has.
+    ///
+    /// # Errors
+    /// When the far end is gone.
+    fn receive(&mut self) -> io::Result<Option<u64>>;
+
+    /// Waits until an answer comes, or this long; whether one may have come.
+    ///
+    /// # Errors
+    /// When the kernel can't wait.
+    fn wait_for_answer(&self, longest_ns: u64) -> io::Result<bool>;
+}
+
+/// The metric of what was lost.
+pub(crate) fn lost() -> Metric {
+    let summary =
+        "share of the requests without an answer, over all samples that a process takes at once";
+    reported(VALUES[0], "", Better::Lower, summary)
+}
+
+/// The metric of what was sent when it was due.
+pub(crate) fn in_time() -> Metric {
+    let summary =
+        "share of the requests of an open loop that were sent within 100 µs of when they were due";
+    reported(VALUES[1], "", Better::Higher, summary)
+}
+
+/// What a reader has to know of an open loop.
+pub(crate) fn open_loop(rate: u64, arrivals: Arrivals) -> String {
+    let how = match arrivals {
+        Arrivals::Fixed => "equally far apart",
+        Arrivals::Poisson => "at random moments (Poisson)",
+    };
+    format!("open loop: {rate} requests a second are due, {how}; latency counts from then")
+}
+
+/// How long answers may take after the last sample, on the path that was asked for.
+pub(crate) fn quiet_ns(start: &Start) -> u64 {
+    QUIET_NS + start.integer("rtt") + 2 * start.integer("queue")
+}
+
+/// How long is waited for answers, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// In a closed loop, for one: then it is lost, and the next request is sent.
+    pub answer_ns: u64,
+    /// After the last sample: when for so long no answer has come, none will.
+    pub quiet_ns: u64,
+}
+
+/// Requests with numbers, one after the other or when they are due, and their answers.
+pub(crate) struct Requests<E> {
+    exchange: E,
+    start: Start,
+    patience: Patience,
+    /// The most requests under way in a closed loop, and how many are.
+    depth: u64,
+    under_way: u64,
+    /// None in a closed loop.
+    schedule: Option<Schedule>,
+    /// The number of the next request, and of the first that is not known to be answered or lost.
+    next: u64,
+    oldest: u64,
+    /// Requests that were lost since this was asked last.
+    lost: u64,
+    /// When each request under way was due, at its number modulo their most; 0 for one that was answered.
+    due_ns: Vec<u64>,
+    latency: [Distribution; 1],
+    helpers: Vec<u32>,
+    /// What a loss may mean, where that is worth a flag.
+    losses: Option<String>,
+}
+
+impl<E: Exchange> Requests<E> {
+    /// One under way at a time where there is no schedule.
+    pub(crate) fn new(
+        exchange: E,
+        schedule: Option<Schedule>,
+        patience: Patience,
+        start: &Start,
+    ) -> Self {
+        if schedule.is_some() {
+            // Timers of this thread would else be up to 50 µs late.
+            let _ = set_current_timer_slack(NonZeroU64::new(1));
+        }
+        Self {
+            exchange,
+            start: start.clone(),
+            patience,
+            depth: 1,
+            under_way: 0,
+            schedule,
+            next: 0,
+            oldest: 0,
+            lost: 0,
+            due_ns: vec![0; MOST_UNDER_WAY as usize],
+            latency: [Distribution::of("latency")],
+            helpers: token::helpers(start),
+            losses: None,
+        }
+    }
+
+    /// What it means when more than a hundredth is lost, as a flag says it.
+    pub(crate) fn explaining_losses(self, why: String) -> Self {
+        Self { losses: Some(why), ..self }
+    }
+
+    /// With so many under way at a time in a closed loop.
+    pub(crate) fn with_depth(self, depth: u64) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// Sends a request that was due at this time.
+    fn send(&mut self, due_ns: u64) -> Result<(), Failure> {
+        let slot = self.slot(self.next);
+        if std::mem::replace(&mut self.due_ns[slot], due_ns) != 0 {
+            // The one that had this place was not answered while all others were sent.
+            self.lost += 1;
+        }
+        let sent = self.exchange.send(self.next);
+        self.next += 1;
+        sent.map_err(|error| Failure::io("sending a request", &error))
+    }
+
+    /// Takes in an answer, if one has come: when its request was due.
+    fn receive(&mut self) -> Result<Option<u64>, Failure> {
+        let answer = self
+            .exchange
+            .receive()
+            .map_err(|error| Failure::io("the far end does not answer", &error))?;
+        let Some(number) = answer else { return Ok(None) };
+        if number >= self.next {
+            return Err(Failure(format!("an answer to request {number}, which was not sent")));
+        }
+        let slot = self.slot(number);
+        // Of a datagram that came twice, the first counts.
+        Ok(Some(std::mem::take(&mut self.due_ns[slot])).filter(|due| *due != 0))
+    }
+
+    /// Gives up all requests under way.
+    fn give_up(&mut self) {
+        for number in self.oldest..self.next {
+            let slot = self.slot(number);
+            self.lost += u64::from(std::mem::take(&mut self.due_ns[slot]) != 0);
+        }
+        self.oldest = self.next;
+        self.under_way = 0;
+    }
+
+    /// Takes in the answers that are under way, which belong to no sample, and gives up what has none.
+    fn drain(&mut self) -> Result<(), Failure> {
+        let is_waiting =
+            |it: &Self| (it.oldest..it.next).any(|number| it.due_ns[it.slot(number)] != 0);
+        while is_waiting(self) && self.wait(self.patience.quiet_ns)? {
+            while self.receive()?.is_some() {}
+        }
+        self.give_up();
+        Ok(())
+    }
+
+    fn slot(&self, number: u64) -> usize {
+        (number % MOST_UNDER_WAY) as usize
+    }
+
+    fn flag_late(&self, in_time: f64, batch: &mut Batch) {
+        if in_time < BOUND_SHARE {
+            let why = format!(
+                "{:.0} % of the requests were sent over 100 µs after they were due: latencies are those of the client, too",
+                (1.0 - in_time) * 100.0
+            );
+            batch.flag(Flag::new(FlagKind::ClientBound, why));
+        }
+    }
+
+    fn wait(&self, longest_ns: u64) -> Result<bool, Failure> {
+        self.exchange
+            .wait_for_answer(longest_ns)
+            .map_err(|error| Failure::io("waiting for an answer", &error))
+    }
+
+    /// A new request for each answer.
+    fn closed(&mut self, answers: u64) -> Result<(), Failure> {
+        let mut now = now_ns();
+        let (mut left, mut answered_ns) = (answers, now);
+        while left > 0 {
+            while self.under_way < self.depth {
+                self.send(now)?;
+                self.under_way += 1;
+            }
+            if let Some(due) = self.receive()? {
+                now = now_ns();
+                answered_ns = now;
+                self.latency[0].record(now - due);
+                self.under_way -= 1;
+                left -= 1;
+            } else if !self.wait(self.patience.answer_ns)? {
+                now = now_ns();
+                if now - answered_ns > GONE_NS {
+                    return Err(gone());
+                }
+                self.give_up();
+            }
+        }
+        Ok(())
+    }
+
+    /// Requests when they are due, until so many are answered.
+    fn open(&mut self, answers: u64) -> Result<(), Failure> {
+        let mut left = answers;
+        let mut answered_ns = now_ns();
+        while left > 0 {
+            let now = now_ns();
+            let Some(schedule) = &mut self.schedule else { return Ok(()) };
+            if schedule.due_ns() <= now {
+                let due = schedule.sent(now);
+                self.send(due)?;
+                continue;
+            }
+            let longest = schedule.due_ns() - now;
+            match self.receive()? {
+                Some(due) => {
+                    answered_ns = now_ns();
+                    self.latency[0].record(answered_ns - due);
+                    left -= 1;
+                }
+                None if now - answered_ns > GONE_NS => return Err(gone()),
+                None => {
+                    self.wait(longest)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn gone() -> Failure {
+    Failure(format!("the far end does not answer: nothing for {} s", GONE_NS / 1_000_000_000))
+}
+
+impl<E: Exchange> Instance for Requests<E> {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        match self.schedule {
+            None => self.closed(iterations),
+            Some(_) => self.open(iterations),
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        let carried = path::carried(&self.start)?;
+        let (first, mut in_time) = (self.next, Vec::with_capacity(iterations.len()));
+        self.lost = 0;
+        if let Some(schedule) = &mut self.schedule {
+            schedule.begin(now_ns());
+        }
+        for &k in iterations {
+            let start = now_ns();
+            self.run(k)?;
+            batch.record(start, now_ns() - start, k, current_cpu());
+            self.latency[0].end_sample();
+            in_time.push(self.schedule.as_ref().map_or(1.0, Schedule::share_in_time));
+        }
+        self.drain()?;
+        let lost = self.lost as f64 / (self.next - first).max(1) as f64;
+        in_time.iter().for_each(|in_time| batch.record_values(&[lost, *in_time]));
+        if let Some(why) = self.losses.as_ref().filter(|_| lost > FEW) {
+            let of = self.next - first;
+            let why = format!("{} of {of} requests got no answer: {why}", self.lost);
+            batch.flag(Flag::new(FlagKind::Lossy, why));
+        }
+        self.flag_late(in_time.last().copied().unwrap_or(1.0), batch);
+        path::flag_limit(&self.start, carried, batch)
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        &VALUES
+    }
+
+    fn distributions(&mut self) -> &mut [Distribution] {
+        &mut self.latency
+    }
+
+    fn helpers(&self) -> &[u32] {
+        &self.helpers
+    }
+}
