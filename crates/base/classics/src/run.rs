@@ -207,6 +207,7 @@ fn own(series: &Series) -> (Description, Point) {
         requirements: Vec::new(),
         fixture: None,
         fixture_of: None,
+        fixture_kind: None,
         sample_is: series.sample_is,
         concurrent: false,
         timeout_s: None,

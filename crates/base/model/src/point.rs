@@ -250,6 +250,7 @@ mod tests {
             requirements: Vec::new(),
             fixture: None,
             fixture_of: None,
+            fixture_kind: None,
             sample_is: SampleIs::Iteration,
             concurrent: false,
             timeout_s: None,

@@ -16,7 +16,8 @@ pub struct Restricted {
     pub address: String,
     /// The parameter that says how much is sent.
     pub bound: String,
-    /// The largest number of it that may be sent to anybody; a word in its place, such as `closed`, is more.
+    /// The largest number of it that may be sent to anybody; a word in its place, such as `closed`, is more. With 0 nothing
+    /// may.
     pub most: u64,
     /// What that counts: `packets a second`.
     pub what: String,

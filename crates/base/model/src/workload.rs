@@ -32,6 +32,9 @@ pub struct Description {
     /// Whose fixture it takes in place of its own; none where it always has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_of: Option<FixtureOf>,
+    /// What its fixture is, where workloads of the same word have the same one: they share it where its parameters are equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixture_kind: Option<String>,
     /// Whether a sample is a stretch of one process or a process of its own.
     #[serde(default)]
     pub sample_is: SampleIs,
@@ -55,7 +58,7 @@ pub struct Description {
     /// What it sends to machines of others only where the user says that the network is theirs; None when it sends
     /// nothing to a machine that a parameter names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restricted: Option<Restricted>,
+    pub restricted: Option<Box<Restricted>>,
 }
 
 impl Description {

@@ -276,6 +276,7 @@ fn description(spec: &Spec) -> Description {
         requirements: Vec::new(),
         fixture: None,
         fixture_of: None,
+        fixture_kind: None,
         sample_is: if spec.samples == 0 { SampleIs::Process } else { SampleIs::Iteration },
         concurrent: false,
         timeout_s: None,

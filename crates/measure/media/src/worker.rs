@@ -28,6 +28,7 @@ impl Workload for MediumWorker {
             requirements: Vec::new(),
             fixture: None,
             fixture_of: None,
+            fixture_kind: None,
             sample_is: SampleIs::default(),
             concurrent: false,
             timeout_s: None,

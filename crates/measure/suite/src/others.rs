@@ -31,12 +31,13 @@ pub fn with_far_end(
 pub fn stays_polite(planned: &PlannedPoint) -> Result<(), UsageError> {
     let Some(rule) = &planned.description.restricted else { return Ok(()) };
     let Some(host) = rule.broken_by(&planned.point.settings) else { return Ok(()) };
-    let (name, most, what) = (planned.name(), rule.most, &rule.what);
-    let error = UsageError::new(format!("{name}: this may send {host} over {most} {what}"));
-    Err(error.hint(format!(
-        "-p {}={most} sends no more; --i-own-this-network if that machine and all on the way to it are yours to load",
-        rule.bound
-    )))
+    let (name, bound, what) = (planned.name(), &rule.bound, &rule.what);
+    let yours = "--i-own-this-network if that machine and all on the way to it are yours to load";
+    Err(match rule.most {
+        0 => UsageError::new(format!("{name}: this sends {host} {what}")).hint(yours),
+        most => UsageError::new(format!("{name}: this may send {host} over {most} {what}"))
+            .hint(format!("-p {bound}={most} sends no more; {yours}")),
+    })
 }
 
 /// These points, of which those that name a host with several addresses stand once for each, so that a bad one among them shows.

@@ -77,14 +77,15 @@ impl Fixtures {
     }
 }
 
-/// The workload, the parameters that its fixture depends on, and its medium.
+/// The kind of its fixture, or the workload, the parameters that it depends on, and its medium.
 fn own_key(planned: &PlannedPoint, of_all: &[Preparation]) -> Option<String> {
     let parameters = planned.description.fixture.as_ref()?;
     let settings = planned.point.settings.iter().filter(|(name, _)| parameters.contains(name));
     let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
     let medium = medium_of(planned, of_all).map(|medium| format!(" on {medium}"));
-    let (workload, medium) = (&planned.point.workload, medium.unwrap_or_default());
-    Some(format!("{workload}:{}{medium}", settings.join(",")))
+    let medium = medium.unwrap_or_default();
+    let kind = planned.description.fixture_kind.as_ref().unwrap_or(&planned.point.workload);
+    Some(format!("{kind}:{}{medium}", settings.join(",")))
 }
 
 #[cfg(test)]
@@ -141,5 +142,8 @@ mod tests {
         assert_eq!(mine.as_deref(), Some("classic.a:size=2"), "both have one fixture");
         assert_eq!(key(&two, &[point(&owner, 3)]).as_deref(), Some("classic.a:size=2"));
         assert_eq!(key(&own, std::slice::from_ref(&two)).as_deref(), Some("b.c:size=2"));
+        let kind = |id: &str| point(&of(id, r#", "fixture_kind": "file""#), 2);
+        let [one, other] = ["b.c", "x.y"].map(|id| key(&kind(id), &[]));
+        assert_eq!((one.as_deref(), one == other), (Some("file:size=2"), true));
     }
 }

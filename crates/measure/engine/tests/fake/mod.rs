@@ -540,6 +540,7 @@ fn planned(index: usize) -> PlannedPoint {
         requirements: Vec::new(),
         fixture: None,
         fixture_of: None,
+        fixture_kind: None,
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,

@@ -26,6 +26,7 @@ pub fn workload(id: &str, summary: &str) -> Description {
         requirements: Vec::new(),
         fixture: None,
         fixture_of: None,
+        fixture_kind: None,
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,

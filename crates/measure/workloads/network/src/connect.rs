@@ -20,8 +20,6 @@ use crate::host::{self, HOST, address_of, restricted};
 
 /// The most connections that are opened at a time.
 const MOST: usize = 256;
-/// So many at a time anybody may open anywhere.
-const POLITE: u64 = 8;
 /// The first connection is opened in this time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -38,7 +36,13 @@ impl Workload for Connect {
                 headline(distribution("latency", "time to open one: of connect(2)")),
             ],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
-            restricted: Some(restricted(HOST, "at_once", POLITE, "connections at a time")),
+            fixture_kind: Some(path::KIND.to_owned()),
+            restricted: Some(restricted(
+                HOST,
+                "at_once",
+                0,
+                "a new connection as soon as the last is closed",
+            )),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.connect", "TCP connections, opened and closed")
         }

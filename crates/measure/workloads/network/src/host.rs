@@ -23,9 +23,9 @@ pub(crate) fn address() -> Parameter {
 }
 
 /// No more than `most` of `what`, as the parameter `bound` says, to a host of somebody else.
-pub(crate) fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Restricted {
+pub(crate) fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Box<Restricted> {
     let (host, address, bound, what) = (host.into(), ADDRESS.into(), bound.into(), what.into());
-    Restricted { host, address, bound, most, what }
+    Box::new(Restricted { host, address, bound, most, what })
 }
 
 /// Where this host is: the address that is meant, or its first.

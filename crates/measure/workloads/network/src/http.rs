@@ -67,6 +67,7 @@ impl Workload for Http {
                 ),
             ],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            fixture_kind: Some(path::KIND.to_owned()),
             restricted: Some(restricted(URL, "at_once", POLITE, "files at a time")),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.http", "files fetched over HTTP")

@@ -68,6 +68,7 @@ impl Workload for Icmp {
                 fix: FIX.into(),
             }],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            fixture_kind: Some(path::KIND.to_owned()),
             restricted: Some(restricted(HOST, "rate", POLITE, "packets a second")),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.icmp", "ICMP echo requests, a new one for each reply or at a rate")

@@ -35,6 +35,7 @@ impl Workload for Rr {
                 in_time(),
             ],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            fixture_kind: Some(path::KIND.to_owned()),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.rr", "requests to another process, and their answers")
         }

@@ -167,7 +167,14 @@ pub(crate) struct Connection {
     buffer: Vec<u8>,
     told: Arc<Mutex<Report>>,
     balance: Option<Arc<Balance>>,
+    /// Frames until the next one begins before the last has arrived; None where none ever does.
+    apart: Option<u32>,
+    /// Bytes of the frame that is under way from the last time.
+    under_way: Option<u64>,
 }
+
+/// A load sends so many frames one after the other, by which it learns how long they take; then without a pause.
+const APART: u32 = 3;
 
 /// What is known of a connection beside its frames.
 pub(crate) struct Witness {
@@ -201,7 +208,13 @@ impl Connection {
             .map_err(|error: io::Error| Failure::io(format!("connecting to {address}"), &error))?;
         let buffer = vec![0; if way == Way::Down { block.len() } else { 0 }];
         let (block, balance) = (Arc::clone(block), balance.cloned());
-        Ok(Self { stream, way, block, buffer, told: Arc::default(), balance })
+        let told = Arc::default();
+        Ok(Self { stream, way, block, buffer, told, balance, apart: None, under_way: None })
+    }
+
+    /// As a load: a frame begins before the one before has arrived, so that the path is never idle.
+    pub(crate) fn without_pause(self) -> Self {
+        Self { apart: Some(APART), ..self }
     }
 
     /// Somebody who looks at it between frames.
@@ -219,19 +232,45 @@ impl Connection {
         self.way
     }
 
-    fn exchange(&mut self, blocks: u64, length: u64) -> io::Result<(u64, Report)> {
+    /// The socket.
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Carries a frame, and begins the next where there is to be no pause; how many of so many bytes came.
+    fn exchange(&mut self, blocks: u64, length: u64) -> io::Result<(u64, u64, Report)> {
+        let mut of = length;
+        match (self.under_way.take(), self.apart) {
+            (None, None) => self.ask(blocks, length)?,
+            (None, Some(0)) => {
+                self.ask(blocks, length)?;
+                self.ask(blocks, length)?;
+                self.under_way = Some(length);
+            }
+            (None, Some(left)) => {
+                self.ask(blocks, length)?;
+                self.apart = Some(left - 1);
+            }
+            (Some(before), _) => {
+                self.ask(blocks, length)?;
+                self.under_way = Some(length);
+                of = before;
+            }
+        }
+        let mut stream = &self.stream;
+        let counted = match self.way {
+            Way::Up => of,
+            Way::Down => take_in(&mut stream, of, &mut self.buffer)?,
+        };
+        Ok((of, counted, Report::read(stream)?))
+    }
+
+    /// Sends a frame, or asks for one.
+    fn ask(&self, blocks: u64, length: u64) -> io::Result<()> {
         let mut stream = &self.stream;
         stream.write_all(&length.to_le_bytes())?;
-        let counted = match self.way {
-            Way::Up => {
-                for _ in 0..blocks {
-                    stream.write_all(&self.block)?;
-                }
-                length
-            }
-            Way::Down => take_in(&mut stream, length, &mut self.buffer)?,
-        };
-        Ok((counted, Report::read(stream)?))
+        let sent = if self.way == Way::Up { blocks } else { 0 };
+        (0..sent).try_for_each(|_| stream.write_all(&self.block))
     }
 }
 
@@ -240,7 +279,7 @@ impl Carry for Connection {
         let blocks = self.balance.as_ref().map_or(blocks, |it| it.blocks(self.way, blocks));
         let length = blocks * self.block.len() as u64;
         let begun_ns = now_ns();
-        let (counted, mut report) = self
+        let (length, counted, mut report) = self
             .exchange(blocks, length)
             .map_err(|error| Failure::io("the far end does not answer", &error))?;
         report.took_ns = now_ns() - begun_ns;

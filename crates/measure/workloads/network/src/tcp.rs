@@ -1,8 +1,8 @@
 //! `network.tcp`: streams between two processes, over loopback or a path made here.
 
-use std::fs;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::{fs, io};
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{
@@ -11,11 +11,11 @@ use plumb_protocol::{
 };
 
 use plumb_workload_kit::declare::{
-    bytes, choice, curve, integer, rate, reported, reported_time, workload,
+    bytes, choice, curve, integer, rate, reported, reported_time, text, workload,
 };
 use plumb_workload_kit::framed_stream::FramedStreams;
 use plumb_workload_path::{self as path, End};
-use rustix::net::sockopt::tcp_congestion;
+use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 
 use crate::cpu_time::cpu_time_ns;
 use crate::server::Server;
@@ -25,6 +25,9 @@ use crate::token;
 
 /// Samples are at least this long, so that their borders (an empty pipe, an answer) are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
+
+/// The congestion controls that the kernel has.
+const KNOWN: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// More connections than this tell nothing about one machine.
 const MOST_STREAMS: u64 = 64;
@@ -56,6 +59,7 @@ impl Workload for Tcp {
             parameters: parameters(),
             metrics: metrics(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            fixture_kind: Some(path::KIND.to_owned()),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.tcp", "TCP streams between two processes")
         }
@@ -75,7 +79,11 @@ impl Workload for Tcp {
         let token = token::fresh()?;
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
-        let server = Server::start(address, move |stream| serve(stream, &token, &block));
+        let congestion = settings.congestion.to_owned();
+        let server = Server::start(address, move |stream| {
+            set_congestion(stream, &congestion)?;
+            serve(stream, &token, &block)
+        });
         let server =
             server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
         let endpoints = token::words(server.address(), token);
@@ -93,7 +101,12 @@ impl Workload for Tcp {
         let balance = settings.at_once.then(|| Arc::new(Balance::new()));
         let connections: Vec<Connection> = (0..settings.streams)
             .flat_map(|_| settings.ways)
-            .map(|way| Connection::open(address, &token, *way, &block, balance.as_ref()))
+            .map(|way| {
+                let opened = Connection::open(address, &token, *way, &block, balance.as_ref())?;
+                let set = set_congestion(opened.stream(), settings.congestion);
+                set.map_err(|error| Failure::io("setting the congestion control", &error))?;
+                Ok(if start.role == Role::Load { opened.without_pause() } else { opened })
+            })
             .collect::<Result<_, Failure>>()?;
         let witnesses: Vec<Witness> =
             connections.iter().map(Connection::witness).collect::<Result<_, Failure>>()?;
@@ -142,6 +155,11 @@ fn parameters() -> Vec<Parameter> {
             "who sends: the measured process, the server, both at once on connections of their own, or each in turn",
         ),
     ];
+    all.push(text(
+        "congestion",
+        "",
+        "congestion control at both ends, such as cubic; without it what the system has",
+    ));
     all.extend(path::parameters());
     all
 }
@@ -167,16 +185,17 @@ fn metrics() -> Vec<Metric> {
     ]
 }
 
-struct StreamSettings {
+struct StreamSettings<'s> {
     streams: u64,
+    congestion: &'s str,
     block: usize,
     ways: &'static [Way],
     /// Whether both ways are sent at the same time.
     at_once: bool,
 }
 
-impl StreamSettings {
-    fn read(start: &Start) -> Result<Self, StartError> {
+impl<'s> StreamSettings<'s> {
+    fn read(start: &'s Start) -> Result<Self, StartError> {
         let (streams, block) = (start.integer("streams"), start.size("block"));
         if !(1..=MOST_STREAMS).contains(&streams) {
             return Err(StartError::Failed(format!(
@@ -191,8 +210,28 @@ impl StreamSettings {
             "both" | "each" => &[Way::Up, Way::Down],
             _ => &[Way::Up],
         };
-        Ok(Self { streams, block, ways, at_once: start.text("direction") == "both" })
+        let congestion = start.text("congestion");
+        check_congestion(congestion)?;
+        let at_once = start.text("direction") == "both";
+        Ok(Self { streams, congestion, block, ways, at_once })
     }
+}
+
+/// Whether the kernel has this congestion control.
+fn check_congestion(name: &str) -> Result<(), StartError> {
+    let known = fs::read_to_string(KNOWN).unwrap_or_default();
+    if name.is_empty() || known.split_whitespace().any(|it| it == name) {
+        return Ok(());
+    }
+    Err(StartError::unsupported(
+        format!("the kernel has no congestion control `{name}`; it has {}", known.trim()),
+        format!("modprobe tcp_{name}"),
+    ))
+}
+
+/// Has a connection use this congestion control; what the system has where none is named.
+fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
+    if name.is_empty() { Ok(()) } else { Ok(set_tcp_congestion(stream, name)?) }
 }
 
 fn notes_on(witness: &Witness, address: SocketAddr) -> Vec<String> {

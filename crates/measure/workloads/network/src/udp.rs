@@ -62,6 +62,7 @@ impl Workload for Udp {
             parameters: parameters(),
             metrics: metrics(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            fixture_kind: Some(path::KIND.to_owned()),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.udp", "datagrams to another process, and where the lost ones went")
         }

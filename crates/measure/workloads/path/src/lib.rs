@@ -37,6 +37,9 @@ use relay::Relay;
 pub const PARAMETERS: [&str; 8] =
     ["path", "up", "down", "queue", "rtt", "jitter", "loss", "reorder"];
 
+/// What the fixture is: workloads share a path that is described alike.
+pub const KIND: &str = "path";
+
 /// Where a packet waits for the bandwidth, for this long at most unless something else is asked for.
 const QUEUE_NS: u64 = 50_000_000;
 

@@ -41,6 +41,7 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
         requirements: Vec::new(),
         fixture: None,
         fixture_of: None,
+        fixture_kind: None,
         sample_is: SampleIs::Iteration,
         concurrent: false,
         timeout_s: None,
