@@ -291,8 +291,7 @@ impl Datagrams {
 
     fn near(&self) -> Result<Near, Failure> {
         let has_queue = self.start.params.get("up").and_then(Value::integer).is_some();
-        let device = path::device(&self.start, End::Near);
-        let queue_drops = if has_queue { queue_drops(device) } else { 0 };
+        let queue_drops = if has_queue { path::at_queue(&self.start, queue_drops)? } else { 0 };
         Ok(Near { queue_drops, relay: path::carried(&self.start)? })
     }
 

@@ -313,9 +313,10 @@ fn every_datagram_of_a_slow_rate_arrives_in_its_order() {
 #[test]
 fn drops_are_found_where_they_happen() {
     let _alone = alone();
-    let cases: [(usize, &[(&str, &str)]); 3] = [
-        // A full queue of tbf: half of what is sent does not fit.
+    let cases: [(usize, &[(&str, &str)]); 4] = [
+        // A full queue of tbf: half of what is sent does not fit. At the near end, and at a router.
         (0, &[("path", "veth"), ("up", "20Mbit/s"), ("queue", "5ms"), ("rate", "3500/s")]),
+        (0, &[("path", "routed"), ("up", "20Mbit/s"), ("queue", "5ms"), ("rate", "3500/s")]),
         // Loss by the relay.
         (1, &[("path", "veth"), ("loss", "5%"), ("rate", "10k/s")]),
         // A small buffer of the receiver.

@@ -7,7 +7,7 @@
 //! near ── tbf ── [ relay ] ── tbf ── far
 //! ```
 //!
-//! `tc tbf` limits what each end sends. Delay, jitter, loss and reordering are the work of a relay that passes frames between
+//! `tc tbf` limits what each end sends; where a router lies between, what the router passes on. Delay, jitter, loss and reordering are the work of a relay that passes frames between
 //! two packet sockets when they are due. Whoever is an end enters its namespace before it opens a socket ([`enter`]).
 
 mod counts;
@@ -22,6 +22,7 @@ use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::thread;
 
 use plumb_model::{Flag, FlagKind, Parameter, Ready, Value};
 use plumb_protocol::{Batch, Failure, Held, Start, StartError};
@@ -46,6 +47,7 @@ const QUEUE_NS: u64 = 50_000_000;
 /// Words of a fixture.
 const NEAR: &str = "path.near";
 const FAR: &str = "path.far";
+const ROUTER: &str = "path.router";
 const USER: &str = "path.user";
 const COUNTS: &str = "path.counts";
 
@@ -260,6 +262,31 @@ pub fn device(start: &Start, end: End) -> &'static str {
     }
 }
 
+/// Reads something of the device whose queue holds what waits for the bandwidth upwards: at the near end, or at the router in
+/// its namespace. The caller is at the near end ([`enter`]).
+///
+/// # Errors
+/// When the router's namespace can't be entered.
+pub fn at_queue<T: Send>(start: &Start, read: impl FnOnce(&str) -> T + Send) -> Result<T, Failure> {
+    if start.text("path") != "routed" {
+        return Ok(read(device(start, End::Near)));
+    }
+    let failed = |error| Failure::io("entering the router of the path", &error);
+    let place = start.endpoints.get(ROUTER).map_or("", String::as_str);
+    let router = File::open(place).map_err(failed)?;
+    // A thread of its own, as the calling one stays where it is.
+    thread::scope(|scope| {
+        let there = scope.spawn(|| {
+            namespaces::enter(&router)?;
+            let [_, to_far] = BETWEEN;
+            Ok(read(to_far))
+        });
+        let panicked = |_| std::io::Error::other("a thread panicked");
+        there.join().map_err(panicked).and_then(|read| read)
+    })
+    .map_err(failed)
+}
+
 /// What the relay of a path carried so far, up and down; None where there is none.
 ///
 /// # Errors
@@ -324,8 +351,7 @@ struct Standing {
     has_user: bool,
     counts: File,
     relay: Option<Relay>,
-    /// Keeps the router.
-    _between: Option<File>,
+    between: Option<File>,
 }
 
 impl Standing {
@@ -352,21 +378,24 @@ impl Standing {
             relay = Some(begun.map_err(|error| Failure::io("frames of a device", &error))?);
         } else if settings.kind == PathKind::Routed {
             route()?;
+            let [to_near, to_far] = BETWEEN;
+            limit(settings, to_far, settings.up)?;
+            limit(settings, to_near, settings.down)?;
         }
         let ends =
             [(End::Near, "near", &near, settings.up), (End::Far, "far", &far, settings.down)];
         for (end, device, network, rate) in ends {
             namespaces::enter(network).map_err(failed)?;
             open(settings, end, device)?;
-            if let Some(rate) = rate {
-                devices::limit(device, rate, settings.queue_ns)?;
+            if settings.kind != PathKind::Routed {
+                limit(settings, device, rate)?;
             }
             if settings.has_relay() {
                 devices::send_whole_frames(device)
                     .map_err(|error| Failure::io("whole frames of a device", &error))?;
             }
         }
-        Ok(Self { near, far, has_user, counts, relay, _between: between })
+        Ok(Self { near, far, has_user, counts, relay, between })
     }
 
     fn words(&self) -> BTreeMap<String, String> {
@@ -379,6 +408,7 @@ impl Standing {
         if self.relay.is_some() {
             words.insert(COUNTS.to_owned(), place(&self.counts));
         }
+        words.extend(self.between.as_ref().map(|it| (ROUTER.to_owned(), place(it))));
         if self.has_user {
             words.insert(USER.to_owned(), format!("/proc/{process}/ns/user"));
         }
@@ -387,6 +417,11 @@ impl Standing {
 }
 
 impl Held for Standing {}
+
+/// Limits what a device sends, where there is a limit.
+fn limit(settings: &PathSettings, device: &str, rate: Option<u64>) -> Result<(), Failure> {
+    rate.map_or(Ok(()), |rate| devices::limit(device, rate, settings.queue_ns))
+}
 
 /// From here a pair of devices to each end.
 fn connect_by_two(near: &File, far: &File) -> Result<(), Failure> {

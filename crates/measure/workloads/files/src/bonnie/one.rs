@@ -202,14 +202,12 @@ impl One {
             .collect::<Result<_, _>>()?;
         drop(reader);
         let mut random = SplitMix64::new(self.settings.seed);
+        let ticket = |_| u32::try_from(random.below(1 << 31)).unwrap_or(0).to_le_bytes();
+        let all: Vec<u8> = (0..self.settings.seeks).flat_map(ticket).collect();
         ready.wait();
         let cpu = cpu_ns();
         let mut tickets = File::from(writer);
-        for _ in 0..self.settings.seeks {
-            let ticket = u32::try_from(random.below(1 << 31)).unwrap_or(0);
-            let sent = tickets.write_all(&ticket.to_le_bytes());
-            sent.map_err(|error| self.failed("the pipe for", &error))?;
-        }
+        tickets.write_all(&all).map_err(|error| self.failed("the pipe for", &error))?;
         drop(tickets);
         let mut ended = Vec::new();
         for seeker in seekers {
