@@ -105,7 +105,7 @@ impl FlagKind {
             }
             Self::ClientBound => "the client was the bottleneck, not the system that it measures",
             Self::Lossy => {
-                "part of the requests got no answer: what answers, or the way to it, was at its limit"
+                "part of the requests got no answer: they were lost on the way, or a limit dropped them"
             }
             Self::Buffered => {
                 "a queue takes in what a trial sends too much: the limit found is too high"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Companion, Goal, OnInterference, Plan, PlannedPoint, StoppingRules};
-use plumb_suite::{checked, each_address, pair, stays_polite, time_ns, with_far_end};
+use plumb_suite::{checked, each_address, keeps_to_limits, pair, server_at, time_ns, with_far_end};
 
 use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
@@ -82,7 +82,8 @@ pub fn plan(
         plan.points.iter_mut().for_each(|point| point.monitors.clear());
     }
     // Points name theirs by their indices, so that these come first.
-    let companions = named.beside.into_iter().chain(companions).chain(plan.companions).collect();
+    let companions = named.beside.into_iter().chain(companions).chain(plan.companions);
+    let companions = companions.map(|it| reaching(it, &args.execution)).collect::<Result<_>>()?;
     let plan = Plan { companions, budget_ns, ..plan };
     let Some(suite) = named.suites.into_iter().next() else { return Ok(plan) };
     let labels = suite.labels.into_iter().chain(plan.labels).collect();
@@ -92,6 +93,15 @@ pub fn plan(
     };
     let (suite, against_first) = (Some(suite.name), suite.against_first);
     Ok(Plan { suite, labels, monitors, against_first, ..plan })
+}
+
+/// A companion, which reaches other machines as points do.
+fn reaching(companion: Companion, args: &ExecutionArgs) -> Result<Companion> {
+    if !args.i_own_this_network {
+        keeps_to_limits(&companion.point)?;
+    }
+    let Some(far_end) = &args.to else { return Ok(companion) };
+    Ok(Companion { point: server_at(companion.point, far_end), ..companion })
 }
 
 /// A plan of these points, with nothing beside them.
@@ -106,7 +116,7 @@ pub fn plan_of(
         Goal::Rules(_) | Goal::Soak => OnInterference::Keep,
     };
     if !args.i_own_this_network {
-        points.iter().try_for_each(stays_polite)?;
+        points.iter().try_for_each(keeps_to_limits)?;
     }
     let points = match &args.to {
         Some(far_end) => with_far_end(points, far_end)?,

@@ -19,6 +19,11 @@ struct Sshd {
 
 impl Sshd {
     fn start() -> Self {
+        Self::with("")
+    }
+
+    /// With these lines in its configuration, too.
+    fn with(more: &str) -> Self {
         let place = place();
         let root = place.root().display().to_string();
         fs::create_dir(place.root().join("far")).unwrap();
@@ -36,7 +41,7 @@ impl Sshd {
         let server = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {root}/host\nPidFile none\nUsePAM no\n\
              AuthorizedKeysFile {root}/authorized\nStrictModes no\nPasswordAuthentication no\n\
-             PermitRootLogin prohibit-password\nSetEnv TMPDIR={root}/far\n"
+             PermitRootLogin prohibit-password\nSetEnv TMPDIR={root}/far\n{more}\n"
         );
         fs::write(format!("{root}/sshd_config"), server).unwrap();
         let client = |name: &str, port: u16, key: &str| {
@@ -123,6 +128,13 @@ fn servers_run_on_another_machine_and_leave_nothing_there() {
         assert!(is_at, "{result}");
         assert!(result["estimate"].as_f64().unwrap() > 0.0, "{result}");
     }
+    // A load beside uses the same far end.
+    let run = format!("{RUN} network.rr --with network.tcp --max-invocations 2");
+    let document = parsed(&sshd.run(&run).exits(0));
+    let name = results(&document, "rate")[0]["name"].as_str().unwrap().to_owned();
+    assert_eq!(name, "network.rr:to=ssh:far");
+    let flags = results(&document, "rate")[0]["flags"].to_string();
+    assert!(flags.contains("network.tcp:to=ssh:far"), "{flags}");
     let facts = &document["targets"][0]["environment"]["facts"];
     assert_eq!(facts["far.kernel"], facts["kernel"], "{facts}");
     sshd.is_clean();
@@ -173,6 +185,12 @@ fn a_far_end_that_is_not_reached_says_why() {
             "hint:",
         ]);
     }
+    let talks = Sshd::with("ForceCommand echo welcome; eval \"$SSH_ORIGINAL_COMMAND\"");
+    let refused = talks.run(&format!("{RUN} network.tcp --max-invocations 2")).exits(3);
+    refused.says(&["the login shell of the other machine writes to stdout: `welcome`"]);
+    talks.is_clean();
+    let flood = "run cpu.sieve --with network.icmp:host=192.0.2.1 --no-lock";
+    sshd.run(flood).exits(2).says(&["over 1000 packets a second", "--i-own-this-network"]);
     let run = RUN.replace("ssh:far", "ssh:-oProxyCommand=x");
     sshd.run(&format!("{run} network.tcp")).exits(2).says(&["ssh:[USER@]HOST[:PORT]"]);
     sshd.run(&format!("{RUN} cpu.sieve")).exits(2).says(&["no workload here has a server"]);

@@ -96,3 +96,26 @@ fn facts(record: &RunRecord) -> Vec<(String, String)> {
     }
     facts
 }
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::Impact;
+
+    use super::between;
+
+    #[test]
+    fn network_devices_matter_where_a_server_is_elsewhere() {
+        let arm = |device: &str, more: &[(&str, &str)]| -> Vec<(String, String)> {
+            let facts = [("network_devices", device)].into_iter().chain(more.iter().copied());
+            facts.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        };
+        let here = between(vec![arm("eth0", &[]), arm("eth1", &[])]);
+        assert_eq!(here[0].impact, Impact::Harmless);
+        let far = [("far.kernel", "6.1")];
+        let apart = between(vec![arm("eth0", &far), arm("eth1", &far)]);
+        assert_eq!(
+            (apart[0].field.as_str(), apart[0].impact),
+            ("network_devices", Impact::Relevant)
+        );
+    }
+}

@@ -15,20 +15,28 @@ pub fn with_far_end(
     points: Vec<PlannedPoint>,
     far_end: &FarEnd,
 ) -> Result<Vec<PlannedPoint>, UsageError> {
-    let has_server = |it: &PlannedPoint| it.description.can_be(Role::Server);
     if !points.iter().any(has_server) {
         let error = UsageError::new(format!("--to {far_end}: no workload here has a server"));
-        return Err(error.hint("network.tcp, network.udp and network.rr have one"));
+        return Err(error.hint("network.tcp has one, and most others of its family"));
     }
-    let moved = |it: PlannedPoint| if has_server(&it) { it.to(far_end) } else { it };
-    Ok(points.into_iter().map(moved).collect())
+    Ok(points.into_iter().map(|it| server_at(it, far_end)).collect())
+}
+
+/// This point, with its server on another machine, where it has one.
+#[must_use]
+pub fn server_at(planned: PlannedPoint, far_end: &FarEnd) -> PlannedPoint {
+    if has_server(&planned) { planned.to(far_end) } else { planned }
+}
+
+fn has_server(planned: &PlannedPoint) -> bool {
+    planned.description.can_be(Role::Server)
 }
 
 /// Whether nothing is sent to a machine of somebody else that would be a flood there.
 ///
 /// # Errors
 /// When something is.
-pub fn stays_polite(planned: &PlannedPoint) -> Result<(), UsageError> {
+pub fn keeps_to_limits(planned: &PlannedPoint) -> Result<(), UsageError> {
     let Some(rule) = &planned.description.restricted else { return Ok(()) };
     let Some(host) = rule.broken_by(&planned.point.settings) else { return Ok(()) };
     let (name, bound, what) = (planned.name(), &rule.bound, &rule.what);
@@ -80,7 +88,7 @@ fn at(planned: &PlannedPoint, address: IpAddr) -> Result<PlannedPoint, UsageErro
 mod tests {
     use plumb_model::{Description, PlannedPoint, Point, Program, Value};
 
-    use super::{each_address, stays_polite, with_far_end};
+    use super::{each_address, keeps_to_limits, with_far_end};
 
     fn planned(host: &str) -> PlannedPoint {
         let text = |name: &str| serde_json::json!({"name": name, "type": "text", "default": "", "summary": ""});
@@ -122,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_flood_of_others_is_refused_with_the_flag_that_allows_it() {
-        assert_eq!(stays_polite(&planned("127.0.0.1")), Ok(()));
-        let error = stays_polite(&planned("192.0.2.1")).unwrap_err();
+        assert_eq!(keeps_to_limits(&planned("127.0.0.1")), Ok(()));
+        let error = keeps_to_limits(&planned("192.0.2.1")).unwrap_err();
         assert!(error.message.ends_with("may send 192.0.2.1 over 8 files"), "{error}");
         assert!(error.hint.unwrap().contains("--i-own-this-network"));
     }

@@ -29,16 +29,21 @@ const COPY: Duration = Duration::from_secs(600);
 const END: Duration = Duration::from_secs(5);
 
 /// What is done there: `SIZE` is that of the binary. It says where its folder is, which address ssh reached and, once
-/// the binary is there, what machine it is; then it waits for the end of its stdin.
-const SCRIPT: &str = r#"umask 077
-folder=$(mktemp -d "${TMPDIR:-/tmp}/plumb-far.XXXXXX") || exit 1
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM PIPE
-echo "$folder"
-echo "${SSH_CONNECTION:-}"
-head -c SIZE >"$folder/plumb" && chmod 700 "$folder/plumb" || exit 1
-"$folder/plumb" target "$folder" || exit 1
-cat >/dev/null"#;
+/// the binary is there, what machine it is; then it waits for the end of its stdin. It is given as one line, as some login
+/// shells (csh) take no others.
+const SCRIPT: [&str; 9] = [
+    "umask 077",
+    r#"folder=$(mktemp -d "${TMPDIR:-/tmp}/plumb-far.XXXXXX") || exit 1"#,
+    r#"trap 'rm -rf "$folder"' EXIT"#,
+    "trap 'exit 1' HUP INT TERM PIPE",
+    r#"echo "plumb-far: $folder""#,
+    r#"echo "plumb-far: ${SSH_CONNECTION:-}""#,
+    r#"head -c SIZE >"$folder/plumb" && chmod 700 "$folder/plumb" || exit 1"#,
+    r#"machine=$("$folder/plumb" target "$folder") && echo "plumb-far: $machine" || exit 1"#,
+    "cat >/dev/null",
+];
+/// How its lines begin: a login shell may say something, too.
+const OURS: &str = "plumb-far: ";
 
 /// The other machines of a run.
 #[derive(Debug, Default)]
@@ -67,13 +72,13 @@ impl FarHosts {
     ///
     /// # Errors
     /// When one can't be reached, or plumb does not run there.
-    pub fn reach(
+    pub fn reach<'p>(
         &mut self,
         keeper: &mut Keeper,
         scratch: &Path,
-        points: &[PlannedPoint],
+        points: impl Iterator<Item = &'p PlannedPoint>,
     ) -> Result<(), Refusal> {
-        for far_end in points.iter().filter_map(|it| it.far_end.as_ref()) {
+        for far_end in points.filter_map(|it| it.far_end.as_ref()) {
             if !self.0.contains_key(far_end) {
                 let socket = scratch.join(format!("ssh-{}", self.0.len()));
                 let host = FarHost::reach(keeper, far_end, &socket.to_string_lossy());
@@ -107,7 +112,7 @@ impl FarHost {
         let binary = std::fs::read(OWN)
             .map_err(|error| Refusal::Fatal(format!("plumb can't read its own binary: {error}")))?;
         let (program, to) = ssh(far_end, socket);
-        let script = SCRIPT.replace("SIZE", &binary.len().to_string());
+        let script = SCRIPT.join("; ").replace("SIZE", &binary.len().to_string());
         let argv =
             [&program[..], &["-M".to_owned()], &to, &[format!("exec sh -c {}", quoted(&script))]];
         let pipes = keeper.spawn(&argv.concat(), None, &SpawnOptions::default());
@@ -157,10 +162,10 @@ impl FarHost {
         Ok(())
     }
 
-    /// Its next line; `refused` says what it means when it ends instead, by its last words.
+    /// The next line of the script; `refused` says what it means when it ends instead, by its last words.
     fn line(&mut self, timeout: Duration, refused: fn(&str) -> Refusal) -> Result<String, Refusal> {
         match self.stdout.next_line(Some(timeout)) {
-            Ok(line) => Ok(line),
+            Ok(line) => line.strip_prefix(OURS).map(str::to_owned).ok_or_else(|| talks(&line)),
             Err(LineError::Interrupted) => Err(Refusal::Interrupted),
             Err(LineError::Timeout) => {
                 Err(refused(&format!("no answer within {} s", timeout.as_secs())))
@@ -254,6 +259,15 @@ fn not_reached(why: &str) -> Refusal {
         why: format!("the other machine is not reached: {why}"),
         fix: "`ssh -o BatchMode=yes` to it has to work without a question; PLUMB_SSH=\"ssh -F FILE\" names other settings"
             .into(),
+    }
+}
+
+/// A login shell that writes to stdout would be taken for plumb.
+fn talks(line: &str) -> Refusal {
+    let line: String = line.chars().take(80).collect();
+    Refusal::Unsupported {
+        why: format!("the login shell of the other machine writes to stdout: `{line}`"),
+        fix: "a shell that runs a command has to be silent: no echo in ~/.bashrc".into(),
     }
 }
 

@@ -95,7 +95,9 @@ impl KeeperLauncher {
     /// # Errors
     /// Why something that the user named can't be had.
     pub fn prepare_machine(&mut self, points: &[PlannedPoint]) -> Result<SlotReport, Refusal> {
-        self.far_hosts.reach(&mut self.keeper, &self.settings.scratch, points)?;
+        let beside = self.settings.companions.iter().map(|it| &it.point);
+        let all = points.iter().chain(beside);
+        self.far_hosts.reach(&mut self.keeper, &self.settings.scratch, all)?;
         let mut done = self.preparations.begin(&mut self.keeper, points)?;
         self.fixtures.share(points, &self.settings.preparation);
         let Self { keeper, settings, media, .. } = self;

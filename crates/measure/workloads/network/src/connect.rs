@@ -15,8 +15,8 @@ use plumb_workload_kit::declare::{
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::set_socket_linger;
 
-use crate::crew::{Crew, Job};
 use crate::host::{self, HOST, address_of, restricted};
+use crate::timed_threads::{Job, TimedThreads};
 
 /// The most connections that are opened at a time.
 const MOST: usize = 256;
@@ -61,12 +61,13 @@ impl Workload for Connect {
             return Ok((Ready::default(), Box::new(())));
         }
         let address = path::enter(start, End::Far)?;
-        let door = Door::open(address);
-        let door = door.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        let acceptor = Acceptor::open(address);
+        let acceptor =
+            acceptor.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
         let words =
-            [("address", door.address.to_string()), ("pid", std::process::id().to_string())];
+            [("address", acceptor.address.to_string()), ("pid", std::process::id().to_string())];
         let endpoints = words.map(|(name, word)| (name.to_owned(), word)).into();
-        Ok((Ready { endpoints, ..Ready::default() }, Box::new(door)))
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new(acceptor)))
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
@@ -85,7 +86,7 @@ impl Workload for Connect {
         } else {
             format!("to {address}; each connection ends with a reset, so that no port stays in use (SO_LINGER)")
         });
-        let instance = Crew::start(
+        let instance = TimedThreads::start(
             at_once,
             start,
             move || Opener { address, is_own },
@@ -125,21 +126,21 @@ fn named(start: &Start) -> Result<SocketAddr, StartError> {
 }
 
 /// A server that opens to anybody and closes at once: it says nothing and reads nothing. Dropping it ends it.
-struct Door {
+struct Acceptor {
     address: SocketAddr,
     listener: Arc<TcpListener>,
     ended: Arc<AtomicBool>,
     listening: Option<JoinHandle<()>>,
 }
 
-impl Door {
+impl Acceptor {
     fn open(address: IpAddr) -> io::Result<Self> {
         let listener = Arc::new(TcpListener::bind((address, 0))?);
         let address = listener.local_addr()?;
         let ended = Arc::new(AtomicBool::new(false));
-        let (door, is_over) = (Arc::clone(&listener), Arc::clone(&ended));
+        let (acceptor, is_over) = (Arc::clone(&listener), Arc::clone(&ended));
         let listening = thread::spawn(move || {
-            for opened in door.incoming() {
+            for opened in acceptor.incoming() {
                 if is_over.load(Ordering::Acquire) {
                     return;
                 }
@@ -150,9 +151,9 @@ impl Door {
     }
 }
 
-impl Held for Door {}
+impl Held for Acceptor {}
 
-impl Drop for Door {
+impl Drop for Acceptor {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
         // Wakes who waits for a connection.

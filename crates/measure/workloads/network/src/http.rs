@@ -14,9 +14,9 @@ use plumb_workload_kit::declare::{
 };
 use plumb_workload_path::{self as path, End};
 
-use crate::crew::{Crew, Job};
 use crate::host::{self, address_of, restricted};
 use crate::server::Server;
+use crate::timed_threads::{Job, TimedThreads};
 use crate::token::{self, Token};
 
 /// The parameter that names a file.
@@ -24,7 +24,7 @@ const URL: &str = "url";
 /// The most files that are fetched at a time.
 const MOST: usize = 256;
 /// So many at a time anybody may fetch from anywhere.
-const POLITE: u64 = 8;
+const MOST_TO_OTHERS: u64 = 8;
 /// A server that says nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest head of a request or an answer, in bytes.
@@ -68,7 +68,7 @@ impl Workload for Http {
             ],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
-            restricted: Some(restricted(URL, "at_once", POLITE, "files at a time")),
+            restricted: Some(restricted(URL, "at_once", MOST_TO_OTHERS, "files at a time")),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.http", "files fetched over HTTP")
         }
@@ -129,7 +129,7 @@ impl Workload for Http {
         }
         let source = first.source;
         let fetcher = move || Fetcher::new(Arc::clone(&source));
-        let instance = Crew::start(at_once, start, fetcher, (&VALUES, report))?;
+        let instance = TimedThreads::start(at_once, start, fetcher, (&VALUES, report))?;
         let ready = Ready { work: work(&[("rate", 1)]), notes, ..Ready::default() };
         Ok(Started { instance: Box::new(instance), ready })
     }

@@ -34,9 +34,9 @@ const MOST_OUTSTANDING: usize = 64;
 const ATTEMPTS: u16 = 3;
 
 /// Requests a second that anybody may send to a machine of somebody else.
-const POLITE: u64 = 1000;
+const MOST_TO_OTHERS: u64 = 1000;
 
-/// What opens the door to unprivileged echo sockets.
+/// What opens the acceptor to unprivileged echo sockets.
 const FIX: &str = "sysctl net.ipv4.ping_group_range=\"0 2147483647\"";
 
 /// What is reported where requests may be lost.
@@ -69,7 +69,7 @@ impl Workload for Icmp {
             }],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
-            restricted: Some(restricted(HOST, "rate", POLITE, "packets a second")),
+            restricted: Some(restricted(HOST, "rate", MOST_TO_OTHERS, "packets a second")),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.icmp", "ICMP echo requests, a new one for each reply or at a rate")
         }
@@ -110,7 +110,7 @@ impl Workload for Icmp {
                 .map_err(|error| Failure::io("an ICMP socket", &error))?;
             let requests = Requests::new(echoes, schedule.transpose()?, patience, start);
             let why = format!(
-                "{host} limits its replies, a firewall on the way does, or one of them is saturated"
+                "{host} limits its replies, a firewall on the way does, the way loses packets, or something is saturated"
             );
             Box::new(requests.with_depth(outstanding as u64).explaining_losses(why))
         };

@@ -5,7 +5,6 @@ use plumb_protocol::Workload;
 mod batches;
 mod connect;
 mod cpu_time;
-mod crew;
 mod echo;
 mod host;
 mod http;
@@ -20,6 +19,7 @@ mod stream;
 mod tally;
 mod tcp;
 mod tcp_info;
+mod timed_threads;
 mod token;
 mod udp;
 

@@ -95,7 +95,7 @@ impl Workload for Wakeup {
         room_for_tasks(workers as u64)?;
         let note = placed.as_deref().map_or_else(|| "not pinned".into(), in_words);
         let before = CpuSet::current()?;
-        let crew = Crew::start(workers, placed.as_deref())?;
+        let crew = TimedThreads::start(workers, placed.as_deref())?;
         if let Some(cpus) = &placed {
             CpuSet::only(cpus[0]).apply()?;
         }
@@ -185,12 +185,12 @@ impl Shared {
 }
 
 /// The workers, waiting.
-struct Crew {
+struct TimedThreads {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Crew {
+impl TimedThreads {
     fn start(workers: usize, cpus: Option<&[usize]>) -> Result<Self, Failure> {
         let shared = Arc::new(Shared {
             rows: RwLock::default(),
@@ -218,7 +218,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for TimedThreads {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Release);
         for thread in self.threads.drain(..) {
@@ -246,7 +246,7 @@ impl Drop for Punctual {
 }
 
 struct Wakeups {
-    crew: Crew,
+    crew: TimedThreads,
     schedule: Schedule,
     /// Wake-ups so far, of all samples.
     sent: u64,

@@ -65,7 +65,7 @@ impl<J: Job<N>, const N: usize> Member for Worker<J, N> {
 pub(crate) type Report<const N: usize> = fn([f64; N], f64, f64, &mut [f64]);
 
 /// All threads, as an instance.
-pub(crate) struct Crew<J, const N: usize> {
+pub(crate) struct TimedThreads<J, const N: usize> {
     team: Team<Worker<J, N>>,
     threads: usize,
     shared: Arc<Shared>,
@@ -76,7 +76,7 @@ pub(crate) struct Crew<J, const N: usize> {
     helpers: Vec<u32>,
 }
 
-impl<J: Job<N>, const N: usize> Crew<J, N> {
+impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
     /// So many threads, each with a job; values of these names are reported.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl<J: Job<N>, const N: usize> Crew<J, N> {
     }
 }
 
-impl<J: Job<N>, const N: usize> Instance for Crew<J, N> {
+impl<J: Job<N>, const N: usize> Instance for TimedThreads<J, N> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.shared.begun.store(0, Ordering::Relaxed);
         self.team.run(iterations)
