@@ -64,6 +64,13 @@ impl From<plumb_suite::UsageError> for CommandError {
     }
 }
 
+impl From<plumb_plugins::manifest::ManifestError> for CommandError {
+    fn from(error: plumb_plugins::manifest::ManifestError) -> Self {
+        let exit = if error.is_of_file { Exit::Store } else { Exit::Usage };
+        Self { hints: error.hint.into_iter().collect(), ..Self::new(exit, error.message) }
+    }
+}
+
 /// The result of a command.
 pub type Result<T> = std::result::Result<T, CommandError>;
 

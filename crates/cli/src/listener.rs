@@ -1,22 +1,22 @@
-//! Where plumb listens for browsers.
+//! Where plumb listens.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use crate::error::{CommandError, Result};
 
-/// PLUM on a telephone's keys.
-const PORT: u16 = 7586;
+/// Where pages are: PLUM on a telephone's keys.
+pub const PAGES: u16 = 7586;
 
-/// Listens where the user wants; else at the usual port of this machine, or at a free one.
-pub fn listener(wanted: Option<&str>) -> Result<TcpListener> {
+/// Listens where the user wants; else at this usual port of this machine, or at a free one.
+pub fn listener(wanted: Option<&str>, port: u16) -> Result<TcpListener> {
     let home = IpAddr::from(Ipv4Addr::LOCALHOST);
     let Some(wanted) = wanted else {
-        let usual = TcpListener::bind((home, PORT));
+        let usual = TcpListener::bind((home, port));
         let taken = usual.as_ref().is_err_and(|error| error.kind() == ErrorKind::AddrInUse);
         return if taken { TcpListener::bind((home, 0)) } else { usual }.map_err(unheard);
     };
-    let address = address(wanted).ok_or_else(|| {
+    let address = address(wanted, port).ok_or_else(|| {
         CommandError::usage(format!("`{wanted}` is not an address that plumb can listen on"))
             .hint("--listen 127.0.0.1:8000, --listen [::1]:8000 or --listen 8000")
     })?;
@@ -27,11 +27,11 @@ pub fn listener(wanted: Option<&str>) -> Result<TcpListener> {
 }
 
 /// `ADDRESS:PORT`, `ADDRESS` or `PORT`.
-fn address(text: &str) -> Option<SocketAddr> {
+fn address(text: &str, usual: u16) -> Option<SocketAddr> {
     let home = IpAddr::from(Ipv4Addr::LOCALHOST);
     let text = text.replacen("localhost", "127.0.0.1", 1);
     let bare = text.trim_start_matches('[').trim_end_matches(']');
-    let alone = bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
+    let alone = bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, usual));
     let port = text.parse::<u16>().map(|port| SocketAddr::new(home, port));
     text.parse().or(alone).or(port).ok()
 }
@@ -42,29 +42,29 @@ fn shown(ip: IpAddr) -> String {
 
 /// Why nobody can connect.
 pub fn unheard(error: std::io::Error) -> CommandError {
-    CommandError::nothing(format!("can't listen for browsers: {error}"))
+    CommandError::nothing(format!("can't listen: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PORT, address};
+    use super::{PAGES, address};
 
     #[test]
     fn an_address_is_written_in_many_ways() {
         for (text, meant) in [
             ("127.0.0.1:80", "127.0.0.1:80".to_owned()),
             ("localhost:80", "127.0.0.1:80".to_owned()),
-            ("0.0.0.0", format!("0.0.0.0:{PORT}")),
+            ("0.0.0.0", format!("0.0.0.0:{PAGES}")),
             ("[::1]:80", "[::1]:80".to_owned()),
-            ("::", format!("[::]:{PORT}")),
-            ("[::1]", format!("[::1]:{PORT}")),
+            ("::", format!("[::]:{PAGES}")),
+            ("[::1]", format!("[::1]:{PAGES}")),
             ("8000", "127.0.0.1:8000".to_owned()),
             ("0", "127.0.0.1:0".to_owned()),
         ] {
-            assert_eq!(address(text).unwrap().to_string(), meant, "{text}");
+            assert_eq!(address(text, PAGES).unwrap().to_string(), meant, "{text}");
         }
         for wrong in ["", "example.org:80", "1.2.3.4:99999", "x", ":", "80:80", "127.0.0.1:"] {
-            assert_eq!(address(wrong), None, "{wrong}");
+            assert_eq!(address(wrong, PAGES), None, "{wrong}");
         }
     }
 }

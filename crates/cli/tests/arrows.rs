@@ -26,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/monitors", &["machine"]),
     ("measure/media", &["machine", "protocol", "workload-kit"]),
     ("measure/keeper", &["machine", "media", "protocol"]),
+    ("measure/peer", &["protocol"]),
     ("measure/plugins", &["engine", "keeper", "protocol", "stats"]),
     ("measure/suite", &[]),
     ("measure/workloads/kit", &["protocol"]),

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 
 /// What stands before the host of a machine that ssh reaches.
 const SSH: &str = "ssh:";
+/// What stands before the host where `plumb peer` runs.
+const PEER: &str = "peer:";
+
+/// Where `plumb peer` listens unless told otherwise: beside the pages of `plumb serve`.
+pub const PEER_PORT: u16 = 7587;
 
 /// Another machine, on which the server of a point is started.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,63 +24,88 @@ pub enum FarEnd {
         /// The port, where that is not ssh's own choice.
         port: Option<u16>,
     },
+    /// One where `plumb peer` runs.
+    Peer {
+        /// Its name or address.
+        host: String,
+        /// The port, where that is not the usual one.
+        port: Option<u16>,
+    },
 }
 
 impl FromStr for FarEnd {
     type Err = String;
 
-    /// `ssh:[USER@]HOST[:PORT]`, with an IPv6 address in brackets.
+    /// `ssh:[USER@]HOST[:PORT]` or `peer:HOST[:PORT]`, with an IPv6 address in brackets.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("`{text}`: {why}; a far end is ssh:[USER@]HOST[:PORT]");
-        let rest = text.strip_prefix(SSH).ok_or_else(|| wrong("it does not begin with ssh:"))?;
+        let wrong = |why: &str| {
+            format!("`{text}`: {why}; a far end is ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]")
+        };
+        if let Some(place) = text.strip_prefix(PEER) {
+            let (host, port) = host_and_port(place).map_err(wrong)?;
+            return Ok(Self::Peer { host: host.to_owned(), port });
+        }
+        let rest = text.strip_prefix(SSH);
+        let rest = rest.ok_or_else(|| wrong("it begins with neither ssh: nor peer:"))?;
         let (user, place) = match rest.rsplit_once('@') {
             Some((user, place)) => (Some(user), place),
             None => (None, rest),
         };
-        let (host, port) = match place.strip_prefix('[') {
-            Some(place) => {
-                let (host, after) =
-                    place.split_once(']').ok_or_else(|| wrong("a bracket is not closed"))?;
-                let port = after.strip_prefix(':');
-                if !after.is_empty() && port.is_none() {
-                    return Err(wrong("something follows the bracket"));
-                }
-                (host, port)
-            }
-            None if place.matches(':').count() > 1 => {
-                return Err(wrong("an IPv6 address stands in brackets"));
-            }
-            None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
-        };
-        // What begins with a dash would be an option of ssh.
-        let is_word = |word: &str| {
-            let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == ',';
-            !word.is_empty() && !word.starts_with('-') && !word.contains(is_odd)
-        };
-        if !is_word(host) || !user.is_none_or(is_word) {
-            return Err(wrong("the name of a user or host can't be like that"));
+        let (host, port) = host_and_port(place).map_err(wrong)?;
+        if !user.is_none_or(is_word) {
+            return Err(wrong(NO_NAME));
         }
-        let port = port.map(|port| port.parse().ok().filter(|&port| port > 0));
-        let port = match port {
-            Some(None) => return Err(wrong("a port is 1 to 65535")),
-            Some(port) => port,
-            None => None,
-        };
         let destination = user.map_or_else(|| host.to_owned(), |user| format!("{user}@{host}"));
         Ok(Self::Ssh { destination, port })
     }
 }
 
+const NO_NAME: &str = "the name of a user or host can't be like that";
+
+/// What begins with a dash would be an option of ssh.
+fn is_word(word: &str) -> bool {
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == ',' || c == '@';
+    !word.is_empty() && !word.starts_with('-') && !word.contains(is_odd)
+}
+
+/// Of `HOST[:PORT]`.
+fn host_and_port(place: &str) -> Result<(&str, Option<u16>), &'static str> {
+    let (host, port) = match place.strip_prefix('[') {
+        Some(place) => {
+            let (host, after) = place.split_once(']').ok_or("a bracket is not closed")?;
+            let port = after.strip_prefix(':');
+            if !after.is_empty() && port.is_none() {
+                return Err("something follows the bracket");
+            }
+            (host, port)
+        }
+        None if place.matches(':').count() > 1 => {
+            return Err("an IPv6 address stands in brackets");
+        }
+        None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
+    };
+    if !is_word(host) {
+        return Err(NO_NAME);
+    }
+    match port.map(|port| port.parse().ok().filter(|&port| port > 0)) {
+        Some(None) => Err("a port is 1 to 65535"),
+        Some(port) => Ok((host, port)),
+        None => Ok((host, None)),
+    }
+}
+
 impl fmt::Display for FarEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Ssh { destination, port } = self;
-        let (user, host) = match destination.rsplit_once('@') {
-            Some((user, host)) => (format!("{user}@"), host),
-            None => (String::new(), destination.as_str()),
+        let (road, user, host, port) = match self {
+            Self::Peer { host, port } => (PEER, String::new(), host.as_str(), port),
+            Self::Ssh { destination, port } => match destination.rsplit_once('@') {
+                Some((user, host)) => (SSH, format!("{user}@"), host, port),
+                None => (SSH, String::new(), destination.as_str(), port),
+            },
         };
         let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let port = port.map_or(String::new(), |port| format!(":{port}"));
-        write!(f, "{SSH}{user}{host}{port}")
+        write!(f, "{road}{user}{host}{port}")
     }
 }
 
@@ -100,11 +130,14 @@ mod tests {
     #[test]
     fn a_far_end_is_read_and_shown_as_people_type_it() {
         let ssh = |destination: &str, port| FarEnd::Ssh { destination: destination.into(), port };
+        let peer = |host: &str, port| FarEnd::Peer { host: host.into(), port };
         for (text, wanted) in [
             ("ssh:web1", ssh("web1", None)),
             ("ssh:joe@web1.example.org:2222", ssh("joe@web1.example.org", Some(2222))),
             ("ssh:[fe80::1]:22", ssh("fe80::1", Some(22))),
             ("ssh:joe@[::1]", ssh("joe@::1", None)),
+            ("peer:web1", peer("web1", None)),
+            ("peer:[::1]:7000", peer("::1", Some(7000))),
         ] {
             assert_eq!(text.parse(), Ok(wanted.clone()), "{text}");
             assert_eq!(wanted.to_string(), text);
@@ -114,7 +147,7 @@ mod tests {
     #[test]
     fn what_is_no_far_end_says_why() {
         for (text, why) in [
-            ("web1", "it does not begin with ssh:"),
+            ("web1", "it begins with neither ssh: nor peer:"),
             ("ssh:", "the name of a user or host can't be like that"),
             ("ssh:-oProxyCommand=x", "the name of a user or host can't be like that"),
             ("ssh:@web1", "the name of a user or host can't be like that"),
@@ -124,9 +157,13 @@ mod tests {
             ("ssh:fe80::1", "an IPv6 address stands in brackets"),
             ("ssh:[::1", "a bracket is not closed"),
             ("ssh:[::1]x", "something follows the bracket"),
+            ("peer:joe@web1", "the name of a user or host can't be like that"),
+            ("peer:web1:0", "a port is 1 to 65535"),
         ] {
             let refused = text.parse::<FarEnd>().unwrap_err();
-            assert_eq!(refused, format!("`{text}`: {why}; a far end is ssh:[USER@]HOST[:PORT]"));
+            let wanted =
+                format!("`{text}`: {why}; a far end is ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]");
+            assert_eq!(refused, wanted);
         }
     }
 }

@@ -41,7 +41,7 @@ pub use decision::{Compared, Decision, Look, Outlook};
 pub use diagnosis::{Diagnosis, Severity, Symptom};
 pub use event::{Event, EventSink, SinkError, Stamped};
 pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, OF_FAR_END, Theme};
-pub use far_end::FarEnd;
+pub use far_end::{FarEnd, PEER_PORT};
 pub use flag::{Flag, FlagKind};
 pub use host::{By, Host};
 pub use id::{Id, SHOWN_DIGITS, short_id};

@@ -1,10 +1,11 @@
-//! The hidden commands: plumb started again as keeper, worker or far end of ssh.
+//! The hidden commands: plumb started again as keeper, worker, far end of ssh, or way to a peer.
 
 use std::io::{stdin, stdout};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use clap::Args;
+use plumb_peer::Key;
 use plumb_protocol::Workload;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -97,6 +98,29 @@ impl Subcommand for TargetArgs {
         let line = serde_json::to_string(&target).map_err(std::io::Error::from).map_err(bug)?;
         context.ui.out(&line);
         Ok(Exit::Fine)
+    }
+}
+
+/// Reach a peer, and be what it starts
+#[derive(Debug, Args)]
+pub struct ReachArgs {
+    /// HOST:PORT
+    place: String,
+    /// The session of the run
+    #[arg(long, default_value = "")]
+    session: String,
+    /// The words of a program there; without them, what stands for a run
+    words: Vec<String>,
+}
+
+impl Subcommand for ReachArgs {
+    fn run(&self, _context: &Context<'_>) -> Result<Exit> {
+        let key = Key::place().and_then(|file| Key::read(&file)).map_err(CommandError::failed)?;
+        let stdin = stdin().as_fd().try_clone_to_owned().map_err(bug)?;
+        let (stdout, stderr) = (&mut stdout(), &mut std::io::stderr());
+        let pipes = plumb_peer::Pipes { stdin, stdout, stderr };
+        let ended = plumb_peer::reach(&self.place, &key, (&self.session, &self.words), pipes);
+        Ok(if ended.map_err(CommandError::failed)? == 0 { Exit::Fine } else { Exit::Failed })
     }
 }
 

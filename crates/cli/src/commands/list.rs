@@ -5,6 +5,7 @@ use std::fs;
 use clap::Args;
 use plumb_keeper::Keeper;
 use plumb_model::{Description, Role};
+use plumb_plugins::manifest;
 use plumb_suite as suite;
 use plumb_text::{Column, Line, Style, Table};
 use serde::Serialize;
@@ -13,7 +14,6 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 use crate::locate;
 use crate::planning::catalogue::{self, Entry};
-use crate::planning::manifest;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
@@ -55,7 +55,7 @@ fn list(classic: bool, ui: &Ui) -> Result<Exit> {
         let summary = suite::parse(text).map(|suite| suite.summary).unwrap_or_default();
         row(&mut table, name, &format!("suite: {summary}"));
     }
-    for (name, path) in manifest::suites() {
+    for (name, path) in manifest::suites(locate::data_home().as_deref()) {
         let summary = fs::read_to_string(&path).ok().and_then(|text| suite::parse(&text).ok());
         let summary = summary.map(|suite| suite.summary).unwrap_or_default();
         row(&mut table, &name, &format!("suite: {summary} ({})", path.display()));
@@ -82,7 +82,7 @@ struct Listing<'l> {
 
 /// A keeper is only started when there is a plug-in to be asked.
 fn found_plugins() -> Result<(Vec<Entry>, Vec<String>)> {
-    if manifest::on_path().is_empty() {
+    if manifest::on_path(locate::data_home().as_deref()).is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
     let mut keeper = Keeper::start(&locate::plumb()?)?;

@@ -15,6 +15,7 @@ mod import;
 mod internal;
 mod list;
 mod man;
+mod peer;
 mod plugin;
 mod report;
 mod run;
@@ -46,6 +47,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<show::ShowArgs>("show"),
     Entry::of::<report::ReportArgs>("report"),
     Entry::of::<serve::ServeArgs>("serve"),
+    Entry::of::<peer::PeerArgs>("peer"),
     Entry::of::<export::ExportArgs>("export"),
     Entry::of::<import::ImportArgs>("import"),
     Entry::of::<plugin::PluginArgs>("plugin"),
@@ -57,5 +59,6 @@ pub const ALL: &[Entry] = &[
     Entry::internal::<internal::MediumArgs>("medium"),
     Entry::internal::<internal::OrphanedArgs>("orphaned"),
     Entry::internal::<internal::TargetArgs>("target"),
+    Entry::internal::<internal::ReachArgs>("reach"),
     Entry::internal::<internal::SshSinkArgs>("ssh-sink"),
 ];

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 use crate::interrupt;
-use crate::listener::{listener, unheard};
+use crate::listener::{PAGES, listener, unheard};
 use crate::locate;
 use crate::reading::output::pretty;
 use crate::reading::runs;
@@ -62,7 +62,7 @@ struct ServeDocument<'d> {
 /// Serves the store until somebody ends it.
 fn serve(args: &ServeArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let path = runs::open(store)?.path().to_owned();
-    let listener = listener(args.listen.as_deref())?;
+    let listener = listener(args.listen.as_deref(), PAGES)?;
     let address = listener.local_addr().map_err(unheard)?;
     let open = !address.ip().is_loopback();
     let token = (open || args.token).then(Token::random).transpose().map_err(unheard)?;

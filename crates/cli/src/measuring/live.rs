@@ -8,7 +8,7 @@ use plumb_serve::{Limits, Server, Settings};
 use plumb_site::names;
 
 use crate::error::Result;
-use crate::listener::{listener, unheard};
+use crate::listener::{PAGES, listener, unheard};
 
 /// How long browsers have to hear that a run is over.
 const LAST_WORDS: Duration = Duration::from_millis(1500);
@@ -33,7 +33,7 @@ impl LivePage {
     /// # Errors
     /// When the system gives no socket.
     pub fn of(run: Id, store: &Path) -> Result<Self> {
-        let listener = listener(None)?;
+        let listener = listener(None, PAGES)?;
         let settings = Settings {
             store: store.to_owned(),
             kept: None,

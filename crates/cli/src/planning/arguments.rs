@@ -44,8 +44,8 @@ pub struct ExecutionArgs {
     /// keep them]
     #[arg(long, value_name = "WHAT", value_parser = on_interference())]
     pub on_interference: Option<OnInterference>,
-    /// Start servers on this machine: ssh:[USER@]HOST[:PORT], where plumb copies itself and leaves nothing
-    /// [default: here]
+    /// Start servers on this machine: ssh:[USER@]HOST[:PORT], where plumb copies itself and leaves nothing, or
+    /// peer:HOST[:PORT], where `plumb peer` runs [default: here]
     #[arg(long, value_name = "WHERE")]
     pub to: Option<FarEnd>,
     /// Also send more to machines that you name than anybody may: over 1,000 packets a second, say

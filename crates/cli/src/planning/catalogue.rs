@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use plumb_engine::{Refusal, describe};
 use plumb_keeper::Keeper;
 use plumb_model::{Description, Program};
-use plumb_plugins::{cache, rules};
+use plumb_plugins::{cache, manifest, rules};
 use plumb_suite::{self as suite, nearest};
 
 use crate::error::{CommandError, Result};
 use crate::locate;
-use crate::planning::manifest;
 
 /// A workload that can be started.
 #[derive(Debug, Clone)]
@@ -139,7 +138,7 @@ fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandErro
 /// All plug-ins on the path that work, and a line for each that does not.
 pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
     let (mut good, mut broken) = (Vec::<Entry>::new(), Vec::new());
-    for manifest in manifest::on_path() {
+    for manifest in manifest::on_path(locate::data_home().as_deref()) {
         match at_path(keeper, &manifest) {
             Ok(entry) if good.iter().any(|it| is_namesake(it, &entry)) => {
                 let Description { id, version, .. } = entry.description;

@@ -5,7 +5,6 @@ pub mod catalogue;
 pub mod command;
 pub mod dry_run;
 pub mod knobs;
-pub mod manifest;
 pub mod monitors;
 pub mod plan;
 pub mod points;

@@ -9,14 +9,15 @@ use plumb_model::{
     Companion, Description, PlannedPoint, Point, Role, Sampling, SearchEffort, Settings, Slot,
     StoppingRules, Value,
 };
+use plumb_plugins::manifest::{self, MANIFEST};
 use plumb_suite::{
     self as suite, Suite, SuitePoint, TypedRules, expanded, nearest, pair, time_ns, values_of,
 };
 
 use crate::error::{CommandError, Result};
+use crate::locate;
 use crate::planning::catalogue::{self, Entry};
 use crate::planning::knobs;
-use crate::planning::manifest::{self, MANIFEST};
 use crate::planning::monitors::monitors;
 
 /// The suite that runs when nothing is named.
@@ -95,7 +96,11 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     if let Some(text) = suite::builtin(name) {
         return Ok(Some(text.to_owned()));
     }
-    let of_plugin = || manifest::suites().into_iter().find(|(known, _)| known == name);
+    let of_plugin = || {
+        manifest::suites(locate::data_home().as_deref())
+            .into_iter()
+            .find(|(known, _)| known == name)
+    };
     let path = if name.contains(['/', '.']) { None } else { of_plugin().map(|(_, path)| path) };
     let path = path.unwrap_or_else(|| name.into());
     if !is_suite_file(&path) {

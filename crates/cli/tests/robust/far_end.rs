@@ -192,7 +192,9 @@ fn a_far_end_that_is_not_reached_says_why() {
     let flood = "run cpu.sieve --with network.icmp:host=192.0.2.1 --no-lock";
     sshd.run(flood).exits(2).says(&["over 1000 packets a second", "--i-own-this-network"]);
     let run = RUN.replace("ssh:far", "ssh:-oProxyCommand=x");
-    sshd.run(&format!("{run} network.tcp")).exits(2).says(&["ssh:[USER@]HOST[:PORT]"]);
+    sshd.run(&format!("{run} network.tcp"))
+        .exits(2)
+        .says(&["ssh:[USER@]HOST[:PORT]", "peer:HOST[:PORT]"]);
     sshd.run(&format!("{RUN} cpu.sieve")).exits(2).says(&["no workload here has a server"]);
     let unsupported =
         sshd.run(&format!("{RUN} network.tcp:path=veth --max-invocations 2")).exits(3);

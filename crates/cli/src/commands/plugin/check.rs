@@ -4,8 +4,8 @@ use std::path::Path;
 
 use plumb_engine::{KeeperLauncher, LauncherSettings};
 use plumb_model::Program;
-use plumb_plugins::cache;
 use plumb_plugins::check::{Check, Checklist, Numbers, State, TryOut, describe, judge};
+use plumb_plugins::{cache, manifest};
 use plumb_text::units::quantity;
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::error::{CommandError, Exit, Result};
 use crate::measuring::folders::{Folders, folders};
 use crate::measuring::setup::Setup;
 use crate::measuring::target::Place;
-use crate::planning::{catalogue, manifest};
+use crate::planning::catalogue;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
@@ -86,9 +86,8 @@ fn program(path: &Path, list: &mut Checklist<'_>) -> Option<Program> {
             Some(program)
         }
         Err(error) => {
-            let hints: String =
-                error.hints().iter().map(|hint| format!("; hint: {hint}")).collect();
-            list.add("program", State::Failed, format!("{error}{hints}"));
+            let hint = error.hint.map_or(String::new(), |hint| format!("; hint: {hint}"));
+            list.add("program", State::Failed, format!("{}{hint}", error.message));
             None
         }
     }

@@ -11,6 +11,7 @@ mod log;
 mod media;
 mod preparations;
 mod refusal;
+mod road;
 mod secrets;
 mod slot_report;
 mod validate;

@@ -15,8 +15,8 @@ use plumb_workload_kit::declare::{
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::set_socket_linger;
 
-use crate::host::{self, HOST, address_of, restricted};
 use crate::timed_threads::{Job, TimedThreads};
+use plumb_workload_kit::host::{self, HOST, address_of, restricted};
 
 /// The most connections that are opened at a time.
 const MOST: usize = 256;

@@ -14,10 +14,11 @@ use plumb_workload_kit::declare::{
 };
 use plumb_workload_path::{self as path, End};
 
-use crate::host::{self, address_of, restricted};
-use crate::server::Server;
 use crate::timed_threads::{Job, TimedThreads};
-use crate::token::{self, Token};
+use crate::web_stream::{Tls, WebStream};
+use plumb_workload_kit::host::{self, address_of, restricted};
+use plumb_workload_kit::server::Server;
+use plumb_workload_kit::token::{self, Token};
 
 /// The parameter that names a file.
 const URL: &str = "url";
@@ -32,8 +33,11 @@ const LONGEST_HEAD: usize = 64 << 10;
 /// Bytes of one read or write.
 const BLOCK: usize = 128 << 10;
 
-/// What is reported beside, in this order.
-const VALUES: [&str; 5] = ["throughput", "name_time", "connect_time", "first_byte", "body_time"];
+/// What is reported beside, in this order; the last of a file over HTTPS.
+const VALUES: [&str; 6] =
+    ["throughput", "name_time", "connect_time", "first_byte", "body_time", "tls_time"];
+/// Those of a file over HTTP.
+const OF_HTTP: &[&str] = VALUES.split_at(5).0;
 
 /// Fetches files.
 pub struct Http;
@@ -60,6 +64,10 @@ impl Workload for Http {
                 reported_time(
                     VALUES[3],
                     "time from sending the request to the first byte of the answer, mean",
+                ),
+                reported_time(
+                    VALUES[5],
+                    "time of the handshake of TLS once the connection is open, mean",
                 ),
                 reported_time(
                     VALUES[4],
@@ -108,6 +116,7 @@ impl Workload for Http {
             Source {
                 request: request(&path_of(&token), &address.to_string()),
                 name: None,
+                tls: None,
                 address,
                 size,
             }
@@ -125,12 +134,15 @@ impl Workload for Http {
             )
         })?;
         if !url.is_empty() {
-            notes.push(format!("a file of {} bytes", fetched[5]));
+            notes.push(format!("a file of {} bytes", fetched[6]));
+            notes.extend(first.spoken.take());
         }
         let source = first.source;
+        let names = if source.tls.is_some() { &VALUES } else { OF_HTTP };
+        let without = VALUES[names.len()..].iter().map(|name| (*name).to_owned()).collect();
         let fetcher = move || Fetcher::new(Arc::clone(&source));
-        let instance = TimedThreads::start(at_once, start, fetcher, (&VALUES, report))?;
-        let ready = Ready { work: work(&[("rate", 1)]), notes, ..Ready::default() };
+        let instance = TimedThreads::start(at_once, start, fetcher, (names, report))?;
+        let ready = Ready { work: work(&[("rate", 1)]), notes, without, ..Ready::default() };
         Ok(Started { instance: Box::new(instance), ready })
     }
 }
@@ -141,7 +153,7 @@ fn parameters() -> Vec<Parameter> {
         text(
             URL,
             "",
-            "what is fetched, http://HOST[:PORT]/FILE; a file of plumb's own server without it",
+            "what is fetched, http[s]://HOST[:PORT]/FILE; a file of plumb's own server without it",
         ),
         host::address(),
         curve(CurveKind::Line, bytes("size", 1 << 20, "size of the file of plumb's own server")),
@@ -152,12 +164,11 @@ fn parameters() -> Vec<Parameter> {
 }
 
 /// [`VALUES`] of a sample.
-fn report(sums: [f64; 6], files: f64, elapsed_ns: f64, into: &mut [f64]) {
-    let [_, name, connect, first, body, bytes] = sums;
-    let mean_s = |sum: f64| sum / files.max(1.0) / 1e9;
-    let values =
-        [bytes / (elapsed_ns / 1e9), mean_s(name), mean_s(connect), mean_s(first), mean_s(body)];
-    into.copy_from_slice(&values);
+fn report(sums: [f64; 7], files: f64, elapsed_ns: f64, into: &mut [f64]) {
+    let [_, name, connect, first, body, tls, bytes] = sums;
+    let means = [name, connect, first, body, tls].map(|sum| sum / files.max(1.0) / 1e9);
+    let values = [bytes / (elapsed_ns / 1e9)].into_iter().chain(means);
+    into.iter_mut().zip(values).for_each(|(into, value)| *into = value);
 }
 
 /// Where a file is, and how it is asked for.
@@ -165,6 +176,8 @@ struct Source {
     request: Vec<u8>,
     /// The name that is asked for each time; None where the address is known.
     name: Option<String>,
+    /// How it proves its name; None over HTTP.
+    tls: Option<Tls>,
     address: SocketAddr,
     /// The size, where it is known.
     size: Option<u64>,
@@ -174,15 +187,11 @@ impl Source {
     /// Of a URL.
     fn of(url: &str, start: &Start) -> Result<Self, StartError> {
         let failed = |why: &str| {
-            StartError::Failed(format!("`{url}`: {why}; a URL is http://HOST[:PORT]/FILE"))
+            StartError::Failed(format!("`{url}`: {why}; a URL is http[s]://HOST[:PORT]/FILE"))
         };
-        if url.starts_with("https://") {
-            return Err(StartError::unsupported(
-                "network.http does not speak TLS yet",
-                "an http:// URL; tls workloads measure handshakes and ciphers",
-            ));
-        }
-        let rest = url.strip_prefix("http://").ok_or_else(|| failed("it is not of HTTP"))?;
+        let secure = url.strip_prefix("https://");
+        let rest = secure.or_else(|| url.strip_prefix("http://"));
+        let rest = rest.ok_or_else(|| failed("it is not of HTTP"))?;
         if rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return Err(failed("it has a space in it"));
         }
@@ -199,12 +208,14 @@ impl Source {
             Some(rest) => rest.split_once(']').ok_or_else(|| failed("a bracket is not closed"))?,
             None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
         };
-        let port = port.strip_prefix(':').map_or(Ok(80), str::parse);
+        let port =
+            port.strip_prefix(':').map_or(Ok(if secure.is_some() { 443 } else { 80 }), str::parse);
         let port = port.map_err(|_| failed("its port is no number"))?;
         let address = SocketAddr::new(address_of(host, start)?, port);
         let is_asked = start.text(host::ADDRESS).is_empty() && host.parse::<IpAddr>().is_err();
         let name = is_asked.then(|| host.to_owned());
-        Ok(Self { request: request(&path, authority), name, address, size: None })
+        let tls = secure.map(|_| Tls::to(host)).transpose()?;
+        Ok(Self { request: request(&path, authority), name, tls, address, size: None })
     }
 }
 
@@ -226,25 +237,29 @@ fn path_of(token: &Token) -> String {
 struct Fetcher {
     source: Arc<Source>,
     block: Vec<u8>,
+    /// What was spoken with the server, of the first file over HTTPS.
+    spoken: Option<String>,
 }
 
 impl Fetcher {
     fn new(source: Arc<Source>) -> Self {
-        Self { source, block: vec![0; BLOCK] }
+        Self { source, block: vec![0; BLOCK], spoken: None }
     }
 
-    /// The whole, name, connection, first byte and rest in nanoseconds, and the bytes of the file.
-    fn fetch(&mut self) -> io::Result<[u64; 6]> {
+    /// The whole, name, connection, first byte, rest and handshake of TLS in nanoseconds, and the bytes of the file.
+    fn fetch(&mut self) -> io::Result<[u64; 7]> {
         let begun = now_ns();
         let address = match &self.source.name {
             Some(name) => looked_up(name, self.source.address.port())?,
             None => self.source.address,
         };
         let named = now_ns();
-        let mut stream = TcpStream::connect(address)?;
+        let socket = TcpStream::connect(address)?;
         let connected = now_ns();
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        socket.set_nodelay(true)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        let mut stream = WebStream::open(socket, self.source.tls.as_ref())?;
+        let secured = now_ns();
         stream.write_all(&self.source.request)?;
         let mut filled = stream.read(&mut self.block)?;
         let first = now_ns();
@@ -263,28 +278,38 @@ impl Fetcher {
         let promised = promised(&self.block[..head])?;
         let mut bytes = (filled - head) as u64;
         loop {
-            match stream.read(&mut self.block)? {
-                0 => break,
-                more => bytes += more as u64,
+            match stream.read(&mut self.block) {
+                Ok(0) => break,
+                Ok(more) => bytes += more as u64,
+                // Some servers close without a word of TLS; the length says that nothing is missing.
+                Err(error) if is_broken_off(&error) && promised == Some(bytes) => break,
+                Err(error) => return Err(error),
             }
         }
         let ended = now_ns();
         if promised.or(self.source.size).is_some_and(|promised| promised != bytes) {
             return Err(odd(&format!("{bytes} bytes came, and it has {}", promised.unwrap_or(0))));
         }
-        let times =
-            [ended - begun, named - begun, connected - named, first - connected, ended - first];
-        let [all, name, connect, first, body] = times;
-        Ok([all, name, connect, first, body, bytes])
+        if self.spoken.is_none() {
+            self.spoken = stream.spoken();
+        }
+        let (answered, tls) = (first - secured, secured - connected);
+        let parts = [named - begun, connected - named, answered, ended - first, tls];
+        let [name, connect, answered, body, tls] = parts;
+        Ok([ended - begun, name, connect, answered, body, tls, bytes])
     }
 }
 
-impl Job<6> for Fetcher {
-    fn once(&mut self) -> Result<[u64; 6], Failure> {
+impl Job<7> for Fetcher {
+    fn once(&mut self) -> Result<[u64; 7], Failure> {
         self.fetch().map_err(|error| {
             Failure::io(format!("fetching a file from {}", self.source.address), &error)
         })
     }
+}
+
+fn is_broken_off(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::UnexpectedEof
 }
 
 fn odd(why: &str) -> io::Error {
@@ -386,8 +411,10 @@ mod tests {
 
     #[test]
     fn times_are_means_and_bytes_are_a_rate() {
-        let mut values = [0.0; 5];
-        report([10e9, 1e9, 2e9, 3e9, 4e9, 1000.0], 2.0, 5e9, &mut values);
-        assert_eq!(values, [200.0, 0.5, 1.0, 1.5, 2.0]);
+        let mut values = [0.0; 6];
+        let sums = [12e9, 1e9, 2e9, 3e9, 4e9, 2e9, 1000.0];
+        report(sums, 2.0, 5e9, &mut values);
+        assert_eq!(values, [200.0, 0.5, 1.0, 1.5, 2.0, 1.0]);
+        report(sums, 2.0, 5e9, &mut values[..5]);
     }
 }

@@ -15,11 +15,11 @@ use plumb_workload_path::{self as path, End};
 use rustix::event::PollFlags;
 
 use crate::echo::{EchoSocket, OpenError};
-use crate::host::{self, HOST, address_of, restricted};
 use crate::messages::wait_for;
 use crate::requests::{
     Exchange, PATIENCE_NS, Patience, Requests, in_time, lost, open_loop, quiet_ns,
 };
+use plumb_workload_kit::host::{self, HOST, address_of, restricted};
 
 /// At least this long: with several requests outstanding the borders of a sample would show.
 const SHORTEST_SAMPLE_NS: u64 = 1_000_000;

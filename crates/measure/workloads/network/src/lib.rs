@@ -6,7 +6,6 @@ mod batches;
 mod connect;
 mod cpu_time;
 mod echo;
-mod host;
 mod http;
 mod icmp;
 mod ledger;
@@ -14,14 +13,13 @@ mod messages;
 mod receiver;
 mod requests;
 mod rr;
-mod server;
 mod stream;
 mod tally;
 mod tcp;
 mod tcp_info;
 mod timed_threads;
-mod token;
 mod udp;
+mod web_stream;
 
 /// The workloads of this family.
 pub const ALL: &[&dyn Workload] =

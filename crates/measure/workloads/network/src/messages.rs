@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
 use crate::requests::Exchange;
-use crate::token::{TOKEN, Token};
+use plumb_workload_kit::token::{TOKEN, Token};
 
 /// Bytes of a number.
 const NUMBER: usize = 8;

@@ -12,7 +12,7 @@ use plumb_workload_kit::declare::reported;
 use plumb_workload_path as path;
 use rustix::thread::set_current_timer_slack;
 
-use crate::token;
+use plumb_workload_kit::token;
 
 /// What is reported beside, in this order.
 pub(crate) const VALUES: [&str; 2] = ["lost", "in_time"];

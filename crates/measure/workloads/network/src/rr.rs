@@ -14,8 +14,8 @@ use crate::messages::{
 use crate::requests::{
     GONE_NS, PATIENCE_NS, Patience, Requests, in_time, lost, open_loop, quiet_ns,
 };
-use crate::server::Server;
-use crate::token;
+use plumb_workload_kit::server::Server;
+use plumb_workload_kit::token;
 
 /// Sends requests to a process that answers each.
 pub struct Rr;

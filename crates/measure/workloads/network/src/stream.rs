@@ -21,7 +21,7 @@ use plumb_workload_kit::framed_stream::{Carry, next_header, take_in};
 
 use crate::cpu_time::cpu_time_ns;
 use crate::tcp_info::{self, Info};
-use crate::token::{TOKEN, Token};
+use plumb_workload_kit::token::{TOKEN, Token};
 
 /// How long a client may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -18,10 +18,10 @@ use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 
 use crate::cpu_time::cpu_time_ns;
-use crate::server::Server;
 use crate::stream::{Balance, Connection, Way, Witness, serve};
 use crate::tcp_info::Info;
-use crate::token;
+use plumb_workload_kit::server::Server;
+use plumb_workload_kit::token;
 
 /// Samples are at least this long, so that their borders (an empty pipe, an answer) are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;

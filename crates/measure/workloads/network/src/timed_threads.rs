@@ -10,7 +10,7 @@ use plumb_protocol::{
 use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_path as path;
 
-use crate::token;
+use plumb_workload_kit::token;
 
 /// What a thread does again and again, told in `N` numbers: parts of its time and amounts, the time of the whole first.
 pub(crate) trait Job<const N: usize>: Send + 'static {

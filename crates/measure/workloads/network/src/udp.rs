@@ -26,7 +26,7 @@ use crate::ledger::queue_drops;
 use crate::messages::LONGEST;
 use crate::receiver::{Control, Counted, HEAD, HEAD_WITH_TIME, Receiver, Said};
 use crate::tally::Arrived;
-use crate::token::{self, Token};
+use plumb_workload_kit::token::{self, Token};
 
 /// What is reported of each sample, in this order; the last five over all samples that a process takes at once.
 const VALUES: [&str; 11] = [

@@ -519,13 +519,14 @@ fn a_url_is_fetched_or_says_why_not() {
     for (url, why) in [
         (format!("http://127.0.0.1:{port}/nothing"), "404"),
         ("http://127.0.0.1:1/".to_owned(), "Connection refused"),
-        ("https://127.0.0.1/".to_owned(), "TLS"),
+        ("https://127.0.0.1:1/".to_owned(), "Connection refused"),
+        (format!("https://127.0.0.1:{port}/file"), "corrupt message"),
     ] {
         let (told, _) = unsupported(&url, at(&url).try_start());
         assert!(told.contains(why), "{told}");
     }
     for url in ["ftp://127.0.0.1/", "http://me:secret@127.0.0.1/", "http://127.0.0.1:x/"] {
-        assert!(refusal(url, at(url).try_start()).contains("a URL is http://"));
+        assert!(refusal(url, at(url).try_start()).contains("a URL is http[s]://"));
     }
     server.kill().unwrap();
     server.wait().unwrap();

@@ -2,28 +2,31 @@
 
 use std::net::{IpAddr, ToSocketAddrs};
 
+use crate::declare::text;
 use plumb_model::{Parameter, Restricted};
 use plumb_protocol::{Start, StartError};
-use plumb_workload_kit::declare::text;
 
 /// The parameter that names one.
-pub(crate) const HOST: &str = "host";
+pub const HOST: &str = "host";
 /// The parameter that says which of its addresses is meant.
-pub(crate) const ADDRESS: &str = "address";
+pub const ADDRESS: &str = "address";
 
 /// The two parameters; what it means where no host is named.
-pub(crate) fn parameters(without: &str) -> [Parameter; 2] {
+#[must_use]
+pub fn parameters(without: &str) -> [Parameter; 2] {
     let host = text(HOST, "", &format!("a name or an address; without it {without}"));
     [host, address()]
 }
 
 /// Which of the addresses of a host is meant.
-pub(crate) fn address() -> Parameter {
+#[must_use]
+pub fn address() -> Parameter {
     text(ADDRESS, "", "which of its addresses; of a name with several, each is a point of its own")
 }
 
 /// No more than `most` of `what`, as the parameter `bound` says, to a host of somebody else.
-pub(crate) fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Box<Restricted> {
+#[must_use]
+pub fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Box<Restricted> {
     let (host, address, bound, what) = (host.into(), ADDRESS.into(), bound.into(), what.into());
     Box::new(Restricted { host, address, bound, most, what })
 }
@@ -32,7 +35,7 @@ pub(crate) fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Box<
 ///
 /// # Errors
 /// Unsupported when it has none.
-pub(crate) fn address_of(host: &str, start: &Start) -> Result<IpAddr, StartError> {
+pub fn address_of(host: &str, start: &Start) -> Result<IpAddr, StartError> {
     let meant = start.text(ADDRESS);
     let name = if meant.is_empty() { host } else { meant };
     let found = (name, 0).to_socket_addrs().map(|mut all| all.next().map(|it| it.ip()));

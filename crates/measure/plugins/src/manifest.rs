@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 use plumb_model::Program;
 use serde::Deserialize;
 
-use crate::error::{CommandError, Result};
-use crate::locate;
-
 /// The name of the file that makes a folder a plug-in.
 pub const MANIFEST: &str = "plumb-plugin.toml";
 
@@ -28,10 +25,32 @@ struct Manifest {
     arguments: Vec<String>,
 }
 
-/// The manifests on the plug-in path, in its order.
-pub fn on_path() -> Vec<PathBuf> {
+/// Why there is no such plug-in.
+#[derive(Debug)]
+pub struct ManifestError {
+    /// What happened, and to what.
+    pub message: String,
+    /// What to try.
+    pub hint: Option<String>,
+    /// Whether a file could not be read, which is nobody's mistake.
+    pub is_of_file: bool,
+}
+
+impl ManifestError {
+    fn usage(message: String) -> Self {
+        Self { message, hint: None, is_of_file: false }
+    }
+
+    fn hint(self, hint: String) -> Self {
+        Self { hint: Some(hint), ..self }
+    }
+}
+
+/// The manifests on the plug-in path, in its order, of which the user's part is below this folder of data.
+#[must_use]
+pub fn on_path(data: Option<&Path>) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for folder in folders() {
+    for folder in folders(data) {
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
         let mut manifests: Vec<PathBuf> = entries
             .map(|entry| entry.path().join(MANIFEST))
@@ -44,9 +63,10 @@ pub fn on_path() -> Vec<PathBuf> {
 }
 
 /// The suites that plug-ins on the path bring, in the folder `suites` beside their manifest: name and file.
-pub fn suites() -> Vec<(String, PathBuf)> {
+#[must_use]
+pub fn suites(data: Option<&Path>) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
-    for manifest in on_path() {
+    for manifest in on_path(data) {
         let entries =
             fs::read_dir(manifest.with_file_name("suites")).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path());
@@ -59,11 +79,11 @@ pub fn suites() -> Vec<(String, PathBuf)> {
     found
 }
 
-fn folders() -> Vec<PathBuf> {
+fn folders(data: Option<&Path>) -> Vec<PathBuf> {
     if let Some(path) = env::var_os("PLUMB_PLUGIN_PATH") {
         return env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
     }
-    let own = locate::data_home().map(|data| data.join("plumb/plugins"));
+    let own = data.map(|data| data.join("plumb/plugins"));
     let system = ["/usr/local/lib/plumb/plugins", "/usr/lib/plumb/plugins"].map(PathBuf::from);
     own.into_iter().chain(system).collect()
 }
@@ -72,12 +92,12 @@ fn folders() -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When there is none, it can't be executed, or its manifest is malformed.
-pub fn program(path: &Path) -> Result<Program> {
+pub fn program(path: &Path) -> Result<Program, ManifestError> {
     if path.is_dir() {
         return program(&path.join(MANIFEST));
     }
     let full = fs::canonicalize(path).map_err(|error| {
-        CommandError::usage(format!("no plug-in at {}: {error}", path.display()))
+        ManifestError::usage(format!("no plug-in at {}: {error}", path.display()))
             .hint(format!("a plug-in is an executable, or a folder with a {MANIFEST}"))
     })?;
     if full.file_name().is_some_and(|name| name == MANIFEST) {
@@ -87,13 +107,15 @@ pub fn program(path: &Path) -> Result<Program> {
     Ok(Program { argv: vec![full.to_string_lossy().into_owned()] })
 }
 
-fn from_manifest(path: &Path) -> Result<Program> {
+fn from_manifest(path: &Path) -> Result<Program, ManifestError> {
     let shown = path.display();
-    let text = fs::read_to_string(path)
-        .map_err(|error| CommandError::file(format!("can't read {shown}: {error}")))?;
+    let text = fs::read_to_string(path).map_err(|error| ManifestError {
+        is_of_file: true,
+        ..ManifestError::usage(format!("can't read {shown}: {error}"))
+    })?;
     let manifest: Manifest = toml::from_str(&text).map_err(|error| {
-        CommandError::usage(format!("{shown} is malformed: {error}"))
-            .hint("it needs one line: exec = \"my-workload\"")
+        ManifestError::usage(format!("{shown} is malformed: {error}"))
+            .hint("it needs one line: exec = \"my-workload\"".to_owned())
     })?;
     let beside = path.parent().unwrap_or(Path::new("/")).join(&manifest.exec);
     let program = if beside.is_file() || manifest.exec.contains('/') {
@@ -107,12 +129,12 @@ fn from_manifest(path: &Path) -> Result<Program> {
     Ok(Program { argv })
 }
 
-fn executable(path: &Path) -> Result<()> {
+fn executable(path: &Path) -> Result<(), ManifestError> {
     let shown = path.display();
     let file = fs::metadata(path)
-        .map_err(|error| CommandError::usage(format!("no program at {shown}: {error}")))?;
+        .map_err(|error| ManifestError::usage(format!("no program at {shown}: {error}")))?;
     if file.permissions().mode() & 0o111 == 0 {
-        let error = CommandError::usage(format!("{shown} is not executable"));
+        let error = ManifestError::usage(format!("{shown} is not executable"));
         return Err(error.hint(format!("chmod +x {shown}")));
     }
     Ok(())

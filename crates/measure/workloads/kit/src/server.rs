@@ -11,8 +11,8 @@ use plumb_protocol::Held;
 /// What is done with a connection, until it ends.
 type Serve = dyn Fn(&TcpStream) -> io::Result<()> + Send + Sync;
 
-/// Dropping it ends it and its connections.
-pub(crate) struct Server {
+/// A server of connections, on a port of its own. Dropping it ends it and its connections.
+pub struct Server {
     address: SocketAddr,
     listener: Arc<TcpListener>,
     state: Arc<State>,
@@ -30,7 +30,7 @@ impl Server {
     ///
     /// # Errors
     /// When there is no free port.
-    pub(crate) fn start(
+    pub fn start(
         address: IpAddr,
         serve: impl Fn(&TcpStream) -> io::Result<()> + Send + Sync + 'static,
     ) -> io::Result<Self> {
@@ -47,7 +47,8 @@ impl Server {
     }
 
     /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 }

@@ -6,16 +6,16 @@ use plumb_protocol::{Failure, Start, StartError};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Bytes of a token.
-pub(crate) const TOKEN: usize = 16;
+pub const TOKEN: usize = 16;
 
 /// Random bytes.
-pub(crate) type Token = [u8; TOKEN];
+pub type Token = [u8; TOKEN];
 
 /// A new one.
 ///
 /// # Errors
 /// When the kernel has no random bytes.
-pub(crate) fn fresh() -> Result<Token, Failure> {
+pub fn fresh() -> Result<Token, Failure> {
     let mut token = [0; TOKEN];
     getrandom(&mut token, GetRandomFlags::empty())
         .map_err(|error| Failure::io("random bytes", &error.into()))?;
@@ -23,7 +23,8 @@ pub(crate) fn fresh() -> Result<Token, Failure> {
 }
 
 /// What a server says of itself: where it is, its token and its process.
-pub(crate) fn words(address: SocketAddr, token: Token) -> [(String, String); 3] {
+#[must_use]
+pub fn words(address: SocketAddr, token: Token) -> [(String, String); 3] {
     [
         ("address".to_owned(), address.to_string()),
         ("token".to_owned(), u128::from_le_bytes(token).to_string()),
@@ -35,7 +36,7 @@ pub(crate) fn words(address: SocketAddr, token: Token) -> [(String, String); 3] 
 ///
 /// # Errors
 /// When no server told it.
-pub(crate) fn told(start: &Start) -> Result<(SocketAddr, Token), StartError> {
+pub fn told(start: &Start) -> Result<(SocketAddr, Token), StartError> {
     let word = |name: &str| start.endpoints.get(name);
     let address = word("address").and_then(|address| address.parse().ok());
     let token = word("token").and_then(|token| token.parse::<u128>().ok());
@@ -45,7 +46,8 @@ pub(crate) fn told(start: &Start) -> Result<(SocketAddr, Token), StartError> {
 }
 
 /// The server's process, where that is not this one and runs on this machine.
-pub(crate) fn helpers(start: &Start) -> Vec<u32> {
+#[must_use]
+pub fn helpers(start: &Start) -> Vec<u32> {
     if start.far_address().is_some() {
         return Vec::new();
     }

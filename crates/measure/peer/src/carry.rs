@@ -1,0 +1,98 @@
+//! Between a channel and the pipes of a program, at either end.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use crate::channel::{Channel, Kind, LONGEST};
+
+/// What is read here and sent as frames of a kind, its end as one without bytes.
+#[derive(Debug)]
+pub(crate) struct Source {
+    kind: Kind,
+    /// None once it has ended.
+    pipe: Option<OwnedFd>,
+}
+
+impl Source {
+    pub(crate) fn of(kind: Kind, pipe: OwnedFd) -> Self {
+        Self { kind, pipe: Some(pipe) }
+    }
+
+    /// Sends what there is.
+    fn forward(&mut self, channel: &mut Channel) -> io::Result<()> {
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        let mut some = [0; LONGEST];
+        let read = match rustix::io::read(pipe, &mut some) {
+            Ok(read) => read,
+            Err(Errno::INTR | Errno::AGAIN) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        if read == 0 {
+            self.pipe = None;
+        }
+        channel.send(self.kind, &some[..read])
+    }
+}
+
+/// Why nothing is carried any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Over<T> {
+    /// Whoever takes the frames has what it wants.
+    Taken(T),
+    /// All sources have ended.
+    SourcesEnded,
+    /// The other end has closed the channel.
+    Closed,
+}
+
+/// Sends what sources give and hands over each frame that comes, until that is over. Where `goes_on`, the end of all sources is no
+/// reason.
+///
+/// # Errors
+/// When the other end is gone, or whoever takes the frames says so.
+pub(crate) fn carry<T>(
+    channel: &mut Channel,
+    sources: &mut [Source],
+    goes_on: bool,
+    mut take: impl FnMut(Kind, &[u8]) -> io::Result<ControlFlow<T>>,
+) -> io::Result<Over<T>> {
+    let mut is_open = true;
+    loop {
+        // The last frames may have come with the end.
+        while let Some((kind, bytes)) = channel.received()? {
+            if let ControlFlow::Break(taken) = take(kind, &bytes)? {
+                return Ok(Over::Taken(taken));
+            }
+        }
+        if !is_open {
+            return Ok(Over::Closed);
+        }
+        if !goes_on && sources.iter().all(|it| it.pipe.is_none()) {
+            return Ok(Over::SourcesEnded);
+        }
+        let (has_come, filled) = wait(channel, sources)?;
+        for (source, _) in sources.iter_mut().zip(filled).filter(|(_, is_filled)| *is_filled) {
+            source.forward(channel)?;
+        }
+        is_open = !has_come || channel.take_in()?;
+    }
+}
+
+/// Waits until there is something: whether it is of the channel, and of which sources.
+fn wait(channel: &Channel, sources: &[Source]) -> io::Result<(bool, Vec<bool>)> {
+    let open = || sources.iter().filter_map(|it| it.pipe.as_ref());
+    let mut all = vec![PollFd::new(channel, PollFlags::IN)];
+    all.extend(open().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+    match poll(&mut all, None) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut has = all.iter().map(|it| !it.revents().is_empty());
+    let has_come = has.next().unwrap_or(false);
+    let filled = sources.iter().map(|it| it.pipe.is_some() && has.next().unwrap_or(false));
+    Ok((has_come, filled.collect()))
+}

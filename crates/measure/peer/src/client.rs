@@ -1,0 +1,97 @@
+//! The way to a peer: its lines come out of stdout, and what is written to stdin goes there.
+
+use std::io::{self, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use rustls::{CertificateError, ClientConnection, Error};
+
+use crate::carry::{Over, Source, carry};
+use crate::channel::{Channel, Kind};
+use crate::identity;
+use crate::key::Key;
+use crate::program::{Request, build};
+
+/// A peer is reached, and proves the key, in this time.
+const ANSWER: Duration = Duration::from_secs(10);
+/// What is asked for by name in the handshake: nothing, but something has to stand there.
+const NAME: &str = "peer.invalid";
+
+/// What is connected with a program at a peer.
+pub struct Pipes<'p> {
+    /// What it reads.
+    pub stdin: OwnedFd,
+    /// Where it writes.
+    pub stdout: &'p mut dyn Write,
+    /// Where it writes of itself, and the peer why it refuses.
+    pub stderr: &'p mut dyn Write,
+}
+
+/// Connects these pipes with what a peer at `HOST:PORT` starts: a program of these words in a session, or, without words, what
+/// stands for a run. The answer is the program's status.
+///
+/// # Errors
+/// A sentence: why the peer is not reached, or that it is gone.
+pub fn reach(
+    place: &str,
+    key: &Key,
+    (session, words): (&str, &[String]),
+    pipes: Pipes<'_>,
+) -> Result<u8, String> {
+    let mut channel = open(place, key)?;
+    let build = if words.is_empty() { build()? } else { String::new() };
+    let request = Request { build, session: session.to_owned(), words: words.to_vec() };
+    let request = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
+    let gone = |error: io::Error| format!("the peer at {place} is gone: {error}");
+    channel.send(Kind::Request, &request).map_err(gone)?;
+    let Pipes { stdin, stdout, stderr } = pipes;
+    let over = carry(&mut channel, &mut [Source::of(Kind::Input, stdin)], true, |kind, bytes| {
+        match kind {
+            Kind::Output => stdout.write_all(bytes).and_then(|()| stdout.flush())?,
+            Kind::Log => stderr.write_all(bytes)?,
+            Kind::End => return Ok(ControlFlow::Break(bytes.first().copied().unwrap_or(1))),
+            Kind::Request | Kind::Input => return Err(io::Error::other("it asks for something")),
+        }
+        Ok(ControlFlow::Continue(()))
+    });
+    match over.map_err(gone)? {
+        Over::Taken(status) => Ok(status),
+        Over::SourcesEnded | Over::Closed => Err(format!("the peer at {place} has ended")),
+    }
+}
+
+/// A channel to it.
+fn open(place: &str, key: &Key) -> Result<Channel, String> {
+    let unreached = |error: io::Error| format!("no connection to {place}: {error}");
+    let addresses = place.to_socket_addrs().map_err(unreached)?;
+    let mut socket = Err(io::Error::other("the name has no address"));
+    for address in addresses {
+        socket = TcpStream::connect_timeout(&address, ANSWER);
+        if socket.is_ok() {
+            break;
+        }
+    }
+    let socket = socket.map_err(unreached)?;
+    let odd = |error: Error| format!("plumb can't speak TLS: {error}");
+    let name = ServerName::try_from(NAME).map_err(|error| error.to_string())?;
+    let tls = ClientConnection::new(identity::client(key).map_err(odd)?, name).map_err(odd)?;
+    Channel::open(tls.into(), socket, ANSWER).map_err(|error| unproven(place, &error))
+}
+
+/// Why the other end is no peer with this key.
+fn unproven(place: &str, error: &io::Error) -> String {
+    let of_tls = error.get_ref().and_then(|it| it.downcast_ref::<Error>());
+    match of_tls {
+        Some(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)) => {
+            format!("the peer at {place} has another key")
+        }
+        _ if error.kind() == io::ErrorKind::TimedOut => {
+            format!("what listens at {place} does not answer within {} s", ANSWER.as_secs())
+        }
+        Some(_) => format!("what listens at {place} is no peer of plumb: {error}"),
+        None => format!("the peer at {place} closed the connection: {error}"),
+    }
+}

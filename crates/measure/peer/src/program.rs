@@ -1,0 +1,198 @@
+//! What a peer starts: this binary as a server of a workload, and nothing else.
+
+use std::io;
+use std::net::IpAddr;
+use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plumb_model::Role;
+use plumb_protocol::{FAR_ADDRESS, Request as Asked, RequestLine};
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+use crate::carry::{Over, Source, carry};
+use crate::channel::{Channel, Kind};
+
+/// The most bytes of a line to a server.
+const LONGEST_LINE: usize = 1 << 20;
+/// A server ends within this time after its stdin.
+const END: Duration = Duration::from_secs(1);
+
+/// What somebody who has proved the key wants.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Request {
+    /// Which plumb it is, where it is to stand for a run.
+    #[serde(default)]
+    pub build: String,
+    /// Which run a program belongs to.
+    #[serde(default)]
+    pub session: String,
+    /// The words of the program after plumb's own name; none where it is to stand for a run.
+    pub words: Vec<String>,
+}
+
+/// Which plumb this is: its version, and the beginning of the SHA-256 of its binary.
+///
+/// # Errors
+/// When it can't be read.
+pub(crate) fn build() -> Result<String, String> {
+    let own = std::fs::read("/proc/self/exe");
+    let own = own.map_err(|error| format!("plumb can't read its own binary: {error}"))?;
+    let digits = |byte: &u8| format!("{byte:02x}");
+    let digest: String = digest(&SHA256, &own).as_ref().iter().take(6).map(digits).collect();
+    Ok(format!("plumb {} ({digest})", env!("CARGO_PKG_VERSION")))
+}
+
+/// Starts a program and carries its pipes until it or the channel ends; then nothing of it is left.
+///
+/// # Errors
+/// When it can't be started, or the channel broke.
+pub(crate) fn run(
+    argv: &[String],
+    channel: &mut Channel,
+    requests: &mut Requests,
+) -> io::Result<()> {
+    let [program, arguments @ ..] = argv else { return Ok(()) };
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let stdin = child.stdin.take();
+    let carried = carry_all(&mut child, stdin, channel, requests);
+    let status = end(&mut child);
+    let over = carried.inspect_err(|error| {
+        channel.send(Kind::Log, format!("{error}\n").as_bytes()).ok();
+    });
+    if !matches!(over, Ok(Over::Closed)) {
+        channel.send(Kind::End, &[status])?;
+    }
+    over.map(|_| ())
+}
+
+fn carry_all(
+    child: &mut Child,
+    mut stdin: Option<ChildStdin>,
+    channel: &mut Channel,
+    requests: &mut Requests,
+) -> io::Result<Over<()>> {
+    let stdout = child.stdout.take().map(|it| Source::of(Kind::Output, OwnedFd::from(it)));
+    let stderr = child.stderr.take().map(|it| Source::of(Kind::Log, OwnedFd::from(it)));
+    let mut sources: Vec<Source> = stdout.into_iter().chain(stderr).collect();
+    carry(channel, &mut sources, false, |kind, bytes| {
+        match kind {
+            Kind::Input if bytes.is_empty() => stdin = None,
+            Kind::Input => requests.pass(bytes, &mut stdin)?,
+            _ => return Err(io::Error::other("only what goes to stdin is taken")),
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+/// Waits until it has ended, and sees to it; its status.
+fn end(child: &mut Child) -> u8 {
+    let until = Instant::now() + END;
+    while Instant::now() < until {
+        if let Ok(Some(status)) = child.try_wait() {
+            return status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().ok();
+    child.wait().ok();
+    1
+}
+
+/// The lines that go to a server: it is told that it is one, and where it is.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    /// Of a line that is not whole yet.
+    begun: Vec<u8>,
+    /// The address that was reached.
+    address: IpAddr,
+    /// Where it may write.
+    folder: String,
+    /// The path of plumb.
+    plumb: String,
+}
+
+impl Requests {
+    pub(crate) fn new(address: IpAddr, folder: String, plumb: String) -> Self {
+        Self { begun: Vec::new(), address, folder, plumb }
+    }
+
+    /// Passes on the lines that are whole.
+    fn pass(&mut self, bytes: &[u8], into: &mut Option<impl io::Write>) -> io::Result<()> {
+        self.begun.extend_from_slice(bytes);
+        while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.begun.drain(..=end).collect();
+            let line = self.admitted(&line)?;
+            if let Some(into) = into {
+                into.write_all(&line)?;
+            }
+        }
+        if self.begun.len() > LONGEST_LINE {
+            return Err(io::Error::other("a line of a peer has 1 MiB at most"));
+        }
+        Ok(())
+    }
+
+    /// A line as the server gets it.
+    fn admitted(&self, line: &[u8]) -> io::Result<Vec<u8>> {
+        let mut line: RequestLine = serde_json::from_slice(line)?;
+        match &mut line.request {
+            Asked::Hello { .. } | Asked::Describe | Asked::Stop => {}
+            Asked::Start(start) if start.role == Role::Server => {
+                start.dir.clone_from(&self.folder);
+                start.scratch.clone_from(&self.folder);
+                start.facts.plumb.clone_from(&self.plumb);
+                start.endpoints.insert(FAR_ADDRESS.to_owned(), self.address.to_string());
+            }
+            _ => return Err(io::Error::other("a peer starts servers and nothing else")),
+        }
+        let mut line = serde_json::to_vec(&line)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_LINE, Requests};
+
+    fn passed(line: &str) -> Result<String, String> {
+        let mut requests = Requests::new([192, 0, 2, 1].into(), "/tmp".into(), "/bin/plumb".into());
+        let mut into = Some(Vec::new());
+        let (one, other) = line.as_bytes().split_at(line.len() / 2);
+        requests.pass(one, &mut into).map_err(|error| error.to_string())?;
+        requests.pass(other, &mut into).map_err(|error| error.to_string())?;
+        Ok(String::from_utf8(into.unwrap()).unwrap())
+    }
+
+    fn start(role: &str) -> String {
+        let start = r#"{"id":2,"type":"start","role":"ROLE","params":{},"dir":"/etc","scratch":"/etc","seed":1}"#;
+        start.replace("ROLE", role) + "\n"
+    }
+
+    #[test]
+    fn a_server_is_told_where_it_is_and_nothing_else_is_started() {
+        let told = passed(&start("server")).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!((&told["dir"], &told["scratch"]), (&"/tmp".into(), &"/tmp".into()));
+        assert_eq!(told["endpoints"]["far.address"], "192.0.2.1");
+        assert_eq!(told["facts"]["plumb"], "/bin/plumb");
+        for line in [start("workload"), start("load"), "{\"id\":3,\"type\":\"clean\"}\n".to_owned()]
+        {
+            assert_eq!(passed(&line).unwrap_err(), "a peer starts servers and nothing else");
+        }
+        assert_eq!(
+            passed("{\"id\":4,\"type\":\"stop\"}\n").unwrap(),
+            "{\"id\":4,\"type\":\"stop\"}\n"
+        );
+        assert!(passed("hello\n").is_err());
+        assert!(passed(&"x".repeat(LONGEST_LINE + 2)).unwrap_err().contains("1 MiB"));
+    }
+}

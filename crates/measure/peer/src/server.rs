@@ -1,0 +1,172 @@
+//! The peer itself: a thread for each connection.
+
+use std::io::{self, ErrorKind};
+use std::net::{TcpListener, TcpStream};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use ring::rand::{SecureRandom, SystemRandom};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustls::{ServerConfig, ServerConnection};
+
+use crate::carry::carry;
+use crate::channel::{Channel, Kind};
+use crate::door::{Door, Limits};
+use crate::identity;
+use crate::key::Key;
+use crate::program::{self, Request, Requests, build};
+
+/// How the lines begin that tell of this machine.
+const OURS: &str = "plumb-far: ";
+/// How often is looked whether somebody has been here too long, or nobody long enough.
+const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// What a peer is told.
+#[derive(Debug)]
+pub struct Settings {
+    /// What both ends have.
+    pub key: Key,
+    /// How plumb is started: a program and its first words.
+    pub plumb: Vec<String>,
+    /// The path of plumb for other programs.
+    pub path: String,
+    /// Where servers may write.
+    pub folder: PathBuf,
+    /// It ends when nobody has been here for so long.
+    pub idle: Duration,
+    /// How much it does for others.
+    pub limits: Limits,
+}
+
+/// What all connections share.
+struct Peer {
+    settings: Settings,
+    tls: Arc<ServerConfig>,
+    door: Door,
+    build: String,
+    notify: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// Serves until nobody has been here for long; `notify` hears who comes, in short sentences.
+///
+/// # Errors
+/// When nobody can connect.
+pub fn serve(
+    listener: &TcpListener,
+    settings: Settings,
+    notify: impl Fn(&str) + Send + Sync + 'static,
+) -> io::Result<()> {
+    let tls = identity::server(&settings.key).map_err(io::Error::other)?;
+    let door = Door::new(settings.limits.clone());
+    let build = build().map_err(io::Error::other)?;
+    let peer = Arc::new(Peer { settings, tls, door, build, notify: Box::new(notify) });
+    listener.set_nonblocking(true)?;
+    while peer.door.idle() < peer.settings.idle {
+        let mut listens = [PollFd::new(listener, PollFlags::IN)];
+        poll(&mut listens, Some(&LOOK)).ok();
+        peer.door.end_longest();
+        match listener.accept() {
+            Ok((socket, _)) => Peer::let_in(&peer, socket),
+            // Without room for another socket, those that are here have to end first.
+            Err(error) if error.kind() != ErrorKind::WouldBlock => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            Err(_) => {}
+        }
+    }
+    (peer.notify)("ended, as nobody has begun a run for long");
+    Ok(())
+}
+
+impl Peer {
+    fn let_in(peer: &Arc<Self>, socket: TcpStream) {
+        let Ok(id) = peer.door.let_in(&socket) else { return };
+        let of_it = Arc::clone(peer);
+        let begun = thread::Builder::new().spawn(move || {
+            of_it.attend(id, socket).ok();
+            of_it.door.leaves(id);
+        });
+        if begun.is_err() {
+            peer.door.leaves(id);
+        }
+    }
+
+    fn attend(&self, id: u64, socket: TcpStream) -> io::Result<()> {
+        socket.set_nonblocking(false)?;
+        let (from, at) = (socket.peer_addr()?, socket.local_addr()?);
+        let within = self.settings.limits.prove_within;
+        let tls = ServerConnection::new(Arc::clone(&self.tls)).map_err(io::Error::other)?;
+        let kept = socket.try_clone()?;
+        let mut channel = Channel::open(tls.into(), socket, within)?;
+        if !self.door.has_proved(id, kept) {
+            let most = self.settings.limits.proven;
+            return refuse(channel, &format!("the peer has {most} connections, which is its most"));
+        }
+        let request = match channel.next(within)? {
+            (Kind::Request, said) => serde_json::from_slice(&said)?,
+            _ => return refuse(channel, "a connection begins with what is wanted"),
+        };
+        let Request { build, session, words } = request;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words[..] {
+            [] if build != self.build => {
+                let own = &self.build;
+                refuse(channel, &format!("the peer is another build: {own}, and this is {build}"))
+            }
+            [] => {
+                (self.notify)(&format!("{} has the key, and begins a run", from.ip()));
+                let told = format!("{} {} {} {}", from.ip(), from.port(), at.ip(), at.port());
+                let stood = self.stand(id, &mut channel, &told);
+                (self.notify)(&format!("{} has ended its run", from.ip()));
+                stood
+            }
+            ["worker", _] if self.door.joins(id, &session) => {
+                let argv = self.settings.plumb.iter().cloned();
+                let argv: Vec<String> = argv.chain(words.iter().map(ToString::to_string)).collect();
+                let folder = self.settings.folder.to_string_lossy().into_owned();
+                let plumb = self.settings.path.clone();
+                let mut requests = Requests::new(at.ip(), folder, plumb);
+                program::run(&argv, &mut channel, &mut requests)?;
+                channel.close();
+                Ok(())
+            }
+            ["worker", _] => refuse(channel, "the run to which this belongs has ended"),
+            _ => refuse(channel, "a peer starts servers and nothing else"),
+        }
+    }
+
+    /// Says what machine this is, and stands until the other end has ended.
+    fn stand(&self, id: u64, channel: &mut Channel, reached: &str) -> io::Result<()> {
+        let mut random = [0; 16];
+        let filled = SystemRandom::new().fill(&mut random);
+        filled.map_err(|_| io::Error::other("no random numbers"))?;
+        let session = format!("{:032x}", u128::from_le_bytes(random));
+        let [program, arguments @ ..] = &self.settings.plumb[..] else { return Ok(()) };
+        let target = Command::new(program)
+            .args(arguments)
+            .arg("target")
+            .arg(&self.settings.folder)
+            .stdin(Stdio::null())
+            .output()?;
+        let target = String::from_utf8_lossy(&target.stdout);
+        self.door.stands(id, &session);
+        let told = format!("{OURS}{session}\n{OURS}{reached}\n{OURS}{}\n", target.trim());
+        channel.send(Kind::Output, told.as_bytes())?;
+        // The end of what is said to it is the end of the run.
+        carry(channel, &mut [], true, |_, bytes| {
+            Ok(if bytes.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        channel.send(Kind::End, &[0])
+    }
+}
+
+fn refuse(mut channel: Channel, why: &str) -> io::Result<()> {
+    channel.send(Kind::Log, format!("{why}\n").as_bytes())?;
+    channel.send(Kind::End, &[1])?;
+    channel.close();
+    Ok(())
+}

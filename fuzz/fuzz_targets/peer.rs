@@ -1,0 +1,19 @@
+//! What a peer reads of somebody who has not proved its key: no bytes prove it.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use plumb_peer::{Key, unproven};
+
+static KEY: LazyLock<Key> = LazyLock::new(|| {
+    let file = std::env::temp_dir().join(format!("plumb-fuzz-{}.key", std::process::id()));
+    Key::create(&file).expect("a key is written");
+    let key = Key::read(&file).expect("a key is read");
+    std::fs::remove_file(&file).expect("a key is removed");
+    key
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    assert!(!unproven(&KEY, bytes));
+});
