@@ -172,6 +172,13 @@ pub const CONVENTIONS: &[Convention] = &[
         "k is 1,000 bytes a second; by CPU time unless -elapsed",
     ),
     of(
+        "sockperf ping-pong",
+        ["Latency", "µs"],
+        ["network.rr:transport=udp", "latency"],
+        2e-6,
+        "half of a round trip, unless --full-rtt was given; the line is a mean, percentiles stand below it",
+    ),
+    of(
         "iperf3",
         ["Bitrate, receiver", "bit/s"],
         ["network.tcp", "throughput"],

@@ -94,6 +94,11 @@ pub const COUNTING: &[Counting] = &[
         Other("iperf3 measures a path between two hosts, network.tcp the loopback of one"),
     ),
     counting(
+        "sockperf.pingpong",
+        "network.rr",
+        Other("the report does not say how large the messages were"),
+    ),
+    counting(
         "hyperfine.command",
         "process.command",
         Other(

@@ -37,11 +37,13 @@ pub enum Format {
     StressNg,
     /// The table of STREAM.
     Stream,
+    /// The report of `sockperf ping-pong`.
+    Sockperf,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Fio,
         Self::Iperf3,
         Self::Hyperfine,
@@ -59,6 +61,7 @@ impl Format {
         Self::Cyclictest,
         Self::StressNg,
         Self::Stream,
+        Self::Sockperf,
     ];
 
     /// The word that people type.
@@ -82,6 +85,7 @@ impl Format {
             Self::Cyclictest => "cyclictest",
             Self::StressNg => "stress-ng",
             Self::Stream => "stream",
+            Self::Sockperf => "sockperf",
         }
     }
 
@@ -106,6 +110,7 @@ impl Format {
             Self::Cyclictest => "the histogram of cyclictest",
             Self::StressNg => "the metrics of stress-ng",
             Self::Stream => "the table of STREAM",
+            Self::Sockperf => "the report of `sockperf ping-pong`",
         }
     }
 }

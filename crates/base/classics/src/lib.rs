@@ -31,6 +31,7 @@ mod perf;
 mod ping;
 mod read;
 mod run;
+mod sockperf;
 mod stream;
 mod stress_ng;
 mod sysbench;

@@ -5,7 +5,7 @@ use crate::format::Format;
 use crate::import::Import;
 use crate::{
     bonnie, cloudwatch, cyclictest, dd, fio, fsmark, hackbench, hyperfine, ioping, iperf3, mbw,
-    openssl, perf, ping, stream, stress_ng, sysbench,
+    openssl, perf, ping, sockperf, stream, stress_ng, sysbench,
 };
 
 /// The results in a file; several where it holds those of several machines. Without a format it is
@@ -55,6 +55,7 @@ fn fits(format: Format, text: &str) -> bool {
         Format::Cyclictest => line(cyclictest::HEAD),
         Format::StressNg => line(stress_ng::HEAD),
         Format::Stream => line(stream::HEAD),
+        Format::Sockperf => line(sockperf::HEAD),
         Format::Ioping => text.lines().any(ioping::fits),
     }
 }
@@ -77,6 +78,7 @@ fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import
         Format::Cyclictest => cyclictest::parse(text),
         Format::StressNg => stress_ng::parse(text),
         Format::Stream => stream::parse(text),
+        Format::Sockperf => sockperf::parse(text),
         Format::Ioping => ioping::parse(text),
     }
 }

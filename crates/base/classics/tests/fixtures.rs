@@ -434,6 +434,15 @@ fn dd_ioping_fs_mark_cyclictest_and_stress_ng() {
     ioping.request: Process
       2578684 ns, 49 ops; rate 1.900200e4 ops/s; bandwidth 7.783195e7 B/s; latency_mean 5.262600e-5 s; latency_min 4.650900e-5 s; latency_max 1.386170e-4 s
     ");
+    assert_snapshot!(told("sockperf-3.7.txt", None), @r"
+    sockperf 3.7 at None on {}
+    sockperf.pingpong:transport=udp Process
+      550000000 ns, 53909 ops; rate 9.801636e4 ops/s; latency_p50 9.914000e-6 s; latency_p99 1.112600e-5 s; latency_min 9.474000e-6 s; latency_max 8.960150e-4 s
+    ");
+    let halved = fixture("sockperf-3.7.txt").replace("Summary: Round trip", "Summary: Latency");
+    let rtt =
+        read(&halved, None, None).unwrap()[0].series[0].invocations[0].values["latency_min"][0];
+    assert!((rtt - 2.0 * 9.474e-6).abs() < 1e-12, "{rtt}");
     assert_snapshot!(told("fs_mark-3.3.txt", None), @r"
     fs_mark 3.3 at None on {}
     fs_mark.create:threads=1,sync=INBAND FSYNC,size=0 Iteration
@@ -604,6 +613,8 @@ fn a_figure_cut_off_is_found() {
         ("fs_mark-3.3.txt", 16),
         ("cyclictest-2.40.txt", 124),
         ("stream-5.10.txt", 220),
+        ("sockperf-3.7.txt", 10),
+        ("sockperf-3.7.txt", 800),
         ("stress-ng-0.15.txt", 20),
         ("stress-ng-0.15.txt", 80),
     ] {

@@ -36,6 +36,8 @@ pub enum FlagKind {
     ClientBound,
     /// Part of the requests got no answer.
     Lossy,
+    /// Other addresses of the same host give something else.
+    OddAddress,
     /// A queue takes in what a short trial sends too much.
     Buffered,
     /// A counter never moved.
@@ -107,6 +109,7 @@ impl FlagKind {
             Self::Lossy => {
                 "part of the requests got no answer: they were lost on the way, or a limit dropped them"
             }
+            Self::OddAddress => "most other addresses of the same host give something else",
             Self::Buffered => {
                 "a queue takes in what a trial sends too much: the limit found is too high"
             }
@@ -159,6 +162,7 @@ impl FlagKind {
             Self::SingleProcess => "single-process",
             Self::ClientBound => "client-bound",
             Self::Lossy => "lossy",
+            Self::OddAddress => "odd-address",
             Self::Buffered => "buffered",
             Self::ZeroCounter => "zero-counter",
             Self::NotResumed => "not-resumed",

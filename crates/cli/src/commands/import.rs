@@ -38,7 +38,7 @@ enum Holds {
   plumb import --tool-version 1.2.2 mbw.txt     a version with swapped labels (all up to 1.3)
 
 plumb recognises results by their content: CSV of bonnie++ (27, 48 or 50 fields); JSON of fio, iperf3, \
-hyperfine and CloudWatch; text of mbw, dd, ioping, fs_mark, sysbench, stress-ng, STREAM, hackbench, cyclictest, ping, `perf bench` and `openssl speed -mr`. A file that is imported twice is stored once.")]
+hyperfine and CloudWatch; text of mbw, dd, ioping, fs_mark, sysbench, stress-ng, STREAM, hackbench, cyclictest, ping, sockperf, `perf bench` and `openssl speed -mr`. A file that is imported twice is stored once.")]
 pub struct ImportArgs {
     /// Stores of plumb, or results of other tools
     #[arg(required = true, value_name = "FILE")]

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use plumb_live::{ProgressView, outlook_line, progress_line, progress_lines};
+use plumb_live::{ProgressView, SecondLines, outlook_line, progress_line, progress_lines};
 use plumb_model::{Decision, Event, Plan, Role, Stamped, StopReason};
 
 use crate::ui::Ui;
@@ -23,6 +23,7 @@ pub struct Progress {
     ui: Ui,
     plan: Plan,
     view: ProgressView,
+    seconds: SecondLines,
     /// What was said of which comparison: how slow it is, and what it can tell.
     told: BTreeSet<(usize, bool)>,
     drawn_at: Option<Duration>,
@@ -32,14 +33,19 @@ pub struct Progress {
 impl Progress {
     /// For this plan.
     pub fn new(plan: &Plan, ui: &Ui) -> Self {
-        let (view, told) = (ProgressView::of(plan), BTreeSet::new());
-        Self { ui: ui.clone(), plan: plan.clone(), view, told, drawn_at: None, drawn_lines: 0 }
+        let (view, seconds) = (ProgressView::of(plan), SecondLines::of(plan));
+        let (ui, plan, told) = (ui.clone(), plan.clone(), BTreeSet::new());
+        Self { ui, plan, view, seconds, told, drawn_at: None, drawn_lines: 0 }
     }
 
     /// Takes one event.
     pub fn take(&mut self, event: &Stamped) {
         if self.ui.is_quiet() {
             return;
+        }
+        for line in self.seconds.take(&event.event) {
+            self.finish();
+            self.ui.say(&line);
         }
         let mut finished = false;
         match &event.event {

@@ -117,11 +117,14 @@ fn free_port() -> u16 {
 #[test]
 fn servers_run_on_another_machine_and_leave_nothing_there() {
     let sshd = Sshd::start();
-    let points = "network.tcp network.udp:rate=2k/s network.rr cpu.sieve";
+    let points = "network.tcp network.udp:rate=2k/s network.rr ssh.cipher cpu.sieve";
     let document = parsed(&sshd.run(&format!("{RUN} {points} --max-invocations 2")).exits(0));
-    for (metric, workload) in
-        [("throughput", "network.tcp"), ("received", "network.udp"), ("rate", "network.rr")]
-    {
+    for (metric, workload) in [
+        ("throughput", "network.tcp"),
+        ("received", "network.udp"),
+        ("rate", "network.rr"),
+        ("throughput", "ssh.cipher"),
+    ] {
         let of_point = results(&document, metric);
         let result = of_point.iter().find(|it| it["workload"] == workload).unwrap();
         let is_at = result["name"].as_str().is_some_and(|it| it.ends_with("to=ssh:far"));

@@ -8,6 +8,7 @@ mod common;
 mod trees;
 
 mod ab;
+mod addresses;
 mod bonnie;
 mod check;
 mod commands;

@@ -29,6 +29,7 @@ mod link_fit;
 mod link_fits;
 mod log_cost;
 mod method;
+mod odd_addresses;
 mod pauses;
 mod point_data;
 mod random_reads;

@@ -18,6 +18,7 @@ use crate::histogram;
 use crate::levels::TwoLevels;
 use crate::link_fits::link_fits;
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
+use crate::odd_addresses::flag_odd;
 use crate::pauses;
 use crate::point_data::PointData;
 use crate::random_reads::flag_faster;
@@ -36,6 +37,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         results.iter_mut().for_each(|finding| flags::add(&mut finding.flags, flag.clone()));
     }
     flag_faster(&mut results, record);
+    flag_odd(&mut results, record);
     shares::say(&mut results);
     expectations::judge(&mut results, record);
     let mut failed = failures::failed(record);

@@ -1,9 +1,11 @@
 //! What a peer starts: this binary as a server of a workload, and nothing else.
 
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -54,6 +56,13 @@ pub(crate) fn run(
     channel: &mut Channel,
     requests: &mut Requests,
 ) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(&requests.folder)?;
+    let ran = run_there(argv, channel, requests);
+    fs::remove_dir_all(&requests.folder).ok();
+    ran
+}
+
+fn run_there(argv: &[String], channel: &mut Channel, requests: &mut Requests) -> io::Result<()> {
     let [program, arguments @ ..] = argv else { return Ok(()) };
     let mut child = Command::new(program)
         .args(arguments)
@@ -113,7 +122,7 @@ pub(crate) struct Requests {
     begun: Vec<u8>,
     /// The address that was reached.
     address: IpAddr,
-    /// Where it may write.
+    /// Where it may write: a fresh folder.
     folder: String,
     /// The path of plumb.
     plumb: String,

@@ -1,9 +1,10 @@
 //! The peer itself: a thread for each connection.
 
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -22,6 +23,8 @@ use crate::program::{self, Request, Requests, build};
 
 /// How the lines begin that tell of this machine.
 const OURS: &str = "plumb-far: ";
+/// How the folders of servers begin; the peer's process follows.
+const FOLDER: &str = "plumb-peer-";
 /// How often is looked whether somebody has been here too long, or nobody long enough.
 const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
@@ -34,7 +37,7 @@ pub struct Settings {
     pub plumb: Vec<String>,
     /// The path of plumb for other programs.
     pub path: String,
-    /// Where servers may write.
+    /// Where each server gets a folder.
     pub folder: PathBuf,
     /// It ends when nobody has been here for so long.
     pub idle: Duration,
@@ -63,6 +66,7 @@ pub fn serve(
     let tls = identity::server(&settings.key).map_err(io::Error::other)?;
     let door = Door::new(settings.limits.clone());
     let build = build().map_err(io::Error::other)?;
+    sweep(&settings.folder);
     let peer = Arc::new(Peer { settings, tls, door, build, notify: Box::new(notify) });
     listener.set_nonblocking(true)?;
     while peer.door.idle() < peer.settings.idle {
@@ -127,7 +131,8 @@ impl Peer {
             ["worker", _] if self.door.joins(id, &session) => {
                 let argv = self.settings.plumb.iter().cloned();
                 let argv: Vec<String> = argv.chain(words.iter().map(ToString::to_string)).collect();
-                let folder = self.settings.folder.to_string_lossy().into_owned();
+                let folder = format!("{FOLDER}{}-{id}", std::process::id());
+                let folder = self.settings.folder.join(folder).to_string_lossy().into_owned();
                 let plumb = self.settings.path.clone();
                 let mut requests = Requests::new(at.ip(), folder, plumb);
                 program::run(&argv, &mut channel, &mut requests)?;
@@ -161,6 +166,18 @@ impl Peer {
             Ok(if bytes.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         channel.send(Kind::End, &[0])
+    }
+}
+
+/// Removes the folders of servers whose peer was killed.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.strip_prefix(FOLDER).and_then(|rest| rest.split('-').next());
+        let pid: Option<u32> = pid.and_then(|pid| pid.parse().ok());
+        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            fs::remove_dir_all(entry.path()).ok();
+        }
     }
 }
 

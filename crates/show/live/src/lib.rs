@@ -8,6 +8,7 @@ mod outlook;
 mod progress;
 #[cfg(test)]
 mod schema;
+mod seconds;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -16,5 +17,6 @@ mod view;
 pub use document::{LIVE_SCHEMA, LiveCompared, LiveDocument, LiveFlag, LiveLine, LivePoint};
 pub use outlook::outlook_line;
 pub use progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
+pub use seconds::SecondLines;
 pub use terminal::{progress_line, progress_lines};
 pub use view::Live;

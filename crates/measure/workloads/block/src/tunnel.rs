@@ -4,6 +4,7 @@
 //! the server.
 
 use std::fs::{self, File};
+use std::net::Ipv4Addr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use plumb_protocol::{Failure, Start, StartError};
 use plumb_workload_kit::processes::{cpu_ns, descendants};
-use plumb_workload_kit::ssh::{Account, Client, Serves, Sshd, Tools, last_line};
+use plumb_workload_kit::ssh::{Account, Client, Door, KNOWN_HOSTS, Serves, Sshd, Tools, last_line};
 
 use crate::relay::{Carried, Relay};
 use crate::settings::{Access, fresh_path};
@@ -45,13 +46,15 @@ impl Tunnel {
         is_compressed: bool,
     ) -> Result<Self, StartError> {
         let (tools, account) = (Tools::find()?, Account::current()?);
-        let sshd = Sshd::start(Path::new(&start.scratch), &tools, &account, Serves::Forwarding)?;
-        let relay = Relay::start(sshd.port(), access.link, access.seed)
+        let serves = (Serves::Forwarding, &Door::default());
+        let sshd = Sshd::start(Path::new(&start.scratch), &tools, &account, serves)?;
+        let relay = Relay::start(sshd.address().port(), access.link, access.seed)
             .map_err(|error| Failure::io("a free port for the link", &error))?;
         let client = Client {
             ssh: tools.ssh,
-            port: relay.port(),
+            server: (Ipv4Addr::LOCALHOST, relay.port()).into(),
             folder: sshd.folder().to_owned(),
+            known_hosts: sshd.folder().join(KNOWN_HOSTS),
             user: account.name,
             is_compressed,
         };

@@ -23,6 +23,8 @@ mod openssl;
 mod perf;
 mod ping;
 mod runs;
+mod servers;
+mod sockperf;
 mod stream;
 mod stressng;
 mod sysbench;
@@ -54,6 +56,7 @@ pub const ALL: &[&dyn Workload] = &[
     &Classic(bonnie::Bonnie::Blocks),
     &Classic(bonnie::Bonnie::Files),
     &Classic(iperf3::Iperf3),
+    &Classic(sockperf::Sockperf),
     &Classic(ping::Ping),
     &Classic(openssl::Openssl),
     &Classic(nbdkit::Nbdkit),

@@ -139,6 +139,25 @@ fn iperf3_finds_its_server_and_leaves_none() {
 }
 
 #[test]
+fn datagrams_and_requests_of_iperf3_and_sockperf_come_back() {
+    let udp = [("transport", "udp"), ("block", "1400")];
+    let mut point = TestPoint::new(ALL, "classic.iperf3", &udp);
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    assert_within("iperf3", figure(&point, "throughput"), 1e6..1e11);
+    point.clean();
+    let elsewhere = [("transport", "udp"), ("host", "192.0.2.1")];
+    let refused = refusal("a flood", TestPoint::new(ALL, "classic.iperf3", &elsewhere).try_start());
+    assert!(refused.contains("plumb's own"), "{refused}");
+    for transport in ["tcp", "udp"] {
+        let mut point = TestPoint::new(ALL, "classic.sockperf", &[("transport", transport)]);
+        assert!(refusal("without a server", point.try_start()).contains("no port"));
+        point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+        assert_within("sockperf", figure(&point, "rate"), 1e3..1e7);
+        point.clean();
+    }
+}
+
+#[test]
 fn fio_reads_the_file_that_it_laid_out_and_leaves_none() {
     let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
     let settings = [("size", "4MiB"), ("engine", "psync")];

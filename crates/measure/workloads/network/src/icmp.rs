@@ -16,9 +16,7 @@ use rustix::event::PollFlags;
 
 use crate::echo::{EchoSocket, OpenError};
 use crate::messages::wait_for;
-use crate::requests::{
-    Exchange, PATIENCE_NS, Patience, Requests, in_time, lost, open_loop, quiet_ns,
-};
+use crate::requests::{Exchange, Patience, Requests, in_time, lost, open_loop, quiet_ns};
 use plumb_workload_kit::host::{self, HOST, address_of, restricted};
 
 /// At least this long: with several requests outstanding the borders of a sample would show.
@@ -101,7 +99,7 @@ impl Workload for Icmp {
         } else {
             notes.push(format!("host: {host}"));
             answers_at_all(&mut socket, host)?;
-            let patience = Patience { answer_ns: PATIENCE_NS, quiet_ns: quiet_ns(start) };
+            let patience = Patience { may_lose: true, quiet_ns: quiet_ns(start) };
             let schedule = rate.map(|rate| {
                 notes.push(open_loop(rate, Arrivals::Fixed));
                 Schedule::new(Arrivals::Fixed, rate as f64, start.seed)

@@ -17,10 +17,12 @@ use plumb_workload_kit::token;
 /// What is reported beside, in this order.
 pub(crate) const VALUES: [&str; 2] = ["lost", "in_time"];
 
-/// What may be lost, and has no answer for so long, is lost.
-pub(crate) const PATIENCE_NS: u64 = 1_000_000_000;
+/// In a closed loop of what may be lost the next is sent after this time without an answer at the latest, and at the earliest, as
+/// `ping -f` does.
+const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
+const SHORTEST_PAUSE_NS: u64 = 10_000_000;
 /// Without any answer for so long the far end is gone.
-pub(crate) const GONE_NS: u64 = 20_000_000_000;
+const GONE_NS: u64 = 20_000_000_000;
 /// After the last sample answers may come for so long, beside what the path takes.
 const QUIET_NS: u64 = 200_000_000;
 /// The most requests under way in an open loop.
@@ -78,13 +80,39 @@ pub(crate) fn quiet_ns(start: &Start) -> u64 {
     QUIET_NS + start.integer("rtt") + 2 * start.integer("queue")
 }
 
-/// How long is waited for answers, in nanoseconds.
+/// How long is waited for answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// In a closed loop, for one: then it is lost, and the next request is sent.
-    pub answer_ns: u64,
+    /// Whether a request or its answer may be lost, so that a closed loop has to go on without it.
+    pub may_lose: bool,
     /// After the last sample: when for so long no answer has come, none will.
     pub quiet_ns: u64,
+}
+
+/// How long an answer takes, as a retransmission timer estimates it (RFC 6298), in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct RoundTrip {
+    smoothed: u64,
+    variation: u64,
+}
+
+impl RoundTrip {
+    fn took(&mut self, time: u64) {
+        if self.smoothed == 0 {
+            *self = Self { smoothed: time, variation: time / 2 };
+            return;
+        }
+        self.variation = (3 * self.variation + self.smoothed.abs_diff(time)) / 4;
+        self.smoothed = (7 * self.smoothed + time) / 8;
+    }
+
+    /// What has no answer by then probably gets none.
+    fn pause_ns(self) -> u64 {
+        if self.smoothed == 0 {
+            return LONGEST_PAUSE_NS;
+        }
+        (self.smoothed + 4 * self.variation).clamp(SHORTEST_PAUSE_NS, LONGEST_PAUSE_NS)
+    }
 }
 
 /// Requests with numbers, one after the other or when they are due, and their answers.
@@ -95,6 +123,7 @@ pub(crate) struct Requests<E> {
     /// The most requests under way in a closed loop, and how many are.
     depth: u64,
     under_way: u64,
+    round_trip: RoundTrip,
     /// None in a closed loop.
     schedule: Option<Schedule>,
     /// The number of the next request, and of the first that is not known to be answered or lost.
@@ -128,6 +157,7 @@ impl<E: Exchange> Requests<E> {
             patience,
             depth: 1,
             under_way: 0,
+            round_trip: RoundTrip::default(),
             schedule,
             next: 0,
             oldest: 0,
@@ -197,6 +227,11 @@ impl<E: Exchange> Requests<E> {
         Ok(())
     }
 
+    /// How long a closed loop waits for an answer before it sends the next request.
+    fn pause_ns(&self) -> u64 {
+        if self.patience.may_lose { self.round_trip.pause_ns() } else { GONE_NS }
+    }
+
     fn slot(&self, number: u64) -> usize {
         (number % MOST_UNDER_WAY) as usize
     }
@@ -230,14 +265,16 @@ impl<E: Exchange> Requests<E> {
                 now = now_ns();
                 answered_ns = now;
                 self.latency[0].record(now - due);
-                self.under_way -= 1;
+                self.round_trip.took(now - due);
+                // More may be under way than the depth: of those that were taken for lost some only come late.
+                self.under_way = self.under_way.saturating_sub(1);
                 left -= 1;
-            } else if !self.wait(self.patience.answer_ns)? {
+            } else if !self.wait(self.pause_ns())? {
                 now = now_ns();
                 if now - answered_ns > GONE_NS {
                     return Err(gone());
                 }
-                self.give_up();
+                self.under_way = 0;
             }
         }
         Ok(())
@@ -321,5 +358,26 @@ impl<E: Exchange> Instance for Requests<E> {
 
     fn helpers(&self) -> &[u32] {
         &self.helpers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_PAUSE_NS, RoundTrip, SHORTEST_PAUSE_NS};
+
+    #[test]
+    fn a_closed_loop_waits_as_a_retransmission_timer_does() {
+        let mut round_trip = RoundTrip::default();
+        assert_eq!(round_trip.pause_ns(), LONGEST_PAUSE_NS);
+        round_trip.took(20_000);
+        assert_eq!(round_trip.pause_ns(), SHORTEST_PAUSE_NS);
+        // The first one has half of itself as variation: 100 + 4 · 50 ms.
+        let mut slow = RoundTrip::default();
+        slow.took(100_000_000);
+        assert_eq!(slow.pause_ns(), 300_000_000);
+        (0..100).for_each(|_| slow.took(100_000_000));
+        assert!(slow.pause_ns() < 101_000_000, "{slow:?}");
+        slow.took(2_000_000_000);
+        assert_eq!(slow.pause_ns(), LONGEST_PAUSE_NS);
     }
 }

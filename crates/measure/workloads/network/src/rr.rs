@@ -11,9 +11,7 @@ use crate::messages::{
     DatagramServer, LONGEST, Messages, SHORTEST_ANSWER, SHORTEST_REQUEST, Transport,
     serve_connection,
 };
-use crate::requests::{
-    GONE_NS, PATIENCE_NS, Patience, Requests, in_time, lost, open_loop, quiet_ns,
-};
+use crate::requests::{Patience, Requests, in_time, lost, open_loop, quiet_ns};
 use plumb_workload_kit::server::Server;
 use plumb_workload_kit::token;
 
@@ -90,13 +88,7 @@ impl Workload for Rr {
         let instance = Requests::new(
             messages,
             schedule.transpose()?,
-            Patience {
-                answer_ns: match settings.transport {
-                    Transport::Tcp => GONE_NS,
-                    Transport::Udp => PATIENCE_NS,
-                },
-                quiet_ns: quiet_ns(start),
-            },
+            Patience { may_lose: settings.transport == Transport::Udp, quiet_ns: quiet_ns(start) },
             start,
         );
         let ready = Ready { notes, ..Ready::default() };

@@ -3,17 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumb_model::{AuditClass, CurveKind, Description, Ready, Requirement};
+use plumb_model::{AuditClass, CurveKind, Description, Ready, Requirement, Role};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
 
-use crate::session::{OpenSession, Session, SessionSettings};
+use crate::session::{OpenSession, Session, SessionSettings, quoted};
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, workload};
 use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
 use plumb_workload_kit::processes::line_up_to;
-use plumb_workload_kit::ssh::{Account, Client, Serves, Sshd, Tools};
+use plumb_workload_kit::ssh::{
+    Account, Client, Door, KNOWN_HOSTS, Serves, Sshd, Tools, known_host,
+};
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
+
+/// How endpoints begin that a server on another machine gives.
+const FAR: &str = "far.";
 
 const CIPHERS: [&str; 9] = [
     "aes128-gcm@openssh.com",
@@ -38,7 +43,7 @@ const MACS: [&str; 8] = [
     "umac-64-etm@openssh.com",
 ];
 
-/// Streams through the installed ssh and sshd on loopback.
+/// Streams through the installed ssh and sshd.
 pub struct Cipher;
 
 impl Workload for Cipher {
@@ -70,9 +75,10 @@ impl Workload for Cipher {
                     fix: "a user with a login shell".into(),
                 },
             ],
+            roles: vec![Role::Workload, Role::Server],
             fixture: Some(Vec::new()),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("ssh.cipher", "streams through the installed ssh and sshd on loopback")
+            ..workload("ssh.cipher", "streams through the installed ssh and sshd")
         }
     }
 
@@ -81,24 +87,31 @@ impl Workload for Cipher {
     }
 
     fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        let (sshd, told) = server(start, &Door::default())?;
         let tools = Tools::find()?;
-        let user = Account::current()?;
-        let (ciphers, macs) = (tools.known("cipher")?, tools.known("mac")?);
-        let (openssh, openssl) = tools.versions()?;
-        let serves = Serves::Commands { ciphers: &ciphers, macs: &macs };
-        let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, serves)?;
-        let endpoints = [
+        let own = [
             ("ssh", tools.ssh.display().to_string()),
-            ("port", sshd.port().to_string()),
-            ("sshd", sshd.pid().to_string()),
             ("folder", sshd.folder().display().to_string()),
-            ("user", user.name),
-            ("ciphers", ciphers),
-            ("macs", macs),
-            ("openssh", openssh),
-            ("openssl", openssl),
+            ("known_hosts", sshd.folder().join(KNOWN_HOSTS).display().to_string()),
+            ("key", sshd.client_key()?),
         ];
-        let endpoints = endpoints.map(|(name, value)| (name.to_owned(), value)).into();
+        let own = own.map(|(name, value)| (name.to_owned(), value));
+        let endpoints = told.into_iter().chain(own).collect();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new(sshd)))
+    }
+
+    fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        // On this machine it is that of the fixture.
+        let Some(address) = start.far_address() else {
+            return Ok((Ready::default(), Box::new(())));
+        };
+        let key = endpoint(start, "key")?.trim().to_owned();
+        // Whoever has the key can run this and nothing else.
+        let command = format!("{} ssh-sink", quoted(&start.facts.plumb));
+        let (sshd, told) = server(start, &Door { address, client: Some((key, command)) })?;
+        let far = told.into_iter().map(|(name, value)| (format!("{FAR}{name}"), value));
+        let host_key = (format!("{FAR}host_key"), sshd.host_key()?);
+        let endpoints = far.chain([host_key]).collect();
         Ok((Ready { endpoints, ..Ready::default() }, Box::new(sshd)))
     }
 
@@ -113,11 +126,18 @@ impl Workload for Cipher {
         }
         let open = Session::open(&settings, &start.facts.plumb)?;
         let agreed = agreed_on(&open, &settings.cipher)?;
-        let server = endpoint(start, "sshd")?.parse().unwrap_or(0);
         let mut helpers = vec![open.session.pid()];
-        helpers.extend(line_up_to(open.sink, server));
-        let notes =
-            vec![agreed, format!("CPU time covers both ends: {} helper processes", helpers.len())];
+        let mut notes = vec![agreed];
+        if start.far_address().is_some() {
+            notes.push(format!(
+                "CPU time is of this end; the other has {}",
+                endpoint(start, "far.openssh")?
+            ));
+        } else {
+            let server = endpoint(start, "sshd")?.parse().unwrap_or(0);
+            helpers.extend(line_up_to(open.sink, server));
+            notes.push(format!("CPU time covers both ends: {} helper processes", helpers.len()));
+        }
         let version = |name: &str| start.endpoints.get(name).cloned().unwrap_or_default();
         #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
         let ready = Ready {
@@ -141,21 +161,57 @@ fn endpoint<'s>(start: &'s Start, name: &str) -> Result<&'s str, StartError> {
     })
 }
 
+/// A server, and what it and the programs of its machine are.
+fn server(start: &Start, door: &Door) -> Result<(Sshd, Vec<(String, String)>), StartError> {
+    let tools = Tools::find()?;
+    let user = Account::current()?;
+    let (ciphers, macs) = (tools.known("cipher")?, tools.known("mac")?);
+    let (openssh, openssl) = tools.versions()?;
+    let serves = Serves::Commands { ciphers: &ciphers, macs: &macs };
+    let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, (serves, door))?;
+    let told = [
+        ("server", sshd.address().to_string()),
+        ("sshd", sshd.pid().to_string()),
+        ("user", user.name),
+        ("ciphers", ciphers),
+        ("macs", macs),
+        ("openssh", openssh),
+        ("openssl", openssl),
+    ];
+    Ok((sshd, told.map(|(name, value)| (name.to_owned(), value)).into()))
+}
+
 fn settings(start: &Start) -> Result<SessionSettings, StartError> {
-    for (name, known) in [("cipher", "ciphers"), ("mac", "macs")] {
+    let is_far = start.far_address().is_some();
+    let ends: &[&str] = if is_far { &["", FAR] } else { &[""] };
+    for (end, (name, known)) in
+        ends.iter().flat_map(|end| [("cipher", "ciphers"), ("mac", "macs")].map(|it| (end, it)))
+    {
         let wanted = start.text(name);
-        if !endpoint(start, known)?.split(',').any(|known| known == wanted) {
+        if !endpoint(start, &format!("{end}{known}"))?.split(',').any(|known| known == wanted) {
+            let openssh = endpoint(start, &format!("{end}openssh"))?;
             return Err(StartError::unsupported(
-                format!("{} has no {name} {wanted}", endpoint(start, "openssh")?),
+                format!("{openssh} has no {name} {wanted}"),
                 format!("list the supported ones with ssh -Q {name}"),
             ));
         }
     }
+    let folder = PathBuf::from(endpoint(start, "folder")?);
+    let (server, user, known_hosts) = if is_far {
+        let file = folder.join(format!("known-{}", std::process::id()));
+        std::fs::write(&file, known_host(endpoint(start, "far.host_key")?))
+            .map_err(|error| Failure::io(format!("writing {}", file.display()), &error))?;
+        ("far.server", "far.user", file)
+    } else {
+        ("server", "user", PathBuf::from(endpoint(start, "known_hosts")?))
+    };
+    let server = endpoint(start, server)?.parse();
     let client = Client {
         ssh: PathBuf::from(endpoint(start, "ssh")?),
-        port: endpoint(start, "port")?.parse().unwrap_or(0),
-        folder: PathBuf::from(endpoint(start, "folder")?),
-        user: endpoint(start, "user")?.to_owned(),
+        server: server.map_err(|_| StartError::Failed("sshd told no address".to_owned()))?,
+        folder,
+        known_hosts,
+        user: endpoint(start, user)?.to_owned(),
         is_compressed: false,
     };
     Ok(SessionSettings {

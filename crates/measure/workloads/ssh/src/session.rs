@@ -105,7 +105,7 @@ impl Drop for Session {
 }
 
 /// A word for the shell over there.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

@@ -1,6 +1,7 @@
 //! How the client is started: with keys and host of its own server, and without any configuration of the user's.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,10 +13,12 @@ use crate::processes::die_with_parent;
 pub struct Client {
     /// The program.
     pub ssh: PathBuf,
-    /// The server's port on 127.0.0.1.
-    pub port: u16,
-    /// The folder with key and known hosts.
+    /// Where the server listens.
+    pub server: SocketAddr,
+    /// The folder with the key and for logs.
     pub folder: PathBuf,
+    /// The file that has the server's key.
+    pub known_hosts: PathBuf,
     /// The account.
     pub user: String,
     /// Whether what it sends and gets is compressed.
@@ -33,10 +36,9 @@ impl Client {
         // takes; killed in the middle of it, it might leave locks behind.
         command.env("SHLVL", "1");
         command.args(["-v", "-T", "-F", "none"]).args(options);
-        command.arg("-p").arg(self.port.to_string());
+        command.arg("-p").arg(self.server.port().to_string());
         command.arg("-i").arg(self.folder.join("user"));
-        let known_hosts =
-            format!("UserKnownHostsFile=\"{}\"", self.folder.join("known_hosts").display());
+        let known_hosts = format!("UserKnownHostsFile=\"{}\"", self.known_hosts.display());
         let alias = format!("HostKeyAlias={HOST_ALIAS}");
         let compression = format!("Compression={}", yes_or_no(self.is_compressed));
         for option in [
@@ -57,7 +59,7 @@ impl Client {
         ] {
             command.arg("-o").arg(option);
         }
-        command.arg("-l").arg(&self.user).arg("127.0.0.1");
+        command.arg("-l").arg(&self.user).arg(self.server.ip().to_string());
         die_with_parent(&mut command);
         command
     }

@@ -1,7 +1,7 @@
-//! A real sshd on loopback with throw-away keys.
+//! A real sshd with throw-away keys, on loopback or, as a far end, where that was reached.
 
 use std::fs::{self, File};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,16 @@ use super::tools::Tools;
 use crate::processes::{die_with_parent, kill_descendants};
 
 /// The name under which the host key is known.
-pub const HOST_ALIAS: &str = "plumb";
+pub(super) const HOST_ALIAS: &str = "plumb";
+
+/// The line of a file of known hosts for a server with this public key.
+#[must_use]
+pub fn known_host(host_key: &str) -> String {
+    format!("{HOST_ALIAS} {host_key}")
+}
+
+/// The file of known hosts in the folder of a server.
+pub const KNOWN_HOSTS: &str = "known_hosts";
 
 /// Another program may take the free port before sshd does.
 const ATTEMPTS: usize = 3;
@@ -65,8 +74,24 @@ impl Drop for KeyFolder {
 #[derive(Debug)]
 pub struct Sshd {
     child: Child,
-    port: u16,
+    address: SocketAddr,
     folder: KeyFolder,
+}
+
+/// Where a server listens, and whom it lets in.
+#[derive(Debug, Clone)]
+pub struct Door {
+    /// Its address.
+    pub address: IpAddr,
+    /// The public key of a client elsewhere, which may run this one command; None makes a key here.
+    pub client: Option<(String, String)>,
+}
+
+impl Default for Door {
+    /// On loopback, for a client here.
+    fn default() -> Self {
+        Self { address: IpAddr::from(Ipv4Addr::LOCALHOST), client: None }
+    }
 }
 
 /// What a server lets its clients do.
@@ -96,7 +121,7 @@ impl From<Failure> for SshdError {
 }
 
 impl Sshd {
-    /// Starts one under `scratch` that lets `user` in with a fresh key.
+    /// Starts one under `scratch` that lets `user` in through this door.
     ///
     /// # Errors
     /// Unsupported when it says that something of the machine is missing.
@@ -104,12 +129,12 @@ impl Sshd {
         scratch: &Path,
         tools: &Tools,
         user: &Account,
-        serves: Serves<'_>,
+        (serves, door): (Serves<'_>, &Door),
     ) -> Result<Self, StartError> {
         let mut tried = 0;
         loop {
             tried += 1;
-            match Self::attempt(scratch, tools, user, serves) {
+            match Self::attempt(scratch, tools, user, (serves, door)) {
                 Ok(sshd) => return Ok(sshd),
                 Err(SshdError::PortTaken) if tried < ATTEMPTS => {}
                 Err(SshdError::PortTaken) => {
@@ -124,22 +149,26 @@ impl Sshd {
         scratch: &Path,
         tools: &Tools,
         user: &Account,
-        serves: Serves<'_>,
+        (serves, door): (Serves<'_>, &Door),
     ) -> Result<Self, SshdError> {
         let folder = KeyFolder::create(scratch)?;
-        for key in ["host", "user"] {
-            tools.make_key(&folder.0.join(key))?;
-        }
+        tools.make_key(&folder.0.join("host"))?;
         let host_key = folder.read("host.pub")?;
-        folder.write("known_hosts", &format!("{HOST_ALIAS} {host_key}"))?;
-        let user_key = folder.read("user.pub")?;
+        folder.write(KNOWN_HOSTS, &known_host(&host_key))?;
         let may = match serves {
             Serves::Commands { .. } => "restrict",
             Serves::Forwarding => "restrict,port-forwarding",
         };
-        folder.write("authorized_keys", &format!("{may} {user_key}"))?;
-        let port = free_port()?;
-        let config = configuration(&folder.0, port, user, serves);
+        let authorized = match &door.client {
+            None => {
+                tools.make_key(&folder.0.join("user"))?;
+                format!("{may} {}", folder.read("user.pub")?)
+            }
+            Some((key, command)) => format!("{may},command=\"{command}\" {key}"),
+        };
+        folder.write("authorized_keys", &authorized)?;
+        let address = free_port(door.address)?;
+        let config = configuration(&folder.0, address, user, serves);
         let config = folder.write("sshd_config", &config)?;
         let log = File::create(folder.0.join("sshd.log"))
             .map_err(|error| Failure::io("creating the log of sshd", &error))?;
@@ -148,7 +177,7 @@ impl Sshd {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         die_with_parent(&mut command);
         let child = command.spawn().map_err(|error| Failure::io("starting sshd", &error))?;
-        let mut sshd = Self { child, port, folder };
+        let mut sshd = Self { child, address, folder };
         sshd.wait_until_ready()?;
         Ok(sshd)
     }
@@ -159,12 +188,12 @@ impl Sshd {
             if matches!(self.child.try_wait(), Ok(Some(_))) {
                 return Err(self.why_it_ended());
             }
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+            if TcpStream::connect(self.address).is_ok() {
                 return Ok(());
             }
             sleep(Duration::from_millis(2));
         }
-        Err(Failure(format!("sshd did not listen on port {} in time", self.port)).into())
+        Err(Failure(format!("sshd did not listen at {} in time", self.address)).into())
     }
 
     fn why_it_ended(&self) -> SshdError {
@@ -175,9 +204,25 @@ impl Sshd {
         SshdError::Refused(refusal(&log))
     }
 
-    /// The port on 127.0.0.1.
-    pub fn port(&self) -> u16 {
-        self.port
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its public key.
+    ///
+    /// # Errors
+    /// When somebody has removed it.
+    pub fn host_key(&self) -> Result<String, Failure> {
+        self.folder.read("host.pub")
+    }
+
+    /// The public key of its client, where that was made here.
+    ///
+    /// # Errors
+    /// When it was not.
+    pub fn client_key(&self) -> Result<String, Failure> {
+        self.folder.read("user.pub")
     }
 
     /// Its process.
@@ -203,15 +248,14 @@ impl Drop for Sshd {
     }
 }
 
-fn free_port() -> Result<u16, Failure> {
-    TcpListener::bind(("127.0.0.1", 0))
+fn free_port(address: IpAddr) -> Result<SocketAddr, Failure> {
+    TcpListener::bind((address, 0))
         .and_then(|listener| listener.local_addr())
-        .map(|address| address.port())
         .map_err(|error| Failure::io("looking for a free port", &error))
 }
 
-fn configuration(folder: &Path, port: u16, user: &Account, serves: Serves<'_>) -> String {
-    let folder = folder.display();
+fn configuration(folder: &Path, address: SocketAddr, user: &Account, serves: Serves<'_>) -> String {
+    let (folder, ip, port) = (folder.display(), address.ip(), address.port());
     let forwards = yes_or_no(matches!(serves, Serves::Forwarding));
     // Where that of TCP is not allowed, sshd forwards to no socket either.
     let tcp = if matches!(serves, Serves::Forwarding) { "local" } else { "no" };
@@ -221,7 +265,7 @@ fn configuration(folder: &Path, port: u16, user: &Account, serves: Serves<'_>) -
     };
     format!(
         "Port {port}\n\
-         ListenAddress 127.0.0.1\n\
+         ListenAddress {ip}\n\
          HostKey \"{folder}/host\"\n\
          PidFile none\n\
          AuthorizedKeysFile \"{folder}/authorized_keys\"\n\

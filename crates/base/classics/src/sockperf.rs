@@ -1,0 +1,57 @@
+//! The report of `sockperf ping-pong`, version 3.7.
+//!
+//! sockperf calls half of a round trip a latency unless it is told `--full-rtt`; here it is the whole one, whichever was asked for. The
+//! figures are of the valid duration, without warming up.
+
+use plumb_model::Better::{Higher, Lower};
+use plumb_model::SampleIs;
+
+use crate::numbers::{leading, positive};
+use crate::{Error, Format, Import, Invocation, Series};
+
+/// How each line begins.
+pub(crate) const HEAD: &str = "sockperf: ";
+
+/// Latencies: name, what it is, and how its line begins.
+const LATENCIES: [(&str, &str, &str); 4] = [
+    ("latency_p50", "median of the round trips", "percentile 50.000"),
+    ("latency_p99", "99th percentile of the round trips", "percentile 99.000"),
+    ("latency_min", "shortest round trip", "<MIN> observation"),
+    ("latency_max", "longest round trip", "<MAX> observation"),
+];
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let lacks = |what: &str| Error::damaged(Format::Sockperf, format!("it has no {what}"));
+    let lines = || text.lines().filter_map(|line| line.strip_prefix(HEAD));
+    let counts = lines().find_map(|line| line.strip_prefix("[Valid Duration] "));
+    let counts = counts.ok_or_else(|| lacks("count of its valid duration"))?;
+    let count = |name: &str| counts.split_once(name).and_then(|(_, rest)| leading(rest));
+    let seconds = count("RunTime=").ok_or_else(|| lacks("length"))?;
+    let received = count("ReceivedMessages=").ok_or_else(|| lacks("count of answers"))?;
+    // Of a round trip a latency is the half.
+    let times = if lines().any(|line| line.starts_with("Summary: Round trip is ")) {
+        1.0
+    } else if lines().any(|line| line.starts_with("Summary: Latency is ")) {
+        2.0
+    } else {
+        return Err(lacks("summary of latencies"));
+    };
+    let mut series = Series::new("sockperf.pingpong", "requests one after the other, and answers");
+    series.sample_is = SampleIs::Process;
+    let transport = text.lines().find_map(|line| line.rsplit_once(" # ").map(|it| it.1.trim()));
+    series.set("transport", transport.unwrap_or_default().to_ascii_lowercase());
+    series.invocations.push(Invocation::by_rate(received / seconds, received));
+    series.measured(("rate", "ops/s", Higher), "answers a second", [received / seconds]);
+    for (name, summary, begins) in LATENCIES {
+        let value = lines().find_map(|line| line.strip_prefix("---> ")?.strip_prefix(begins));
+        let value = value.and_then(|rest| positive(rest.trim_start_matches([' ', '='])));
+        let micros = value.ok_or_else(|| lacks(summary))?;
+        series.measured((name, "s", Lower), summary, [micros * 1e-6 * times]);
+    }
+    let mut import = Import::new(Format::Sockperf);
+    let version = text.split_once("version #").map(|(_, rest)| rest);
+    let version = version.and_then(|it| it.split(|c: char| !c.is_ascii_digit() && c != '.').next());
+    import.version = version.map(str::to_owned);
+    import.series.push(series);
+    Ok(vec![import])
+}

@@ -1,0 +1,110 @@
+//! Servers of tools: on a free port of the loopback of this machine, and nowhere else.
+
+use std::net::{TcpListener, UdpSocket};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plumb_model::Ready;
+use plumb_protocol::{Failure, Held, StartError};
+
+/// Where a server of ours listens, and nowhere else.
+pub(crate) const HOST: &str = "127.0.0.1";
+/// How long a server may take to listen.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often another port is tried: between its choice and its use somebody may have taken it.
+const TRIES: usize = 3;
+
+/// How a server is found in the tables of the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Listens {
+    /// For connections.
+    Tcp,
+    /// For datagrams.
+    Udp,
+}
+
+/// Starts a server with these words, of which `PORT` is replaced, and waits until it listens; it is told to clients as `port`.
+///
+/// # Errors
+/// When it does not.
+pub(crate) fn start(
+    path: &Path,
+    listens: Listens,
+    words: &[&str],
+) -> Result<(Ready, Box<dyn Held>), StartError> {
+    let mut last = Failure(format!("{} does not listen", path.display()));
+    for _ in 0..TRIES {
+        let port = free_port(listens)?;
+        let text = port.to_string();
+        let child = Command::new(path)
+            .args(words.iter().map(|word| if *word == "PORT" { &text } else { *word }))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| Failure::io(format!("starting {}", path.display()), &error))?;
+        let mut server = Server(child);
+        match server.listens(listens, port) {
+            Ok(()) => {
+                let endpoints = [("port".to_owned(), text)].into();
+                return Ok((Ready { endpoints, ..Ready::default() }, Box::new(server)));
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last.into())
+}
+
+/// A port of the loopback that nobody uses.
+fn free_port(listens: Listens) -> Result<u16, Failure> {
+    let address = match listens {
+        Listens::Tcp => TcpListener::bind((HOST, 0)).and_then(|it| it.local_addr()),
+        Listens::Udp => UdpSocket::bind((HOST, 0)).and_then(|it| it.local_addr()),
+    };
+    let address = address.map_err(|error| Failure::io("looking for a free port", &error))?;
+    Ok(address.port())
+}
+
+/// A server. Dropping it ends it.
+struct Server(Child);
+
+impl Server {
+    fn listens(&mut self, listens: Listens, port: u16) -> Result<(), Failure> {
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE {
+            if let Ok(Some(status)) = self.0.try_wait() {
+                return Err(Failure(format!("the server ended: {status}")));
+            }
+            if is_listening(listens, port) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err(Failure("the server does not listen".into()))
+    }
+}
+
+/// Whether the kernel's table has it on this port of the loopback: a server would take a connection for a test.
+fn is_listening(listens: Listens, port: u16) -> bool {
+    let (table, state) = match listens {
+        Listens::Tcp => ("/proc/net/tcp", "0A"),
+        Listens::Udp => ("/proc/net/udp", "07"),
+    };
+    let table = std::fs::read_to_string(table).unwrap_or_default();
+    let local = format!("{:08X}:{port:04X}", u32::from_ne_bytes([127, 0, 0, 1]));
+    table.lines().any(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        fields.next() == Some(&local) && fields.nth(1) == Some(state)
+    })
+}
+
+impl Held for Server {}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

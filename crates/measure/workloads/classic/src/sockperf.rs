@@ -1,0 +1,77 @@
+//! `classic.sockperf`: requests one after the other to a sockperf server on the loopback of this machine.
+
+use std::path::Path;
+
+use plumb_classics::Format;
+use plumb_model::{Better, Description, Metric, Parameter, Ready, Role};
+use plumb_protocol::{Held, Start, StartError};
+
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+
+use crate::named::{Named, value_names};
+use crate::servers::{self, HOST, Listens};
+use crate::tool::{Call, Tool};
+use crate::version;
+
+#[derive(Clone)]
+pub(crate) struct Sockperf;
+
+impl Tool for Sockperf {
+    fn named(&self) -> Named {
+        Named {
+            id: "classic.sockperf",
+            summary: "sockperf ping-pong: sends requests to another process, one at a time",
+            manual: include_str!("sockperf.md"),
+            program: "sockperf",
+            package: "sockperf",
+            format: Some(Format::Sockperf),
+            prints: "rate",
+            values: const { &value_names("rate") },
+        }
+    }
+
+    fn metric(&self) -> Metric {
+        reported("rate", "ops/s", Better::Higher, "requests that were answered")
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            choice("transport", &["tcp", "udp"], "what carries them (--tcp)"),
+            bytes("request", 24, "bytes of a request and of an answer, 14 at least (-m)"),
+            integer("seconds", "seconds", 1, "how long one process sends (-t)"),
+        ]
+    }
+
+    fn describe(&self, description: Description) -> Description {
+        Description { roles: vec![Role::Workload, Role::Server], ..description }
+    }
+
+    fn version(&self, path: &Path) -> Result<String, StartError> {
+        version::after(path, &["--version"], "version ")
+    }
+
+    fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
+        let port = start.endpoints.get("port");
+        let port = port.ok_or_else(|| StartError::Failed("the server named no port".into()))?;
+        let bytes = within(start, "request", 14, 65_000)?.to_string();
+        let seconds = within(start, "seconds", 1, 20)?.to_string();
+        let words =
+            ["ping-pong", "-i", HOST, "-p", port, "-m", &bytes, "-t", &seconds, "--full-rtt"];
+        Ok(Call::with(words.into_iter().chain(over_tcp(start))))
+    }
+
+    fn start_server(
+        &self,
+        path: &Path,
+        start: &Start,
+    ) -> Result<(Ready, Box<dyn Held>), StartError> {
+        let words: Vec<&str> =
+            ["server", "-i", HOST, "-p", "PORT"].into_iter().chain(over_tcp(start)).collect();
+        let listens = if over_tcp(start).is_some() { Listens::Tcp } else { Listens::Udp };
+        servers::start(path, listens, &words)
+    }
+}
+
+fn over_tcp(start: &Start) -> Option<&'static str> {
+    (start.text("transport") == "tcp").then_some("--tcp")
+}

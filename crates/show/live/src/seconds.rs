@@ -1,0 +1,103 @@
+//! What a point that is measured without pause (`--stream`) gives, a line for each second, as iperf3 and vmstat print them.
+
+use std::collections::BTreeMap;
+
+use plumb_model::{Event, Kind, Metric, Plan, Role, Sampling};
+use plumb_text::units::quantity;
+
+/// The most metrics in a line.
+const MOST: usize = 4;
+
+/// The lines of a plan's streams.
+#[derive(Debug)]
+pub struct SecondLines {
+    plan: Plan,
+    current: Option<Current>,
+}
+
+/// The invocation under way.
+#[derive(Debug)]
+struct Current {
+    point: usize,
+    /// The work of an iteration, by metric.
+    work: BTreeMap<String, f64>,
+    /// Time of its samples so far, in seconds.
+    at_s: f64,
+}
+
+impl SecondLines {
+    /// Of this plan.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        Self { plan: plan.clone(), current: None }
+    }
+
+    /// The lines of an event, one for each sample of a stream: `  3 s  throughput 3.44 GB/s  …`.
+    pub fn take(&mut self, event: &Event) -> Vec<String> {
+        match event {
+            Event::InvocationStarted { point, role: Role::Workload, ready, .. } => {
+                let planned = self.plan.points.get(*point);
+                let streams =
+                    planned.is_some_and(|it| matches!(it.sampling, Some(Sampling::Stream { .. })));
+                let (point, work) = (*point, ready.work.clone());
+                self.current = streams.then_some(Current { point, work, at_s: 0.0 });
+                Vec::new()
+            }
+            Event::Batch { samples, .. } => {
+                let Some(current) = &mut self.current else { return Vec::new() };
+                let Some(planned) = self.plan.points.get(current.point) else { return Vec::new() };
+                let metrics = planned.description.metrics.iter();
+                let metrics = metrics.filter(|it| it.kind != Kind::Histogram);
+                let of = |metric: &Metric| {
+                    let work = current.work.get(&metric.name).copied().unwrap_or(1.0);
+                    let values = samples.metric(metric, work)?;
+                    Some((metric.name.clone(), metric.unit.clone(), values))
+                };
+                let columns: Vec<_> = metrics.filter_map(of).take(MOST).collect();
+                let line = |(index, elapsed_ns): (usize, &u64)| {
+                    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+                    let took_s = *elapsed_ns as f64 * 1e-9;
+                    current.at_s += took_s;
+                    let shown = columns.iter().filter_map(|(name, unit, values)| {
+                        Some(format!("{name} {}", quantity(*values.get(index)?, unit)))
+                    });
+                    let shown: Vec<String> = shown.collect();
+                    format!("{:5.1} s  {}", current.at_s, shown.join("  "))
+                };
+                samples.elapsed_ns.iter().enumerate().map(line).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_analysis::testing::{events, first_look};
+    use plumb_model::{Event, Sampling};
+
+    use super::SecondLines;
+
+    #[test]
+    fn a_stream_has_a_line_for_each_sample_and_nothing_else_has() {
+        let record = first_look();
+        let all = events(&record, false);
+        let lines = |plan: &plumb_model::Plan| -> Vec<String> {
+            let mut lines = SecondLines::of(plan);
+            all.iter().flat_map(|it| lines.take(&it.event)).collect()
+        };
+        assert!(lines(&record.plan).is_empty());
+        let mut plan = record.plan.clone();
+        plan.points[0].sampling = Some(Sampling::Stream { length_ns: 10_000_000_000 });
+        let told = lines(&plan);
+        let samples: usize = record.good_invocations(0).map(|it| it.samples.len()).sum();
+        assert!(told.len() >= samples && samples > 0, "{} {samples}", told.len());
+        assert!(
+            told[0].contains(" s  ")
+                && told[0].contains(&plan.points[0].description.metrics[0].name),
+            "{}",
+            told[0]
+        );
+        assert!(matches!(all[0].event, Event::RunStarted { .. }));
+    }
+}
