@@ -19,15 +19,16 @@ lint:
 	cargo run --locked --quiet --package xtask -- kernels
 	npm --prefix web run --silent lint
 
-# The long tests: 100 kills, runs with and without a neighbour, dm-crypt and NFS in a guest, a knee at a known limit, builds of
+# The long tests: 100 kills, runs with and without a neighbour, dm-crypt and NFS in a guest, a knee and a network at known limits, builds of
 # Linux, two hours of workloads compared with themselves, and 50 minutes more of plumb against other tools; the results are
-# docs/soak.md, docs/equals.md, docs/guest-storage.md, docs/knee-storage.md, docs/compile-linux.md and docs/head-to-head.md.
+# docs/soak.md, docs/equals.md, docs/guest.md, docs/knee-storage.md, docs/limits-network.md, docs/compile-linux.md and docs/head-to-head.md.
 soak:
 	bash scripts/install-test-needs
 	cargo xtask soak --kills 100
 	rm -f target/equals.jsonl && cargo xtask equals
-	bash scripts/guest-storage "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/guest-storage.md
+	bash scripts/guest "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/guest.md
 	bash scripts/knee-storage "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/knee-storage.md
+	bash scripts/limits-network "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/limits-network.md
 	bash scripts/compile-linux "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/compile-linux.md
 	cargo xtask headtohead --results docs/head-to-head.jsonl --minutes 50 --continue --write docs/head-to-head.md
 

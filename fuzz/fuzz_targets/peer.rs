@@ -1,10 +1,10 @@
-//! What a peer reads of somebody who has not proved its key: no bytes prove it.
+//! What a peer reads of somebody who has not proved its key: no bytes prove it, end it, or hold it up.
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use plumb_peer::{Key, unproven};
+use plumb_peer::{Key, proves};
 
 static KEY: LazyLock<Key> = LazyLock::new(|| {
     let file = std::env::temp_dir().join(format!("plumb-fuzz-{}.key", std::process::id()));
@@ -15,5 +15,5 @@ static KEY: LazyLock<Key> = LazyLock::new(|| {
 });
 
 fuzz_target!(|bytes: &[u8]| {
-    assert!(!unproven(&KEY, bytes));
+    assert!(!proves(&KEY, bytes));
 });

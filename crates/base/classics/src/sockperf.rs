@@ -27,7 +27,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let counts = counts.ok_or_else(|| lacks("count of its valid duration"))?;
     let count = |name: &str| counts.split_once(name).and_then(|(_, rest)| leading(rest));
     let seconds = count("RunTime=").ok_or_else(|| lacks("length"))?;
+    let sent = count("SentMessages=").ok_or_else(|| lacks("count of requests"))?;
     let received = count("ReceivedMessages=").ok_or_else(|| lacks("count of answers"))?;
+    // Of `under-load` and `throughput` few are answered.
+    if 2.0 * received < sent {
+        let why = format!("it is no ping-pong: {received} of {sent} messages were answered");
+        return Err(Error::nothing(Format::Sockperf, why));
+    }
     // Of a round trip a latency is the half.
     let times = if lines().any(|line| line.starts_with("Summary: Round trip is ")) {
         1.0

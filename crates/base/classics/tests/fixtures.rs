@@ -443,6 +443,10 @@ fn dd_ioping_fs_mark_cyclictest_and_stress_ng() {
     let rtt =
         read(&halved, None, None).unwrap()[0].series[0].invocations[0].values["latency_min"][0];
     assert!((rtt - 2.0 * 9.474e-6).abs() < 1e-12, "{rtt}");
+    let under_load =
+        fixture("sockperf-3.7.txt").replace("ReceivedMessages=53909", "ReceivedMessages=539");
+    let why = read(&under_load, None, None).unwrap_err().to_string();
+    assert!(why.contains("no ping-pong: 539 of 53909"), "{why}");
     assert_snapshot!(told("fs_mark-3.3.txt", None), @r"
     fs_mark 3.3 at None on {}
     fs_mark.create:threads=1,sync=INBAND FSYNC,size=0 Iteration

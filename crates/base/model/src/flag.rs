@@ -109,7 +109,7 @@ impl FlagKind {
             Self::Lossy => {
                 "part of the requests got no answer: they were lost on the way, or a limit dropped them"
             }
-            Self::OddAddress => "most other addresses of the same host give something else",
+            Self::OddAddress => "it differs from most other addresses of the same host",
             Self::Buffered => {
                 "a queue takes in what a trial sends too much: the limit found is too high"
             }

@@ -23,11 +23,10 @@ use crate::reading::output::pretty;
   plumb run network.tcp --to peer:HOST   on the other one
 
 Both machines need the same build of plumb. Whoever has the key can start plumb's servers here and nothing \
-else; what is not encrypted are the data that network workloads send, at ports that a server picks. --to ssh: \
-needs nothing of this where ssh leads.")]
+else. The data that network workloads send are not encrypted and use ports that the kernel picks. Where you can \
+log in with ssh, --to ssh: needs neither key nor peer.")]
 pub struct PeerArgs {
-    /// Listen here: an address, a port, or both; port 0 picks a free one [default: 127.0.0.1:7587, or a free
-    /// port if that is taken]
+    /// Listen here: an address, a port, or both; port 0 picks a free one [default: 127.0.0.1:7587]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
     /// Read the key from this file [default: $PLUMB_PEER_KEY, or plumb/peer.key where your settings are]
@@ -59,12 +58,14 @@ impl Subcommand for PeerArgs {
             let document = PeerDocument { schema, listen: None, key: &key };
             let shown = key.display().to_string();
             ui.out(&if ui.wants_json() { pretty(&document)? } else { shown });
-            ui.say("copy this file to the other machine, where nobody else can read it");
+            ui.say("copy it to the other machine; nobody else may be able to read it there");
             return Ok(Exit::Fine);
         }
         let without = |why| CommandError::usage(why).hint("plumb peer --new-key writes one");
         let shared = Key::read(&key).map_err(without)?;
-        let listener = listener(self.listen.as_deref(), PEER_PORT)?;
+        // Where runs look for it: another port has to be named at both ends.
+        let usual = PEER_PORT.to_string();
+        let listener = listener(Some(self.listen.as_deref().unwrap_or(&usual)), PEER_PORT)?;
         let address = listener.local_addr().map_err(unheard)?;
         let document = PeerDocument { schema, listen: Some(address.to_string()), key: &key };
         ui.out(&if ui.wants_json() { pretty(&document)? } else { address.to_string() });

@@ -44,7 +44,7 @@ pub struct ExecutionArgs {
     /// keep them]
     #[arg(long, value_name = "WHAT", value_parser = on_interference())]
     pub on_interference: Option<OnInterference>,
-    /// Start servers on this machine: ssh:[USER@]HOST[:PORT], where plumb copies itself and leaves nothing, or
+    /// Start servers on another machine: ssh:[USER@]HOST[:PORT], where plumb copies itself and leaves nothing, or
     /// peer:HOST[:PORT], where `plumb peer` runs [default: here]
     #[arg(long, value_name = "WHERE")]
     pub to: Option<FarEnd>,

@@ -46,8 +46,10 @@ fn odd(this: &Finding, results: &[Finding], record: &RunRecord) -> Option<Flag> 
     let apart = others.iter().filter(|other| lies_apart(this, other) == Some(true)).count();
     let values: Vec<f64> = others.iter().map(|it| it.estimate.value).collect();
     let usual = median(&values).filter(|usual| *usual > 0.0)?;
-    // Those that are like it, with itself, are fewer.
-    (2 * apart > others.len() + 1).then(|| {
+    let is_usual = |value: &&f64| **value < TIMES * usual && TIMES * **value > usual;
+    let agree = values.iter().filter(is_usual).count();
+    // Those that are like it, with itself, are fewer, and most others are alike.
+    (2 * apart > others.len() + 1 && 2 * agree > others.len()).then(|| {
         let (host, of) = (rule.machine(&own.point.settings).unwrap_or_default(), values.len() + 1);
         let times = this.estimate.value / usual;
         let why = format!(
@@ -127,5 +129,6 @@ mod tests {
         assert!(why.starts_with("web has 4 addresses: rate here is 0.20 times"), "{why}");
         assert_eq!(flags([1000.0, 1005.0, 1040.0, 995.0]), vec![None; 4], "near enough");
         assert_eq!(flags([1000.0, 1000.0, 200.0, 200.0]), vec![None; 4], "half of them");
+        assert_eq!(flags([1000.0, 500.0, 200.0, 100.0]), vec![None; 4], "all differ");
     }
 }

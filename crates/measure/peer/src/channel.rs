@@ -192,9 +192,10 @@ fn prove(tls: &mut Connection, stream: &mut (impl Read + Write)) -> io::Result<(
     Ok(())
 }
 
-/// Whether these bytes, sent to a peer by somebody without the key, prove it: never. For fuzzing.
+/// Whether these bytes, said to a peer by somebody who does not hear it, prove the key: never, as they would have to answer fresh random
+/// numbers. For fuzzing.
 #[must_use]
-pub fn unproven(key: &Key, bytes: &[u8]) -> bool {
+pub fn proves(key: &Key, bytes: &[u8]) -> bool {
     let Ok(settings) = identity::server(key) else { return false };
     let Ok(tls) = ServerConnection::new(settings) else { return false };
     prove(&mut tls.into(), &mut Said(bytes)).is_ok()

@@ -17,6 +17,8 @@ use crate::program::{Request, build};
 
 /// A peer is reached, and proves the key, in this time.
 const ANSWER: Duration = Duration::from_secs(10);
+/// How the lines begin that are told of what stands.
+const OURS: &str = "plumb-far: ";
 /// What is asked for by name in the handshake: nothing, but something has to stand there.
 const NAME: &str = "peer.invalid";
 
@@ -31,7 +33,8 @@ pub struct Pipes<'p> {
 }
 
 /// Connects these pipes with what a peer at `HOST:PORT` starts: a program of these words in a session, or, without words, what
-/// stands for a run. The answer is the program's status.
+/// stands for a run and says in three lines which session it is, the connection as ssh tells it in SSH_CONNECTION (with the address
+/// at which the peer was reached, whatever it calls itself), and what machine it is. The answer is the program's status.
 ///
 /// # Errors
 /// A sentence: why the peer is not reached, or that it is gone.
@@ -41,15 +44,31 @@ pub fn reach(
     (session, words): (&str, &[String]),
     pipes: Pipes<'_>,
 ) -> Result<u8, String> {
-    let mut channel = open(place, key)?;
-    let build = if words.is_empty() { build()? } else { String::new() };
+    let (mut channel, reached) = open(place, key)?;
+    let stands = words.is_empty();
+    let build = if stands { build()? } else { String::new() };
     let request = Request { build, session: session.to_owned(), words: words.to_vec() };
     let request = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
-    let gone = |error: io::Error| format!("the peer at {place} is gone: {error}");
+    let gone = |error: io::Error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => format!("the peer at {place} closed the connection"),
+        _ => format!("the peer at {place} is gone: {error}"),
+    };
     channel.send(Kind::Request, &request).map_err(gone)?;
     let Pipes { stdin, stdout, stderr } = pipes;
+    let mut told = String::new();
     let over = carry(&mut channel, &mut [Source::of(Kind::Input, stdin)], true, |kind, bytes| {
         match kind {
+            Kind::Output if stands => {
+                told.push_str(&String::from_utf8_lossy(bytes));
+                if let Some((session, machine)) =
+                    told.strip_suffix('\n').and_then(|it| it.split_once('\n'))
+                {
+                    let lines = [session, &reached, machine];
+                    let lines: String = lines.map(|line| format!("{OURS}{line}\n")).concat();
+                    stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush())?;
+                    told.clear();
+                }
+            }
             Kind::Output => stdout.write_all(bytes).and_then(|()| stdout.flush())?,
             Kind::Log => stderr.write_all(bytes)?,
             Kind::End => return Ok(ControlFlow::Break(bytes.first().copied().unwrap_or(1))),
@@ -63,8 +82,8 @@ pub fn reach(
     }
 }
 
-/// A channel to it.
-fn open(place: &str, key: &Key) -> Result<Channel, String> {
+/// A channel to it, and between which addresses.
+fn open(place: &str, key: &Key) -> Result<(Channel, String), String> {
     let unreached = |error: io::Error| format!("no connection to {place}: {error}");
     let addresses = place.to_socket_addrs().map_err(unreached)?;
     let mut socket = Err(io::Error::other("the name has no address"));
@@ -78,7 +97,11 @@ fn open(place: &str, key: &Key) -> Result<Channel, String> {
     let odd = |error: Error| format!("plumb can't speak TLS: {error}");
     let name = ServerName::try_from(NAME).map_err(|error| error.to_string())?;
     let tls = ClientConnection::new(identity::client(key).map_err(odd)?, name).map_err(odd)?;
-    Channel::open(tls.into(), socket, ANSWER).map_err(|error| unproven(place, &error))
+    let ends = socket.local_addr().and_then(|near| Ok([near, socket.peer_addr()?]));
+    let [near, far] = ends.map_err(unreached)?;
+    let reached = format!("{} {} {} {}", near.ip(), near.port(), far.ip(), far.port());
+    let channel = Channel::open(tls.into(), socket, ANSWER);
+    Ok((channel.map_err(|error| unproven(place, &error))?, reached))
 }
 
 /// Why the other end is no peer with this key.

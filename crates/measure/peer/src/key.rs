@@ -89,7 +89,7 @@ impl fmt::Debug for Key {
 }
 
 fn of_text(text: &str) -> Option<Key> {
-    if text.len() != 2 * LENGTH || !text.is_ascii() {
+    if text.len() != 2 * LENGTH || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     let mut bytes = [0; LENGTH];
@@ -119,6 +119,7 @@ mod tests {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&file, "secret").unwrap();
         assert!(Key::read(&file).unwrap_err().ends_with("64 hexadecimal digits"));
+        assert!(of_text(&"+1".repeat(32)).is_none());
         assert!(of_text(&"x".repeat(64)).is_none() && of_text(&"é".repeat(32)).is_none());
     }
 

@@ -19,7 +19,7 @@ mod key;
 mod program;
 mod server;
 
-pub use channel::unproven;
+pub use channel::proves;
 pub use client::{Pipes, reach};
 pub use door::Limits;
 pub use key::{KEY_FILE, Key};

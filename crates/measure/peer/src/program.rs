@@ -6,17 +6,20 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use plumb_model::Role;
 use plumb_protocol::{FAR_ADDRESS, Request as Asked, RequestLine};
 use ring::digest::{SHA256, digest};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::carry::{Over, Source, carry};
 use crate::channel::{Channel, Kind};
 
+/// What somebody hears who wants something else.
+pub(crate) const NOTHING_ELSE: &str = "a peer starts servers and nothing else";
 /// The most bytes of a line to a server.
 const LONGEST_LINE: usize = 1 << 20;
 /// A server ends within this time after its stdin.
@@ -47,77 +50,106 @@ pub(crate) fn build() -> Result<String, String> {
     Ok(format!("plumb {} ({digest})", env!("CARGO_PKG_VERSION")))
 }
 
-/// Starts a program and carries its pipes until it or the channel ends; then nothing of it is left.
+/// Starts a program and carries its pipes until it or the channel ends; then nothing of it is left, nor of its folder.
 ///
 /// # Errors
-/// When it can't be started, or the channel broke.
-pub(crate) fn run(
-    argv: &[String],
-    channel: &mut Channel,
-    requests: &mut Requests,
-) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(&requests.folder)?;
-    let ran = run_there(argv, channel, requests);
-    fs::remove_dir_all(&requests.folder).ok();
+/// When the channel broke.
+pub(crate) fn run(argv: &[String], channel: Channel, lines: &mut LinesToServer) -> io::Result<()> {
+    let made = DirBuilder::new().mode(0o700).create(&lines.folder);
+    let started = made.and_then(|()| start(argv));
+    let ran = match started {
+        Ok(child) => run_to_end(child, channel, lines),
+        Err(error) => refuse(channel, &format!("the peer can't start a server: {error}")),
+    };
+    fs::remove_dir_all(&lines.folder).ok();
     ran
 }
 
-fn run_there(argv: &[String], channel: &mut Channel, requests: &mut Requests) -> io::Result<()> {
-    let [program, arguments @ ..] = argv else { return Ok(()) };
-    let mut child = Command::new(program)
+/// Says why something is not done.
+///
+/// # Errors
+/// When the other end is gone.
+pub(crate) fn refuse(mut channel: Channel, why: &str) -> io::Result<()> {
+    channel.send(Kind::Log, format!("{why}\n").as_bytes())?;
+    end_of(channel, 1)
+}
+
+/// The last word.
+fn end_of(mut channel: Channel, status: u8) -> io::Result<()> {
+    channel.send(Kind::End, &[status])?;
+    channel.close();
+    Ok(())
+}
+
+fn start(argv: &[String]) -> io::Result<Child> {
+    let [program, arguments @ ..] = argv else { return Err(io::ErrorKind::NotFound.into()) };
+    Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()?;
-    let stdin = child.stdin.take();
-    let carried = carry_all(&mut child, stdin, channel, requests);
+        .spawn()
+}
+
+fn run_to_end(mut child: Child, mut channel: Channel, lines: &mut LinesToServer) -> io::Result<()> {
+    let carried = carry_all(&mut child, &mut channel, lines);
     let status = end(&mut child);
-    let over = carried.inspect_err(|error| {
-        channel.send(Kind::Log, format!("{error}\n").as_bytes()).ok();
-    });
-    if !matches!(over, Ok(Over::Closed)) {
-        channel.send(Kind::End, &[status])?;
+    match carried {
+        Ok(Over::Closed) => Ok(()),
+        Ok(_) => end_of(channel, status),
+        Err(error) => refuse(channel, &error.to_string()),
     }
-    over.map(|_| ())
 }
 
 fn carry_all(
     child: &mut Child,
-    mut stdin: Option<ChildStdin>,
     channel: &mut Channel,
-    requests: &mut Requests,
+    lines: &mut LinesToServer,
 ) -> io::Result<Over<()>> {
+    let mut stdin = child.stdin.take();
     let stdout = child.stdout.take().map(|it| Source::of(Kind::Output, OwnedFd::from(it)));
     let stderr = child.stderr.take().map(|it| Source::of(Kind::Log, OwnedFd::from(it)));
     let mut sources: Vec<Source> = stdout.into_iter().chain(stderr).collect();
     carry(channel, &mut sources, false, |kind, bytes| {
         match kind {
             Kind::Input if bytes.is_empty() => stdin = None,
-            Kind::Input => requests.pass(bytes, &mut stdin)?,
+            Kind::Input => lines.pass(bytes, &mut stdin)?,
             _ => return Err(io::Error::other("only what goes to stdin is taken")),
         }
         Ok(ControlFlow::Continue(()))
     })
 }
 
-/// Waits until it has ended, and sees to it; its status.
+/// Waits until it has ended, and sees to it; its status. What is told to end takes all along that it has started
+/// (`plumb orphaned`); only then it is killed.
 fn end(child: &mut Child) -> u8 {
+    if let Some(status) = ended(child) {
+        return status;
+    }
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    pid.map(|pid| kill_process(pid, Signal::TERM));
+    if ended(child).is_none() {
+        child.kill().ok();
+        child.wait().ok();
+    }
+    1
+}
+
+/// Its status, if it ends in time.
+fn ended(child: &mut Child) -> Option<u8> {
     let until = Instant::now() + END;
     while Instant::now() < until {
         if let Ok(Some(status)) = child.try_wait() {
-            return status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+            return Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    child.kill().ok();
-    child.wait().ok();
-    1
+    None
 }
 
 /// The lines that go to a server: it is told that it is one, and where it is.
 #[derive(Debug)]
-pub(crate) struct Requests {
+pub(crate) struct LinesToServer {
     /// Of a line that is not whole yet.
     begun: Vec<u8>,
     /// The address that was reached.
@@ -128,7 +160,7 @@ pub(crate) struct Requests {
     plumb: String,
 }
 
-impl Requests {
+impl LinesToServer {
     pub(crate) fn new(address: IpAddr, folder: String, plumb: String) -> Self {
         Self { begun: Vec::new(), address, folder, plumb }
     }
@@ -160,7 +192,7 @@ impl Requests {
                 start.facts.plumb.clone_from(&self.plumb);
                 start.endpoints.insert(FAR_ADDRESS.to_owned(), self.address.to_string());
             }
-            _ => return Err(io::Error::other("a peer starts servers and nothing else")),
+            _ => return Err(io::Error::other(NOTHING_ELSE)),
         }
         let mut line = serde_json::to_vec(&line)?;
         line.push(b'\n');
@@ -170,14 +202,15 @@ impl Requests {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_LINE, Requests};
+    use super::{LONGEST_LINE, LinesToServer, NOTHING_ELSE};
 
     fn passed(line: &str) -> Result<String, String> {
-        let mut requests = Requests::new([192, 0, 2, 1].into(), "/tmp".into(), "/bin/plumb".into());
+        let mut lines =
+            LinesToServer::new([192, 0, 2, 1].into(), "/tmp".into(), "/bin/plumb".into());
         let mut into = Some(Vec::new());
         let (one, other) = line.as_bytes().split_at(line.len() / 2);
-        requests.pass(one, &mut into).map_err(|error| error.to_string())?;
-        requests.pass(other, &mut into).map_err(|error| error.to_string())?;
+        lines.pass(one, &mut into).map_err(|error| error.to_string())?;
+        lines.pass(other, &mut into).map_err(|error| error.to_string())?;
         Ok(String::from_utf8(into.unwrap()).unwrap())
     }
 
@@ -195,7 +228,7 @@ mod tests {
         assert_eq!(told["facts"]["plumb"], "/bin/plumb");
         for line in [start("workload"), start("load"), "{\"id\":3,\"type\":\"clean\"}\n".to_owned()]
         {
-            assert_eq!(passed(&line).unwrap_err(), "a peer starts servers and nothing else");
+            assert_eq!(passed(&line).unwrap_err(), NOTHING_ELSE);
         }
         assert_eq!(
             passed("{\"id\":4,\"type\":\"stop\"}\n").unwrap(),

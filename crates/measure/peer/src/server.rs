@@ -19,10 +19,8 @@ use crate::channel::{Channel, Kind};
 use crate::door::{Door, Limits};
 use crate::identity;
 use crate::key::Key;
-use crate::program::{self, Request, Requests, build};
+use crate::program::{self, LinesToServer, NOTHING_ELSE, Request, build, refuse};
 
-/// How the lines begin that tell of this machine.
-const OURS: &str = "plumb-far: ";
 /// How the folders of servers begin; the peer's process follows.
 const FOLDER: &str = "plumb-peer-";
 /// How often is looked whether somebody has been here too long, or nobody long enough.
@@ -101,7 +99,9 @@ impl Peer {
 
     fn attend(&self, id: u64, socket: TcpStream) -> io::Result<()> {
         socket.set_nonblocking(false)?;
-        let (from, at) = (socket.peer_addr()?, socket.local_addr()?);
+        // An address of IPv4 as one, also where it came to a socket of both.
+        let [from, at] =
+            [socket.peer_addr()?, socket.local_addr()?].map(|it| it.ip().to_canonical());
         let within = self.settings.limits.prove_within;
         let tls = ServerConnection::new(Arc::clone(&self.tls)).map_err(io::Error::other)?;
         let kept = socket.try_clone()?;
@@ -122,51 +122,67 @@ impl Peer {
                 refuse(channel, &format!("the peer is another build: {own}, and this is {build}"))
             }
             [] => {
-                (self.notify)(&format!("{} has the key, and begins a run", from.ip()));
-                let told = format!("{} {} {} {}", from.ip(), from.port(), at.ip(), at.port());
-                let stood = self.stand(id, &mut channel, &told);
-                (self.notify)(&format!("{} has ended its run", from.ip()));
+                (self.notify)(&format!("{from} has the key, and begins a run"));
+                let stood = self.stand(id, channel);
+                (self.notify)(&format!("{from} has ended its run"));
                 stood
             }
             ["worker", _] if self.door.joins(id, &session) => {
                 let argv = self.settings.plumb.iter().cloned();
                 let argv: Vec<String> = argv.chain(words.iter().map(ToString::to_string)).collect();
-                let folder = format!("{FOLDER}{}-{id}", std::process::id());
+                let folder = format!("{FOLDER}{}-{}", std::process::id(), random()?);
                 let folder = self.settings.folder.join(folder).to_string_lossy().into_owned();
                 let plumb = self.settings.path.clone();
-                let mut requests = Requests::new(at.ip(), folder, plumb);
-                program::run(&argv, &mut channel, &mut requests)?;
-                channel.close();
-                Ok(())
+                let mut lines = LinesToServer::new(at, folder, plumb);
+                program::run(&argv, channel, &mut lines)
             }
             ["worker", _] => refuse(channel, "the run to which this belongs has ended"),
-            _ => refuse(channel, "a peer starts servers and nothing else"),
+            _ => refuse(channel, NOTHING_ELSE),
         }
     }
 
-    /// Says what machine this is, and stands until the other end has ended.
-    fn stand(&self, id: u64, channel: &mut Channel, reached: &str) -> io::Result<()> {
-        let mut random = [0; 16];
-        let filled = SystemRandom::new().fill(&mut random);
-        filled.map_err(|_| io::Error::other("no random numbers"))?;
-        let session = format!("{:032x}", u128::from_le_bytes(random));
-        let [program, arguments @ ..] = &self.settings.plumb[..] else { return Ok(()) };
-        let target = Command::new(program)
+    /// Says which session it is and what machine this is, a line each, and stands until the other end has ended.
+    fn stand(&self, id: u64, mut channel: Channel) -> io::Result<()> {
+        let session = random()?;
+        let target = match self.target() {
+            Ok(target) => target,
+            Err(error) => return refuse(channel, &format!("plumb does not run here: {error}")),
+        };
+        self.door.stands(id, &session);
+        channel.send(Kind::Output, format!("{session}\n{target}\n").as_bytes())?;
+        // The end of what is said to it is the end of the run.
+        carry(&mut channel, &mut [], true, |_, bytes| {
+            Ok(if bytes.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        channel.send(Kind::End, &[0])
+    }
+
+    /// What machine this is: the line of `plumb target`.
+    fn target(&self) -> io::Result<String> {
+        let [program, arguments @ ..] = &self.settings.plumb[..] else {
+            return Err(ErrorKind::NotFound.into());
+        };
+        let said = Command::new(program)
             .args(arguments)
             .arg("target")
             .arg(&self.settings.folder)
             .stdin(Stdio::null())
             .output()?;
-        let target = String::from_utf8_lossy(&target.stdout);
-        self.door.stands(id, &session);
-        let told = format!("{OURS}{session}\n{OURS}{reached}\n{OURS}{}\n", target.trim());
-        channel.send(Kind::Output, told.as_bytes())?;
-        // The end of what is said to it is the end of the run.
-        carry(channel, &mut [], true, |_, bytes| {
-            Ok(if bytes.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
-        channel.send(Kind::End, &[0])
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        if said.status.success() {
+            Ok(text(&said.stdout))
+        } else {
+            Err(io::Error::other(text(&said.stderr)))
+        }
     }
+}
+
+/// A word that nobody can guess.
+fn random() -> io::Result<String> {
+    let mut random = [0; 16];
+    let filled = SystemRandom::new().fill(&mut random);
+    filled.map_err(|_| io::Error::other("no random numbers"))?;
+    Ok(format!("{:032x}", u128::from_le_bytes(random)))
 }
 
 /// Removes the folders of servers whose peer was killed.
@@ -175,15 +191,12 @@ fn sweep(folder: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(FOLDER).and_then(|rest| rest.split('-').next());
         let pid: Option<u32> = pid.and_then(|pid| pid.parse().ok());
-        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+        let is_gone = |pid: u32| {
+            // One of this number was another process: this one has no server yet.
+            pid == std::process::id() || !Path::new(&format!("/proc/{pid}")).exists()
+        };
+        if pid.is_some_and(is_gone) {
             fs::remove_dir_all(entry.path()).ok();
         }
     }
-}
-
-fn refuse(mut channel: Channel, why: &str) -> io::Result<()> {
-    channel.send(Kind::Log, format!("{why}\n").as_bytes())?;
-    channel.send(Kind::End, &[1])?;
-    channel.close();
-    Ok(())
 }

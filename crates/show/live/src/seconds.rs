@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Event, Kind, Metric, Plan, Role, Sampling};
+use plumb_model::{Event, Id, Kind, Metric, Plan, Role, Sampling};
 use plumb_text::units::quantity;
 
 /// The most metrics in a line.
@@ -18,6 +18,7 @@ pub struct SecondLines {
 /// The invocation under way.
 #[derive(Debug)]
 struct Current {
+    invocation: Id,
     point: usize,
     /// The work of an iteration, by metric.
     work: BTreeMap<String, f64>,
@@ -35,16 +36,19 @@ impl SecondLines {
     /// The lines of an event, one for each sample of a stream: `  3 s  throughput 3.44 GB/s  …`.
     pub fn take(&mut self, event: &Event) -> Vec<String> {
         match event {
-            Event::InvocationStarted { point, role: Role::Workload, ready, .. } => {
+            Event::InvocationStarted { invocation, point, role: Role::Workload, ready, .. } => {
                 let planned = self.plan.points.get(*point);
                 let streams =
                     planned.is_some_and(|it| matches!(it.sampling, Some(Sampling::Stream { .. })));
                 let (point, work) = (*point, ready.work.clone());
-                self.current = streams.then_some(Current { point, work, at_s: 0.0 });
+                let invocation = *invocation;
+                self.current = streams.then_some(Current { invocation, point, work, at_s: 0.0 });
                 Vec::new()
             }
-            Event::Batch { samples, .. } => {
-                let Some(current) = &mut self.current else { return Vec::new() };
+            Event::Batch { invocation, samples, .. } => {
+                // Loads beside have batches, too.
+                let current = self.current.as_mut().filter(|it| it.invocation == *invocation);
+                let Some(current) = current else { return Vec::new() };
                 let Some(planned) = self.plan.points.get(current.point) else { return Vec::new() };
                 let metrics = planned.description.metrics.iter();
                 let metrics = metrics.filter(|it| it.kind != Kind::Histogram);
@@ -91,7 +95,7 @@ mod tests {
         plan.points[0].sampling = Some(Sampling::Stream { length_ns: 10_000_000_000 });
         let told = lines(&plan);
         let samples: usize = record.good_invocations(0).map(|it| it.samples.len()).sum();
-        assert!(told.len() >= samples && samples > 0, "{} {samples}", told.len());
+        assert!(told.len() == samples && samples > 0, "{} {samples}", told.len());
         assert!(
             told[0].contains(" s  ")
                 && told[0].contains(&plan.points[0].description.metrics[0].name),

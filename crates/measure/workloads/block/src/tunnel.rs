@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use plumb_protocol::{Failure, Start, StartError};
 use plumb_workload_kit::processes::{cpu_ns, descendants};
-use plumb_workload_kit::ssh::{Account, Client, Door, KNOWN_HOSTS, Serves, Sshd, Tools, last_line};
+use plumb_workload_kit::ssh::{
+    Account, Client, KNOWN_HOSTS, Listening, Serves, Sshd, Tools, last_line,
+};
 
 use crate::relay::{Carried, Relay};
 use crate::settings::{Access, fresh_path};
@@ -46,7 +48,7 @@ impl Tunnel {
         is_compressed: bool,
     ) -> Result<Self, StartError> {
         let (tools, account) = (Tools::find()?, Account::current()?);
-        let serves = (Serves::Forwarding, &Door::default());
+        let serves = (Serves::Forwarding, &Listening::default());
         let sshd = Sshd::start(Path::new(&start.scratch), &tools, &account, serves)?;
         let relay = Relay::start(sshd.address().port(), access.link, access.seed)
             .map_err(|error| Failure::io("a free port for the link", &error))?;

@@ -5,10 +5,17 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use plumb_protocol::Held;
 
-/// What is done with a connection, until it ends.
+/// The most connections at a time; who comes then is sent away.
+const MOST: usize = 1024;
+/// Whoever connects says who it is in this time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is done with a connection, until it ends. Reading ends after a while until the token was read: then that is for `serve` to
+/// change.
 type Serve = dyn Fn(&TcpStream) -> io::Result<()> + Send + Sync;
 
 /// A server of connections, on a port of its own. Dropping it ends it and its connections.
@@ -58,19 +65,28 @@ fn listen(listener: &TcpListener, state: &Arc<State>) {
         if state.ended.load(Ordering::Acquire) {
             return;
         }
-        let Ok(stream) = connection else { continue };
-        if stream.set_nodelay(true).is_err() {
+        let Ok(stream) = connection else {
+            // Without room for another socket, those that are here have to end first.
+            thread::sleep(Duration::from_millis(10));
+            continue;
+        };
+        let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(PATIENCE)));
+        if set.is_err() || state.connections().len() >= MOST {
             continue;
         }
         let stream = Arc::new(stream);
         state.connections().push(Arc::clone(&stream));
-        let state = Arc::clone(state);
-        thread::spawn(move || {
+        let (serving, of_it) = (Arc::clone(state), Arc::clone(&stream));
+        let begun = thread::Builder::new().spawn(move || {
+            let (state, stream) = (serving, of_it);
             // A connection that broke shows at the client, who gets no answer.
             let _ = (state.serve)(&stream);
             // With nobody left who has it open, a client that still sends is told so.
             state.connections().retain(|open| !Arc::ptr_eq(open, &stream));
         });
+        if begun.is_err() {
+            state.connections().retain(|open| !Arc::ptr_eq(open, &stream));
+        }
     }
 }
 

@@ -42,7 +42,15 @@ pub fn told(start: &Start) -> Result<(SocketAddr, Token), StartError> {
     let token = word("token").and_then(|token| token.parse::<u128>().ok());
     address
         .zip(token.map(u128::to_le_bytes))
+        .map(|(address, token)| (at_far_end(start, address), token))
         .ok_or_else(|| StartError::Failed("the server named no address".to_owned()))
+}
+
+/// Where a server listens, seen from here: on another machine the port that it says, at the address that was reached, whatever
+/// it says of that.
+#[must_use]
+pub fn at_far_end(start: &Start, told: SocketAddr) -> SocketAddr {
+    start.far_address().map_or(told, |address| SocketAddr::new(address, told.port()))
 }
 
 /// The server's process, where that is not this one and runs on this machine.

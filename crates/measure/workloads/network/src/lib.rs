@@ -1,12 +1,10 @@
-//! The family `network`: streams and echoes, over loopback or paths made here.
+//! The family `network`: streams, datagrams, requests and echoes; what is about connections lies in the crate `web`.
 
 use plumb_protocol::Workload;
 
 mod batches;
-mod connect;
 mod cpu_time;
 mod echo;
-mod http;
 mod icmp;
 mod ledger;
 mod messages;
@@ -17,10 +15,7 @@ mod stream;
 mod tally;
 mod tcp;
 mod tcp_info;
-mod timed_threads;
 mod udp;
-mod web_stream;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] =
-    &[&tcp::Tcp, &udp::Udp, &rr::Rr, &connect::Connect, &http::Http, &icmp::Icmp];
+pub const ALL: &[&dyn Workload] = &[&tcp::Tcp, &udp::Udp, &rr::Rr, &icmp::Icmp];

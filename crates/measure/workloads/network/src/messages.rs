@@ -51,13 +51,20 @@ pub(crate) fn serve_connection(
     [request, answer]: [usize; 2],
 ) -> io::Result<()> {
     let (mut request, mut answer) = (vec![0; request], vec![0; answer]);
-    loop {
+    let connection = stream;
+    let mut exchange = || {
         stream.read_exact(&mut request)?;
         if request[..TOKEN] != token[..] {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         answer[..NUMBER].copy_from_slice(&request[TOKEN..TOKEN + NUMBER]);
-        stream.write_all(&answer)?;
+        stream.write_all(&answer)
+    };
+    exchange()?;
+    // Whoever has shown the token may take any time.
+    connection.set_read_timeout(None)?;
+    loop {
+        exchange()?;
     }
 }
 

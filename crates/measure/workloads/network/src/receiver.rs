@@ -24,6 +24,9 @@ use plumb_workload_kit::token::{TOKEN, Token};
 pub(crate) const HEAD: usize = 16;
 pub(crate) const HEAD_WITH_TIME: usize = 24;
 
+/// The most senders.
+pub(crate) const MOST_SENDERS: usize = 64;
+
 /// The receiver looks whether it is to end, or whether nothing comes any more, this often.
 const LOOKS: Duration = Duration::from_millis(5);
 
@@ -31,8 +34,8 @@ const LOOKS: Duration = Duration::from_millis(5);
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Said {
-    /// So many datagrams of each sample follow, from this number on.
-    Begin { first: u64, counts: Vec<u64> },
+    /// So many datagrams of each sample follow, from this number on, by so many senders.
+    Begin { first: u64, counts: Vec<u64>, senders: usize },
     /// So many were sent; it may take so long until the next that is under way comes.
     End { sent: u64, quiet_ns: u64 },
 }
@@ -144,11 +147,12 @@ impl Shared {
         if hello != *token {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
+        stream.set_read_timeout(None)?;
         let mut before = (0, 0);
         for line in BufReader::new(stream).lines() {
             let answer = match serde_json::from_str(&line?)? {
-                Said::Begin { first, counts } => {
-                    *self.tally() = Tally::new(first, &counts);
+                Said::Begin { first, counts, senders } => {
+                    *self.tally() = Tally::new(first, &counts, senders.min(MOST_SENDERS));
                     before = self.drops();
                     Counted::default()
                 }

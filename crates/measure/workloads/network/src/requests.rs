@@ -89,7 +89,8 @@ pub(crate) struct Patience {
     pub quiet_ns: u64,
 }
 
-/// How long an answer takes, as a retransmission timer estimates it (RFC 6298), in nanoseconds.
+/// How long an answer takes, as a retransmission timer estimates it (RFC 6298), in nanoseconds; quicker downwards, as the first
+/// answer on a path may wait for a neighbour to be found.
 #[derive(Debug, Clone, Copy, Default)]
 struct RoundTrip {
     smoothed: u64,
@@ -102,8 +103,17 @@ impl RoundTrip {
             *self = Self { smoothed: time, variation: time / 2 };
             return;
         }
-        self.variation = (3 * self.variation + self.smoothed.abs_diff(time)) / 4;
-        self.smoothed = (7 * self.smoothed + time) / 8;
+        let off = self.smoothed.abs_diff(time);
+        self.variation = if off < self.variation {
+            self.variation.midpoint(off)
+        } else {
+            (3 * self.variation + off) / 4
+        };
+        self.smoothed = if time < self.smoothed {
+            self.smoothed.midpoint(time)
+        } else {
+            (7 * self.smoothed + time) / 8
+        };
     }
 
     /// What has no answer by then probably gets none.
@@ -123,6 +133,8 @@ pub(crate) struct Requests<E> {
     /// The most requests under way in a closed loop, and how many are.
     depth: u64,
     under_way: u64,
+    /// Those before this number are not waited for any more; an answer that comes late counts all the same.
+    given_up: u64,
     round_trip: RoundTrip,
     /// None in a closed loop.
     schedule: Option<Schedule>,
@@ -157,6 +169,7 @@ impl<E: Exchange> Requests<E> {
             patience,
             depth: 1,
             under_way: 0,
+            given_up: 0,
             round_trip: RoundTrip::default(),
             schedule,
             next: 0,
@@ -191,8 +204,8 @@ impl<E: Exchange> Requests<E> {
         sent.map_err(|error| Failure::io("sending a request", &error))
     }
 
-    /// Takes in an answer, if one has come: when its request was due.
-    fn receive(&mut self) -> Result<Option<u64>, Failure> {
+    /// Takes in an answer, if one has come: the number of its request, and when that was due.
+    fn receive(&mut self) -> Result<Option<(u64, u64)>, Failure> {
         let answer = self
             .exchange
             .receive()
@@ -201,9 +214,14 @@ impl<E: Exchange> Requests<E> {
         if number >= self.next {
             return Err(Failure(format!("an answer to request {number}, which was not sent")));
         }
+        if number + MOST_UNDER_WAY < self.next {
+            // Its place has another request's.
+            return Ok(None);
+        }
         let slot = self.slot(number);
         // Of a datagram that came twice, the first counts.
-        Ok(Some(std::mem::take(&mut self.due_ns[slot])).filter(|due| *due != 0))
+        let due = std::mem::take(&mut self.due_ns[slot]);
+        Ok((due != 0).then_some((number, due)))
     }
 
     /// Gives up all requests under way.
@@ -213,6 +231,7 @@ impl<E: Exchange> Requests<E> {
             self.lost += u64::from(std::mem::take(&mut self.due_ns[slot]) != 0);
         }
         self.oldest = self.next;
+        self.given_up = self.next;
         self.under_way = 0;
     }
 
@@ -261,19 +280,19 @@ impl<E: Exchange> Requests<E> {
                 self.send(now)?;
                 self.under_way += 1;
             }
-            if let Some(due) = self.receive()? {
+            if let Some((number, due)) = self.receive()? {
                 now = now_ns();
                 answered_ns = now;
                 self.latency[0].record(now - due);
                 self.round_trip.took(now - due);
-                // More may be under way than the depth: of those that were taken for lost some only come late.
-                self.under_way = self.under_way.saturating_sub(1);
+                self.under_way -= u64::from(number >= self.given_up);
                 left -= 1;
             } else if !self.wait(self.pause_ns())? {
                 now = now_ns();
                 if now - answered_ns > GONE_NS {
                     return Err(gone());
                 }
+                self.given_up = self.next;
                 self.under_way = 0;
             }
         }
@@ -294,7 +313,7 @@ impl<E: Exchange> Requests<E> {
             }
             let longest = schedule.due_ns() - now;
             match self.receive()? {
-                Some(due) => {
+                Some((_, due)) => {
                     answered_ns = now_ns();
                     self.latency[0].record(answered_ns - due);
                     left -= 1;
@@ -363,7 +382,53 @@ impl<E: Exchange> Instance for Requests<E> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_PAUSE_NS, RoundTrip, SHORTEST_PAUSE_NS};
+    use std::collections::VecDeque;
+    use std::io;
+
+    use super::{Exchange, LONGEST_PAUSE_NS, Patience, Requests, RoundTrip, SHORTEST_PAUSE_NS};
+
+    /// Answers the first request together with the second, and all others at once.
+    #[derive(Default)]
+    struct LateOnce {
+        answers: VecDeque<u64>,
+        received: u64,
+        /// How many are under way after each is sent.
+        under_way: Vec<u64>,
+    }
+
+    impl Exchange for LateOnce {
+        fn send(&mut self, number: u64) -> io::Result<()> {
+            match number {
+                0 => {}
+                1 => self.answers.extend([0, 1]),
+                _ => self.answers.push_back(number),
+            }
+            self.under_way.push(number + 1 - self.received);
+            Ok(())
+        }
+
+        fn receive(&mut self) -> io::Result<Option<u64>> {
+            let answer = self.answers.pop_front();
+            self.received += u64::from(answer.is_some());
+            Ok(answer)
+        }
+
+        fn wait_for_answer(&self, _longest_ns: u64) -> io::Result<bool> {
+            Ok(!self.answers.is_empty())
+        }
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_counts_and_leaves_the_depth_as_it_is() {
+        let start = serde_json::json!({"role": "workload", "params": {}, "dir": "", "seed": 1});
+        let start = serde_json::from_value(start).unwrap();
+        let patience = Patience { may_lose: true, quiet_ns: 0 };
+        let mut requests = Requests::new(LateOnce::default(), None, patience, &start);
+        requests.closed(6).unwrap();
+        requests.drain().unwrap();
+        assert_eq!(requests.exchange.under_way, [1, 2, 1, 1, 1, 1]);
+        assert_eq!(requests.lost, 0);
+    }
 
     #[test]
     fn a_closed_loop_waits_as_a_retransmission_timer_does() {
@@ -379,5 +444,7 @@ mod tests {
         assert!(slow.pause_ns() < 101_000_000, "{slow:?}");
         slow.took(2_000_000_000);
         assert_eq!(slow.pause_ns(), LONGEST_PAUSE_NS);
+        (0..20).for_each(|_| slow.took(100_000));
+        assert_eq!(slow.pause_ns(), SHORTEST_PAUSE_NS, "{slow:?}");
     }
 }

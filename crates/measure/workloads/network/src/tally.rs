@@ -25,16 +25,23 @@ pub(crate) struct Tally {
     samples: Vec<Arrived>,
     /// A bit for each number that came.
     seen: Vec<u64>,
-    /// After the highest number that came, counted from the first.
-    next: u64,
+    /// Of each sender; in a sample they take numbers in turn.
+    flows: Vec<Flow>,
     jitter_ns: f64,
-    last_transit_ns: Option<i64>,
     came: u64,
 }
 
+/// What came of one sender.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flow {
+    /// After the highest number that came, counted from the first.
+    next: u64,
+    last_transit_ns: Option<i64>,
+}
+
 impl Tally {
-    /// Of samples with so many datagrams each.
-    pub(crate) fn new(first: u64, counts: &[u64]) -> Self {
+    /// Of samples with so many datagrams each, by so many senders.
+    pub(crate) fn new(first: u64, counts: &[u64], senders: usize) -> Self {
         let ends: Vec<u64> = counts
             .iter()
             .scan(0, |end, count| {
@@ -45,7 +52,8 @@ impl Tally {
         let all = ends.last().copied().unwrap_or(0);
         let samples = vec![Arrived::default(); ends.len()];
         let seen = vec![0; usize::try_from(all.div_ceil(64)).unwrap_or(0)];
-        Self { first, ends, samples, seen, ..Self::default() }
+        let flows = vec![Flow::default(); senders.max(1)];
+        Self { first, ends, samples, seen, flows, ..Self::default() }
     }
 
     /// A datagram of this number came at `now_ns`, which was sent at `sent_ns`, if that is known. One of another batch does not
@@ -63,14 +71,17 @@ impl Tally {
         }
         self.seen[word] |= bit;
         arrived.received += 1;
-        if at < self.next {
+        let begin = if sample == 0 { 0 } else { self.ends[sample - 1] };
+        let senders = self.flows.len() as u64;
+        let flow = &mut self.flows[((at - begin) % senders) as usize];
+        if at < flow.next {
             arrived.reordered += 1;
         } else {
-            self.next = at + 1;
+            flow.next = at + 1;
         }
         if let Some(sent_ns) = sent_ns {
             let transit = now_ns.wrapping_sub(sent_ns).cast_signed();
-            if let Some(last) = self.last_transit_ns.replace(transit) {
+            if let Some(last) = flow.last_transit_ns.replace(transit) {
                 self.jitter_ns += ((transit - last).abs() as f64 - self.jitter_ns) / 16.0;
             }
             arrived.jitter_ns = self.jitter_ns;
@@ -94,7 +105,7 @@ mod tests {
 
     #[test]
     fn each_datagram_counts_once_in_its_sample() {
-        let mut tally = Tally::new(100, &[3, 2]);
+        let mut tally = Tally::new(100, &[3, 2], 1);
         // 102 before 101; 103 is lost; 104 comes twice; others are of other batches.
         for number in [99, 100, 102, 101, 104, 104, 105] {
             tally.came(number, 0, None);
@@ -106,8 +117,19 @@ mod tests {
     }
 
     #[test]
+    fn each_sender_has_an_order_of_its_own() {
+        // Of two senders the second is late with 1, and 3 comes before it.
+        let mut tally = Tally::new(0, &[4, 3], 2);
+        for number in [0, 2, 3, 1, 5, 4, 6] {
+            tally.came(number, 0, None);
+        }
+        let first = Arrived { received: 4, reordered: 1, ..Arrived::default() };
+        assert_eq!(tally.samples(), [first, Arrived { received: 3, ..Arrived::default() }]);
+    }
+
+    #[test]
     fn jitter_is_that_of_rfc_3550() {
-        let mut tally = Tally::new(0, &[1000]);
+        let mut tally = Tally::new(0, &[1000], 1);
         // Transit times of 5 and 6 µs in turn: each differs from the last by 1 µs, which the jitter approaches.
         for number in 0..1000 {
             let sent = number * 100_000;

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -15,8 +17,8 @@ use plumb_protocol::{
     TrialCounts, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
-    bytes, curve, headline, limit, rate, rate_or, reported, reported_time, searched, within,
-    workload,
+    bytes, curve, headline, integer, limit, rate, rate_or, reported, reported_time, searched,
+    within, workload,
 };
 use plumb_workload_path::{self as path, Carried, End};
 use rustix::thread::set_current_timer_slack;
@@ -24,8 +26,9 @@ use rustix::thread::set_current_timer_slack;
 use crate::batches::{BATCH, Sending};
 use crate::ledger::queue_drops;
 use crate::messages::LONGEST;
-use crate::receiver::{Control, Counted, HEAD, HEAD_WITH_TIME, Receiver, Said};
+use crate::receiver::{Control, Counted, HEAD, HEAD_WITH_TIME, MOST_SENDERS, Receiver, Said};
 use crate::tally::Arrived;
+use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_kit::token::{self, Token};
 
 /// What is reported of each sample, in this order; the last five over all samples that a process takes at once.
@@ -96,24 +99,37 @@ impl Workload for Udp {
         let datagrams = start.endpoints.get("datagrams").and_then(|it| it.parse().ok());
         let datagrams: SocketAddr = datagrams
             .ok_or_else(|| StartError::Failed("the receiver named no address".to_owned()))?;
+        let datagrams = token::at_far_end(start, datagrams);
         path::enter(start, End::Near)?;
         let control = Control::open(control, &token)?;
-        let socket = connected(datagrams)
-            .map_err(|error| Failure::io(format!("sending to {datagrams}"), &error))?;
-        let rate = start.params.get("rate").and_then(Value::integer);
-        let schedule = rate.map(|rate| Schedule::new(Arrivals::Fixed, rate as f64, start.seed));
-        // Timers of this thread would else be up to 50 µs late.
-        let _ = set_current_timer_slack(NonZeroU64::new(1));
-        let sender = Sender {
-            socket,
-            sending: Sending::new(&datagram(length, &token)),
-            has_time: length >= HEAD_WITH_TIME,
-            schedule: schedule.transpose()?,
-            next: 0,
+        let rate = start.params.get("rate").and_then(Value::integer).map(|rate| rate as f64);
+        let senders = within(start, "senders", 1, MOST_SENDERS)?;
+        let shared = Arc::new(Shared::default());
+        let (of_all, template) = (Arc::clone(&shared), datagram(length, &token));
+        let build = move |index: usize| {
+            // Timers of this thread would else be up to 50 µs late.
+            let _ = set_current_timer_slack(NonZeroU64::new(1));
+            let socket = connected(datagrams)
+                .map_err(|error| Failure::io(format!("sending to {datagrams}"), &error))?;
+            Ok(Sender {
+                socket,
+                sending: Sending::new(&template),
+                has_time: length >= HEAD_WITH_TIME,
+                index: index as u64,
+                senders: senders as u64,
+                shared: Arc::clone(&of_all),
+                batch: 0,
+                schedule: None,
+            })
         };
+        let team = Team::start(senders, &start.facts, build)?;
         let wait_ns = start.integer("rtt") + start.integer("queue");
         let instance = Datagrams {
-            sender,
+            team,
+            senders,
+            shared,
+            next: 0,
+            rate,
             control,
             start: start.clone(),
             length,
@@ -139,6 +155,7 @@ fn parameters() -> Vec<Parameter> {
             ),
             loads(),
         ),
+        integer("senders", "senders", 1, "threads that send, each from a port of its own"),
         bytes("buffer", 0, "bytes of the receiver's socket buffer; 0: what the system gives"),
     ];
     all.extend(path::parameters());
@@ -200,27 +217,88 @@ fn datagram(length: usize, token: &Token) -> Vec<u8> {
     datagram
 }
 
+/// What all senders do next.
+#[derive(Debug, Clone, Copy, Default)]
+struct Order {
+    /// Which batch or trial it is of: each has a schedule of its own.
+    batch: u64,
+    /// The number of the sample's first datagram.
+    first: u64,
+    /// Datagrams that are due each second, by all senders; None: as quickly as they go.
+    rate: Option<f64>,
+    /// When the batch begins, and after when nothing is sent.
+    begin_ns: u64,
+    end_ns: u64,
+}
+
+/// What the senders share.
+#[derive(Debug, Default)]
+struct Shared {
+    order: Mutex<Order>,
+    /// Datagrams of the batch or trial that were sent.
+    sent: AtomicU64,
+}
+
+impl Shared {
+    fn order(&self) -> MutexGuard<'_, Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One that sends. With others it takes numbers in turn: of a sample of ten, the second of three sends 1, 4 and 7.
 struct Sender {
     socket: UdpSocket,
     sending: Sending,
     has_time: bool,
+    index: u64,
+    senders: u64,
+    shared: Arc<Shared>,
+    /// Of this batch.
+    batch: u64,
     schedule: Option<Schedule>,
-    /// The number of the next.
-    next: u64,
+}
+
+impl Member for Sender {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        let order = *self.shared.order();
+        if order.batch != self.batch {
+            self.batch = order.batch;
+            self.schedule =
+                order.rate.map(|rate| self.schedule(rate, order.begin_ns)).transpose()?;
+        }
+        let share = (iterations + self.senders - 1 - self.index) / self.senders;
+        let sent = self.send(order.first, share, order.end_ns);
+        let sent = sent.map_err(|error| Failure::io("sending a datagram", &error))?;
+        self.shared.sent.fetch_add(sent, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 impl Sender {
-    /// Sends so many, none after `end_ns`.
-    fn send(&mut self, datagrams: u64, end_ns: u64) -> io::Result<()> {
-        let mut left = datagrams;
-        while left > 0 {
+    /// Its part of a rate: equally far apart, between those of the others.
+    #[expect(clippy::cast_precision_loss, reason = "there are few senders")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time above 0")]
+    fn schedule(&self, rate: f64, begin_ns: u64) -> Result<Schedule, Failure> {
+        let mut schedule = Schedule::new(Arrivals::Fixed, rate / self.senders as f64, 0)?;
+        schedule.begin(begin_ns + (self.index as f64 * 1e9 / rate) as u64);
+        Ok(schedule)
+    }
+
+    /// Sends so many of a sample that begins with this number, none after `end_ns`; how many it sent.
+    fn send(&mut self, first: u64, datagrams: u64, end_ns: u64) -> io::Result<u64> {
+        let mut sent = 0;
+        while sent < datagrams {
             let now = now_ns();
             if now >= end_ns {
-                return Ok(());
+                break;
             }
-            let ready = self.due(now, left.min(BATCH as u64) as usize);
+            let ready = self.due(now, (datagrams - sent).min(BATCH as u64) as usize);
             for place in 0..ready {
-                let number = self.next + place as u64;
+                let number = first + (sent + place as u64) * self.senders + self.index;
                 let datagram = self.sending.datagram(place);
                 datagram[8..HEAD].copy_from_slice(&number.to_le_bytes());
                 if self.has_time {
@@ -232,10 +310,9 @@ impl Sender {
             for _ in 0..taken {
                 self.schedule.as_mut().map(|schedule| schedule.sent(now));
             }
-            self.next += taken as u64;
-            left -= taken as u64;
+            sent += taken as u64;
         }
-        Ok(())
+        Ok(sent)
     }
 
     /// How many are due of so many; waits where none is.
@@ -274,7 +351,12 @@ impl Near {
 }
 
 struct Datagrams {
-    sender: Sender,
+    team: Team<Sender>,
+    senders: usize,
+    shared: Arc<Shared>,
+    /// The number of the next datagram.
+    next: u64,
+    rate: Option<f64>,
     control: Control,
     start: Start,
     length: usize,
@@ -283,10 +365,30 @@ struct Datagrams {
 }
 
 impl Datagrams {
-    fn send(&mut self, datagrams: u64, end_ns: u64) -> Result<(), Failure> {
-        self.sender
-            .send(datagrams, end_ns)
-            .map_err(|error| Failure::io("sending a datagram", &error))
+    /// Begins a batch or a trial.
+    fn begin(&mut self, counts: &[u64], rate: Option<f64>) -> Result<(), Failure> {
+        let (first, senders) = (self.next, self.senders);
+        self.control.ask(&Said::Begin { first, counts: counts.to_vec(), senders })?;
+        self.order(rate, u64::MAX);
+        Ok(())
+    }
+
+    /// From now on all send at this rate, and nothing after `end_ns`.
+    fn order(&mut self, rate: Option<f64>, end_ns: u64) {
+        self.shared.sent.store(0, Ordering::Relaxed);
+        let mut order = self.shared.order();
+        let batch = order.batch + 1;
+        *order = Order { batch, first: self.next, rate, begin_ns: now_ns(), end_ns };
+    }
+
+    /// The share of the datagrams that were sent in time, by the sender that was latest.
+    fn share_in_time(&self) -> f64 {
+        let mut share = 1.0_f64;
+        self.team.each(|sender| {
+            let own = sender.schedule.as_ref().map_or(1.0, Schedule::share_in_time);
+            share = share.min(own);
+        });
+        share
     }
 
     fn near(&self) -> Result<Near, Failure> {
@@ -296,7 +398,7 @@ impl Datagrams {
     }
 
     fn flag_late(&self, batch: &mut Batch) {
-        let in_time = self.sender.schedule.as_ref().map_or(1.0, Schedule::share_in_time);
+        let in_time = self.share_in_time();
         if in_time < BOUND_SHARE {
             let late = (1.0 - in_time) * 100.0;
             let why =
@@ -308,17 +410,15 @@ impl Datagrams {
 
 impl Instance for Datagrams {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        self.send(iterations, u64::MAX)
+        self.shared.order().first = self.next;
+        self.next += iterations;
+        self.team.run(iterations)
     }
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        let begin = Said::Begin { first: self.sender.next, counts: iterations.to_vec() };
-        self.control.ask(&begin)?;
-        let before = self.near()?;
         let mut elapsed = Vec::with_capacity(iterations.len());
-        if let Some(schedule) = &mut self.sender.schedule {
-            schedule.begin(now_ns());
-        }
+        let before = self.near()?;
+        self.begin(iterations, self.rate)?;
         for &k in iterations {
             let start = now_ns();
             self.run(k)?;
@@ -355,15 +455,11 @@ impl Instance for Datagrams {
     )]
     fn trial(&mut self, load: f64, duration_ns: u64) -> Result<TrialCounts, Failure> {
         let offered = (load * duration_ns as f64 / 1e9) as u64;
-        let first = self.sender.next;
-        self.control.ask(&Said::Begin { first, counts: vec![offered] })?;
-        let mut schedule = Schedule::new(Arrivals::Fixed, load, 0)?;
-        let now = now_ns();
-        schedule.begin(now);
-        self.sender.schedule = Some(schedule);
+        self.begin(&[offered], None)?;
         // The last is due at the very end, and may then be sent.
-        self.send(offered, now + duration_ns + duration_ns / 100)?;
-        let sent = self.sender.next - first;
+        self.order(Some(load), now_ns() + duration_ns + duration_ns / 100);
+        self.run(offered)?;
+        let sent = self.shared.sent.load(Ordering::Relaxed);
         let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
         let good = counted.samples.first().map_or(0, |sample| sample.received);
         Ok(TrialCounts { offered, good })
@@ -374,7 +470,7 @@ impl Instance for Datagrams {
     }
 
     fn least_iterations(&self) -> u64 {
-        BATCH as u64
+        (BATCH * self.senders) as u64
     }
 
     fn shortest_sample_ns(&self) -> u64 {

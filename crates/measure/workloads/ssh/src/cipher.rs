@@ -11,8 +11,9 @@ use plumb_workload_kit::declare::{bytes, choice, curve, rate, workload};
 use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
 use plumb_workload_kit::processes::line_up_to;
 use plumb_workload_kit::ssh::{
-    Account, Client, Door, KNOWN_HOSTS, Serves, Sshd, Tools, known_host,
+    Account, Client, KNOWN_HOSTS, Listening, Serves, Sshd, Tools, known_host,
 };
+use plumb_workload_kit::token::at_far_end;
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
@@ -87,7 +88,7 @@ impl Workload for Cipher {
     }
 
     fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let (sshd, told) = server(start, &Door::default())?;
+        let (sshd, told) = server(start, &Listening::default())?;
         let tools = Tools::find()?;
         let own = [
             ("ssh", tools.ssh.display().to_string()),
@@ -108,7 +109,7 @@ impl Workload for Cipher {
         let key = endpoint(start, "key")?.trim().to_owned();
         // Whoever has the key can run this and nothing else.
         let command = format!("{} ssh-sink", quoted(&start.facts.plumb));
-        let (sshd, told) = server(start, &Door { address, client: Some((key, command)) })?;
+        let (sshd, told) = server(start, &Listening { address, client: Some((key, command)) })?;
         let far = told.into_iter().map(|(name, value)| (format!("{FAR}{name}"), value));
         let host_key = (format!("{FAR}host_key"), sshd.host_key()?);
         let endpoints = far.chain([host_key]).collect();
@@ -162,13 +163,16 @@ fn endpoint<'s>(start: &'s Start, name: &str) -> Result<&'s str, StartError> {
 }
 
 /// A server, and what it and the programs of its machine are.
-fn server(start: &Start, door: &Door) -> Result<(Sshd, Vec<(String, String)>), StartError> {
+fn server(
+    start: &Start,
+    listening: &Listening,
+) -> Result<(Sshd, Vec<(String, String)>), StartError> {
     let tools = Tools::find()?;
     let user = Account::current()?;
     let (ciphers, macs) = (tools.known("cipher")?, tools.known("mac")?);
     let (openssh, openssl) = tools.versions()?;
     let serves = Serves::Commands { ciphers: &ciphers, macs: &macs };
-    let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, (serves, door))?;
+    let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, (serves, listening))?;
     let told = [
         ("server", sshd.address().to_string()),
         ("sshd", sshd.pid().to_string()),
@@ -199,13 +203,15 @@ fn settings(start: &Start) -> Result<SessionSettings, StartError> {
     let folder = PathBuf::from(endpoint(start, "folder")?);
     let (server, user, known_hosts) = if is_far {
         let file = folder.join(format!("known-{}", std::process::id()));
-        std::fs::write(&file, known_host(endpoint(start, "far.host_key")?))
+        let known = known_host(endpoint(start, "far.host_key")?);
+        let known = known.ok_or_else(|| Failure("the far end told no key of a host".to_owned()))?;
+        std::fs::write(&file, known)
             .map_err(|error| Failure::io(format!("writing {}", file.display()), &error))?;
         ("far.server", "far.user", file)
     } else {
         ("server", "user", PathBuf::from(endpoint(start, "known_hosts")?))
     };
-    let server = endpoint(start, server)?.parse();
+    let server = endpoint(start, server)?.parse().map(|server| at_far_end(start, server));
     let client = Client {
         ssh: PathBuf::from(endpoint(start, "ssh")?),
         server: server.map_err(|_| StartError::Failed("sshd told no address".to_owned()))?,

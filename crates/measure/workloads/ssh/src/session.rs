@@ -68,11 +68,12 @@ impl Session {
         let (to, mut from) = ends.ok_or_else(|| Failure("ssh has no pipes".to_owned()))?;
         match greeting(&mut from) {
             Some(sink) => Ok(OpenSession { session, to, from, sink, log }),
-            None => Err(Failure(format!(
+            None if client.is_here() => Err(Failure(format!(
                 "the ssh session did not come up; client: {}; server: {}",
                 last_line(&log),
                 last_line(&client.folder.join("sshd.log"))
             ))),
+            None => Err(Failure(format!("the ssh session did not come up: {}", last_line(&log)))),
         }
     }
 

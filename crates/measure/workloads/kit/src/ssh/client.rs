@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::sshd::{HOST_ALIAS, yes_or_no};
+use super::sshd::{HOST_ALIAS, KNOWN_HOSTS, yes_or_no};
 use crate::processes::die_with_parent;
 
 /// Where to, and as whom.
@@ -26,6 +26,12 @@ pub struct Client {
 }
 
 impl Client {
+    /// Whether the server is the one whose folder has the key.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.known_hosts == self.folder.join(KNOWN_HOSTS)
+    }
+
     /// The command without what is to be done there; `options` stand before the host. It ends with the thread that
     /// starts it.
     #[must_use]

@@ -7,5 +7,5 @@ mod tools;
 
 pub use account::Account;
 pub use client::{Client, agreed, last_line};
-pub use sshd::{Door, KNOWN_HOSTS, Serves, Sshd, known_host};
+pub use sshd::{KNOWN_HOSTS, Listening, Serves, Sshd, known_host};
 pub use tools::Tools;

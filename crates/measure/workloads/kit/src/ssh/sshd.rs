@@ -18,10 +18,20 @@ use crate::processes::{die_with_parent, kill_descendants};
 /// The name under which the host key is known.
 pub(super) const HOST_ALIAS: &str = "plumb";
 
-/// The line of a file of known hosts for a server with this public key.
+/// The line of a file of known hosts for a server with this public key; None where it is none.
 #[must_use]
-pub fn known_host(host_key: &str) -> String {
-    format!("{HOST_ALIAS} {host_key}")
+pub fn known_host(host_key: &str) -> Option<String> {
+    public_key(host_key).map(|key| format!("{HOST_ALIAS} {key}\n"))
+}
+
+/// A public key as a line of its own has it, without the comment; None where it is anything else, or more than that.
+fn public_key(text: &str) -> Option<String> {
+    let mut words = text.trim().split(' ');
+    let (kind, key) = (words.next()?, words.next()?);
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let is_key = kind == "ssh-ed25519" && !key.is_empty() && key.chars().all(is_base64);
+    let is_one_line = !text.trim().contains(char::is_control);
+    (is_key && is_one_line).then(|| format!("{kind} {key}"))
 }
 
 /// The file of known hosts in the folder of a server.
@@ -80,14 +90,14 @@ pub struct Sshd {
 
 /// Where a server listens, and whom it lets in.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct Listening {
     /// Its address.
     pub address: IpAddr,
     /// The public key of a client elsewhere, which may run this one command; None makes a key here.
     pub client: Option<(String, String)>,
 }
 
-impl Default for Door {
+impl Default for Listening {
     /// On loopback, for a client here.
     fn default() -> Self {
         Self { address: IpAddr::from(Ipv4Addr::LOCALHOST), client: None }
@@ -121,7 +131,7 @@ impl From<Failure> for SshdError {
 }
 
 impl Sshd {
-    /// Starts one under `scratch` that lets `user` in through this door.
+    /// Starts one under `scratch` that lets `user` in.
     ///
     /// # Errors
     /// Unsupported when it says that something of the machine is missing.
@@ -129,12 +139,12 @@ impl Sshd {
         scratch: &Path,
         tools: &Tools,
         user: &Account,
-        (serves, door): (Serves<'_>, &Door),
+        (serves, listening): (Serves<'_>, &Listening),
     ) -> Result<Self, StartError> {
         let mut tried = 0;
         loop {
             tried += 1;
-            match Self::attempt(scratch, tools, user, (serves, door)) {
+            match Self::attempt(scratch, tools, user, (serves, listening)) {
                 Ok(sshd) => return Ok(sshd),
                 Err(SshdError::PortTaken) if tried < ATTEMPTS => {}
                 Err(SshdError::PortTaken) => {
@@ -149,25 +159,32 @@ impl Sshd {
         scratch: &Path,
         tools: &Tools,
         user: &Account,
-        (serves, door): (Serves<'_>, &Door),
+        (serves, listening): (Serves<'_>, &Listening),
     ) -> Result<Self, SshdError> {
         let folder = KeyFolder::create(scratch)?;
         tools.make_key(&folder.0.join("host"))?;
         let host_key = folder.read("host.pub")?;
-        folder.write(KNOWN_HOSTS, &known_host(&host_key))?;
+        let known = known_host(&host_key);
+        let known = known.ok_or_else(|| Failure("ssh-keygen made no key".to_owned()))?;
+        folder.write(KNOWN_HOSTS, &known)?;
         let may = match serves {
             Serves::Commands { .. } => "restrict",
             Serves::Forwarding => "restrict,port-forwarding",
         };
-        let authorized = match &door.client {
+        let authorized = match &listening.client {
             None => {
                 tools.make_key(&folder.0.join("user"))?;
                 format!("{may} {}", folder.read("user.pub")?)
             }
-            Some((key, command)) => format!("{may},command=\"{command}\" {key}"),
+            Some((key, command)) => {
+                let key = public_key(key);
+                let key = key.filter(|_| !command.contains(['"', '\\', '\n']));
+                let key = key.ok_or_else(|| Failure("this is no public key for sshd".into()))?;
+                format!("{may},command=\"{command}\" {key}\n")
+            }
         };
         folder.write("authorized_keys", &authorized)?;
-        let address = free_port(door.address)?;
+        let address = free_port(listening.address)?;
         let config = configuration(&folder.0, address, user, serves);
         let config = folder.write("sshd_config", &config)?;
         let log = File::create(folder.0.join("sshd.log"))
@@ -310,8 +327,22 @@ fn refusal(log: &str) -> StartError {
 
 #[cfg(test)]
 mod tests {
-    use super::refusal;
+    use super::{public_key, refusal};
     use plumb_protocol::StartError;
+
+    #[test]
+    fn a_public_key_is_one_line_and_nothing_else() {
+        assert_eq!(public_key("ssh-ed25519 AAAA+/= plumb\n").unwrap(), "ssh-ed25519 AAAA+/=");
+        for odd in [
+            "ssh-ed25519 AAAA\nssh-ed25519 BBBB",
+            "command=\"sh\" ssh-ed25519 AAAA",
+            "ssh-rsa AAAA",
+            "ssh-ed25519",
+            "ssh-ed25519 AA,AA",
+        ] {
+            assert_eq!(public_key(odd), None, "{odd}");
+        }
+    }
 
     #[test]
     fn a_missing_folder_comes_with_its_fix() {

@@ -12,6 +12,7 @@ use plumb_protocol::{Failure, Held, Start, StartError, Started, Workload, now_ns
 use plumb_workload_kit::declare::{
     curve, distribution, headline, integer, rate, within, work, workload,
 };
+use plumb_workload_kit::token::at_far_end;
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::set_socket_linger;
 
@@ -77,7 +78,8 @@ impl Workload for Connect {
         let (address, is_own) = match start.endpoints.get("address") {
             Some(own) => {
                 let own = own.parse();
-                (own.map_err(|_| Failure("the server named no address".to_owned()))?, true)
+                let own = own.map_err(|_| Failure("the server named no address".to_owned()))?;
+                (at_far_end(start, own), true)
             }
             None => (named(start)?, false),
         };

@@ -1,0 +1,11 @@
+//! The part of the family `network` that is about connections: opening them, and files over HTTP.
+
+use plumb_protocol::Workload;
+
+mod connect;
+mod http;
+mod timed_threads;
+mod web_stream;
+
+/// These workloads.
+pub const ALL: &[&dyn Workload] = &[&connect::Connect, &http::Http];
