@@ -58,7 +58,7 @@ impl Subcommand for PeerArgs {
             let document = PeerDocument { schema, listen: None, key: &key };
             let shown = key.display().to_string();
             ui.out(&if ui.wants_json() { pretty(&document)? } else { shown });
-            ui.say("copy it to the other machine; nobody else may be able to read it there");
+            ui.say("copy it to the other machine, and let nobody else read it there");
             return Ok(Exit::Fine);
         }
         let without = |why| CommandError::usage(why).hint("plumb peer --new-key writes one");

@@ -6,13 +6,13 @@ use std::process::{Child, Stdio};
 use crate::common::{TestEnvironment, ran};
 use crate::{parsed, place};
 
-/// A server at all addresses of this machine: at one it takes 5 ms more to answer. It says its port.
+/// A server at all addresses of this machine: at one it takes 50 ms more to answer. It says its port.
 const SERVER: &str = "
 import http.server, time
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.connection.getsockname()[0] == '127.0.1.5':
-            time.sleep(.005)
+            time.sleep(.05)
         self.send_response(200)
         self.send_header('Content-Length', '5')
         self.end_headers()
@@ -54,7 +54,7 @@ fn the_one_bad_address_of_eight_is_found_and_named() {
     place.write("hosts", &hosts).unwrap();
     // In a mount namespace of its own the name has these addresses.
     let plumb = place.plumb("");
-    let words = "run --no-lock --quiet --json --prepare none --monitor none --max-invocations 8";
+    let words = "run --no-lock --quiet --json --prepare none --monitor none --max-invocations 8 --invocation-time 30ms";
     let mut command = place.program("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c"]);
     command.arg("mount --bind hosts /etc/hosts && exec \"$@\"").arg("sh").arg(plumb.get_program());

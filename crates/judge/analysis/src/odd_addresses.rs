@@ -46,8 +46,9 @@ fn odd(this: &Finding, results: &[Finding], record: &RunRecord) -> Option<Flag> 
     let apart = others.iter().filter(|other| lies_apart(this, other) == Some(true)).count();
     let values: Vec<f64> = others.iter().map(|it| it.estimate.value).collect();
     let usual = median(&values).filter(|usual| *usual > 0.0)?;
-    let is_usual = |value: &&f64| **value < TIMES * usual && TIMES * **value > usual;
-    let agree = values.iter().filter(is_usual).count();
+    let off = |it: &&&Finding| (it.estimate.value / usual).ln().abs();
+    let typical = others.iter().min_by(|one, other| off(one).total_cmp(&off(other)))?;
+    let agree = others.iter().filter(|other| lies_apart(typical, other) == Some(false)).count();
     // Those that are like it, with itself, are fewer, and most others are alike.
     (2 * apart > others.len() + 1 && 2 * agree > others.len()).then(|| {
         let (host, of) = (rule.machine(&own.point.settings).unwrap_or_default(), values.len() + 1);
