@@ -110,3 +110,20 @@ fn in_namespace(place: &TestEnvironment, kind: &str, script: &str) -> Ran {
     );
     unshare(script)
 }
+
+/// Whether servers of every kind were measured at this far end.
+#[track_caller]
+fn measured_at(document: &Value, far_end: &str) {
+    for (metric, workload) in [
+        ("throughput", "network.tcp"),
+        ("received", "network.udp"),
+        ("rate", "network.rr"),
+        ("throughput", "ssh.cipher"),
+    ] {
+        let of_point = results(document, metric);
+        let result = of_point.iter().find(|it| it["workload"] == workload).unwrap();
+        let name = result["name"].as_str().unwrap();
+        assert!(name.ends_with(&format!("to={far_end}")), "{name}");
+        assert!(result["estimate"].as_f64().unwrap() > 0.0, "{result}");
+    }
+}

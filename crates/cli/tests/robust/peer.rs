@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::common::processes::{describe, family, signal, wait_for};
 use crate::common::{Ran, TestEnvironment, ran};
-use crate::{PATIENCE, parsed, place, results};
+use crate::{PATIENCE, measured_at, parsed, place};
 
 /// A run for a while, as its words go on.
 const RUN: &str = "run --no-lock --quiet --json --prepare none --monitor none --to";
@@ -88,18 +88,7 @@ fn servers_run_at_a_peer_and_leave_nothing() {
     let peer = Peer::start();
     let points = "network.tcp network.udp:rate=2k/s network.rr network.http ssh.cipher cpu.sieve";
     let document = parsed(&peer.run(&format!("{points} --max-invocations 2")).exits(0));
-    for (metric, workload) in [
-        ("throughput", "network.tcp"),
-        ("received", "network.udp"),
-        ("rate", "network.rr"),
-        ("throughput", "ssh.cipher"),
-    ] {
-        let of_point = results(&document, metric);
-        let result = of_point.iter().find(|it| it["workload"] == workload).unwrap();
-        let name = result["name"].as_str().unwrap();
-        assert!(name.ends_with(&format!("to={}", peer.at)), "{name}");
-        assert!(result["estimate"].as_f64().unwrap() > 0.0, "{result}");
-    }
+    measured_at(&document, &peer.at);
     let facts = &document["targets"][0]["environment"]["facts"];
     assert_eq!(facts["far.kernel"], facts["kernel"], "{facts}");
     peer.is_clean();

@@ -51,7 +51,9 @@ impl Key {
         let mut file = OpenOptions::new();
         let file = file.write(true).create_new(true).mode(0o600).open(path).map_err(failed);
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        file?.write_all(format!("{digits}\n").as_bytes()).map_err(failed)
+        let written = file?.write_all(format!("{digits}\n").as_bytes());
+        // Half a key would be in the way of the next attempt.
+        written.inspect_err(|_| drop(fs::remove_file(path))).map_err(failed)
     }
 
     /// Where the key is: in the file that `PLUMB_PEER_KEY` names, else `plumb/peer.key` where the user's settings are.

@@ -76,26 +76,38 @@ impl Server {
             if let Ok(Some(status)) = self.0.try_wait() {
                 return Err(Failure(format!("the server ended: {status}")));
             }
-            if is_listening(listens, port) {
+            if let Some(inode) = listener(listens, port)
+                && self.has(&inode)
+            {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         Err(Failure("the server does not listen".into()))
     }
+
+    /// Whether this socket is its own: somebody else may have taken the port before it.
+    fn has(&self, inode: &str) -> bool {
+        let sockets = std::fs::read_dir(format!("/proc/{}/fd", self.0.id()));
+        let mut links = sockets.into_iter().flatten().flatten();
+        let wanted = format!("socket:[{inode}]");
+        links.any(|link| std::fs::read_link(link.path()).is_ok_and(|it| it.as_os_str() == &*wanted))
+    }
 }
 
-/// Whether the kernel's table has it on this port of the loopback: a server would take a connection for a test.
-fn is_listening(listens: Listens, port: u16) -> bool {
+/// The inode of the socket that listens on this port of the loopback, by the kernel's table: a server would take a
+/// connection for a test.
+fn listener(listens: Listens, port: u16) -> Option<String> {
     let (table, state) = match listens {
         Listens::Tcp => ("/proc/net/tcp", "0A"),
         Listens::Udp => ("/proc/net/udp", "07"),
     };
     let table = std::fs::read_to_string(table).unwrap_or_default();
     let local = format!("{:08X}:{port:04X}", u32::from_ne_bytes([127, 0, 0, 1]));
-    table.lines().any(|line| {
-        let mut fields = line.split_whitespace().skip(1);
-        fields.next() == Some(&local) && fields.nth(1) == Some(state)
+    table.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_it = fields.get(1) == Some(&&*local) && fields.get(3) == Some(&state);
+        is_it.then(|| fields.get(9).map(|inode| (*inode).to_owned()))?
     })
 }
 

@@ -182,7 +182,8 @@ fn twice_the_array_takes_about_twice_as_long() {
     for id in ["memory.stream", "memory.read", "memory.write", "memory.fault"] {
         let time =
             |size, k| fastest_ns(&mut TestPoint::new(ALL, id, &[("size", size)]).started(), k);
-        assert_ratio(id, 1.5..2.7, || time("512KiB", 10) / time("256KiB", 10));
+        // Three arrays of the larger size still lie in any second-level cache of today.
+        assert_ratio(id, 1.5..2.7, || time("128KiB", 40) / time("64KiB", 40));
     }
 }
 

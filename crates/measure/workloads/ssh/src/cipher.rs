@@ -130,20 +130,21 @@ impl Workload for Cipher {
         let mut helpers = vec![open.session.pid()];
         let mut notes = vec![agreed];
         if start.far_address().is_some() {
-            notes.push(format!(
-                "CPU time is of this end; the other has {}",
-                endpoint(start, "far.openssh")?
-            ));
+            notes.push("CPU time is of this end".to_owned());
         } else {
             let server = endpoint(start, "sshd")?.parse().unwrap_or(0);
             helpers.extend(line_up_to(open.sink, server));
             notes.push(format!("CPU time covers both ends: {} helper processes", helpers.len()));
         }
+        let mut versions = vec!["openssh", "openssl"];
+        if start.far_address().is_some() {
+            versions.extend(["far.openssh", "far.openssl"]);
+        }
         let version = |name: &str| start.endpoints.get(name).cloned().unwrap_or_default();
         #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
         let ready = Ready {
             work: [("throughput".to_owned(), block as f64)].into(),
-            versions: ["openssh", "openssl"].map(|name| (name.to_owned(), version(name))).into(),
+            versions: versions.into_iter().map(|name| (name.to_owned(), version(name))).collect(),
             notes,
             ..Ready::default()
         };
