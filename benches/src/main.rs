@@ -1,5 +1,5 @@
 //! plumb measured: `plumb-benches PLUMB OUTPUT` runs every bench and writes one page;
-//! `plumb-benches PLUMB` says what the pages of a large store take; `plumb-benches storage PLUMB` compares with fio;
+//! `plumb-benches PLUMB` says what the pages of a large store take; `plumb-benches storage PLUMB` compares with fio, `network` with iperf3, sockperf and ping;
 //! `plumb-benches make-store FILE RUNS` makes that store.
 //!
 //! Each bench is a comparison within one run: its two sides alternate, so that drift hits both.
@@ -9,8 +9,10 @@ mod blocked;
 mod commands;
 mod distribution;
 mod memory;
+mod network;
 mod page;
 mod pages;
+mod pairs;
 mod shares;
 mod start;
 mod storage;
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let outcome = match arguments.as_slice() {
         [storage, plumb] if storage.as_os_str() == "storage" => alone(storage::bench, plumb),
+        [network, plumb] if network.as_os_str() == "network" => alone(network::bench, plumb),
         [plumb, output] => measure(plumb, output),
         [plumb] => large_store(plumb),
         [make, file, runs] if make.as_os_str() == "make-store" => runs
@@ -63,7 +66,7 @@ fn alone(bench: Bench, plumb: &Path) -> Outcome<()> {
 
 fn measure(plumb: &Path, output: &Path) -> Outcome<()> {
     let plumb = std::fs::canonicalize(plumb)?;
-    let benches: [(&str, Bench); 9] = [
+    let benches: [(&str, Bench); 10] = [
         ("What a worker measures when it blocks between samples", blocked::bench),
         ("What the engine and the keeper use while a worker measures", shares::bench),
         ("Recording a value of a distribution", distribution::bench),
@@ -71,6 +74,7 @@ fn measure(plumb: &Path, output: &Path) -> Outcome<()> {
         ("Commands, against hyperfine and a bare loop", commands::bench),
         ("Peak memory of a small command", memory::bench),
         ("Storage, against fio and bonnie++", storage::bench),
+        ("The network, against iperf3, sockperf and ping", network::bench),
         ("The store", store::bench),
         ("The pages of a large store", pages::bench),
     ];

@@ -7,6 +7,7 @@ use plumb_model::{Better, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{Held, Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, text, within};
+use plumb_workload_kit::placement::{Placement, in_words, placement};
 
 use crate::named::{Named, value_names};
 use crate::servers::{self, HOST, Listens};
@@ -49,6 +50,7 @@ impl Tool for Iperf3 {
                 "streams, or datagrams as quickly as they go (-u -b 0)",
             ),
             choice("direction", &["up", "down"], "who sends: the client, or the server (-R)"),
+            placement(),
             integer("seconds", "seconds", 1, "how long one process sends (-t)"),
             text("host", "", "where iperf3 -s runs already (-c); without it one is started here"),
             integer("port", "port", 5201, "its port there (-p)"),
@@ -70,6 +72,9 @@ impl Tool for Iperf3 {
             let why = "transport=udp floods, and goes to a server of plumb's own alone";
             return Err(StartError::Failed(why.to_owned()));
         }
+        // The server is told where to run, too.
+        let ends = if own.is_some() { 2 } else { 1 };
+        let cpus = Placement::of(start)?.cpus(ends, &start.facts)?;
         let (host, port) = match (start.text("host"), own) {
             ("", Some(port)) => (HOST, port),
             ("", None) => return Err(StartError::Failed("the server named no port".into())),
@@ -84,7 +89,14 @@ impl Tool for Iperf3 {
         ];
         let reverse = (start.text("direction") == "down").then_some("-R");
         let datagrams: &[&str] = if is_udp { &["-u", "-b", "0"] } else { &[] };
-        Ok(Call::with(words.into_iter().chain(datagrams.iter().copied()).chain(reverse)))
+        let words = words.into_iter().chain(datagrams.iter().copied()).chain(reverse);
+        let mut call = Call::with(words);
+        if let Some(cpus) = cpus {
+            let listed: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+            call.arguments.extend(["-A".into(), listed.join(",").into()]);
+            call.notes.push(format!("client and server run {}", in_words(&cpus)));
+        }
+        Ok(call)
     }
 
     fn start_server(

@@ -72,6 +72,14 @@ pub fn take_in(from: &mut impl Read, length: u64, buffer: &mut [u8]) -> io::Resu
 
 /// A stream that carries frames and knows what arrived.
 pub trait Carry: Send {
+    /// Called once, on the thread that carries its frames, before the first.
+    ///
+    /// # Errors
+    /// When it can't carry any there.
+    fn begin(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Carries a frame of `blocks` blocks; returns when the receiver has counted it.
     ///
     /// # Errors
@@ -156,6 +164,9 @@ impl StreamThreads {
 
     /// The life of a thread with its stream.
     fn serve(&self, mut stream: impl Carry) {
+        if let Err(failure) = stream.begin() {
+            self.state().failure.get_or_insert(failure);
+        }
         let mut done = 0;
         loop {
             let state = self.wait_while(|state| state.frame == done && !state.ended);
@@ -203,27 +214,31 @@ pub struct FramedStreams<G> {
 
 impl<G> FramedStreams<G> {
     /// Work on `first`, and on `others` with a thread each; `helpers` are processes that work for it.
+    ///
+    /// # Errors
+    /// When the first stream can't begin; of another the first frame says so.
     pub fn new<C: Carry + 'static>(
-        first: C,
+        mut first: C,
         others: Vec<C>,
         helpers: Vec<u32>,
         shortest_sample_ns: u64,
         far_end: G,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
+        first.begin()?;
         let shared = Arc::new(StreamThreads::default());
         let threads = others.len();
         for stream in others {
             let shared = Arc::clone(&shared);
             thread::spawn(move || shared.serve(stream));
         }
-        Self {
+        Ok(Self {
             first: Box::new(first),
             others: shared,
             threads,
             helpers,
             shortest_sample_ns,
             _far_end: far_end,
-        }
+        })
     }
 }
 
@@ -284,10 +299,11 @@ mod tests {
 
     #[test]
     fn every_frame_is_counted_at_the_far_end() {
-        let mut counted = FramedStreams::new(honest(), Vec::new(), Vec::new(), 0, ());
+        let mut counted = FramedStreams::new(honest(), Vec::new(), Vec::new(), 0, ()).unwrap();
         counted.run(3).unwrap();
         counted.run(500).unwrap();
-        let mut counted = FramedStreams::new(honest(), vec![honest(), honest()], Vec::new(), 0, ());
+        let mut counted =
+            FramedStreams::new(honest(), vec![honest(), honest()], Vec::new(), 0, ()).unwrap();
         for k in [1, 500, 3] {
             counted.run(k).unwrap();
         }
@@ -295,12 +311,14 @@ mod tests {
 
     #[test]
     fn a_receiver_that_counts_less_fails_the_sample() {
-        let mut counted = FramedStreams::new(stream(miscount), Vec::new(), Vec::new(), 0, ());
+        let mut counted =
+            FramedStreams::new(stream(miscount), Vec::new(), Vec::new(), 0, ()).unwrap();
         let failure = counted.run(3).unwrap_err();
         assert_eq!(failure.0, "3000 bytes were sent, the receiver counted 2999");
         let failure = counted.run(3).unwrap_err();
         assert!(failure.0.contains("does not answer"), "{failure}");
-        let mut counted = FramedStreams::new(honest(), vec![stream(miscount)], Vec::new(), 0, ());
+        let mut counted =
+            FramedStreams::new(honest(), vec![stream(miscount)], Vec::new(), 0, ()).unwrap();
         let failure = counted.run(3).unwrap_err();
         assert_eq!(failure.0, "3000 bytes were sent, the receiver counted 2999");
     }

@@ -7,6 +7,7 @@
 //! down    client: length                  server: data, report
 //! ```
 //!
+//! The hello has the token, which of both it is, and the CPU of the server's thread.
 //! Numbers have 8 bytes, little-endian. A report says what the server counted (up) or sent (down), the CPU time of its
 //! process so far, and what its kernel knows of the connection. The next frame begins when all of the last was counted.
 
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use plumb_protocol::{Failure, now_ns};
+use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::framed_stream::{Carry, next_header, take_in};
 
 use crate::cpu_time::cpu_time_ns;
@@ -25,6 +27,11 @@ use plumb_workload_kit::token::{TOKEN, Token};
 
 /// How long a client may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The token, which end sends, and the CPU of the server's thread.
+const HELLO: usize = TOKEN + 3;
+/// Where a thread runs on any CPU.
+const ANY_CPU: u16 = u16::MAX;
 
 const WORDS: usize = 2 + tcp_info::WORDS;
 const REPORT: usize = 8 * WORDS;
@@ -85,11 +92,15 @@ impl Report {
 pub(crate) fn serve(mut stream: &TcpStream, token: &Token, block: &[u8]) -> io::Result<()> {
     let mut buffer = vec![0; block.len()];
     stream.set_read_timeout(Some(PATIENCE))?;
-    let mut hello = [0; TOKEN + 1];
+    let mut hello = [0; HELLO];
     stream.read_exact(&mut hello)?;
     stream.set_read_timeout(None)?;
     if hello[..TOKEN] != token[..] {
         return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let cpu = u16::from_le_bytes([hello[TOKEN + 1], hello[TOKEN + 2]]);
+    if cpu != ANY_CPU {
+        CpuSet::only(cpu.into()).apply().map_err(|failure| io::Error::other(failure.0))?;
     }
     let is_down = hello[TOKEN] == Way::Down as u8;
     while let Some(length) = next_header(&mut stream)? {
@@ -167,6 +178,8 @@ pub(crate) struct Connection {
     buffer: Vec<u8>,
     told: Arc<Mutex<Report>>,
     balance: Option<Arc<Balance>>,
+    /// The CPU of the thread that carries; None for any.
+    cpu: Option<usize>,
     /// Frames until the next one begins before the last has arrived; None where none ever does.
     apart: Option<u32>,
     /// Bytes of the frame that is under way from the last time.
@@ -184,7 +197,7 @@ pub(crate) struct Witness {
 }
 
 impl Connection {
-    /// Connects, and says hello. The server sends blocks as long as `block`.
+    /// Connects, and says hello. The server sends blocks as long as `block`; `cpus` are those of the threads of both ends.
     ///
     /// # Errors
     /// When nobody listens there.
@@ -194,13 +207,17 @@ impl Connection {
         way: Way,
         block: &Arc<[u8]>,
         balance: Option<&Arc<Balance>>,
+        cpus: [Option<usize>; 2],
     ) -> Result<Self, Failure> {
+        let [cpu, far_cpu] = cpus;
+        let far_cpu = far_cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(ANY_CPU);
         let open = || {
             let mut stream = TcpStream::connect(address)?;
             // Headers and reports must not wait for more data.
             stream.set_nodelay(true)?;
-            let mut hello = [way as u8; TOKEN + 1];
+            let mut hello = [way as u8; HELLO];
             hello[..TOKEN].copy_from_slice(token);
+            hello[TOKEN + 1..].copy_from_slice(&far_cpu.to_le_bytes());
             stream.write_all(&hello)?;
             Ok(stream)
         };
@@ -209,7 +226,7 @@ impl Connection {
         let buffer = vec![0; if way == Way::Down { block.len() } else { 0 }];
         let (block, balance) = (Arc::clone(block), balance.cloned());
         let told = Arc::default();
-        Ok(Self { stream, way, block, buffer, told, balance, apart: None, under_way: None })
+        Ok(Self { stream, way, block, buffer, told, balance, cpu, apart: None, under_way: None })
     }
 
     /// As a load: a frame begins before the one before has arrived, so that the path is never idle.
@@ -275,6 +292,10 @@ impl Connection {
 }
 
 impl Carry for Connection {
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.cpu.map_or(Ok(()), |cpu| CpuSet::only(cpu).apply())
+    }
+
     fn carry(&mut self, blocks: u64) -> Result<(), Failure> {
         let blocks = self.balance.as_ref().map_or(blocks, |it| it.blocks(self.way, blocks));
         let length = blocks * self.block.len() as u64;

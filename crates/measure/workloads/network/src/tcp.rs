@@ -14,6 +14,7 @@ use plumb_workload_kit::declare::{
     bytes, choice, curve, integer, rate, reported, reported_time, text, workload,
 };
 use plumb_workload_kit::framed_stream::FramedStreams;
+use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 
@@ -99,10 +100,13 @@ impl Workload for Tcp {
         SplitMix64::new(start.seed).fill(&mut block);
         let block: Arc<[u8]> = block.into();
         let balance = settings.at_once.then(|| Arc::new(Balance::new()));
+        let cpus = cpus(start, &settings)?;
         let connections: Vec<Connection> = (0..settings.streams)
             .flat_map(|_| settings.ways)
-            .map(|way| {
-                let opened = Connection::open(address, &token, *way, &block, balance.as_ref())?;
+            .zip(cpus.each)
+            .map(|(way, cpus)| {
+                let balance = balance.as_ref();
+                let opened = Connection::open(address, &token, *way, &block, balance, cpus)?;
                 let set = set_congestion(opened.stream(), settings.congestion);
                 set.map_err(|error| Failure::io("setting the congestion control", &error))?;
                 Ok(if start.role == Role::Load { opened.without_pause() } else { opened })
@@ -112,6 +116,7 @@ impl Workload for Tcp {
             connections.iter().map(Connection::witness).collect::<Result<_, Failure>>()?;
         let mut notes = notes_on(&witnesses[0], address);
         notes.extend(path::notes(start)?);
+        notes.extend(cpus.note);
         let helpers = token::helpers(start);
         if !helpers.is_empty() {
             notes.push("CPU time covers both ends".to_owned());
@@ -135,7 +140,7 @@ impl Workload for Tcp {
             let first = (!connections.is_empty()).then(|| connections.remove(0))?;
             Some(FramedStreams::new(first, connections, helpers.clone(), SHORTEST_SAMPLE_NS, ()))
         });
-        let streams = streams.collect();
+        let streams = streams.collect::<Result<_, Failure>>()?;
         let seen = Seen::of(&witnesses);
         let start = start.clone();
         let instance = TcpInstance { streams, witnesses, balance, seen, told, helpers, start };
@@ -160,6 +165,7 @@ fn parameters() -> Vec<Parameter> {
         "",
         "congestion control at both ends, such as cubic; without it what the system has",
     ));
+    all.push(placement());
     all.extend(path::parameters());
     all
 }
@@ -215,6 +221,30 @@ impl<'s> StreamSettings<'s> {
         let at_once = start.text("direction") == "both";
         Ok(Self { streams, congestion, block, ways, at_once })
     }
+}
+
+/// Where the threads of connections run.
+struct Cpus {
+    /// Of each connection the CPU of the near and of the far thread, where they are kept to one.
+    each: Vec<[Option<usize>; 2]>,
+    note: Option<String>,
+}
+
+/// As `placement` says: near and far threads in turn, stream by stream. A far end on another machine has other CPUs, and its threads
+/// run on any. Directions in turn have the same CPUs.
+fn cpus(start: &Start, settings: &StreamSettings<'_>) -> Result<Cpus, StartError> {
+    let connections = usize::try_from(settings.streams).unwrap_or(usize::MAX) * settings.ways.len();
+    let in_turn = if settings.at_once { 1 } else { settings.ways.len() };
+    let ends = if start.far_address().is_some() { 1 } else { 2 };
+    let Some(cpus) = Placement::of(start)?.cpus(connections / in_turn * ends, &start.facts)? else {
+        return Ok(Cpus { each: vec![[None; 2]; connections], note: None });
+    };
+    let note = format!("near and far threads run {}", in_words(&cpus));
+    let of_each = |index: usize| {
+        let of_it = &cpus[index / in_turn * ends..];
+        [of_it.first().copied(), of_it.get(1).filter(|_| ends == 2).copied()]
+    };
+    Ok(Cpus { each: (0..connections).map(of_each).collect(), note: Some(note) })
 }
 
 /// Whether the kernel has this congestion control.

@@ -2,6 +2,7 @@
 
 use plumb_model::{FlagKind, Samples};
 use plumb_protocol::{Batch, StartError, Started};
+use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_network::ALL;
 use plumb_workload_path::carried;
 use plumb_workload_testing::{
@@ -51,6 +52,28 @@ fn what_goes_down_is_counted_too() {
     );
     assert!(values(&samples, "rtt").iter().all(|rtt| *rtt > 0.0), "{samples:?}");
     assert!(values(&samples, "window").iter().all(|window| *window > 0.0), "{samples:?}");
+}
+
+#[test]
+fn both_ends_run_where_the_placement_says() {
+    let cpus = CpuSet::current().unwrap().cpus();
+    let (first, last) = (cpus[0], *cpus.last().unwrap());
+    for direction in ["up", "both", "each"] {
+        let point = tcp(&[("placement", "same-cpu"), ("streams", "2"), ("direction", direction)]);
+        let samples = samples(&mut point.started(), &[3, 100, 200]);
+        let last = i32::try_from(last).unwrap();
+        assert!(samples.cpu.iter().all(|cpu| *cpu == last), "{direction}: {:?}", samples.cpu);
+    }
+    let point = tcp(&[("placement", "cross-cpu"), ("direction", "down")]);
+    let mut started = point.started();
+    let _ = samples(&mut started, &[3]);
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let allowed = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
+    let far = format!("Cpus_allowed_list:\t{first}\n");
+    assert_eq!(allowed.filter(|status| status.contains(&far)).count(), 1, "the server's thread");
+    let mut point = TestPoint::new(ALL, "network.tcp", &[("placement", "cpu:999")]);
+    point.serve().unwrap();
+    assert!(unsupported("cpu:999", point.try_start()).0.contains("CPU 999"));
 }
 
 #[test]

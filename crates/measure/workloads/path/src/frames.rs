@@ -4,8 +4,9 @@
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use plumb_protocol::now_ns;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, RawProtocol, SocketFlags, SocketType, socket_with};
@@ -19,6 +20,9 @@ const ROOM: u32 = 1 << 16;
 /// Bytes of frames that came while the relay did not run.
 const BUFFER: libc::c_int = 16 << 20;
 
+/// No frame waits so long to be taken in.
+const OLDEST: Duration = Duration::from_secs(1);
+
 /// Of linux/if_packet.h.
 const PACKET_STATISTICS: libc::c_int = 6;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
@@ -29,6 +33,29 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 pub(crate) struct Frame {
     slot: u32,
     bytes: u16,
+    /// When the kernel had it, on the clock of [`now_ns`].
+    pub came_ns: u64,
+}
+
+/// What the kernel says beside a frame: the head of a control message and a time, of CLOCK_REALTIME.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Beside {
+    head: libc::cmsghdr,
+    time: libc::timespec,
+}
+
+impl Beside {
+    /// How long before `now` the frame came; nothing where the kernel did not say, or the clock was set in between.
+    fn age_ns(&self, now: SystemTime) -> u64 {
+        let time = Duration::new(self.time.tv_sec as u64, self.time.tv_nsec as u32);
+        let age = now.duration_since(UNIX_EPOCH + time).unwrap_or_default();
+        if self.head.cmsg_type == libc::SCM_TIMESTAMPNS && age < OLDEST {
+            age.as_nanos() as u64
+        } else {
+            0
+        }
+    }
 }
 
 /// Room for frames.
@@ -77,6 +104,7 @@ impl Device {
         device
             .set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, BUFFER)
             .or_else(|_| device.set(libc::SOL_SOCKET, libc::SO_RCVBUF, BUFFER))?;
+        device.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         device.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
         device.set(libc::SOL_PACKET, PACKET_QDISC_BYPASS, 1)?;
         device.bind(index)?;
@@ -111,19 +139,27 @@ impl Device {
         if count == 0 {
             return Ok(0);
         }
-        // SAFETY: all zeroes are empty messages.
-        let (mut messages, mut parts): ([libc::mmsghdr; BATCH], [libc::iovec; BATCH]) =
-            unsafe { (zeroed(), zeroed()) };
+        // SAFETY: all zeroes are empty messages, with nothing beside them.
+        let (mut messages, mut parts, mut beside): (
+            [libc::mmsghdr; BATCH],
+            [libc::iovec; BATCH],
+            [Beside; BATCH],
+        ) = unsafe { (zeroed(), zeroed(), zeroed()) };
         let first = pool.free.len() - count;
-        for (number, (message, part)) in messages.iter_mut().zip(&mut parts).take(count).enumerate()
+        let rooms = parts.iter_mut().zip(&mut beside);
+        for (number, (message, (part, beside))) in
+            messages.iter_mut().zip(rooms).take(count).enumerate()
         {
             *part = pool.at(pool.free[first + number], FRAME);
             message.msg_hdr.msg_iov = part;
             message.msg_hdr.msg_iovlen = 1;
+            message.msg_hdr.msg_control = (&raw mut *beside).cast();
+            message.msg_hdr.msg_controllen = size_of::<Beside>();
         }
         let (socket, none) = (self.socket.as_raw_fd(), std::ptr::null_mut());
         let flags = libc::MSG_DONTWAIT;
-        // SAFETY: each message has one part, which is room of the pool that no other frame has, and lives beyond the call.
+        // SAFETY: each message has one part, which is room of the pool that no other frame has, and room for a time beside it; both
+        // live beyond the call.
         let came = unsafe {
             libc::recvmmsg(socket, messages.as_mut_ptr(), count as libc::c_uint, flags, none)
         };
@@ -132,8 +168,11 @@ impl Device {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
             Err(error) => return Err(error),
         };
-        for (slot, message) in pool.free.drain(first..first + came).zip(&messages) {
-            into.push(Frame { slot, bytes: message.msg_len.min(FRAME as u32) as u16 });
+        let (now, wall) = (now_ns(), SystemTime::now());
+        let came_of = messages.iter().zip(&beside);
+        for (slot, (message, beside)) in pool.free.drain(first..first + came).zip(came_of) {
+            let came_ns = now.saturating_sub(beside.age_ns(wall));
+            into.push(Frame { slot, bytes: message.msg_len.min(FRAME as u32) as u16, came_ns });
         }
         Ok(came)
     }

@@ -152,7 +152,7 @@ impl Workload for Cipher {
         SplitMix64::new(start.seed).fill(&mut data);
         let OpenSession { session, to, from, .. } = open;
         let flow = FramedStream::new(to, from, Arc::from(data));
-        let instance = FramedStreams::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session);
+        let instance = FramedStreams::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session)?;
         Ok(Started { instance: Box::new(instance), ready })
     }
 }

@@ -1,0 +1,107 @@
+//! Rows of plumb beside a classic tool: what both do a second, and a second of CPU time.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::page::{median, ratio};
+use crate::shares::Folder;
+
+/// Pairs of each row; the sides take turns in who is first.
+const PAIRS: usize = 8;
+/// What a side has for its samples.
+pub const SECONDS: u64 = 2;
+
+/// What one process did.
+#[derive(Clone, Copy)]
+pub struct Done {
+    /// Work a second.
+    pub rate: f64,
+    /// CPU time over wall time.
+    pub cpu: f64,
+}
+
+/// One side of a row: of plumb's path, in a folder.
+pub type Side = fn(&Path, &Path) -> Outcome<Done>;
+
+/// What is compared: a title, ours, the classic's, and what stands for work.
+pub struct Row {
+    pub title: &'static str,
+    pub unit: &'static str,
+    pub ours: Side,
+    pub classic: Side,
+}
+
+/// How rows are measured.
+pub fn note() -> String {
+    format!(
+        "{PAIRS} pairs of processes of {SECONDS} s each, one after the other, in turns who is first. CPU time is that of the \
+         processes, in user mode and in the kernel."
+    )
+}
+
+/// Measures rows.
+pub fn table(rows: &[Row], plumb: &Path) -> Outcome<String> {
+    let mut table = "| what; classic | classic reads | plumb reads | plumb over classic | work a CPU second, plumb over classic |\n\
+                     | --- | --: | --: | --- | --- |\n"
+        .to_owned();
+    for row in rows {
+        let line = line(row, plumb)?;
+        // Some rows take minutes.
+        eprint!("{line}");
+        table.push_str(&line);
+    }
+    Ok(table)
+}
+
+fn line(row: &Row, plumb: &Path) -> Outcome<String> {
+    let folder = Folder::new()?;
+    let (mut ours, mut classic) = (Vec::new(), Vec::new());
+    for pair in 0..PAIRS {
+        if pair % 2 == 0 {
+            ours.push((row.ours)(plumb, &folder.0)?);
+            classic.push((row.classic)(plumb, &folder.0)?);
+        } else {
+            classic.push((row.classic)(plumb, &folder.0)?);
+            ours.push((row.ours)(plumb, &folder.0)?);
+        }
+    }
+    let over = |of: fn(&Done) -> f64| {
+        let logs = ours.iter().zip(&classic).map(|(ours, classic)| (of(ours) / of(classic)).ln());
+        ratio(&logs.collect::<Vec<_>>())
+    };
+    let rates = |side: &[Done]| median(&side.iter().map(|it| it.rate).collect::<Vec<_>>());
+    Ok(format!(
+        "| {} | {:.3e} {unit} | {:.3e} {unit} | {} | {} |\n",
+        row.title,
+        rates(&classic),
+        rates(&ours),
+        over(|it| it.rate),
+        over(|it| it.rate / it.cpu),
+        unit = row.unit,
+    ))
+}
+
+/// One invocation of a workload.
+pub fn run(plumb: &Path, folder: &Path, words: &str, metric: &str) -> Outcome<Done> {
+    let store = Folder::named("store")?;
+    let output = Command::new(plumb)
+        .arg("run")
+        .args(words.split_whitespace())
+        .args(["--max-invocations", "1", "--min-invocations", "1", "--invocation-time"])
+        .arg(format!("{SECONDS}s"))
+        .args(["--no-lock", "--quiet", "--json", "--prepare", "none", "--dir"])
+        .arg(folder)
+        .arg("--store")
+        .arg(store.0.join("store.db"))
+        .stderr(Stdio::inherit())
+        .output()?;
+    let document: Value = serde_json::from_slice(&output.stdout)?;
+    let results = document["results"].as_array().ok_or("no results")?;
+    let found = results.iter().find(|it| it["metric"] == metric).ok_or("no such metric")?;
+    let number = |of: &Value| of.as_f64().ok_or("a figure is missing");
+    let cpu = number(&found["cpu"]["user"])? + number(&found["cpu"]["system"])?;
+    Ok(Done { rate: number(&found["estimate"])?, cpu })
+}
