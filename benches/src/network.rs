@@ -18,20 +18,35 @@ const HOST: &str = "127.0.0.1";
 /// Bytes of a datagram.
 const DATAGRAM: f64 = 1400.0;
 
-const ROWS: [Row; 7] = [
+const ROWS: [Row; 8] = [
     Row {
-        title: "TCP, one stream up, an end on each CPU; iperf3",
+        title: "TCP, one stream up in blocks of 48 KiB, an end on each CPU; iperf3, in 128 KiB",
         unit: "B/s",
-        ours: |plumb, folder| run(plumb, folder, "network.tcp:placement=cross-cpu", "throughput"),
+        ours: |plumb, folder| {
+            run(plumb, folder, "network.tcp:block=48KiB,placement=cross-cpu", "throughput")
+        },
         classic: |_, _| iperf3(&["-A", "1,0"]),
     },
     Row {
-        title: "TCP, one stream down, an end on each CPU; iperf3",
+        title: "TCP, one stream down in blocks of 48 KiB, an end on each CPU; iperf3, in 128 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
-            run(plumb, folder, "network.tcp:placement=cross-cpu,direction=down", "throughput")
+            run(
+                plumb,
+                folder,
+                "network.tcp:block=48KiB,placement=cross-cpu,direction=down",
+                "throughput",
+            )
         },
         classic: |_, _| iperf3(&["-A", "1,0", "-R"]),
+    },
+    Row {
+        title: "TCP, one stream up, an end on each CPU; iperf3, both in blocks of 48 KiB",
+        unit: "B/s",
+        ours: |plumb, folder| {
+            run(plumb, folder, "network.tcp:block=48KiB,placement=cross-cpu", "throughput")
+        },
+        classic: |_, _| iperf3(&["-A", "1,0", "-l", "48K"]),
     },
     Row {
         title: "TCP, 4 streams; iperf3",

@@ -40,6 +40,8 @@ const IO_PRESSURE: f64 = 0.10;
 /// Interrupts a second in a burst, and as a multiple of the median.
 const BURST: f64 = 20_000.0;
 const BURST_TIMES: f64 = 10.0;
+/// Context switches an interrupt of programs that wake each other.
+const WAKING: f64 = 0.5;
 /// Intervals between readings that a median takes.
 const FEWEST_INTERVALS: usize = 5;
 /// Lines of the kernel's log of this level and worse: warnings.
@@ -268,20 +270,20 @@ impl<'r> Window<'r> {
         idle.then(|| self.pressure("psi.io.some", IO_PRESSURE)).flatten()
     }
 
+    /// Not where programs were switched about as often: they wake each other, with an interrupt where they run on two CPUs.
     fn interrupt_burst(&self) -> Option<Disturbance> {
         let intervals: Vec<_> = self.readings.trace("stat.intr")?.readings.windows(2).collect();
-        let rate = |pair: &[Reading]| {
-            let (before, after) = (pair[0], pair[1]);
-            let length = after.at_ns.saturating_sub(before.at_ns).max(1);
-            ratio(after.value.saturating_sub(before.value), length) * 1e9
-        };
         let mut rates: Vec<f64> = intervals.iter().map(|pair| rate(pair)).collect();
         rates.sort_by(f64::total_cmp);
         let median = *rates.get(rates.len() / 2)?;
-        let worst = intervals.into_iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
-        let burst = rate(worst);
+        let number = (0..intervals.len())
+            .max_by(|a, b| rate(intervals[*a]).total_cmp(&rate(intervals[*b])))?;
+        let (worst, burst) = (intervals[number], rate(intervals[number]));
         let is_burst = rates.len() >= FEWEST_INTERVALS && burst > BURST.max(BURST_TIMES * median);
-        is_burst.then(|| Disturbance {
+        let switched =
+            self.readings.trace("stat.ctxt").and_then(|it| it.readings.windows(2).nth(number));
+        let is_waking = switched.is_some_and(|pair| rate(pair) > burst * WAKING);
+        (is_burst && !is_waking).then(|| Disturbance {
             rule: "interrupts",
             evidence: format!("{burst:.0} interrupts a second, {median:.0} otherwise"),
             from_ns: worst[0].at_ns,
@@ -319,6 +321,12 @@ impl<'r> Window<'r> {
             to_ns: pair[1].at_ns,
         })
     }
+}
+
+/// A second, between two readings.
+fn rate(pair: &[Reading]) -> f64 {
+    let length_ns = pair[1].at_ns.saturating_sub(pair[0].at_ns).max(1);
+    ratio(pair[1].value.saturating_sub(pair[0].value), length_ns) * 1e9
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

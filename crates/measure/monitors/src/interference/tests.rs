@@ -105,6 +105,22 @@ fn of_rule(found: &[Disturbance], rule: &str) -> Disturbance {
 }
 
 #[test]
+fn programs_that_wake_each_other_are_no_burst_of_interrupts() {
+    let found = |switches: u64| {
+        let with_peak = |peak: u64| -> Vec<(u64, u64)> {
+            let sum = |i| 10 * i + if i >= 4 { peak } else { 0 };
+            (0..=10).map(|i| (i * SECOND / 10, sum(i))).collect()
+        };
+        let mut readings = second(&[]);
+        readings.traces.push(trace("stat.intr", CounterKind::Counter, &with_peak(9_000)));
+        readings.traces.push(trace("stat.ctxt", CounterKind::Counter, &with_peak(switches)));
+        find(&readings).iter().any(|it| it.rule == "interrupts")
+    };
+    assert!(found(0) && found(2_000));
+    assert!(!found(9_000));
+}
+
+#[test]
 fn what_has_a_moment_touches_the_samples_of_that_moment() {
     let mut readings = second(&[]);
     let tenth = SECOND / 10;

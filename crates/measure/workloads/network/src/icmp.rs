@@ -12,7 +12,6 @@ use plumb_workload_kit::declare::{
     bytes, curve, distribution, integer, rate, rate_or, time, within, work, workload,
 };
 use plumb_workload_path::{self as path, End};
-use rustix::event::PollFlags;
 
 use crate::echo::{EchoSocket, OpenError};
 use crate::messages::wait_for;
@@ -339,7 +338,7 @@ impl Exchange for Echoes {
     }
 
     fn wait_for_answer(&self, longest_ns: u64) -> io::Result<bool> {
-        wait_for(self.socket.as_fd(), PollFlags::IN, Some(longest_ns))
+        wait_for(self.socket.as_fd(), longest_ns)
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -17,9 +17,12 @@ use std::time::Duration;
 
 use plumb_protocol::Held;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, recvfrom, send, sendto, shutdown};
 use rustix::time::Timespec;
 
-use crate::requests::Exchange;
+use crate::requests::{Exchange, receive_or_wait};
 use plumb_workload_kit::token::{TOKEN, Token};
 
 /// Bytes of a number.
@@ -29,8 +32,9 @@ pub(crate) const SHORTEST_REQUEST: usize = TOKEN + NUMBER;
 pub(crate) const SHORTEST_ANSWER: usize = NUMBER;
 /// The longest of either: what fits into a datagram.
 pub(crate) const LONGEST: usize = 65_507;
-/// A server of datagrams looks whether it is to end this often.
-const LOOKS: Duration = Duration::from_millis(50);
+
+/// Of a wait as long as this some milliseconds do not matter.
+const COARSE_NS: u64 = 10_000_000_000;
 
 /// What carries messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +74,7 @@ pub(crate) fn serve_connection(
 
 /// Answers datagrams in a thread of its own; dropping it ends that.
 pub(crate) struct DatagramServer {
+    socket: Arc<UdpSocket>,
     ended: Arc<AtomicBool>,
     answering: Option<JoinHandle<()>>,
     address: SocketAddr,
@@ -85,23 +90,24 @@ impl DatagramServer {
         token: Token,
         [request, answer]: [usize; 2],
     ) -> io::Result<Self> {
-        let socket = UdpSocket::bind((address, 0))?;
-        socket.set_read_timeout(Some(LOOKS))?;
+        let socket = Arc::new(UdpSocket::bind((address, 0))?);
         let address = socket.local_addr()?;
         let ended = Arc::new(AtomicBool::new(false));
-        let shared = Arc::clone(&ended);
+        let (shared, of_thread) = (Arc::clone(&ended), Arc::clone(&socket));
         let answering = thread::spawn(move || {
             let (mut request, mut answer) = (vec![0; request], vec![0; answer]);
+            let socket = of_thread;
             while !shared.load(Ordering::Acquire) {
-                let Ok((bytes, client)) = socket.recv_from(&mut request) else { continue };
+                let came = recvfrom(&*socket, &mut request[..], RecvFlags::empty());
+                let Ok((bytes, _, Some(client))) = came else { continue };
                 if bytes == request.len() && request[..TOKEN] == token[..] {
                     answer[..NUMBER].copy_from_slice(&request[TOKEN..TOKEN + NUMBER]);
                     // An answer that can't be sent is lost, as others are.
-                    socket.send_to(&answer, client).ok();
+                    sendto(&*socket, &answer, SendFlags::empty(), &client).ok();
                 }
             }
         });
-        Ok(Self { ended, answering: Some(answering), address })
+        Ok(Self { socket, ended, answering: Some(answering), address })
     }
 
     /// Where it listens.
@@ -115,24 +121,23 @@ impl Held for DatagramServer {}
 impl Drop for DatagramServer {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
+        // Wakes who waits for a datagram, though the kernel says that nothing is connected. A timeout would cost a timer a request.
+        shutdown(&*self.socket, Shutdown::Both).ok();
         if let Some(answering) = self.answering.take() {
             answering.join().ok();
         }
     }
 }
 
-enum Socket {
-    Tcp(TcpStream),
-    Udp(UdpSocket),
-}
-
 /// The client's end.
 pub(crate) struct Messages {
-    socket: Socket,
+    socket: OwnedFd,
     request: Vec<u8>,
     answer: Vec<u8>,
     /// Bytes of the next answer that have come.
     filled: usize,
+    /// How long a call waits for it.
+    patience: Duration,
 }
 
 impl Messages {
@@ -150,64 +155,30 @@ impl Messages {
             Transport::Tcp => {
                 let stream = TcpStream::connect(address)?;
                 stream.set_nodelay(true)?;
-                stream.set_nonblocking(true)?;
-                Socket::Tcp(stream)
+                stream.into()
             }
             Transport::Udp => {
                 let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                 let socket = UdpSocket::bind(any)?;
                 socket.connect(address)?;
-                socket.set_nonblocking(true)?;
-                Socket::Udp(socket)
+                socket.into()
             }
         };
         let mut request = vec![0; request];
         request[..TOKEN].copy_from_slice(token);
-        Ok(Self { socket, request, answer: vec![0; answer], filled: 0 })
+        let answer = vec![0; answer];
+        Ok(Self { socket, request, answer, filled: 0, patience: Duration::ZERO })
     }
 
-    fn wait(&self, what: PollFlags, longest_ns: Option<u64>) -> io::Result<bool> {
-        let socket = match &self.socket {
-            Socket::Tcp(stream) => stream.as_fd(),
-            Socket::Udp(socket) => socket.as_fd(),
-        };
-        wait_for(socket, what, longest_ns)
-    }
-}
-
-impl Exchange for Messages {
-    fn send(&mut self, number: u64) -> io::Result<()> {
-        self.request[TOKEN..TOKEN + NUMBER].copy_from_slice(&number.to_le_bytes());
-        let mut sent = 0;
-        while sent < self.request.len() {
-            let rest = &self.request[sent..];
-            let taken = match &mut self.socket {
-                Socket::Tcp(stream) => stream.write(rest),
-                Socket::Udp(socket) => socket.send(rest),
-            };
-            match taken {
-                Ok(bytes) => sent += bytes,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.wait(PollFlags::OUT, None)?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    fn receive(&mut self) -> io::Result<Option<u64>> {
+    /// The number of the next answer; none where no more of it has come.
+    fn receive_with(&mut self, flags: RecvFlags) -> io::Result<Option<u64>> {
         while self.filled < self.answer.len() {
-            let room = &mut self.answer[self.filled..];
-            let came = match &mut self.socket {
-                Socket::Tcp(stream) => stream.read(room),
-                Socket::Udp(socket) => socket.recv(room),
-            };
-            match came {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(bytes) => self.filled += bytes,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-                Err(error) => return Err(error),
+            match recv(&self.socket, &mut self.answer[self.filled..], flags) {
+                Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok((bytes, _)) => self.filled += bytes,
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         self.filled = 0;
@@ -215,29 +186,58 @@ impl Exchange for Messages {
         number.copy_from_slice(&self.answer[..NUMBER]);
         Ok(Some(u64::from_le_bytes(number)))
     }
+}
+
+impl Exchange for Messages {
+    fn send(&mut self, number: u64) -> io::Result<()> {
+        self.request[TOKEN..TOKEN + NUMBER].copy_from_slice(&number.to_le_bytes());
+        let mut rest = &self.request[..];
+        while !rest.is_empty() {
+            match send(&self.socket, rest, SendFlags::NOSIGNAL) {
+                Ok(sent) => rest = &rest[sent..],
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self) -> io::Result<Option<u64>> {
+        self.receive_with(RecvFlags::DONTWAIT)
+    }
 
     fn wait_for_answer(&self, longest_ns: u64) -> io::Result<bool> {
-        self.wait(PollFlags::IN, Some(longest_ns))
+        wait_for(self.socket.as_fd(), longest_ns)
+    }
+
+    /// With one call where nothing is lost, and its timer, one of the kernel's coarse ones, may be late: to wait with poll takes another
+    /// call, and a timer of the CPU.
+    fn receive_within(&mut self, longest_ns: u64) -> io::Result<Option<u64>> {
+        if longest_ns < COARSE_NS {
+            return receive_or_wait(self, longest_ns);
+        }
+        let patience = Duration::from_nanos(longest_ns);
+        if patience != self.patience {
+            set_socket_timeout(&self.socket, Timeout::Recv, Some(patience))?;
+            self.patience = patience;
+        }
+        self.receive_with(RecvFlags::empty())
     }
 }
 
-/// Waits until a socket is ready for this, or so long; whether it may be.
+/// Waits until a socket has something to read, or so long; whether it may have.
 ///
 /// # Errors
 /// When the kernel can't wait.
-pub(crate) fn wait_for(
-    socket: BorrowedFd<'_>,
-    what: PollFlags,
-    longest_ns: Option<u64>,
-) -> io::Result<bool> {
-    let longest = longest_ns.map(|nanos| Timespec {
-        tv_sec: (nanos / 1_000_000_000).cast_signed(),
-        tv_nsec: (nanos % 1_000_000_000).cast_signed(),
-    });
-    let mut of_this = [PollFd::from_borrowed_fd(socket, what)];
-    match poll(&mut of_this, longest.as_ref()) {
+pub(crate) fn wait_for(socket: BorrowedFd<'_>, longest_ns: u64) -> io::Result<bool> {
+    let longest = Timespec {
+        tv_sec: (longest_ns / 1_000_000_000).cast_signed(),
+        tv_nsec: (longest_ns % 1_000_000_000).cast_signed(),
+    };
+    let mut of_this = [PollFd::from_borrowed_fd(socket, PollFlags::IN)];
+    match poll(&mut of_this, Some(&longest)) {
         Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(true),
+        Err(Errno::INTR) => Ok(true),
         Err(error) => Err(error.into()),
     }
 }

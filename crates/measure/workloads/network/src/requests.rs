@@ -31,7 +31,7 @@ const MOST_UNDER_WAY: u64 = 1 << 16;
 /// More than this share lost is worth a flag.
 const FEW: f64 = 0.01;
 
-/// What sends requests and receives their answers; none of it waits.
+/// What sends requests and receives their answers.
 pub(crate) trait Exchange {
     /// Sends the request of this number.
     ///
@@ -39,7 +39,7 @@ pub(crate) trait Exchange {
     /// When the far end is gone.
     fn send(&mut self, number: u64) -> io::Result<()>;
 
-    /// The number of an answer that has come, if one has.
+    /// The number of an answer that has come, if one has, without waiting.
     ///
     /// # Errors
     /// When the far end is gone.
@@ -50,6 +50,30 @@ pub(crate) trait Exchange {
     /// # Errors
     /// When the kernel can't wait.
     fn wait_for_answer(&self, longest_ns: u64) -> io::Result<bool>;
+
+    /// The number of an answer; none where it would come later than that.
+    ///
+    /// # Errors
+    /// When the far end is gone.
+    fn receive_within(&mut self, longest_ns: u64) -> io::Result<Option<u64>> {
+        receive_or_wait(self, longest_ns)
+    }
+}
+
+/// The number of an answer that has come, or comes within this time.
+///
+/// # Errors
+/// When the far end is gone.
+pub(crate) fn receive_or_wait(
+    exchange: &mut (impl Exchange + ?Sized),
+    longest_ns: u64,
+) -> io::Result<Option<u64>> {
+    loop {
+        match exchange.receive()? {
+            None if exchange.wait_for_answer(longest_ns)? => {}
+            answer => return Ok(answer),
+        }
+    }
 }
 
 /// The metric of what was lost.
@@ -204,13 +228,16 @@ impl<E: Exchange> Requests<E> {
         sent.map_err(|error| Failure::io("sending a request", &error))
     }
 
-    /// Takes in an answer, if one has come: the number of its request, and when that was due.
-    fn receive(&mut self) -> Result<Option<(u64, u64)>, Failure> {
-        let answer = self
-            .exchange
-            .receive()
-            .map_err(|error| Failure::io("the far end does not answer", &error))?;
-        let Some(number) = answer else { return Ok(None) };
+    /// Takes in an answer, if one has come: when its request was due.
+    fn receive(&mut self) -> Result<Option<u64>, Failure> {
+        match self.exchange.receive().map_err(unanswered)? {
+            Some(number) => self.due_of(number),
+            None => Ok(None),
+        }
+    }
+
+    /// When the request of this number was due, to which an answer has come; none for a second one.
+    fn due_of(&mut self, number: u64) -> Result<Option<u64>, Failure> {
         if number >= self.next {
             return Err(Failure(format!("an answer to request {number}, which was not sent")));
         }
@@ -221,7 +248,7 @@ impl<E: Exchange> Requests<E> {
         let slot = self.slot(number);
         // Of a datagram that came twice, the first counts.
         let due = std::mem::take(&mut self.due_ns[slot]);
-        Ok((due != 0).then_some((number, due)))
+        Ok((due != 0).then_some(due))
     }
 
     /// Gives up all requests under way.
@@ -280,15 +307,16 @@ impl<E: Exchange> Requests<E> {
                 self.send(now)?;
                 self.under_way += 1;
             }
-            if let Some((number, due)) = self.receive()? {
-                now = now_ns();
+            let answer = self.exchange.receive_within(self.pause_ns()).map_err(unanswered)?;
+            now = now_ns();
+            if let Some(number) = answer {
+                let Some(due) = self.due_of(number)? else { continue };
                 answered_ns = now;
                 self.latency[0].record(now - due);
                 self.round_trip.took(now - due);
                 self.under_way -= u64::from(number >= self.given_up);
                 left -= 1;
-            } else if !self.wait(self.pause_ns())? {
-                now = now_ns();
+            } else {
                 if now - answered_ns > GONE_NS {
                     return Err(gone());
                 }
@@ -313,7 +341,7 @@ impl<E: Exchange> Requests<E> {
             }
             let longest = schedule.due_ns() - now;
             match self.receive()? {
-                Some((_, due)) => {
+                Some(due) => {
                     answered_ns = now_ns();
                     self.latency[0].record(answered_ns - due);
                     left -= 1;
@@ -326,6 +354,10 @@ impl<E: Exchange> Requests<E> {
         }
         Ok(())
     }
+}
+
+fn unanswered(error: io::Error) -> Failure {
+    Failure::io("the far end does not answer", &error)
 }
 
 fn gone() -> Failure {

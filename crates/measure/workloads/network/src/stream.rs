@@ -21,6 +21,9 @@ use plumb_protocol::{Failure, now_ns};
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::framed_stream::{Carry, next_header, take_in};
 
+use rustix::io::Errno;
+use rustix::net::SendFlags;
+
 use crate::cpu_time::cpu_time_ns;
 use crate::tcp_info::{self, Info};
 use plumb_workload_kit::token::{TOKEN, Token};
@@ -89,7 +92,12 @@ impl Report {
 ///
 /// # Errors
 /// When the client does not know the token, or is gone.
-pub(crate) fn serve(mut stream: &TcpStream, token: &Token, block: &[u8]) -> io::Result<()> {
+pub(crate) fn serve(
+    mut stream: &TcpStream,
+    token: &Token,
+    block: &[u8],
+    pieces: Pieces,
+) -> io::Result<()> {
     let mut buffer = vec![0; block.len()];
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut hello = [0; HELLO];
@@ -105,7 +113,7 @@ pub(crate) fn serve(mut stream: &TcpStream, token: &Token, block: &[u8]) -> io::
     let is_down = hello[TOKEN] == Way::Down as u8;
     while let Some(length) = next_header(&mut stream)? {
         let bytes = if is_down {
-            send(stream, length, block)?
+            send(stream, length, block, pieces)?
         } else {
             take_in(&mut stream, length, &mut buffer)?
         };
@@ -117,15 +125,36 @@ pub(crate) fn serve(mut stream: &TcpStream, token: &Token, block: &[u8]) -> io::
     Ok(())
 }
 
+/// What becomes of the end of a block that fills no segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pieces {
+    /// It is sent at once, in a segment of its own.
+    AtOnce,
+    /// It goes with the next block; that of a frame's last block at once.
+    Corked,
+}
+
 /// Sends so many bytes, a block at a time.
-fn send(mut to: &TcpStream, length: u64, block: &[u8]) -> io::Result<u64> {
+fn send(to: &TcpStream, length: u64, block: &[u8], pieces: Pieces) -> io::Result<u64> {
     let mut left = length;
     while left > 0 {
         let bytes = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
-        to.write_all(&block[..bytes])?;
         left -= bytes as u64;
+        let more = pieces == Pieces::Corked && left > 0;
+        send_block(to, &block[..bytes], if more { SendFlags::MORE } else { SendFlags::empty() })?;
     }
     Ok(length)
+}
+
+fn send_block(to: &TcpStream, mut block: &[u8], flags: SendFlags) -> io::Result<()> {
+    while !block.is_empty() {
+        match rustix::net::send(to, block, flags | SendFlags::NOSIGNAL) {
+            Ok(sent) => block = &block[sent..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// How the blocks of a sample are shared between up and down, where both are sent at the same time: so that both end together.
@@ -170,6 +199,16 @@ impl Balance {
     }
 }
 
+/// What a connection carries.
+pub(crate) struct Carried {
+    /// Which end sends.
+    pub way: Way,
+    /// What it sends over and over.
+    pub block: Arc<[u8]>,
+    /// What becomes of the end of a block.
+    pub pieces: Pieces,
+}
+
 /// The client's end of a connection.
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -180,6 +219,7 @@ pub(crate) struct Connection {
     balance: Option<Arc<Balance>>,
     /// The CPU of the thread that carries; None for any.
     cpu: Option<usize>,
+    pieces: Pieces,
     /// Frames until the next one begins before the last has arrived; None where none ever does.
     apart: Option<u32>,
     /// Bytes of the frame that is under way from the last time.
@@ -197,18 +237,18 @@ pub(crate) struct Witness {
 }
 
 impl Connection {
-    /// Connects, and says hello. The server sends blocks as long as `block`; `cpus` are those of the threads of both ends.
+    /// Connects, and says hello. The server sends blocks alike; `cpus` are those of the threads of both ends.
     ///
     /// # Errors
     /// When nobody listens there.
     pub(crate) fn open(
         address: SocketAddr,
         token: &Token,
-        way: Way,
-        block: &Arc<[u8]>,
+        carried: Carried,
         balance: Option<&Arc<Balance>>,
         cpus: [Option<usize>; 2],
     ) -> Result<Self, Failure> {
+        let Carried { way, block, pieces } = carried;
         let [cpu, far_cpu] = cpus;
         let far_cpu = far_cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(ANY_CPU);
         let open = || {
@@ -224,9 +264,19 @@ impl Connection {
         let stream = open()
             .map_err(|error: io::Error| Failure::io(format!("connecting to {address}"), &error))?;
         let buffer = vec![0; if way == Way::Down { block.len() } else { 0 }];
-        let (block, balance) = (Arc::clone(block), balance.cloned());
-        let told = Arc::default();
-        Ok(Self { stream, way, block, buffer, told, balance, cpu, apart: None, under_way: None })
+        let (balance, told) = (balance.cloned(), Arc::default());
+        Ok(Self {
+            stream,
+            way,
+            block,
+            buffer,
+            told,
+            balance,
+            cpu,
+            pieces,
+            apart: None,
+            under_way: None,
+        })
     }
 
     /// As a load: a frame begins before the one before has arrived, so that the path is never idle.
@@ -284,10 +334,10 @@ impl Connection {
 
     /// Sends a frame, or asks for one.
     fn ask(&self, blocks: u64, length: u64) -> io::Result<()> {
-        let mut stream = &self.stream;
-        stream.write_all(&length.to_le_bytes())?;
+        send_block(&self.stream, &length.to_le_bytes(), SendFlags::empty())?;
         let sent = if self.way == Way::Up { blocks } else { 0 };
-        (0..sent).try_for_each(|_| stream.write_all(&self.block))
+        let length = sent * self.block.len() as u64;
+        send(&self.stream, length, &self.block, self.pieces).map(drop)
     }
 }
 

@@ -11,7 +11,7 @@ use plumb_protocol::{
 };
 
 use plumb_workload_kit::declare::{
-    bytes, choice, curve, integer, rate, reported, reported_time, text, workload,
+    bytes, choice, curve, integer, rate, reported, reported_time, switch, text, workload,
 };
 use plumb_workload_kit::framed_stream::FramedStreams;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
@@ -19,7 +19,7 @@ use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 
 use crate::cpu_time::cpu_time_ns;
-use crate::stream::{Balance, Connection, Way, Witness, serve};
+use crate::stream::{Balance, Carried, Connection, Pieces, Way, Witness, serve};
 use crate::tcp_info::Info;
 use plumb_workload_kit::server::Server;
 use plumb_workload_kit::token;
@@ -80,10 +80,10 @@ impl Workload for Tcp {
         let token = token::fresh()?;
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
-        let congestion = settings.congestion.to_owned();
+        let (congestion, pieces) = (settings.congestion.to_owned(), settings.pieces);
         let server = Server::start(address, move |stream| {
             set_congestion(stream, &congestion)?;
-            serve(stream, &token, &block)
+            serve(stream, &token, &block, pieces)
         });
         let server =
             server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
@@ -105,8 +105,9 @@ impl Workload for Tcp {
             .flat_map(|_| settings.ways)
             .zip(cpus.each)
             .map(|(way, cpus)| {
-                let balance = balance.as_ref();
-                let opened = Connection::open(address, &token, *way, &block, balance, cpus)?;
+                let carried =
+                    Carried { way: *way, block: Arc::clone(&block), pieces: settings.pieces };
+                let opened = Connection::open(address, &token, carried, balance.as_ref(), cpus)?;
                 let set = set_congestion(opened.stream(), settings.congestion);
                 set.map_err(|error| Failure::io("setting the congestion control", &error))?;
                 Ok(if start.role == Role::Load { opened.without_pause() } else { opened })
@@ -165,6 +166,10 @@ fn parameters() -> Vec<Parameter> {
         "",
         "congestion control at both ends, such as cubic; without it what the system has",
     ));
+    all.push(switch(
+        "cork",
+        "what of a block fills no segment goes with the next block, not by itself (MSG_MORE)",
+    ));
     all.push(placement());
     all.extend(path::parameters());
     all
@@ -198,6 +203,7 @@ struct StreamSettings<'s> {
     ways: &'static [Way],
     /// Whether both ways are sent at the same time.
     at_once: bool,
+    pieces: Pieces,
 }
 
 impl<'s> StreamSettings<'s> {
@@ -219,7 +225,8 @@ impl<'s> StreamSettings<'s> {
         let congestion = start.text("congestion");
         check_congestion(congestion)?;
         let at_once = start.text("direction") == "both";
-        Ok(Self { streams, congestion, block, ways, at_once })
+        let pieces = if start.is_on("cork") { Pieces::Corked } else { Pieces::AtOnce };
+        Ok(Self { streams, congestion, block, ways, at_once, pieces })
     }
 }
 
