@@ -88,7 +88,7 @@ const ROWS: [Row; 8] = [
 /// Measures the rows.
 pub fn bench(plumb: &Path) -> Outcome<String> {
     Ok(format!(
-        "{} Over loopback, with the tools' defaults unless something else is said; CPU time is that of both ends.\n\n{}",
+        "{} Both ends are here, over loopback, with the tools' defaults unless something else is said.\n\n{}",
         pairs::note(),
         pairs::table(&ROWS, plumb)?
     ))
