@@ -40,7 +40,7 @@ const IO_PRESSURE: f64 = 0.10;
 /// Interrupts a second in a burst, and as a multiple of the median.
 const BURST: f64 = 20_000.0;
 const BURST_TIMES: f64 = 10.0;
-/// Context switches an interrupt of programs that wake each other.
+/// More context switches than this, for each interrupt beyond the usual, and programs wake each other.
 const WAKING: f64 = 0.5;
 /// Intervals between readings that a median takes.
 const FEWEST_INTERVALS: usize = 5;
@@ -270,20 +270,31 @@ impl<'r> Window<'r> {
         idle.then(|| self.pressure("psi.io.some", IO_PRESSURE)).flatten()
     }
 
-    /// Not where programs were switched about as often: they wake each other, with an interrupt where they run on two CPUs.
+    /// Not where programs were switched about as much more often: they wake each other, with an interrupt where they run on two CPUs.
     fn interrupt_burst(&self) -> Option<Disturbance> {
         let intervals: Vec<_> = self.readings.trace("stat.intr")?.readings.windows(2).collect();
-        let mut rates: Vec<f64> = intervals.iter().map(|pair| rate(pair)).collect();
-        rates.sort_by(f64::total_cmp);
-        let median = *rates.get(rates.len() / 2)?;
-        let number = (0..intervals.len())
-            .max_by(|a, b| rate(intervals[*a]).total_cmp(&rate(intervals[*b])))?;
-        let (worst, burst) = (intervals[number], rate(intervals[number]));
-        let is_burst = rates.len() >= FEWEST_INTERVALS && burst > BURST.max(BURST_TIMES * median);
-        let switched =
-            self.readings.trace("stat.ctxt").and_then(|it| it.readings.windows(2).nth(number));
-        let is_waking = switched.is_some_and(|pair| rate(pair) > burst * WAKING);
-        (is_burst && !is_waking).then(|| Disturbance {
+        let switches = self.readings.trace("stat.ctxt");
+        let switched = |pair: &[Reading]| {
+            let at = |end: &Reading| switches.map_or(0, |trace| value_at(trace, end.at_ns));
+            a_second(at(&pair[1]).saturating_sub(at(&pair[0])), pair)
+        };
+        let interrupted =
+            |pair: &[Reading]| a_second(pair[1].value.saturating_sub(pair[0].value), pair);
+        let usual = |of: &dyn Fn(&[Reading]) -> f64| {
+            let mut rates: Vec<f64> = intervals.iter().map(|pair| of(pair)).collect();
+            rates.sort_by(f64::total_cmp);
+            rates.get(rates.len() / 2).copied()
+        };
+        let (median, switched_usually) = (usual(&interrupted)?, usual(&switched)?);
+        let wakes = |pair: &[Reading]| {
+            switched(pair) - switched_usually > WAKING * (interrupted(pair) - median)
+        };
+        let others = intervals.iter().filter(|pair| !wakes(pair));
+        let worst = others.max_by(|a, b| interrupted(a).total_cmp(&interrupted(b)))?;
+        let burst = interrupted(worst);
+        let is_burst =
+            intervals.len() >= FEWEST_INTERVALS && burst > BURST.max(BURST_TIMES * median);
+        is_burst.then(|| Disturbance {
             rule: "interrupts",
             evidence: format!("{burst:.0} interrupts a second, {median:.0} otherwise"),
             from_ns: worst[0].at_ns,
@@ -323,10 +334,15 @@ impl<'r> Window<'r> {
     }
 }
 
-/// A second, between two readings.
-fn rate(pair: &[Reading]) -> f64 {
-    let length_ns = pair[1].at_ns.saturating_sub(pair[0].at_ns).max(1);
-    ratio(pair[1].value.saturating_sub(pair[0].value), length_ns) * 1e9
+/// So much between two readings, a second.
+fn a_second(amount: u64, pair: &[Reading]) -> f64 {
+    ratio(amount, pair[1].at_ns.saturating_sub(pair[0].at_ns).max(1)) * 1e9
+}
+
+/// The value at a time: readings that repeat the one before are left out.
+fn value_at(trace: &Trace, at_ns: u64) -> u64 {
+    let last = trace.readings.iter().rfind(|reading| reading.at_ns <= at_ns);
+    last.or(trace.readings.first()).map_or(0, |reading| reading.value)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

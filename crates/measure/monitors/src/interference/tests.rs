@@ -106,18 +106,29 @@ fn of_rule(found: &[Disturbance], rule: &str) -> Disturbance {
 
 #[test]
 fn programs_that_wake_each_other_are_no_burst_of_interrupts() {
-    let found = |switches: u64| {
-        let with_peak = |peak: u64| -> Vec<(u64, u64)> {
-            let sum = |i| 10 * i + if i >= 4 { peak } else { 0 };
-            (0..=10).map(|i| (i * SECOND / 10, sum(i))).collect()
-        };
-        let mut readings = second(&[]);
-        readings.traces.push(trace("stat.intr", CounterKind::Counter, &with_peak(9_000)));
-        readings.traces.push(trace("stat.ctxt", CounterKind::Counter, &with_peak(switches)));
-        find(&readings).iter().any(|it| it.rule == "interrupts")
+    // A tenth of a second with so many more than in the others, each in one interval; of those with none there is no reading.
+    let counts = |each: u64, peaks: &[(u64, u64)]| -> Vec<(u64, u64)> {
+        let peak = |i: u64| peaks.iter().filter(|it| it.0 <= i).map(|it| it.1).sum::<u64>();
+        let mut readings: Vec<_> =
+            (0..=10).map(|i| (i * SECOND / 10, each * i + peak(i))).collect();
+        readings.dedup_by_key(|it| it.1);
+        readings
     };
-    assert!(found(0) && found(2_000));
-    assert!(!found(9_000));
+    let found = |interrupts: &[(u64, u64)], (each, switches): (u64, &[(u64, u64)])| {
+        let mut readings = second(&[]);
+        let mut add = |name: &str, values: &[(u64, u64)]| {
+            readings.traces.push(trace(name, CounterKind::Counter, values));
+        };
+        add("stat.intr", &counts(10, interrupts));
+        add("stat.ctxt", &counts(each, switches));
+        find(&readings).into_iter().find(|it| it.rule == "interrupts").map(|it| it.from_ns)
+    };
+    let at = |i: u64| Some((i - 1) * SECOND / 10);
+    assert_eq!(found(&[(4, 9_000)], (0, &[])), at(4));
+    assert_eq!(found(&[(4, 9_000)], (0, &[(4, 2_000)])), at(4));
+    assert_eq!(found(&[(4, 9_000)], (0, &[(4, 9_000)])), None);
+    assert_eq!(found(&[(4, 9_000)], (20_000, &[])), at(4), "it is switched as often otherwise");
+    assert_eq!(found(&[(4, 9_000), (7, 5_000)], (0, &[(4, 9_000)])), at(7), "the other one");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use plumb_model::{Better, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{Held, Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, text, within};
-use plumb_workload_kit::placement::{Placement, in_words, placement};
+use plumb_workload_kit::placement::{Placement, placement};
 
 use crate::named::{Named, value_names};
 use crate::servers::{self, HOST, Listens};
@@ -94,7 +94,8 @@ impl Tool for Iperf3 {
         if let Some(cpus) = cpus {
             let listed: Vec<String> = cpus.iter().map(ToString::to_string).collect();
             call.arguments.extend(["-A".into(), listed.join(",").into()]);
-            call.notes.push(format!("client and server run {}", in_words(&cpus)));
+            let ends = ["client", "server"].iter().zip(&listed);
+            call.notes.extend(ends.map(|(end, cpu)| format!("the {end} runs on CPU {cpu}")));
         }
         Ok(call)
     }

@@ -13,26 +13,23 @@ use serde_json::Value;
 const MEMINFO: usize = 9;
 const MEMINFO_DROPS: usize = 8;
 
-/// What is not told apart from anything else: the loopback device has a backlog only.
+/// Where no path was made: the loopback device has a backlog only, and what comes from elsewhere may come by any device.
 const LOOPBACK: &str = "lo";
 
 /// Packets that a device dropped before they came to a socket: where its queue was full.
 pub(crate) fn received_drops(device: &str) -> u64 {
-    if device == LOOPBACK {
-        return backlog_drops();
-    }
     let devices = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-    receive_drops_of(&devices, device)
+    if device == LOOPBACK {
+        return backlog_drops() + receive_drops_of(&devices, |_| true);
+    }
+    receive_drops_of(&devices, |name| name == device)
 }
 
-/// The column `drop` of `Receive` in /proc/net/dev.
-fn receive_drops_of(devices: &str, device: &str) -> u64 {
-    devices
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .find(|(name, _)| name.trim() == device)
-        .and_then(|(_, numbers)| numbers.split_whitespace().nth(3)?.parse().ok())
-        .unwrap_or(0)
+/// The column `drop` of `Receive` in /proc/net/dev, of these devices.
+fn receive_drops_of(devices: &str, are: impl Fn(&str) -> bool) -> u64 {
+    let of_devices = devices.lines().filter_map(|line| line.split_once(':'));
+    let of_these = of_devices.filter(|(name, _)| are(name.trim()));
+    of_these.filter_map(|(_, numbers)| numbers.split_whitespace().nth(3)?.parse::<u64>().ok()).sum()
 }
 
 /// Packets of the whole machine for which the queue of a CPU had no room.
@@ -82,7 +79,8 @@ mod tests {
         let devices = "Inter-|   Receive                          |  Transmit\n \
             face |bytes packets errs drop fifo frame compressed multicast|bytes\n\
             \x20   lo: 1 2 3 4 5 6 7 8 9 10\n  far: 100 20 0 17 0 0 0 0 5 6 0 8\n";
-        assert_eq!((receive_drops_of(devices, "far"), receive_drops_of(devices, "x")), (17, 0));
+        let of = |wanted: &str| receive_drops_of(devices, |name| name == wanted);
+        assert_eq!((of("far"), of("x"), receive_drops_of(devices, |_| true)), (17, 0, 21));
         assert_eq!(second_columns("00ff 0000000a 0\n00ff 00000001 0\n"), 11);
         let told = br#"[{"kind":"tbf","handle":"8001:","drops":12},{"kind":"noqueue"}]"#;
         assert_eq!(drops_of_queues(told), Some(12));

@@ -33,7 +33,7 @@ pub(crate) const SHORTEST_ANSWER: usize = NUMBER;
 /// The longest of either: what fits into a datagram.
 pub(crate) const LONGEST: usize = 65_507;
 
-/// Of a wait as long as this some milliseconds do not matter.
+/// Of a wait as long as this it does not matter that the kernel's coarse timers are up to an eighth late.
 const COARSE_NS: u64 = 10_000_000_000;
 
 /// What carries messages.
@@ -97,10 +97,15 @@ impl DatagramServer {
         let answering = thread::spawn(move || {
             let (mut request, mut answer) = (vec![0; request], vec![0; answer]);
             let socket = of_thread;
+            // Who has shown the token first; nobody else is answered, even with it.
+            let mut proven: Option<std::net::IpAddr> = None;
             while !shared.load(Ordering::Acquire) {
                 let came = recvfrom(&*socket, &mut request[..], RecvFlags::empty());
                 let Ok((bytes, _, Some(client))) = came else { continue };
-                if bytes == request.len() && request[..TOKEN] == token[..] {
+                let address = SocketAddr::try_from(client.clone()).map(|it| it.ip()).ok();
+                let is_known = proven.is_none() || proven == address;
+                if bytes == request.len() && request[..TOKEN] == token[..] && is_known {
+                    proven = address;
                     answer[..NUMBER].copy_from_slice(&request[TOKEN..TOKEN + NUMBER]);
                     // An answer that can't be sent is lost, as others are.
                     sendto(&*socket, &answer, SendFlags::empty(), &client).ok();

@@ -15,6 +15,7 @@ use rustix::net::sockopt;
 use serde::{Deserialize, Serialize};
 
 use crate::batches::Receiving;
+use crate::cpu_time::cpu_time_ns;
 use crate::ledger::{received_drops, socket_drops};
 use crate::tally::{Arrived, Tally};
 use plumb_workload_kit::server::Server;
@@ -49,6 +50,8 @@ pub(crate) struct Counted {
     pub backlog_drops: u64,
     /// Datagrams for which the socket had no room.
     pub socket_drops: u64,
+    /// CPU time of the receiver's process since the batch began, in nanoseconds.
+    pub cpu_ns: u64,
 }
 
 struct Shared {
@@ -148,21 +151,23 @@ impl Shared {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         stream.set_read_timeout(None)?;
-        let mut before = (0, 0);
+        let mut before = ((0, 0), 0);
         for line in BufReader::new(stream).lines() {
             let answer = match serde_json::from_str(&line?)? {
                 Said::Begin { first, counts, senders } => {
                     *self.tally() = Tally::new(first, &counts, senders.min(MOST_SENDERS));
-                    before = self.drops();
+                    before = (self.drops(), cpu_time_ns());
                     Counted::default()
                 }
                 Said::End { sent, quiet_ns } => {
                     self.wait_until_quiet(sent, quiet_ns);
+                    let cpu_ns = cpu_time_ns().saturating_sub(before.1);
                     let (backlog, socket) = self.drops();
                     Counted {
                         samples: self.tally().samples().to_vec(),
-                        backlog_drops: backlog.saturating_sub(before.0),
-                        socket_drops: socket.saturating_sub(before.1),
+                        backlog_drops: backlog.saturating_sub(before.0.0),
+                        socket_drops: socket.saturating_sub(before.0.1),
+                        cpu_ns,
                     }
                 }
             };

@@ -28,6 +28,9 @@ const QUIET_NS: u64 = 200_000_000;
 /// The most requests under way in an open loop.
 const MOST_UNDER_WAY: u64 = 1 << 16;
 
+/// The number of what is asked before the first request; an answer to it that comes late is none to a request.
+pub(crate) const PROBE: u64 = u64::MAX;
+
 /// More than this share lost is worth a flag.
 const FEW: f64 = 0.01;
 
@@ -68,10 +71,17 @@ pub(crate) fn receive_or_wait(
     exchange: &mut (impl Exchange + ?Sized),
     longest_ns: u64,
 ) -> io::Result<Option<u64>> {
+    if let Some(number) = exchange.receive()? {
+        return Ok(Some(number));
+    }
+    let until_ns = now_ns() + longest_ns;
     loop {
-        match exchange.receive()? {
-            None if exchange.wait_for_answer(longest_ns)? => {}
-            answer => return Ok(answer),
+        let left_ns = until_ns.saturating_sub(now_ns());
+        if left_ns == 0 || !exchange.wait_for_answer(left_ns)? {
+            return Ok(None);
+        }
+        if let Some(number) = exchange.receive()? {
+            return Ok(Some(number));
         }
     }
 }
@@ -238,6 +248,9 @@ impl<E: Exchange> Requests<E> {
 
     /// When the request of this number was due, to which an answer has come; none for a second one.
     fn due_of(&mut self, number: u64) -> Result<Option<u64>, Failure> {
+        if number == PROBE {
+            return Ok(None);
+        }
         if number >= self.next {
             return Err(Failure(format!("an answer to request {number}, which was not sent")));
         }
@@ -310,7 +323,12 @@ impl<E: Exchange> Requests<E> {
             let answer = self.exchange.receive_within(self.pause_ns()).map_err(unanswered)?;
             now = now_ns();
             if let Some(number) = answer {
-                let Some(due) = self.due_of(number)? else { continue };
+                let Some(due) = self.due_of(number)? else {
+                    if now - answered_ns > GONE_NS {
+                        return Err(gone());
+                    }
+                    continue;
+                };
                 answered_ns = now;
                 self.latency[0].record(now - due);
                 self.round_trip.took(now - due);

@@ -1,5 +1,7 @@
 //! `network.rr`: requests and their answers, one after the other or at a rate.
 
+use std::net::SocketAddr;
+
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role, Value};
 use plumb_protocol::{Arrivals, Failure, Held, Schedule, Start, StartError, Started, Workload};
 use plumb_workload_kit::declare::{
@@ -11,9 +13,13 @@ use crate::messages::{
     DatagramServer, LONGEST, Messages, SHORTEST_ANSWER, SHORTEST_REQUEST, Transport,
     serve_connection,
 };
-use crate::requests::{Patience, Requests, in_time, lost, open_loop, quiet_ns};
+use crate::requests::{Exchange, PROBE, Patience, Requests, in_time, lost, open_loop, quiet_ns};
 use plumb_workload_kit::server::Server;
 use plumb_workload_kit::token;
+
+/// How often a server on another machine is asked whether it is there, and how long each answer may take.
+const TRIES: usize = 3;
+const TRY_NS: u64 = 1_000_000_000;
 
 /// Sends requests to a process that answers each.
 pub struct Rr;
@@ -72,8 +78,11 @@ impl Workload for Rr {
         let settings = Settings::read(start)?;
         let (address, token) = token::told(start)?;
         path::enter(start, End::Near)?;
-        let messages = Messages::open(settings.transport, address, &token, settings.sizes)
+        let mut messages = Messages::open(settings.transport, address, &token, settings.sizes)
             .map_err(|error| Failure::io(format!("connecting to {address}"), &error))?;
+        if start.far_address().is_some() {
+            answers(&mut messages, address)?;
+        }
         let mut notes = path::notes(start)?;
         let schedule = settings.rate.map(|rate| {
             notes.push(open_loop(rate, settings.arrivals));
@@ -94,6 +103,20 @@ impl Workload for Rr {
         let ready = Ready { notes, ..Ready::default() };
         Ok(Started { instance: Box::new(instance), ready })
     }
+}
+
+/// That the server is at this address, before it gets many requests a second: another host may have the address that ssh reached.
+fn answers(messages: &mut Messages, address: SocketAddr) -> Result<(), StartError> {
+    for _ in 0..TRIES {
+        let answer = messages.send(PROBE).and_then(|()| messages.receive_within(TRY_NS));
+        if answer.map_err(|error| Failure::io(format!("asking {address}"), &error))?.is_some() {
+            return Ok(());
+        }
+    }
+    Err(StartError::unsupported(
+        format!("the server is not reached at {address}: {TRIES} requests got no answer"),
+        "let its port through the firewalls in between, or measure with transport=tcp",
+    ))
 }
 
 fn parameters() -> Vec<Parameter> {

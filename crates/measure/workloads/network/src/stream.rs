@@ -7,8 +7,8 @@
 //! down    client: length                  server: data, report
 //! ```
 //!
-//! The hello has the token, which of both it is, and the CPU of the server's thread.
-//! Numbers have 8 bytes, little-endian. A report says what the server counted (up) or sent (down), the CPU time of its
+//! The hello is the token, which end sends (1 byte), and the CPU of the server's thread (2 bytes; 65535 for any).
+//! Other numbers have 8 bytes, all little-endian. A report says what the server counted (up) or sent (down), the CPU time of its
 //! process so far, and what its kernel knows of the connection. The next frame begins when all of the last was counted.
 
 use std::io::{self, Read, Write};
@@ -96,7 +96,7 @@ pub(crate) fn serve(
     mut stream: &TcpStream,
     token: &Token,
     block: &[u8],
-    pieces: Pieces,
+    cork: bool,
 ) -> io::Result<()> {
     let mut buffer = vec![0; block.len()];
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -108,12 +108,12 @@ pub(crate) fn serve(
     }
     let cpu = u16::from_le_bytes([hello[TOKEN + 1], hello[TOKEN + 2]]);
     if cpu != ANY_CPU {
-        CpuSet::only(cpu.into()).apply().map_err(|failure| io::Error::other(failure.0))?;
+        run_on(cpu.into()).map_err(|failure| io::Error::other(failure.0))?;
     }
     let is_down = hello[TOKEN] == Way::Down as u8;
     while let Some(length) = next_header(&mut stream)? {
         let bytes = if is_down {
-            send(stream, length, block, pieces)?
+            send(stream, length, block, cork)?
         } else {
             take_in(&mut stream, length, &mut buffer)?
         };
@@ -125,22 +125,22 @@ pub(crate) fn serve(
     Ok(())
 }
 
-/// What becomes of the end of a block that fills no segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pieces {
-    /// It is sent at once, in a segment of its own.
-    AtOnce,
-    /// It goes with the next block; that of a frame's last block at once.
-    Corked,
+/// Keeps the calling thread to a CPU, where it may run there.
+fn run_on(cpu: usize) -> Result<(), Failure> {
+    if CpuSet::current()?.cpus().contains(&cpu) {
+        CpuSet::only(cpu).apply()
+    } else {
+        Err(Failure(format!("it may not run on CPU {cpu}")))
+    }
 }
 
-/// Sends so many bytes, a block at a time.
-fn send(to: &TcpStream, length: u64, block: &[u8], pieces: Pieces) -> io::Result<u64> {
+/// Sends so many bytes, a block at a time; with `cork` what of a block fills no segment goes with the next.
+fn send(to: &TcpStream, length: u64, block: &[u8], cork: bool) -> io::Result<u64> {
     let mut left = length;
     while left > 0 {
         let bytes = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
         left -= bytes as u64;
-        let more = pieces == Pieces::Corked && left > 0;
+        let more = cork && left > 0;
         send_block(to, &block[..bytes], if more { SendFlags::MORE } else { SendFlags::empty() })?;
     }
     Ok(length)
@@ -200,13 +200,13 @@ impl Balance {
 }
 
 /// What a connection carries.
-pub(crate) struct Carried {
+pub(crate) struct Payload {
     /// Which end sends.
     pub way: Way,
     /// What it sends over and over.
     pub block: Arc<[u8]>,
-    /// What becomes of the end of a block.
-    pub pieces: Pieces,
+    /// Whether what of a block fills no segment goes with the next.
+    pub cork: bool,
 }
 
 /// The client's end of a connection.
@@ -219,7 +219,7 @@ pub(crate) struct Connection {
     balance: Option<Arc<Balance>>,
     /// The CPU of the thread that carries; None for any.
     cpu: Option<usize>,
-    pieces: Pieces,
+    cork: bool,
     /// Frames until the next one begins before the last has arrived; None where none ever does.
     apart: Option<u32>,
     /// Bytes of the frame that is under way from the last time.
@@ -244,11 +244,11 @@ impl Connection {
     pub(crate) fn open(
         address: SocketAddr,
         token: &Token,
-        carried: Carried,
+        payload: Payload,
         balance: Option<&Arc<Balance>>,
         cpus: [Option<usize>; 2],
     ) -> Result<Self, Failure> {
-        let Carried { way, block, pieces } = carried;
+        let Payload { way, block, cork } = payload;
         let [cpu, far_cpu] = cpus;
         let far_cpu = far_cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(ANY_CPU);
         let open = || {
@@ -273,7 +273,7 @@ impl Connection {
             told,
             balance,
             cpu,
-            pieces,
+            cork,
             apart: None,
             under_way: None,
         })
@@ -337,13 +337,13 @@ impl Connection {
         send_block(&self.stream, &length.to_le_bytes(), SendFlags::empty())?;
         let sent = if self.way == Way::Up { blocks } else { 0 };
         let length = sent * self.block.len() as u64;
-        send(&self.stream, length, &self.block, self.pieces).map(drop)
+        send(&self.stream, length, &self.block, self.cork).map(drop)
     }
 }
 
 impl Carry for Connection {
     fn begin(&mut self) -> Result<(), Failure> {
-        self.cpu.map_or(Ok(()), |cpu| CpuSet::only(cpu).apply())
+        self.cpu.map_or(Ok(()), run_on)
     }
 
     fn carry(&mut self, blocks: u64) -> Result<(), Failure> {

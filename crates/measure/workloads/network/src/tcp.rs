@@ -19,7 +19,7 @@ use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 
 use crate::cpu_time::cpu_time_ns;
-use crate::stream::{Balance, Carried, Connection, Pieces, Way, Witness, serve};
+use crate::stream::{Balance, Connection, Payload, Way, Witness, serve};
 use crate::tcp_info::Info;
 use plumb_workload_kit::server::Server;
 use plumb_workload_kit::token;
@@ -80,10 +80,10 @@ impl Workload for Tcp {
         let token = token::fresh()?;
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
-        let (congestion, pieces) = (settings.congestion.to_owned(), settings.pieces);
+        let (congestion, cork) = (settings.congestion.to_owned(), settings.cork);
         let server = Server::start(address, move |stream| {
             set_congestion(stream, &congestion)?;
-            serve(stream, &token, &block, pieces)
+            serve(stream, &token, &block, cork)
         });
         let server =
             server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
@@ -105,9 +105,9 @@ impl Workload for Tcp {
             .flat_map(|_| settings.ways)
             .zip(cpus.each)
             .map(|(way, cpus)| {
-                let carried =
-                    Carried { way: *way, block: Arc::clone(&block), pieces: settings.pieces };
-                let opened = Connection::open(address, &token, carried, balance.as_ref(), cpus)?;
+                let (way, block) = (*way, Arc::clone(&block));
+                let payload = Payload { way, block, cork: settings.cork };
+                let opened = Connection::open(address, &token, payload, balance.as_ref(), cpus)?;
                 let set = set_congestion(opened.stream(), settings.congestion);
                 set.map_err(|error| Failure::io("setting the congestion control", &error))?;
                 Ok(if start.role == Role::Load { opened.without_pause() } else { opened })
@@ -203,7 +203,7 @@ struct StreamSettings<'s> {
     ways: &'static [Way],
     /// Whether both ways are sent at the same time.
     at_once: bool,
-    pieces: Pieces,
+    cork: bool,
 }
 
 impl<'s> StreamSettings<'s> {
@@ -225,8 +225,8 @@ impl<'s> StreamSettings<'s> {
         let congestion = start.text("congestion");
         check_congestion(congestion)?;
         let at_once = start.text("direction") == "both";
-        let pieces = if start.is_on("cork") { Pieces::Corked } else { Pieces::AtOnce };
-        Ok(Self { streams, congestion, block, ways, at_once, pieces })
+        let cork = start.is_on("cork");
+        Ok(Self { streams, congestion, block, ways, at_once, cork })
     }
 }
 
@@ -246,7 +246,8 @@ fn cpus(start: &Start, settings: &StreamSettings<'_>) -> Result<Cpus, StartError
     let Some(cpus) = Placement::of(start)?.cpus(connections / in_turn * ends, &start.facts)? else {
         return Ok(Cpus { each: vec![[None; 2]; connections], note: None });
     };
-    let note = format!("near and far threads run {}", in_words(&cpus));
+    let whose = if ends == 2 { "near and far threads" } else { "near threads" };
+    let note = format!("{whose} run {}", in_words(&cpus));
     let of_each = |index: usize| {
         let of_it = &cpus[index / in_turn * ends..];
         [of_it.first().copied(), of_it.get(1).filter(|_| ends == 2).copied()]

@@ -24,6 +24,7 @@ use plumb_workload_path::{self as path, Carried, End};
 use rustix::thread::set_current_timer_slack;
 
 use crate::batches::{BATCH, Sending};
+use crate::cpu_time::cpu_time_ns;
 use crate::ledger::queue_drops;
 use crate::messages::LONGEST;
 use crate::receiver::{Control, Counted, HEAD, HEAD_WITH_TIME, MOST_SENDERS, Receiver, Said};
@@ -31,8 +32,8 @@ use crate::tally::Arrived;
 use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_kit::token::{self, Token};
 
-/// What is reported of each sample, in this order; the last five over all samples that a process takes at once.
-const VALUES: [&str; 11] = [
+/// What is reported of each sample, in this order; the last seven over all samples that a process takes at once.
+const VALUES: [&str; 13] = [
     "received",
     "throughput",
     "lost",
@@ -44,6 +45,8 @@ const VALUES: [&str; 11] = [
     "backlog_dropped",
     "socket_dropped",
     "unexplained",
+    "near_cpu",
+    "far_cpu",
 ];
 
 /// Samples are at least this long.
@@ -200,6 +203,13 @@ fn metrics() -> Vec<Metric> {
         share(VALUES[8], "share dropped between the receiver's device and its socket"),
         share(VALUES[9], "share for which the receiver's socket had no room"),
         reported(VALUES[10], "", Better::Neither, "share whose fate nobody knows"),
+        reported(VALUES[11], "s", Better::Lower, "CPU time of the sender, a datagram that arrived"),
+        reported(
+            VALUES[12],
+            "s",
+            Better::Lower,
+            "CPU time of the receiver, a datagram that arrived",
+        ),
     ]
 }
 
@@ -419,6 +429,7 @@ impl Instance for Datagrams {
         let mut elapsed = Vec::with_capacity(iterations.len());
         let before = self.near()?;
         self.begin(iterations, self.rate)?;
+        let cpu_before_ns = cpu_time_ns();
         for &k in iterations {
             let start = now_ns();
             self.run(k)?;
@@ -426,6 +437,7 @@ impl Instance for Datagrams {
             batch.record(start, took, k, current_cpu());
             elapsed.push(took);
         }
+        let near_cpu_ns = cpu_time_ns() - cpu_before_ns;
         let sent = iterations.iter().sum();
         let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
         let after = self.near()?;
@@ -436,11 +448,14 @@ impl Instance for Datagrams {
             socket: counted.socket_drops,
         };
         let ledger = dropped.shares(sent, &counted);
+        let cpu = [near_cpu_ns, counted.cpu_ns].map(|ns| of_each(ns, &counted));
         for ((arrived, &k), took) in counted.samples.iter().zip(iterations).zip(elapsed) {
             let of_sample = values(arrived, k, took, self.length);
             batch.record_reported(|row| {
                 row[..of_sample.len()].copy_from_slice(&of_sample);
-                row[of_sample.len()..].copy_from_slice(&ledger);
+                let (places, of_ends) = row[of_sample.len()..].split_at_mut(ledger.len());
+                places.copy_from_slice(&ledger);
+                of_ends.copy_from_slice(&cpu);
             });
         }
         self.flag_late(batch);
@@ -482,6 +497,13 @@ impl Instance for Datagrams {
     }
 }
 
+/// So many nanoseconds over the datagrams that arrived, in seconds.
+#[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
+fn of_each(ns: u64, counted: &Counted) -> f64 {
+    let received: u64 = counted.samples.iter().map(|sample| sample.received).sum();
+    ns as f64 / 1e9 / received.max(1) as f64
+}
+
 /// Datagrams that were dropped, by place.
 struct Dropped {
     queue: u64,
@@ -491,7 +513,7 @@ struct Dropped {
 }
 
 impl Dropped {
-    /// The last of [`VALUES`], as shares of those sent: sent = received + dropped + unexplained.
+    /// The ledger of [`VALUES`], as shares of those sent: sent = received + dropped + unexplained.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn shares(&self, sent: u64, counted: &Counted) -> [f64; 5] {
         let received: u64 = counted.samples.iter().map(|sample| sample.received).sum();

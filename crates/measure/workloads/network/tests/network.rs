@@ -57,23 +57,33 @@ fn what_goes_down_is_counted_too() {
 #[test]
 fn both_ends_run_where_the_placement_says() {
     let cpus = CpuSet::current().unwrap().cpus();
-    let (first, last) = (cpus[0], *cpus.last().unwrap());
+    let on = |settings: &[(&str, &str)]| {
+        let mut point = tcp(settings);
+        point.start.facts.cpus = cpus.iter().map(|cpu| u32::try_from(*cpu).unwrap()).collect();
+        point
+    };
+    let last = *cpus.last().unwrap();
     for direction in ["up", "both", "each"] {
-        let point = tcp(&[("placement", "same-cpu"), ("streams", "2"), ("direction", direction)]);
+        let point = on(&[("placement", "same-cpu"), ("streams", "2"), ("direction", direction)]);
         let samples = samples(&mut point.started(), &[3, 100, 200]);
         let last = i32::try_from(last).unwrap();
         assert!(samples.cpu.iter().all(|cpu| *cpu == last), "{direction}: {:?}", samples.cpu);
     }
-    let point = tcp(&[("placement", "cross-cpu"), ("direction", "down")]);
-    let mut started = point.started();
-    let _ = samples(&mut started, &[3]);
-    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-    let allowed = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
-    let far = format!("Cpus_allowed_list:\t{first}\n");
-    assert_eq!(allowed.filter(|status| status.contains(&far)).count(), 1, "the server's thread");
-    let mut point = TestPoint::new(ALL, "network.tcp", &[("placement", "cpu:999")]);
+    // The measured process is this thread, which stays where it was put, and makes the server's.
+    CpuSet::of(&cpus).apply().unwrap();
+    if let [.., far, _near] = cpus[..] {
+        let point = on(&[("placement", "cross-cpu"), ("direction", "down")]);
+        let mut started = point.started();
+        let _ = samples(&mut started, &[3]);
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+        let of_tasks =
+            tasks.filter_map(|it| std::fs::read_to_string(it.path().join("status")).ok());
+        let far = format!("Cpus_allowed_list:\t{far}\n");
+        assert_eq!(of_tasks.filter(|status| status.contains(&far)).count(), 1, "the server's");
+    }
+    let mut point = TestPoint::new(ALL, "network.tcp", &[("placement", "cpu:9999")]);
     point.serve().unwrap();
-    assert!(unsupported("cpu:999", point.try_start()).0.contains("CPU 999"));
+    assert!(unsupported("cpu:9999", point.try_start()).0.contains("CPU 9999"));
 }
 
 #[test]
@@ -183,12 +193,31 @@ fn a_relay_delays_and_loses_what_was_asked_for() {
 }
 
 #[test]
-fn a_router_passes_on_packets() {
+fn a_router_passes_on_packets_and_a_relay_before_it_delays_them() {
     let mut point = on_path(&[("path", "routed")]);
     let mut started = point.started();
     assert_eq!(samples(&mut started, &[16, 100]).iterations, [16, 100]);
     drop(started);
     point.clean();
+    let mut point = rr(&[("path", "routed"), ("rtt", "10ms"), ("up", "100Mbit/s")]);
+    let mut started = point.started();
+    assert!(started.ready.notes.iter().any(|it| it.contains("a relay and a router")));
+    assert_ratio("a round trip in ms", 10.0..11.0, || {
+        let taken = samples(&mut started, &[1; 10]);
+        median(taken.elapsed_ns.iter().map(|ns| *ns as f64 / 1e6).collect())
+    });
+    drop(started);
+    point.clean();
+}
+
+#[test]
+fn the_congestion_control_is_one_that_the_kernel_has() {
+    let point = tcp(&[("congestion", "reno")]);
+    let started = point.started();
+    assert!(started.ready.notes.contains(&"congestion control: reno".to_owned()));
+    let unknown = TestPoint::new(ALL, "network.tcp", &[("congestion", "pigeon")]).serve();
+    let (why, fix) = unsupported("congestion", unknown);
+    assert!(why.contains("`pigeon`; it has ") && fix == "modprobe tcp_pigeon", "{why}; {fix}");
 }
 
 #[test]
@@ -202,8 +231,6 @@ fn a_path_that_can_not_be_is_refused() {
     assert!(jitter.contains("`jitter`"), "{jitter}");
     let reorder = refusal("reordering", try_path(&[("path", "veth"), ("reorder", "1%")]));
     assert!(reorder.contains("`rtt`"), "{reorder}");
-    let (why, fix) = unsupported("routed", try_path(&[("path", "routed"), ("loss", "1%")]));
-    assert!(why.contains("routed") && fix == "path=veth", "{why}; {fix}");
 }
 
 /// Requests and their answers, on a path of their own.

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "packet sockets, and many messages at a time, have no safe form")]
 
 use std::io;
-use std::mem::zeroed;
+use std::mem::{offset_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -34,27 +34,32 @@ pub(crate) struct Frame {
     slot: u32,
     bytes: u16,
     /// When the kernel had it, on the clock of [`now_ns`].
-    pub came_ns: u64,
+    pub arrived_ns: u64,
 }
 
-/// What the kernel says beside a frame: the head of a control message and a time, of CLOCK_REALTIME.
+/// What the kernel says beside a frame: a control message with the time at which it had it, of CLOCK_REALTIME.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Beside {
+struct TimestampMessage {
     head: libc::cmsghdr,
     time: libc::timespec,
 }
 
-impl Beside {
+// As CMSG_DATA and CMSG_SPACE lay it out where a word has 64 bits.
+const _: () = assert!(offset_of!(TimestampMessage, time) == size_of::<libc::cmsghdr>());
+
+impl TimestampMessage {
     /// How long before `now` the frame came; nothing where the kernel did not say, or the clock was set in between.
     fn age_ns(&self, now: SystemTime) -> u64 {
-        let time = Duration::new(self.time.tv_sec as u64, self.time.tv_nsec as u32);
-        let age = now.duration_since(UNIX_EPOCH + time).unwrap_or_default();
-        if self.head.cmsg_type == libc::SCM_TIMESTAMPNS && age < OLDEST {
-            age.as_nanos() as u64
-        } else {
-            0
-        }
+        let is_time = self.head.cmsg_level == libc::SOL_SOCKET
+            && self.head.cmsg_type == libc::SCM_TIMESTAMPNS
+            && self.head.cmsg_len as usize >= size_of::<Self>();
+        let seconds = u64::try_from(self.time.tv_sec).ok().filter(|_| is_time);
+        let time = seconds.and_then(|seconds| {
+            UNIX_EPOCH.checked_add(Duration::new(seconds, self.time.tv_nsec as u32))
+        });
+        let age = time.and_then(|time| now.duration_since(time).ok());
+        age.filter(|age| *age < OLDEST).map_or(0, |age| age.as_nanos() as u64)
     }
 }
 
@@ -143,7 +148,7 @@ impl Device {
         let (mut messages, mut parts, mut beside): (
             [libc::mmsghdr; BATCH],
             [libc::iovec; BATCH],
-            [Beside; BATCH],
+            [TimestampMessage; BATCH],
         ) = unsafe { (zeroed(), zeroed(), zeroed()) };
         let first = pool.free.len() - count;
         let rooms = parts.iter_mut().zip(&mut beside);
@@ -154,7 +159,7 @@ impl Device {
             message.msg_hdr.msg_iov = part;
             message.msg_hdr.msg_iovlen = 1;
             message.msg_hdr.msg_control = (&raw mut *beside).cast();
-            message.msg_hdr.msg_controllen = size_of::<Beside>();
+            message.msg_hdr.msg_controllen = size_of::<TimestampMessage>();
         }
         let (socket, none) = (self.socket.as_raw_fd(), std::ptr::null_mut());
         let flags = libc::MSG_DONTWAIT;
@@ -168,11 +173,13 @@ impl Device {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
             Err(error) => return Err(error),
         };
-        let (now, wall) = (now_ns(), SystemTime::now());
+        // In this order a frame seems to have come later, if anything.
+        let wall = SystemTime::now();
+        let now = now_ns();
         let came_of = messages.iter().zip(&beside);
         for (slot, (message, beside)) in pool.free.drain(first..first + came).zip(came_of) {
-            let came_ns = now.saturating_sub(beside.age_ns(wall));
-            into.push(Frame { slot, bytes: message.msg_len.min(FRAME as u32) as u16, came_ns });
+            let arrived_ns = now.saturating_sub(beside.age_ns(wall));
+            into.push(Frame { slot, bytes: message.msg_len.min(FRAME as u32) as u16, arrived_ns });
         }
         Ok(came)
     }

@@ -5,10 +5,12 @@
 //!
 //! ```text
 //! near ── tbf ── [ relay ] ── tbf ── far
+//! near ── [ relay ] ── tbf ── router ── tbf ── far
 //! ```
 //!
-//! `tc tbf` limits what each end sends; where a router lies between, what the router passes on. Delay, jitter, loss and reordering are the work of a relay that passes frames between
-//! two packet sockets when they are due. Whoever is an end enters its namespace before it opens a socket ([`enter`]).
+//! `tc tbf` limits what each end sends; where a router lies between, what the router passes on. Delay, jitter, loss and reordering are
+//! the work of a relay that passes frames between two packet sockets when they are due: the same on every kernel, where netem would be
+//! there on some. Whoever is an end enters its namespace before it opens a socket ([`enter`]).
 
 mod counts;
 mod devices;
@@ -152,10 +154,6 @@ impl PathSettings {
         let is_shaped = self.has_relay() || self.up.is_some() || self.down.is_some();
         if self.kind == PathKind::Loopback && is_shaped {
             return failed("the loopback device has no bandwidth, delay or loss; try path=veth");
-        }
-        if self.kind == PathKind::Routed && self.has_relay() {
-            let why = "a routed path has no delay, jitter, loss or reordering";
-            return Err(StartError::unsupported(why, "path=veth"));
         }
         if self.line.jitter_ns > self.line.delay_ns {
             return failed(
@@ -328,7 +326,10 @@ impl PathSettings {
 
     fn notes(&self) -> Vec<String> {
         let between = match (self.kind, self.has_relay()) {
-            (PathKind::Routed, _) => "a router of the kernel",
+            (PathKind::Routed, true) => {
+                "a relay and a router in between, frames of 1,514 bytes at most"
+            }
+            (PathKind::Routed, false) => "a router of the kernel",
             (_, true) => "a relay in between, frames of 1,514 bytes at most",
             (_, false) => "nothing in between",
         };
@@ -351,7 +352,7 @@ struct Standing {
     has_user: bool,
     counts: File,
     relay: Option<Relay>,
-    between: Option<File>,
+    router: Option<File>,
 }
 
 impl Standing {
@@ -365,22 +366,39 @@ impl Standing {
         let counts = memfd_create("path", MemfdFlags::CLOEXEC)
             .map_err(|error| Failure::io("a file in memory", &error.into()))?;
         let counts = File::from(counts);
-        let has_between = settings.kind == PathKind::Routed || settings.has_relay();
-        let (mut relay, mut between) = (None, None);
-        if has_between {
-            between = Some(namespaces::another().map_err(failed)?);
-            connect_by_two(&near, &far)?;
-        } else {
-            devices::ip(&[devices::pair("far", "near", &near)])?;
-        }
+        let [to_near, to_far] = BETWEEN;
+        // Where the way from the near end has come to, and the device there that is to be connected.
+        let mut way = (near.try_clone().map_err(failed)?, "near");
+        let (mut relaying, mut router) = (None, None);
         if settings.has_relay() {
-            let begun = Relay::start(BETWEEN, settings.line, seed, &counts);
-            relay = Some(begun.map_err(|error| Failure::io("frames of a device", &error))?);
-        } else if settings.kind == PathKind::Routed {
+            let here = namespaces::another().map_err(failed)?;
+            connect(to_near, &way)?;
+            relaying = Some(here.try_clone().map_err(failed)?);
+            way = (here, to_far);
+        }
+        if settings.kind == PathKind::Routed {
+            let here = namespaces::another().map_err(failed)?;
+            connect(to_near, &way)?;
+            router = Some(here.try_clone().map_err(failed)?);
+            way = (here, to_far);
+        }
+        namespaces::enter(&far).map_err(failed)?;
+        connect("far", &way)?;
+        if let Some(router) = &router {
+            namespaces::enter(router).map_err(failed)?;
             route()?;
-            let [to_near, to_far] = BETWEEN;
             limit(settings, to_far, settings.up)?;
             limit(settings, to_near, settings.down)?;
+            if settings.has_relay() {
+                whole_frames(to_near)?;
+            }
+        }
+        let mut relay = None;
+        if let Some(relaying) = relaying {
+            namespaces::enter(&relaying).map_err(failed)?;
+            devices::ip(&BETWEEN.map(devices::up).concat())?;
+            let begun = Relay::start(BETWEEN, settings.line, seed, &counts);
+            relay = Some(begun.map_err(|error| Failure::io("frames of a device", &error))?);
         }
         let ends =
             [(End::Near, "near", &near, settings.up), (End::Far, "far", &far, settings.down)];
@@ -391,11 +409,10 @@ impl Standing {
                 limit(settings, device, rate)?;
             }
             if settings.has_relay() {
-                devices::send_whole_frames(device)
-                    .map_err(|error| Failure::io("whole frames of a device", &error))?;
+                whole_frames(device)?;
             }
         }
-        Ok(Self { near, far, has_user, counts, relay, between })
+        Ok(Self { near, far, has_user, counts, relay, router })
     }
 
     fn words(&self) -> BTreeMap<String, String> {
@@ -408,7 +425,7 @@ impl Standing {
         if self.relay.is_some() {
             words.insert(COUNTS.to_owned(), place(&self.counts));
         }
-        words.extend(self.between.as_ref().map(|it| (ROUTER.to_owned(), place(it))));
+        words.extend(self.router.as_ref().map(|it| (ROUTER.to_owned(), place(it))));
         if self.has_user {
             words.insert(USER.to_owned(), format!("/proc/{process}/ns/user"));
         }
@@ -423,19 +440,22 @@ fn limit(settings: &PathSettings, device: &str, rate: Option<u64>) -> Result<(),
     rate.map_or(Ok(()), |rate| devices::limit(device, rate, settings.queue_ns))
 }
 
-/// From here a pair of devices to each end.
-fn connect_by_two(near: &File, far: &File) -> Result<(), Failure> {
-    let [to_near, to_far] = BETWEEN;
-    let pairs = [devices::pair(to_near, "near", near), devices::pair(to_far, "far", far)];
-    let up = BETWEEN.map(devices::up).into_iter().flatten();
-    devices::ip(&pairs.into_iter().chain(up).collect::<Vec<_>>())
+/// A pair of devices, one here and one where the way has come to.
+fn connect(here: &str, (network, there): &(File, &str)) -> Result<(), Failure> {
+    devices::ip(&[devices::pair(here, there, network)])
+}
+
+fn whole_frames(device: &str) -> Result<(), Failure> {
+    devices::send_whole_frames(device)
+        .map_err(|error| Failure::io("whole frames of a device", &error))
 }
 
 /// Has this namespace pass on packets between its two devices.
 fn route() -> Result<(), Failure> {
     let lines = ROUTER_ADDRESSES.iter().zip(BETWEEN);
     let lines = lines.map(|(address, device)| format!("addr add {address}/30 dev {device}"));
-    devices::ip(&lines.collect::<Vec<_>>())?;
+    let up = BETWEEN.map(devices::up).into_iter().flatten();
+    devices::ip(&up.chain(lines).collect::<Vec<_>>())?;
     std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")
         .map_err(|error| Failure::io("/proc/sys/net/ipv4/ip_forward", &error))
 }

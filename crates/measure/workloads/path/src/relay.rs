@@ -59,6 +59,7 @@ impl Relay {
                 ready: Vec::with_capacity(2 * BATCH),
                 carried: Carried::default(),
                 lateness_ns: 0,
+                is_awake: false,
             };
             let (ended, counts) = (Arc::clone(&relay.ended), counts.try_clone()?);
             counts::write(&counts, number, &direction.carried)?;
@@ -94,6 +95,8 @@ struct OneWay {
     carried: Carried,
     /// How late it runs on after a wait.
     lateness_ns: u64,
+    /// Whether it has waited for the frame that is due next.
+    is_awake: bool,
 }
 
 impl OneWay {
@@ -126,7 +129,7 @@ impl OneWay {
     fn decide(&mut self, came: &mut Vec<Frame>) {
         for frame in came.drain(..) {
             self.carried.came += 1;
-            match self.line.fate(frame.came_ns) {
+            match self.line.fate(frame.arrived_ns) {
                 Fate::Lost => {
                     self.carried.lost += 1;
                     self.pool.give_back(frame);
@@ -156,6 +159,7 @@ impl OneWay {
             self.carried.dropped += (batch.len() - taken) as u64;
         }
         let any = !self.ready.is_empty();
+        self.is_awake &= !any;
         self.ready.drain(..).for_each(|frame| self.pool.give_back(frame));
         any
     }
@@ -163,14 +167,19 @@ impl OneWay {
     /// Waits until a frame comes or the next is due, and not longer than it may go without a look.
     ///
     /// A CPU that slept runs on late, a virtual one by some 50 µs: so it waits by so much less, as it was late the last times, and looks
-    /// at the clock for the rest.
+    /// at the clock for the rest; for half of the time at most, so that it leaves the CPU to others.
     fn wait(&mut self) {
         let Some((_, due_ns)) = self.waiting.front() else { return self.from.wait(LOOKS) };
-        let wanted_ns = due_ns.saturating_sub(now_ns());
-        let wait_ns = wanted_ns.saturating_sub(self.lateness_ns).min(LOOKS.as_nanos() as u64);
+        let left_ns = due_ns.saturating_sub(now_ns());
+        if left_ns < self.lateness_ns && self.is_awake {
+            return;
+        }
+        let early_ns = self.lateness_ns.min(left_ns / 2);
+        let wait_ns = (left_ns - early_ns).min(LOOKS.as_nanos() as u64);
         let until_ns = now_ns() + wait_ns;
         self.from.wait(Duration::from_nanos(wait_ns));
-        if let Some(late_ns) = now_ns().checked_sub(until_ns).filter(|_| wait_ns > 0) {
+        self.is_awake = true;
+        if let Some(late_ns) = now_ns().checked_sub(until_ns) {
             let late_ns = late_ns.min(MOST_EARLY_NS);
             self.lateness_ns = self.lateness_ns - self.lateness_ns / LEARNS + late_ns / LEARNS;
         }
