@@ -25,7 +25,7 @@ const PROMISED: f64 = 0.05;
 const BY_CHANCE: f64 = 0.01;
 
 /// What is compared with itself.
-const POINTS: [&str; 27] = [
+const POINTS: [&str; 28] = [
     "cpu.frequency",
     "cpu.share",
     "cpu.integer:operation=mul,chain=dependent",
@@ -49,6 +49,7 @@ const POINTS: [&str; 27] = [
     "scheduler.timer",
     "scheduler.fairness",
     "scheduler.pipe:placement=free",
+    "scheduler.compile:files=4",
     "process.exec",
     "process.thread",
     "process.fork:threads=16",

@@ -85,6 +85,7 @@ fn assemble(root: &Path, family: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::assembly::functions;
     use super::{families, root, rules};
 
     #[test]
@@ -98,5 +99,45 @@ mod tests {
                 assert_eq!(broken.len(), 1, "{broken:?}");
             }
         }
+    }
+
+    /// Two loops through the compiler: words one by one, and what it makes a call of memcpy.
+    const LOOPS: &str = "
+        #[inline(never)]
+        pub fn word_by_word(from: &[u64], to: &mut [u64]) {
+            for (to, from) in to.iter_mut().zip(from) {
+                unsafe { std::ptr::write_volatile(to, *from) };
+            }
+        }
+        #[inline(never)]
+        pub fn broken_on_purpose(from: &[u64], to: &mut [u64]) {
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = *from;
+            }
+        }";
+
+    #[test]
+    fn a_loop_that_is_broken_on_purpose_is_found_in_what_the_compiler_makes() {
+        let folder = std::env::temp_dir().join(format!("plumb-kernels-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let place = |name: &str| folder.join(name);
+        std::fs::write(place("loops.rs"), LOOPS).unwrap();
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let made = std::process::Command::new(rustc)
+            .args(["-O", "--edition", "2024", "--crate-type", "lib", "--emit", "asm", "-o"])
+            .args([place("loops.s"), place("loops.rs")])
+            .status();
+        assert!(made.unwrap().success());
+        let functions = functions(&std::fs::read_to_string(place("loops.s")).unwrap());
+        let broken = |symbol: &str| {
+            let rule = "never = [\"mem(cpy|move)\"]\nwhy = \"a copy by words\"\n";
+            let file = place("kernels.toml");
+            std::fs::write(&file, format!("[[kernel]]\nsymbol = \"{symbol}\"\n{rule}")).unwrap();
+            rules::read(&file).unwrap()[0].broken(&functions).unwrap()
+        };
+        assert_eq!(broken("word_by_word"), [""; 0]);
+        let found = broken("broken_on_purpose");
+        assert!(found[0].contains("must not have `mem(cpy|move)`: `"), "{found:?}");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -91,7 +91,7 @@ pub const COUNTING: &[Counting] = &[
     counting(
         "iperf3.tcp",
         "network.tcp",
-        Other("iperf3 measures a path between two hosts, network.tcp the loopback of one"),
+        Other("the file does not say what lies between the two hosts of iperf3"),
     ),
     counting(
         "sockperf.pingpong",
@@ -151,7 +151,7 @@ pub const COUNTING: &[Counting] = &[
     counting(
         "ping.echo",
         "network.icmp",
-        Other("ping measures a path to a host, network.icmp the loopback of one"),
+        Other("the file does not say what lies on the way to the host of ping"),
     ),
 ];
 

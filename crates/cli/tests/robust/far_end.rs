@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::common::processes::{describe, family, signal, wait_for};
 use crate::common::{Ran, TestEnvironment, ran};
-use crate::{PATIENCE, measured_at, parsed, place, results};
+use crate::{GONE_WITHIN, PATIENCE, measured_at, parsed, place, results};
 
 /// A run of one point for a while, as its words go on.
 const RUN: &str = "run --no-lock --quiet --json --prepare none --monitor none --to ssh:far";
@@ -90,7 +90,7 @@ impl Sshd {
 
     #[track_caller]
     fn is_clean(&self) {
-        let left = wait_for(PATIENCE, || self.leftovers().is_empty().then_some(()));
+        let left = wait_for(GONE_WITHIN, || self.leftovers().is_empty().then_some(()));
         assert!(left.is_some(), "{:?}", self.leftovers());
     }
 

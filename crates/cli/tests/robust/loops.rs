@@ -121,6 +121,17 @@ fn too_much_memory_is_refused_with_the_largest_size_that_fits() {
 }
 
 #[test]
+fn a_tree_that_does_not_build_fails_with_the_last_line_of_make() {
+    let place = place();
+    let tree = place.cwd().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::write(tree.join("Makefile"), "all:\n\t@exit 3\n").unwrap();
+    let run = format!("run scheduler.compile -p tree={} --no-lock -q", tree.display());
+    place.run(&run).unwrap().exits(4).shows(&["make -j1 failed", "Error 3"]);
+    assert_eq!(place.leftovers(), [""; 0]);
+}
+
+#[test]
 fn threads_run_where_their_placement_says() {
     let place = place();
     let run =

@@ -43,6 +43,7 @@ mod site;
 mod store;
 mod suites;
 mod two_runs;
+mod users;
 
 use common::processes::PATIENCE;
 use common::{Ran, TestEnvironment, ran};
@@ -50,6 +51,9 @@ use serde_json::Value;
 
 /// A command that says that it runs, and ends when it is told.
 const WAIT: &str = "touch started; until [ -e go ]; do sleep 0.02; done";
+
+/// At neither end of a run anything is left after this time, however it ended.
+const GONE_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A fresh place for the real binary.
 fn place() -> TestEnvironment {

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::common::processes::{describe, family, signal, wait_for};
 use crate::common::{Ran, TestEnvironment, ran};
-use crate::{PATIENCE, measured_at, parsed, place};
+use crate::{GONE_WITHIN, PATIENCE, measured_at, parsed, place};
 
 /// A run for a while, as its words go on.
 const RUN: &str = "run --no-lock --quiet --json --prepare none --monitor none --to";
@@ -72,7 +72,11 @@ impl Peer {
             let servers = self.servers().into_iter().map(describe);
             servers.chain(self.near.leftovers()).collect::<Vec<String>>()
         };
-        assert!(wait_for(PATIENCE, || left().is_empty().then_some(())).is_some(), "{:?}", left());
+        assert!(
+            wait_for(GONE_WITHIN, || left().is_empty().then_some(())).is_some(),
+            "{:?}",
+            left()
+        );
     }
 }
 

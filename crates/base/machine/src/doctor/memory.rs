@@ -14,7 +14,7 @@ const LOW: [(u64, u64, Severity); 2] =
 const SWAPPED_KIB: u64 = 16 << 10;
 
 pub fn check(root: &Root) -> Vec<FoundSymptom> {
-    let checks = [huge_pages, balancing, sampled, merged, swapped, low, quota];
+    let checks = [huge_pages, balancing, sampled, merged, compacted, swapped, low, quota];
     checks.iter().filter_map(|check| check(root)).collect()
 }
 
@@ -44,6 +44,14 @@ fn merged(root: &Root) -> Option<FoundSymptom> {
     let file = "/sys/kernel/mm/ksm/run";
     let on = root.number(file)? == 1;
     on.then(|| FoundSymptom::new("ksm", Severity::Minor, format!("1 in {file}")))
+}
+
+/// 20 is what a kernel begins with.
+fn compacted(root: &Root) -> Option<FoundSymptom> {
+    let file = "/proc/sys/vm/compaction_proactiveness";
+    let eager = root.number(file)?;
+    (eager > 20)
+        .then(|| FoundSymptom::new("compaction", Severity::Note, format!("{eager} in {file}")))
 }
 
 /// The fourth column of /proc/swaps is what is used, in KiB.

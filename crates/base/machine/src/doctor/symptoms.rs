@@ -144,7 +144,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "huge-pages",
         effects: "minor",
-        why: "whether a process gets huge pages is a matter of luck and varies from run to run",
+        why: "whether a process gets huge pages is a matter of luck and varies from run to run, and khugepaged joins pages meanwhile",
         disturbs: &["memory", "process"],
         fix: "plumb run --set thp=madvise",
     },
@@ -168,6 +168,13 @@ pub const SYMPTOMS: &[SymptomKind] = &[
         why: "a thread of the kernel reads all mergeable pages, which takes memory bandwidth, and writes to merged ones fault",
         disturbs: &["memory"],
         fix: "echo 2 > /sys/kernel/mm/ksm/run stops it and parts what it merged",
+    },
+    SymptomKind {
+        name: "compaction",
+        effects: "note",
+        why: "a thread of the kernel moves pages together more eagerly than usual, and who uses one meanwhile waits",
+        disturbs: &["memory"],
+        fix: "plumb run --set sysctl.vm.compaction_proactiveness=20",
     },
     SymptomKind {
         name: "swapped",

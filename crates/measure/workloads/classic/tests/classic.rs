@@ -133,6 +133,10 @@ fn iperf3_finds_its_server_and_leaves_none() {
     point.serve().unwrap_or_else(|error| panic!("{error:?}"));
     assert_within("iperf3", figure(&point, "throughput"), 1e7..1e12);
     let port = point.start.endpoints["port"].clone();
+    let named = [("host", "127.0.0.1"), ("port", port.as_str()), ("placement", "same-cpu")];
+    let mut elsewhere = TestPoint::new(ALL, "classic.iperf3", &named);
+    elsewhere.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    assert_within("iperf3 at a host", figure(&elsewhere, "throughput"), 1e7..1e12);
     let address = format!("127.0.0.1:{port}");
     point.clean();
     assert!(std::net::TcpStream::connect(address).is_err(), "the server still listens");

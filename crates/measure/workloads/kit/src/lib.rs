@@ -22,6 +22,7 @@ pub mod processes;
 pub mod server;
 pub mod spawn;
 pub mod ssh;
+pub mod switches;
 pub mod threads;
 pub mod token;
 pub mod tool;

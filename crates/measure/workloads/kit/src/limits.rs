@@ -1,6 +1,7 @@
 //! What a process may have of something.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use plumb_protocol::StartError;
@@ -37,7 +38,25 @@ pub fn room_for_files(files: u64) -> Result<(), StartError> {
 pub fn room_for_tasks(tasks: u64) -> Result<(), StartError> {
     let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = pids_folders(&cgroups).into_iter().filter_map(|folder| PidsLimit::read(&folder));
-    check_tasks(tasks, getrlimit(Resource::Nproc).current, limits)
+    let of_user = getrlimit(Resource::Nproc).current;
+    check_tasks(tasks, of_user.map(|most| UserLimit { most, taken: tasks_of_user() }), limits)
+}
+
+/// Of a user: how many tasks may exist (`ulimit -u`), and do.
+struct UserLimit {
+    most: u64,
+    taken: u64,
+}
+
+/// The processes and threads of this user, as far as /proc shows them; 0 of root, who has no limit.
+fn tasks_of_user() -> u64 {
+    let user = rustix::process::getuid();
+    if user.is_root() {
+        return 0;
+    }
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let own = processes.filter(|it| it.metadata().is_ok_and(|it| it.uid() == user.as_raw()));
+    own.filter_map(|it| Some(fs::read_dir(it.path().join("task")).ok()?.count() as u64)).sum()
 }
 
 /// Of a cgroup: how many tasks it may have, and has.
@@ -75,13 +94,13 @@ fn pids_folders(cgroups: &str) -> Vec<PathBuf> {
 
 fn check_tasks(
     tasks: u64,
-    of_user: Option<u64>,
+    of_user: Option<UserLimit>,
     mut of_groups: impl Iterator<Item = PidsLimit>,
 ) -> Result<(), StartError> {
-    if let Some(limit) = of_user.filter(|limit| *limit < tasks) {
+    if let Some(UserLimit { most, taken }) = of_user.filter(|it| it.taken + tasks > it.most) {
         return Err(StartError::unsupported(
-            format!("needs {tasks} tasks, and `ulimit -u` allows {limit}"),
-            format!("ulimit -u {}, or fewer tasks", tasks * 2),
+            format!("needs {tasks} tasks, and `ulimit -u` allows {most}, of which {taken} exist"),
+            format!("ulimit -u {}, or fewer tasks", (taken + tasks) * 2),
         ));
     }
     match of_groups.find(|limit| limit.taken + tasks > limit.most) {
@@ -101,7 +120,7 @@ fn check_tasks(
 
 #[cfg(test)]
 mod tests {
-    use super::{PidsLimit, check_tasks, pids_folders};
+    use super::{PidsLimit, UserLimit, check_tasks, pids_folders};
     use plumb_protocol::StartError;
 
     #[test]
@@ -115,13 +134,15 @@ mod tests {
     #[test]
     fn more_tasks_than_a_limit_are_unsupported_and_the_limit_is_named() {
         let groups = || [PidsLimit { folder: "/g".into(), most: 100, taken: 20 }].into_iter();
-        check_tasks(80, Some(80), groups()).unwrap();
-        for (tasks, limit, named) in
-            [(80, Some(79), "`ulimit -u` allows 79"), (81, None, "/g/pids.max allows 100")]
-        {
+        let user = |most| Some(UserLimit { most, taken: 5 });
+        check_tasks(80, user(85), groups()).unwrap();
+        for (tasks, limit, named) in [
+            (80, user(84), "`ulimit -u` allows 84, of which 5 exist"),
+            (81, None, "/g/pids.max allows 100"),
+        ] {
             let Err(StartError::Unsupported { why, .. }) = check_tasks(tasks, limit, groups())
             else {
-                panic!("{tasks} of {limit:?}");
+                panic!("{tasks}: {named}");
             };
             assert!(why.contains(named), "{why}");
         }

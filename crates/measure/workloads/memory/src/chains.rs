@@ -7,6 +7,7 @@ use plumb_protocol::{SplitMix64, StartError};
 use plumb_workload_kit::mapping::{Mapping, Pages};
 
 use crate::cycle::{LINE_BYTES, UNROLLED, link, touch};
+use crate::node::Node;
 
 /// The most cycles that are followed at a time.
 pub(super) const MOST: usize = 16;
@@ -32,10 +33,11 @@ impl Chains {
     /// So many cycles through `bytes` bytes together, each of an odd number of nodes (as one cycle alone).
     ///
     /// # Errors
-    /// When there is no such memory, or less than 8 nodes for a cycle.
+    /// When there is no such memory, or not on that node of memory, or less than 8 nodes for a cycle.
     pub(super) fn new(
         bytes: usize,
         pages: Pages,
+        node: Option<Node>,
         count: usize,
         seed: u64,
     ) -> Result<Self, StartError> {
@@ -50,8 +52,10 @@ impl Chains {
             )));
         }
         let mut memory = Mapping::new(bytes, pages)?;
+        node.map_or(Ok(()), |node| node.bind(memory.words()))?;
         touch(memory.words_mut());
         memory.check_pages()?;
+        node.map_or(Ok(()), |node| node.check(memory.words()))?;
         let mut order: Vec<u32> = (0..lines).collect();
         SplitMix64::new(seed).shuffle(&mut order);
         let mut at = [0; MOST];
@@ -131,7 +135,7 @@ mod tests {
     #[test]
     fn cycles_share_no_line_and_each_goes_through_all_of_its_own() {
         for count in 2..=MOST {
-            let mut chains = Chains::new(64 * 500, Pages::System, count, 1).unwrap();
+            let mut chains = Chains::new(64 * 500, Pages::System, None, count, 1).unwrap();
             let each = chains.nodes();
             assert!(!each.is_multiple_of(2) && each as usize * count <= 500, "{count}: {each}");
             let words = chains.words_mut().to_vec();
@@ -155,8 +159,8 @@ mod tests {
 
     #[test]
     fn too_few_lines_are_refused_with_a_size_that_would_do() {
-        let refused = Chains::new(64 * 100, Pages::System, 16, 1).unwrap_err();
+        let refused = Chains::new(64 * 100, Pages::System, None, 16, 1).unwrap_err();
         assert!(format!("{refused:?}").contains("set `size` to 8192 or more"), "{refused:?}");
-        Chains::new(8192, Pages::System, 16, 1).unwrap();
+        Chains::new(8192, Pages::System, None, 16, 1).unwrap();
     }
 }

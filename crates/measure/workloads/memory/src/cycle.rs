@@ -7,6 +7,8 @@ use plumb_protocol::{SplitMix64, StartError};
 
 use plumb_workload_kit::mapping::{Mapping, Pages};
 
+use crate::node::Node;
+
 /// Bytes of a node: one cache line on the machines that plumb knows.
 pub(super) const LINE_BYTES: usize = 64;
 
@@ -33,14 +35,21 @@ impl Cycle {
     /// it began, so that a walk that was not made can't be taken for one that was.
     ///
     /// # Errors
-    /// When there is no such memory.
-    pub(super) fn new(bytes: usize, pages: Pages, seed: u64) -> Result<Self, StartError> {
+    /// When there is no such memory, or not on that node of memory.
+    pub(super) fn new(
+        bytes: usize,
+        pages: Pages,
+        node: Option<Node>,
+        seed: u64,
+    ) -> Result<Self, StartError> {
         let lines = u32::try_from(bytes / LINE_BYTES)
             .map_err(|_| StartError::Failed(format!("{bytes} bytes are too many nodes")))?;
         let nodes = if lines.is_multiple_of(2) { lines.saturating_sub(1) } else { lines };
         let mut memory = Mapping::new(bytes, pages)?;
+        node.map_or(Ok(()), |node| node.bind(memory.words()))?;
         touch(memory.words_mut());
         memory.check_pages()?;
+        node.map_or(Ok(()), |node| node.check(memory.words()))?;
         let mut order: Vec<u32> = (0..nodes).collect();
         SplitMix64::new(seed).shuffle(&mut order);
         link(memory.words_mut(), &order);
@@ -61,6 +70,7 @@ impl Cycle {
     }
 
     /// Follows the cycle for `rounds` times [`UNROLLED`] loads, each of which needs the one before.
+    #[inline(never)]
     pub(super) fn walk(&mut self, rounds: u64) {
         let mut at = self.at;
         for _ in 0..rounds {
@@ -104,7 +114,7 @@ mod tests {
 
     #[test]
     fn one_cycle_goes_through_every_node_once() {
-        let mut cycle = Cycle::new(64 * 100, Pages::System, 1).unwrap();
+        let mut cycle = Cycle::new(64 * 100, Pages::System, None, 1).unwrap();
         let nodes = cycle.nodes();
         let mut seen = vec![false; usize::try_from(nodes).unwrap()];
         let words: Vec<u64> = cycle.words_mut().to_vec();
@@ -127,7 +137,7 @@ mod tests {
     #[test]
     fn seeds_give_different_orders() {
         let order = |seed| {
-            let mut cycle = Cycle::new(1 << 14, Pages::System, seed).unwrap();
+            let mut cycle = Cycle::new(1 << 14, Pages::System, None, seed).unwrap();
             cycle.words_mut().iter().skip(1).step_by(8).copied().collect::<Vec<_>>()
         };
         assert_eq!(order(1), order(1));

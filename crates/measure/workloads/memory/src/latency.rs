@@ -5,6 +5,7 @@ use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use crate::chains::{Chains, MOST};
 use crate::cycle::{Cycle, LINE_BYTES, UNROLLED};
+use crate::node::{self, Node};
 use crate::place;
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::Pages;
@@ -37,6 +38,7 @@ impl Workload for Latency {
                         "cycles that are followed at a time, up to 16; each load counts",
                     ),
                 ),
+                node::parameter(),
             ],
             metrics: vec![declare::time("latency", "time of one dependent load")],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
@@ -57,13 +59,14 @@ impl Workload for Latency {
             _ => Pages::Small,
         };
         let chains = declare::within(start, "chains", 1, MOST)?;
-        let bytes = start.size("size");
+        let (bytes, node) = (start.size("size"), Node::of(start)?);
         let instance: Box<dyn Instance> = match chains {
-            1 => Box::new(Walker::new(Cycle::new(bytes, pages, start.seed)?)),
-            _ => Box::new(Walkers::new(Chains::new(bytes, pages, chains, start.seed)?)),
+            1 => Box::new(Walker::new(Cycle::new(bytes, pages, node, start.seed)?)),
+            _ => Box::new(Walkers::new(Chains::new(bytes, pages, node, chains, start.seed)?)),
         };
         let loads = LOADS * chains as u64;
         let mut ready = Ready { work: declare::work(&[("latency", loads)]), ..Ready::default() };
+        ready.notes.extend(node.map(Node::note));
         place::describe(size, size, &start.facts, &mut ready);
         Ok(Started { instance, ready })
     }
@@ -143,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_cycle_of_several_that_skipped_loads_is_found() {
-        let mut walkers = Walkers::new(Chains::new(1 << 18, Pages::Small, 5, 3).unwrap());
+        let mut walkers = Walkers::new(Chains::new(1 << 18, Pages::Small, None, 5, 3).unwrap());
         walkers.run(5).unwrap();
         walkers.verify().unwrap();
         // The second node of one cycle points to itself from now on.
@@ -159,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_walk_that_skipped_loads_is_found() {
-        let mut walker = Walker::new(Cycle::new(1 << 18, Pages::Small, 3).unwrap());
+        let mut walker = Walker::new(Cycle::new(1 << 18, Pages::Small, None, 3).unwrap());
         walker.run(5).unwrap();
         walker.verify().unwrap();
         walker.run(3).unwrap();
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_damaged_cycle_is_found() {
-        let mut walker = Walker::new(Cycle::new(1 << 14, Pages::Small, 3).unwrap());
+        let mut walker = Walker::new(Cycle::new(1 << 14, Pages::Small, None, 3).unwrap());
         // Every node now points to the first, and walking changes nothing any more.
         let first = walker.cycle.words_mut().as_ptr().addr() as u64;
         walker.cycle.words_mut().iter_mut().step_by(8).for_each(|next| *next = first);

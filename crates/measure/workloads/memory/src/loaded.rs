@@ -102,7 +102,7 @@ enum Part {
 impl Part {
     fn new(index: usize, start: &Start, stop: Arc<AtomicBool>) -> Result<Self, StartError> {
         if index == 0 {
-            let cycle = Cycle::new(start.size("size"), Pages::Small, start.seed)?;
+            let cycle = Cycle::new(start.size("size"), Pages::Small, None, start.seed)?;
             return Ok(Self::Waits(Waiter { checked_place: cycle.place(), cycle, loads: 0, stop }));
         }
         Injector::new(start, start.seed ^ index as u64, stop).map(Self::Injects)

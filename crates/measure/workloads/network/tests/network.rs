@@ -421,6 +421,13 @@ fn icmp(settings: &[(&str, &str)]) -> TestPoint<'static> {
 }
 
 #[test]
+fn a_host_of_ipv6_answers_too() {
+    let mut started = icmp(&[("host", "::1"), ("rate", "1k/s")]).started();
+    let taken = samples(&mut started, &[5, 50]);
+    assert_eq!((taken.iterations, taken.values["lost"][1]), (vec![5, 50], 0.0));
+}
+
+#[test]
 fn streams_arrive_whole_and_twice_the_bytes_take_about_twice_the_time() {
     let _alone = alone();
     let mut point = tcp(&[]);

@@ -53,7 +53,7 @@ impl TimestampMessage {
     fn age_ns(&self, now: SystemTime) -> u64 {
         let is_time = self.head.cmsg_level == libc::SOL_SOCKET
             && self.head.cmsg_type == libc::SCM_TIMESTAMPNS
-            && self.head.cmsg_len as usize >= size_of::<Self>();
+            && self.head.cmsg_len >= size_of::<Self>();
         let seconds = u64::try_from(self.time.tv_sec).ok().filter(|_| is_time);
         let time = seconds.and_then(|seconds| {
             UNIX_EPOCH.checked_add(Duration::new(seconds, self.time.tv_nsec as u32))

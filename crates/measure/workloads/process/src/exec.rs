@@ -16,6 +16,7 @@ use plumb_workload_kit::declare::{
 };
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::placement;
+use plumb_workload_kit::switches::{Switching, switches};
 use plumb_workload_kit::threads::{self, Member, Team};
 
 use crate::ballast::{Ballast, residence};
@@ -53,6 +54,7 @@ impl Workload for Exec {
                     "execs/s",
                     "programs started, ended and reaped, by all threads together",
                 ),
+                switches("program started"),
             ],
             audit_class: Some(AuditClass::Process),
             ..workload(
@@ -94,6 +96,7 @@ impl Workload for Exec {
         ready.notes.push(format!("parent: {}", residence()));
         threads::describe(threads, start, &mut ready)?;
         let starting = Starting { team, _program: program, _ballast: ballast };
+        let starting = Switching::beside(starting, threads);
         Ok(Started { instance: Box::new(starting), ready })
     }
 }

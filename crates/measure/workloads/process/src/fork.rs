@@ -9,6 +9,7 @@ use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, threads, time, work, workload};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::placement;
+use plumb_workload_kit::switches::{Switching, switches};
 use plumb_workload_kit::threads::{self, Member, Team};
 
 use crate::ballast::{Ballast, residence};
@@ -49,6 +50,7 @@ impl Workload for Fork {
                     "forks/s",
                     "processes made, ended and reaped, by all threads together",
                 ),
+                switches("process made"),
             ],
             version: 2,
             audit_class: Some(AuditClass::Process),
@@ -183,7 +185,8 @@ impl<M: Make> Forking<M> {
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         ready.notes.push(format!("parent: {}", residence()));
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(Self { team, _ballast: ballast }), ready })
+        let forking = Switching::beside(Self { team, _ballast: ballast }, threads);
+        Ok(Started { instance: Box::new(forking), ready })
     }
 }
 

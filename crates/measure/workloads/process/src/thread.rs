@@ -12,6 +12,7 @@ use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 use plumb_workload_kit::declare::{bytes, rate, threads, time, within, work, workload};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::placement;
+use plumb_workload_kit::switches::{Switching, switches};
 use plumb_workload_kit::threads::{self, Member, Team};
 
 /// The workload.
@@ -32,6 +33,7 @@ impl Workload for Thread {
                     "threads/s",
                     "threads made, ended and joined, by all threads together",
                 ),
+                switches("thread made"),
             ],
             audit_class: Some(AuditClass::Process),
             ..workload("process.thread", "pthread_create, the thread's end, and pthread_join")
@@ -52,7 +54,8 @@ impl Workload for Thread {
         let team = Team::placed(threads, start, build)?;
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(Making { team }), ready })
+        let making = Switching::beside(Making { team }, threads);
+        Ok(Started { instance: Box::new(making), ready })
     }
 }
 

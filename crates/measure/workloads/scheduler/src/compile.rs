@@ -167,21 +167,23 @@ impl Builds {
         )))
     }
 
-    /// The program that was built must print what its sources say.
     fn check(&self, copy: &Path) -> Result<(), Failure> {
-        let Some(wanted) = self.prints else { return Ok(()) };
-        let path = copy.join("program");
-        let output = Command::new(&path).output();
-        let output = output.map_err(|error| Failure::io(path.display().to_string(), &error))?;
-        let printed = String::from_utf8_lossy(&output.stdout);
-        if printed.trim() == wanted.to_string() {
-            return Ok(());
-        }
-        Err(Failure(format!(
-            "the program that was built prints `{}` instead of {wanted}",
-            printed.trim()
-        )))
+        self.prints.map_or(Ok(()), |wanted| check_program(&copy.join("program"), wanted))
     }
+}
+
+/// The program that was built must print what its sources say.
+fn check_program(path: &Path, wanted: u32) -> Result<(), Failure> {
+    let output = Command::new(path).output();
+    let output = output.map_err(|error| Failure::io(path.display().to_string(), &error))?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    if printed.trim() == wanted.to_string() {
+        return Ok(());
+    }
+    Err(Failure(format!(
+        "the program that was built prints `{}` instead of {wanted}",
+        printed.trim()
+    )))
 }
 
 impl Instance for Builds {
@@ -210,5 +212,22 @@ impl Instance for Builds {
 
     fn has_untimed_parts(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::check_program;
+
+    #[test]
+    fn a_program_that_prints_something_else_fails_the_build() {
+        // It prints an empty line.
+        let failure = check_program(Path::new("/bin/echo"), 7).unwrap_err();
+        assert_eq!(failure.0, "the program that was built prints `` instead of 7");
+        assert!(
+            check_program(Path::new("/nowhere/program"), 7).unwrap_err().0.contains("/nowhere")
+        );
     }
 }

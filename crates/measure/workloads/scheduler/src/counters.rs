@@ -1,11 +1,11 @@
 //! Context switches and migrations of a workload's tasks, read between samples.
-#![expect(unsafe_code, reason = "getrusage has no safe form in std")]
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
 use plumb_model::{Better, Metric, Ready};
 use plumb_workload_kit::declare::reported;
+use plumb_workload_kit::switches::own_switches;
 
 /// The last two values of a workload whose tasks are counted.
 pub(crate) const NAMES: [&str; 2] = ["switches", "migrations"];
@@ -23,20 +23,6 @@ pub(crate) fn metrics(of: &str) -> Vec<Metric> {
         each(NAMES[0], "context switches of all tasks"),
         each(NAMES[1], "moves of tasks to another CPU"),
     ]
-}
-
-/// Context switches of this process so far, by yielding, waiting or preemption, and of children that it reaped.
-pub(crate) fn own_switches() -> (u64, u64) {
-    let of = |who| {
-        // SAFETY: rusage is plain numbers, for which all zeroes is a value; the pointer is to a live one.
-        let usage = unsafe {
-            let mut usage: libc::rusage = std::mem::zeroed();
-            libc::getrusage(who, &raw mut usage);
-            usage
-        };
-        usage.ru_nvcsw.unsigned_abs() + usage.ru_nivcsw.unsigned_abs()
-    };
-    (of(libc::RUSAGE_SELF), of(libc::RUSAGE_CHILDREN))
 }
 
 /// What the kernel counts of this process's threads and of children.

@@ -6,13 +6,13 @@ use std::fs;
 use plumb_model::{AuditClass, Better, CurveKind, Description, Ready};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu};
 
-use crate::counters::own_switches;
 use crate::hackbench::{Groups, Hackbench};
 use plumb_workload_kit::declare::{
     bytes, choice, curve, integer, rate, reported, time, within, workload,
 };
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
+use plumb_workload_kit::switches::own_switches;
 
 /// The workload.
 pub(crate) struct Messaging;

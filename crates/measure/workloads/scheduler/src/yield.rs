@@ -17,9 +17,10 @@ use plumb_protocol::{
 use plumb_workload_kit::declare::{integer, reported, reported_time, within, workload};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
+use plumb_workload_kit::switches::own_switches;
 use plumb_workload_kit::threads::{Member, Team};
 
-use crate::counters::{self, TaskCounters, own_switches};
+use crate::counters::{self, TaskCounters};
 
 /// The workload.
 pub(crate) struct Yield;

@@ -37,21 +37,23 @@ fn connections_are_opened_closed_and_timed() {
 
 #[test]
 fn a_port_that_somebody_names_is_opened_or_says_why_not() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port().to_string();
-    let at = |port: &str| {
-        let mut point =
-            TestPoint::new(ALL, "network.connect", &[("host", "127.0.0.1"), ("port", port)]);
-        point.serve().unwrap_or_else(|error| panic!("{error:?}"));
-        point
-    };
-    let mut started = at(&port).started();
-    assert_eq!(samples(&mut started, &[5, 50]).iterations, [5, 50]);
-    drop((started, listener));
-    let (why, _) = unsupported("a closed port", at(&port).try_start());
-    assert!(why.contains("Connection refused"), "{why}");
-    let why = refusal("no port", at("0").try_start());
-    assert!(why.contains("`port`"), "{why}");
+    for host in ["127.0.0.1", "::1"] {
+        let listener = std::net::TcpListener::bind((host, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port().to_string();
+        let at = |port: &str| {
+            let mut point =
+                TestPoint::new(ALL, "network.connect", &[("host", host), ("port", port)]);
+            point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+            point
+        };
+        let mut started = at(&port).started();
+        assert_eq!(samples(&mut started, &[5, 50]).iterations, [5, 50]);
+        drop((started, listener));
+        let (why, _) = unsupported("a closed port", at(&port).try_start());
+        assert!(why.contains("Connection refused"), "{why}");
+        let why = refusal("no port", at("0").try_start());
+        assert!(why.contains("`port`"), "{why}");
+    }
 }
 
 #[test]
@@ -88,7 +90,8 @@ fn files_arrive_whole_and_their_times_are_apart() {
 fn a_url_is_fetched_or_says_why_not() {
     let folder = std::env::temp_dir().join(format!("plumb-http-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("file"), vec![7; 100_000]).unwrap();
+    // As large as that of which `wget` was to say how quick a network is.
+    std::fs::File::create(folder.join("file")).unwrap().set_len(100_000_000).unwrap();
     let mut server = Command::new("python3")
         .args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"])
         .current_dir(&folder)
@@ -105,7 +108,7 @@ fn a_url_is_fetched_or_says_why_not() {
         point
     };
     let mut started = at(&format!("http://localhost:{port}/file")).started();
-    assert!(started.ready.notes.contains(&"a file of 100000 bytes".to_owned()));
+    assert!(started.ready.notes.contains(&"a file of 100000000 bytes".to_owned()));
     let taken = samples(&mut started, &[3]);
     assert!(taken.values["name_time"][0] > 0.0, "{taken:?}");
     drop(started);

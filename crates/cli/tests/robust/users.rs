@@ -1,0 +1,58 @@
+//! As an ordinary user: what needs no root, and what the limits of such a user say.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::common::{Ran, TestEnvironment, ran};
+use crate::{is_root, parsed, place, results};
+
+/// How each run goes on.
+const RUN: &str = "--no-lock -q --prepare none --monitor none --max-invocations 2";
+
+/// Runs a shell command, in which PLUMB is the binary, as somebody who is not root: root becomes nobody.
+fn as_user(place: &TestEnvironment, command: &str) -> Ran {
+    for folder in fs::read_dir(place.root()).unwrap().flatten() {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let command = command.replace("PLUMB", &place.binary().display().to_string());
+    let mut shell = place.program(if is_root() { "setpriv" } else { "sh" });
+    if is_root() {
+        shell.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "sh"]);
+    }
+    ran(shell.args(["-c", &command])).unwrap()
+}
+
+#[test]
+fn paths_need_no_root_where_users_may_have_namespaces() {
+    let place = place();
+    let points = "network.tcp:path=veth,up=100Mbit/s network.udp:path=veth,loss=1%,rate=2k/s \
+                  network.rr:path=routed,rtt=2ms network.icmp:path=veth network.connect";
+    let document = parsed(&as_user(&place, &format!("PLUMB run {points} {RUN} --json")).exits(0));
+    let measured: Vec<_> = ["throughput", "received", "rate", "time"]
+        .into_iter()
+        .flat_map(|metric| results(&document, metric))
+        .filter_map(|result| result["name"].as_str())
+        .collect();
+    for point in ["network.tcp", "network.udp", "network.rr", "network.icmp", "network.connect"] {
+        assert!(measured.iter().any(|name| name.starts_with(point)), "{point}: {measured:?}");
+    }
+    assert_eq!(place.leftovers(), [""; 0]);
+}
+
+#[test]
+fn a_kernel_that_gives_users_no_namespaces_is_told_with_its_switch() {
+    let place = place();
+    let run = format!("PLUMB run network.rr:path=veth {RUN}");
+    let without = "setpriv --bounding-set -all --inh-caps -all --ambient-caps -all";
+    let shut = "echo 0 > /proc/sys/user/max_user_namespaces";
+    let ran = as_user(&place, &format!("unshare --map-root-user sh -c '{shut}; {without} {run}'"));
+    ran.exits(3)
+        .shows(&["no network namespace of its own", "sudo sysctl user.max_user_namespaces=10000"]);
+}
+
+#[test]
+fn more_tasks_than_a_user_may_have_are_unsupported() {
+    let place = place();
+    let run = format!("prlimit --nproc=300 PLUMB run scheduler.switch -p tasks=400 {RUN}");
+    as_user(&place, &run).exits(3).shows(&["needs 399 tasks", "`ulimit -u` allows 300"]);
+}
