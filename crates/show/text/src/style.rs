@@ -117,15 +117,31 @@ impl Line {
             return vec![self.clone()];
         }
         let style = self.spans.first().map_or(Style::Plain, |(style, _)| *style);
-        let text = self.text();
-        let blanks = text.len() - text.trim_start_matches(' ').len();
-        let hang = if blanks > 0 { blanks + 2 } else { 0 };
+        let (text, blanks, hang) = self.hanging();
         let lines = text::wrap(&text, columns.saturating_sub(hang));
         let indented = lines.iter().enumerate().map(|(i, line)| {
             let indent = if i == 0 { blanks } else { hang };
             Self::new(style, &format!("{:indent$}{line}", ""))
         });
         indented.collect()
+    }
+
+    /// The columns of its longest word where it is broken, with the blanks before it.
+    pub(crate) fn longest_word(&self) -> usize {
+        let (text, blanks, hang) = self.hanging();
+        let words = text::unbroken(&text).into_iter().map(|word| text::width(&word));
+        words
+            .enumerate()
+            .map(|(i, word)| word + if i == 0 { blanks } else { hang })
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The text, the blanks before it, and those before what follows its first line.
+    fn hanging(&self) -> (String, usize, usize) {
+        let text = self.text();
+        let blanks = text.len() - text.trim_start_matches(' ').len();
+        (text, blanks, if blanks > 0 { blanks + 2 } else { 0 })
     }
 }
 

@@ -144,14 +144,28 @@ impl Table {
         let mut widths: Vec<usize> = (0..self.columns.len()).map(|i| self.natural(i)).collect();
         let gaps: usize = self.columns.iter().skip(1).map(|column| column.gap).sum();
         let mut over = (self.indent + gaps + widths.iter().sum::<usize>()).saturating_sub(width);
-        while over > 0 {
-            let wrapping =
-                (0..widths.len()).filter(|&i| self.columns[i].wraps && widths[i] > NARROWEST);
-            let Some(widest) = wrapping.max_by_key(|&i| widths[i]) else { break };
-            widths[widest] -= 1;
-            over -= 1;
+        // Words are cut only where there is no other way.
+        let words: Vec<usize> = (0..widths.len()).map(|i| self.longest_word(i)).collect();
+        for least in [words, vec![0; widths.len()]] {
+            while over > 0 {
+                let may_give =
+                    |&i: &usize| self.columns[i].wraps && widths[i] > least[i].max(NARROWEST);
+                let wrapping = (0..widths.len()).filter(may_give);
+                let Some(widest) = wrapping.max_by_key(|&i| widths[i]) else { break };
+                widths[widest] -= 1;
+                over -= 1;
+            }
         }
         widths
+    }
+
+    /// The longest word of a column, with the blanks before it.
+    fn longest_word(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| match row {
+            Row::Cells(cells) => Some(cells[column].longest_word()),
+            Row::Across { .. } | Row::Heading(_) | Row::Blank => None,
+        });
+        cells.max().unwrap_or(0)
     }
 
     fn natural(&self, column: usize) -> usize {
@@ -239,6 +253,20 @@ mod tests {
         a long name    12345
         of many words
         ");
+    }
+
+    #[test]
+    fn words_are_cut_only_where_there_is_no_other_way() {
+        let column = |title: &str| Column::left(title).wrapping();
+        let mut table = Table::new(vec![column(""), column("flags")]);
+        table.row(vec![cell("  float independent"), cell("interference, unsteady, noisy")]);
+        assert_snapshot!(table.render(32, Colour::Plain), @"
+                         flags
+          float          interference,
+            independent  unsteady, noisy
+        ");
+        let narrow = table.render(24, Colour::Plain);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 24), "{narrow}");
     }
 
     proptest! {

@@ -84,7 +84,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// The words of a text; `%` and `·` stay with what they follow.
-fn unbroken(text: &str) -> Vec<String> {
+pub(crate) fn unbroken(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match words.last_mut() {

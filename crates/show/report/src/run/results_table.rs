@@ -271,8 +271,12 @@ pub fn pauses_text(finding: &Finding) -> Option<String> {
     ))
 }
 
+/// Each once: several may be of one kind, for several reasons.
 fn words(flags: &[FlagKind]) -> String {
-    flags.iter().map(FlagKind::word).collect::<Vec<_>>().join(", ")
+    let mut words: Vec<_> = flags.iter().map(FlagKind::word).collect();
+    let mut known = std::collections::BTreeSet::new();
+    words.retain(|word| known.insert(*word));
+    words.join(", ")
 }
 
 /// What has no column: why there is no interval, waiting for devices, flags, and
