@@ -49,7 +49,7 @@ fn a_port_that_somebody_names_is_opened_or_says_why_not() {
         let mut started = at(&port).started();
         assert_eq!(samples(&mut started, &[5, 50]).iterations, [5, 50]);
         drop((started, listener));
-        let (why, _) = unsupported("a closed port", at(&port).try_start());
+        let (why, _) = unsupported("a closed port", at("1").try_start());
         assert!(why.contains("Connection refused"), "{why}");
         let why = refusal("no port", at("0").try_start());
         assert!(why.contains("`port`"), "{why}");
