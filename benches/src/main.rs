@@ -40,7 +40,9 @@ fn main() -> ExitCode {
             .map_err(Into::into)
             .and_then(|runs| pages::make(file, runs)),
         _ => {
-            eprintln!("usage: plumb-benches PLUMB OUTPUT, or plumb-benches make-store FILE RUNS");
+            eprintln!(
+                "usage: plumb-benches PLUMB OUTPUT, plumb-benches storage|network PLUMB, or plumb-benches make-store FILE RUNS"
+            );
             return ExitCode::from(2);
         }
     };
