@@ -408,6 +408,19 @@ fn a_log_without_end_and_children_without_parents_do_no_harm() {
 }
 
 #[test]
+fn who_failed_is_asked_to_stop_and_may_tidy_up() {
+    let place = Place::new();
+    let tidy = "
+        def sample(request): say(request, type='failed', why='no luck')
+        ends(lambda: note('tidy'))
+    ";
+    let tidy = place.plugin("tidy", tidy);
+    place.run(&[&tidy]).ends(4, &["no luck"]);
+    assert!(!place.notes("tidy").is_empty());
+    assert!(place.notes("tidy").iter().all(|note| note == "tidy"));
+}
+
+#[test]
 fn what_is_unsupported_says_why_and_what_would_mend_it() {
     let place = Place::new();
     let lacking = "

@@ -9,15 +9,17 @@ use crate::{is_root, parsed, place, results};
 /// How each run goes on.
 const RUN: &str = "--no-lock -q --prepare none --monitor none --max-invocations 2";
 
-/// Runs a shell command, in which PLUMB is the binary, as somebody who is not root: root becomes nobody.
+/// Runs a shell command, in which PLUMB is the binary, as somebody who is not root: root becomes a user that is known there alone.
 fn as_user(place: &TestEnvironment, command: &str) -> Ran {
     for folder in fs::read_dir(place.root()).unwrap().flatten() {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     }
     let command = command.replace("PLUMB", &place.binary().display().to_string());
-    let mut shell = place.program(if is_root() { "setpriv" } else { "sh" });
+    let mut shell = place.program(if is_root() { "unshare" } else { "sh" });
     if is_root() {
-        shell.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "sh"]);
+        let enter = r#"{ cat /etc/passwd; echo "tester:x:54321:54321::/:/bin/sh"; } > "$0" && mount --bind "$0" /etc/passwd &&
+                       exec setpriv --reuid 54321 --regid 54321 --clear-groups sh "$@""#;
+        shell.args(["--mount", "sh", "-c", enter]).arg(place.root().join("passwd"));
     }
     ran(shell.args(["-c", &command])).unwrap()
 }
@@ -26,14 +28,16 @@ fn as_user(place: &TestEnvironment, command: &str) -> Ran {
 fn paths_need_no_root_where_users_may_have_namespaces() {
     let place = place();
     let points = "network.tcp:path=veth,up=100Mbit/s network.udp:path=veth,loss=1%,rate=2k/s \
-                  network.rr:path=routed,rtt=2ms network.icmp:path=veth network.connect";
+                  network.rr:path=routed,rtt=2ms network.icmp:path=veth network.connect \
+                  ssh.cipher:path=veth,up=200Mbit/s,loss=0.1%";
     let document = parsed(&as_user(&place, &format!("PLUMB run {points} {RUN} --json")).exits(0));
     let measured: Vec<_> = ["throughput", "received", "rate", "time"]
         .into_iter()
         .flat_map(|metric| results(&document, metric))
         .filter_map(|result| result["name"].as_str())
         .collect();
-    for point in ["network.tcp", "network.udp", "network.rr", "network.icmp", "network.connect"] {
+    let of = "network.tcp network.udp network.rr network.icmp network.connect ssh.cipher";
+    for point in of.split(' ') {
         assert!(measured.iter().any(|name| name.starts_with(point)), "{point}: {measured:?}");
     }
     assert_eq!(place.leftovers(), [""; 0]);

@@ -117,7 +117,7 @@ pub const ROWS: &[Row] = &[
     row("classic.hackbench:loops=1000,transport=pipe,mode=thread", "scheduler.messaging:loops=1000,transport=pipe,mode=thread", "time", 0.10, ""),
     row("classic.perfmessaging:loops=1000", "scheduler.messaging:loops=1000", "time", 0.10, ""),
     row("classic.cyclictest", "scheduler.timer", "latency_p50", 0.10, ""),
-    row("classic.wakeuploop", "scheduler.wakeup", "latency_p50", 0.10, ""),
+    row("classic.wakeuploop:rate=4000,placement=same-cpu", "scheduler.wakeup:rate=4000,placement=same-cpu", "latency_p50", 0.10, ""),
     row("classic.perfpipe:placement=same-cpu,loops=100000", "scheduler.pipe:placement=same-cpu", "time", 0.10,
         "plumb reads the clock once a round trip, 20 to 60 ns"),
     row("classic.forkloop:resident=64MiB,forks=100", "process.fork:resident=64MiB", "time", 0.10,

@@ -37,6 +37,8 @@ pub struct Conversation {
     log: Log,
     /// Whether it has closed its stdout, or exited.
     has_ended: bool,
+    /// Whether it has answered all that it was asked.
+    is_idle: bool,
     timeout: Duration,
     last_id: u64,
     /// The longest line that it accepts, in bytes.
@@ -67,6 +69,7 @@ impl Conversation {
             lines: LineReader::new(pipes.stdout, MAX_LINE),
             log: Log::drain(pipes.stderr),
             has_ended: false,
+            is_idle: false,
             timeout,
             last_id: 0,
             max_line: MAX_LINE,
@@ -136,6 +139,7 @@ impl Conversation {
         timeout: Duration,
     ) -> Result<Reply, Refusal> {
         let word = word(&request);
+        self.is_idle = false;
         self.last_id += 1;
         let line = RequestLine { id: self.last_id, request };
         let mut line = serde_json::to_value(line).map_err(|error| unwritable(&error))?;
@@ -148,8 +152,13 @@ impl Conversation {
         for _ in 0..MOST_HEARTBEATS {
             match self.reply(id, timeout, word)? {
                 Reply::Progress { .. } => {}
-                Reply::Failed { why } => return Err(Refusal::Failed(why)),
-                reply => return Ok(reply),
+                reply => {
+                    self.is_idle = true;
+                    return match reply {
+                        Reply::Failed { why } => Err(Refusal::Failed(why)),
+                        reply => Ok(reply),
+                    };
+                }
             }
         }
         Err(Refusal::Failed(format!(
@@ -162,6 +171,7 @@ impl Conversation {
     /// # Errors
     /// When it is gone or does not read its stdin.
     pub fn send(&mut self, request: Request) -> Result<u64, Refusal> {
+        self.is_idle = false;
         self.last_id += 1;
         self.write(&RequestLine { id: self.last_id, request })?;
         Ok(self.last_id)
@@ -371,6 +381,19 @@ impl Conversation {
         self.kill(keeper);
         let seconds = EXIT_TIMEOUT.as_secs();
         Err(Refusal::Failed(format!("it did not exit within {seconds} s of its last reply")))
+    }
+
+    /// Ends it when something went wrong. If it waits for a request it is told to stop, so that it takes away what it laid out;
+    /// otherwise it is killed.
+    pub fn abandon(mut self, keeper: &mut Keeper) {
+        let timeout = self.timeout.min(EXIT_TIMEOUT);
+        if self.is_idle && self.ask(Request::Stop, timeout).is_ok() {
+            self.stdin = None;
+            // Killed where it does not exit.
+            let _ = self.wait_or_kill(keeper);
+        } else {
+            self.kill(keeper);
+        }
     }
 
     /// Kills it with all that it started.

@@ -359,7 +359,7 @@ impl Launcher for KeeperLauncher {
             }
             Err(refusal) => {
                 if let Some(server) = server {
-                    server.kill(&mut self.keeper);
+                    server.abandon(&mut self.keeper);
                 }
                 Err(refusal)
             }
@@ -581,7 +581,7 @@ impl Session for Invocation<'_> {
 impl Drop for Invocation<'_> {
     fn drop(&mut self) {
         for conversation in self.worker.take().into_iter().chain(self.server.take()) {
-            conversation.kill(self.keeper);
+            conversation.abandon(self.keeper);
         }
     }
 }

@@ -6,7 +6,10 @@ use std::path::Path;
 use plumb_model::{Better, Metric, Parameter, ParameterType};
 use plumb_protocol::{Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, integer, reported, reported_time, threads, within};
+use plumb_workload_kit::affinity::CpuSet;
+use plumb_workload_kit::declare::{
+    bytes, choice, integer, reported, reported_time, threads, within,
+};
 
 use crate::build::built;
 use crate::named::{Named, value_names};
@@ -86,6 +89,11 @@ impl Tool for CLoop {
                 vec![
                     integer("wakeups", "wake-ups", 1000, "wake-ups of one process"),
                     Parameter { kind: ParameterType::Rate, ..rate },
+                    choice(
+                        "placement",
+                        &["free", "same-cpu"],
+                        "both threads on any CPU, or on one",
+                    ),
                 ]
             }
             Self::Triad => vec![
@@ -121,6 +129,13 @@ impl Tool for CLoop {
             }
         };
         let built = built(start, source, options)?;
-        Ok(Call { built: Some(built), ..Call::with(words.iter().map(usize::to_string)) })
+        let mut call =
+            Call { built: Some(built), ..Call::with(words.iter().map(usize::to_string)) };
+        if start.text("placement") == "same-cpu" {
+            // As scheduler.wakeup does: away from the first CPU, which tends to serve interrupts.
+            call.cpu = CpuSet::current()?.cpus().last().copied();
+            call.notes.extend(call.cpu.map(|cpu| format!("both threads on CPU {cpu}")));
+        }
+        Ok(call)
     }
 }

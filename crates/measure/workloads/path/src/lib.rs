@@ -222,6 +222,21 @@ pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
     Ok(settings.address(end).into())
 }
 
+/// As [`enter`]; then the process, which has one thread, is the user again that it was: a program that asks who runs it gets
+/// the answer that it gets elsewhere.
+///
+/// # Errors
+/// As for [`enter`].
+pub fn enter_as_user(start: &Start, end: End) -> Result<IpAddr, StartError> {
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    let address = enter(start, end)?;
+    if start.endpoints.contains_key(USER) {
+        namespaces::become_user(user.as_raw(), group.as_raw())
+            .map_err(|error| Failure::io("being an ordinary user at an end of the path", &error))?;
+    }
+    Ok(address)
+}
+
 /// What the queue of the near end takes in beside what it passes on, as a share of what it passes on in `trial_ns`; None
 /// where the path has no bandwidth upwards.
 #[must_use]

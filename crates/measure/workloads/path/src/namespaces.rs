@@ -26,7 +26,7 @@ pub(crate) fn first() -> Result<(File, bool), StartError> {
     if let Ok(network) = another() {
         return Ok((network, false));
     }
-    as_root_of_its_own().map_err(refused)?;
+    become_user(0, 0).map_err(refused)?;
     Ok((another().map_err(refused)?, true))
 }
 
@@ -57,15 +57,18 @@ pub(crate) fn become_root_in(user: &Path) -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?)
 }
 
-/// Takes a user namespace in which this user is root. Of a process with one thread.
-fn as_root_of_its_own() -> io::Result<()> {
-    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+/// Takes a user namespace in which this process, which has one thread, is this user and this group.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(crate) fn become_user(user: u32, group: u32) -> io::Result<()> {
+    let (from_user, from_group) = (rustix::process::geteuid(), rustix::process::getegid());
     unshare(UnshareFlags::NEWUSER)?;
     // The workers of this user open what lies below /proc of this process.
     set_dumpable_behavior(DumpableBehavior::Dumpable)?;
     fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("0 {} 1", user.as_raw()))?;
-    fs::write("/proc/self/gid_map", format!("0 {} 1", group.as_raw()))
+    fs::write("/proc/self/uid_map", format!("{user} {} 1", from_user.as_raw()))?;
+    fs::write("/proc/self/gid_map", format!("{group} {} 1", from_group.as_raw()))
 }
 
 fn unshare(what: UnshareFlags) -> io::Result<()> {

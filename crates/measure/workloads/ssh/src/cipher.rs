@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumb_model::{AuditClass, CurveKind, Description, Ready, Requirement, Role};
-use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload};
+use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Requirement, Role};
+use plumb_protocol::{
+    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, Workload,
+};
 
 use crate::session::{OpenSession, Session, SessionSettings, quoted};
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, workload};
@@ -14,11 +16,12 @@ use plumb_workload_kit::ssh::{
     Account, Client, KNOWN_HOSTS, Listening, Serves, Sshd, Tools, known_host,
 };
 use plumb_workload_kit::token::at_far_end;
+use plumb_workload_path::{self as path, End, PathKind, PathSettings};
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
 
-/// How endpoints begin that a server on another machine gives.
+/// How endpoints begin of a server that is not the fixture's: on another machine, or at the far end of a path.
 const FAR: &str = "far.";
 
 const CIPHERS: [&str; 9] = [
@@ -50,15 +53,7 @@ pub struct Cipher;
 impl Workload for Cipher {
     fn describe(&self) -> Description {
         Description {
-            parameters: vec![
-                choice("cipher", &CIPHERS, "the cipher of the session"),
-                choice(
-                    "mac",
-                    &MACS,
-                    "message authentication code, for ciphers without one of their own",
-                ),
-                curve(CurveKind::Line, bytes("block", 64 << 10, "bytes of one write to ssh")),
-            ],
+            parameters: parameters(),
             metrics: vec![rate(
                 "throughput",
                 "B/s",
@@ -77,7 +72,7 @@ impl Workload for Cipher {
                 },
             ],
             roles: vec![Role::Workload, Role::Server],
-            fixture: Some(Vec::new()),
+            fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("ssh.cipher", "streams through the installed ssh and sshd")
         }
@@ -97,15 +92,19 @@ impl Workload for Cipher {
             ("key", sshd.client_key()?),
         ];
         let own = own.map(|(name, value)| (name.to_owned(), value));
-        let endpoints = told.into_iter().chain(own).collect();
-        Ok((Ready { endpoints, ..Ready::default() }, Box::new(sshd)))
+        // Last, as it leaves this thread in a namespace.
+        let (mut ready, path) = path::prepare(start)?;
+        ready.endpoints.extend(told.into_iter().chain(own));
+        Ok((ready, Box::new(Fixture { _sshd: sshd, _path: path })))
     }
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        // On this machine it is that of the fixture.
-        let Some(address) = start.far_address() else {
+        let is_loopback = PathSettings::read(start)?.kind == PathKind::Loopback;
+        if is_loopback && start.far_address().is_none() {
+            // It is that of the fixture.
             return Ok((Ready::default(), Box::new(())));
-        };
+        }
+        let address = path::enter_as_user(start, End::Far)?;
         let key = endpoint(start, "key")?.trim().to_owned();
         // Whoever has the key can run this and nothing else.
         let command = format!("{} ssh-sink", quoted(&start.facts.plumb));
@@ -125,14 +124,17 @@ impl Workload for Cipher {
         if start.facts.plumb.is_empty() {
             return Err(StartError::Failed("the facts name no plumb binary".to_owned()));
         }
+        path::enter(start, End::Near)?;
         let open = Session::open(&settings, &start.facts.plumb)?;
         let agreed = agreed_on(&open, &settings.cipher)?;
         let mut helpers = vec![open.session.pid()];
         let mut notes = vec![agreed];
+        notes.extend(path::notes(start)?);
         if start.far_address().is_some() {
             notes.push("CPU time is of this end".to_owned());
         } else {
-            let server = endpoint(start, "sshd")?.parse().unwrap_or(0);
+            let server = if is_far(start) { "far.sshd" } else { "sshd" };
+            let server = endpoint(start, server)?.parse().unwrap_or(0);
             helpers.extend(line_up_to(open.sink, server));
             notes.push(format!("CPU time covers both ends: {} helper processes", helpers.len()));
         }
@@ -152,9 +154,63 @@ impl Workload for Cipher {
         SplitMix64::new(start.seed).fill(&mut data);
         let OpenSession { session, to, from, .. } = open;
         let flow = FramedStream::new(to, from, Arc::from(data));
-        let instance = FramedStreams::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session)?;
+        let streams = FramedStreams::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session)?;
+        let instance = CipherStream { streams, start: start.clone() };
         Ok(Started { instance: Box::new(instance), ready })
     }
+}
+
+fn parameters() -> Vec<Parameter> {
+    let mut all = vec![
+        choice("cipher", &CIPHERS, "the cipher of the session"),
+        choice("mac", &MACS, "message authentication code, for ciphers without one of their own"),
+        curve(CurveKind::Line, bytes("block", 64 << 10, "bytes of one write to ssh")),
+    ];
+    all.extend(path::parameters());
+    all
+}
+
+/// A server on loopback and the keys of all sessions, and the path where one is made.
+struct Fixture {
+    _sshd: Sshd,
+    _path: Box<dyn Held>,
+}
+
+impl Held for Fixture {}
+
+/// A session that carries frames, over loopback, a path or a network.
+struct CipherStream {
+    streams: FramedStreams<Session>,
+    start: Start,
+}
+
+impl Instance for CipherStream {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.streams.run(iterations)
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+        let carried = path::carried(&self.start)?;
+        self.streams.batch(iterations, batch)?;
+        path::flag_limit(&self.start, carried, batch)
+    }
+
+    fn least_iterations(&self) -> u64 {
+        self.streams.least_iterations()
+    }
+
+    fn shortest_sample_ns(&self) -> u64 {
+        self.streams.shortest_sample_ns()
+    }
+
+    fn helpers(&self) -> &[u32] {
+        self.streams.helpers()
+    }
+}
+
+/// Whether the server is another than the fixture's.
+fn is_far(start: &Start) -> bool {
+    start.endpoints.contains_key(&format!("{FAR}server"))
 }
 
 fn endpoint<'s>(start: &'s Start, name: &str) -> Result<&'s str, StartError> {
@@ -187,7 +243,7 @@ fn server(
 }
 
 fn settings(start: &Start) -> Result<SessionSettings, StartError> {
-    let is_far = start.far_address().is_some();
+    let is_far = is_far(start);
     let ends: &[&str] = if is_far { &["", FAR] } else { &[""] };
     for (end, (name, known)) in
         ends.iter().flat_map(|end| [("cipher", "ciphers"), ("mac", "macs")].map(|it| (end, it)))

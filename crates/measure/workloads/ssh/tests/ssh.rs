@@ -107,6 +107,30 @@ fn a_server_that_dies_and_a_session_that_does_not_come_up_fail_with_a_reason() {
 }
 
 #[test]
+fn a_session_over_a_path_has_its_bandwidth_and_its_own_server() {
+    let _alone = alone();
+    let scratch = tempfile::tempdir().unwrap();
+    let mut point = point(scratch.path(), &[("path", "veth"), ("up", "100Mbit/s")]);
+    point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    let mut started = point.started();
+    assert!(started.instance.helpers().len() >= 3, "client, server and sink");
+    let told = |what: &str| started.ready.notes.iter().any(|note| note.contains(what));
+    assert!(told("network namespaces") && told("CPU time covers both ends"), "{:?}", started.ready);
+    // 1,448 bytes of payload in a frame of 1,514; ssh adds a header and an authentication code to each 32 KiB.
+    let (bytes, carried) = (30.0 * 65_536.0, 100e6 / 8.0 * 1448.0 / 1514.0);
+    assert_ratio("the bandwidth of the path", 0.9..1.02, || {
+        bytes / carried / (fastest_ns(&mut started, 30) / 1e9)
+    });
+    let server = point.start.endpoints["far.sshd"].clone();
+    assert!(is_alive(&server));
+    drop(started);
+    point.clean();
+    assert!(!is_alive(&server), "the far sshd outlives its invocation");
+    assert_eq!(left_in(scratch.path()), 0, "keys are left");
+}
+
+#[test]
 fn a_cipher_that_is_not_there_is_unsupported() {
     let scratch = tempfile::tempdir().unwrap();
     let mut point = point(scratch.path(), &[]);
