@@ -19,22 +19,25 @@ pub struct Restricted {
     /// The largest number of it that may be sent to anybody; a word in its place, such as `closed`, is more. With 0 nothing
     /// may.
     pub most: u64,
+    /// Words in its place that send nothing of it: `tcp` where datagrams count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub harmless: Vec<String>,
     /// What that counts: `packets a second`.
     pub what: String,
 }
 
 impl Restricted {
-    /// The machine of somebody else to which more is sent at these settings than may be; None when nothing is.
+    /// The machine of somebody else to which something is sent at these settings, and how much; None for how much where that has
+    /// no bound.
     #[must_use]
-    pub fn broken_by<'s>(&self, settings: &'s Settings) -> Option<&'s str> {
-        let is_polite = settings
-            .get(&self.bound)
-            .and_then(Value::integer)
-            .is_some_and(|much| much <= self.most);
+    pub fn sent<'s>(&self, settings: &'s Settings) -> Option<(&'s str, Option<u64>)> {
         let host = self.machine(settings)?;
         let address = text(settings, &self.address);
         let sent_to = if address.is_empty() { host } else { address };
-        (!is_polite && !is_loopback(sent_to)).then_some(host)
+        let bound = settings.get(&self.bound);
+        let is_harmless = self.harmless.iter().any(|word| text(settings, &self.bound) == word);
+        let much = if is_harmless { Some(0) } else { bound.and_then(Value::integer) };
+        (!is_loopback(sent_to)).then_some((host, much))
     }
 
     /// The machine that is named, by its name or address; None when none is.
@@ -71,26 +74,28 @@ mod tests {
 
     fn restricted() -> Restricted {
         let [host, address, bound] = ["host", "address", "rate"].map(str::to_owned);
-        Restricted { host, address, bound, most: 1000, what: "packets a second".into() }
+        let (what, harmless) = ("packets a second".into(), vec!["off".into()]);
+        Restricted { host, address, bound, most: 1000, harmless, what }
     }
 
     #[test]
-    fn more_than_a_little_goes_to_this_machine_alone() {
-        let broken = |host: &str, rate: Value| {
+    fn what_goes_to_a_machine_of_somebody_else_is_known() {
+        let sent = |host: &str, rate: Value| {
             let (host, address) = host.split_once('@').unwrap_or((host, ""));
             let [host, address] = [host, address].map(|it| Value::Text(it.into()));
             let named = [("host", host), ("address", address), ("rate", rate)];
             let settings: Settings =
                 named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            restricted().broken_by(&settings).map(str::to_owned)
+            restricted().sent(&settings).map(|(host, much)| (host.to_owned(), much))
         };
-        let closed = || Value::Text("closed".into());
+        let word = |word: &str| Value::Text(word.into());
         for here in ["", "127.0.0.1", "127.1.2.3", "::1", "localhost", "me@127.0.0.1"] {
-            assert_eq!(broken(here, closed()), None, "{here}");
+            assert_eq!(sent(here, word("closed")), None, "{here}");
         }
-        assert_eq!(broken("192.0.2.1", closed()).as_deref(), Some("192.0.2.1"));
-        assert_eq!(broken("example.org", Value::Integer(1001)).as_deref(), Some("example.org"));
-        assert_eq!(broken("example.org", Value::Integer(1000)), None);
+        let others = |host: &str, much| Some((host.to_owned(), much));
+        assert_eq!(sent("192.0.2.1", word("closed")), others("192.0.2.1", None));
+        assert_eq!(sent("example.org", Value::Integer(1001)), others("example.org", Some(1001)));
+        assert_eq!(sent("example.org", word("off")), others("example.org", Some(0)));
     }
 
     #[test]

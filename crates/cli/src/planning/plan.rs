@@ -83,8 +83,8 @@ pub fn plan(
     }
     // Points name theirs by their indices, so that these come first.
     let companions = named.beside.into_iter().chain(companions).chain(plan.companions);
-    let companions = companions.map(|it| reaching(it, &args.execution)).collect::<Result<_>>()?;
-    let plan = Plan { companions, budget_ns, ..plan };
+    let companions = companions.map(|it| reaching(it, &args.execution)).collect();
+    let plan = permitted(Plan { companions, budget_ns, ..plan }, &args.execution)?;
     let Some(suite) = named.suites.into_iter().next() else { return Ok(plan) };
     let labels = suite.labels.into_iter().chain(plan.labels).collect();
     let monitors = match plan.monitors.is_empty() {
@@ -95,13 +95,10 @@ pub fn plan(
     Ok(Plan { suite, labels, monitors, against_first, ..plan })
 }
 
-/// A companion, which reaches other machines as points do.
-fn reaching(companion: Companion, args: &ExecutionArgs) -> Result<Companion> {
-    if !args.i_own_this_network {
-        keeps_to_limits(&companion.point)?;
-    }
-    let Some(far_end) = &args.to else { return Ok(companion) };
-    Ok(Companion { point: server_at(companion.point, far_end), ..companion })
+/// A companion, with its server where those of the points are.
+fn reaching(companion: Companion, args: &ExecutionArgs) -> Companion {
+    let Some(far_end) = &args.to else { return companion };
+    Companion { point: server_at(companion.point, far_end), ..companion }
 }
 
 /// A plan of these points, with nothing beside them.
@@ -115,14 +112,11 @@ pub fn plan_of(
         Goal::Verdict(_) => OnInterference::Retry,
         Goal::Rules(_) | Goal::Soak => OnInterference::Keep,
     };
-    if !args.i_own_this_network {
-        points.iter().try_for_each(keeps_to_limits)?;
-    }
     let points = match &args.to {
         Some(far_end) => with_far_end(points, far_end)?,
         None => points,
     };
-    Ok(Plan {
+    let plan = Plan {
         suite: None,
         points,
         companions: prepare.plugins,
@@ -137,5 +131,14 @@ pub fn plan_of(
         preparation: prepare.knobs,
         monitors: monitors("--monitor", args.monitors.clone())?,
         on_interference: args.on_interference.unwrap_or(default),
-    })
+    };
+    permitted(plan, args)
+}
+
+/// The plan, where it floods nobody who has not agreed.
+fn permitted(plan: Plan, args: &ExecutionArgs) -> Result<Plan> {
+    if !args.i_own_this_network {
+        keeps_to_limits(&plan)?;
+    }
+    Ok(plan)
 }

@@ -109,6 +109,7 @@ mod tests {
             address: "address".into(),
             bound: "rate".into(),
             most: 8,
+            harmless: Vec::new(),
             what: "files".into(),
         };
         for point in &mut record.plan.points {

@@ -61,6 +61,21 @@ pub trait Held {
 
 impl Held for () {}
 
+impl Held for Box<dyn Held> {
+    fn clean(self: Box<Self>) -> Result<(), Failure> {
+        (*self).clean()
+    }
+}
+
+/// Both are cleaned, whatever becomes of the first.
+impl<A: Held, B: Held> Held for (A, B) {
+    fn clean(self: Box<Self>) -> Result<(), Failure> {
+        let (first, second) = *self;
+        let cleaned = Box::new(first).clean();
+        Box::new(second).clean().and(cleaned)
+    }
+}
+
 /// One invocation, set up.
 pub trait Instance {
     /// Does the work of `iterations` iterations. The caller reads the clock just before and just

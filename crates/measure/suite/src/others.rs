@@ -1,9 +1,10 @@
 //! Points that reach other machines: where their servers are started, which of the addresses of a host are meant, and what may be
 //! sent to machines of others.
 
+use std::iter;
 use std::net::{IpAddr, ToSocketAddrs};
 
-use plumb_model::{FarEnd, PlannedPoint, Point, Role, Value};
+use plumb_model::{FarEnd, Plan, PlannedPoint, Point, Role, Value};
 
 use crate::error::UsageError;
 
@@ -32,19 +33,36 @@ fn has_server(planned: &PlannedPoint) -> bool {
     planned.description.can_be(Role::Server)
 }
 
-/// Whether nothing is sent to a machine of somebody else that would be a flood there.
+/// Whether nothing is sent to a machine of somebody else that would be a flood there, by a point and what runs beside it.
 ///
 /// # Errors
 /// When something is.
-pub fn keeps_to_limits(planned: &PlannedPoint) -> Result<(), UsageError> {
+pub fn keeps_to_limits(plan: &Plan) -> Result<(), UsageError> {
+    plan.points.iter().try_for_each(|point| {
+        let beside = plan.beside(Some(point)).map(|companion| &companion.point);
+        let at_once: Vec<&PlannedPoint> = iter::once(point).chain(beside).collect();
+        at_once.iter().try_for_each(|planned| is_within_limits(planned, &at_once))
+    })
+}
+
+/// Whether what a point and others at the same time send to one machine is no flood.
+fn is_within_limits(planned: &PlannedPoint, at_once: &[&PlannedPoint]) -> Result<(), UsageError> {
     let Some(rule) = &planned.description.restricted else { return Ok(()) };
-    let Some(host) = rule.broken_by(&planned.point.settings) else { return Ok(()) };
+    let Some((host, _)) = rule.sent(&planned.point.settings) else { return Ok(()) };
+    let much = at_once.iter().filter_map(|it| {
+        let of_it = it.description.restricted.as_ref().filter(|its| its.what == rule.what)?;
+        let (to, much) = of_it.sent(&it.point.settings)?;
+        (to == host).then_some(much)
+    });
+    if much.sum::<Option<u64>>().is_some_and(|much| much <= rule.most) {
+        return Ok(());
+    }
     let (name, bound, what) = (planned.name(), &rule.bound, &rule.what);
     let yours = "--i-own-this-network if that machine and all on the way to it are yours to load";
     Err(match rule.most {
         0 => UsageError::new(format!("{name}: this sends {host} {what}")).hint(yours),
         most => UsageError::new(format!("{name}: this may send {host} over {most} {what}"))
-            .hint(format!("-p {bound}={most} sends no more; {yours}")),
+            .hint(format!("-p {bound}={most} sends no more by itself; {yours}")),
     })
 }
 
@@ -86,7 +104,7 @@ fn at(planned: &PlannedPoint, address: IpAddr) -> Result<PlannedPoint, UsageErro
 
 #[cfg(test)]
 mod tests {
-    use plumb_model::{Description, PlannedPoint, Point, Program, Value};
+    use plumb_model::{Description, Goal, PlannedPoint, Point, Program, Value};
 
     use super::{each_address, keeps_to_limits, with_far_end};
 
@@ -130,9 +148,26 @@ mod tests {
 
     #[test]
     fn a_flood_of_others_is_refused_with_the_flag_that_allows_it() {
-        assert_eq!(keeps_to_limits(&planned("127.0.0.1")), Ok(()));
-        let error = keeps_to_limits(&planned("192.0.2.1")).unwrap_err();
-        assert!(error.message.ends_with("may send 192.0.2.1 over 8 files"), "{error}");
-        assert!(error.hint.unwrap().contains("--i-own-this-network"));
+        // At rates of these numbers, the later ones beside the first.
+        let sends = |host: &str, rates: &[u64]| {
+            let mut points = rates.iter().map(|rate| {
+                let mut planned = planned(host);
+                planned.point.settings.insert("rate".into(), Value::Integer(*rate));
+                planned
+            });
+            let plan = serde_json::json!({
+                "suite": null, "points": [points.next()], "goal": Goal::Soak, "budget_ns": null, "seed": 0, "dir": "",
+                "companions": points.map(|it| serde_json::json!({"role": "load", "point": it})).collect::<Vec<_>>(),
+            });
+            keeps_to_limits(&serde_json::from_value(plan).unwrap())
+        };
+        assert_eq!(sends("127.0.0.1", &[9]), Ok(()));
+        assert_eq!(sends("192.0.2.1", &[8]), Ok(()));
+        assert_eq!(sends("192.0.2.1", &[4, 4]), Ok(()));
+        for flood in [&[9][..], &[4, 5]] {
+            let error = sends("192.0.2.1", flood).unwrap_err();
+            assert!(error.message.ends_with("may send 192.0.2.1 over 8 files"), "{error}");
+            assert!(error.hint.unwrap().contains("--i-own-this-network"));
+        }
     }
 }

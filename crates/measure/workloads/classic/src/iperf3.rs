@@ -1,12 +1,13 @@
-//! `classic.iperf3`: streams or datagrams to an iperf3 server on the loopback of this machine; streams also to one elsewhere.
+//! `classic.iperf3`: streams or datagrams to an iperf3 server on the loopback of this machine, or to one elsewhere.
 
 use std::path::Path;
 
 use plumb_classics::Format;
-use plumb_model::{Better, Description, Metric, Parameter, Ready, Role};
+use plumb_model::{Better, Description, Metric, Parameter, Ready, Restricted, Role};
 use plumb_protocol::{Held, Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, text, within};
+use plumb_workload_kit::host;
 use plumb_workload_kit::placement::{Placement, placement};
 
 use crate::named::{Named, value_names};
@@ -53,12 +54,18 @@ impl Tool for Iperf3 {
             placement(),
             integer("seconds", "seconds", 1, "how long one process sends (-t)"),
             text("host", "", "where iperf3 -s runs already (-c); without it one is started here"),
+            host::address(),
             integer("port", "port", 5201, "its port there (-p)"),
         ]
     }
 
     fn describe(&self, description: Description) -> Description {
-        Description { roles: vec![Role::Workload, Role::Server], ..description }
+        let restricted = Restricted {
+            harmless: vec!["tcp".to_owned()],
+            ..*host::restricted("host", "transport", 0, "datagrams as quickly as they go")
+        };
+        let roles = vec![Role::Workload, Role::Server];
+        Description { roles, restricted: Some(Box::new(restricted)), ..description }
     }
 
     fn version(&self, path: &Path) -> Result<String, StartError> {
@@ -68,24 +75,23 @@ impl Tool for Iperf3 {
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let own = start.endpoints.get("port").cloned();
         let is_udp = start.text("transport") == "udp";
-        if is_udp && !start.text("host").is_empty() {
-            let why = "transport=udp floods, and goes to a server of plumb's own alone";
-            return Err(StartError::Failed(why.to_owned()));
-        }
         // The server is told where to run, too.
         let ends = if own.is_some() { 2 } else { 1 };
         let cpus = Placement::of(start)?.cpus(ends, &start.facts)?;
         let (host, port) = match (start.text("host"), own) {
-            ("", Some(port)) => (HOST, port),
+            ("", Some(port)) => (HOST.to_owned(), port),
             ("", None) => return Err(StartError::Failed("the server named no port".into())),
-            (host, _) => (named(host)?, within(start, "port", 1, 65_535)?.to_string()),
+            (host, _) => {
+                let port = within(start, "port", 1, 65_535)?.to_string();
+                (host::address_of(host, start)?.to_string(), port)
+            }
         };
         let streams = within(start, "streams", 1, 64)?.to_string();
         // A datagram has room for so much (RFC 768).
         let block = within(start, "block", 16, if is_udp { 65_507 } else { 1 << 20 })?.to_string();
         let seconds = within(start, "seconds", 1, 20)?.to_string();
         let words = [
-            "-c", host, "-p", &port, "-J", "-P", &streams, "-l", &block, "-t", &seconds, "-i", "0",
+            "-c", &host, "-p", &port, "-J", "-P", &streams, "-l", &block, "-t", &seconds, "-i", "0",
         ];
         let reverse = (start.text("direction") == "down").then_some("-R");
         let datagrams: &[&str] = if is_udp { &["-u", "-b", "0"] } else { &[] };
@@ -110,12 +116,4 @@ impl Tool for Iperf3 {
         }
         servers::start(path, Listens::Tcp, &["-s", "-B", HOST, "-p", "PORT"])
     }
-}
-
-/// A host that is no option of iperf3.
-fn named(host: &str) -> Result<&str, StartError> {
-    if host.starts_with('-') {
-        return Err(StartError::Failed(format!("`{host}` is no host")));
-    }
-    Ok(host)
 }

@@ -149,9 +149,13 @@ fn datagrams_and_requests_of_iperf3_and_sockperf_come_back() {
     point.serve().unwrap_or_else(|error| panic!("{error:?}"));
     assert_within("iperf3", figure(&point, "throughput"), 1e6..1e11);
     point.clean();
-    let elsewhere = [("transport", "udp"), ("host", "192.0.2.1")];
-    let refused = refusal("a flood", TestPoint::new(ALL, "classic.iperf3", &elsewhere).try_start());
-    assert!(refused.contains("plumb's own"), "{refused}");
+    for (transport, floods) in [("tcp", Some(0)), ("udp", None)] {
+        let elsewhere = [("transport", transport), ("host", "192.0.2.1")];
+        let point = TestPoint::new(ALL, "classic.iperf3", &elsewhere);
+        let iperf3 = ALL.iter().map(|it| it.describe()).find(|it| it.id == "classic.iperf3");
+        let rule = iperf3.and_then(|it| it.restricted).unwrap_or_else(|| panic!("no rule"));
+        assert_eq!(rule.sent(&point.start.params), Some(("192.0.2.1", floods)));
+    }
     for transport in ["tcp", "udp"] {
         let mut point = TestPoint::new(ALL, "classic.sockperf", &[("transport", transport)]);
         assert!(refusal("without a server", point.try_start()).contains("no port"));

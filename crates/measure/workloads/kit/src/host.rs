@@ -28,7 +28,7 @@ pub fn address() -> Parameter {
 #[must_use]
 pub fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Box<Restricted> {
     let (host, address, bound, what) = (host.into(), ADDRESS.into(), bound.into(), what.into());
-    Box::new(Restricted { host, address, bound, most, what })
+    Box::new(Restricted { host, address, bound, most, harmless: Vec::new(), what })
 }
 
 /// Where this host is: the address that is meant, or its first.

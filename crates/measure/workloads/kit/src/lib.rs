@@ -4,6 +4,7 @@
 
 pub mod affinity;
 pub mod child;
+pub mod cpu_time;
 pub mod declare;
 pub mod device;
 pub mod filesystem;

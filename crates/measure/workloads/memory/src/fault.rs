@@ -13,6 +13,7 @@ use plumb_protocol::{
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::{Mapping, Pages};
 
+use crate::node::{self, Node};
 use crate::place;
 
 /// Bytes of a page of each kind, checked when the workload starts.
@@ -51,6 +52,7 @@ impl Workload for Fault {
                     CurveKind::Plateaus,
                     declare::bytes("size", 64 << 20, "bytes that are mapped at a time"),
                 ),
+                node::parameter(),
             ],
             metrics: vec![
                 declare::time("time", "time of one page"),
@@ -86,10 +88,12 @@ impl Workload for Fault {
             ));
         }
         place::check(bytes as u64, bytes as u64, &start.facts)?;
-        let faults = Faults::new(operation, pages, bytes, page_bytes);
+        let node = Node::of(start)?;
+        let faults = Faults { node, ..Faults::new(operation, pages, bytes, page_bytes) };
         faults.check_kind()?;
         let work = [("time", faults.pages()), ("bandwidth", bytes as u64)];
-        let ready = Ready { work: declare::work(&work), ..Ready::default() };
+        let notes = node.map(Node::note).into_iter().collect();
+        let ready = Ready { work: declare::work(&work), notes, ..Ready::default() };
         Ok(Started { instance: Box::new(faults), ready })
     }
 }
@@ -98,6 +102,8 @@ impl Workload for Fault {
 struct Faults {
     operation: Operation,
     kind: Pages,
+    /// Where the pages are to come from.
+    node: Option<Node>,
     bytes: usize,
     page_bytes: usize,
     /// Mappings since the last check, and faults when they were touched.
@@ -109,7 +115,8 @@ struct Faults {
 
 impl Faults {
     fn new(operation: Operation, kind: Pages, bytes: usize, page_bytes: usize) -> Self {
-        Self { operation, kind, bytes, page_bytes, mappings: 0, faults: 0, left: 0 }
+        let node = None;
+        Self { operation, kind, node, bytes, page_bytes, mappings: 0, faults: 0, left: 0 }
     }
 
     /// Pages of a mapping.
@@ -117,15 +124,22 @@ impl Faults {
         (self.bytes / self.page_bytes) as u64
     }
 
-    /// Whether the kernel gives pages of this kind.
+    /// Whether the kernel gives pages of this kind, from this node.
     fn check_kind(&self) -> Result<(), StartError> {
-        let mut memory = Mapping::new(self.bytes, self.kind)?;
+        let mut memory = self.mapped()?;
         touch(memory.words_mut(), self.page_bytes);
-        memory.check_pages()
+        memory.check_pages()?;
+        self.node.map_or(Ok(()), |node| node.check(memory.words()))
+    }
+
+    fn mapped(&self) -> Result<Mapping, StartError> {
+        let memory = Mapping::new(self.bytes, self.kind)?;
+        self.node.map_or(Ok(()), |node| node.bind(memory.words()))?;
+        Ok(memory)
     }
 
     fn map(&self) -> Result<Mapping, Failure> {
-        Mapping::new(self.bytes, self.kind).map_err(|error| match error {
+        self.mapped().map_err(|error| match error {
             StartError::Unsupported { why, .. } | StartError::Failed(why) => Failure(why),
         })
     }

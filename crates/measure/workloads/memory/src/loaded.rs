@@ -11,8 +11,10 @@ use plumb_workload_kit::placement::{Placement, in_words};
 use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_kit::vector::Width;
 
+use crate::arrays::{checked, mapped};
 use crate::cycle::{Cycle, LINE_BYTES, UNROLLED};
 use crate::kernels::{FillKernel, Stores, SumKernel};
+use crate::node::{self, Node};
 use crate::place;
 
 /// Loads of one iteration.
@@ -41,6 +43,7 @@ impl Workload for Loaded {
                     64 << 20,
                     "bytes of the cycle, and of each injector's array",
                 ),
+                node::parameter(),
             ],
             metrics: vec![
                 declare::time("latency", "time of one dependent load, while the injectors work"),
@@ -76,8 +79,10 @@ impl Workload for Loaded {
         place::check(size, needed + size / (LINE_BYTES as u64 / 4), facts)?;
         // The waiting thread has the last CPU: the first tends to serve interrupts.
         let cpus = Placement::Cross.cpus(facts.cpus.len(), facts)?.unwrap_or_default();
-        let ready = ready(start, &cpus);
-        Ok(Started { instance: Box::new(UnderLoad::new(start, cpus)?), ready })
+        let node = Node::of(start)?;
+        let mut ready = ready(start, &cpus);
+        ready.notes.extend(node.map(Node::note));
+        Ok(Started { instance: Box::new(UnderLoad::new(start, cpus, node)?), ready })
     }
 }
 
@@ -100,12 +105,17 @@ enum Part {
 }
 
 impl Part {
-    fn new(index: usize, start: &Start, stop: Arc<AtomicBool>) -> Result<Self, StartError> {
+    fn new(
+        index: usize,
+        start: &Start,
+        node: Option<Node>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, StartError> {
         if index == 0 {
-            let cycle = Cycle::new(start.size("size"), Pages::Small, None, start.seed)?;
+            let cycle = Cycle::new(start.size("size"), Pages::Small, node, start.seed)?;
             return Ok(Self::Waits(Waiter { checked_place: cycle.place(), cycle, loads: 0, stop }));
         }
-        Injector::new(start, start.seed ^ index as u64, stop).map(Self::Injects)
+        Injector::new(start, node, start.seed ^ index as u64, stop).map(Self::Injects)
     }
 }
 
@@ -177,11 +187,17 @@ enum Work {
 }
 
 impl Injector {
-    fn new(start: &Start, seed: u64, stop: Arc<AtomicBool>) -> Result<Self, StartError> {
-        let mut array = Mapping::new(start.size("size"), Pages::System)?;
+    fn new(
+        start: &Start,
+        node: Option<Node>,
+        seed: u64,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, StartError> {
+        let mut array = mapped(start.size("size"), node)?;
         for (at, word) in (0_u64..).zip(array.words_mut()) {
             *word = at.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed);
         }
+        let array = checked(array, node)?;
         let width = Width::widest();
         let work = match start.text("load") {
             "write" => Work::Write { kernel: FillKernel::new(Stores::Regular, width) },
@@ -269,10 +285,10 @@ struct UnderLoad {
 }
 
 impl UnderLoad {
-    fn new(start: &Start, cpus: Vec<usize>) -> Result<Self, StartError> {
+    fn new(start: &Start, cpus: Vec<usize>, node: Option<Node>) -> Result<Self, StartError> {
         let stop = Arc::new(AtomicBool::new(false));
         let (shared, start) = (Arc::clone(&stop), start.clone());
-        let build = move |index| Part::new(index, &start, Arc::clone(&shared));
+        let build = move |index| Part::new(index, &start, node, Arc::clone(&shared));
         Ok(Self { team: Team::on_cpus(cpus, build)?, stop, elapsed_ns: 1 })
     }
 }
@@ -328,7 +344,7 @@ mod tests {
         let settings = [("size", "100KiB"), ("load", load)];
         let point = TestPoint::new(crate::ALL, "memory.loaded", &settings);
         let stop = Arc::new(AtomicBool::new(false));
-        let mut injector = Injector::new(&point.start, 1, Arc::clone(&stop)).unwrap();
+        let mut injector = Injector::new(&point.start, None, 1, Arc::clone(&stop)).unwrap();
         let mut rounds = 0;
         // On a busy machine a thread may be told to stop before it begins.
         while rounds < 2 || injector.pieces == 0 {
@@ -360,7 +376,7 @@ mod tests {
     #[test]
     fn a_walk_that_skipped_loads_is_found() {
         let point = TestPoint::new(crate::ALL, "memory.loaded", &[("size", "100KiB")]);
-        let part = Part::new(0, &point.start, Arc::default()).unwrap();
+        let part = Part::new(0, &point.start, None, Arc::default()).unwrap();
         let Part::Waits(mut waiter) = part else { panic!("the first waits") };
         Waiter::run(&mut waiter, 2);
         assert!(waiter.stop.load(Ordering::Relaxed), "its end stops the injectors");

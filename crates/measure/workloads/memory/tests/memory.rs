@@ -272,7 +272,8 @@ fn free_memory_is_less_than_all_and_more_than_none() {
 
 #[test]
 fn nodes_are_refused_where_there_is_one_and_words_where_they_are_none() {
-    for id in ["memory.copy", "memory.stream", "memory.read", "memory.write"] {
+    let bound = "memory.copy memory.stream memory.read memory.write memory.latency memory.loaded memory.fault";
+    for id in bound.split(' ') {
         let point = |node| TestPoint::new(ALL, id, &[("node", node), ("size", "64KiB")]);
         let why = refusal(id, point("near").try_start());
         assert_eq!(why, "`near` is no node: it is `any` or a number");

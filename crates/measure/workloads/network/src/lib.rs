@@ -3,7 +3,6 @@
 use plumb_protocol::Workload;
 
 mod batches;
-mod cpu_time;
 mod echo;
 mod icmp;
 mod ledger;

@@ -15,9 +15,9 @@ use rustix::net::sockopt;
 use serde::{Deserialize, Serialize};
 
 use crate::batches::Receiving;
-use crate::cpu_time::cpu_time_ns;
 use crate::ledger::{received_drops, socket_drops};
 use crate::tally::{Arrived, Tally};
+use plumb_workload_kit::cpu_time::cpu_time_ns;
 use plumb_workload_kit::server::Server;
 use plumb_workload_kit::token::{TOKEN, Token};
 

@@ -8,14 +8,15 @@ use plumb_protocol::{
     Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Instance, Schedule, Start, current_cpu,
     now_ns,
 };
+use plumb_workload_kit::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::reported;
 use plumb_workload_path as path;
 use rustix::thread::set_current_timer_slack;
 
 use plumb_workload_kit::token;
 
-/// What is reported beside, in this order.
-pub(crate) const VALUES: [&str; 2] = ["lost", "in_time"];
+/// What is reported beside, in this order: that of the CPUs where a server tells it.
+pub(crate) const VALUES: [&str; 4] = ["lost", "in_time", cpu_time::NAMES[0], cpu_time::NAMES[1]];
 
 /// In a closed loop of what may be lost the next is sent after this time without an answer at the latest, and at the earliest, as
 /// `ping -f` does.
@@ -181,6 +182,8 @@ pub(crate) struct Requests<E> {
     due_ns: Vec<u64>,
     latency: [Distribution; 1],
     helpers: Vec<u32>,
+    /// Of both ends, where there is a server.
+    cpus: Option<CpuTimes>,
     /// What a loss may mean, where that is worth a flag.
     losses: Option<String>,
 }
@@ -212,6 +215,7 @@ impl<E: Exchange> Requests<E> {
             due_ns: vec![0; MOST_UNDER_WAY as usize],
             latency: [Distribution::of("latency")],
             helpers: token::helpers(start),
+            cpus: None,
             losses: None,
         }
     }
@@ -219,6 +223,11 @@ impl<E: Exchange> Requests<E> {
     /// What it means when more than a hundredth is lost, as a flag says it.
     pub(crate) fn explaining_losses(self, why: String) -> Self {
         Self { losses: Some(why), ..self }
+    }
+
+    /// With the CPU time of both ends.
+    pub(crate) fn with_cpus(self, cpus: CpuTimes) -> Self {
+        Self { cpus: Some(cpus), ..self }
     }
 
     /// With so many under way at a time in a closed loop.
@@ -395,6 +404,7 @@ impl<E: Exchange> Instance for Requests<E> {
         let carried = path::carried(&self.start)?;
         let (first, mut in_time) = (self.next, Vec::with_capacity(iterations.len()));
         self.lost = 0;
+        self.cpus.as_mut().map_or(Ok(()), CpuTimes::begin)?;
         if let Some(schedule) = &mut self.schedule {
             schedule.begin(now_ns());
         }
@@ -407,10 +417,14 @@ impl<E: Exchange> Instance for Requests<E> {
         }
         self.drain()?;
         let lost = self.lost as f64 / (self.next - first).max(1) as f64;
-        in_time.iter().for_each(|in_time| batch.record_values(&[lost, *in_time]));
+        let requests = self.next - first;
+        let cpus = self.cpus.as_mut().map(|cpus| cpus.of_each(requests)).transpose()?;
+        for in_time in &in_time {
+            batch.record_values(&[lost, *in_time]);
+            batch.record_values(cpus.as_ref().map_or(&[], |cpus| cpus.as_slice()));
+        }
         if let Some(why) = self.losses.as_ref().filter(|_| lost > FEW) {
-            let of = self.next - first;
-            let why = format!("{} of {of} requests got no answer: {why}", self.lost);
+            let why = format!("{} of {requests} requests got no answer: {why}", self.lost);
             batch.flag(Flag::new(FlagKind::Lossy, why));
         }
         self.flag_late(in_time.last().copied().unwrap_or(1.0), batch);
@@ -418,7 +432,7 @@ impl<E: Exchange> Instance for Requests<E> {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &VALUES
+        if self.cpus.is_some() { &VALUES } else { const { VALUES.split_at(2).0 } }
     }
 
     fn distributions(&mut self) -> &mut [Distribution] {

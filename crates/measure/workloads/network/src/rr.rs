@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role, Value};
 use plumb_protocol::{Arrivals, Failure, Held, Schedule, Start, StartError, Started, Workload};
+use plumb_workload_kit::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
     bytes, choice, curve, distribution, headline, rate, rate_or, within, workload,
 };
@@ -37,7 +38,10 @@ impl Workload for Rr {
                 )),
                 lost(),
                 in_time(),
-            ],
+            ]
+            .into_iter()
+            .chain(cpu_time::metrics("a request"))
+            .collect(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
             audit_class: Some(AuditClass::Scheduler),
@@ -69,8 +73,9 @@ impl Workload for Rr {
                 (server.address(), Box::new(server))
             }
         };
-        let endpoints = token::words(address, token).into();
-        Ok((Ready { endpoints, ..Ready::default() }, held))
+        let (words, teller) = cpu_time::teller(address.ip())?;
+        let endpoints = token::words(address, token).into_iter().chain(words).collect();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new((held, teller))))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
@@ -99,7 +104,8 @@ impl Workload for Rr {
             schedule.transpose()?,
             Patience { may_lose: settings.transport == Transport::Udp, quiet_ns: quiet_ns(start) },
             start,
-        );
+        )
+        .with_cpus(CpuTimes::of(start)?);
         let ready = Ready { notes, ..Ready::default() };
         Ok(Started { instance: Box::new(instance), ready })
     }

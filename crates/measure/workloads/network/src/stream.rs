@@ -19,12 +19,12 @@ use std::time::Duration;
 
 use plumb_protocol::{Failure, now_ns};
 use plumb_workload_kit::affinity::CpuSet;
+use plumb_workload_kit::cpu_time::cpu_time_ns;
 use plumb_workload_kit::framed_stream::{Carry, next_header, take_in};
 
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 
-use crate::cpu_time::cpu_time_ns;
 use crate::tcp_info::{self, Info};
 use plumb_workload_kit::token::{TOKEN, Token};
 

@@ -10,6 +10,7 @@ use plumb_protocol::{
     now_ns,
 };
 
+use plumb_workload_kit::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
     bytes, choice, curve, integer, rate, reported, reported_time, switch, text, workload,
 };
@@ -18,7 +19,6 @@ use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 
-use crate::cpu_time::cpu_time_ns;
 use crate::stream::{Balance, Connection, Payload, Way, Witness, serve};
 use crate::tcp_info::Info;
 use plumb_workload_kit::server::Server;

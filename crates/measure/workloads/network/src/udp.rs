@@ -16,6 +16,7 @@ use plumb_protocol::{
     Arrivals, BOUND_SHARE, Batch, Failure, Held, Instance, Schedule, Start, StartError, Started,
     TrialCounts, Workload, current_cpu, now_ns,
 };
+use plumb_workload_kit::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
     bytes, curve, headline, integer, limit, rate, rate_or, reported, reported_time, searched,
     within, workload,
@@ -24,7 +25,6 @@ use plumb_workload_path::{self as path, Carried, End};
 use rustix::thread::set_current_timer_slack;
 
 use crate::batches::{BATCH, Sending};
-use crate::cpu_time::cpu_time_ns;
 use crate::ledger::queue_drops;
 use crate::messages::LONGEST;
 use crate::receiver::{Control, Counted, HEAD, HEAD_WITH_TIME, MOST_SENDERS, Receiver, Said};

@@ -95,7 +95,7 @@ impl Workload for Cipher {
         // Last, as it leaves this thread in a namespace.
         let (mut ready, path) = path::prepare(start)?;
         ready.endpoints.extend(told.into_iter().chain(own));
-        Ok((ready, Box::new(Fixture { _sshd: sshd, _path: path })))
+        Ok((ready, Box::new((sshd, path))))
     }
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
@@ -169,14 +169,6 @@ fn parameters() -> Vec<Parameter> {
     all.extend(path::parameters());
     all
 }
-
-/// A server on loopback and the keys of all sessions, and the path where one is made.
-struct Fixture {
-    _sshd: Sshd,
-    _path: Box<dyn Held>,
-}
-
-impl Held for Fixture {}
 
 /// A session that carries frames, over loopback, a path or a network.
 struct CipherStream {

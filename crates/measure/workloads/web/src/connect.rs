@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role};
 use plumb_protocol::{Failure, Held, Start, StartError, Started, Workload, now_ns};
+use plumb_workload_kit::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
     curve, distribution, headline, integer, rate, within, work, workload,
 };
@@ -35,7 +36,10 @@ impl Workload for Connect {
             metrics: vec![
                 rate("rate", "connections/s", "connections that were opened and closed"),
                 headline(distribution("latency", "time to open one: of connect(2)")),
-            ],
+            ]
+            .into_iter()
+            .chain(cpu_time::metrics("a connection"))
+            .collect(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
             restricted: Some(restricted(
@@ -67,8 +71,10 @@ impl Workload for Connect {
             acceptor.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
         let words =
             [("address", acceptor.address.to_string()), ("pid", std::process::id().to_string())];
-        let endpoints = words.map(|(name, word)| (name.to_owned(), word)).into();
-        Ok((Ready { endpoints, ..Ready::default() }, Box::new(acceptor)))
+        let words = words.map(|(name, word)| (name.to_owned(), word));
+        let (of_cpu, teller) = cpu_time::teller(address)?;
+        let endpoints = words.into_iter().chain(of_cpu).collect();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new((acceptor, teller))))
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
@@ -88,13 +94,12 @@ impl Workload for Connect {
         } else {
             format!("to {address}; each connection ends with a reset, so that no port stays in use (SO_LINGER)")
         });
-        let instance = TimedThreads::start(
-            at_once,
-            start,
-            move || Opener { address, is_own },
-            (&[], |_, _, _, _| {}),
-        )?;
-        let ready = Ready { work: work(&[("rate", 1)]), notes, ..Ready::default() };
+        let cpus = CpuTimes::of(start)?;
+        let (lacking, told) = cpu_time::NAMES.split_at(cpus.lacking());
+        let without = lacking.iter().map(|name| (*name).to_owned()).collect();
+        let opener = move || Opener { address, is_own };
+        let instance = TimedThreads::start(at_once, start, opener, cpus, (told, |_, _, _, _| {}))?;
+        let ready = Ready { work: work(&[("rate", 1)]), notes, without, ..Ready::default() };
         Ok(Started { instance: Box::new(instance), ready })
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Parameter, Ready, Role};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload, now_ns};
+use plumb_workload_kit::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
     bytes, curve, distribution, headline, integer, rate, reported, reported_time, text, within,
     work, workload,
@@ -33,11 +34,17 @@ const LONGEST_HEAD: usize = 64 << 10;
 /// Bytes of one read or write.
 const BLOCK: usize = 128 << 10;
 
-/// What is reported beside, in this order; the last of a file over HTTPS.
-const VALUES: [&str; 6] =
-    ["throughput", "name_time", "connect_time", "first_byte", "body_time", "tls_time"];
-/// Those of a file over HTTP.
-const OF_HTTP: &[&str] = VALUES.split_at(5).0;
+/// What is reported beside, in this order: the first of plumb's own server, the last of a file over HTTPS.
+const VALUES: [&str; 8] = [
+    cpu_time::NAMES[0],
+    cpu_time::NAMES[1],
+    "throughput",
+    "name_time",
+    "connect_time",
+    "first_byte",
+    "body_time",
+    "tls_time",
+];
 
 /// Fetches files.
 pub struct Http;
@@ -50,7 +57,7 @@ impl Workload for Http {
             metrics: vec![
                 rate("rate", "files/s", "files that were fetched"),
                 headline(reported(
-                    VALUES[0],
+                    VALUES[2],
                     "B/s",
                     Better::Higher,
                     "bytes of files, without heads, over all that are fetched at a time",
@@ -59,21 +66,24 @@ impl Workload for Http {
                     "latency",
                     "time of a file, from asking for the name to its last byte",
                 ),
-                reported_time(VALUES[1], "time until the name has an address, mean over files"),
-                reported_time(VALUES[2], "time to open the connection after that, mean"),
+                reported_time(VALUES[3], "time until the name has an address, mean over files"),
+                reported_time(VALUES[4], "time to open the connection after that, mean"),
                 reported_time(
-                    VALUES[3],
+                    VALUES[5],
                     "time from sending the request to the first byte of the answer, mean",
                 ),
                 reported_time(
-                    VALUES[5],
+                    VALUES[7],
                     "time of the handshake of TLS once the connection is open, mean",
                 ),
                 reported_time(
-                    VALUES[4],
+                    VALUES[6],
                     "time from the first byte of the answer to its last, mean",
                 ),
-            ],
+            ]
+            .into_iter()
+            .chain(cpu_time::metrics("a file"))
+            .collect(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
             restricted: Some(restricted(URL, "at_once", MOST_TO_OTHERS, "files at a time")),
@@ -101,8 +111,9 @@ impl Workload for Http {
         let server = Server::start(address, move |stream| serve(stream, &token, size, &block));
         let server =
             server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
-        let endpoints = token::words(server.address(), token).into();
-        Ok((Ready { endpoints, ..Ready::default() }, Box::new(server)))
+        let (words, teller) = cpu_time::teller(address)?;
+        let endpoints = token::words(server.address(), token).into_iter().chain(words).collect();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new((server, teller))))
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
@@ -138,10 +149,13 @@ impl Workload for Http {
             notes.extend(first.spoken.take());
         }
         let source = first.source;
-        let names = if source.tls.is_some() { &VALUES } else { OF_HTTP };
-        let without = VALUES[names.len()..].iter().map(|name| (*name).to_owned()).collect();
+        let cpus = CpuTimes::of(start)?;
+        let ends = VALUES.len() - usize::from(source.tls.is_none());
+        let names = &VALUES[cpus.lacking()..ends];
+        let lacking = VALUES[..cpus.lacking()].iter().chain(&VALUES[ends..]);
+        let without = lacking.map(|name| (*name).to_owned()).collect();
         let fetcher = move || Fetcher::new(Arc::clone(&source));
-        let instance = TimedThreads::start(at_once, start, fetcher, (names, report))?;
+        let instance = TimedThreads::start(at_once, start, fetcher, cpus, (names, report))?;
         let ready = Ready { work: work(&[("rate", 1)]), notes, without, ..Ready::default() };
         Ok(Started { instance: Box::new(instance), ready })
     }
@@ -163,7 +177,7 @@ fn parameters() -> Vec<Parameter> {
     all
 }
 
-/// [`VALUES`] of a sample.
+/// [`VALUES`] of a sample, behind those of the CPUs.
 fn report(sums: [f64; 7], files: f64, elapsed_ns: f64, into: &mut [f64]) {
     let [_, name, connect, first, body, tls, bytes] = sums;
     let means = [name, connect, first, body, tls].map(|sum| sum / files.max(1.0) / 1e9);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use plumb_protocol::{
     Batch, Distribution, Failure, Instance, Start, StartError, current_cpu, now_ns,
 };
+use plumb_workload_kit::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_path as path;
 
@@ -60,8 +61,8 @@ impl<J: Job<N>, const N: usize> Member for Worker<J, N> {
     }
 }
 
-/// What is reported of a sample: the sums of all numbers, how many there are of each, and what the sample took in
-/// nanoseconds, into the values.
+/// What is reported of a sample behind the CPU time of both ends: the sums of all numbers, how many there are of each, and what the
+/// sample took in nanoseconds, into the values.
 pub(crate) type Report<const N: usize> = fn([f64; N], f64, f64, &mut [f64]);
 
 /// All threads, as an instance.
@@ -70,6 +71,7 @@ pub(crate) struct TimedThreads<J, const N: usize> {
     threads: usize,
     shared: Arc<Shared>,
     latency: [Distribution; 1],
+    cpus: CpuTimes,
     names: &'static [&'static str],
     report: Report<N>,
     start: Start,
@@ -77,7 +79,8 @@ pub(crate) struct TimedThreads<J, const N: usize> {
 }
 
 impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
-    /// So many threads, each with a job; values of these names are reported.
+    /// So many threads, each with a job; values of these names are reported, of which the first are those of
+    /// [`cpu_time::NAMES`](plumb_workload_kit::cpu_time::NAMES) that there are.
     ///
     /// # Errors
     /// When a thread can't be started.
@@ -85,6 +88,7 @@ impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
         threads: usize,
         start: &Start,
         job: impl Fn() -> J + Send + Sync + 'static,
+        cpus: CpuTimes,
         (names, report): (&'static [&'static str], Report<N>),
     ) -> Result<Self, StartError> {
         let shared = Arc::new(Shared::default());
@@ -96,6 +100,7 @@ impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
             threads,
             shared,
             latency: [Distribution::of("latency")],
+            cpus,
             names,
             report,
             start: start.clone(),
@@ -132,13 +137,25 @@ impl<J: Job<N>, const N: usize> Instance for TimedThreads<J, N> {
         self.team.run(iterations.iter().copied().max().unwrap_or(0))?;
         self.shared.makes_room.store(false, Ordering::Relaxed);
         let carried = path::carried(&self.start)?;
+        let told = cpu_time::NAMES.len() - self.cpus.lacking();
+        let mut rows = vec![0.0; iterations.len() * (self.names.len() - told)];
+        let mut free = rows.as_mut_slice();
+        self.cpus.begin()?;
         for &k in iterations {
             let start = now_ns();
             self.run(k)?;
             let elapsed = now_ns() - start;
             batch.record(start, elapsed, k, current_cpu());
             let (sums, count) = self.gather();
-            batch.record_reported(|row| (self.report)(sums, count, elapsed as f64, row));
+            let (row, rest) = free.split_at_mut(self.names.len() - told);
+            (self.report)(sums, count, elapsed as f64, row);
+            free = rest;
+        }
+        let cpus = self.cpus.of_each(iterations.iter().sum())?;
+        for index in 0..iterations.len() {
+            let width = self.names.len() - told;
+            batch.record_values(&cpus[self.cpus.lacking()..]);
+            batch.record_values(&rows[index * width..(index + 1) * width]);
         }
         path::flag_limit(&self.start, carried, batch)
     }
