@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Companion, Goal, OnInterference, Plan, PlannedPoint, StoppingRules};
-use plumb_suite::{checked, each_address, keeps_to_limits, pair, server_at, time_ns, with_far_end};
+use plumb_suite::{checked, companion_at, each_address, pair, permitted, time_ns, with_far_end};
 
 use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
@@ -83,8 +83,9 @@ pub fn plan(
     }
     // Points name theirs by their indices, so that these come first.
     let companions = named.beside.into_iter().chain(companions).chain(plan.companions);
-    let companions = companions.map(|it| reaching(it, &args.execution)).collect();
-    let plan = permitted(Plan { companions, budget_ns, ..plan }, &args.execution)?;
+    let companions = companions.map(|it| companion_at(it, args.execution.to.as_ref())).collect();
+    let plan = Plan { companions, budget_ns, ..plan };
+    let plan = permitted(plan, args.execution.i_own_this_network)?;
     let Some(suite) = named.suites.into_iter().next() else { return Ok(plan) };
     let labels = suite.labels.into_iter().chain(plan.labels).collect();
     let monitors = match plan.monitors.is_empty() {
@@ -93,12 +94,6 @@ pub fn plan(
     };
     let (suite, against_first) = (Some(suite.name), suite.against_first);
     Ok(Plan { suite, labels, monitors, against_first, ..plan })
-}
-
-/// A companion, with its server where those of the points are.
-fn reaching(companion: Companion, args: &ExecutionArgs) -> Companion {
-    let Some(far_end) = &args.to else { return companion };
-    Companion { point: server_at(companion.point, far_end), ..companion }
 }
 
 /// A plan of these points, with nothing beside them.
@@ -132,13 +127,5 @@ pub fn plan_of(
         monitors: monitors("--monitor", args.monitors.clone())?,
         on_interference: args.on_interference.unwrap_or(default),
     };
-    permitted(plan, args)
-}
-
-/// The plan, where it floods nobody who has not agreed.
-fn permitted(plan: Plan, args: &ExecutionArgs) -> Result<Plan> {
-    if !args.i_own_this_network {
-        keeps_to_limits(&plan)?;
-    }
-    Ok(plan)
+    Ok(permitted(plan, args.i_own_this_network)?)
 }

@@ -16,7 +16,7 @@ pub use draft::{Draft, DraftEntry};
 pub use error::UsageError;
 pub use expectations::expectations;
 pub use nearest::nearest;
-pub use others::{each_address, keeps_to_limits, server_at, with_far_end};
+pub use others::{companion_at, each_address, permitted, with_far_end};
 pub use quantity::{figure, margin, pair, share, time_ns};
 pub use range::{expanded, values_of};
 pub use rules::{TypedRules, checked};

@@ -4,7 +4,7 @@
 use std::iter;
 use std::net::{IpAddr, ToSocketAddrs};
 
-use plumb_model::{FarEnd, Plan, PlannedPoint, Point, Role, Value};
+use plumb_model::{Companion, FarEnd, Plan, PlannedPoint, Point, Role, Value};
 
 use crate::error::UsageError;
 
@@ -23,9 +23,15 @@ pub fn with_far_end(
     Ok(points.into_iter().map(|it| server_at(it, far_end)).collect())
 }
 
-/// This point, with its server on another machine, where it has one.
+/// This companion, with its server where those of the points are.
 #[must_use]
-pub fn server_at(planned: PlannedPoint, far_end: &FarEnd) -> PlannedPoint {
+pub fn companion_at(companion: Companion, far_end: Option<&FarEnd>) -> Companion {
+    let Some(far_end) = far_end else { return companion };
+    Companion { point: server_at(companion.point, far_end), ..companion }
+}
+
+/// This point, with its server on another machine, where it has one.
+fn server_at(planned: PlannedPoint, far_end: &FarEnd) -> PlannedPoint {
     if has_server(&planned) { planned.to(far_end) } else { planned }
 }
 
@@ -33,11 +39,18 @@ fn has_server(planned: &PlannedPoint) -> bool {
     planned.description.can_be(Role::Server)
 }
 
-/// Whether nothing is sent to a machine of somebody else that would be a flood there, by a point and what runs beside it.
+/// The plan, where no point and what runs beside it flood a machine of somebody else, or the user owns the network.
 ///
 /// # Errors
-/// When something is.
-pub fn keeps_to_limits(plan: &Plan) -> Result<(), UsageError> {
+/// When one would.
+pub fn permitted(plan: Plan, owns_network: bool) -> Result<Plan, UsageError> {
+    if !owns_network {
+        keeps_to_limits(&plan)?;
+    }
+    Ok(plan)
+}
+
+fn keeps_to_limits(plan: &Plan) -> Result<(), UsageError> {
     plan.points.iter().try_for_each(|point| {
         let beside = plan.beside(Some(point)).map(|companion| &companion.point);
         let at_once: Vec<&PlannedPoint> = iter::once(point).chain(beside).collect();

@@ -106,10 +106,8 @@ impl Workload for Icmp {
             let echoes = Echoes::new(socket, payload, start.seed)
                 .map_err(|error| Failure::io("an ICMP socket", &error))?;
             let requests = Requests::new(echoes, schedule.transpose()?, patience, start);
-            let why = format!(
-                "{host} limits its replies, a firewall on the way does, the way loses packets, or something is saturated"
-            );
-            Box::new(requests.with_depth(outstanding as u64).explaining_losses(why))
+            let requests = requests.with_depth(outstanding as u64);
+            Box::new(requests.explaining_losses_of(host.to_string()))
         };
         ready.notes = notes;
         Ok(Started { instance, ready })

@@ -34,6 +34,11 @@ pub(crate) const PROBE: u64 = u64::MAX;
 
 /// More than this share lost is worth a flag.
 const FEW: f64 = 0.01;
+/// Slow requests after a loss tell whether it comes from the rate: so many, and so many a second at least.
+const SLOW: u64 = 100;
+const SLOWEST: f64 = 20.0;
+/// They take no longer than this.
+const SLOW_NS: f64 = 1e9;
 
 /// What sends requests and receives their answers.
 pub(crate) trait Exchange {
@@ -184,8 +189,10 @@ pub(crate) struct Requests<E> {
     helpers: Vec<u32>,
     /// Of both ends, where there is a server.
     cpus: Option<CpuTimes>,
-    /// What a loss may mean, where that is worth a flag.
-    losses: Option<String>,
+    /// Who is asked, where a loss is worth a flag.
+    asked: Option<String>,
+    /// What the first loss meant.
+    meaning: Option<String>,
 }
 
 impl<E: Exchange> Requests<E> {
@@ -216,13 +223,14 @@ impl<E: Exchange> Requests<E> {
             latency: [Distribution::of("latency")],
             helpers: token::helpers(start),
             cpus: None,
-            losses: None,
+            asked: None,
+            meaning: None,
         }
     }
 
-    /// What it means when more than a hundredth is lost, as a flag says it.
-    pub(crate) fn explaining_losses(self, why: String) -> Self {
-        Self { losses: Some(why), ..self }
+    /// With a flag where more than a hundredth is lost, which says why this host may not have answered.
+    pub(crate) fn explaining_losses_of(self, host: String) -> Self {
+        Self { asked: Some(host), ..self }
     }
 
     /// With the CPU time of both ends.
@@ -293,6 +301,57 @@ impl<E: Exchange> Requests<E> {
         }
         self.give_up();
         Ok(())
+    }
+
+    /// Whether a loss comes from the rate, as slow requests after it tell; of so many a second that were sent and answered.
+    fn meaning_of_losses(
+        &mut self,
+        host: &str,
+        [sent, answered]: [f64; 2],
+    ) -> Result<String, Failure> {
+        if let Some(known) = &self.meaning {
+            return Ok(known.clone());
+        }
+        // Half as many as are answered, so that a limit leaves room for them.
+        let slow = (answered / 2.0).max(SLOWEST);
+        let meaning = if sent < 2.0 * slow {
+            format!("the way loses packets, or {host} or a firewall on the way limits replies")
+        } else {
+            let lost = self.lost_at(slow)?;
+            let also = format!("{slow:.0} a second");
+            if lost > FEW {
+                format!("{:.0} % of {also} get none either: the way loses packets", lost * 100.0)
+            } else {
+                format!(
+                    "{answered:.0} a second get one, and all of {also}: {host} or a firewall on the way limits replies, or something is saturated"
+                )
+            }
+        };
+        Ok(self.meaning.insert(meaning).clone())
+    }
+
+    /// The share that is lost of some requests at this rate.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "rates are positive, times and counts stay far below 2^53"
+    )]
+    fn lost_at(&mut self, rate: f64) -> Result<f64, Failure> {
+        let gap_ns = (1e9 / rate) as u64;
+        let requests = SLOW.min((rate * SLOW_NS / 1e9) as u64).max(1);
+        self.lost = 0;
+        let begun = now_ns();
+        for number in 0..requests {
+            let due = begun + number * gap_ns;
+            while let Some(left) = due.checked_sub(now_ns()).filter(|left| *left > 0) {
+                self.wait(left)?;
+                while self.receive()?.is_some() {}
+            }
+            self.send(now_ns())?;
+        }
+        self.drain()?;
+        Ok(self.lost as f64 / requests as f64)
     }
 
     /// How long a closed loop waits for an answer before it sends the next request.
@@ -405,8 +464,9 @@ impl<E: Exchange> Instance for Requests<E> {
         let (first, mut in_time) = (self.next, Vec::with_capacity(iterations.len()));
         self.lost = 0;
         self.cpus.as_mut().map_or(Ok(()), CpuTimes::begin)?;
+        let begun_ns = now_ns();
         if let Some(schedule) = &mut self.schedule {
-            schedule.begin(now_ns());
+            schedule.begin(begun_ns);
         }
         for &k in iterations {
             let start = now_ns();
@@ -415,6 +475,7 @@ impl<E: Exchange> Instance for Requests<E> {
             self.latency[0].end_sample();
             in_time.push(self.schedule.as_ref().map_or(1.0, Schedule::share_in_time));
         }
+        let took_ns = now_ns() - begun_ns;
         self.drain()?;
         let lost = self.lost as f64 / (self.next - first).max(1) as f64;
         let requests = self.next - first;
@@ -423,8 +484,13 @@ impl<E: Exchange> Instance for Requests<E> {
             batch.record_values(&[lost, *in_time]);
             batch.record_values(cpus.as_ref().map_or(&[], |cpus| cpus.as_slice()));
         }
-        if let Some(why) = self.losses.as_ref().filter(|_| lost > FEW) {
-            let why = format!("{} of {requests} requests got no answer: {why}", self.lost);
+        if let Some(host) = self.asked.clone().filter(|_| lost > FEW) {
+            let unanswered = self.lost;
+            let seconds = took_ns.max(1) as f64 / 1e9;
+            let answered = requests - unanswered.min(requests);
+            let rates = [requests, answered].map(|count| count as f64 / seconds);
+            let meaning = self.meaning_of_losses(&host, rates)?;
+            let why = format!("{unanswered} of {requests} requests got no answer: {meaning}");
             batch.flag(Flag::new(FlagKind::Lossy, why));
         }
         self.flag_late(in_time.last().copied().unwrap_or(1.0), batch);

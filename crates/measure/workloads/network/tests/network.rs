@@ -1,5 +1,7 @@
 //! The family `network`, driven as the engine drives it.
 
+use std::process::Command;
+
 use plumb_model::{FlagKind, Samples};
 use plumb_protocol::{Batch, StartError, Started};
 use plumb_workload_kit::affinity::CpuSet;
@@ -396,6 +398,27 @@ fn drops_are_found_where_they_happen() {
 }
 
 #[test]
+fn the_jitter_of_a_path_spreads_delays_and_keeps_the_order() {
+    let path = [("path", "veth"), ("rtt", "20ms"), ("jitter", "4ms"), ("rate", "200/s")];
+    let taken = samples(&mut udp(&path).started(), &[100, 200]);
+    // The mean difference of two times that are even over 8 ms is 8/3 ms (RFC 3550 smooths it); waiting for who goes ahead takes some
+    // of that.
+    let jitter = taken.values["jitter"][1];
+    assert!((0.0015..0.0035).contains(&jitter), "{jitter}");
+    assert_eq!((taken.values["reordered"][1], taken.values["lost"][1]), (0.0, 0.0));
+}
+
+#[test]
+fn a_queue_that_hides_overload_from_a_search_is_flagged() {
+    let flags = |queue| {
+        let search = [("path", "veth"), ("up", "10Mbit/s"), ("queue", queue), ("rate", "search")];
+        udp(&search).started().ready.flags
+    };
+    assert!(!has_flag(&flags("1ms"), &FlagKind::Buffered));
+    assert!(has_flag(&flags("500ms"), &FlagKind::Buffered));
+}
+
+#[test]
 fn datagrams_that_overtake_others_are_counted() {
     let path = [("path", "veth"), ("rtt", "10ms"), ("reorder", "10%"), ("rate", "5k/s")];
     let taken = samples(&mut udp(&path).started(), &[1000, 2000]);
@@ -512,8 +535,27 @@ fn echoes_over_a_path_take_its_time_and_what_it_loses_is_told() {
     // A request or its reply: 1 - .9 x .9, within four standard errors.
     assert!((0.157..0.223).contains(&lost), "{lost}");
     assert!(has_flag(&flags, &FlagKind::Lossy), "{flags:?}");
+    assert!(flags[0].why.ends_with("get none either: the way loses packets"), "{flags:?}");
     drop(started);
     lossy.clean();
+}
+
+#[test]
+fn a_host_that_limits_its_replies_is_told_as_such() {
+    let mut limited = icmp_over(&[("rate", "2k/s")]);
+    // Echo replies are among what the kernel limits, to one in 5 ms: at the far end alone.
+    let limits = "cd /proc/sys/net/ipv4 && echo 1 > icmp_ratemask && echo 5 > icmp_ratelimit";
+    let mut enter = Command::new("nsenter");
+    enter.arg(format!("--net={}", limited.start.endpoints["path.far"]));
+    let user = limited.start.endpoints.get("path.user");
+    enter.args(user.map(|user| format!("--user={user}")));
+    assert!(enter.args(["sh", "-c", limits]).status().unwrap().success());
+    let mut started = limited.started();
+    let (taken, flags) = take(started.instance.as_mut(), &[300]).unwrap();
+    assert!(taken.values["lost"][0] > 0.8, "{:?}", taken.values);
+    assert!(flags[0].why.contains("198.18.0.2 or a firewall on the way limits"), "{flags:?}");
+    drop(started);
+    limited.clean();
 }
 
 #[test]
