@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 /// crates of its own stage and of earlier ones.
 const STAGES: &[&str] = &["base", "measure", "record", "judge", "show"];
 
-/// Where the workloads are: `kit`, `path`, `testing`, `registry`, and a crate a family.
+/// Where the workloads are: `ends`, `kit`, `path`, `testing`, `registry`, and a crate a family.
 const WORKLOADS: &str = "measure/workloads";
 
 /// What a family of workloads may use; never another family.
 const OF_A_FAMILY: &[&str] =
-    &["classics", "protocol", "workload-kit", "workload-path", "workload-testing"];
+    &["classics", "protocol", "workload-ends", "workload-kit", "workload-path", "workload-testing"];
 
 /// stage/crate → the crates that it may use, families aside. Every crate may use `model`; `cli` joins all.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -30,6 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/plugins", &["engine", "keeper", "protocol", "stats"]),
     ("measure/suite", &[]),
     ("measure/workloads/kit", &["protocol"]),
+    ("measure/workloads/ends", &["protocol", "workload-kit"]),
     ("measure/workloads/path", &["protocol", "workload-kit"]),
     ("measure/workloads/testing", &["protocol"]),
     ("measure/engine", &["keeper", "machine", "media", "monitors", "protocol", "stats"]),
@@ -80,7 +81,9 @@ fn families() -> Vec<String> {
         let name = place.strip_prefix(WORKLOADS)?.strip_prefix('/')?;
         Some(name.to_owned())
     });
-    names.filter(|name| !["kit", "path", "registry", "testing"].contains(&name.as_str())).collect()
+    names
+        .filter(|name| !["ends", "kit", "path", "registry", "testing"].contains(&name.as_str()))
+        .collect()
 }
 
 fn manifest(place: &str) -> PathBuf {

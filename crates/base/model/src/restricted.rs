@@ -27,8 +27,8 @@ pub struct Restricted {
 }
 
 impl Restricted {
-    /// The machine of somebody else to which something is sent at these settings, and how much; None for how much where that has
-    /// no bound.
+    /// The machine of somebody else to which something is sent at these settings, by the address that is meant or else as it is named,
+    /// and how much; None for how much where that has no bound.
     #[must_use]
     pub fn sent<'s>(&self, settings: &'s Settings) -> Option<(&'s str, Option<u64>)> {
         let host = self.machine(settings)?;
@@ -37,7 +37,7 @@ impl Restricted {
         let bound = settings.get(&self.bound);
         let is_harmless = self.harmless.iter().any(|word| text(settings, &self.bound) == word);
         let much = if is_harmless { Some(0) } else { bound.and_then(Value::integer) };
-        (!is_loopback(sent_to)).then_some((host, much))
+        (!is_loopback(sent_to)).then_some((sent_to, much))
     }
 
     /// The machine that is named, by its name or address; None when none is.

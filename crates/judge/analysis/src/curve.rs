@@ -98,7 +98,7 @@ pub struct ScalabilityLaw {
     pub contention: Estimate,
     /// The price of agreement of every two, relative to the work.
     pub coherency: Estimate,
-    /// The number with the highest rate; none where it grows for ever.
+    /// The number with the highest rate; none where it grows for ever, or may do so by the interval of coherency.
     pub most_at: Option<f64>,
     /// How far a point lies off the law at most, relative to it.
     pub off: f64,

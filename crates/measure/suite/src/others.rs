@@ -61,22 +61,45 @@ fn keeps_to_limits(plan: &Plan) -> Result<(), UsageError> {
 /// Whether what a point and others at the same time send to one machine is no flood.
 fn is_within_limits(planned: &PlannedPoint, at_once: &[&PlannedPoint]) -> Result<(), UsageError> {
     let Some(rule) = &planned.description.restricted else { return Ok(()) };
-    let Some((host, _)) = rule.sent(&planned.point.settings) else { return Ok(()) };
+    let Some((host, own)) = rule.sent(&planned.point.settings) else { return Ok(()) };
+    let (name, bound, what, most) = (planned.name(), &rule.bound, &rule.what, rule.most);
+    let yours = "--i-own-this-network if that machine and all on the way to it are yours to load";
+    if own.is_none_or(|much| much > most) {
+        return Err(match most {
+            0 => UsageError::new(format!("{name}: this sends {host} {what}")).hint(yours),
+            most => UsageError::new(format!("{name}: this may send {host} over {most} {what}"))
+                .hint(format!("-p {bound}={most} sends no more; {yours}")),
+        });
+    }
+    // What has no bound is refused by itself.
     let much = at_once.iter().filter_map(|it| {
-        let of_it = it.description.restricted.as_ref().filter(|its| its.what == rule.what)?;
-        let (to, much) = of_it.sent(&it.point.settings)?;
-        (to == host).then_some(much)
+        let its = it.description.restricted.as_ref().filter(|its| its.what == *what)?;
+        let (to, much) = its.sent(&it.point.settings)?;
+        much.filter(|_| is_same_machine(to, host))
     });
-    if much.sum::<Option<u64>>().is_some_and(|much| much <= rule.most) {
+    let together: u64 = much.fold(0, u64::saturating_add);
+    if together <= most {
         return Ok(());
     }
-    let (name, bound, what) = (planned.name(), &rule.bound, &rule.what);
-    let yours = "--i-own-this-network if that machine and all on the way to it are yours to load";
-    Err(match rule.most {
-        0 => UsageError::new(format!("{name}: this sends {host} {what}")).hint(yours),
-        most => UsageError::new(format!("{name}: this may send {host} over {most} {what}"))
-            .hint(format!("-p {bound}={most} sends no more by itself; {yours}")),
-    })
+    let error = UsageError::new(format!(
+        "{name} and what runs beside it may send {host} {together} {what}, over {most}"
+    ));
+    Err(error.hint(format!("a smaller `{bound}` for each; {yours}")))
+}
+
+/// Whether two names or addresses are of one machine, as far as its addresses tell.
+fn is_same_machine(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+        || addresses(one).iter().any(|address| addresses(other).contains(address))
+}
+
+/// The addresses of a host; none where it has none: why is told where it is measured.
+fn addresses(host: &str) -> Vec<IpAddr> {
+    let found = (host, 0).to_socket_addrs().into_iter().flatten();
+    let mut addresses: Vec<IpAddr> = found.map(|it| it.ip()).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
 }
 
 /// These points, of which those that name a host with several addresses stand once for each, so that a bad one among them shows.
@@ -97,11 +120,7 @@ fn several_addresses(planned: &PlannedPoint) -> Vec<IpAddr> {
     let settings = &planned.point.settings;
     let is_chosen = settings.get(&rule.address).and_then(Value::text) != Some("");
     let name = rule.machine(settings).filter(|_| !is_chosen);
-    // Why a name has no address is told where it is measured.
-    let found = name.map(|name| (name, 0).to_socket_addrs().into_iter().flatten());
-    let mut addresses: Vec<IpAddr> = found.into_iter().flatten().map(|it| it.ip()).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
+    let addresses = name.map(addresses).unwrap_or_default();
     if addresses.len() < 2 { Vec::new() } else { addresses }
 }
 
@@ -119,7 +138,7 @@ fn at(planned: &PlannedPoint, address: IpAddr) -> Result<PlannedPoint, UsageErro
 mod tests {
     use plumb_model::{Description, Goal, PlannedPoint, Point, Program, Value};
 
-    use super::{each_address, keeps_to_limits, with_far_end};
+    use super::{each_address, is_same_machine, keeps_to_limits, with_far_end};
 
     fn planned(host: &str) -> PlannedPoint {
         let text = |name: &str| serde_json::json!({"name": name, "type": "text", "default": "", "summary": ""});
@@ -177,10 +196,23 @@ mod tests {
         assert_eq!(sends("127.0.0.1", &[9]), Ok(()));
         assert_eq!(sends("192.0.2.1", &[8]), Ok(()));
         assert_eq!(sends("192.0.2.1", &[4, 4]), Ok(()));
-        for flood in [&[9][..], &[4, 5]] {
+        let floods: [(&[u64], &str); 2] = [
+            (&[9], "a.b:host=192.0.2.1: this may send 192.0.2.1 over 8 files"),
+            (
+                &[4, 5],
+                "a.b:host=192.0.2.1 and what runs beside it may send 192.0.2.1 9 files, over 8",
+            ),
+        ];
+        for (flood, why) in floods {
             let error = sends("192.0.2.1", flood).unwrap_err();
-            assert!(error.message.ends_with("may send 192.0.2.1 over 8 files"), "{error}");
+            assert_eq!(error.message, why);
             assert!(error.hint.unwrap().contains("--i-own-this-network"));
         }
+        assert!(
+            is_same_machine("192.0.2.1", "192.0.2.1") && is_same_machine("A.invalid", "a.invalid")
+        );
+        assert!(!is_same_machine("192.0.2.1", "192.0.2.2"));
+        // 127.0.0.1 by two of its names.
+        assert!(is_same_machine("localhost", "127.0.0.1"));
     }
 }

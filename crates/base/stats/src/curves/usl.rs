@@ -76,13 +76,13 @@ pub fn law(points: &[CurvePoint]) -> Result<Law, NoFit> {
     };
     let (contention, coherency) = (first / alone, second / alone);
     let agreement = figure(coherency, [-coherency / alone, 0.0, 1.0 / alone]);
-    let least = agreement.interval.as_ref().map_or(coherency, |interval| interval.low);
+    let falls_again = agreement.interval.as_ref().is_ok_and(|interval| interval.low > 0.0);
     let distances = times.iter().zip(&fitted).map(|(time, law)| (law / time - 1.0).abs());
     Ok(Law {
         alone: figure(1.0 / alone, [-1.0 / (alone * alone), 0.0, 0.0]),
         contention: figure(contention, [-contention / alone, 1.0 / alone, 0.0]),
         coherency: agreement,
-        most_at: (least > 0.0 && contention < 1.0).then(|| ((1.0 - contention) / coherency).sqrt()),
+        most_at: (falls_again && contention < 1.0).then(|| ((1.0 - contention) / coherency).sqrt()),
         off: distances.fold(0.0, f64::max),
     })
 }

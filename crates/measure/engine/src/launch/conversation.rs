@@ -220,7 +220,11 @@ impl Conversation {
             .understood(&line)
             .map_err(|error| garbage(word, &self.secrets.hide(line.clone()), &error))?;
         match reply.id {
-            got if got == id => Ok(reply.reply),
+            got if got == id => {
+                // Samples and progress may be followed by more.
+                self.is_idle |= matches!(reply.reply, Reply::Failed { .. } | Reply::Done { .. });
+                Ok(reply.reply)
+            }
             got => Err(Refusal::Failed(format!("it answered `{word}` with the wrong id, {got}"))),
         }
     }
@@ -386,14 +390,26 @@ impl Conversation {
     /// Ends it when something went wrong. If it waits for a request it is told to stop, so that it takes away what it laid out;
     /// otherwise it is killed.
     pub fn abandon(mut self, keeper: &mut Keeper) {
-        let timeout = self.timeout.min(EXIT_TIMEOUT);
-        if self.is_idle && self.ask(Request::Stop, timeout).is_ok() {
+        if self.is_idle && self.says_that_it_stops() {
             self.stdin = None;
             // Killed where it does not exit.
             let _ = self.wait_or_kill(keeper);
         } else {
             self.kill(keeper);
         }
+    }
+
+    /// Asks it to stop; whether it answers in time.
+    fn says_that_it_stops(&mut self) -> bool {
+        let deadline = Instant::now() + EXIT_TIMEOUT;
+        let Ok(id) = self.send(Request::Stop) else { return false };
+        while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+            match self.reply(id, left, "stop") {
+                Ok(Reply::Progress { .. }) => {}
+                other => return other.is_ok(),
+            }
+        }
+        false
     }
 
     /// Kills it with all that it started.

@@ -219,7 +219,7 @@ impl KeeperLauncher {
                     conversation.release(&mut self.keeper)?;
                 }
                 let refusal = conversation.explain(refusal);
-                conversation.kill(&mut self.keeper);
+                conversation.abandon(&mut self.keeper);
                 Err(refusal)
             }
         }
@@ -335,7 +335,7 @@ impl Launcher for KeeperLauncher {
             }
             Err(refusal) => {
                 let refusal = conversation.explain(refusal);
-                conversation.kill(&mut self.keeper);
+                conversation.abandon(&mut self.keeper);
                 Err(refusal)
             }
         }

@@ -6,8 +6,8 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready, Restricted, Role};
 use plumb_protocol::{Held, Start, StartError};
 
+use plumb_workload_ends::host;
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, text, within};
-use plumb_workload_kit::host;
 use plumb_workload_kit::placement::{Placement, placement};
 
 use crate::named::{Named, value_names};
@@ -83,7 +83,9 @@ impl Tool for Iperf3 {
             ("", None) => return Err(StartError::Failed("the server named no port".into())),
             (host, _) => {
                 let port = within(start, "port", 1, 65_535)?.to_string();
-                (host::address_of(host, start)?.to_string(), port)
+                // An address of a link has its device behind it, which an `IpAddr` has not.
+                let address = host::address_of(host, start);
+                (if host.contains('%') { host.to_owned() } else { address?.to_string() }, port)
             }
         };
         let streams = within(start, "streams", 1, 64)?.to_string();

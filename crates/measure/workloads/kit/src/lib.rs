@@ -4,13 +4,11 @@
 
 pub mod affinity;
 pub mod child;
-pub mod cpu_time;
 pub mod declare;
 pub mod device;
 pub mod filesystem;
 pub mod folder;
 pub mod framed_stream;
-pub mod host;
 pub mod limits;
 pub mod link;
 pub mod loop_device;
@@ -20,12 +18,10 @@ pub mod mounts;
 pub mod placement;
 pub mod primes;
 pub mod processes;
-pub mod server;
 pub mod spawn;
 pub mod ssh;
 pub mod switches;
 pub mod threads;
-pub mod token;
 pub mod tool;
 pub mod users;
 pub mod vector;

@@ -92,7 +92,7 @@ impl Workload for Fault {
         let faults = Faults { node, ..Faults::new(operation, pages, bytes, page_bytes) };
         faults.check_kind()?;
         let work = [("time", faults.pages()), ("bandwidth", bytes as u64)];
-        let notes = node.map(Node::note).into_iter().collect();
+        let notes = node.map(Node::note_on_first).into_iter().collect();
         let ready = Ready { work: declare::work(&work), notes, ..Ready::default() };
         Ok(Started { instance: Box::new(faults), ready })
     }

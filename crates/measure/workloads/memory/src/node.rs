@@ -56,6 +56,14 @@ impl Node {
         format!("memory bound to node {}, as the kernel says of every page", self.0)
     }
 
+    /// The same where memory comes again and again, and the kernel was asked of a first one.
+    pub(super) fn note_on_first(self) -> String {
+        format!(
+            "each mapping bound to node {}, as the kernel says of every page of a first one",
+            self.0
+        )
+    }
+
     /// Lets memory come from this node only; before it is touched.
     ///
     /// # Errors

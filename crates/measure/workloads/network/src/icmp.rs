@@ -16,7 +16,7 @@ use plumb_workload_path::{self as path, End};
 use crate::echo::{EchoSocket, OpenError};
 use crate::messages::wait_for;
 use crate::requests::{Exchange, Patience, Requests, in_time, lost, open_loop, quiet_ns};
-use plumb_workload_kit::host::{self, HOST, address_of, restricted};
+use plumb_workload_ends::host::{self, HOST, address_of, restricted};
 
 /// At least this long: with several requests outstanding the borders of a sample would show.
 const SHORTEST_SAMPLE_NS: u64 = 1_000_000;

@@ -6,6 +6,7 @@ mod batches;
 mod echo;
 mod icmp;
 mod ledger;
+mod losses;
 mod messages;
 mod receiver;
 mod requests;

@@ -23,7 +23,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, recvfrom, send, sendto, 
 use rustix::time::Timespec;
 
 use crate::requests::{Exchange, receive_or_wait};
-use plumb_workload_kit::token::{TOKEN, Token};
+use plumb_workload_ends::token::{TOKEN, Token};
 
 /// Bytes of a number.
 const NUMBER: usize = 8;

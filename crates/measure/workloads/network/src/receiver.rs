@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::batches::Receiving;
 use crate::ledger::{received_drops, socket_drops};
 use crate::tally::{Arrived, Tally};
-use plumb_workload_kit::cpu_time::cpu_time_ns;
-use plumb_workload_kit::server::Server;
-use plumb_workload_kit::token::{TOKEN, Token};
+use plumb_workload_ends::cpu_time::cpu_time_ns;
+use plumb_workload_ends::server::Server;
+use plumb_workload_ends::token::{TOKEN, Token};
 
 /// What a datagram begins with: a part of the token, its number, and when it was sent where there is room.
 pub(crate) const HEAD: usize = 16;

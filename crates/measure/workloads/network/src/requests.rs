@@ -8,15 +8,19 @@ use plumb_protocol::{
     Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Instance, Schedule, Start, current_cpu,
     now_ns,
 };
-use plumb_workload_kit::cpu_time::{self, CpuTimes};
+use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::reported;
 use plumb_workload_path as path;
 use rustix::thread::set_current_timer_slack;
 
-use plumb_workload_kit::token;
+use plumb_workload_ends::token;
 
-/// What is reported beside, in this order: that of the CPUs where a server tells it.
-pub(crate) const VALUES: [&str; 4] = ["lost", "in_time", cpu_time::NAMES[0], cpu_time::NAMES[1]];
+use crate::losses::Losses;
+
+/// What is reported beside, in this order: the first two of who has a server.
+pub(crate) const VALUES: [&str; 4] = [cpu_time::NAMES[0], cpu_time::NAMES[1], "lost", "in_time"];
+/// Where those begin that all have.
+const OF_ALL: usize = cpu_time::NAMES.len();
 
 /// In a closed loop of what may be lost the next is sent after this time without an answer at the latest, and at the earliest, as
 /// `ping -f` does.
@@ -34,11 +38,6 @@ pub(crate) const PROBE: u64 = u64::MAX;
 
 /// More than this share lost is worth a flag.
 const FEW: f64 = 0.01;
-/// Slow requests after a loss tell whether it comes from the rate: so many, and so many a second at least.
-const SLOW: u64 = 100;
-const SLOWEST: f64 = 20.0;
-/// They take no longer than this.
-const SLOW_NS: f64 = 1e9;
 
 /// What sends requests and receives their answers.
 pub(crate) trait Exchange {
@@ -96,14 +95,14 @@ pub(crate) fn receive_or_wait(
 pub(crate) fn lost() -> Metric {
     let summary =
         "share of the requests without an answer, over all samples that a process takes at once";
-    reported(VALUES[0], "", Better::Lower, summary)
+    reported(VALUES[2], "", Better::Lower, summary)
 }
 
 /// The metric of what was sent when it was due.
 pub(crate) fn in_time() -> Metric {
     let summary =
         "share of the requests of an open loop that were sent within 100 µs of when they were due";
-    reported(VALUES[1], "", Better::Higher, summary)
+    reported(VALUES[3], "", Better::Higher, summary)
 }
 
 /// What a reader has to know of an open loop.
@@ -181,18 +180,17 @@ pub(crate) struct Requests<E> {
     /// The number of the next request, and of the first that is not known to be answered or lost.
     next: u64,
     oldest: u64,
-    /// Requests that were lost since this was asked last.
-    lost: u64,
     /// When each request under way was due, at its number modulo their most; 0 for one that was answered.
     due_ns: Vec<u64>,
     latency: [Distribution; 1],
     helpers: Vec<u32>,
     /// Of both ends, where there is a server.
     cpus: Option<CpuTimes>,
+    /// Requests of a batch that were lost, and which, by number and in order, as far as there is room.
+    lost: u64,
+    losses: Vec<u64>,
     /// Who is asked, where a loss is worth a flag.
     asked: Option<String>,
-    /// What the first loss meant.
-    meaning: Option<String>,
 }
 
 impl<E: Exchange> Requests<E> {
@@ -218,13 +216,13 @@ impl<E: Exchange> Requests<E> {
             schedule,
             next: 0,
             oldest: 0,
-            lost: 0,
             due_ns: vec![0; MOST_UNDER_WAY as usize],
             latency: [Distribution::of("latency")],
             helpers: token::helpers(start),
             cpus: None,
+            lost: 0,
+            losses: Vec::with_capacity(MOST_UNDER_WAY as usize),
             asked: None,
-            meaning: None,
         }
     }
 
@@ -248,11 +246,18 @@ impl<E: Exchange> Requests<E> {
         let slot = self.slot(self.next);
         if std::mem::replace(&mut self.due_ns[slot], due_ns) != 0 {
             // The one that had this place was not answered while all others were sent.
-            self.lost += 1;
+            self.lose(self.next - MOST_UNDER_WAY);
         }
         let sent = self.exchange.send(self.next);
         self.next += 1;
         sent.map_err(|error| Failure::io("sending a request", &error))
+    }
+
+    fn lose(&mut self, number: u64) {
+        self.lost += 1;
+        if self.losses.len() < self.losses.capacity() {
+            self.losses.push(number);
+        }
     }
 
     /// Takes in an answer, if one has come: when its request was due.
@@ -283,9 +288,11 @@ impl<E: Exchange> Requests<E> {
 
     /// Gives up all requests under way.
     fn give_up(&mut self) {
-        for number in self.oldest..self.next {
+        for number in self.oldest.max(self.next.saturating_sub(MOST_UNDER_WAY))..self.next {
             let slot = self.slot(number);
-            self.lost += u64::from(std::mem::take(&mut self.due_ns[slot]) != 0);
+            if std::mem::take(&mut self.due_ns[slot]) != 0 {
+                self.lose(number);
+            }
         }
         self.oldest = self.next;
         self.given_up = self.next;
@@ -301,57 +308,6 @@ impl<E: Exchange> Requests<E> {
         }
         self.give_up();
         Ok(())
-    }
-
-    /// Whether a loss comes from the rate, as slow requests after it tell; of so many a second that were sent and answered.
-    fn meaning_of_losses(
-        &mut self,
-        host: &str,
-        [sent, answered]: [f64; 2],
-    ) -> Result<String, Failure> {
-        if let Some(known) = &self.meaning {
-            return Ok(known.clone());
-        }
-        // Half as many as are answered, so that a limit leaves room for them.
-        let slow = (answered / 2.0).max(SLOWEST);
-        let meaning = if sent < 2.0 * slow {
-            format!("the way loses packets, or {host} or a firewall on the way limits replies")
-        } else {
-            let lost = self.lost_at(slow)?;
-            let also = format!("{slow:.0} a second");
-            if lost > FEW {
-                format!("{:.0} % of {also} get none either: the way loses packets", lost * 100.0)
-            } else {
-                format!(
-                    "{answered:.0} a second get one, and all of {also}: {host} or a firewall on the way limits replies, or something is saturated"
-                )
-            }
-        };
-        Ok(self.meaning.insert(meaning).clone())
-    }
-
-    /// The share that is lost of some requests at this rate.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "rates are positive, times and counts stay far below 2^53"
-    )]
-    fn lost_at(&mut self, rate: f64) -> Result<f64, Failure> {
-        let gap_ns = (1e9 / rate) as u64;
-        let requests = SLOW.min((rate * SLOW_NS / 1e9) as u64).max(1);
-        self.lost = 0;
-        let begun = now_ns();
-        for number in 0..requests {
-            let due = begun + number * gap_ns;
-            while let Some(left) = due.checked_sub(now_ns()).filter(|left| *left > 0) {
-                self.wait(left)?;
-                while self.receive()?.is_some() {}
-            }
-            self.send(now_ns())?;
-        }
-        self.drain()?;
-        Ok(self.lost as f64 / requests as f64)
     }
 
     /// How long a closed loop waits for an answer before it sends the next request.
@@ -461,8 +417,9 @@ impl<E: Exchange> Instance for Requests<E> {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         let carried = path::carried(&self.start)?;
-        let (first, mut in_time) = (self.next, Vec::with_capacity(iterations.len()));
+        let (first_request, mut in_time) = (self.next, Vec::with_capacity(iterations.len()));
         self.lost = 0;
+        self.losses.clear();
         self.cpus.as_mut().map_or(Ok(()), CpuTimes::begin)?;
         let begun_ns = now_ns();
         if let Some(schedule) = &mut self.schedule {
@@ -477,28 +434,36 @@ impl<E: Exchange> Instance for Requests<E> {
         }
         let took_ns = now_ns() - begun_ns;
         self.drain()?;
-        let lost = self.lost as f64 / (self.next - first).max(1) as f64;
-        let requests = self.next - first;
+        let requests = self.next - first_request;
+        let lost = self.lost as f64 / requests.max(1) as f64;
         let cpus = self.cpus.as_mut().map(|cpus| cpus.of_each(requests)).transpose()?;
+        let [far_cpu, near_cpu] = cpus.unwrap_or_default();
+        let first = VALUES.len() - self.value_names().len();
         for in_time in &in_time {
-            batch.record_values(&[lost, *in_time]);
-            batch.record_values(cpus.as_ref().map_or(&[], |cpus| cpus.as_slice()));
+            batch.record_values(&[far_cpu, near_cpu, lost, *in_time][first..]);
         }
-        if let Some(host) = self.asked.clone().filter(|_| lost > FEW) {
-            let unanswered = self.lost;
-            let seconds = took_ns.max(1) as f64 / 1e9;
-            let answered = requests - unanswered.min(requests);
-            let rates = [requests, answered].map(|count| count as f64 / seconds);
-            let meaning = self.meaning_of_losses(&host, rates)?;
-            let why = format!("{unanswered} of {requests} requests got no answer: {meaning}");
+        if let Some(host) = self.asked.as_ref().filter(|_| lost > FEW) {
+            let answered = requests.saturating_sub(self.lost);
+            let answers = answered as f64 / (took_ns.max(1) as f64 / 1e9);
+            let losses = match self.losses.len() as u64 == self.lost {
+                true => Losses::of(first_request, requests, &self.losses),
+                false => Losses::Unclear,
+            };
+            let meaning = losses.meaning(host, answers);
+            let why = format!("{} of {requests} requests got no answer: {meaning}", self.lost);
             batch.flag(Flag::new(FlagKind::Lossy, why));
         }
         self.flag_late(in_time.last().copied().unwrap_or(1.0), batch);
         path::flag_limit(&self.start, carried, batch)
     }
 
+    fn has_untimed_parts(&self) -> bool {
+        self.cpus.as_ref().is_some_and(CpuTimes::asks)
+    }
+
     fn value_names(&self) -> &'static [&'static str] {
-        if self.cpus.is_some() { &VALUES } else { const { VALUES.split_at(2).0 } }
+        const ALL: &[&str] = &VALUES;
+        &ALL[self.cpus.as_ref().map_or(OF_ALL, CpuTimes::lacking)..]
     }
 
     fn distributions(&mut self) -> &mut [Distribution] {

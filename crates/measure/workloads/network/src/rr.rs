@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role, Value};
 use plumb_protocol::{Arrivals, Failure, Held, Schedule, Start, StartError, Started, Workload};
-use plumb_workload_kit::cpu_time::{self, CpuTimes};
+use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
     bytes, choice, curve, distribution, headline, rate, rate_or, within, workload,
 };
@@ -15,8 +15,8 @@ use crate::messages::{
     serve_connection,
 };
 use crate::requests::{Exchange, PROBE, Patience, Requests, in_time, lost, open_loop, quiet_ns};
-use plumb_workload_kit::server::Server;
-use plumb_workload_kit::token;
+use plumb_workload_ends::server::Server;
+use plumb_workload_ends::token;
 
 /// How often a server on another machine is asked whether it is there, and how long each answer may take.
 const TRIES: usize = 3;
@@ -73,7 +73,7 @@ impl Workload for Rr {
                 (server.address(), Box::new(server))
             }
         };
-        let (words, teller) = cpu_time::teller(address.ip())?;
+        let (words, teller) = cpu_time::told(start)?;
         let endpoints = token::words(address, token).into_iter().chain(words).collect();
         Ok((Ready { endpoints, ..Ready::default() }, Box::new((held, teller))))
     }
@@ -99,14 +99,17 @@ impl Workload for Rr {
                     .to_owned(),
             );
         }
+        let mut cpus = CpuTimes::of(start);
+        notes.extend(cpus.note());
+        let without = cpu_time::NAMES[..cpus.lacking()].iter().map(ToString::to_string).collect();
         let instance = Requests::new(
             messages,
             schedule.transpose()?,
             Patience { may_lose: settings.transport == Transport::Udp, quiet_ns: quiet_ns(start) },
             start,
         )
-        .with_cpus(CpuTimes::of(start)?);
-        let ready = Ready { notes, ..Ready::default() };
+        .with_cpus(cpus);
+        let ready = Ready { notes, without, ..Ready::default() };
         Ok(Started { instance: Box::new(instance), ready })
     }
 }

@@ -18,15 +18,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use plumb_protocol::{Failure, now_ns};
+use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::affinity::CpuSet;
-use plumb_workload_kit::cpu_time::cpu_time_ns;
 use plumb_workload_kit::framed_stream::{Carry, next_header, take_in};
 
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use crate::tcp_info::{self, Info};
-use plumb_workload_kit::token::{TOKEN, Token};
+use plumb_workload_ends::token::{TOKEN, Token};
 
 /// How long a client may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(5);

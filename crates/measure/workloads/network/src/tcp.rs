@@ -10,7 +10,7 @@ use plumb_protocol::{
     now_ns,
 };
 
-use plumb_workload_kit::cpu_time::cpu_time_ns;
+use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
     bytes, choice, curve, integer, rate, reported, reported_time, switch, text, workload,
 };
@@ -21,8 +21,8 @@ use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 
 use crate::stream::{Balance, Connection, Payload, Way, Witness, serve};
 use crate::tcp_info::Info;
-use plumb_workload_kit::server::Server;
-use plumb_workload_kit::token;
+use plumb_workload_ends::server::Server;
+use plumb_workload_ends::token;
 
 /// Samples are at least this long, so that their borders (an empty pipe, an answer) are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;

@@ -16,7 +16,7 @@ use plumb_protocol::{
     Arrivals, BOUND_SHARE, Batch, Failure, Held, Instance, Schedule, Start, StartError, Started,
     TrialCounts, Workload, current_cpu, now_ns,
 };
-use plumb_workload_kit::cpu_time::cpu_time_ns;
+use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
     bytes, curve, headline, integer, limit, rate, rate_or, reported, reported_time, searched,
     within, workload,
@@ -29,8 +29,8 @@ use crate::ledger::queue_drops;
 use crate::messages::LONGEST;
 use crate::receiver::{Control, Counted, HEAD, HEAD_WITH_TIME, MOST_SENDERS, Receiver, Said};
 use crate::tally::Arrived;
+use plumb_workload_ends::token::{self, Token};
 use plumb_workload_kit::threads::{Member, Team};
-use plumb_workload_kit::token::{self, Token};
 
 /// What is reported of each sample, in this order; the last seven over all samples that a process takes at once.
 const VALUES: [&str; 13] = [

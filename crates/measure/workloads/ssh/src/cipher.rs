@@ -9,13 +9,13 @@ use plumb_protocol::{
 };
 
 use crate::session::{OpenSession, Session, SessionSettings, quoted};
+use plumb_workload_ends::token::at_far_end;
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, workload};
 use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
 use plumb_workload_kit::processes::line_up_to;
 use plumb_workload_kit::ssh::{
     Account, Client, KNOWN_HOSTS, Listening, Serves, Sshd, Tools, known_host,
 };
-use plumb_workload_kit::token::at_far_end;
 use plumb_workload_path::{self as path, End, PathKind, PathSettings};
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.

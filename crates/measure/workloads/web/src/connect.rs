@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role};
 use plumb_protocol::{Failure, Held, Start, StartError, Started, Workload, now_ns};
-use plumb_workload_kit::cpu_time::{self, CpuTimes};
+use plumb_workload_ends::cpu_time::{self, CpuTimes};
+use plumb_workload_ends::token::at_far_end;
 use plumb_workload_kit::declare::{
     curve, distribution, headline, integer, rate, within, work, workload,
 };
-use plumb_workload_kit::token::at_far_end;
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::set_socket_linger;
 
 use crate::timed_threads::{Job, TimedThreads};
-use plumb_workload_kit::host::{self, HOST, address_of, restricted};
+use plumb_workload_ends::host::{self, HOST, address_of, restricted};
 
 /// The most connections that are opened at a time.
 const MOST: usize = 256;
@@ -72,7 +72,7 @@ impl Workload for Connect {
         let words =
             [("address", acceptor.address.to_string()), ("pid", std::process::id().to_string())];
         let words = words.map(|(name, word)| (name.to_owned(), word));
-        let (of_cpu, teller) = cpu_time::teller(address)?;
+        let (of_cpu, teller) = cpu_time::told(start)?;
         let endpoints = words.into_iter().chain(of_cpu).collect();
         Ok((Ready { endpoints, ..Ready::default() }, Box::new((acceptor, teller))))
     }
@@ -94,7 +94,8 @@ impl Workload for Connect {
         } else {
             format!("to {address}; each connection ends with a reset, so that no port stays in use (SO_LINGER)")
         });
-        let cpus = CpuTimes::of(start)?;
+        let mut cpus = CpuTimes::of(start);
+        notes.extend(cpus.note());
         let (lacking, told) = cpu_time::NAMES.split_at(cpus.lacking());
         let without = lacking.iter().map(|name| (*name).to_owned()).collect();
         let opener = move || Opener { address, is_own };

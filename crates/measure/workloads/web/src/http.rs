@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Parameter, Ready, Role};
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload, now_ns};
-use plumb_workload_kit::cpu_time::{self, CpuTimes};
+use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
     bytes, curve, distribution, headline, integer, rate, reported, reported_time, text, within,
     work, workload,
@@ -17,9 +17,9 @@ use plumb_workload_path::{self as path, End};
 
 use crate::timed_threads::{Job, TimedThreads};
 use crate::web_stream::{Tls, WebStream};
-use plumb_workload_kit::host::{self, address_of, restricted};
-use plumb_workload_kit::server::Server;
-use plumb_workload_kit::token::{self, Token};
+use plumb_workload_ends::host::{self, address_of, restricted};
+use plumb_workload_ends::server::Server;
+use plumb_workload_ends::token::{self, Token};
 
 /// The parameter that names a file.
 const URL: &str = "url";
@@ -111,7 +111,7 @@ impl Workload for Http {
         let server = Server::start(address, move |stream| serve(stream, &token, size, &block));
         let server =
             server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
-        let (words, teller) = cpu_time::teller(address)?;
+        let (words, teller) = cpu_time::told(start)?;
         let endpoints = token::words(server.address(), token).into_iter().chain(words).collect();
         Ok((Ready { endpoints, ..Ready::default() }, Box::new((server, teller))))
     }
@@ -149,7 +149,8 @@ impl Workload for Http {
             notes.extend(first.spoken.take());
         }
         let source = first.source;
-        let cpus = CpuTimes::of(start)?;
+        let mut cpus = CpuTimes::of(start);
+        notes.extend(cpus.note());
         let ends = VALUES.len() - usize::from(source.tls.is_none());
         let names = &VALUES[cpus.lacking()..ends];
         let lacking = VALUES[..cpus.lacking()].iter().chain(&VALUES[ends..]);

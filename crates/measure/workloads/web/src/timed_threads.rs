@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use plumb_protocol::{
     Batch, Distribution, Failure, Instance, Start, StartError, current_cpu, now_ns,
 };
-use plumb_workload_kit::cpu_time::{self, CpuTimes};
+use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_path as path;
 
-use plumb_workload_kit::token;
+use plumb_workload_ends::token;
 
 /// What a thread does again and again, told in `N` numbers: parts of its time and amounts, the time of the whole first.
 pub(crate) trait Job<const N: usize>: Send + 'static {
@@ -80,7 +80,7 @@ pub(crate) struct TimedThreads<J, const N: usize> {
 
 impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
     /// So many threads, each with a job; values of these names are reported, of which the first are those of
-    /// [`cpu_time::NAMES`](plumb_workload_kit::cpu_time::NAMES) that there are.
+    /// [`cpu_time::NAMES`](plumb_workload_ends::cpu_time::NAMES) that there are.
     ///
     /// # Errors
     /// When a thread can't be started.
@@ -158,6 +158,10 @@ impl<J: Job<N>, const N: usize> Instance for TimedThreads<J, N> {
             batch.record_values(&rows[index * width..(index + 1) * width]);
         }
         path::flag_limit(&self.start, carried, batch)
+    }
+
+    fn has_untimed_parts(&self) -> bool {
+        self.cpus.asks()
     }
 
     fn value_names(&self) -> &'static [&'static str] {

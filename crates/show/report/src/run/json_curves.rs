@@ -77,7 +77,7 @@ pub struct LawPart {
     pub contention: EstimatePart,
     /// The price of agreement of every two, relative to the work.
     pub coherency: EstimatePart,
-    /// The number with the highest rate; null where it grows for ever.
+    /// The number with the highest rate; null where it grows for ever, or may do so by the interval of coherency.
     pub most_at: Option<f64>,
     /// How far a point lies off the law at most, relative to it.
     pub off: f64,

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, ToSocketAddrs};
 
-use crate::declare::text;
 use plumb_model::{Parameter, Restricted};
 use plumb_protocol::{Start, StartError};
+use plumb_workload_kit::declare::text;
 
 /// The parameter that names one.
 pub const HOST: &str = "host";
