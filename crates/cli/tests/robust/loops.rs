@@ -51,12 +51,13 @@ fn a_schedule_that_can_not_be_is_refused() {
 fn a_stream_is_one_process_and_a_sample_a_second() {
     let place = place();
     place
-        .run("run cpu.sieve --stream 3s --no-lock -q")
+        .run("run network.tcp --stream 3s --no-lock")
         .unwrap()
         .exits(0)
+        .says(&["throughput", "near_cpu", "retransmitted"])
         .shows(&["single-process", "a stream of 3 s per point"]);
     let document = last(&place);
-    let result = &results(&document, "rate")[0];
+    let result = &results(&document, "throughput")[0];
     assert_eq!(result["invocations"], 1, "{result}");
     let samples = result["samples"].as_u64().unwrap();
     assert!((2..=4).contains(&samples), "{result}");
