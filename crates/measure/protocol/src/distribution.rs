@@ -60,6 +60,12 @@ impl Distribution {
         self.ends.push(self.values.len());
     }
 
+    /// All values of the batch so far, in the order in which they came.
+    #[must_use]
+    pub fn values(&self) -> &[u64] {
+        &self.values
+    }
+
     /// The values of a sample, in any order; none where there is no such sample.
     pub fn sample(&mut self, index: usize) -> &mut [u64] {
         let begin = index.checked_sub(1).and_then(|it| self.ends.get(it)).copied().unwrap_or(0);

@@ -11,11 +11,15 @@ use plumb_protocol::{
 use plumb_workload_kit::declare::{
     bytes, curve, distribution, integer, rate, rate_or, time, within, work, workload,
 };
+use plumb_workload_kit::threads::{Member, Team, oversubscribed};
 use plumb_workload_path::{self as path, End};
 
 use crate::echo::{EchoSocket, OpenError};
+use crate::flows::Flows;
 use crate::messages::wait_for;
-use crate::requests::{Exchange, Patience, Requests, in_time, lost, open_loop, quiet_ns};
+use crate::requests::{
+    Exchange, OF_LOSSES, Patience, Requests, in_time, lost, open_loop, quiet_ns,
+};
 use plumb_workload_ends::host::{self, HOST, address_of, restricted};
 
 /// At least this long: with several requests outstanding the borders of a sample would show.
@@ -27,6 +31,9 @@ const MARK: usize = 8;
 /// The most requests that may be outstanding; more overflow the socket's buffer.
 const MOST_OUTSTANDING: usize = 64;
 
+/// More floods than this tell nothing about one machine.
+const MOST_FLOWS: usize = 64;
+
 /// A host that answers none of so many requests in a row, a second each, does not answer.
 const ATTEMPTS: u16 = 3;
 
@@ -35,9 +42,6 @@ const MOST_TO_OTHERS: u64 = 1000;
 
 /// What opens the acceptor to unprivileged echo sockets.
 const FIX: &str = "sysctl net.ipv4.ping_group_range=\"0 2147483647\"";
-
-/// What is reported where requests may be lost.
-const OF_LOSSES: [&str; 3] = ["latency", "lost", "in_time"];
 
 /// Sends echo requests, a new one for each reply or at a rate.
 pub struct Icmp;
@@ -89,12 +93,29 @@ impl Workload for Icmp {
         let mut socket = EchoSocket::open(host).map_err(refused)?;
         let mut notes = vec![format!("socket: {}", socket.kind())];
         notes.extend(path::notes(start)?);
-        let mut ready = Ready { work: work(&[("rate", 1), ("packets", 2)]), ..Ready::default() };
+        let mut ready = Ready::default();
         let rate = start.params.get("rate").and_then(Value::integer);
+        let flows = within(start, "flows", 1, MOST_FLOWS)?;
+        if rate.is_some() && flows > 1 {
+            let why = "several `flows` are floods: leave out `rate`, or have one";
+            return Err(StartError::Failed(why.to_owned()));
+        }
+        ready.work = work(&[("rate", flows as u64), ("packets", 2 * flows as u64)]);
+        ready.flags.extend(oversubscribed(flows, &start.facts));
+        let seed = start.seed;
         let instance: Box<dyn Instance> = if rate.is_none() && host.is_loopback() {
-            ready.without.extend(OF_LOSSES.map(str::to_owned));
+            ready.without.push("latency".to_owned());
+            ready.without.extend(OF_LOSSES.iter().map(ToString::to_string));
             let outstanding = u16::try_from(outstanding).unwrap_or(1);
-            Box::new(Echo::new(socket, outstanding, payload, start.seed))
+            if flows > 1 {
+                let one = move |index| {
+                    let socket = EchoSocket::open(host).map_err(refused)?;
+                    Ok(Echo::new(socket, outstanding, payload, seed ^ index as u64))
+                };
+                Box::new(Team::start(flows, &start.facts, one)?)
+            } else {
+                Box::new(Echo::new(socket, outstanding, payload, seed))
+            }
         } else {
             notes.push(format!("host: {host}"));
             answers_at_all(&mut socket, host)?;
@@ -103,11 +124,22 @@ impl Workload for Icmp {
                 notes.push(open_loop(rate, Arrivals::Fixed));
                 Schedule::new(Arrivals::Fixed, rate as f64, start.seed)
             });
-            let echoes = Echoes::new(socket, payload, start.seed)
-                .map_err(|error| Failure::io("an ICMP socket", &error))?;
-            let requests = Requests::new(echoes, schedule.transpose()?, patience, start);
-            let requests = requests.with_depth(outstanding as u64);
-            Box::new(requests.explaining_losses_of(host.to_string()))
+            let of_one = start.clone();
+            let flood = move |socket, schedule, index| {
+                let echoes = Echoes::new(socket, payload, seed ^ index)
+                    .map_err(|error| Failure::io("an ICMP socket", &error))?;
+                let requests = Requests::new(echoes, schedule, patience, &of_one);
+                Ok::<_, Failure>(requests.with_depth(outstanding as u64))
+            };
+            if flows > 1 {
+                let one = move |index| {
+                    Ok(flood(EchoSocket::open(host).map_err(refused)?, None, index as u64)?)
+                };
+                Box::new(Flows::start(flows, start, host.to_string(), one)?)
+            } else {
+                let requests = flood(socket, schedule.transpose()?, 0)?;
+                Box::new(requests.explaining_losses_of(host.to_string()))
+            }
         };
         ready.notes = notes;
         Ok(Started { instance, ready })
@@ -116,6 +148,8 @@ impl Workload for Icmp {
 
 fn parameters() -> Vec<Parameter> {
     let outstanding = integer("outstanding", "requests", 1, "requests in flight at a time");
+    let flows =
+        integer("flows", "floods", 1, "floods at a time, each on a socket and a thread of its own");
     let mut all = host::parameters("this machine, or the far end of the path").to_vec();
     all.extend([
         rate_or(
@@ -125,6 +159,7 @@ fn parameters() -> Vec<Parameter> {
             "requests that are due each second, whether or not earlier ones are answered (1k/s); closed: a new one for each reply",
         ),
         curve(CurveKind::Knee, outstanding),
+        curve(CurveKind::Knee, flows),
         curve(CurveKind::Line, bytes("bytes", 56, "payload of a request, without the 8-byte header")),
     ]);
     all.extend(path::parameters());
@@ -282,6 +317,16 @@ impl Instance for Echo {
 
     fn shortest_sample_ns(&self) -> u64 {
         SHORTEST_SAMPLE_NS
+    }
+}
+
+impl Member for Echo {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        Instance::run(self, iterations)
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        Instance::verify(self)
     }
 }
 

@@ -4,6 +4,7 @@ use plumb_protocol::Workload;
 
 mod batches;
 mod echo;
+mod flows;
 mod icmp;
 mod ledger;
 mod losses;

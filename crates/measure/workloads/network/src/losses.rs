@@ -4,6 +4,8 @@
 //! varies as of a binomial distribution. A token bucket, of a host or of a firewall, spreads them evenly. Pearson's index of dispersion
 //! tells the two apart (Fisher 1925, §16).
 
+use plumb_model::{Flag, FlagKind};
+
 /// Pieces of a batch; below this there is too little to tell.
 const FEWEST_PIECES: u64 = 30;
 const MOST_PIECES: u64 = 60;
@@ -50,9 +52,9 @@ impl Losses {
         }
     }
 
-    /// In words, of a host of which so many answers came a second.
-    pub(crate) fn meaning(self, host: &str, answers: f64) -> String {
-        match self {
+    /// Says of a batch what its losses mean: from this host so many answers came a second.
+    pub(crate) fn flag(self, host: &str, lost: u64, requests: u64, answers: f64) -> Flag {
+        let meaning = match self {
             Self::Even => format!(
                 "{answers:.0} a second get one, evenly: {host} or a firewall on the way limits replies, or something is saturated"
             ),
@@ -60,7 +62,9 @@ impl Losses {
             Self::Unclear => {
                 format!("{host} or a firewall on the way limits replies, or the way loses packets")
             }
-        }
+        };
+        let why = format!("{lost} of {requests} requests got no answer: {meaning}");
+        Flag::new(FlagKind::Lossy, why)
     }
 }
 

@@ -21,6 +21,8 @@ use crate::losses::Losses;
 pub(crate) const VALUES: [&str; 4] = [cpu_time::NAMES[0], cpu_time::NAMES[1], "lost", "in_time"];
 /// Where those begin that all have.
 const OF_ALL: usize = cpu_time::NAMES.len();
+/// Those.
+pub(crate) const OF_LOSSES: &[&str] = VALUES.split_at(OF_ALL).1;
 
 /// In a closed loop of what may be lost the next is sent after this time without an answer at the latest, and at the earliest, as
 /// `ping -f` does.
@@ -37,7 +39,7 @@ const MOST_UNDER_WAY: u64 = 1 << 16;
 pub(crate) const PROBE: u64 = u64::MAX;
 
 /// More than this share lost is worth a flag.
-const FEW: f64 = 0.01;
+pub(crate) const FEW: f64 = 0.01;
 
 /// What sends requests and receives their answers.
 pub(crate) trait Exchange {
@@ -186,6 +188,8 @@ pub(crate) struct Requests<E> {
     helpers: Vec<u32>,
     /// Of both ends, where there is a server.
     cpus: Option<CpuTimes>,
+    /// The number of the first of a batch.
+    first: u64,
     /// Requests of a batch that were lost, and which, by number and in order, as far as there is room.
     lost: u64,
     losses: Vec<u64>,
@@ -220,6 +224,7 @@ impl<E: Exchange> Requests<E> {
             latency: [Distribution::of("latency")],
             helpers: token::helpers(start),
             cpus: None,
+            first: 0,
             lost: 0,
             losses: Vec::with_capacity(MOST_UNDER_WAY as usize),
             asked: None,
@@ -251,6 +256,28 @@ impl<E: Exchange> Requests<E> {
         let sent = self.exchange.send(self.next);
         self.next += 1;
         sent.map_err(|error| Failure::io("sending a request", &error))
+    }
+
+    /// The latencies of the last sample.
+    pub(crate) fn latencies(&self) -> &[u64] {
+        self.latency[0].values()
+    }
+
+    /// Begins a batch, with nothing lost.
+    pub(crate) fn begin(&mut self) {
+        self.first = self.next;
+        self.lost = 0;
+        self.losses.clear();
+    }
+
+    /// Requests of the batch, those lost, and how they lie.
+    pub(crate) fn losses(&self) -> (u64, u64, Losses) {
+        let requests = self.next - self.first;
+        let how = match self.losses.len() as u64 == self.lost {
+            true => Losses::of(self.first, requests, &self.losses),
+            false => Losses::Unclear,
+        };
+        (requests, self.lost, how)
     }
 
     fn lose(&mut self, number: u64) {
@@ -300,7 +327,7 @@ impl<E: Exchange> Requests<E> {
     }
 
     /// Takes in the answers that are under way, which belong to no sample, and gives up what has none.
-    fn drain(&mut self) -> Result<(), Failure> {
+    pub(crate) fn drain(&mut self) -> Result<(), Failure> {
         let is_waiting =
             |it: &Self| (it.oldest..it.next).any(|number| it.due_ns[it.slot(number)] != 0);
         while is_waiting(self) && self.wait(self.patience.quiet_ns)? {
@@ -417,9 +444,8 @@ impl<E: Exchange> Instance for Requests<E> {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         let carried = path::carried(&self.start)?;
-        let (first_request, mut in_time) = (self.next, Vec::with_capacity(iterations.len()));
-        self.lost = 0;
-        self.losses.clear();
+        let mut in_time = Vec::with_capacity(iterations.len());
+        self.begin();
         self.cpus.as_mut().map_or(Ok(()), CpuTimes::begin)?;
         let begun_ns = now_ns();
         if let Some(schedule) = &mut self.schedule {
@@ -434,7 +460,7 @@ impl<E: Exchange> Instance for Requests<E> {
         }
         let took_ns = now_ns() - begun_ns;
         self.drain()?;
-        let requests = self.next - first_request;
+        let requests = self.next - self.first;
         let lost = self.lost as f64 / requests.max(1) as f64;
         let cpus = self.cpus.as_mut().map(|cpus| cpus.of_each(requests)).transpose()?;
         let [far_cpu, near_cpu] = cpus.unwrap_or_default();
@@ -443,15 +469,10 @@ impl<E: Exchange> Instance for Requests<E> {
             batch.record_values(&[far_cpu, near_cpu, lost, *in_time][first..]);
         }
         if let Some(host) = self.asked.as_ref().filter(|_| lost > FEW) {
-            let answered = requests.saturating_sub(self.lost);
-            let answers = answered as f64 / (took_ns.max(1) as f64 / 1e9);
-            let losses = match self.losses.len() as u64 == self.lost {
-                true => Losses::of(first_request, requests, &self.losses),
-                false => Losses::Unclear,
-            };
-            let meaning = losses.meaning(host, answers);
-            let why = format!("{} of {requests} requests got no answer: {meaning}", self.lost);
-            batch.flag(Flag::new(FlagKind::Lossy, why));
+            let (requests, lost, how) = self.losses();
+            let answered = requests.saturating_sub(lost) as f64;
+            let answers = answered / (took_ns.max(1) as f64 / 1e9);
+            batch.flag(how.flag(host, lost, requests, answers));
         }
         self.flag_late(in_time.last().copied().unwrap_or(1.0), batch);
         path::flag_limit(&self.start, carried, batch)

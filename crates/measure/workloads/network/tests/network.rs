@@ -498,6 +498,9 @@ fn every_request_has_its_reply() {
         let mut started = icmp(&[("outstanding", outstanding)]).started();
         assert_eq!(samples(&mut started, &[1, 7, 1000]).iterations, [1, 7, 1000]);
     }
+    let mut started = icmp(&[("flows", "3"), ("outstanding", "2")]).started();
+    assert_eq!(samples(&mut started, &[1, 7, 1000]).iterations, [1, 7, 1000]);
+    assert!((started.ready.work["rate"] - 3.0).abs() < 0.1);
     // Beyond the 65536 sequence numbers.
     let mut started = icmp(&[("outstanding", "64")]).started();
     assert_eq!(samples(&mut started, &[66_000]).iterations, [66_000]);
@@ -541,6 +544,24 @@ fn echoes_over_a_path_take_its_time_and_what_it_loses_is_told() {
 }
 
 #[test]
+fn several_floods_count_together_with_what_each_lost() {
+    let mut lossy = icmp_over(&[("loss", "10%"), ("flows", "3")]);
+    let mut started = lossy.started();
+    let (taken, flags) = take(started.instance.as_mut(), &[20, 100]).unwrap();
+    let lost = taken.values["lost"][1];
+    // As of one flood, within four standard errors of some 444 requests.
+    assert!((0.12..0.26).contains(&lost), "{lost}");
+    assert!(has_flag(&flags, &FlagKind::Lossy), "{flags:?}");
+    let latencies = taken.histograms["latency"][1].counts().unwrap();
+    assert_eq!(latencies.iter().map(|(_, count)| count).sum::<u64>(), 300);
+    drop(started);
+    lossy.clean();
+    let paced = TestPoint::new(ALL, "network.icmp", &[("flows", "2"), ("rate", "1k/s")]);
+    let why = refusal("floods at a rate", paced.try_start());
+    assert!(why.contains("leave out `rate`"), "{why}");
+}
+
+#[test]
 fn a_host_that_limits_its_replies_is_told_as_such() {
     let mut limited = icmp_over(&[("rate", "2k/s")]);
     // Echo replies are among what the kernel limits, to one in 5 ms: at the far end alone.
@@ -579,7 +600,8 @@ fn a_host_that_does_not_answer_is_unsupported() {
 
 #[test]
 fn echoes_without_sense_are_refused() {
-    for settings in [[("outstanding", "0")], [("outstanding", "65")], [("bytes", "7")]] {
+    for settings in [("outstanding", "0"), ("outstanding", "65"), ("bytes", "7"), ("flows", "65")] {
+        let settings = [settings];
         let point = TestPoint::new(ALL, "network.icmp", &settings);
         let why = refusal("without sense", point.try_start());
         assert!(why.contains(settings[0].0), "{why}");
