@@ -117,9 +117,18 @@ fn free_port() -> u16 {
 #[test]
 fn servers_run_on_another_machine_and_leave_nothing_there() {
     let sshd = Sshd::start();
-    let points = "network.tcp network.udp:rate=2k/s network.rr ssh.cipher cpu.sieve";
+    let points = "network.tcp network.udp:rate=2k/s network.rr network.connect network.http ssh.cipher cpu.sieve";
     let document = parsed(&sshd.run(&format!("{RUN} {points} --max-invocations 2")).exits(0));
     measured_at(&document, "ssh:far");
+    // Each server tells its CPU time.
+    for of in ["network.tcp", "network.udp", "network.rr", "network.connect", "network.http"] {
+        let far = results(&document, "far_cpu").into_iter();
+        let mut far = far.filter(|it| it["workload"] == of);
+        assert!(
+            far.next().is_some_and(|it| it["estimate"].as_f64() > Some(0.0)),
+            "{of}: {document}"
+        );
+    }
     // A load beside uses the same far end.
     let run = format!("{RUN} network.rr --with network.tcp --max-invocations 2");
     let document = parsed(&sshd.run(&run).exits(0));
