@@ -19,16 +19,27 @@ const HOST: &str = "host";
 /// What differs between the arms, worst first.
 pub(crate) fn differences(arms: &[&[&RunRecord]]) -> Vec<Difference> {
     let facts = |runs: &&[&RunRecord]| runs.iter().flat_map(|record| facts(record)).collect();
-    between(arms.iter().map(facts).collect())
+    let all = arms.iter().map(facts).collect();
+    let mut records = arms.iter().flat_map(|runs| runs.iter());
+    between(all, records.any(|record| goes_elsewhere(record)))
+}
+
+/// Whether a point of the run sends to a host that somebody named, which is not this machine.
+fn goes_elsewhere(record: &RunRecord) -> bool {
+    record.plan.points.iter().any(|planned| {
+        let rule = planned.description.restricted.as_ref();
+        rule.is_some_and(|rule| rule.sent(&planned.point.settings).is_some())
+    })
 }
 
 /// What differs between two or more targets, worst first.
 #[must_use]
 pub fn target_diff(targets: &[&Target]) -> Vec<Difference> {
-    between(targets.iter().map(|target| of_target(target)).collect())
+    between(targets.iter().map(|target| of_target(target)).collect(), false)
 }
 
-fn between(mut all: Vec<Vec<(String, String)>>) -> Vec<Difference> {
+/// `leaves` says whether packets left the machine, which facts of another one also say.
+fn between(mut all: Vec<Vec<(String, String)>>, leaves: bool) -> Vec<Difference> {
     for facts in &mut all {
         facts.sort();
         facts.dedup();
@@ -36,7 +47,7 @@ fn between(mut all: Vec<Vec<(String, String)>>) -> Vec<Difference> {
     let mut fields: Vec<&String> = all.iter().flatten().map(|(field, _)| field).collect();
     fields.sort();
     fields.dedup();
-    let has_far_end = fields.iter().any(|field| field.starts_with(OF_FAR_END));
+    let leaves = leaves || fields.iter().any(|field| field.starts_with(OF_FAR_END));
     let mut found: Vec<Difference> = fields
         .into_iter()
         .filter_map(|field| {
@@ -49,7 +60,7 @@ fn between(mut all: Vec<Vec<(String, String)>>) -> Vec<Difference> {
             differs.then(|| Difference {
                 field: field.clone(),
                 values,
-                impact: impact(field, has_far_end),
+                impact: impact(field, leaves),
             })
         })
         .collect();
@@ -57,10 +68,10 @@ fn between(mut all: Vec<Vec<(String, String)>>) -> Vec<Difference> {
     found
 }
 
-/// How bad a difference is; where a server runs on another machine, packets pass the network devices of both.
-fn impact(field: &str, has_far_end: bool) -> Impact {
+/// How bad a difference is; what leaves the machine passes its network devices.
+fn impact(field: &str, leaves: bool) -> Impact {
     let is_of_network = || FactKind::named(field).is_some_and(|it| it.theme == Theme::Network);
-    if has_far_end && is_of_network() { Impact::Relevant } else { Impact::of(field) }
+    if leaves && is_of_network() { Impact::Relevant } else { Impact::of(field) }
 }
 
 /// Whether a fact that is missing was not read, which is no difference.
@@ -104,15 +115,17 @@ mod tests {
     use super::between;
 
     #[test]
-    fn network_devices_matter_where_a_server_is_elsewhere() {
+    fn network_devices_matter_where_packets_leave_the_machine() {
         let arm = |device: &str, more: &[(&str, &str)]| -> Vec<(String, String)> {
             let facts = [("network_devices", device)].into_iter().chain(more.iter().copied());
             facts.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
         };
-        let here = between(vec![arm("eth0", &[]), arm("eth1", &[])]);
+        let here = between(vec![arm("eth0", &[]), arm("eth1", &[])], false);
         assert_eq!(here[0].impact, Impact::Harmless);
+        let named = between(vec![arm("eth0", &[]), arm("eth1", &[])], true);
+        assert_eq!(named[0].impact, Impact::Relevant);
         let far = [("far.kernel", "6.1")];
-        let apart = between(vec![arm("eth0", &far), arm("eth1", &far)]);
+        let apart = between(vec![arm("eth0", &far), arm("eth1", &far)], false);
         assert_eq!(
             (apart[0].field.as_str(), apart[0].impact),
             ("network_devices", Impact::Relevant)

@@ -233,13 +233,13 @@ fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failu
 }
 
 fn one_elapsed(instance: &mut dyn Instance, k: u64) -> Result<u64, Failure> {
-    Ok(one_sample(instance, k)?.elapsed_ns.first().copied().unwrap_or(0).max(1))
+    Ok(one_sample(instance, k)?.0.elapsed_ns.first().copied().unwrap_or(0).max(1))
 }
 
-fn one_sample(instance: &mut dyn Instance, k: u64) -> Result<Samples, Failure> {
+fn one_sample(instance: &mut dyn Instance, k: u64) -> Result<(Samples, Vec<Flag>), Failure> {
     let mut batch = room(instance, &[k]);
     instance.batch(&[k], &mut batch)?;
-    Ok(batch.finish().0)
+    Ok(batch.finish())
 }
 
 /// Columns for a batch, and room in the distributions of the instance.
@@ -290,12 +290,12 @@ fn trial(instance: &mut dyn Instance, load: f64, duration_ns: u64) -> Result<Rep
     }
     let meter = UsageMeter::start(instance.helpers());
     let start_ns = now_ns();
-    let TrialCounts { offered, good } = instance.trial(load, duration_ns)?;
+    let TrialCounts { offered, good, flags } = instance.trial(load, duration_ns)?;
     let elapsed_ns = now_ns() - start_ns;
     let usage = meter.finish(instance.helpers());
     instance.verify()?;
     let samples = trial_samples(start_ns, elapsed_ns, clock::current_cpu(), offered, good);
-    Ok(Reply::Samples(SampleReply { samples, usage, flags: Vec::new() }))
+    Ok(Reply::Samples(SampleReply { samples, usage, flags }))
 }
 
 /// Works for about `interval_ns` and reports it as one sample. What it learns of its own speed in one
@@ -312,10 +312,14 @@ fn interval(
     let (mut iterations, mut busy_ns) = (0, 0);
     let mut sums = vec![0.0; instance.value_names().len()];
     let mut values = vec![Vec::new(); instance.distributions().len()];
+    // Of each rule the last.
+    let mut flags: Vec<Flag> = Vec::new();
     // At least once, however late it is already: there would be nothing to verify.
     let cpu = loop {
         let k = iterations_per_ns.map_or(1, |rate| chunk_iterations(rate, chunk_ns));
-        let samples = one_sample(instance, k)?;
+        let (samples, of_piece) = one_sample(instance, k)?;
+        flags.retain(|flag| of_piece.iter().all(|new| new.flag != flag.flag));
+        flags.extend(of_piece);
         iterations += samples.iterations.first().copied().unwrap_or(0);
         let elapsed_ns = samples.elapsed_ns.first().copied().unwrap_or(1).max(1);
         busy_ns += elapsed_ns;
@@ -342,7 +346,7 @@ fn interval(
         values: means(sums, instance.value_names(), busy_ns),
         histograms: histograms(values, instance.distributions()),
     };
-    Ok(SampleReply { samples, usage, flags: Vec::new() })
+    Ok(SampleReply { samples, usage, flags })
 }
 
 /// Adds what the first of these samples reports, times its length.
@@ -439,7 +443,7 @@ mod tests {
         }
         fn trial(&mut self, load: f64, duration_ns: u64) -> Result<TrialCounts, Failure> {
             let offered = (load * duration_ns as f64 * 1e-9).round() as u64;
-            Ok(TrialCounts { offered, good: offered.min(1000) })
+            Ok(TrialCounts { offered, good: offered.min(1000), flags: Vec::new() })
         }
         fn run(&mut self, iterations: u64) -> Result<(), Failure> {
             let end = crate::now_ns() + iterations * 1000;

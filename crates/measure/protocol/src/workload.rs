@@ -1,6 +1,6 @@
 //! The traits that a built-in workload implements.
 
-use plumb_model::{Description, Ready};
+use plumb_model::{Description, Flag, Ready};
 
 use crate::batch::Batch;
 use crate::clock::{current_cpu, now_ns};
@@ -181,12 +181,14 @@ pub trait Instance {
 }
 
 /// What became of the operations of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrialCounts {
     /// Operations that were to begin.
     pub offered: u64,
     /// Those that ended well; the others are bad.
     pub good: u64,
+    /// Why the trial deserves distrust.
+    pub flags: Vec<Flag>,
 }
 
 /// Why a workload did not start.

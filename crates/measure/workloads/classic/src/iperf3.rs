@@ -50,6 +50,7 @@ impl Tool for Iperf3 {
                 &["tcp", "udp"],
                 "streams, or datagrams as quickly as they go (-u -b 0)",
             ),
+            bytes("buffer", 0, "bytes of the socket buffers (-w); 0: what the system gives"),
             choice("direction", &["up", "down"], "who sends: the client, or the server (-R)"),
             placement(),
             integer("seconds", "seconds", 1, "how long one process sends (-t)"),
@@ -92,6 +93,7 @@ impl Tool for Iperf3 {
         // A datagram has room for so much (RFC 768).
         let block = within(start, "block", 16, if is_udp { 65_507 } else { 1 << 20 })?.to_string();
         let seconds = within(start, "seconds", 1, 20)?.to_string();
+        let buffer = within(start, "buffer", 0, 1 << 30)?;
         let words = [
             "-c", &host, "-p", &port, "-J", "-P", &streams, "-l", &block, "-t", &seconds, "-i", "0",
         ];
@@ -99,6 +101,9 @@ impl Tool for Iperf3 {
         let datagrams: &[&str] = if is_udp { &["-u", "-b", "0"] } else { &[] };
         let words = words.into_iter().chain(datagrams.iter().copied()).chain(reverse);
         let mut call = Call::with(words);
+        if buffer > 0 {
+            call.arguments.extend(["-w".into(), buffer.to_string().into()]);
+        }
         if let Some(cpus) = cpus {
             let listed: Vec<String> = cpus.iter().map(ToString::to_string).collect();
             call.arguments.extend(["-A".into(), listed.join(",").into()]);

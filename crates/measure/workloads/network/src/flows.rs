@@ -2,7 +2,7 @@
 //! is bound by its own CPU.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use plumb_protocol::{
     Batch, Distribution, Failure, Instance, Start, StartError, current_cpu, now_ns,
@@ -19,16 +19,36 @@ const BEGIN: u8 = 1;
 const WORK: u8 = 2;
 const DRAIN: u8 = 3;
 
+/// What the threads share.
+#[derive(Default)]
+struct Shared {
+    phase: AtomicU8,
+    /// Answers of the sample that nobody waits for yet: none idles while another is slow.
+    left: AtomicU64,
+}
+
 /// One flood.
 struct Flow<E> {
     requests: Requests<E>,
-    phase: Arc<AtomicU8>,
+    shared: Arc<Shared>,
+}
+
+impl<E: Exchange> Flow<E> {
+    fn work(&mut self) -> Result<(), Failure> {
+        let one_less = |left: u64| left.checked_sub(1);
+        while self.shared.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
+        {
+            self.requests.run(1)?;
+        }
+        Ok(())
+    }
 }
 
 impl<E: Exchange + Send + 'static> Member for Flow<E> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        match self.phase.load(Ordering::Relaxed) {
+        match self.shared.phase.load(Ordering::Relaxed) {
             ROOM => {
+                // One may get all answers.
                 self.requests.distributions()[0].make_room(1, iterations);
                 Ok(())
             }
@@ -37,7 +57,7 @@ impl<E: Exchange + Send + 'static> Member for Flow<E> {
                 Ok(())
             }
             DRAIN => self.requests.drain(),
-            _ => self.requests.run(iterations),
+            _ => self.work(),
         }
     }
 
@@ -46,11 +66,11 @@ impl<E: Exchange + Send + 'static> Member for Flow<E> {
     }
 }
 
-/// All floods, of which each gets as many answers in a sample.
+/// All floods. An iteration is as many answers as there are floods, whoever gets them.
 pub(crate) struct Flows<E> {
     team: Team<Flow<E>>,
     count: u64,
-    phase: Arc<AtomicU8>,
+    shared: Arc<Shared>,
     latency: [Distribution; 1],
     host: String,
     start: Start,
@@ -67,14 +87,14 @@ impl<E: Exchange + Send + 'static> Flows<E> {
         host: String,
         requests: impl Fn(usize) -> Result<Requests<E>, StartError> + Send + Sync + 'static,
     ) -> Result<Self, StartError> {
-        let phase = Arc::new(AtomicU8::new(ROOM));
-        let shared = Arc::clone(&phase);
+        let shared = Arc::new(Shared::default());
+        let of_all = Arc::clone(&shared);
         let build =
-            move |index| Ok(Flow { requests: requests(index)?, phase: Arc::clone(&shared) });
+            move |index| Ok(Flow { requests: requests(index)?, shared: Arc::clone(&of_all) });
         Ok(Self {
             team: Team::start(count, &start.facts, build)?,
             count: count as u64,
-            phase,
+            shared,
             latency: [Distribution::of("latency")],
             host,
             start: start.clone(),
@@ -82,13 +102,14 @@ impl<E: Exchange + Send + 'static> Flows<E> {
     }
 
     fn all(&mut self, phase: u8, iterations: u64) -> Result<(), Failure> {
-        self.phase.store(phase, Ordering::Relaxed);
+        self.shared.phase.store(phase, Ordering::Relaxed);
         self.team.run(iterations)
     }
 }
 
 impl<E: Exchange + Send + 'static> Instance for Flows<E> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.shared.left.store(iterations * self.count, Ordering::Relaxed);
         self.all(WORK, iterations)
     }
 
@@ -98,7 +119,7 @@ impl<E: Exchange + Send + 'static> Instance for Flows<E> {
         self.all(BEGIN, 1)?;
         let mut worked_ns = 0;
         for &k in iterations {
-            self.all(ROOM, k)?;
+            self.all(ROOM, k * self.count)?;
             let start = now_ns();
             self.run(k)?;
             let elapsed = now_ns() - start;
@@ -111,19 +132,20 @@ impl<E: Exchange + Send + 'static> Instance for Flows<E> {
             latency.end_sample();
         }
         self.all(DRAIN, 1)?;
-        let (mut requests, mut lost, mut lie) = (0, 0, None);
+        let (mut requests, mut lost, mut are_even) = (0, 0, true);
         self.team.each(|flow| {
             let (sent, unanswered, how) = flow.requests.losses();
             requests += sent;
             lost += unanswered;
-            lie = Some(if lie.is_none_or(|it| it == how) { how } else { Losses::Unclear });
+            are_even &= how == Losses::Even;
         });
         let share = lost as f64 / requests.max(1) as f64;
         iterations.iter().for_each(|_| batch.record_values(&[share, 1.0]));
         if share > FEW {
             let answered = requests.saturating_sub(lost) as f64;
             let answers = answered / (worked_ns.max(1) as f64 / 1e9);
-            let how = lie.unwrap_or(Losses::Unclear);
+            // A limit that several share looks like chance to each.
+            let how = if are_even { Losses::Even } else { Losses::Unclear };
             batch.flag(how.flag(&self.host, lost, requests, answers));
         }
         path::flag_limit(&self.start, carried, batch)

@@ -18,7 +18,7 @@ use crate::echo::{EchoSocket, OpenError};
 use crate::flows::Flows;
 use crate::messages::wait_for;
 use crate::requests::{
-    Exchange, OF_LOSSES, Patience, Requests, in_time, lost, open_loop, quiet_ns,
+    Exchange, LEAST_OF_DEPTH, OF_LOSSES, Patience, Requests, in_time, lost, open_loop, quiet_ns,
 };
 use plumb_workload_ends::host::{self, HOST, address_of, restricted};
 
@@ -132,6 +132,10 @@ impl Workload for Icmp {
                 Ok::<_, Failure>(requests.with_depth(outstanding as u64))
             };
             if flows > 1 {
+                if outstanding > 1 {
+                    let why = "several `flows` over a path or to a host have one request `outstanding` each";
+                    return Err(StartError::Failed(why.to_owned()));
+                }
                 let one = move |index| {
                     Ok(flood(EchoSocket::open(host).map_err(refused)?, None, index as u64)?)
                 };
@@ -312,7 +316,7 @@ impl Instance for Echo {
     }
 
     fn least_iterations(&self) -> u64 {
-        16 * u64::from(self.outstanding)
+        LEAST_OF_DEPTH * u64::from(self.outstanding)
     }
 
     fn shortest_sample_ns(&self) -> u64 {

@@ -14,22 +14,25 @@ const IN_A_PIECE: u64 = 2;
 
 /// By chance an index of 29 degrees of freedom is below this in one of a thousand batches.
 const EVEN: f64 = 0.4;
-/// Where nothing is left to chance it is not above this.
-const BY_CHANCE: f64 = 0.6;
+/// Between these it may be chance.
+const BY_CHANCE: std::ops::Range<f64> = 0.6..2.0;
 
 /// How the requests lie that got no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Losses {
     /// As evenly as a limit spreads them.
     Even,
-    /// As chance does, or in bursts.
+    /// As chance spreads them.
     ByChance,
+    /// In bursts.
+    InBursts,
     /// There are too few to tell.
     Unclear,
 }
 
 impl Losses {
     /// Of so many requests from `first` on, of which these were lost, by number and in order.
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub(crate) fn of(first: u64, requests: u64, lost: &[u64]) -> Self {
         let losses = lost.len() as u64;
         let rarer = losses.min(requests.saturating_sub(losses));
@@ -45,9 +48,10 @@ impl Losses {
         }
         // A bucket that is full at first lets a burst through.
         let after_the_first = &counts[1..];
-        match dispersion(after_the_first, requests / pieces) {
+        match dispersion(after_the_first, requests as f64 / pieces as f64) {
             it if it < EVEN => Self::Even,
-            it if it > BY_CHANCE => Self::ByChance,
+            it if BY_CHANCE.contains(&it) => Self::ByChance,
+            it if it >= BY_CHANCE.end => Self::InBursts,
             _ => Self::Unclear,
         }
     }
@@ -59,6 +63,9 @@ impl Losses {
                 "{answers:.0} a second get one, evenly: {host} or a firewall on the way limits replies, or something is saturated"
             ),
             Self::ByChance => "which ones is chance: the way loses packets".to_owned(),
+            Self::InBursts => format!(
+                "they come in bursts: a queue on the way overflows, or {host} or a firewall limits replies in steps"
+            ),
             Self::Unclear => {
                 format!("{host} or a firewall on the way limits replies, or the way loses packets")
             }
@@ -70,11 +77,11 @@ impl Losses {
 
 /// The variance of counts in pieces of so many, over what it is where each is counted by chance.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-fn dispersion(counts: &[u64], of: u64) -> f64 {
+fn dispersion(counts: &[u64], of: f64) -> f64 {
     let pieces = counts.len() as f64;
     let mean = counts.iter().sum::<u64>() as f64 / pieces;
     let squares: f64 = counts.iter().map(|count| (*count as f64 - mean).powi(2)).sum();
-    squares / (pieces - 1.0) / (mean * (1.0 - mean / of as f64)).max(f64::MIN_POSITIVE)
+    squares / (pieces - 1.0) / (mean * (1.0 - mean / of)).max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]
@@ -112,7 +119,7 @@ mod tests {
         assert_eq!(Losses::of(7, 5000, &lost(5000, |it| it % 100 == 0)), Losses::Unclear);
         assert_eq!(Losses::of(7, 100, &lost(100, |_| true)), Losses::Unclear);
         let bursts = lost(5000, |it| it % 1000 < 100);
-        assert_eq!(Losses::of(7, 5000, &bursts), Losses::ByChance);
+        assert_eq!(Losses::of(7, 5000, &bursts), Losses::InBursts);
     }
 
     #[test]

@@ -32,6 +32,8 @@ const SHORTEST_PAUSE_NS: u64 = 10_000_000;
 const GONE_NS: u64 = 20_000_000_000;
 /// After the last sample answers may come for so long, beside what the path takes.
 const QUIET_NS: u64 = 200_000_000;
+/// A sample of a closed loop has so many times as many answers as requests are under way.
+pub(crate) const LEAST_OF_DEPTH: u64 = 16;
 /// The most requests under way in an open loop.
 const MOST_UNDER_WAY: u64 = 1 << 16;
 
@@ -478,8 +480,14 @@ impl<E: Exchange> Instance for Requests<E> {
         path::flag_limit(&self.start, carried, batch)
     }
 
+    /// Of several under way some are answered in a burst: a sample has many times as many.
+    fn least_iterations(&self) -> u64 {
+        if self.depth > 1 { LEAST_OF_DEPTH * self.depth } else { 1 }
+    }
+
+    /// After its last sample a batch waits for what is under way.
     fn has_untimed_parts(&self) -> bool {
-        self.cpus.as_ref().is_some_and(CpuTimes::asks)
+        true
     }
 
     fn value_names(&self) -> &'static [&'static str] {

@@ -12,12 +12,15 @@ use plumb_protocol::{
 
 use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
-    bytes, choice, curve, integer, rate, reported, reported_time, switch, text, workload,
+    bytes, choice, curve, integer, rate, reported, reported_time, switch, text, within, workload,
 };
 use plumb_workload_kit::framed_stream::FramedStreams;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_path::{self as path, End};
-use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
+use rustix::net::sockopt::{
+    set_socket_recv_buffer_size, set_socket_send_buffer_size, set_tcp_congestion,
+    socket_recv_buffer_size, socket_send_buffer_size, tcp_congestion,
+};
 
 use crate::stream::{Balance, Connection, Payload, Way, Witness, serve};
 use crate::tcp_info::Info;
@@ -81,8 +84,10 @@ impl Workload for Tcp {
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
         let (congestion, cork) = (settings.congestion.to_owned(), settings.cork);
+        let buffer = settings.buffer;
         let server = Server::start(address, move |stream| {
             set_congestion(stream, &congestion)?;
+            set_buffers(stream, buffer)?;
             serve(stream, &token, &block, cork)
         });
         let server =
@@ -110,12 +115,14 @@ impl Workload for Tcp {
                 let opened = Connection::open(address, &token, payload, balance.as_ref(), cpus)?;
                 let set = set_congestion(opened.stream(), settings.congestion);
                 set.map_err(|error| Failure::io("setting the congestion control", &error))?;
+                set_buffers(opened.stream(), settings.buffer)
+                    .map_err(|error| Failure::io("setting the buffers of a socket", &error))?;
                 Ok(if start.role == Role::Load { opened.without_pause() } else { opened })
             })
             .collect::<Result<_, Failure>>()?;
         let witnesses: Vec<Witness> =
             connections.iter().map(Connection::witness).collect::<Result<_, Failure>>()?;
-        let mut notes = notes_on(&witnesses[0], address);
+        let mut notes = notes_on(&witnesses[0], address, settings.buffer);
         notes.extend(path::notes(start)?);
         notes.extend(cpus.note);
         let helpers = token::helpers(start);
@@ -166,6 +173,11 @@ fn parameters() -> Vec<Parameter> {
         "",
         "congestion control at both ends, such as cubic; without it what the system has",
     ));
+    all.push(bytes(
+        "buffer",
+        0,
+        "bytes of the socket buffers at both ends, which the kernel doubles; 0: as large as it finds right",
+    ));
     all.push(switch(
         "cork",
         "what of a block fills no segment goes with the next block, not by itself (MSG_MORE)",
@@ -204,6 +216,8 @@ struct StreamSettings<'s> {
     /// Whether both ways are sent at the same time.
     at_once: bool,
     cork: bool,
+    /// Bytes of the socket buffers; 0 leaves them to the kernel.
+    buffer: usize,
 }
 
 impl<'s> StreamSettings<'s> {
@@ -225,8 +239,8 @@ impl<'s> StreamSettings<'s> {
         let congestion = start.text("congestion");
         check_congestion(congestion)?;
         let at_once = start.text("direction") == "both";
-        let cork = start.is_on("cork");
-        Ok(Self { streams, congestion, block, ways, at_once, cork })
+        let (cork, buffer) = (start.is_on("cork"), within(start, "buffer", 0, 1 << 30)?);
+        Ok(Self { streams, congestion, block, ways, at_once, cork, buffer })
     }
 }
 
@@ -272,7 +286,16 @@ fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
     if name.is_empty() { Ok(()) } else { Ok(set_tcp_congestion(stream, name)?) }
 }
 
-fn notes_on(witness: &Witness, address: SocketAddr) -> Vec<String> {
+/// Has both buffers of a connection hold so many bytes.
+fn set_buffers(stream: &TcpStream, bytes: usize) -> io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    set_socket_send_buffer_size(stream, bytes)?;
+    Ok(set_socket_recv_buffer_size(stream, bytes)?)
+}
+
+fn notes_on(witness: &Witness, address: SocketAddr, buffer: usize) -> Vec<String> {
     let most = |name: &str| {
         let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
         text.split_whitespace().nth(2)?.parse::<u64>().ok()
@@ -283,11 +306,20 @@ fn notes_on(witness: &Witness, address: SocketAddr) -> Vec<String> {
             "congestion control: {}",
             tcp_congestion(witness.stream()).unwrap_or_else(|_| "unknown".to_owned())
         ),
-        format!(
-            "socket buffers: sized by the kernel, up to {} KiB sending and {} KiB receiving",
-            kib(most("tcp_wmem")),
-            kib(most("tcp_rmem"))
-        ),
+        if buffer > 0 {
+            let has = |of: rustix::io::Result<usize>| kib(of.ok().map(|bytes| bytes as u64));
+            let (sending, receiving) = (
+                has(socket_send_buffer_size(witness.stream())),
+                has(socket_recv_buffer_size(witness.stream())),
+            );
+            format!("socket buffers: {sending} KiB sending and {receiving} KiB receiving")
+        } else {
+            format!(
+                "socket buffers: sized by the kernel, up to {} KiB sending and {} KiB receiving",
+                kib(most("tcp_wmem")),
+                kib(most("tcp_rmem"))
+            )
+        },
     ];
     if address.ip().is_loopback() {
         let mtu = fs::read_to_string("/sys/class/net/lo/mtu").unwrap_or_default();

@@ -470,6 +470,7 @@ impl Instance for Datagrams {
     )]
     fn trial(&mut self, load: f64, duration_ns: u64) -> Result<TrialCounts, Failure> {
         let offered = (load * duration_ns as f64 / 1e9) as u64;
+        let before = path::carried(&self.start)?;
         self.begin(&[offered], None)?;
         // The last is due at the very end, and may then be sent.
         self.order(Some(load), now_ns() + duration_ns + duration_ns / 100);
@@ -477,7 +478,8 @@ impl Instance for Datagrams {
         let sent = self.shared.sent.load(Ordering::Relaxed);
         let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
         let good = counted.samples.first().map_or(0, |sample| sample.received);
-        Ok(TrialCounts { offered, good })
+        let flags = path::limits(&self.start, before)?;
+        Ok(TrialCounts { offered, good, flags })
     }
 
     fn value_names(&self) -> &'static [&'static str] {
@@ -486,6 +488,11 @@ impl Instance for Datagrams {
 
     fn least_iterations(&self) -> u64 {
         (BATCH * self.senders) as u64
+    }
+
+    /// After its last sample a batch waits for what is under way.
+    fn has_untimed_parts(&self) -> bool {
+        true
     }
 
     fn shortest_sample_ns(&self) -> u64 {

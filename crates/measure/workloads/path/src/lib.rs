@@ -320,13 +320,19 @@ pub fn flag_limit(
     before: Option<[Carried; 2]>,
     batch: &mut Batch,
 ) -> Result<(), Failure> {
-    let after = carried(start)?.into_iter().flatten();
-    for (after, before) in after.zip(before.into_iter().flatten()) {
-        if let Some(why) = after.since(&before).limit() {
-            batch.flag(Flag::new(FlagKind::ClientBound, why));
-        }
-    }
+    limits(start, before)?.into_iter().for_each(|flag| batch.flag(flag));
     Ok(())
+}
+
+/// The same as flags.
+///
+/// # Errors
+/// When its counts can't be read.
+pub fn limits(start: &Start, before: Option<[Carried; 2]>) -> Result<Vec<Flag>, Failure> {
+    let after = carried(start)?.into_iter().flatten();
+    let both = after.zip(before.into_iter().flatten());
+    let why = both.filter_map(|(after, before)| after.since(&before).limit());
+    Ok(why.map(|why| Flag::new(FlagKind::ClientBound, why)).collect())
 }
 
 impl PathSettings {

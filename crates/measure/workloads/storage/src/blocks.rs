@@ -210,7 +210,7 @@ impl Instance for Blocks {
         self.lane.begin_batch(self.lane.generation());
         let trial = self.trials.next(load, duration_ns)?;
         let good = self.lane.trial(&trial)?;
-        Ok(TrialCounts { offered: trial.blocks, good })
+        Ok(TrialCounts { offered: trial.blocks, good, flags: Vec::new() })
     }
 
     fn value_names(&self) -> &'static [&'static str] {

@@ -302,7 +302,7 @@ impl Instance for Workers {
         self.moved();
         let mut good = 0;
         self.team.each(|worker| good += worker.good);
-        Ok(TrialCounts { offered: trial.blocks, good })
+        Ok(TrialCounts { offered: trial.blocks, good, flags: Vec::new() })
     }
 
     fn value_names(&self) -> &'static [&'static str] {

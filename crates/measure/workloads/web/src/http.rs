@@ -127,6 +127,7 @@ impl Workload for Http {
             Source {
                 request: request(&path_of(&token), &address.to_string()),
                 name: None,
+                is_chosen: true,
                 tls: None,
                 address,
                 size,
@@ -191,6 +192,8 @@ struct Source {
     request: Vec<u8>,
     /// The name that is asked for each time; None where the address is known.
     name: Option<String>,
+    /// Whether its address is chosen, and what the name is answered does not matter.
+    is_chosen: bool,
     /// How it proves its name; None over HTTP.
     tls: Option<Tls>,
     address: SocketAddr,
@@ -227,10 +230,10 @@ impl Source {
             port.strip_prefix(':').map_or(Ok(if secure.is_some() { 443 } else { 80 }), str::parse);
         let port = port.map_err(|_| failed("its port is no number"))?;
         let address = SocketAddr::new(address_of(host, start)?, port);
-        let is_asked = start.text(host::ADDRESS).is_empty() && host.parse::<IpAddr>().is_err();
-        let name = is_asked.then(|| host.to_owned());
+        let name = host.parse::<IpAddr>().is_err().then(|| host.to_owned());
+        let is_chosen = !start.text(host::ADDRESS).is_empty();
         let tls = secure.map(|_| Tls::to(host)).transpose()?;
-        Ok(Self { request: request(&path, authority), name, tls, address, size: None })
+        Ok(Self { request: request(&path, authority), name, is_chosen, tls, address, size: None })
     }
 }
 
@@ -264,10 +267,9 @@ impl Fetcher {
     /// The whole, name, connection, first byte, rest and handshake of TLS in nanoseconds, and the bytes of the file.
     fn fetch(&mut self) -> io::Result<[u64; 7]> {
         let begun = now_ns();
-        let address = match &self.source.name {
-            Some(name) => looked_up(name, self.source.address.port())?,
-            None => self.source.address,
-        };
+        let found = self.source.name.as_ref();
+        let found = found.map(|name| looked_up(name, self.source.address.port())).transpose()?;
+        let address = found.filter(|_| !self.source.is_chosen).unwrap_or(self.source.address);
         let named = now_ns();
         let socket = TcpStream::connect(address)?;
         let connected = now_ns();
