@@ -11,6 +11,8 @@ use std::time::Duration;
 use plumb_model::{Metric, Role};
 use plumb_protocol::{Failure, Held, Start};
 
+use plumb_workload_kit::processes::cpu_ns;
+
 use crate::server::Server;
 use crate::token::{self, TOKEN};
 use plumb_workload_kit::declare::reported_time;
@@ -56,11 +58,25 @@ pub fn told(start: &Start) -> Result<(Words, Box<dyn Held>), Failure> {
         let process = (PROCESS.to_owned(), std::process::id().to_string());
         return Ok((vec![process], Box::new(())));
     };
-    let (words, server) = teller(address)?;
+    told_at(address, cpu_time_ns)
+}
+
+/// The same for a client on another machine, of any CPU time in nanoseconds.
+///
+/// # Errors
+/// As for [`told`].
+pub fn told_at(
+    address: IpAddr,
+    cpu_ns: impl Fn() -> u64 + Send + Sync + 'static,
+) -> Result<(Words, Box<dyn Held>), Failure> {
+    let (words, server) = teller(address, cpu_ns)?;
     Ok((words.into(), Box::new(server)))
 }
 
-fn teller(address: IpAddr) -> Result<([(String, String); 2], Server), Failure> {
+fn teller(
+    address: IpAddr,
+    cpu_ns: impl Fn() -> u64 + Send + Sync + 'static,
+) -> Result<([(String, String); 2], Server), Failure> {
     let token = token::fresh()?;
     let server = Server::start(address, move |mut stream| {
         let mut given = [0; TOKEN];
@@ -72,7 +88,7 @@ fn teller(address: IpAddr) -> Result<([(String, String); 2], Server), Failure> {
         let mut asked = [0];
         loop {
             stream.read_exact(&mut asked)?;
-            stream.write_all(&cpu_time_ns().to_le_bytes())?;
+            stream.write_all(&cpu_ns().to_le_bytes())?;
         }
     });
     let server = server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
@@ -87,6 +103,8 @@ fn teller(address: IpAddr) -> Result<([(String, String); 2], Server), Failure> {
 #[derive(Debug)]
 pub struct CpuTimes {
     far: Far,
+    /// Processes of one thread that work for this one.
+    helpers: Vec<u32>,
     /// When it began, in the order of [`NAMES`].
     begun_ns: [u64; 2],
     /// What to know of it.
@@ -100,6 +118,8 @@ enum Far {
     Unknown,
     /// The kernel: its process runs here.
     Here(libc::clockid_t),
+    /// The kernel, of several processes of one thread.
+    Processes(Vec<u32>),
     /// It tells it.
     There(TcpStream),
 }
@@ -128,7 +148,18 @@ impl CpuTimes {
                 ),
             (None, None) => Far::Unknown,
         };
-        Self { far, begun_ns: [0; 2], note }
+        Self { far, helpers: Vec::new(), begun_ns: [0; 2], note }
+    }
+
+    /// With what these processes of one thread take: at this end, and of a server on this machine.
+    #[must_use]
+    pub fn and_of(self, near: Vec<u32>, far: Vec<u32>) -> Self {
+        let far = if far.is_empty() { self.far } else { Far::Processes(far) };
+        Self { far, helpers: near, ..self }
+    }
+
+    fn near_ns(&self) -> u64 {
+        cpu_time_ns() + sum_of(&self.helpers)
     }
 
     /// How many of [`NAMES`] have no value, from the first on.
@@ -154,7 +185,7 @@ impl CpuTimes {
     /// When the server does not answer.
     pub fn begin(&mut self) -> Result<(), Failure> {
         let far = self.far.now_ns()?;
-        self.begun_ns = [far, cpu_time_ns()];
+        self.begun_ns = [far, self.near_ns()];
         Ok(())
     }
 
@@ -164,7 +195,7 @@ impl CpuTimes {
     /// When the server does not answer.
     #[expect(clippy::cast_precision_loss, reason = "times and amounts stay far below 2^53")]
     pub fn of_each(&mut self, units: u64) -> Result<[f64; 2], Failure> {
-        let near = cpu_time_ns();
+        let near = self.near_ns();
         let far = self.far.now_ns()?;
         let since = [far, near].into_iter().zip(self.begun_ns);
         let mut of_each = [0.0; 2];
@@ -180,6 +211,7 @@ impl Far {
         let now = match self {
             Self::Unknown => Ok(0),
             Self::Here(clock) => time_of(*clock),
+            Self::Processes(all) => Ok(sum_of(all)),
             Self::There(stream) => {
                 let mut told = [0; 8];
                 let answered = stream.write_all(&[0]).and_then(|()| stream.read_exact(&mut told));
@@ -196,6 +228,10 @@ fn connect(address: SocketAddr, token: u128) -> io::Result<TcpStream> {
     stream.set_read_timeout(Some(TO_ANSWER))?;
     stream.write_all(&token.to_le_bytes())?;
     Ok(stream)
+}
+
+fn sum_of(processes: &[u32]) -> u64 {
+    processes.iter().map(|pid| cpu_ns(*pid)).sum()
 }
 
 /// The CPU clock of a process.
@@ -253,7 +289,7 @@ mod tests {
         let times = CpuTimes::of(&start(here));
         assert!(!times.asks());
         assert_tells(times);
-        let (words, server) = teller(IpAddr::V4(Ipv4Addr::LOCALHOST)).unwrap();
+        let (words, server) = teller(IpAddr::V4(Ipv4Addr::LOCALHOST), cpu_time_ns).unwrap();
         let times = CpuTimes::of(&start(words.clone()));
         assert!(times.asks());
         assert_tells(times);

@@ -3,16 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Requirement, Role};
+use plumb_model::{
+    AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Requirement, Role,
+};
 use plumb_protocol::{
-    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, Workload,
+    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, Workload, current_cpu,
+    now_ns,
 };
 
 use crate::session::{OpenSession, Session, SessionSettings, quoted};
+use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_ends::token::at_far_end;
-use plumb_workload_kit::declare::{bytes, choice, curve, rate, workload};
+use plumb_workload_kit::declare::{bytes, choice, curve, rate, reported, workload};
 use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
-use plumb_workload_kit::processes::line_up_to;
+use plumb_workload_kit::processes::{cpu_ns, descendants, line_up_to};
 use plumb_workload_kit::ssh::{
     Account, Client, KNOWN_HOSTS, Listening, Serves, Sshd, Tools, known_host,
 };
@@ -54,11 +58,7 @@ impl Workload for Cipher {
     fn describe(&self) -> Description {
         Description {
             parameters: parameters(),
-            metrics: vec![rate(
-                "throughput",
-                "B/s",
-                "payload that the far end counted, without login and key exchange",
-            )],
+            metrics: metrics(),
             requirements: vec![
                 Requirement {
                     needs: "ssh, sshd and ssh-keygen".into(),
@@ -109,10 +109,19 @@ impl Workload for Cipher {
         // Whoever has the key can run this and nothing else.
         let command = format!("{} ssh-sink", quoted(&start.facts.plumb));
         let (sshd, told) = server(start, &Listening { address, client: Some((key, command)) })?;
+        let (of_cpu, teller) = match start.far_address() {
+            Some(address) => {
+                let process = sshd.pid();
+                let all = move || descendants(process).into_iter().chain([process]);
+                cpu_time::told_at(address, move || all().map(cpu_ns).sum())?
+            }
+            // Their client reads that itself.
+            None => (Vec::new(), Box::new(()) as Box<dyn Held>),
+        };
         let far = told.into_iter().map(|(name, value)| (format!("{FAR}{name}"), value));
         let host_key = (format!("{FAR}host_key"), sshd.host_key()?);
-        let endpoints = far.chain([host_key]).collect();
-        Ok((Ready { endpoints, ..Ready::default() }, Box::new(sshd)))
+        let endpoints = far.chain([host_key]).chain(of_cpu).collect();
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new((sshd, teller))))
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
@@ -127,7 +136,8 @@ impl Workload for Cipher {
         path::enter(start, End::Near)?;
         let open = Session::open(&settings, &start.facts.plumb)?;
         let agreed = agreed_on(&open, &settings.cipher)?;
-        let mut helpers = vec![open.session.pid()];
+        let near = vec![open.session.pid()];
+        let mut far = Vec::new();
         let mut notes = vec![agreed];
         notes.extend(path::notes(start)?);
         if start.far_address().is_some() {
@@ -135,9 +145,14 @@ impl Workload for Cipher {
         } else {
             let server = if is_far(start) { "far.sshd" } else { "sshd" };
             let server = endpoint(start, server)?.parse().unwrap_or(0);
-            helpers.extend(line_up_to(open.sink, server));
-            notes.push(format!("CPU time covers both ends: {} helper processes", helpers.len()));
+            far = line_up_to(open.sink, server);
+            let count = near.len() + far.len();
+            notes.push(format!("CPU time covers both ends: {count} helper processes"));
         }
+        let helpers = near.iter().chain(&far).copied().collect();
+        let mut cpus = CpuTimes::of(start).and_of(near, far);
+        notes.extend(cpus.note());
+        let without = cpu_time::NAMES[..cpus.lacking()].iter().map(ToString::to_string).collect();
         let mut versions = vec!["openssh", "openssl"];
         if start.far_address().is_some() {
             versions.extend(["far.openssh", "far.openssl"]);
@@ -148,6 +163,7 @@ impl Workload for Cipher {
             work: [("throughput".to_owned(), block as f64)].into(),
             versions: versions.into_iter().map(|name| (name.to_owned(), version(name))).collect(),
             notes,
+            without,
             ..Ready::default()
         };
         let mut data = vec![0; block];
@@ -155,7 +171,7 @@ impl Workload for Cipher {
         let OpenSession { session, to, from, .. } = open;
         let flow = FramedStream::new(to, from, Arc::from(data));
         let streams = FramedStreams::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session)?;
-        let instance = CipherStream { streams, start: start.clone() };
+        let instance = CipherStream { streams, cpus, block: block as u64, start: start.clone() };
         Ok(Started { instance: Box::new(instance), ready })
     }
 }
@@ -170,9 +186,27 @@ fn parameters() -> Vec<Parameter> {
     all
 }
 
+fn metrics() -> Vec<Metric> {
+    let of_end = |name, whose| {
+        reported(name, "s/B", Better::Lower, &format!("CPU time of {whose}, a byte of payload"))
+    };
+    vec![
+        rate(
+            "throughput",
+            "B/s",
+            "payload that the far end counted, without login and key exchange",
+        ),
+        of_end(cpu_time::NAMES[0], "sshd and the sink"),
+        of_end(cpu_time::NAMES[1], "ssh and the process that feeds it"),
+    ]
+}
+
 /// A session that carries frames, over loopback, a path or a network.
 struct CipherStream {
     streams: FramedStreams<Session>,
+    cpus: CpuTimes,
+    /// Bytes of a block.
+    block: u64,
     start: Start,
 }
 
@@ -183,8 +217,24 @@ impl Instance for CipherStream {
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         let carried = path::carried(&self.start)?;
-        self.streams.batch(iterations, batch)?;
+        self.cpus.begin()?;
+        for &k in iterations {
+            let start = now_ns();
+            self.run(k)?;
+            batch.record(start, now_ns() - start, k, current_cpu());
+        }
+        let of_byte = self.cpus.of_each(iterations.iter().sum::<u64>() * self.block)?;
+        iterations.iter().for_each(|_| batch.record_values(&of_byte[self.cpus.lacking()..]));
         path::flag_limit(&self.start, carried, batch)
+    }
+
+    fn value_names(&self) -> &'static [&'static str] {
+        const ALL: &[&str] = &cpu_time::NAMES;
+        &ALL[self.cpus.lacking()..]
+    }
+
+    fn has_untimed_parts(&self) -> bool {
+        self.cpus.asks()
     }
 
     fn least_iterations(&self) -> u64 {
