@@ -155,7 +155,7 @@ pub const FACTS: &[FactKind] = &[
     harmless(
         "network_devices",
         Theme::Network,
-        "relevant with --to and for a host that a point names; loopback and paths made here do not pass them",
+        "relevant with --to and where a workload of the network names a host; loopback and paths made here do not pass them",
     ),
     relevant("congestion_control", Theme::Network, "how fast a connection ramps up"),
     relevant("filesystem", Theme::Place, "storage workloads depend on it"),

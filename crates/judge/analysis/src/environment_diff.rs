@@ -24,9 +24,10 @@ pub(crate) fn differences(arms: &[&[&RunRecord]]) -> Vec<Difference> {
     between(all, records.any(|record| goes_elsewhere(record)))
 }
 
-/// Whether a point of the run sends to a host that somebody named, which is not this machine.
+/// Whether a point of the run, or a load beside, sends to a host that somebody named, which is not this machine.
 fn goes_elsewhere(record: &RunRecord) -> bool {
-    record.plan.points.iter().any(|planned| {
+    let loads = record.plan.companions.iter().map(|it| &it.point);
+    record.plan.points.iter().chain(loads).any(|planned| {
         let rule = planned.description.restricted.as_ref();
         rule.is_some_and(|rule| rule.sent(&planned.point.settings).is_some())
     })

@@ -154,6 +154,7 @@ impl<O: Write> Served<'_, O> {
         input: &mut LineReader<I>,
     ) -> Result<Reply, ServeError> {
         let end = now_ns().saturating_add(duration_ns);
+        let mut told = Vec::new();
         while now_ns() < end && !input.is_ready() {
             let rate = &mut self.iterations_per_ns;
             let reply = match self.instance.as_deref_mut() {
@@ -161,7 +162,12 @@ impl<O: Write> Served<'_, O> {
                 None => Err(Failure("not started".into())),
             };
             match reply {
-                Ok(samples) => self.reply(id, Reply::Samples(samples))?,
+                Ok(mut samples) => {
+                    // Each rule once.
+                    samples.flags.retain(|flag| !told.contains(&flag.flag));
+                    told.extend(samples.flags.iter().map(|flag| flag.flag.clone()));
+                    self.reply(id, Reply::Samples(samples))?;
+                }
                 Err(failure) => return Ok(Reply::Failed { why: failure.0 }),
             }
         }
@@ -312,14 +318,23 @@ fn interval(
     let (mut iterations, mut busy_ns) = (0, 0);
     let mut sums = vec![0.0; instance.value_names().len()];
     let mut values = vec![Vec::new(); instance.distributions().len()];
-    // Of each rule the last.
-    let mut flags: Vec<Flag> = Vec::new();
+    let least = instance.least_iterations().max(1);
+    // Of each rule the last, with the time of the pieces that it was of.
+    let mut flags: Vec<(Flag, u64)> = Vec::new();
     // At least once, however late it is already: there would be nothing to verify.
     let cpu = loop {
-        let k = iterations_per_ns.map_or(1, |rate| chunk_iterations(rate, chunk_ns));
+        let k = iterations_per_ns.map_or(1, |rate| chunk_iterations(rate, chunk_ns)).max(least);
         let (samples, of_piece) = one_sample(instance, k)?;
-        flags.retain(|flag| of_piece.iter().all(|new| new.flag != flag.flag));
-        flags.extend(of_piece);
+        let took_ns = samples.elapsed_ns.first().copied().unwrap_or(0);
+        for flag in of_piece {
+            match flags.iter_mut().find(|(of_rule, _)| of_rule.flag == flag.flag) {
+                Some((last, over_ns)) => {
+                    *last = flag;
+                    *over_ns += took_ns;
+                }
+                None => flags.push((flag, took_ns)),
+            }
+        }
         iterations += samples.iterations.first().copied().unwrap_or(0);
         let elapsed_ns = samples.elapsed_ns.first().copied().unwrap_or(1).max(1);
         busy_ns += elapsed_ns;
@@ -346,6 +361,9 @@ fn interval(
         values: means(sums, instance.value_names(), busy_ns),
         histograms: histograms(values, instance.distributions()),
     };
+    // What holds of a short piece alone may be chance.
+    flags.retain(|(_, over_ns)| *over_ns > busy_ns / 2);
+    let flags = flags.into_iter().map(|(flag, _)| flag).collect();
     Ok(SampleReply { samples, usage, flags })
 }
 

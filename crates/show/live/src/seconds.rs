@@ -22,8 +22,8 @@ struct Current {
     point: usize,
     /// The work of an iteration, by metric.
     work: BTreeMap<String, f64>,
-    /// Time of its samples so far, in seconds.
-    at_s: f64,
+    /// When its first sample began.
+    begun_ns: Option<u64>,
 }
 
 impl SecondLines {
@@ -42,7 +42,8 @@ impl SecondLines {
                     planned.is_some_and(|it| matches!(it.sampling, Some(Sampling::Stream { .. })));
                 let (point, work) = (*point, ready.work.clone());
                 let invocation = *invocation;
-                self.current = streams.then_some(Current { invocation, point, work, at_s: 0.0 });
+                self.current =
+                    streams.then_some(Current { invocation, point, work, begun_ns: None });
                 Vec::new()
             }
             Event::Batch { invocation, samples, .. } => {
@@ -58,17 +59,18 @@ impl SecondLines {
                     Some((metric.name.clone(), metric.unit.clone(), values))
                 };
                 let columns: Vec<_> = metrics.filter_map(of).take(MOST).collect();
-                let line = |(index, elapsed_ns): (usize, &u64)| {
+                let line = |(index, (start_ns, elapsed_ns)): (usize, (&u64, &u64))| {
+                    let begun_ns = *current.begun_ns.get_or_insert(*start_ns);
+                    let ends_ns = start_ns.saturating_add(*elapsed_ns);
                     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
-                    let took_s = *elapsed_ns as f64 * 1e-9;
-                    current.at_s += took_s;
+                    let at_s = ends_ns.saturating_sub(begun_ns) as f64 * 1e-9;
                     let shown = columns.iter().filter_map(|(name, unit, values)| {
                         Some(format!("{name} {}", quantity(*values.get(index)?, unit)))
                     });
                     let shown: Vec<String> = shown.collect();
-                    format!("{:5.1} s  {}", current.at_s, shown.join("  "))
+                    format!("{at_s:5.1} s  {}", shown.join("  "))
                 };
-                samples.elapsed_ns.iter().enumerate().map(line).collect()
+                samples.start_ns.iter().zip(&samples.elapsed_ns).enumerate().map(line).collect()
             }
             _ => Vec::new(),
         }

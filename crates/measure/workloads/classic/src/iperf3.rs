@@ -93,7 +93,7 @@ impl Tool for Iperf3 {
         // A datagram has room for so much (RFC 768).
         let block = within(start, "block", 16, if is_udp { 65_507 } else { 1 << 20 })?.to_string();
         let seconds = within(start, "seconds", 1, 20)?.to_string();
-        let buffer = within(start, "buffer", 0, 1 << 30)?;
+        let buffer = within(start, "buffer", 0, 1 << 29)?;
         let words = [
             "-c", &host, "-p", &port, "-J", "-P", &streams, "-l", &block, "-t", &seconds, "-i", "0",
         ];

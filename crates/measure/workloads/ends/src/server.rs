@@ -2,12 +2,14 @@
 
 use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use plumb_protocol::Held;
+use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
 
 /// The most connections at a time; who comes then is sent away.
 const MOST: usize = 1024;
@@ -53,11 +55,28 @@ impl Server {
         Ok(Self { address, listener, state, listening: Some(listening) })
     }
 
+    /// Has the sockets of connections that come from now on hold so many bytes each way.
+    ///
+    /// # Errors
+    /// When the kernel can't do that.
+    pub fn set_buffers(&self, bytes: usize) -> io::Result<()> {
+        set_buffers(&*self.listener, bytes)
+    }
+
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+}
+
+/// Has both buffers of a socket hold so many bytes; before it connects, as the receiver's window follows from them.
+///
+/// # Errors
+/// When the kernel can't do that.
+pub fn set_buffers(socket: impl AsFd, bytes: usize) -> io::Result<()> {
+    set_socket_send_buffer_size(&socket, bytes)?;
+    Ok(set_socket_recv_buffer_size(&socket, bytes)?)
 }
 
 fn listen(listener: &TcpListener, state: &Arc<State>) {

@@ -48,6 +48,9 @@ impl Losses {
         }
         // A bucket that is full at first lets a burst through.
         let after_the_first = &counts[1..];
+        if after_the_first.iter().all(|count| *count == 0) {
+            return Self::InBursts;
+        }
         match dispersion(after_the_first, requests as f64 / pieces as f64) {
             it if it < EVEN => Self::Even,
             it if BY_CHANCE.contains(&it) => Self::ByChance,
@@ -120,6 +123,8 @@ mod tests {
         assert_eq!(Losses::of(7, 100, &lost(100, |_| true)), Losses::Unclear);
         let bursts = lost(5000, |it| it % 1000 < 100);
         assert_eq!(Losses::of(7, 5000, &bursts), Losses::InBursts);
+        let at_first = lost(5000, |it| it < 70);
+        assert_eq!(Losses::of(7, 5000, &at_first), Losses::InBursts);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::num::NonZeroU64;
 
-use plumb_model::{Better, Flag, FlagKind, Metric};
+use plumb_model::{Better, Flag, FlagKind, Metric, Role};
 use plumb_protocol::{
     Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Instance, Schedule, Start, current_cpu,
     now_ns,
@@ -482,12 +482,13 @@ impl<E: Exchange> Instance for Requests<E> {
 
     /// Of several under way some are answered in a burst: a sample has many times as many.
     fn least_iterations(&self) -> u64 {
-        if self.depth > 1 { LEAST_OF_DEPTH * self.depth } else { 1 }
+        let is_deep = self.depth > 1 && self.schedule.is_none();
+        if is_deep { LEAST_OF_DEPTH * self.depth } else { 1 }
     }
 
-    /// After its last sample a batch waits for what is under way.
+    /// After its last sample a batch waits for what is under way; of a load that is a part of what it does.
     fn has_untimed_parts(&self) -> bool {
-        true
+        self.start.role != Role::Load
     }
 
     fn value_names(&self) -> &'static [&'static str] {

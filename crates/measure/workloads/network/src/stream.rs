@@ -19,11 +19,12 @@ use std::time::Duration;
 
 use plumb_protocol::{Failure, now_ns};
 use plumb_workload_ends::cpu_time::cpu_time_ns;
+use plumb_workload_ends::server::set_buffers;
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::framed_stream::{Carry, next_header, take_in};
 
 use rustix::io::Errno;
-use rustix::net::SendFlags;
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, connect, socket_with};
 
 use crate::tcp_info::{self, Info};
 use plumb_workload_ends::token::{TOKEN, Token};
@@ -199,6 +200,18 @@ impl Balance {
     }
 }
 
+/// A connection whose buffers hold so many bytes each way; as large as the kernel finds right with 0.
+fn connected(address: SocketAddr, buffer: usize) -> io::Result<TcpStream> {
+    if buffer == 0 {
+        return TcpStream::connect(address);
+    }
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_buffers(&socket, buffer)?;
+    connect(&socket, &address)?;
+    Ok(TcpStream::from(socket))
+}
+
 /// What a connection carries.
 pub(crate) struct Payload {
     /// Which end sends.
@@ -207,6 +220,8 @@ pub(crate) struct Payload {
     pub block: Arc<[u8]>,
     /// Whether what of a block fills no segment goes with the next.
     pub cork: bool,
+    /// Bytes of the socket buffers; 0 leaves them to the kernel.
+    pub buffer: usize,
 }
 
 /// The client's end of a connection.
@@ -248,11 +263,11 @@ impl Connection {
         balance: Option<&Arc<Balance>>,
         cpus: [Option<usize>; 2],
     ) -> Result<Self, Failure> {
-        let Payload { way, block, cork } = payload;
+        let Payload { way, block, cork, buffer } = payload;
         let [cpu, far_cpu] = cpus;
         let far_cpu = far_cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(ANY_CPU);
         let open = || {
-            let mut stream = TcpStream::connect(address)?;
+            let mut stream = connected(address, buffer)?;
             // Headers and reports must not wait for more data.
             stream.set_nodelay(true)?;
             let mut hello = [way as u8; HELLO];

@@ -18,8 +18,7 @@ use plumb_workload_kit::framed_stream::FramedStreams;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::{
-    set_socket_recv_buffer_size, set_socket_send_buffer_size, set_tcp_congestion,
-    socket_recv_buffer_size, socket_send_buffer_size, tcp_congestion,
+    set_tcp_congestion, socket_recv_buffer_size, socket_send_buffer_size, tcp_congestion,
 };
 
 use crate::stream::{Balance, Connection, Payload, Way, Witness, serve};
@@ -84,14 +83,17 @@ impl Workload for Tcp {
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
         let (congestion, cork) = (settings.congestion.to_owned(), settings.cork);
-        let buffer = settings.buffer;
         let server = Server::start(address, move |stream| {
             set_congestion(stream, &congestion)?;
-            set_buffers(stream, buffer)?;
             serve(stream, &token, &block, cork)
         });
         let server =
             server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        if settings.buffer > 0 {
+            server
+                .set_buffers(settings.buffer)
+                .map_err(|error| Failure::io("setting the buffers of a socket", &error))?;
+        }
         let endpoints = token::words(server.address(), token);
         let ready = Ready { endpoints: endpoints.into(), ..Ready::default() };
         Ok((ready, Box::new(server)))
@@ -111,12 +113,11 @@ impl Workload for Tcp {
             .zip(cpus.each)
             .map(|(way, cpus)| {
                 let (way, block) = (*way, Arc::clone(&block));
-                let payload = Payload { way, block, cork: settings.cork };
+                let (cork, buffer) = (settings.cork, settings.buffer);
+                let payload = Payload { way, block, cork, buffer };
                 let opened = Connection::open(address, &token, payload, balance.as_ref(), cpus)?;
                 let set = set_congestion(opened.stream(), settings.congestion);
                 set.map_err(|error| Failure::io("setting the congestion control", &error))?;
-                set_buffers(opened.stream(), settings.buffer)
-                    .map_err(|error| Failure::io("setting the buffers of a socket", &error))?;
                 Ok(if start.role == Role::Load { opened.without_pause() } else { opened })
             })
             .collect::<Result<_, Failure>>()?;
@@ -284,15 +285,6 @@ fn check_congestion(name: &str) -> Result<(), StartError> {
 /// Has a connection use this congestion control; what the system has where none is named.
 fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
     if name.is_empty() { Ok(()) } else { Ok(set_tcp_congestion(stream, name)?) }
-}
-
-/// Has both buffers of a connection hold so many bytes.
-fn set_buffers(stream: &TcpStream, bytes: usize) -> io::Result<()> {
-    if bytes == 0 {
-        return Ok(());
-    }
-    set_socket_send_buffer_size(stream, bytes)?;
-    Ok(set_socket_recv_buffer_size(stream, bytes)?)
 }
 
 fn notes_on(witness: &Witness, address: SocketAddr, buffer: usize) -> Vec<String> {

@@ -268,8 +268,10 @@ impl Fetcher {
     fn fetch(&mut self) -> io::Result<[u64; 7]> {
         let begun = now_ns();
         let found = self.source.name.as_ref();
-        let found = found.map(|name| looked_up(name, self.source.address.port())).transpose()?;
-        let address = found.filter(|_| !self.source.is_chosen).unwrap_or(self.source.address);
+        let found = found.map(|name| looked_up(name, self.source.address.port()));
+        // Where the address is chosen the answer does not matter, only how long it takes.
+        let found = if self.source.is_chosen { None } else { found.transpose()? };
+        let address = found.unwrap_or(self.source.address);
         let named = now_ns();
         let socket = TcpStream::connect(address)?;
         let connected = now_ns();
