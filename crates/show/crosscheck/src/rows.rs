@@ -155,7 +155,7 @@ pub const ROWS: &[Row] = &[
     row("classic.fiooneblock:time=600ms", "storage.oneblock:direct=yes", "rate", 0.10, "").takes(30),
     row("classic.fiolog:time=600ms", "storage.log:file=overwrite", "rate", 0.10, "").takes(30),
     row("classic.fiooneblock:workers=4,time=600ms", "storage.oneblock:workers=4,direct=yes", "rate", 0.10, "").takes(30),
-    // With buffers that the kernel sizes, the tool that calls select less often has more under way, and a cache holds less of it.
+    // With buffers that the kernel sizes, the ratio moves by a fifth from hour to hour (docs/crosscheck.md).
     row("classic.iperf3:placement=cross-cpu,buffer=208KiB", "network.tcp:cork=yes,placement=cross-cpu,buffer=208KiB", "throughput", 0.10,
         "iperf3 calls select for every send"),
     row("classic.iperf3:placement=cross-cpu,direction=down,buffer=208KiB", "network.tcp:cork=yes,placement=cross-cpu,direction=down,buffer=208KiB",
