@@ -8,10 +8,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use plumb_simulate::bars::{Bar, Measured, Row};
+use plumb_simulate::limits::{Shape, System, search};
 use plumb_stats::rng::Rng;
 use plumb_stats::search::{Goal, Loads, Next};
-use plumb_stats::simulate::bars::{Bar, Measured, Row};
-use plumb_stats::simulate::limits::{Shape, System, search};
 use serde_json::{Value, json};
 
 /// The range of loads, in operations a second.

@@ -1,5 +1,5 @@
-//! Spoils the method on purpose and shows that the bars notice: each mutation is made in a copy of `plumb-stats`, whose
-//! bars are measured, and at least one must be missed.
+//! Spoils the method on purpose and shows that the bars notice: each mutation is made in a copy of `plumb-stats`, on
+//! which the bars of `plumb-simulate` are measured, and at least one must be missed.
 //!
 //! A copy, not a switch in the code: what is shipped holds no way to make it wrong.
 
@@ -7,8 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The sources that are copied, and where to.
+/// The sources that are spoiled.
 const SOURCE: &str = "crates/base/stats/src";
+/// The sources of the bars that should notice.
+const BARS: &str = "crates/base/simulate/src";
+/// The folder that both are copied to: the bars as its crate, with the spoiled crate in `stats/`.
 const COPY: &str = "target/mutations";
 
 /// Replications a cell.
@@ -119,7 +122,7 @@ const PROGRAM: &str = r#"
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let replications = arguments[2].parse().unwrap();
-    for (_, measure) in plumb_stats::simulate::bars::GROUPS.iter().filter(|(name, _)| *name == arguments[1]) {
+    for (_, measure) in plumb_simulate::groups::GROUPS.iter().filter(|(name, _)| *name == arguments[1]) {
         measure(replications, &mut |row| {
             if !row.passes() {
                 println!("{}: {} {:.3}", row.promise, row.setting, row.measured.value());
@@ -129,17 +132,23 @@ fn main() {
 }
 "#;
 
-const MANIFEST: &str = "\
+/// The manifest of the spoiled crate, which needs no other.
+const SPOILED_MANIFEST: &str = "\
 [package]
 name = \"plumb-stats\"
 version = \"0.0.0\"
 edition = \"2024\"
+";
 
-[features]
-default = [\"simulate\"]
-simulate = []
+/// The manifest of the bars and of the program that measures them.
+const MANIFEST: &str = "\
+[package]
+name = \"plumb-simulate\"
+version = \"0.0.0\"
+edition = \"2024\"
 
 [dependencies]
+plumb-stats = { path = \"stats\" }
 miniz_oxide = { version = \"0.8\", default-features = false, features = [\"with-alloc\"] }
 
 [workspace]
@@ -169,7 +178,7 @@ pub fn run() -> Result<(String, usize), String> {
 fn measure(mutation: &Mutation) -> Result<Vec<String>, String> {
     let copy = Path::new(COPY);
     prepare(copy, mutation).map_err(|error| format!("cannot write {COPY}: {error}"))?;
-    spoil(&copy.join("src").join(mutation.file), mutation)?;
+    spoil(&copy.join("stats/src").join(mutation.file), mutation)?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["run", "--quiet", "--release", "--offline", "--", mutation.group])
@@ -185,15 +194,19 @@ fn measure(mutation: &Mutation) -> Result<Vec<String>, String> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
 }
 
-/// A fresh copy of the crate with the program, what was built of it before left in place.
+/// Fresh copies of both crates with the program; what was built of them before stays in place.
 fn prepare(copy: &Path, mutation: &Mutation) -> std::io::Result<()> {
-    let sources = copy.join("src");
-    if sources.exists() {
-        fs::remove_dir_all(&sources)?;
+    let bars = copy.join("src");
+    let spoiled = copy.join("stats/src");
+    for (source, target) in [(BARS, &bars), (SOURCE, &spoiled)] {
+        if target.exists() {
+            fs::remove_dir_all(target)?;
+        }
+        copy_folder(Path::new(source), target)?;
     }
-    copy_folder(Path::new(SOURCE), &sources)?;
+    fs::write(copy.join("stats/Cargo.toml"), SPOILED_MANIFEST)?;
     fs::write(copy.join("Cargo.toml"), MANIFEST)?;
-    fs::write(sources.join("main.rs"), format!("//! Without {}.\n{PROGRAM}", mutation.dropped))
+    fs::write(bars.join("main.rs"), format!("//! Without {}.\n{PROGRAM}", mutation.dropped))
 }
 
 fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {

@@ -1,7 +1,7 @@
 //! Prints the critical values that `plumb-stats` commits, as the rows of `changes/table.rs`.
 
+use plumb_simulate::tables::{DRAWS, critical_values};
 use plumb_stats::changes::Table;
-use plumb_stats::simulate::tables::{DRAWS, critical_values};
 
 /// Takes about a minute.
 pub fn run() -> Result<(), String> {

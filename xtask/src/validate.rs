@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use plumb_stats::simulate::bars::{self, Bar, Row};
-use plumb_stats::simulate::tables;
+use plumb_simulate::bars::{Bar, Row};
+use plumb_simulate::groups;
+use plumb_simulate::tables;
 
 use crate::{mlrsearch, mutations, traces};
 
@@ -30,7 +31,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         promise = row.promise;
         missed += usize::from(!row.passes());
     };
-    bars::run(options.replications, &mut report);
+    groups::run(options.replications, &mut report);
     mlrsearch::compare(COMPARED_SYSTEMS, &mut report)?;
     tables::run(&mut report);
     let (table, unnoticed) = mutations::run()?;

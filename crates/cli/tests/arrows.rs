@@ -20,6 +20,7 @@ const OF_A_FAMILY: &[&str] =
 const ARROWS: &[(&str, &[&str])] = &[
     ("base/model", &["stats"]),
     ("base/stats", &[]),
+    ("base/simulate", &["stats"]),
     ("base/classics", &[]),
     ("base/machine", &[]),
     ("measure/protocol", &[]),

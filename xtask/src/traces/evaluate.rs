@@ -7,12 +7,12 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use plumb_simulate::bars::{Bar, Measured, Row};
+use plumb_simulate::environment::ENVIRONMENTS;
+use plumb_simulate::recording::{Pattern, Recording};
 use plumb_stats::describe::median;
 use plumb_stats::pairs::signed_rank_p;
 use plumb_stats::rng::Rng;
-use plumb_stats::simulate::bars::{Bar, Measured, Row};
-use plumb_stats::simulate::environment::ENVIRONMENTS;
-use plumb_stats::simulate::recording::{Pattern, Recording};
 use plumb_stats::verdict::{Confidence, Schedule};
 
 use super::designs::{LOOP, OFF_CPU, STEAL, SWITCHES, Statistic, Turns, Unit, Values};

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use plumb_stats::simulate::recording::Recording;
+use plumb_simulate::recording::Recording;
 
 use self::evaluate::PROGRAMS;
 use self::section::Evaluation;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use plumb_stats::simulate::recording::{Block, CHUNKS, Pattern, Recording};
+use plumb_simulate::recording::{Block, CHUNKS, Pattern, Recording};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -215,7 +215,7 @@ fn switches(status: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use plumb_stats::simulate::recording::Pattern;
+    use plumb_simulate::recording::Pattern;
 
     use super::{Recorder, steal, switches};
 

@@ -1,8 +1,8 @@
 //! Programs replayed on a recording: a run is so many chunks in a row, from anywhere in it.
 
+use plumb_simulate::environment::Environment;
+use plumb_simulate::recording::{Block, CHUNKS, Pattern, Recording};
 use plumb_stats::rng::Rng;
-use plumb_stats::simulate::environment::Environment;
-use plumb_stats::simulate::recording::{Block, CHUNKS, Pattern, Recording};
 
 use super::record::GAP;
 

@@ -93,19 +93,25 @@ pub(crate) fn finite(values: &[f64]) -> Result<(), NoInterval> {
     if all_finite(values) { Ok(()) } else { Err(NoInterval::NotFinite) }
 }
 
-/// The mean of values that were checked.
-pub(crate) fn mean_of(values: &[f64]) -> f64 {
+/// The mean of values that are known to be finite; NaN without values. [`mean`] checks.
+#[must_use]
+pub fn mean_of(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The variance of two or more checked values.
-pub(crate) fn variance_of(values: &[f64]) -> f64 {
+/// The variance of two or more values that are known to be finite. [`variance`] checks.
+#[must_use]
+pub fn variance_of(values: &[f64]) -> f64 {
     let mean = mean_of(values);
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// The median of checked values, not empty; allocates a copy.
-pub(crate) fn median_of(values: &[f64]) -> f64 {
+/// The median of values that are known to be finite and not empty; allocates a copy. [`median`] checks.
+///
+/// # Panics
+/// Without values.
+#[must_use]
+pub fn median_of(values: &[f64]) -> f64 {
     quantile_in(&mut values.to_vec(), 0.5)
 }
 
@@ -115,8 +121,11 @@ pub(crate) fn mad_around(values: &[f64], centre: f64) -> f64 {
     quantile_in(&mut deviations, 0.5)
 }
 
-/// The type 7 quantile of checked values, not empty; reorders them.
-pub(crate) fn quantile_in(values: &mut [f64], q: f64) -> f64 {
+/// The type 7 quantile of values that are known to be finite and not empty; reorders them. [`quantile`] checks.
+///
+/// # Panics
+/// Without values.
+pub fn quantile_in(values: &mut [f64], q: f64) -> f64 {
     let position = (values.len() - 1) as f64 * q;
     let (below, share) = (position.floor() as usize, position.fract());
     let (_, &mut low, above) = values.select_nth_unstable_by(below, f64::total_cmp);

@@ -75,8 +75,9 @@ pub fn machine_interval(session: Interval, taken: Taken<'_>, level: f64) -> Opti
     interval_over(session, taken, (level, HORIZON_S))
 }
 
-/// The same over another time than ten minutes, in seconds.
-pub(crate) fn interval_over(
+/// The interval of [`machine_interval`] over `horizon_s` seconds instead of ten minutes.
+#[must_use]
+pub fn interval_over(
     session: Interval,
     taken: Taken<'_>,
     (level, horizon_s): (f64, f64),

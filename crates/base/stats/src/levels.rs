@@ -7,7 +7,7 @@
 //! groups, as k-means does in one dimension. There are two levels where it is so large as one group does not reach, however
 //! skewed or heavy-tailed: by the common deviation, and by that of the wider group alone. Values that wander leave gaps
 //! where they passed quickly, so that the jumps from one level to the other have to be large beside the steps within levels,
-//! too. The three thresholds come from simulation ([`crate::simulate`], docs/validation.md).
+//! too. The three thresholds come from simulation (`plumb-simulate`, docs/validation.md).
 
 use crate::describe::{mean, median_of, quantile_in_order};
 use crate::distribution::two_sided_t;

@@ -47,8 +47,6 @@ pub mod regression_gate;
 pub mod rng;
 pub mod search;
 pub mod sequence;
-#[cfg(any(test, feature = "simulate"))]
-pub mod simulate;
 pub mod spread;
 pub mod standing_out;
 pub mod stored_runs;

@@ -26,7 +26,7 @@ const CONFIRM_P: f64 = 0.05;
 
 /// The share of the variance of neighbouring runs that a doubling of time adds, as the first recorded traces of minutes
 /// show it; nobody has recorded days.
-pub(crate) const PER_DOUBLING: f64 = 0.175;
+pub const PER_DOUBLING: f64 = 0.175;
 /// Runs are no closer together than this, in seconds.
 const LEAST_SPAN_S: f64 = 60.0;
 /// The span of a baseline over the time between two of its runs: e^(3/2) in the geometric mean, were they drawn evenly.

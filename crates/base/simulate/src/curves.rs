@@ -1,16 +1,16 @@
 //! Curves of known form: whether edges and knees are found where they are, and whether figures hold the truth.
 
 use super::bars::{Bar, Measured, Row};
-use crate::Interval;
-use crate::curves::knee::{Growth, knee};
-use crate::curves::line::line;
-use crate::curves::link::{LinkPoint, link};
-use crate::curves::plateaus::plateaus;
-use crate::curves::scaling::scaling;
-use crate::curves::{CurvePoint, Figure};
-use crate::describe::{mean_of, variance_of};
-use crate::distribution::two_sided_t;
-use crate::rng::Rng;
+use plumb_stats::Interval;
+use plumb_stats::curves::knee::{Growth, knee};
+use plumb_stats::curves::line::line;
+use plumb_stats::curves::link::{LinkPoint, link};
+use plumb_stats::curves::plateaus::plateaus;
+use plumb_stats::curves::scaling::scaling;
+use plumb_stats::curves::{CurvePoint, Figure};
+use plumb_stats::describe::{mean_of, variance_of};
+use plumb_stats::distribution::two_sided_t;
+use plumb_stats::rng::Rng;
 
 /// By how much the estimate of a point is off: one standard deviation.
 const NOISE: f64 = 0.05;

@@ -1,8 +1,8 @@
 //! A check long after its baseline, where noise is partly slow: any alarm of a machine that did not change.
 
 use super::bars::{Bar, Measured, Row};
-use crate::regression_gate::{CONFIRM_RUNS, PER_DOUBLING, RegressionGate, Shift};
-use crate::rng::Rng;
+use plumb_stats::regression_gate::{CONFIRM_RUNS, PER_DOUBLING, RegressionGate, Shift};
+use plumb_stats::rng::Rng;
 
 /// Series of a check of the standard suite, and runs of its baseline.
 const SERIES: usize = 45;

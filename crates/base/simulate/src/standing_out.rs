@@ -2,8 +2,8 @@
 //! half of the series having moved is noticed.
 
 use super::bars::{Bar, Measured, Row};
-use crate::rng::Rng;
-use crate::standing_out::{CannotTell, EarlierNoise, FALSE_SHARE, Moved, stand_out};
+use plumb_stats::rng::Rng;
+use plumb_stats::standing_out::{CannotTell, EarlierNoise, FALSE_SHARE, Moved, stand_out};
 
 /// Series of a first look.
 const SERIES: usize = 23;
@@ -129,7 +129,7 @@ fn runs(
             _ => 0.0,
         };
         let log_ratio = common + moved + after - before[0];
-        let variance = crate::describe::variance(&before);
+        let variance = plumb_stats::describe::variance(&before);
         let earlier = variance.map(|variance| EarlierNoise { variance, runs: before.len() });
         (Moved { log_ratio, error, earlier }, moved != 0.0)
     };

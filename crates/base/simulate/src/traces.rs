@@ -4,16 +4,18 @@
 //! the median, of the same program, of the ten minutes around them, or of the whole of a shorter trace.
 
 mod longer;
+mod trace;
 
-use super::bars::{Bar, Measured, Row};
-use super::recording::Recording;
-use crate::Interval;
-use crate::describe::{mean_of, median, variance_of};
-use crate::flicker::{HORIZON_S, Taken, interval_over};
-use crate::precision::{
+use trace::{DISCARDED, PROCESS, SAMPLE, SAMPLES, Trace};
+
+use crate::bars::{Bar, Measured, Row};
+use plumb_stats::Interval;
+use plumb_stats::describe::{mean_of, median, variance_of};
+use plumb_stats::flicker::{HORIZON_S, Taken, interval_over};
+use plumb_stats::precision::{
     FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, looks, serial_quantile,
 };
-use crate::rng::Rng;
+use plumb_stats::rng::Rng;
 
 /// The traces by name, and whether they are of a machine beside other work.
 const TRACES: [(&str, bool, &[u8]); 8] = [
@@ -62,65 +64,8 @@ const MODES: [(&str, Mode); 8] = [
     ("stream of 6 min", Mode::Stream { seconds: 360 }),
 ];
 
-/// Chunks of a process that are discarded, and of each of its samples.
-const DISCARDED: usize = 100;
-const SAMPLE: usize = 10;
-const SAMPLES: usize = 10;
-/// Chunks from one process to the next.
-const PROCESS: usize = 220;
+/// Chunks from one process of a point to the next where many points take turns.
 const ROUND: usize = 4_600;
-
-/// Chunks in order.
-struct Trace {
-    /// Seconds from the beginning to each chunk.
-    sums: Vec<f64>,
-    /// Whether the machine had other work.
-    beside: bool,
-}
-
-impl Trace {
-    #[expect(clippy::expect_used, reason = "the files are committed, and a test reads them")]
-    fn of(bytes: &[u8], beside: bool) -> Self {
-        let recording = Recording::of(bytes).expect("a recording");
-        let chunks = recording.longest().iter().flat_map(|block| block.micros);
-        let mut sums = vec![0.0];
-        let mut sum = 0.0;
-        for micros in chunks {
-            sum += f64::from(micros) * 1e-6;
-            sums.push(sum);
-        }
-        Self { sums, beside }
-    }
-
-    fn len(&self) -> usize {
-        self.sums.len() - 1
-    }
-
-    /// How long so many chunks take from here on.
-    fn time(&self, from: usize, chunks: usize) -> f64 {
-        self.sums[from + chunks] - self.sums[from]
-    }
-
-    fn seconds(&self) -> f64 {
-        self.time(0, self.len())
-    }
-
-    /// What sessions speak of, in seconds.
-    fn horizon(&self) -> f64 {
-        self.seconds().min(HORIZON_S)
-    }
-
-    /// The ten minutes with this moment, in seconds, in their middle, as far as the trace goes: their chunks.
-    fn around(&self, moment: f64) -> (usize, usize) {
-        let begin = (moment - 0.5 * self.horizon()).clamp(0.0, self.seconds() - self.horizon());
-        (self.chunk_at(begin), self.chunk_at(begin + self.horizon()))
-    }
-
-    /// The chunk that runs after so many seconds.
-    fn chunk_at(&self, seconds: f64) -> usize {
-        self.sums.partition_point(|&sum| sum < seconds).min(self.len())
-    }
-}
 
 /// All pieces of a trace of one size, one after the other.
 struct Pieces<'a> {
@@ -349,7 +294,7 @@ fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Ro
 #[cfg(test)]
 mod tests {
     use super::{Pieces, TRACES, Trace, run};
-    use crate::simulate::bars::Bar;
+    use crate::bars::Bar;
 
     #[test]
     fn a_trace_is_milliseconds_of_minutes() {

@@ -3,11 +3,11 @@
 use super::bars::{Bar, Measured, Row};
 use super::environment::{ENVIRONMENTS, Environment, Machine};
 use super::fixed::PAIRS;
-use crate::Interval;
-use crate::order;
-use crate::pairs::log_ratios;
-use crate::rng::Rng;
-use crate::verdict::{Confidence, Schedule, Verdict, interval_of_pairs, judge};
+use plumb_stats::Interval;
+use plumb_stats::order;
+use plumb_stats::pairs::log_ratios;
+use plumb_stats::rng::Rng;
+use plumb_stats::verdict::{Confidence, Schedule, Verdict, interval_of_pairs, judge};
 
 /// The smallest change that matters.
 pub(super) const MARGIN: f64 = 0.01;

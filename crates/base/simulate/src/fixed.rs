@@ -3,12 +3,12 @@
 
 use super::bars::{Bar, Measured, Row};
 use super::noise::{Noise, Source};
-use crate::distribution::normal_quantile;
-use crate::histogram::{Counts, pooled_quantile};
-use crate::long_run::long_run;
-use crate::pairs::{differences, signed_rank_interval};
-use crate::precision::serial_quantile;
-use crate::rng::Rng;
+use plumb_stats::distribution::normal_quantile;
+use plumb_stats::histogram::{Counts, pooled_quantile};
+use plumb_stats::long_run::long_run;
+use plumb_stats::pairs::{differences, signed_rank_interval};
+use plumb_stats::precision::serial_quantile;
+use plumb_stats::rng::Rng;
 
 /// Samples in a long series.
 const LONG: usize = 20_000;
@@ -121,9 +121,10 @@ fn variance_bias(replications: u64, rho: f64) -> Row {
             Some(long_run(&logs).ok()?.variance / truth)
         })
         .collect();
-    let mean = crate::describe::mean(&ratios).unwrap_or(0.0);
-    let error =
-        (crate::describe::variance(&ratios).unwrap_or(0.0) / ratios.len().max(1) as f64).sqrt();
+    let mean = plumb_stats::describe::mean(&ratios).unwrap_or(0.0);
+    let error = (plumb_stats::describe::variance(&ratios).unwrap_or(0.0)
+        / ratios.len().max(1) as f64)
+        .sqrt();
     Row {
         promise: "bias of the long-run variance at 20,000 samples",
         setting: format!("AR({rho})"),

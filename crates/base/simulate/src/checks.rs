@@ -1,9 +1,9 @@
 //! A check of many series against a baseline: false alarms of a clean machine, and slow-downs found.
 
 use super::bars::{Bar, Measured, Row};
-use crate::regression_gate::{CONFIRM_RUNS, RegressionGate, Shift};
-use crate::rng::Rng;
-use crate::stored_runs::FEWEST_RUNS;
+use plumb_stats::regression_gate::{CONFIRM_RUNS, RegressionGate, Shift};
+use plumb_stats::rng::Rng;
+use plumb_stats::stored_runs::FEWEST_RUNS;
 
 /// Series of a check of the standard suite.
 const SERIES: usize = 45;

@@ -1,6 +1,6 @@
 //! Samples of one process that warms up, slows down or never settles, with the level that it settles at.
 
-use crate::rng::Rng;
+use plumb_stats::rng::Rng;
 
 /// What the level does over a series; fractions are of its length, sizes relative.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,10 +1,10 @@
 //! Systems under load with known limits, and how well a search finds them.
 
 use super::bars::{Bar, Measured, Row};
-use crate::describe::median_of;
-use crate::precision::{FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_quantile, looks};
-use crate::rng::Rng;
-use crate::search::{Goal, Limit, Loads, Next, Search, Trial};
+use plumb_stats::describe::median_of;
+use plumb_stats::precision::{FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_quantile, looks};
+use plumb_stats::rng::Rng;
+use plumb_stats::search::{Goal, Limit, Loads, Next, Search, Trial};
 
 /// Share of trials in which a noisy system stalls, and what it then loses of its capacity.
 const STALLS: (f64, f64) = (0.05, 0.4);

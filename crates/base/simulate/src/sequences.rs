@@ -2,8 +2,8 @@
 
 use super::bars::{Bar, Measured, Row};
 use super::fixed::PAIRS;
-use crate::rng::Rng;
-use crate::sequence::{FEWEST_PAIRS, anytime_interval};
+use plumb_stats::rng::Rng;
+use plumb_stats::sequence::{FEWEST_PAIRS, anytime_interval};
 
 /// Pairs until sampling ends after all.
 const MOST_PAIRS: usize = 400;

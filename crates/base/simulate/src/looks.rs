@@ -1,11 +1,11 @@
 //! How often looking at every look of a schedule misleads about two equal programs: where the levels in
-//! [`crate::verdict`] come from.
+//! [`plumb_stats::verdict`] come from.
 
 use super::bars::{Bar, Measured, Row};
-use crate::distribution::two_sided_z;
-use crate::pairs::walsh_rank;
-use crate::rng::Rng;
-use crate::verdict::{Confidence, Schedule};
+use plumb_stats::distribution::two_sided_z;
+use plumb_stats::pairs::walsh_rank;
+use plumb_stats::rng::Rng;
+use plumb_stats::verdict::{Confidence, Schedule};
 
 /// Ranks cost little to simulate, and the bars are narrow: so many times more of them.
 const RANKS_CHEAPER: u64 = 100;

@@ -1,6 +1,7 @@
 //! Simulations with known truth: the noise of benchmarks, and the bars that the method has to clear in it.
 //!
-//! Compiled for tests and behind the feature `simulate`; `cargo xtask validate` runs every bar at full length.
+//! [`bars`] says what a bar is; a file per subject measures some; [`groups`] lists them. The tests run every bar
+//! briefly, `cargo xtask validate` at full length. Nothing that plumb ships depends on this crate.
 
 pub mod bars;
 mod baselines;
@@ -8,6 +9,7 @@ mod checks;
 mod curves;
 pub mod environment;
 mod fixed;
+pub mod groups;
 mod histories;
 mod levels;
 pub mod limits;

@@ -1,9 +1,9 @@
-//! Monte Carlo of the critical values that [`crate::changes`] commits.
+//! Monte Carlo of the critical values that [`plumb_stats::changes`] commits.
 
 use super::bars::{Bar, Measured, Row};
-use crate::changes::{Table, huber_max};
-use crate::describe::quantile_in;
-use crate::rng::Rng;
+use plumb_stats::changes::{Table, huber_max};
+use plumb_stats::describe::quantile_in;
+use plumb_stats::rng::Rng;
 
 /// The probabilities of the three columns.
 pub const ALPHAS: [f64; 3] = [0.05, 0.01, 0.001];
@@ -47,8 +47,8 @@ pub fn run(report: &mut dyn FnMut(Row)) {
 #[cfg(test)]
 mod tests {
     use super::{ALPHAS, statistics};
-    use crate::changes::Table;
-    use crate::distribution::binomial_cdf;
+    use plumb_stats::changes::Table;
+    use plumb_stats::distribution::binomial_cdf;
 
     /// The committed values are exceeded as often as they should be, within what chance allows 1 time in 10,000; the
     /// full number of draws is compared digit by digit by `cargo xtask validate`.

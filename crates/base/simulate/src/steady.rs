@@ -2,8 +2,8 @@
 
 use super::bars::{Bar, Measured, Row};
 use super::series::{Series, TimeSeries};
-use crate::rng::Rng;
-use crate::warmup::{Class, Steady, steady_state};
+use plumb_stats::rng::Rng;
+use plumb_stats::warmup::{Class, Steady, steady_state};
 
 /// Samples in a series.
 const LENGTH: usize = 600;

@@ -1,7 +1,7 @@
 //! The kinds of noise that benchmarks meet, stylised, with the exact quantiles of what they produce.
 
-use crate::distribution::normal_cdf;
-use crate::rng::Rng;
+use plumb_stats::distribution::normal_cdf;
+use plumb_stats::rng::Rng;
 
 /// The undisturbed time, in nanoseconds: off the grid of the quantised timer, so that rounding can bias.
 const BASE_NS: f64 = 1010.0;
@@ -321,7 +321,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::{Noise, Source};
-    use crate::describe::quantile;
+    use plumb_stats::describe::quantile;
 
     #[test]
     fn every_noise_has_the_quantiles_that_it_claims() {

@@ -2,8 +2,8 @@
 
 use super::bars::{Bar, Measured, Row};
 use super::noise::{Memory, Modes, Noise, Shape, Source};
-use crate::levels::{Levels, LevelsOf, share};
-use crate::rng::Rng;
+use plumb_stats::levels::{Levels, LevelsOf, share};
+use plumb_stats::rng::Rng;
 
 /// The least distance that matters, as where a precision of 1 % is wanted.
 const APART: f64 = 0.01;

@@ -1,9 +1,9 @@
 //! Two stored runs of one program: how often they are called different.
 
 use super::bars::{Bar, Measured, Row};
-use crate::describe::median_of;
-use crate::rng::Rng;
-use crate::stored_runs::{FEWEST_RUNS, compare_runs};
+use plumb_stats::describe::median_of;
+use plumb_stats::rng::Rng;
+use plumb_stats::stored_runs::{FEWEST_RUNS, compare_runs};
 
 /// Processes of a run, and the standard deviation of their log costs.
 const PROCESSES: usize = 10;

@@ -4,10 +4,10 @@
 use super::bars::{Bar, Measured, Row};
 use super::fixed::{PAIRS, PairNoise};
 use super::verdicts::{MARGIN, count, drawn, pairs_of};
-use crate::outlook::{pair_scale, told_apart};
-use crate::pairs::signed_rank_p;
-use crate::rng::Rng;
-use crate::verdict::{Confidence, Schedule, Verdict};
+use plumb_stats::outlook::{pair_scale, told_apart};
+use plumb_stats::pairs::signed_rank_p;
+use plumb_stats::rng::Rng;
+use plumb_stats::verdict::{Confidence, Schedule, Verdict};
 
 /// The longest comparisons cost much to simulate.
 const LONG_DEARER: u64 = 5;

@@ -2,8 +2,8 @@
 
 use super::bars::{Bar, Measured, Row};
 use super::noise::{Memory, Modes, Noise, Source};
-use crate::Interval;
-use crate::precision::{
+use plumb_stats::Interval;
+use plumb_stats::precision::{
     self, FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, looks, serial_quantile,
 };
 
@@ -205,8 +205,8 @@ fn cost_of(ends: &[Option<End>]) -> Row {
 
 fn mean_samples(ends: &[&End]) -> (f64, f64) {
     let samples: Vec<f64> = ends.iter().map(|end| end.samples as f64).collect();
-    let mean = crate::describe::mean(&samples).unwrap_or(0.0);
-    let variance = crate::describe::variance(&samples).unwrap_or(0.0);
+    let mean = plumb_stats::describe::mean(&samples).unwrap_or(0.0);
+    let variance = plumb_stats::describe::variance(&samples).unwrap_or(0.0);
     (mean, (variance / samples.len().max(1) as f64).sqrt())
 }
 

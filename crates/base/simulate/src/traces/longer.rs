@@ -1,9 +1,9 @@
 //! A run of many points whose time was short, and the longer one that its end advises.
 
-use super::{DISCARDED, PROCESS, SAMPLE, SAMPLES, Trace};
-use crate::precision::{Clustered, FIRST_LOOK, PER_LOOK_LEVEL, clustered, half_after, looks};
-use crate::rng::Rng;
-use crate::simulate::bars::{Bar, Measured, Row};
+use super::trace::{DISCARDED, PROCESS, SAMPLE, SAMPLES, Trace};
+use crate::bars::{Bar, Measured, Row};
+use plumb_stats::precision::{Clustered, FIRST_LOOK, PER_LOOK_LEVEL, clustered, half_after, looks};
+use plumb_stats::rng::Rng;
 
 /// As many points and seconds as the suite `first-look` has.
 const POINTS: usize = 24;

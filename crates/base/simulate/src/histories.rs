@@ -1,9 +1,9 @@
 //! A series that gets one more run again and again: false alarms, and steps found soon.
 
 use super::bars::{Bar, Measured, Row};
-use crate::NoInterval;
-use crate::history::{Step, WINDOW, certain, suspects};
-use crate::rng::Rng;
+use plumb_stats::NoInterval;
+use plumb_stats::history::{Step, WINDOW, certain, suspects};
+use plumb_stats::rng::Rng;
 
 /// Runs of a history without a step.
 const LONG: usize = 200;

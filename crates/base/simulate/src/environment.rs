@@ -1,7 +1,7 @@
 //! What disturbs a whole machine while processes come and go on it, the same for every process that meets it.
 
-use crate::describe::median_of;
-use crate::rng::Rng;
+use plumb_stats::describe::median_of;
+use plumb_stats::rng::Rng;
 
 /// Standard deviation of a sample in log time.
 const SAMPLE_SD: f64 = 0.03;

@@ -1,11 +1,11 @@
 //! A suite of benchmarks of two versions in pairs: screened, and the flagged measured again.
 
 use super::bars::{Bar, Measured, Row};
-use crate::multiple::{
+use plumb_stats::multiple::{
     CONFIRM_ALPHA, CONFIRM_PAIRS, SCREEN_P, SCREEN_PAIRS, benjamini_hochberg, common_mode, holm,
 };
-use crate::pairs::signed_rank_p;
-use crate::rng::Rng;
+use plumb_stats::pairs::signed_rank_p;
+use plumb_stats::rng::Rng;
 
 /// Benchmarks of the suite, of which the first few are slower.
 const BENCHMARKS: usize = 100;

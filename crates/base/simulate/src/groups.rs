@@ -1,0 +1,88 @@
+//! Every bar of the validation, listed by hand, and the loop that measures them all.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use crate::bars::Row;
+use crate::{
+    baselines, checks, curves, fixed, histories, levels, limits, looks, runs, sequences,
+    standing_out, steady, stopping, suites, times, traces, verdicts,
+};
+
+/// Measures some bars with so many replications a cell, and hands over each row as it is done.
+pub type Measure = fn(u64, &mut dyn FnMut(Row));
+
+/// Every bar, in groups by name that can be measured by themselves, in the order of the report.
+pub const GROUPS: [(&str, Measure); 22] = [
+    ("stopping", stopping::standard),
+    ("stopping-long-samples", stopping::long_samples),
+    ("stopping-after-pilot", stopping::after_pilot),
+    ("stopping-commands", stopping::commands),
+    ("stopping-one-process", stopping::one_process),
+    ("cost", stopping::cost),
+    ("fixed", fixed::run),
+    ("looks", looks::run),
+    ("verdicts", verdicts::run),
+    ("times", times::run),
+    ("runs", runs::run),
+    ("standing-out", standing_out::run),
+    ("suites", suites::run),
+    ("checks", checks::run),
+    ("baselines", baselines::run),
+    ("histories", histories::run),
+    ("sequences", sequences::run),
+    ("steady", steady::run),
+    ("levels", levels::run),
+    ("limits", limits::run),
+    ("curves", curves::run),
+    ("traces", traces::run),
+];
+
+/// Measures all groups, on as many threads as there are CPUs; rows are handed over in order, a group at a time.
+pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+    let next = AtomicUsize::new(0);
+    let (send, received) = mpsc::channel();
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (next, send) = (&next, send.clone());
+            scope.spawn(move || {
+                loop {
+                    let group = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((_, measure)) = GROUPS.get(group) else { break };
+                    let mut rows = Vec::new();
+                    measure(replications, &mut |row| rows.push(row));
+                    // Only a receiver that panicked does not listen.
+                    _ = send.send((group, rows));
+                }
+            });
+        }
+        drop(send);
+        let (mut waiting, mut due) = (BTreeMap::new(), 0);
+        for (group, rows) in received {
+            waiting.insert(group, rows);
+            while let Some(rows) = waiting.remove(&due) {
+                rows.into_iter().for_each(&mut *report);
+                due += 1;
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run;
+
+    #[test]
+    fn every_bar_is_cleared_in_a_quick_run() {
+        let mut failed = Vec::new();
+        run(100, &mut |row| {
+            if !row.passes() {
+                failed.push(row);
+            }
+        });
+        assert!(failed.is_empty(), "{failed:#?}");
+    }
+}
