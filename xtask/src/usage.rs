@@ -20,9 +20,6 @@ usage: cargo xtask CHORE
   traces record --write FILE [--minutes N] [--beside bursty|full]
       record how fast this machine does fixed work, and short commands, for N minutes (30 unless given),
       alone or beside a process that burns a CPU
-  traces evaluate FILE... [--sessions N] [--write PAGE]
-      replay comparisons on recordings (N times an effect, 200 unless given): which way to compare finds a
-      change first; --write puts the table into PAGE, in place of the one that it has
   test [BINARY]
       build and run all tests, several test binaries at once; or those whose name has BINARY
   dependencies [--write]

@@ -7,7 +7,7 @@ use plumb_simulate::bars::{Bar, Row};
 use plumb_simulate::groups;
 use plumb_simulate::tables;
 
-use crate::{mlrsearch, mutations, traces};
+use crate::{mlrsearch, mutations};
 
 /// Simulated systems that MLRsearch's own implementation searches too.
 const COMPARED_SYSTEMS: u64 = 1000;
@@ -37,8 +37,6 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let (table, unnoticed) = mutations::run()?;
     sections.push_str(&table);
     if let Some(path) = &options.write {
-        let before = std::fs::read_to_string(path).unwrap_or_default();
-        sections = traces::put(&sections, traces::kept(&before));
         let page = header(options.replications, started.elapsed().as_secs(), missed) + &sections;
         std::fs::write(path, page).map_err(|error| format!("cannot write {path}: {error}"))?;
     }

@@ -28,7 +28,7 @@ const LONG: f64 = 0.6;
 /// A turn of each pattern in the rest.
 const TURN: Duration = Duration::from_secs(6);
 /// What `Sleep` and `Spin` do between.
-pub const GAP: Duration = Duration::from_millis(10);
+const GAP: Duration = Duration::from_millis(10);
 
 /// The work of a command: this binary, started again.
 pub fn chunks(iterations: u64) {

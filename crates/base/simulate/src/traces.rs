@@ -11,7 +11,7 @@ use trace::{DISCARDED, PROCESS, SAMPLE, SAMPLES, Trace};
 use crate::bars::{Bar, Measured, Row};
 use plumb_stats::Interval;
 use plumb_stats::describe::{mean_of, median, variance_of};
-use plumb_stats::flicker::{HORIZON_S, Taken, interval_over};
+use plumb_stats::flicker::{Taken, interval_over};
 use plumb_stats::precision::{
     FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, looks, serial_quantile,
 };
