@@ -10,7 +10,6 @@
 mod arguments;
 mod bonnie;
 mod cloudwatch;
-pub mod conventions;
 mod counting;
 mod cyclictest;
 mod dd;
