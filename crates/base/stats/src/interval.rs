@@ -59,11 +59,6 @@ pub enum NoInterval {
     TooFewSamples,
     /// The samples depend on each other over a longer time than was observed.
     Unresolved,
-    /// The tail is too heavy for the mean to have a usable interval.
-    HeavyTail {
-        /// Hill's index of the upper tail; below 2.5 the mean is not to be trusted.
-        hill: f64,
-    },
     /// All values are equal: an exact comparison, not an estimate.
     AllEqual,
     /// A value is NaN or infinite.
@@ -84,9 +79,6 @@ impl fmt::Display for NoInterval {
             Self::TooFewSamples => out.write_str("too few samples for this quantile"),
             Self::Unresolved => {
                 out.write_str("samples are autocorrelated for longer than the measurement lasted")
-            }
-            Self::HeavyTail { hill } => {
-                write!(out, "tail too heavy for a mean (Hill index {hill:.1})")
             }
             Self::AllEqual => out.write_str("all values are equal"),
             Self::NotFinite => out.write_str("a value is not a finite number"),

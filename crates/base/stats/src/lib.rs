@@ -14,7 +14,7 @@
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
 //! - [`batch`]: how many calls make a sample; [`components`]: how many samples a process should give.
 //! - [`search`]: the highest load that a system bears.
-//! - [`long_run`]: what dependence between samples costs; [`tail`]: where a mean says nothing; [`levels`]: where a median does.
+//! - [`long_run`]: the cost of dependence between samples; [`levels`]: medians that say nothing, between two levels.
 //! - [`distribution`], [`describe`], [`rng`]: the tools under all of these.
 //!
 //! # Rules of the crate
@@ -50,7 +50,6 @@ pub mod sequence;
 pub mod spread;
 pub mod standing_out;
 pub mod stored_runs;
-pub mod tail;
 pub mod verdict;
 mod walsh;
 pub mod warmup;

@@ -14,10 +14,10 @@ mod serial;
 mod stretches;
 
 pub use clustered::{
-    Clustered, clustered, clustered_estimate, clustered_mean, clustered_quantile, fewest_processes,
+    Clustered, clustered, clustered_estimate, clustered_quantile, fewest_processes,
 };
 pub use longer::half_after;
 pub(crate) use looks::interior;
 pub use looks::{FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, looks};
-pub use serial::{Serial, serial_mean, serial_quantile};
+pub use serial::{Serial, serial_quantile};
 pub(crate) use stretches::Stretches;

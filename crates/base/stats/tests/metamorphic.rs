@@ -3,7 +3,7 @@
 use plumb_stats::changes::{Alpha, Table, segments};
 use plumb_stats::components::components;
 use plumb_stats::pairs::{hodges_lehmann, signed_rank_interval};
-use plumb_stats::precision::{clustered_mean, clustered_quantile, serial_quantile};
+use plumb_stats::precision::{clustered_quantile, serial_quantile};
 use plumb_stats::warmup::steady_state;
 use plumb_stats::{Interval, NoInterval};
 use proptest::collection::vec;
@@ -28,11 +28,6 @@ fn log_ratios() -> impl Strategy<Value = Vec<f64>> {
 fn quantile_of(processes: &[Vec<f64>], q: f64) -> Found {
     let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
     clustered_quantile(&views, q, 0.97)
-}
-
-fn mean_of(processes: &[Vec<f64>]) -> Found {
-    let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
-    clustered_mean(&views, 0.97)
 }
 
 fn scaled(processes: &[Vec<f64>], factor: f64) -> Vec<Vec<f64>> {
@@ -63,8 +58,6 @@ proptest! {
         let in_other_units = scaled(&processes, 1024.0);
         let expected = quantile_of(&processes, q).map(|found| found.map(|time| time * 1024.0));
         prop_assert!(alike(&expected, &quantile_of(&in_other_units, q)));
-        let expected = mean_of(&processes).map(|found| found.map(|time| time * 1024.0));
-        prop_assert!(alike(&expected, &mean_of(&in_other_units)));
     }
 
     #[test]
@@ -87,7 +80,6 @@ proptest! {
         if let (Ok(one), Ok(other)) = (estimate(&processes), estimate(&turned)) {
             prop_assert!(close(one, other));
         }
-        prop_assert!(alike(&mean_of(&processes), &mean_of(&turned)));
     }
 
     #[test]

@@ -22,9 +22,9 @@
 
 use std::cmp::Ordering;
 
-use crate::describe::{finite, mean_of, variance_of};
+use crate::describe::finite;
 use crate::distribution::{two_sided_t, two_sided_z};
-use crate::{Interval, NoInterval, tail};
+use crate::{Interval, NoInterval};
 
 use super::looks::{FEWEST_BEYOND, interior};
 use super::stretches::Stretches;
@@ -138,24 +138,6 @@ pub fn clustered_estimate(processes: &[&[f64]], q: f64) -> Option<f64> {
     let filled = with_samples(processes);
     let describable = !filled.is_empty() && filled.iter().all(|samples| finite(samples).is_ok());
     (describable && interior(q, 0.5).is_ok()).then(|| Pool::of(&filled).quantile(q))
-}
-
-/// Mode P for the mean: t on the means of processes.
-///
-/// # Errors
-/// [`NoInterval::TooFewProcesses`] below [`fewest_processes`]; [`NoInterval::HeavyTail`]; [`NoInterval::AllEqual`]
-/// where all means are; [`NoInterval::OutOfRange`] for a `level` outside (0, 1); [`NoInterval::NotFinite`].
-pub fn clustered_mean(processes: &[&[f64]], level: f64) -> Result<Interval, NoInterval> {
-    interior(0.5, level)?;
-    let processes = filled(processes, level)?;
-    tail::guard_mean(&processes.concat())?;
-    let means: Vec<f64> = processes.iter().map(|samples| mean_of(samples)).collect();
-    let (count, estimate) = (means.len() as f64, mean_of(&means));
-    let half = two_sided_t(level, count - 1.0) * (variance_of(&means) / count).sqrt();
-    if half == 0.0 {
-        return Err(NoInterval::AllEqual);
-    }
-    Ok(Interval { estimate, low: estimate - half, high: estimate + half })
 }
 
 fn with_samples<'a>(processes: &[&'a [f64]]) -> Vec<&'a [f64]> {
@@ -326,9 +308,7 @@ impl<'s> Below<'s> {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        clustered, clustered_estimate, clustered_mean, clustered_quantile, fewest_processes,
-    };
+    use super::{clustered, clustered_estimate, clustered_quantile, fewest_processes};
     use crate::describe::median;
     use crate::distribution::binomial_cdf;
     use crate::rng::Rng;
@@ -369,7 +349,6 @@ mod tests {
         assert_eq!((fewest_processes(0.95), fewest_processes(0.97)), (7, 8));
         let too_few = NoInterval::TooFewProcesses { have: 7, need: 8 };
         assert_eq!(clustered_quantile(&views(&singles(7)), 0.5, 0.97), Err(too_few));
-        assert_eq!(clustered_mean(&views(&singles(7)), 0.97), Err(too_few));
         assert!(clustered_quantile(&views(&singles(8)), 0.5, 0.97).is_ok());
     }
 
@@ -399,7 +378,6 @@ mod tests {
         let processes = vec![vec![25.0; 10]; 10];
         let point = Interval { estimate: 25.0, low: 25.0, high: 25.0 };
         assert_eq!(clustered_quantile(&views(&processes), 0.5, 0.97), Ok(point));
-        assert_eq!(clustered_mean(&views(&processes), 0.97), Err(NoInterval::AllEqual));
     }
 
     #[test]
@@ -444,21 +422,11 @@ mod tests {
     }
 
     #[test]
-    fn means_of_heavy_tails_are_refused() {
-        let mut rng = Rng::new(5);
-        let mut process = |_| (0..20).map(|_| (rng.exponential() / 1.5).exp()).collect();
-        let processes: Vec<Vec<f64>> = (0..20).map(&mut process).collect();
-        let found = clustered_mean(&views(&processes), 0.95);
-        assert!(matches!(found, Err(NoInterval::HeavyTail { hill }) if hill < 2.5), "{found:?}");
-    }
-
-    #[test]
     fn nonsense_is_refused() {
         let mut processes = singles(13);
         assert_eq!(clustered_quantile(&views(&processes), 0.0, 0.97), Err(NoInterval::OutOfRange));
         assert_eq!(clustered_quantile(&views(&processes), 0.5, 1.0), Err(NoInterval::OutOfRange));
         processes[4][0] = f64::NAN;
         assert_eq!(clustered_quantile(&views(&processes), 0.5, 0.97), Err(NoInterval::NotFinite));
-        assert_eq!(clustered_mean(&views(&processes), 0.97), Err(NoInterval::NotFinite));
     }
 }

@@ -1,9 +1,9 @@
 //! Mode S: one long series of a single process, whose dependence is measured.
 
-use crate::describe::{finite, mean_of, order_statistic, quantile_in};
+use crate::describe::{finite, order_statistic, quantile_in};
 use crate::distribution::{two_sided_t, two_sided_z};
 use crate::long_run::long_run;
-use crate::{Interval, NoInterval, tail};
+use crate::{Interval, NoInterval};
 
 use super::looks::{FEWEST_BEYOND, interior};
 
@@ -60,27 +60,6 @@ pub fn serial_quantile(samples: &[f64], q: f64, level: f64) -> Result<Serial, No
     Ok(Serial { interval, tau: dependence.tau, n_eff: dependence.n_eff })
 }
 
-/// Mode S for the mean: one long series with its interval, t on the long-run variance.
-///
-/// # Errors
-/// [`NoInterval::HeavyTail`] where the upper tail makes any interval of a mean worthless,
-/// [`NoInterval::Unresolved`], [`NoInterval::AllEqual`], [`NoInterval::TooFewSamples`], [`NoInterval::NotFinite`].
-pub fn serial_mean(samples: &[f64], level: f64) -> Result<Interval, NoInterval> {
-    let dependence = long_run(samples)?;
-    interior(0.5, level)?;
-    tail::guard_mean(samples)?;
-    if !dependence.resolved {
-        return Err(NoInterval::Unresolved);
-    }
-    if dependence.variance == 0.0 {
-        return Err(NoInterval::AllEqual);
-    }
-    let estimate = mean_of(samples);
-    let half =
-        two_sided_t(level, dependence.df) * (dependence.variance / samples.len() as f64).sqrt();
-    Ok(Interval { estimate, low: estimate - half, high: estimate + half })
-}
-
 /// For each sample whether it lies below the estimate, as 1 or 0. Samples that equal it count for the same part each,
 /// chosen so that all together count for nq: one half at an odd sample's median.
 fn shares_below(samples: &[f64], estimate: f64, q: f64) -> Vec<f64> {
@@ -106,7 +85,7 @@ fn around(pool: &mut [f64], estimate: f64, q: f64, reach: f64) -> Result<Interva
 
 #[cfg(test)]
 mod tests {
-    use super::{serial_mean, serial_quantile};
+    use super::serial_quantile;
     use crate::NoInterval;
     use crate::rng::Rng;
 
@@ -126,7 +105,6 @@ mod tests {
             })
             .collect();
         assert_eq!(serial_quantile(&walk, 0.5, 0.97), Err(NoInterval::Unresolved));
-        assert_eq!(serial_mean(&walk, 0.97), Err(NoInterval::Unresolved));
     }
 
     #[test]
@@ -141,21 +119,6 @@ mod tests {
     fn tails_need_samples_beyond_them() {
         assert_eq!(serial_quantile(&normals(500, 1), 0.99, 0.97), Err(NoInterval::TooFewSamples));
         assert!(serial_quantile(&normals(2000, 1), 0.99, 0.97).is_ok());
-    }
-
-    #[test]
-    fn the_mean_of_independent_values_has_the_interval_of_a_textbook() {
-        let found = serial_mean(&normals(400, 6), 0.95).unwrap();
-        let half = 0.5 * (found.high - found.low);
-        assert!((half / (1.96 / 20.0) - 1.0).abs() < 0.15, "{found:?}");
-    }
-
-    #[test]
-    fn means_of_heavy_tails_or_equal_values_are_refused() {
-        let mut rng = Rng::new(5);
-        let heavy: Vec<f64> = (0..400).map(|_| (rng.exponential() / 1.5).exp()).collect();
-        assert!(matches!(serial_mean(&heavy, 0.95), Err(NoInterval::HeavyTail { .. })));
-        assert_eq!(serial_mean(&[25.0; 200], 0.97), Err(NoInterval::AllEqual));
     }
 
     #[test]
