@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use plumb_engine::Refusal;
 use plumb_keeper::KeeperError;
-use plumb_model::{PointError, ValueError};
+use plumb_model::PointError;
 use plumb_store::ErrorKind;
+use plumb_units::QuantityError;
 
 /// The documented exit codes; when several apply, the one that stands first here wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,8 +152,8 @@ impl From<PointError> for CommandError {
     }
 }
 
-impl From<ValueError> for CommandError {
-    fn from(error: ValueError) -> Self {
+impl From<QuantityError> for CommandError {
+    fn from(error: QuantityError) -> Self {
         Self::usage(error.to_string())
     }
 }

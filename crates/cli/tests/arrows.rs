@@ -16,10 +16,14 @@ const WORKLOADS: &str = "measure/workloads";
 const OF_A_FAMILY: &[&str] =
     &["classics", "protocol", "workload-ends", "workload-kit", "workload-path", "workload-testing"];
 
-/// stage/crate → the crates that it may use, families aside. Every crate may use `model`; `cli` joins all.
+/// The crates that every crate may use: the words and the units.
+const OF_EVERYBODY: [&str; 2] = ["model", "units"];
+
+/// stage/crate → the crates that it may use, families and those of [`OF_EVERYBODY`] aside; `cli` joins all.
 const ARROWS: &[(&str, &[&str])] = &[
     ("base/model", &["stats"]),
     ("base/stats", &[]),
+    ("base/units", &[]),
     ("base/simulate", &["stats"]),
     ("base/classics", &[]),
     ("base/machine", &[]),
@@ -105,8 +109,8 @@ fn crates_use_only_what_the_architecture_lists() {
         let Some(allowed) = allowed.get(place.as_str()) else {
             panic!("`{place}` is not listed in ARROWS");
         };
-        for other in used.iter().filter(|other| *other != "model" && *other != name) {
-            let known = allowed.contains(&other.as_str());
+        for other in used.iter().filter(|other| *other != name) {
+            let known = OF_EVERYBODY.contains(&other.as_str()) || allowed.contains(&other.as_str());
             assert!(known, "{place} must not use {other}: see ARCHITECTURE.md");
         }
     }
@@ -118,7 +122,8 @@ fn a_family_of_workloads_uses_the_kit_and_the_registry_lists_every_family() {
     assert!(families.len() > 10, "{families:?}");
     for family in &families {
         for other in used(&manifest(&format!("{WORKLOADS}/{family}"))) {
-            let known = other == "model" || OF_A_FAMILY.contains(&other.as_str());
+            let known =
+                OF_EVERYBODY.contains(&other.as_str()) || OF_A_FAMILY.contains(&other.as_str());
             assert!(known, "the family {family} must not use {other}: put what both need into kit");
         }
     }

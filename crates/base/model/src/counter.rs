@@ -28,21 +28,7 @@ impl Counter {
     /// `page`, stay.
     #[must_use]
     pub fn base(&self) -> (f64, &str) {
-        match self.unit.as_str() {
-            "tick" => (0.01, "s"),
-            "ms" => (1e-3, "s"),
-            "us" => (1e-6, "s"),
-            "ns" => (1e-9, "s"),
-            "kB" => (1024.0, "B"),
-            "sector" => (512.0, "B"),
-            "kHz" => (1e3, "Hz"),
-            "uJ" => (1e-6, "J"),
-            "uW" => (1e-6, "W"),
-            "mV" => (1e-3, "V"),
-            "mA" => (1e-3, "A"),
-            "m°C" => (1e-3, "°C"),
-            other => (1.0, other),
-        }
+        plumb_units::base_unit(&self.unit)
     }
 
     /// The unit of [`CounterAmount::rate`]: of a gauge that of its level, of a counter that of a second's

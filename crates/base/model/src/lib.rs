@@ -69,7 +69,7 @@ pub use stop::StopReason;
 pub use stopping_rules::StoppingRules;
 pub use trial::{check_trial, note_trial, trial_samples};
 pub use update::{EndedInvocation, RunUpdate};
-pub use value::{Settings, Value, ValueError};
+pub use value::{Settings, Value};
 pub use workload::{
     AuditClass, Better, ClockKind, ClockSource, CurveKind, Description, FixtureOf, Kind, Metric,
     MetricSource, Parameter, ParameterType, Requirement, Role, SampleIs,

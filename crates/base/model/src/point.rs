@@ -152,7 +152,7 @@ fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Val
             Err(_) => Err(format!("`{text}` is no whole number")),
         },
         ParameterType::Bytes => {
-            Value::parse_bytes(&text).map(Value::Integer).map_err(|error| error.to_string())
+            plumb_units::parse_bytes(&text).map(Value::Integer).map_err(|error| error.to_string())
         }
         ParameterType::Threads => match (text.as_str(), text.parse()) {
             ("all", _) => Ok(Value::Integer(all_threads)),
@@ -163,11 +163,15 @@ fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Val
         ParameterType::Rate => rate(parameter, value, &text),
         ParameterType::Time => match value {
             Value::Integer(nanos) => Ok(Value::Integer(*nanos)),
-            _ => Value::parse_time(&text).map(Value::Integer).map_err(|error| error.to_string()),
+            _ => plumb_units::parse_time(&text)
+                .map(Value::Integer)
+                .map_err(|error| error.to_string()),
         },
         ParameterType::Share => match value {
             Value::Integer(share @ 0..=1_000_000) => Ok(Value::Integer(*share)),
-            _ => Value::parse_share(&text).map(Value::Integer).map_err(|error| error.to_string()),
+            _ => plumb_units::parse_share(&text)
+                .map(Value::Integer)
+                .map_err(|error| error.to_string()),
         },
         ParameterType::Secret => match text.split_once(':') {
             _ if text.is_empty() => Ok(Value::Text(text)),
@@ -188,7 +192,7 @@ fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Val
 fn rate(parameter: &Parameter, value: &Value, text: &str) -> Result<Value, String> {
     let per_second = match value {
         Value::Integer(number) => Ok(*number),
-        _ => Value::parse_rate(text, parameter.in_bytes()),
+        _ => plumb_units::parse_rate(text, parameter.in_bytes()),
     };
     let words = |error: String| match parameter.allowed.as_slice() {
         [] => error,

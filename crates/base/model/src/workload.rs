@@ -227,10 +227,12 @@ impl Parameter {
     #[must_use]
     pub fn show(&self, value: &Value) -> String {
         match (self.kind, value) {
-            (ParameterType::Bytes, Value::Integer(bytes)) => Value::show_bytes(*bytes),
-            (ParameterType::Rate, Value::Integer(rate)) => Value::show_rate(*rate, self.in_bytes()),
-            (ParameterType::Time, Value::Integer(nanos)) => Value::show_time(*nanos),
-            (ParameterType::Share, Value::Integer(share)) => Value::show_share(*share),
+            (ParameterType::Bytes, Value::Integer(bytes)) => plumb_units::show_bytes(*bytes),
+            (ParameterType::Rate, Value::Integer(rate)) => {
+                plumb_units::show_rate(*rate, self.in_bytes())
+            }
+            (ParameterType::Time, Value::Integer(nanos)) => plumb_units::show_time(*nanos),
+            (ParameterType::Share, Value::Integer(share)) => plumb_units::show_share(*share),
             _ => value.to_string(),
         }
     }

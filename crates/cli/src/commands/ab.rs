@@ -8,7 +8,7 @@ use plumb_model::{
     CPU, Confidence, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot, VerdictGoal,
 };
 use plumb_suite::{margin, nearest};
-use plumb_text::units::percent;
+use plumb_units::percent;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};

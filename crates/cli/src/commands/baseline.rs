@@ -127,7 +127,7 @@ fn warn_of_haste(store: &Store, members: &[Id], ui: &Ui) -> Result<()> {
     let span = last.saturating_sub(first);
     if members.len() > 1 && span < HASTE_NS {
         #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
-        let span = time::length(span.max(0) as f64 * 1e-9);
+        let span = plumb_units::length(span.max(0) as f64 * 1e-9);
         ui.warn(&format!(
             "the runs began within {span}, so they miss what varies between hours and boots, and a check \
              may take that for a change (--every 1h spreads fresh runs)"

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, Subcommand as Commands};
 use plumb_store::{StoreInfo, short};
 use plumb_text::time;
-use plumb_text::units::quantity;
+use plumb_units::quantity;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};

@@ -3,7 +3,7 @@
 use plumb_model::{PlannedPoint, StoppingRules};
 use plumb_report::rules_text;
 use plumb_suite::time_ns;
-use plumb_text::{counted, time};
+use plumb_text::counted;
 
 use crate::error::Result;
 use crate::planning::arguments::GoalArgs;
@@ -45,14 +45,14 @@ fn duration(named: &Named, rules: Option<&StoppingRules>, budget_ns: Option<u64>
     let most = [budget_ns, points_ns(named, rules)].into_iter().flatten().min();
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
     let most = most.map_or("no time limit".to_owned(), |ns| {
-        format!("at most {}", time::length(ns as f64 / 1e9))
+        format!("at most {}", plumb_units::length(ns as f64 / 1e9))
     });
     let points = counted(named.points.len(), "point", "points");
     let mut lines = vec![format!("{points}, each {goal}; {most}")];
     if let [suite] = named.suites.as_slice()
         && let Some(seconds) = suite.seconds()
     {
-        let sum = time::length(seconds);
+        let sum = plumb_units::length(seconds);
         lines.push(format!("{} plans {sum} for its points on a quiet machine", suite.name));
     }
     lines.join("\n")

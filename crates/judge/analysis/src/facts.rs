@@ -74,7 +74,7 @@ impl PointFacts {
     pub fn number(&self, parameter: &str) -> Option<u64> {
         let value = self.settings.get(parameter)?;
         value.integer().or_else(|| match value {
-            Value::Text(text) => text.parse().ok().or_else(|| Value::parse_bytes(text).ok()),
+            Value::Text(text) => text.parse().ok().or_else(|| plumb_units::parse_bytes(text).ok()),
             _ => None,
         })
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::{Flag, FlagKind, InvocationRecord, Kind, Metric, Role, RunRecord, trials};
 use plumb_stats::describe::{median, quantile_of_sorted};
 use plumb_stats::search::{Limit, limit};
+use plumb_units::percent;
 
 use crate::environment_diff::is_of_environment;
 use crate::facts::loads;
@@ -403,12 +404,4 @@ pub(crate) fn thin(values: &[f64], most: usize) -> Vec<f64> {
     #[expect(clippy::cast_precision_loss, reason = "a few hundred quantiles")]
     let at = |i: usize| quantile_of_sorted(&sorted, i as f64 / (most - 1) as f64);
     (0..most).filter_map(at).collect()
-}
-
-/// A share as people write it, with two significant digits unless it is a whole number.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let whole = (percent - percent.round()).abs() < 1e-9;
-    let decimals = if percent >= 9.95 || whole { 0 } else { 1 };
-    format!("{percent:.decimals$} %")
 }

@@ -23,7 +23,7 @@ pub(crate) fn say(results: &mut [Finding]) {
 /// In whole percent, with the interval where there is one.
 fn percent(finding: &Finding) -> String {
     let estimate = finding.shown();
-    let value = format!("{:.0} %", estimate.value * 100.0);
+    let value = plumb_units::whole_percent(estimate.value);
     match estimate.interval {
         Ok(ends) => format!("{value} [{:.0}, {:.0}]", ends.low * 100.0, ends.high * 100.0),
         Err(_) => value,

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use plumb_machine::Root;
-use plumb_model::Value;
 
 use crate::layer::{Gives, Layer, On, Takes};
 use crate::layers::LAYERS;
@@ -43,7 +42,7 @@ impl Medium {
                 (Takes::Nothing, _) => Err(format!("`{name}` takes no option")),
                 (takes, "") => Err(format!("`{name}:` takes {}", takes.words())),
                 (Takes::Size, size) => {
-                    Value::parse_bytes(size).map(|_| ()).map_err(|error| error.to_string())
+                    plumb_units::parse_bytes(size).map(|_| ()).map_err(|error| error.to_string())
                 }
                 (Takes::MountOptions, _) => Ok(()),
             }?;

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use plumb_machine::Root;
-use plumb_model::Value;
 use plumb_protocol::{Start, StartError};
 
 /// What a layer takes unless told otherwise: the same whatever is free, so that two media are alike.
@@ -50,9 +49,8 @@ impl Room {
     pub fn size(&self, layer: &str, asked: &str) -> Result<u64, StartError> {
         let size = match asked {
             "" => USUAL,
-            text => {
-                Value::parse_bytes(text).map_err(|error| StartError::Failed(error.to_string()))?
-            }
+            text => plumb_units::parse_bytes(text)
+                .map_err(|error| StartError::Failed(error.to_string()))?,
         };
         let size = size >> 20 << 20;
         let show = |bytes: u64| format!("{} MiB", bytes >> 20);

@@ -9,6 +9,7 @@
 //! busy: system time counts as foreign only where plumb's own processes moved no data.
 
 use plumb_model::{Interference, Reading, Readings, Samples, Trace};
+use plumb_units::whole_percent;
 
 /// Ticks of /proc in a second: USER_HZ, 100 on every machine that this runs on.
 const TICKS_PER_S: f64 = 100.0;
@@ -178,7 +179,7 @@ impl<'r> Window<'r> {
         let stolen = self.amount("stat.steal");
         let share = ratio(stolen, all);
         (share > STEAL && stolen >= FEWEST_TICKS)
-            .then(|| format!("the hypervisor took {} of the CPU time", percent(share)))
+            .then(|| format!("the hypervisor took {} of the CPU time", whole_percent(share)))
     }
 
     fn throttled(&self) -> Option<String> {
@@ -225,7 +226,7 @@ impl<'r> Window<'r> {
         let ticks = all.saturating_sub(sum(&["tree.user", "tree.system"]));
         let share = ratio(ticks, 1) / (self.seconds() * TICKS_PER_S);
         (self.knows_own() && share > FOREIGN_CPU && ticks >= FOREIGN_TICKS)
-            .then(|| format!("others used {} of one CPU", percent(share)))
+            .then(|| format!("others used {} of one CPU", whole_percent(share)))
     }
 
     /// Only of a worker of one thread that runs alone: others make themselves wait.
@@ -239,7 +240,7 @@ impl<'r> Window<'r> {
         let waited_ns = self.amount("worker.wait");
         let share = ratio(waited_ns, 1_000_000_000) / self.seconds();
         (alone && share > WAITED && waited_ns >= WAITED_NS)
-            .then(|| format!("the worker waited {} of the time for a CPU", percent(share)))
+            .then(|| format!("the worker waited {} of the time for a CPU", whole_percent(share)))
     }
 
     fn foreign_faults(&self) -> Option<String> {
@@ -262,7 +263,8 @@ impl<'r> Window<'r> {
     fn pressure(&self, name: &str, most: f64) -> Option<String> {
         let share = ratio(self.amount(name), 1_000_000) / self.seconds();
         let what = name.trim_start_matches("psi.").trim_end_matches(".some");
-        (share > most).then(|| format!("tasks waited {} of the time for {what}", percent(share)))
+        (share > most)
+            .then(|| format!("tasks waited {} of the time for {what}", whole_percent(share)))
     }
 
     fn io_pressure(&self) -> Option<String> {
@@ -348,10 +350,6 @@ fn value_at(trace: &Trace, at_ns: u64) -> u64 {
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn ratio(of: u64, to: u64) -> f64 {
     if to == 0 { 0.0 } else { of as f64 / to as f64 }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
 }
 
 #[cfg(test)]

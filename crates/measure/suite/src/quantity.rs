@@ -1,22 +1,12 @@
 //! Percentages, times and labels as they are typed.
 
-use plumb_model::Value;
-
 use crate::UsageError;
 
 /// `3%`, `0.5 %` or `0.03` as a share.
 pub fn share(text: &str) -> Result<f64, UsageError> {
-    let trimmed = text.trim();
-    let (number, scale) = match trimmed.strip_suffix('%') {
-        Some(number) => (number.trim(), 100.0),
-        None => (trimmed, 1.0),
-    };
-    match number.parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 && value / scale < 1.0 => Ok(value / scale),
-        _ => {
-            Err(UsageError::new(format!("`{text}` is not between 0 and 100 %; try 3%, 1% or 0.5%")))
-        }
-    }
+    plumb_units::parse_fraction(text).ok_or_else(|| {
+        UsageError::new(format!("`{text}` is not between 0 and 100 %; try 3%, 1% or 0.5%"))
+    })
 }
 
 /// The margin as typed.
@@ -29,7 +19,7 @@ pub fn margin(text: &str) -> Result<f64, UsageError> {
 
 /// `90s`, `2m`, `1h30m`, `500ms` or plain seconds, in nanoseconds.
 pub fn time_ns(text: &str) -> Result<u64, UsageError> {
-    match Value::parse_time(text) {
+    match plumb_units::parse_time(text) {
         Ok(0) => {
             Err(UsageError::new(format!("`{text}` is no time at all; try 500ms, 90s, 2m or 1h30m")))
         }
@@ -50,41 +40,9 @@ pub fn pair(text: &str) -> Result<(String, String), UsageError> {
 
 /// `105MB/s`, `9 Gbit/s` or `40us` in a metric's unit (`B/s`, `s`, `ops/s`).
 pub fn figure(text: &str, unit: &str) -> Result<f64, UsageError> {
-    let wrong = || {
-        let example = if unit == "s" { "40us" } else { "105M" };
-        let example = if unit == "s" { example.to_owned() } else { format!("{example}{unit}") };
+    plumb_units::parse_figure(text, unit).ok_or_else(|| {
+        let example = if unit == "s" { "40us".to_owned() } else { format!("105M{unit}") };
         UsageError::new(format!("`{text}` is not a figure in {unit}; try {example}"))
-    };
-    let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..digits].parse().map_err(|_| wrong())?;
-    let rest = text[digits..].trim();
-    let bits = unit.strip_prefix('B').map(|rest| format!("bit{rest}"));
-    let (prefix, scale) = match (rest.strip_suffix(unit), bits) {
-        (Some(prefix), _) => (prefix, 1.0),
-        (None, Some(bits)) => (rest.strip_suffix(bits.as_str()).ok_or_else(wrong)?, 0.125),
-        (None, None) => return Err(wrong()),
-    };
-    let value = number * scale * prefixed(prefix).ok_or_else(wrong)?;
-    if value > 0.0 && value.is_finite() { Ok(value) } else { Err(wrong()) }
-}
-
-/// What a prefix stands for.
-fn prefixed(prefix: &str) -> Option<f64> {
-    Some(match prefix.trim() {
-        "" => 1.0,
-        "n" => 1e-9,
-        "u" | "µ" => 1e-6,
-        "m" => 1e-3,
-        "k" | "K" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        "Ki" => 1024.0,
-        "Mi" => 1024.0 * 1024.0,
-        "Gi" => 1024.0 * 1024.0 * 1024.0,
-        "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
     })
 }
 

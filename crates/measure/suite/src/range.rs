@@ -55,20 +55,20 @@ impl Quantity {
         }
         match self {
             Self::Number => text.parse().ok(),
-            Self::Bytes => Value::parse_bytes(text).ok(),
-            Self::Rate { of_bytes } => Value::parse_rate(text, of_bytes).ok(),
-            Self::Time => Value::parse_time(text).ok(),
-            Self::Share => Value::parse_share(text).ok(),
+            Self::Bytes => plumb_units::parse_bytes(text).ok(),
+            Self::Rate { of_bytes } => plumb_units::parse_rate(text, of_bytes).ok(),
+            Self::Time => plumb_units::parse_time(text).ok(),
+            Self::Share => plumb_units::parse_share(text).ok(),
         }
     }
 
     fn show(self, value: u64) -> String {
         match self {
             Self::Number => value.to_string(),
-            Self::Bytes => Value::show_bytes(value),
-            Self::Rate { of_bytes } => Value::show_rate(value, of_bytes),
-            Self::Time => Value::show_time(value),
-            Self::Share => Value::show_share(value),
+            Self::Bytes => plumb_units::show_bytes(value),
+            Self::Rate { of_bytes } => plumb_units::show_rate(value, of_bytes),
+            Self::Time => plumb_units::show_time(value),
+            Self::Share => plumb_units::show_share(value),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How an axis is made of the marks on it: its scale, its ends, and units that people read.
 
-use plumb_text::units::scale_of;
+use plumb_units::scale_of;
 
 use crate::chart::{Axis, Scale};
 use crate::mark::LARGEST;

@@ -1,7 +1,7 @@
 //! Where an axis is marked, and how.
 
 use plumb_text::time::date;
-use plumb_text::units::scale_of;
+use plumb_units::scale_of;
 
 use crate::chart::{Axis, Scale};
 
@@ -92,7 +92,7 @@ pub(crate) fn written(axis: &Axis, value: f64) -> String {
 
 /// A value with three digits.
 pub(crate) fn brief(axis: &Axis, value: f64) -> String {
-    plumb_text::units::quantity(value / axis.per, "")
+    plumb_units::quantity(value / axis.per, "")
 }
 
 fn is_of_bytes(axis: &Axis) -> bool {

@@ -4,7 +4,7 @@ use plumb_analysis::RunFinding;
 use plumb_report::figure;
 use plumb_text::counted;
 use plumb_text::time::date;
-use plumb_text::units::percent;
+use plumb_units::percent;
 
 use crate::finding::{Crosschecked, Outcome};
 

@@ -100,7 +100,7 @@ pub fn check_junit(finding: &CheckFinding) -> String {
 /// `cpu.sieve/rate: 1.19 [1.17, 1.22] of the baseline's cost, 500 ops/s before, 420 ops/s now`.
 fn checked(series: &CheckedSeries) -> String {
     let ratio = plumb_report::figure(&series.ratio, "");
-    let quantity = |value| plumb_text::units::quantity(value, &series.unit);
+    let quantity = |value| plumb_units::quantity(value, &series.unit);
     format!(
         "{}: {} {} of the baseline's cost, {} before, {} now",
         series.series,

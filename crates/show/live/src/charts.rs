@@ -72,7 +72,7 @@ pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
         from: vec![-wanted],
         to: vec![wanted],
         share: vec![1.0],
-        tips: vec![format!("±{}", plumb_text::units::percent(wanted))],
+        tips: vec![format!("±{}", plumb_units::percent(wanted))],
     });
     chart.layers.extend(wanted.map(|mark| Layer { group: Some(1), mark }));
     chart.layers.push(Layer { group: Some(0), mark: intervals(&rows) });
@@ -223,7 +223,7 @@ impl PrecisionOverTime {
 }
 
 fn wanted_rule(wanted: f64) -> Layer {
-    let tips = vec![format!("wanted: ±{}", plumb_text::units::percent(wanted))];
+    let tips = vec![format!("wanted: ±{}", plumb_units::percent(wanted))];
     Layer { group: None, mark: Mark::Rules { along: Along::Y, at: vec![wanted], tips } }
 }
 

@@ -4,7 +4,8 @@ use plumb_analysis::{Ends, Estimate};
 use plumb_chart::Chart;
 use plumb_model::{Flag, RunStatus};
 use plumb_text::clean;
-use plumb_text::time::{length, rfc3339};
+use plumb_text::time::rfc3339;
+use plumb_units::length;
 use serde::Serialize;
 
 use crate::progress::{ProgressPoint, ProgressRatio, ProgressState};

@@ -2,8 +2,8 @@
 
 use plumb_model::{Decision, Goal, Outlook, Plan};
 use plumb_text::clean;
-use plumb_text::time::length;
-use plumb_text::units::percent;
+use plumb_units::length;
+use plumb_units::percent;
 
 /// After the first pair of slow points, how long theirs take; after the first look that leaves a comparison open, what
 /// changes it can tell in what time.

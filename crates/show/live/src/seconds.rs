@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Event, Id, Kind, Metric, Plan, Role, Sampling};
-use plumb_text::units::quantity;
+use plumb_units::quantity;
 
 /// The most metrics in a line.
 const MOST: usize = 4;

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use plumb_text::time::length;
-use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, counted};
+use plumb_units::length;
+use plumb_units::percent;
 
 use crate::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
 

@@ -1,7 +1,7 @@
 //! An estimate of a finding as text.
 
 use plumb_analysis::Estimate;
-use plumb_text::units::Figure;
+use plumb_units::Figure;
 
 /// An estimate as people read it.
 #[must_use]

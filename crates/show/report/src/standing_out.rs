@@ -4,7 +4,7 @@
 use plumb_analysis::{CannotTell, FEWEST_SERIES, StandingOut, Stood};
 use plumb_model::Better;
 use plumb_text::counted;
-use plumb_text::units::{percent, quantity};
+use plumb_units::{percent, quantity};
 use serde::Serialize;
 
 /// From this spread from run to run on, a log, it is said what can't be seen.

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::{Id, RunStatus};
 use plumb_report::charts;
 use plumb_report::run::View;
-use plumb_text::time::{between, date, length};
+use plumb_text::time::{between, date};
+use plumb_units::length;
 
 use crate::answer::answer;
 use crate::frame::{Kind, Page};

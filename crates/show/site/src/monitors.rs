@@ -6,7 +6,7 @@ use plumb_model::OnInterference;
 use plumb_report::monitors::{matters, place};
 use plumb_report::run::View;
 use plumb_text::counted;
-use plumb_text::units::{percent, quantity};
+use plumb_units::{percent, quantity};
 
 use crate::anchors;
 use crate::frame::{Kind, Page};

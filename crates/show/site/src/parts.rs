@@ -6,7 +6,7 @@ use plumb_analysis::{Estimate, NoVerdict};
 use plumb_model::{FlagKind, Verdict};
 use plumb_report::figure;
 use plumb_text::time::date;
-use plumb_text::units::{Figure, quantity};
+use plumb_units::{Figure, quantity};
 
 use crate::html::{Html, Tag, link, tag, wrap};
 

@@ -4,7 +4,7 @@ use plumb_analysis::CONFIDENCE;
 use plumb_model::FlagKind;
 use plumb_report::run::{Row, View};
 use plumb_text::sparkline::histogram;
-use plumb_text::units::{Figure, percent, whole_percent};
+use plumb_units::{Figure, percent, whole_percent};
 
 use crate::anchors;
 use crate::html::{Html, Tag, link, tag, wrap};

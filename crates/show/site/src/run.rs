@@ -5,7 +5,7 @@ use plumb_chart::Chart;
 use plumb_report::charts;
 use plumb_report::comparison::covariates_text;
 use plumb_report::run::{FlagNote, View, encryption_text, looks_text, spread_text};
-use plumb_text::units::percent;
+use plumb_units::percent;
 
 use crate::answer::answer;
 use crate::curves::curves;

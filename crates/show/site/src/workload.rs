@@ -5,7 +5,7 @@ use plumb_model::{InvocationRecord, Outcome, Role, RunRecord, StopReason};
 use plumb_report::charts;
 use plumb_report::run::{Row, View};
 use plumb_text::counted;
-use plumb_text::units::whole_percent;
+use plumb_units::whole_percent;
 
 use crate::anchors;
 use crate::curves::curves;

@@ -1,7 +1,6 @@
 //! How numbers and words become what people read, for whoever shows something.
 //!
-//! Units are converted here and nowhere else: [`units`] chooses prefixes and digits, [`time`] writes dates
-//! and lengths of time. Text from elsewhere is made safe by [`clean`]; a [`Line`] has styles, a [`Table`]
+//! [`time`] writes dates; numbers with units come from `plumb-units`. Text from elsewhere is made safe by [`clean`]; a [`Line`] has styles, a [`Table`]
 //! columns, and [`Terminal`] says how they are drawn. Nothing here knows what is shown.
 
 pub mod command_line;
@@ -15,7 +14,6 @@ mod table;
 mod terminal;
 mod text;
 pub mod time;
-pub mod units;
 mod xml;
 
 pub use interval_scale::IntervalScale;

@@ -1,6 +1,6 @@
 //! A command at fixed times, as systemd's timers and cron write it.
 
-use crate::time::length;
+use plumb_units::length;
 
 /// Much else starts at the full hour.
 const MINUTE: u64 = 17;

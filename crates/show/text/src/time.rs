@@ -1,4 +1,4 @@
-//! Dates and lengths of time.
+//! Dates, and the time between two of them.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -38,41 +38,6 @@ fn civil(unix_ns: i64) -> DateTime {
     TimeZone::UTC.to_datetime(moment.unwrap_or_default())
 }
 
-/// Longer times are told in days.
-const HOURS_OF_DAYS: f64 = 48.0;
-
-/// A length of time in seconds: `850 ms`, `12.3 s`, `2 min 05 s`, `3 h 02 min`, `4 d 02 h`.
-#[must_use]
-pub fn length(seconds: f64) -> String {
-    if !seconds.is_finite() || seconds < 0.0 {
-        return "?".to_owned();
-    }
-    let whole = seconds.round();
-    if seconds > 0.0 && seconds < 0.9995 {
-        return crate::units::quantity(seconds, "s");
-    }
-    if whole < 60.0 {
-        let decimals = usize::from(seconds < 9.95 && (seconds - whole).abs() >= 0.05);
-        return format!("{seconds:.decimals$} s");
-    }
-    let (minutes, hours) = ((whole / 60.0).floor(), (whole / 3600.0).floor());
-    if hours < 1.0 {
-        return joined(minutes, "min", whole % 60.0, "s");
-    }
-    if hours < HOURS_OF_DAYS {
-        return joined(hours, "h", minutes % 60.0, "min");
-    }
-    joined((hours / 24.0).floor(), "d", hours % 24.0, "h")
-}
-
-fn joined(large: f64, unit: &str, small: f64, smaller: &str) -> String {
-    if small == 0.0 {
-        format!("{large:.0} {unit}")
-    } else {
-        format!("{large:.0} {unit} {small:02.0} {smaller}")
-    }
-}
-
 /// Seconds between two moments; None when the second is missing or earlier.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
@@ -83,7 +48,7 @@ pub fn between(start_unix_ns: i64, end_unix_ns: Option<i64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{between, date, day, length, rfc3339};
+    use super::{between, date, day, rfc3339};
 
     #[test]
     fn dates_of_known_moments() {
@@ -114,16 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_read_naturally() {
-        assert_eq!(length(0.0), "0 s");
-        assert_eq!(length(0.85), "850 ms");
-        assert_eq!(length(9.96), "10 s");
-        assert_eq!(length(59.7), "1 min");
-        assert_eq!(length(125.0), "2 min 05 s");
-        assert_eq!(length(10_930.0), "3 h 02 min");
-        assert_eq!(length(47.0 * 3600.0), "47 h");
-        assert_eq!(length(98.0 * 3600.0 + 1700.0), "4 d 02 h");
-        assert_eq!(length(f64::NAN), "?");
+    fn a_length_of_time_is_not_negative() {
         assert_eq!(between(5, Some(3)), None);
     }
 }

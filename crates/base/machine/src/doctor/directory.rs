@@ -5,8 +5,9 @@ use std::path::Path;
 use plumb_model::Severity;
 
 use crate::doctor::found::{FoundSymptom, percent};
-use crate::fingerprint::{binary, holding};
+use crate::fingerprint::holding;
 use crate::root::Root;
+use plumb_units::binary_size;
 
 /// Filesystems that are not on a disk of this machine, and where they are instead.
 const ELSEWHERE: [(&str, &str); 14] = [
@@ -74,7 +75,7 @@ fn full(dir: &Path, room: Room) -> Option<FoundSymptom> {
         _ => return None,
     };
     let share = percent(room.free as f64 / room.all as f64);
-    let evidence = format!("{} free in {}, {share}", binary(room.free), dir.display());
+    let evidence = format!("{} free in {}, {share}", binary_size(room.free), dir.display());
     Some(FoundSymptom::new("full-disk", effect, evidence))
 }
 

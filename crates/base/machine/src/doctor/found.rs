@@ -23,5 +23,5 @@ impl FoundSymptom {
 /// `12 %`, `0.3 %`.
 pub fn percent(share: f64) -> String {
     let decimals = if share < 0.0995 { 1 } else { 0 };
-    format!("{:.decimals$} %", share * 100.0)
+    plumb_units::percent_to(share, decimals)
 }

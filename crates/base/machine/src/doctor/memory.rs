@@ -4,8 +4,9 @@ use plumb_model::Severity;
 
 use crate::cgroup;
 use crate::doctor::found::FoundSymptom;
-use crate::fingerprint::{binary, chosen, numa_nodes};
+use crate::fingerprint::{chosen, numa_nodes};
 use crate::root::Root;
+use plumb_units::binary_size;
 
 /// Available memory, in KiB and as one part in so many, under which it is low.
 const LOW: [(u64, u64, Severity); 2] =
@@ -60,7 +61,7 @@ fn swapped(root: &Root) -> Option<FoundSymptom> {
     let used = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
     let used = used.filter_map(|kib| kib.parse::<u64>().ok());
     let kib = used.fold(0, u64::saturating_add);
-    let evidence = format!("{} in use, from /proc/swaps", binary(kib.saturating_mul(1024)));
+    let evidence = format!("{} in use, from /proc/swaps", binary_size(kib.saturating_mul(1024)));
     (kib >= SWAPPED_KIB).then(|| FoundSymptom::new("swapped", Severity::Minor, evidence))
 }
 
@@ -72,7 +73,8 @@ fn low(root: &Root) -> Option<FoundSymptom> {
     let (left, all) = (kib("MemAvailable")?, kib("MemTotal")?);
     let is = |(kib, part, _): &&(u64, u64, Severity)| left < *kib || left < all / part;
     let (_, _, effect) = LOW.iter().find(is)?;
-    let (left, all) = (binary(left.saturating_mul(1024)), binary(all.saturating_mul(1024)));
+    let (left, all) =
+        (binary_size(left.saturating_mul(1024)), binary_size(all.saturating_mul(1024)));
     let evidence = format!("{left} of {all} available, from /proc/meminfo");
     Some(FoundSymptom::new("low-memory", *effect, evidence))
 }
@@ -89,13 +91,13 @@ fn quota(root: &Root) -> Option<FoundSymptom> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LOW, binary};
+    use super::{LOW, binary_size};
     use crate::doctor::symptoms::SYMPTOMS;
 
     #[test]
     fn the_documentation_has_the_limits_of_the_code() {
         let told = |(kib, part, effect): &(u64, u64, plumb_model::Severity)| {
-            format!("{} under {} % or {}", effect.word(), 100 / part, binary(kib * 1024))
+            format!("{} under {} % or {}", effect.word(), 100 / part, binary_size(kib * 1024))
         };
         let all: Vec<String> = LOW.iter().rev().map(told).collect();
         let documented = SYMPTOMS.iter().find(|kind| kind.name == "low-memory").unwrap();

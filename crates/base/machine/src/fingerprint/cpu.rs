@@ -2,8 +2,8 @@
 
 use crate::facts::caches;
 use crate::fingerprint::recorded::Facts;
-use crate::fingerprint::sizes::binary;
 use crate::root::Root;
+use plumb_units::binary_size;
 
 const BASE: &str = "/sys/devices/system/cpu";
 
@@ -36,7 +36,7 @@ fn cache_sizes(root: &Root) -> Option<String> {
         };
         let shared = cache.shared.filter(|cpus| cpus.contains([',', '-']));
         let shared = shared.map_or_else(String::new, |cpus| format!(" shared by {cpus}"));
-        format!("L{}{kind} {}{shared}", cache.level, binary(cache.bytes))
+        format!("L{}{kind} {}{shared}", cache.level, binary_size(cache.bytes))
     };
     joined(caches(root).map(one).collect(), ", ")
 }

@@ -2,8 +2,8 @@
 
 use crate::fingerprint::mount::Mount;
 use crate::fingerprint::recorded::Facts;
-use crate::fingerprint::sizes::decimal;
 use crate::root::Root;
+use plumb_units::decimal_size;
 
 const BASE: &str = "/sys/block";
 /// Block devices that are memory or files.
@@ -61,7 +61,7 @@ fn disk(root: &Root, name: &str) -> String {
         .map(|turns| if turns == 0 { "solid state".into() } else { "rotating".into() });
     let parts = [
         (!model.is_empty()).then_some(model),
-        number("size").map(|sectors| decimal(sectors.saturating_mul(SECTOR_BYTES))),
+        number("size").map(|sectors| decimal_size(sectors.saturating_mul(SECTOR_BYTES))),
         turns,
         says("queue/write_cache"),
         says("queue/scheduler").map(|all| format!("scheduler {}", chosen(&all))),

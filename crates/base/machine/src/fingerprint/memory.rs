@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::fingerprint::recorded::Facts;
-use crate::fingerprint::sizes::binary;
 use crate::root::Root;
+use plumb_units::binary_size;
 
 pub fn read(root: &Root, facts: &mut Facts) {
     let pages = "/sys/kernel/mm/transparent_hugepage";
@@ -30,7 +30,10 @@ fn swap(text: &str) -> String {
     let one = |line: &str| {
         let mut words = line.split_whitespace();
         let (device, kind, kib) = (words.next()?, words.next()?, words.next()?);
-        Some(format!("{device} {kind} {}", binary(kib.parse::<u64>().ok()?.saturating_mul(1024))))
+        Some(format!(
+            "{device} {kind} {}",
+            binary_size(kib.parse::<u64>().ok()?.saturating_mul(1024))
+        ))
     };
     let devices: Vec<String> = text.lines().skip(1).filter_map(one).collect();
     if devices.is_empty() { "none".into() } else { devices.join("; ") }
@@ -79,7 +82,7 @@ fn module(device: &[u8]) -> Option<String> {
     let kind = device.get(0x12).and_then(|kind| technology(*kind));
     let speed = word(0x20).filter(|speed| *speed != 0).or(word(0x15)).filter(|speed| *speed != 0);
     let speed = speed.map(|speed| format!("{speed} MT/s"));
-    let parts = [Some(binary(bytes)), kind.map(str::to_owned), speed];
+    let parts = [Some(binary_size(bytes)), kind.map(str::to_owned), speed];
     Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 

@@ -16,7 +16,6 @@ mod mount;
 mod network;
 mod recorded;
 mod settings;
-mod sizes;
 mod tools;
 mod topology;
 
@@ -27,6 +26,5 @@ pub use host::host;
 pub use identity::{environment, machine};
 pub use kernel::{config, has};
 pub use mount::holding;
-pub use sizes::binary;
 pub use tools::container;
 pub use topology::{count_cpus, numa_nodes, virtualisation};

@@ -6,7 +6,7 @@ use plumb_engine::{KeeperLauncher, LauncherSettings};
 use plumb_model::Program;
 use plumb_plugins::check::{Check, Checklist, Numbers, State, TryOut, describe, judge};
 use plumb_plugins::{cache, manifest};
-use plumb_text::units::quantity;
+use plumb_units::quantity;
 use serde::Serialize;
 
 use crate::error::{CommandError, Exit, Result};

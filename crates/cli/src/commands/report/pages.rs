@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use plumb_serve::folder::{self, Chosen, FolderError, WriteControl};
 use plumb_text::counted;
-use plumb_text::time::length;
-use plumb_text::units::quantity;
+use plumb_units::length;
+use plumb_units::quantity;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::interrupt;

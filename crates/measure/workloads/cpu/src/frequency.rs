@@ -280,7 +280,7 @@ impl Seen {
 
     /// What was lost, and what of it the kernel explains.
     fn account(&self) -> String {
-        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+        let percent = |share: f64| plumb_units::percent_to(share, 1);
         let explained = &self.explained;
         let mut parts =
             vec![format!("the hypervisor took {}", percent(self.share(explained.steal_ns)))];

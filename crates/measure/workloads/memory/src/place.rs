@@ -1,6 +1,6 @@
 //! Where an array of a certain size lies in this machine's hierarchy of memory.
 
-use plumb_model::{Facts, Flag, FlagKind, Ready, Value};
+use plumb_model::{Facts, Flag, FlagKind, Ready};
 use plumb_protocol::StartError;
 
 /// How many times the last-level cache a measurement of main memory should be (STREAM's rule).
@@ -13,7 +13,7 @@ const MEMORY_SHARE: u64 = 2;
 /// that is neither small enough for the caches of one core nor large enough to be out of the shared
 /// one.
 pub(super) fn describe(size: u64, footprint: u64, facts: &Facts, ready: &mut Ready) {
-    let show = Value::show_bytes;
+    let show = plumb_units::show_bytes;
     let wanted = facts.llc_bytes * TIMES_CACHE;
     if facts.llc_bytes == 0 {
         ready.notes.push(format!("sizes of caches are unknown: {} may fit in one", show(size)));
@@ -46,7 +46,7 @@ pub(super) fn check(size: u64, needed: u64, facts: &Facts) -> Result<(), StartEr
         return Err(StartError::unsupported(
             format!(
                 "{} of memory are needed, plumb takes at most {} here (half of all)",
-                Value::show_bytes(needed),
+                plumb_units::show_bytes(needed),
                 round_down(allowed)
             ),
             format!(
@@ -61,7 +61,7 @@ pub(super) fn check(size: u64, needed: u64, facts: &Facts) -> Result<(), StartEr
 /// The next size below that is a whole number of MiB, or of cache lines where it is less than one.
 fn round_down(bytes: u64) -> String {
     let unit = if bytes < 1 << 20 { 64 } else { 1 << 20 };
-    Value::show_bytes(bytes / unit * unit)
+    plumb_units::show_bytes(bytes / unit * unit)
 }
 
 #[cfg(test)]

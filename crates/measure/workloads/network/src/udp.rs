@@ -178,7 +178,7 @@ fn buffered(start: &Start) -> Option<Flag> {
     let why = format!(
         "the queue takes in {:.1} % beside what it passes on in a trial of {}; a shorter `queue`, or longer trials (rate=search-csit), hide less",
         share * 100.0,
-        Value::show_time(trial_ns)
+        plumb_units::show_time(trial_ns)
     );
     Some(Flag::new(FlagKind::Buffered, why))
 }

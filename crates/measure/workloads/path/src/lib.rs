@@ -357,7 +357,7 @@ impl PathSettings {
         let mut notes = vec![format!("path: two network namespaces of this machine, {between}")];
         if self.up.is_some() || self.down.is_some() {
             let burst = |rate: Option<u64>| {
-                rate.map_or("-".to_owned(), |rate| Value::show_bytes(devices::burst(rate)))
+                rate.map_or("-".to_owned(), |rate| plumb_units::show_bytes(devices::burst(rate)))
             };
             let (up, down) = (burst(self.up), burst(self.down));
             notes.push(format!("bandwidth: tc tbf, with bursts of {up} up and {down} down"));

@@ -1,8 +1,8 @@
 //! The audit of a machine on a terminal.
 
 use plumb_analysis::{ClassAudit, Injected};
-use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_units::percent;
 
 use crate::audit::json::AuditClock;
 
@@ -61,7 +61,9 @@ pub fn audit_card(
             format!("±{}", share(audit.levels.map(|levels| levels.processes))),
             wrong,
             format!("{:.0}/s", audit.preemptions_per_s),
-            audit.drift.map_or_else(|| "?".to_owned(), |drift| format!("{:+.1} %", drift * 100.0)),
+            audit
+                .drift
+                .map_or_else(|| "?".to_owned(), |drift| plumb_units::percent_change(drift, 1)),
         ];
         table.row(cells.iter().map(|text| Line::new(Style::Plain, text)).collect());
     }

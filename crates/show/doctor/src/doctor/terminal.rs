@@ -2,8 +2,8 @@
 
 use plumb_model::{Diagnosis, Severity, Symptom};
 use plumb_text::time::date;
-use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_units::percent;
 
 use crate::doctor::view::{LastAudit, summary};
 

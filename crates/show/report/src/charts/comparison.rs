@@ -5,7 +5,7 @@ use plumb_chart::{
     Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, Mark, Tone, place, ranks_and_extremes,
 };
 use plumb_model::Verdict;
-use plumb_text::units::percent;
+use plumb_units::percent;
 
 use super::parts::{better, without_interval};
 use super::spread::{BESIDE, boxes_at, not_all, scattered};

@@ -221,7 +221,7 @@ pub(super) fn on_one_axis(charts: &mut [Chart]) {
         let of = |chart: &&Chart| chart.x.label == label;
         let low = charts.iter().filter(of).map(|it| it.x.low).fold(f64::INFINITY, f64::min);
         let high = charts.iter().filter(of).map(|it| it.x.high).fold(f64::NEG_INFINITY, f64::max);
-        let (unit, per) = plumb_text::units::scale_of(low.abs().max(high.abs()), "s");
+        let (unit, per) = plumb_units::scale_of(low.abs().max(high.abs()), "s");
         for chart in charts.iter_mut().filter(|chart| chart.x.label == label) {
             (chart.x.low, chart.x.high) = (low, high);
             (chart.x.unit, chart.x.per) = (unit.clone(), per);

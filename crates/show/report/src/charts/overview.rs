@@ -2,7 +2,7 @@
 
 use plumb_analysis::Comparison;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
-use plumb_text::units::percent;
+use plumb_units::percent;
 
 use super::comparison::tone;
 use super::parts::full_name;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use plumb_analysis::{Curve, Estimate};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
-use plumb_model::{CurveKind, ParameterType, Value};
+use plumb_model::{CurveKind, ParameterType};
 
 use super::fits;
 use super::subject::{Point, Subject};
@@ -170,7 +170,7 @@ pub(super) fn line_with_band(draft: &mut Draft, group: usize, curve: &[CurvePoin
 /// A cell for every two values, where the points differ in nothing else; the first of several that do.
 fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
     let name = |kind, value: &u64| match kind {
-        ParameterType::Bytes => Value::show_bytes(*value),
+        ParameterType::Bytes => plumb_units::show_bytes(*value),
         _ => value.to_string(),
     };
     let names = |it: &Parameter| {

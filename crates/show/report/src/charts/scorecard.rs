@@ -2,7 +2,7 @@
 
 use plumb_analysis::{BaselineSource, PointComparison};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
-use plumb_text::units::percent;
+use plumb_units::percent;
 
 use super::comparison::{Ratio, ratios};
 use super::parts::{better, full_name, intervals, name};

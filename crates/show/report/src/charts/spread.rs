@@ -6,7 +6,7 @@ use plumb_chart::{
     ranks_and_extremes,
 };
 use plumb_model::{RunRecord, SampleIs};
-use plumb_text::units::Figure;
+use plumb_units::Figure;
 
 use super::parts::{estimates, name, without_interval};
 use super::subject::{Point, Subject};

@@ -2,7 +2,7 @@
 
 use plumb_analysis::CpuShares;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
-use plumb_text::units::whole_percent;
+use plumb_units::whole_percent;
 
 use super::parts::estimates;
 use super::subject::Subject;

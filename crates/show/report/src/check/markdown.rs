@@ -2,7 +2,7 @@
 
 use plumb_analysis::CheckFinding;
 use plumb_text::Style;
-use plumb_text::units::quantity;
+use plumb_units::quantity;
 
 use crate::check::view::{closing, name, note, remarks, standing, title};
 use crate::figure::figure;

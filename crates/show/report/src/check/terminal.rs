@@ -1,8 +1,8 @@
 //! A check on a terminal.
 
 use plumb_analysis::{CheckFinding, CheckedSeries};
-use plumb_text::units::quantity;
 use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_units::quantity;
 
 use crate::check::view::{closing, name, note, remarks, standing, title};
 use crate::comparison::covariates::covariates_text;

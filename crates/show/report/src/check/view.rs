@@ -2,9 +2,10 @@
 
 use plumb_analysis::{BaselineTimes, CheckFinding, CheckState, CheckedSeries};
 use plumb_model::{Impact, Verdict};
-use plumb_text::time::{date, length};
-use plumb_text::units::{percent, quantity};
+use plumb_text::time::date;
 use plumb_text::{Style, counted};
+use plumb_units::length;
+use plumb_units::{percent, quantity};
 
 /// A move of canaries from which on it is told.
 const WORTH_SAYING: f64 = 0.01;
@@ -27,7 +28,7 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
         lines.push(format!("{} {}: {}", it.impact.word(), it.field, it.values.join(" | ")));
     }
     lines.extend(finding.common_shift.map(|shift| {
-        let shift = format!("{:+.1} %", shift * 100.0);
+        let shift = plumb_units::percent_change(shift, 1);
         format!("all series moved together, by {shift} in cost: suspect the machine or the build, not one series")
     }));
     lines.extend(finding.canary_shift.filter(|shift| *shift >= WORTH_SAYING).map(|shift| {

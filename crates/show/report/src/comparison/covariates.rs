@@ -1,7 +1,7 @@
 //! What else changed with a difference, in one line and as a document.
 
 use plumb_analysis::{Covariate, CovariateChange};
-use plumb_text::units::quantity;
+use plumb_units::quantity;
 use serde::Serialize;
 
 /// So many are told in a line; a document has all.

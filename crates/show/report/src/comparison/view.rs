@@ -3,7 +3,7 @@
 use plumb_analysis::{ByPairs, Comparison, ComparisonFinding, SeriesComparison};
 use plumb_model::Impact;
 use plumb_text::counted;
-use plumb_text::units::percent;
+use plumb_units::percent;
 
 use crate::comparison::levels::levels_text;
 use crate::figure::figure;
@@ -61,7 +61,7 @@ fn break_even(sd: f64, ratio: f64) -> String {
     if sd <= 0.0 {
         return "within the noise of the two runs".to_owned();
     }
-    let times = format!("{}×", plumb_text::units::quantity(ratio, ""));
+    let times = format!("{}×", plumb_units::quantity(ratio, ""));
     format!("{times}; this could be chance only if runs vary by more than {}", percent(sd))
 }
 
@@ -160,5 +160,5 @@ pub fn for_price(result: &SeriesComparison, value: f64) -> String {
         Better::Higher => format!("{} per price", result.unit),
         Better::Lower | Better::Neither => format!("{} × price", result.unit),
     };
-    plumb_text::units::quantity(value, &unit)
+    plumb_units::quantity(value, &unit)
 }

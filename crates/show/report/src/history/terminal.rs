@@ -3,8 +3,8 @@
 use plumb_analysis::{Estimate, HistoryFinding, HistoryRun};
 use plumb_text::sparkline::line;
 use plumb_text::time::date;
-use plumb_text::units::quantity;
 use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal, clip, width};
+use plumb_units::quantity;
 
 use crate::figure::figure;
 use crate::history::view::{closing, events_before, label_keys, label_of, title};

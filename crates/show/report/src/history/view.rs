@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use plumb_analysis::{CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split};
 use plumb_model::Better;
-use plumb_text::units::percent;
 use plumb_text::{Style, counted};
+use plumb_units::percent;
 
 use crate::figure::figure;
 
@@ -70,7 +70,7 @@ pub fn events_before(finding: &HistoryFinding, index: usize) -> Vec<HistoryEvent
 
 /// What all series of a run have in common.
 fn moved_together(shift: &f64) -> HistoryEvent {
-    let shift = format!("{:+.1} %", shift * 100.0);
+    let shift = plumb_units::percent_change(*shift, 1);
     let text = format!("all series moved by {shift} in cost in this run: taken out for steps");
     HistoryEvent { text, style: Style::Muted }
 }

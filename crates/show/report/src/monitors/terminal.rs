@@ -1,8 +1,8 @@
 //! What monitors counted beside a run, and what they cost, on a terminal.
 
 use plumb_analysis::{CounterRate, PointRates};
-use plumb_text::units::quantity;
 use plumb_text::{Column, Line, Style, Table, Terminal, clean, counted};
+use plumb_units::quantity;
 
 use crate::monitors::json::{EffectPart, MonitorsDocument};
 use crate::monitors::view::{matters, place};
@@ -69,7 +69,7 @@ pub fn monitors_card(document: &MonitorsDocument, terminal: &Terminal) -> String
 
 /// The line about what monitors do to a workload.
 fn effect_line(effect: &EffectPart) -> String {
-    let percent = |ratio: f64| format!("{:+.2} %", (ratio - 1.0) * 100.0);
+    let percent = |ratio: f64| plumb_units::percent_change(ratio - 1.0, 2);
     let interval = effect.low.zip(effect.high).map_or_else(
         || "no interval".to_owned(),
         |(low, high)| format!("[{}, {}]", percent(low), percent(high)),
@@ -80,7 +80,7 @@ fn effect_line(effect: &EffectPart) -> String {
 }
 
 fn fine(share: f64) -> String {
-    format!("{:.3} %", share * 100.0)
+    plumb_units::percent_to(share, 3)
 }
 
 #[cfg(test)]

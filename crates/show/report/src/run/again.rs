@@ -5,7 +5,7 @@ use crate::run::header::from_to;
 use plumb_analysis::{Comparison, Finding, RunFinding};
 use plumb_model::{CPU, FlagKind, Goal, RunStatus, StopReason, Verdict, VerdictGoal};
 use plumb_text::command_line::{budget, with_options, without};
-use plumb_text::units::percent;
+use plumb_units::percent;
 
 /// More than the estimate says: it is of few pairs where a comparison ended early.
 const ALLOWANCE: f64 = 1.25;

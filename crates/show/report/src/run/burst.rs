@@ -1,7 +1,7 @@
 //! A burst that ended, which stands beside a median that mixes both of its parts.
 
 use plumb_analysis::{Burst, Finding};
-use plumb_text::units::{Figure, quantity};
+use plumb_units::{Figure, quantity};
 use serde::Serialize;
 
 use crate::figure::figure;

@@ -5,7 +5,7 @@ use plumb_analysis::{
 };
 use plumb_model::{ParameterType, Value};
 use plumb_text::counted;
-use plumb_text::units::whole_percent;
+use plumb_units::whole_percent;
 
 use crate::figure::figure;
 use crate::run::link_text;
@@ -156,12 +156,13 @@ fn plateaus(curve: &Curve, all: &[Plateau]) -> Vec<String> {
 fn cache(level: &CacheLevel) -> String {
     // Whole MiB, or KiB of what is small.
     let step = |bytes: f64| if bytes < 8.0 * MIB { KIB } else { MIB };
-    let show = |bytes: f64| Value::show_bytes(whole((bytes / step(bytes)).round() * step(bytes)));
+    let show =
+        |bytes: f64| plumb_units::show_bytes(whole((bytes / step(bytes)).round() * step(bytes)));
     let had = level.had.as_ref().and_then(|had| {
         let (value, low, high) = (show(had.value), show(had.low()?), show(had.high()?));
         Some(format!("{value} [{low}, {high}] had"))
     });
-    let (name, claimed) = (&level.name, Value::show_bytes(level.claimed));
+    let (name, claimed) = (&level.name, plumb_units::show_bytes(level.claimed));
     format!("{name}: {claimed} claimed, {}", had.unwrap_or_else(|| "no plateau of its own".into()))
 }
 

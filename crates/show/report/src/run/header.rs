@@ -8,8 +8,9 @@ use plumb_model::{
 };
 use plumb_text::command_line::typed;
 use plumb_text::counted;
-use plumb_text::time::{between, date, length};
-use plumb_text::units::percent;
+use plumb_text::time::{between, date};
+use plumb_units::length;
+use plumb_units::percent;
 
 /// Hexadecimal digits of a run's identity that are shown: the whole time stamp in it.
 const SHORT_ID: usize = 12;

@@ -1,7 +1,7 @@
 //! The two levels of a result, which stand in place of a median between them.
 
 use plumb_analysis::{Estimate, Level, LevelsOf, TwoLevels};
-use plumb_text::units::{Figure, whole_percent};
+use plumb_units::{Figure, whole_percent};
 use serde::Serialize;
 
 use crate::comparison::covariates::{MovedPart, covariate_part, covariates_list};

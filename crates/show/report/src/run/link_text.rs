@@ -2,7 +2,7 @@
 
 use plumb_analysis::{Binds, Ends, Estimate, LinkFit, LinkFound, LinkShares};
 use plumb_text::counted;
-use plumb_text::units::{quantity, whole_percent};
+use plumb_units::{quantity, whole_percent};
 
 use crate::figure::figure;
 

@@ -1,7 +1,7 @@
 //! A run as Markdown tables, for a ticket or a pull request.
 
 use plumb_analysis::CONFIDENCE;
-use plumb_text::units::{Figure, percent, whole_percent};
+use plumb_units::{Figure, percent, whole_percent};
 
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;

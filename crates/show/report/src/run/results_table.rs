@@ -3,9 +3,9 @@
 use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Finding, Level};
 use plumb_model::{FlagKind, StopReason};
 use plumb_text::sparkline::histogram;
-use plumb_text::time::length;
-use plumb_text::units::{Figure, percent, quantity, whole_percent};
 use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal};
+use plumb_units::length;
+use plumb_units::{Figure, percent, quantity, whole_percent};
 
 use crate::figure::figure;
 use crate::run::burst::burst_text;

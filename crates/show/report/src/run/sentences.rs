@@ -3,7 +3,7 @@
 use plumb_analysis::Finding;
 use plumb_model::Better;
 use plumb_text::clean;
-use plumb_text::units::whole_percent;
+use plumb_units::whole_percent;
 
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;

@@ -2,8 +2,8 @@
 
 use plumb_analysis::Failure;
 use plumb_model::{Goal, RunStatus};
-use plumb_text::units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_units::percent;
 
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;

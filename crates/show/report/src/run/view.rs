@@ -5,7 +5,7 @@ use plumb_analysis::{
 };
 use plumb_model::{Better, Flag, FlagKind};
 use plumb_text::counted;
-use plumb_text::units::{Figure, quantity, whole_percent};
+use plumb_units::{Figure, quantity, whole_percent};
 
 use crate::comparison::{pairs_text, settling, verdict};
 use crate::figure::figure;

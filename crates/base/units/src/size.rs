@@ -1,12 +1,14 @@
-//! Sizes for people.
+//! Sizes of caches, memories and disks, short enough for a fact of a machine.
 
-/// `48 KiB`, `7.81 GiB`.
-pub fn binary(bytes: u64) -> String {
+/// A size with a binary prefix: `48 KiB`, `7.81 GiB`.
+#[must_use]
+pub fn binary_size(bytes: u64) -> String {
     scaled(bytes, 1024.0, ["B", "KiB", "MiB", "GiB", "TiB"])
 }
 
-/// `500 GB`, as disks are sold.
-pub fn decimal(bytes: u64) -> String {
+/// A size with a decimal prefix, as disks are sold: `500 GB`.
+#[must_use]
+pub fn decimal_size(bytes: u64) -> String {
     scaled(bytes, 1000.0, ["B", "kB", "MB", "GB", "TB"])
 }
 
@@ -25,12 +27,14 @@ fn scaled(bytes: u64, step: f64, units: [&str; 5]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{binary, decimal};
+    use super::{binary_size, decimal_size};
 
     #[test]
     fn sizes_are_short() {
-        assert_eq!((binary(48 << 10), binary(8_589_930_496)), ("48 KiB".into(), "8 GiB".into()));
-        assert_eq!((decimal(500_107_862_016), decimal(512)), ("500 GB".into(), "512 B".into()));
-        assert_eq!(binary(8_388_604_000), "7.81 GiB");
+        assert_eq!(binary_size(48 << 10), "48 KiB");
+        assert_eq!(binary_size(8_589_930_496), "8 GiB");
+        assert_eq!(decimal_size(500_107_862_016), "500 GB");
+        assert_eq!(decimal_size(512), "512 B");
+        assert_eq!(binary_size(8_388_604_000), "7.81 GiB");
     }
 }

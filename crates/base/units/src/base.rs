@@ -1,0 +1,36 @@
+//! The units that the kernel counts in, in SI base units.
+
+/// How much one of a counter's unit is in an SI base unit, and which: a `tick` is 0.01 s. A unit without one, such as
+/// `page`, stays as it is.
+#[must_use]
+pub fn base_unit(unit: &str) -> (f64, &str) {
+    match unit {
+        // USER_HZ is 100 on every architecture that plumb runs on, whatever the kernel's own HZ is.
+        "tick" => (0.01, "s"),
+        "ms" => (1e-3, "s"),
+        "us" => (1e-6, "s"),
+        "ns" => (1e-9, "s"),
+        // /proc writes kB and means 1,024 bytes.
+        "kB" => (1024.0, "B"),
+        // The block layer counts in 512 bytes, whatever the sectors of the device are.
+        "sector" => (512.0, "B"),
+        "kHz" => (1e3, "Hz"),
+        "uJ" => (1e-6, "J"),
+        "uW" => (1e-6, "W"),
+        "mV" => (1e-3, "V"),
+        "mA" => (1e-3, "A"),
+        "m°C" => (1e-3, "°C"),
+        other => (1.0, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base_unit;
+
+    #[test]
+    fn a_unit_without_a_base_stays() {
+        assert_eq!(base_unit("sector"), (512.0, "B"));
+        assert_eq!(base_unit("page"), (1.0, "page"));
+    }
+}

@@ -1,0 +1,202 @@
+//! A number, or an estimate with its interval, as people read it: one prefix for all of them, and as many digits as
+//! the interval's width deserves.
+
+use std::fmt;
+
+use crate::digits::{Digits, decimals, trimmed};
+use crate::prefix::{largest_that_fits, prefixes};
+
+/// An estimate and its interval as text, in one unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// The estimate.
+    pub estimate: String,
+    /// The interval's ends, or why there is none.
+    pub interval: Result<(String, String), String>,
+    /// The unit with its prefix; empty for a ratio.
+    pub unit: String,
+}
+
+impl Figure {
+    /// A value with the ends of its interval, or with the reason why it has none, in the unit that suits it.
+    #[must_use]
+    pub fn new(value: f64, interval: Result<(f64, f64), &str>, unit: &str) -> Self {
+        let (digits, unit) = show(value, interval.ok(), unit);
+        let interval = match (digits.ends, interval) {
+            (Some(ends), _) => Ok(ends),
+            (None, Err(why)) => Err(why.to_owned()),
+            (None, Ok(_)) => Err("its ends are no numbers".to_owned()),
+        };
+        Self { estimate: digits.value, interval, unit }
+    }
+
+    /// `[12.35, 12.47]`, empty without an interval.
+    #[must_use]
+    pub fn brackets(&self) -> String {
+        let ends = self.interval.as_ref();
+        ends.map_or_else(|_| String::new(), |(low, high)| format!("[{low}, {high}]"))
+    }
+
+    /// `12.41 GB/s`.
+    #[must_use]
+    pub fn quantity(&self) -> String {
+        with_unit(&self.estimate, &self.unit)
+    }
+}
+
+impl fmt::Display for Figure {
+    /// `12.41 [12.35, 12.47] GB/s`, or `12.4 GB/s (no interval: …)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.interval {
+            Ok(_) => f.write_str(&with_unit(
+                &format!("{} {}", self.estimate, self.brackets()),
+                &self.unit,
+            )),
+            Err(why) => write!(f, "{} (no interval: {why})", self.quantity()),
+        }
+    }
+}
+
+fn with_unit(number: &str, unit: &str) -> String {
+    if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
+}
+
+/// A number without an interval, with three significant digits: `14.2 MiB`.
+#[must_use]
+pub fn quantity(value: f64, unit: &str) -> String {
+    let (digits, unit) = show(value, None, unit);
+    with_unit(&digits.value, &unit)
+}
+
+/// The unit that people read for numbers of this size, and how much one of it is in the base unit: `GB/s` and 1e9.
+#[must_use]
+pub fn scale_of(size: f64, unit: &str) -> (String, f64) {
+    let prefixes = prefixes(unit);
+    let prefix = &prefixes[largest_that_fits(&prefixes, size)];
+    (prefix.unit.clone(), prefix.factor)
+}
+
+/// A bare number with four significant digits, for tables in one unit.
+#[must_use]
+pub fn plain(value: f64) -> String {
+    match value.abs() {
+        size if !size.is_finite() => "?".to_owned(),
+        size if size >= 1e7 || (size > 0.0 && size < 1e-4) => format!("{value:.3e}"),
+        _ => trimmed(value, decimals(value, 4)),
+    }
+}
+
+/// Chooses prefix and digits together, because rounding to the digits may lift a number over the next prefix.
+fn show(value: f64, ends: Option<(f64, f64)>, unit: &str) -> (Digits, String) {
+    let ends = ends.filter(|(low, high)| low.is_finite() && high.is_finite());
+    if !value.is_finite() {
+        return (Digits { value: "?".to_owned(), ends: None }, unit.to_owned());
+    }
+    let prefixes = prefixes(unit);
+    let mut chosen = largest_that_fits(&prefixes, value);
+    loop {
+        let prefix = &prefixes[chosen];
+        let scaled_ends = ends.map(|(low, high)| (low / prefix.factor, high / prefix.factor));
+        let digits = match unit {
+            "" => Digits::of_ratio(value, scaled_ends),
+            _ => Digits::of(value / prefix.factor, scaled_ends),
+        };
+        let next = prefixes.get(chosen + 1).map(|next| next.factor / prefix.factor);
+        let shown = digits.value.parse::<f64>().unwrap_or(0.0).abs();
+        if next.is_none_or(|limit| shown < limit) {
+            return (digits, prefix.unit.clone());
+        }
+        chosen += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Strategy, any, prop_oneof, proptest};
+
+    use super::{Figure, quantity};
+
+    fn shown(low: f64, value: f64, high: f64, unit: &str) -> String {
+        Figure::new(value, Ok((low, high)), unit).to_string()
+    }
+
+    #[test]
+    fn an_end_that_is_not_1_never_shows_as_1() {
+        assert_eq!(shown(1.003, 1.18, 1.39, ""), "1.180 [1.003, 1.390]");
+        assert_eq!(shown(0.83, 0.91, 0.9996, ""), "0.9100 [0.8300, 0.9996]");
+        assert_eq!(shown(1.0, 1.18, 1.39, ""), "1.18 [1.00, 1.39]");
+        assert_eq!(shown(1.1, 1.2, 1.3, ""), "1.20 [1.10, 1.30]");
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        assert_eq!(shown(12.354e9, 12.412e9, 12.468e9, "B/s"), "12.41 [12.35, 12.47] GB/s");
+        assert_eq!(shown(81.2e6, 84.7e6, 88.1e6, "B/s"), "85 [81, 88] MB/s");
+        assert_eq!(shown(130.2e-6, 131.9e-6, 133.6e-6, "s"), "131.9 [130.2, 133.6] µs");
+        assert_eq!(shown(0.001e9, 3.2e9, 90.0e9, "B/s"), "3.2 [0.0, 90.0] GB/s");
+        assert_eq!(shown(1.0, 1.0, 1.0, "ops/s"), "1 [1, 1] ops/s");
+        assert_eq!(shown(0.95, 0.97, 0.99, ""), "0.97 [0.95, 0.99]");
+    }
+
+    #[test]
+    fn rounding_never_leaves_a_thousand_of_a_prefix() {
+        assert_eq!(shown(999.0e6, 999.96e6, 1001.0e6, "B/s"), "1.0000 [0.9990, 1.0010] GB/s");
+        assert_eq!(quantity(999.9e-9, "s"), "1.00 µs");
+        assert_eq!(quantity(1023.9 * 1024.0, "B"), "1.00 MiB");
+    }
+
+    #[test]
+    fn units_take_the_prefixes_that_people_use() {
+        assert_eq!(quantity(11.4e9, "B/s"), "11.4 GB/s");
+        assert_eq!(quantity(1_530_000.0, "ops/s"), "1.53 M ops/s");
+        assert_eq!(quantity(0.33e-9, "s"), "0.330 ns");
+        assert_eq!(quantity(3600.0, "s"), "3600 s");
+        assert_eq!(quantity(14.2 * 1024.0 * 1024.0, "B"), "14.2 MiB");
+        assert_eq!(quantity(0.0, "B/s"), "0 B/s");
+        assert_eq!(quantity(-0.0, "s"), "0 ns");
+        assert_eq!(quantity(f64::NAN, "s"), "? s");
+        assert_eq!(quantity(1e300, "B/s"), "1.000e288 TB/s");
+    }
+
+    #[test]
+    fn without_an_interval_the_reason_stands_there() {
+        let found = Figure::new(2.5e9, Err("too few processes: 3, needs 6"), "B/s");
+        assert_eq!(found.to_string(), "2.50 GB/s (no interval: too few processes: 3, needs 6)");
+    }
+
+    fn units() -> impl Strategy<Value = &'static str> {
+        prop_oneof!["s", "B", "B/s", "ops/s", "", "messages/s"].prop_map(|unit| {
+            match unit.as_str() {
+                "s" => "s",
+                "B" => "B",
+                "B/s" => "B/s",
+                "" => "",
+                "ops/s" => "ops/s",
+                _ => "messages/s",
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_are_written(value in any::<f64>(), low in any::<f64>(), high in any::<f64>(), unit in units()) {
+            let text = shown(low, value, high, unit);
+            assert!(text.len() < 80, "{text}");
+        }
+
+        #[test]
+        fn what_is_read_is_what_was_measured(
+            value in 1e-9..1e12_f64, below in 1e-5..0.5_f64, above in 1e-5..0.5_f64, unit in units(),
+        ) {
+            let low = value * (1.0 - below);
+            let high = value * (1.0 + above);
+            let found = Figure::new(value, Ok((low, high)), unit);
+            let (low_text, high_text) = found.interval.unwrap();
+            let read: Vec<f64> = [&found.estimate, &low_text, &high_text].iter().map(|t| t.parse().unwrap()).collect();
+            let scale = read[0] / value;
+            let half = (high - value).max(value - low) * scale;
+            assert!(read[1] <= read[0] && read[0] <= read[2]);
+            assert!((read[1] - low * scale).abs() <= 0.6 * half && (read[2] - high * scale).abs() <= 0.6 * half);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Units, in one place: reads quantities as people type them, converts them, and writes numbers as people read them.
+//!
+//! plumb stores SI base units (s, B, B/s, ops/s, J). This crate is the only one that adds prefixes and percent signs:
+//! - [`Figure`] writes an estimate and its interval in one unit; [`quantity`] and [`plain`] write a number alone;
+//!   [`scale_of`] says which unit a chart's axis has.
+//! - [`percent`], [`whole_percent`], [`percent_to`] and [`percent_change`] write shares.
+//! - [`parse_bytes`], [`parse_rate`], [`parse_time`], [`parse_share`] and [`parse_figure`] read what was typed, and
+//!   `show_…` writes it in a form that reads back as the same number.
+//! - [`length`] writes a length of time, [`binary_size`] and [`decimal_size`] the size of a cache or a disk.
+//! - [`base_unit`] converts what the kernel counts in.
+//!
+//! Dates are not units: they are in `plumb-text`.
+
+mod base;
+mod digits;
+mod figure;
+mod length;
+mod percent;
+mod prefix;
+mod size;
+mod typed;
+
+pub use base::base_unit;
+pub use figure::{Figure, plain, quantity, scale_of};
+pub use length::length;
+pub use percent::{percent, percent_change, percent_to, whole_percent};
+pub use size::{binary_size, decimal_size};
+pub use typed::{
+    QuantityError, parse_bytes, parse_figure, parse_fraction, parse_rate, parse_share, parse_time,
+    show_bytes, show_rate, show_share, show_time,
+};

@@ -1,0 +1,55 @@
+//! Shares and relative changes as percentages.
+
+/// Percentages from this size on have no decimals: with one they would show three digits.
+const TWO_DIGITS: f64 = 9.95;
+
+/// A share as a percentage with two significant digits, or as a whole number if it is one: `99 %`, `2.4 %`, `3 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let is_whole = (percent - percent.round()).abs() < 1e-9;
+    let decimals = if percent.abs() >= TWO_DIGITS || is_whole { 0 } else { 1 };
+    percent_to(share, decimals)
+}
+
+/// A share of time as a whole percentage; the shares of several threads add up to more than 100.
+#[must_use]
+pub fn whole_percent(share: f64) -> String {
+    percent_to(share, 0)
+}
+
+/// A share as a percentage with so many decimals: `0.125 %`.
+#[must_use]
+pub fn percent_to(share: f64, decimals: usize) -> String {
+    if !share.is_finite() {
+        return "? %".to_owned();
+    }
+    format!("{:.decimals$} %", share * 100.0)
+}
+
+/// A relative change as a percentage with its sign and so many decimals: `+1.2 %`.
+#[must_use]
+pub fn percent_change(change: f64, decimals: usize) -> String {
+    format!("{:+.decimals$} %", change * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{percent, percent_change, percent_to, whole_percent};
+
+    #[test]
+    fn shares_have_two_digits() {
+        assert_eq!(percent(0.991), "99 %");
+        assert_eq!(percent(0.0243), "2.4 %");
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(0.03), "3 %");
+        assert_eq!(percent(f64::NAN), "? %");
+    }
+
+    #[test]
+    fn decimals_are_those_that_are_asked_for() {
+        assert_eq!(whole_percent(1.504), "150 %");
+        assert_eq!(percent_to(0.001_25, 3), "0.125 %");
+        assert_eq!([0.0123, -0.5].map(|change| percent_change(change, 1)), ["+1.2 %", "-50.0 %"]);
+    }
+}
