@@ -14,7 +14,7 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
-/// The workload.
+/// The workload `cpu.dhrystone`: its parameters and metrics, and how it starts.
 pub(super) struct Dhrystone;
 
 /// Dhrystones a second of the VAX 11/780, which is taken for a machine of one MIPS.
@@ -119,8 +119,14 @@ impl Program {
             records: [first, empty],
         };
         let str_1_loc = *b"DHRYSTONE PROGRAM, 1'ST STRING";
-        let (str_2_loc, int_locs) = ([0; 30], [0; 3]);
-        Self { globals, str_1_loc, str_2_loc, int_locs, enum_loc: Ident::One, passes: 0 }
+        Self {
+            globals,
+            str_1_loc,
+            str_2_loc: [0; 30],
+            int_locs: [0; 3],
+            enum_loc: Ident::One,
+            passes: 0,
+        }
     }
 
     /// The body of the main program's loop.
@@ -128,7 +134,9 @@ impl Program {
         let globals = &mut self.globals;
         globals.proc_5();
         globals.proc_4();
-        let (mut int_1_loc, mut int_2_loc, mut int_3_loc) = (2, 3, 0);
+        let mut int_1_loc = 2;
+        let mut int_2_loc = 3;
+        let mut int_3_loc = 0;
         self.str_2_loc = *b"DHRYSTONE PROGRAM, 2'ND STRING";
         let mut enum_loc = Ident::Two;
         globals.bool_glob = !globals.func_2(&self.str_1_loc, &self.str_2_loc);
@@ -276,7 +284,8 @@ impl Globals {
 
     #[inline(never)]
     fn func_2(&mut self, str_1_par: &Text, str_2_par: &Text) -> bool {
-        let (mut int_loc, mut ch_loc) = (2, 0);
+        let mut int_loc = 2;
+        let mut ch_loc = 0;
         while int_loc <= 2 {
             if self.func_1(str_1_par[int_loc], str_2_par[int_loc + 1]) == Ident::One {
                 ch_loc = b'A';

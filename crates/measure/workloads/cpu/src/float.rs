@@ -10,10 +10,10 @@ use plumb_workload_kit::vector::{Width, width};
 
 #[cfg(target_arch = "x86_64")]
 use super::float_loops as loops;
-use super::known_loop::{CONSTANTS, Kernel, KnownLoop};
+use super::known_loop::{CONSTANTS, Chain, Kernel, KnownLoop};
 use super::only_x86::only_x86;
 
-/// The workload.
+/// The workload `cpu.float`: its parameters and metrics, and how it starts.
 pub(super) struct Float;
 
 /// Instructions of a pass.
@@ -68,9 +68,9 @@ impl Workload for Float {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         only_x86("cpu.float")?;
         let instruction = Instruction::of(start)?;
-        let dependent = start.text("chain") != "independent";
+        let chain = Chain::of(start);
         let threads = start.size("threads").max(1);
-        let team = Team::placed(threads, start, move |_| Ok(instruction.known_loop(dependent)))?;
+        let team = Team::placed(threads, start, move |_| Ok(instruction.known_loop(chain)))?;
         let done = INSTRUCTIONS * PASSES;
         let flops = done * instruction.operations() * threads as u64;
         let work = declare::work(&[("time", done), ("rate", flops)]);
@@ -145,24 +145,31 @@ impl Instruction {
         }
     }
 
-    fn known_loop(self, dependent: bool) -> KnownLoop {
-        let chains = if dependent { 1 } else { CHAINS };
-        let starts = (0_u32..).take(chains * self.lanes()).map(|i| 1.0 + f64::from(i) / 128.0);
-        let starts: Vec<f64> = starts.collect();
+    fn known_loop(self, chain: Chain) -> KnownLoop {
+        let chains = match chain {
+            Chain::Dependent => 1,
+            Chain::Independent => CHAINS,
+        };
         let each = INSTRUCTIONS * PASSES / chains as u64;
-        let end = |&start: &f64| (0..each).fold(start, |value, _| self.once(value));
-        let ends = starts.iter().map(end).map(f64::to_bits).collect();
+        let mut starts = Vec::with_capacity(chains * self.lanes());
+        let mut ends = Vec::with_capacity(chains * self.lanes());
+        for index in (0_u32..).take(chains * self.lanes()) {
+            // Each number of a register starts elsewhere, so that a mixed-up lane is seen at the end.
+            let start = 1.0 + f64::from(index) / 128.0;
+            let end = (0..each).fold(start, |value, _| self.once(value));
+            starts.push(start.to_bits());
+            ends.push(end.to_bits());
+        }
         let mut with = [0; CONSTANTS];
         let (first, second) = with.split_at_mut(CONSTANTS / 2);
         let [one, other] = self.constants().map(f64::to_bits);
         first.fill(one);
         second.fill(other);
-        let starts = starts.into_iter().map(f64::to_bits).collect();
-        KnownLoop::new("cpu.float", self.kernel(dependent), with, PASSES, (starts, ends))
+        KnownLoop::new("cpu.float", self.kernel(chain), with, PASSES, (starts, ends))
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn kernel(self, dependent: bool) -> Kernel {
+    fn kernel(self, chain: Chain) -> Kernel {
         use Operation::{Add, Fma, Mul};
         use Width::{Bits128, Bits256, Bits512};
         let both: [Kernel; 2] = match (self.width, self.operation) {
@@ -179,12 +186,16 @@ impl Instruction {
             (Some(Bits512), Mul) => [loops::mul_512_dependent, loops::mul_512_independent],
             (Some(Bits512), Fma) => [loops::fma_512_dependent, loops::fma_512_independent],
         };
-        both[usize::from(!dependent)]
+        let [dependent, independent] = both;
+        match chain {
+            Chain::Dependent => dependent,
+            Chain::Independent => independent,
+        }
     }
 
     /// Never called: the workload refuses to start.
     #[cfg(not(target_arch = "x86_64"))]
-    fn kernel(self, _dependent: bool) -> Kernel {
+    fn kernel(self, _chain: Chain) -> Kernel {
         |_, _, _| ()
     }
 }
@@ -201,7 +212,7 @@ fn has_fma() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Instruction, Operation, has_fma};
+    use super::{Chain, Instruction, Operation, has_fma};
     use plumb_workload_kit::threads::Member;
     use plumb_workload_kit::vector::Width;
 
@@ -213,9 +224,9 @@ mod tests {
                 if operation == Operation::Fma && !has_fma() {
                     continue;
                 }
-                for dependent in [true, false] {
+                for chain in [Chain::Dependent, Chain::Independent] {
                     let instruction = Instruction { operation, width };
-                    let mut known = instruction.known_loop(dependent);
+                    let mut known = instruction.known_loop(chain);
                     known.run(2).unwrap();
                     known.verify().unwrap_or_else(|why| panic!("{instruction:?}: {why}"));
                 }

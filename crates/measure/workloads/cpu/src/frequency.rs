@@ -12,7 +12,7 @@ use super::kernel_counters::{Counts, KernelCounters};
 use super::only_x86::only_x86;
 use super::power::power;
 
-/// The workload.
+/// The workload `cpu.frequency`: its parameters and metrics, and how it starts.
 pub(super) struct Frequency;
 
 /// Instructions of a pass of a chain, and cycles of each: an addition takes one, a multiplication three on every x86-64 of
@@ -52,8 +52,6 @@ const NAMES_WITHOUT_WAITED: [&str; 8] =
 
 impl Workload for Frequency {
     fn describe(&self) -> Description {
-        let shown = |name, unit, summary| declare::reported(name, unit, Better::Neither, summary);
-        let less = |name, unit, summary| declare::reported(name, unit, Better::Lower, summary);
         Description {
             parameters: vec![placement_or("same-cpu")],
             metrics: vec![
@@ -63,14 +61,49 @@ impl Workload for Frequency {
                     Better::Higher,
                     "cycles a second by a chain of additions, gaps left out",
                 ),
-                shown("multiply", "Hz", "the same by a chain of multiplications"),
-                less("lost", "", "share of the time that went into gaps"),
-                shown("gaps", "", "pieces of 10 µs that took half as long again, or longer"),
+                declare::reported(
+                    "multiply",
+                    "Hz",
+                    Better::Neither,
+                    "the same by a chain of multiplications",
+                ),
+                declare::reported(
+                    "lost",
+                    "",
+                    Better::Lower,
+                    "share of the time that went into gaps",
+                ),
+                declare::reported(
+                    "gaps",
+                    "",
+                    Better::Neither,
+                    "pieces of 10 µs that took half as long again, or longer",
+                ),
                 declare::reported_time("longest", "the longest gap"),
-                shown("steal", "", "share of the time that the hypervisor gave to others"),
-                shown("interrupts", "", "interrupts of the CPU in a sample"),
-                shown("waited", "", "share of the time that the thread was ready and did not run"),
-                shown("throttled", "", "share of the time that a quota stopped its group"),
+                declare::reported(
+                    "steal",
+                    "",
+                    Better::Neither,
+                    "share of the time that the hypervisor gave to others",
+                ),
+                declare::reported(
+                    "interrupts",
+                    "",
+                    Better::Neither,
+                    "interrupts of the CPU in a sample",
+                ),
+                declare::reported(
+                    "waited",
+                    "",
+                    Better::Neither,
+                    "share of the time that the thread was ready and did not run",
+                ),
+                declare::reported(
+                    "throttled",
+                    "",
+                    Better::Neither,
+                    "share of the time that a quota stopped its group",
+                ),
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.frequency", "effective clock rate of a CPU, and time lost")
@@ -197,11 +230,13 @@ impl Pieces {
 
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
     fn seen(&self, elapsed_ns: u64, explained: Counts) -> Seen {
-        let times = |which: usize| self.times_ns.iter().copied().skip(which).step_by(2);
-        let each = [0, 1].map(|which| Gaps::of(times(which), self.reading_ns));
+        // Pieces of both chains alternate: additions stand at even places, multiplications at odd ones.
+        let each = [0, 1].map(|first| {
+            Gaps::of(self.times_ns.iter().copied().skip(first).step_by(2), self.reading_ns)
+        });
         Seen {
             elapsed_ns: elapsed_ns as f64,
-            pieces_ns: each.map(|it| it.piece_ns),
+            pieces_ns: each.map(|gaps| gaps.piece_ns),
             samples: 1,
             gaps: each[0].with(each[1]),
             explained,
@@ -242,7 +277,8 @@ impl Seen {
     #[expect(clippy::cast_precision_loss, reason = "counts of a sample stay far below 2^53")]
     fn values(&self) -> [f64; NAMES.len()] {
         let [frequency, multiply] = self.frequencies();
-        let (gaps, explained) = (&self.gaps, &self.explained);
+        let gaps = &self.gaps;
+        let explained = &self.explained;
         let always = [
             frequency,
             multiply,
@@ -280,7 +316,6 @@ impl Seen {
 
     /// What was lost, and what of it the kernel explains.
     fn account(&self) -> String {
-        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
         let explained = &self.explained;
         let mut parts =
             vec![format!("the hypervisor took {}", percent(self.share(explained.steal_ns)))];
@@ -349,6 +384,11 @@ impl Instance for Pieces {
     fn shortest_sample_ns(&self) -> u64 {
         SHORTEST_SAMPLE_NS
     }
+}
+
+/// A share as percent, for people.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 /// A power modulo 2^64.
 pub(super) fn power(base: u64, mut exponent: u64) -> u64 {
-    let (mut square, mut product) = (base, 1_u64);
+    let mut square = base;
+    let mut product = 1_u64;
     while exponent > 0 {
         if exponent & 1 == 1 {
             product = product.wrapping_mul(square);

@@ -19,7 +19,7 @@ use super::known_loop::CONSTANTS;
 use super::only_x86::only_x86;
 use super::power::power;
 
-/// The workload.
+/// The workload `cpu.share`: its parameters and metrics, and how it starts.
 pub(super) struct Share;
 
 /// How long a window lasts. On one CPU for both, either has it for some milliseconds in turn.
@@ -40,7 +40,6 @@ const NAMES: [&str; 5] = ["kept", "kept_first", "kept_second", "alone_first", "a
 
 impl Workload for Share {
     fn describe(&self) -> Description {
-        let more = |name, unit, summary| declare::reported(name, unit, Better::Higher, summary);
         Description {
             parameters: vec![declare::text(
                 "pair",
@@ -48,11 +47,31 @@ impl Workload for Share {
                 "two CPUs, as in 0-1; first is the first two that may be used",
             )],
             metrics: vec![
-                more("kept", "", "speed of both CPUs together over that of each alone: 1 is all"),
-                more("kept_first", "", "the same of the first CPU of the pair"),
-                more("kept_second", "", "the same of the second"),
-                more("alone_first", "ops/s", "multiplications a second of the first CPU alone"),
-                more("alone_second", "ops/s", "the same of the second"),
+                declare::reported(
+                    "kept",
+                    "",
+                    Better::Higher,
+                    "speed of both CPUs together over that of each alone: 1 is all",
+                ),
+                declare::reported(
+                    "kept_first",
+                    "",
+                    Better::Higher,
+                    "the same of the first CPU of the pair",
+                ),
+                declare::reported("kept_second", "", Better::Higher, "the same of the second"),
+                declare::reported(
+                    "alone_first",
+                    "ops/s",
+                    Better::Higher,
+                    "multiplications a second of the first CPU alone",
+                ),
+                declare::reported(
+                    "alone_second",
+                    "ops/s",
+                    Better::Higher,
+                    "the same of the second",
+                ),
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.share", "what two CPUs keep while both multiply")
@@ -120,16 +139,18 @@ fn in_words([first, second]: [usize; 2], facts: &Facts) -> String {
     if first == second {
         return format!("CPU {first} for both: each has it half the time");
     }
-    let core = |cpu: usize| {
-        let place = facts.places.iter().find(|place| usize::try_from(place.cpu) == Ok(cpu))?;
-        Some((place.node, place.core))
-    };
-    let says = match (core(first), core(second)) {
+    let says = match (core(first, facts), core(second, facts)) {
         (Some(one), Some(other)) if one == other => "reports one core",
         (Some(_), Some(_)) => "reports two cores",
         _ => "does not say whether that is one core or two",
     };
     format!("CPUs {first} and {second}; the kernel {says}")
+}
+
+/// Node and core of a CPU; None if the kernel does not report them.
+fn core(cpu: usize, facts: &Facts) -> Option<(u32, u32)> {
+    let place = facts.places.iter().find(|place| usize::try_from(place.cpu) == Ok(cpu))?;
+    Some((place.node, place.core))
 }
 
 /// Multiplications that keep the port of the multiplier busy, and where they must stand.
@@ -205,7 +226,8 @@ impl Helper {
         let (orders, received) = sync_channel::<[u64; 2]>(1);
         let (answer, done) = sync_channel(1);
         let (pinned, placed) = sync_channel(1);
-        let body = move || {
+        let builder = Builder::new().name("second-cpu".into());
+        let thread = builder.spawn(move || {
             let place = CpuSet::only(cpu).apply();
             let is_placed = place.is_ok();
             drop(pinned.send(place));
@@ -216,8 +238,8 @@ impl Helper {
                     return;
                 }
             }
-        };
-        let thread = Builder::new().name("second-cpu".into()).spawn(body).map_err(|error| {
+        });
+        let thread = thread.map_err(|error| {
             StartError::unsupported(
                 format!("a second thread could not be created: {error}"),
                 "raise `ulimit -u` and the cgroup's pids.max",
@@ -321,19 +343,23 @@ impl Instance for Windows {
 
     #[expect(clippy::cast_precision_loss, reason = "counts of a sample stay far below 2^53")]
     fn values(&mut self, out: &mut [f64]) {
-        let kept = |together: u64, alone: u64| together as f64 / alone.max(1) as f64;
+        let Self { alone, together, .. } = *self;
         let seconds = (self.windows.max(1) * WINDOW_NS) as f64 / 1e9;
-        let speed = |pieces: u64| (pieces * PRODUCTS) as f64 / seconds;
-        let (alone, together) = (self.alone, self.together);
         let values = [
             kept(together.iter().sum(), alone.iter().sum()),
             kept(together[0], alone[0]),
             kept(together[1], alone[1]),
-            speed(alone[0]),
-            speed(alone[1]),
+            (alone[0] * PRODUCTS) as f64 / seconds,
+            (alone[1] * PRODUCTS) as f64 / seconds,
         ];
         out.copy_from_slice(&values);
     }
+}
+
+/// The share of its speed that a CPU kept; one that did nothing alone counts as one piece, so that it stays finite.
+#[expect(clippy::cast_precision_loss, reason = "counts of a sample stay far below 2^53")]
+fn kept(together: u64, alone: u64) -> f64 {
+    together as f64 / alone.max(1) as f64
 }
 
 #[cfg(test)]
