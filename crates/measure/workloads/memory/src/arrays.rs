@@ -61,7 +61,8 @@ impl Arrays {
     /// # Errors
     /// Where this machine has no such memory, node or registers.
     pub(super) fn of(start: &Start, count: usize) -> Result<Self, StartError> {
-        let (size, threads) = (start.size("size"), start.size("threads").max(1));
+        let size = start.size("size");
+        let threads = start.size("threads").max(1);
         let needed = (size as u64).saturating_mul((count * threads) as u64);
         place::check(size as u64, needed, &start.facts)?;
         Ok(Self { size, count, threads, width: Width::of(start)?, node: Node::of(start)? })

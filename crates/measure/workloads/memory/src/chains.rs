@@ -43,8 +43,8 @@ impl Chains {
     ) -> Result<Self, StartError> {
         let lines = u32::try_from(bytes / LINE_BYTES)
             .map_err(|_| StartError::Failed(format!("{bytes} bytes are too many nodes")))?;
-        let each = lines as usize / count.max(1);
-        let each = if each.is_multiple_of(2) { each.saturating_sub(1) } else { each };
+        let share = lines as usize / count.max(1);
+        let each = if share.is_multiple_of(2) { share.saturating_sub(1) } else { share };
         if each < 7 {
             return Err(StartError::Failed(format!(
                 "{lines} lines are too few for {count} cycles: set `size` to {} or more",

@@ -12,7 +12,7 @@ use plumb_workload_kit::mapping::Mapping;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
-/// The workload.
+/// The workload `memory.copy`: its parameters and metrics, and how it starts.
 pub(super) struct Copy;
 
 impl Workload for Copy {
@@ -54,20 +54,24 @@ impl Workload for Copy {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (size, threads) = (start.size("size"), start.size("threads").max(1));
+        let size = start.size("size");
+        let threads = start.size("threads").max(1);
         let method = method(start)?;
         let needed = (size as u64).saturating_mul(2 * threads as u64);
         place::check(size as u64, needed, &start.facts)?;
-        let (seed, node) = (start.seed, Node::of(start)?);
-        let build = move |index: usize| Copier::new(method, size, node, seed ^ index as u64);
-        let team = Team::placed(threads, start, build)?;
+        let node = Node::of(start)?;
+        let seed = start.seed;
+        let team = Team::placed(threads, start, move |index: usize| {
+            Copier::new(method, size, node, seed ^ index as u64)
+        })?;
         let ready = ready(start, &team)?;
         Ok(Started { instance: Box::new(team), ready })
     }
 }
 
 fn method(start: &Start) -> Result<Method, StartError> {
-    let (name, prefetch) = (start.text("method"), start.size("prefetch"));
+    let name = start.text("method");
+    let prefetch = start.size("prefetch");
     let method = Method::named(name)
         .ok_or_else(|| StartError::Failed(format!("there is no method `{name}` to copy")))?;
     match method {
@@ -85,11 +89,13 @@ fn method(start: &Start) -> Result<Method, StartError> {
 }
 
 fn ready(start: &Start, team: &Team<Copier>) -> Result<Ready, StartError> {
-    let (size, threads) = (start.integer("size"), start.integer("threads").max(1));
+    let size = start.integer("size");
+    let threads = start.integer("threads").max(1);
     let mut ready =
         Ready { work: declare::work(&[("bandwidth", size * threads)]), ..Ready::default() };
     ready.versions.insert("libc".into(), c_library());
-    let (mut huge, mut known) = (0, true);
+    let mut huge = 0;
+    let mut known = true;
     team.each(|member| match member.from.huge_bytes().zip(member.to.huge_bytes()) {
         Some((from, to)) => huge += from + to,
         None => known = false,
@@ -126,7 +132,8 @@ struct Copier {
 
 impl Copier {
     fn new(method: Method, size: usize, node: Option<Node>, seed: u64) -> Result<Self, StartError> {
-        let (mut from, mut to) = (mapped(size, node)?, mapped(size, node)?);
+        let mut from = mapped(size, node)?;
+        let mut to = mapped(size, node)?;
         fill(from.words_mut(), seed);
         fill(to.words_mut(), !seed);
         Ok(Self { method, from: checked(from, node)?, to: checked(to, node)? })
@@ -152,7 +159,8 @@ impl Member for Copier {
 
     /// Compares all words, then changes one a page, so that the next batch has something to copy.
     fn verify(&mut self) -> Result<(), Failure> {
-        let (from, to) = (self.from.words(), self.to.words());
+        let from = self.from.words();
+        let to = self.to.words();
         if from != to {
             let at = from.iter().zip(to).position(|(from, to)| from != to).unwrap_or(0);
             return Err(Failure(format!(

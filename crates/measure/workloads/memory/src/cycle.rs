@@ -100,11 +100,11 @@ pub(super) fn touch(words: &mut [u64]) {
 /// Makes each node of `order` point to the one after it, and the last to the first.
 pub(super) fn link(words: &mut [u64], order: &[u32]) {
     let base = words.as_mut_ptr().expose_provenance();
-    let node = |index: u32| index as usize * LINE_WORDS;
     let after = order.iter().cycle().skip(1);
     for (place, (&this, &next)) in (0_u64..).zip(order.iter().zip(after)) {
-        words[node(this)] = (base + node(next) * 8) as u64;
-        words[node(this) + 1] = place;
+        let first_word = this as usize * LINE_WORDS;
+        words[first_word] = (base + next as usize * LINE_BYTES) as u64;
+        words[first_word + 1] = place;
     }
 }
 

@@ -18,7 +18,7 @@ const LINES: usize = 4096;
 /// What `from` and `to` are where `placement` chooses.
 const PLACED: &str = "placed";
 
-/// The workload.
+/// The workload `memory.exchange`: its parameters and metrics, and how it starts.
 pub(super) struct Exchange;
 
 impl Workload for Exchange {
@@ -49,8 +49,9 @@ impl Workload for Exchange {
         let pair = pair(start)?;
         let lines = Lines::new(start.seed);
         let shared = Arc::clone(&lines);
-        let build = move |index| Ok(Player::new(index == 0, Arc::clone(&shared)));
-        let team = Team::on_cpus(pair.to_vec(), build)?;
+        let team = Team::on_cpus(pair.to_vec(), move |index| {
+            Ok(Player::new(index == 0, Arc::clone(&shared)))
+        })?;
         let ready = Ready {
             work: declare::work(&[("latency", HANDOVERS)]),
             notes: vec![in_words(pair, &start.facts)],
@@ -116,8 +117,8 @@ fn allowed(name: &str, word: &str, facts: &Facts) -> Result<usize, StartError> {
 
 /// Where the two are to each other, as far as the kernel tells.
 fn in_words(pair: [usize; 2], facts: &Facts) -> String {
-    let place = |cpu: usize| facts.places.iter().find(|place| place.cpu as usize == cpu);
-    let near = match pair.map(place) {
+    let places = pair.map(|cpu| facts.places.iter().find(|place| place.cpu as usize == cpu));
+    let near = match places {
         [Some(a), Some(b)] if a.node != b.node => ", on two nodes",
         [Some(a), Some(b)] if a.core == b.core => ", two hardware threads of a core",
         [Some(_), Some(_)] => ", two cores of a node",
@@ -146,7 +147,8 @@ impl Lines {
 
     /// The line of this turn, and what is written on it then.
     fn at(&self, turn: u64) -> (&Line, u64) {
-        let (round, place) = (turn / LINES as u64, turn % LINES as u64);
+        let round = turn / LINES as u64;
+        let place = turn % LINES as u64;
         let line = self.order.get(place as usize).copied().unwrap_or(0);
         (&self.lines[line as usize], round * HANDOVERS)
     }
@@ -189,10 +191,12 @@ impl Member for Player {
 
     /// On every line stands the number of all its hand-overs.
     fn verify(&mut self) -> Result<(), Failure> {
-        let used = |place: u64| (self.turn + LINES as u64 - 1 - place) / LINES as u64;
         for place in 0..LINES as u64 {
             let (line, _) = self.lines.at(place);
-            let (found, expected) = (line.0.load(Ordering::Acquire), used(place) * HANDOVERS);
+            let found = line.0.load(Ordering::Acquire);
+            // Turns go round all lines, so those at the front may have had one more than those behind.
+            let turns = (self.turn + LINES as u64 - 1 - place) / LINES as u64;
+            let expected = turns * HANDOVERS;
             if found != expected {
                 return Err(Failure(format!(
                     "memory.exchange: on line {place} stands {found}, not {expected}"

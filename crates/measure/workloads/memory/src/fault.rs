@@ -24,7 +24,7 @@ const HUGE_BYTES: usize = 2 << 20;
 const MORE_FAULTS_ONE_IN: u64 = 64;
 const MORE_FAULTS: u64 = 16;
 
-/// The workload.
+/// The workload `memory.fault`: its parameters and metrics, and how it starts.
 pub(super) struct Fault;
 
 /// What is timed.
@@ -32,6 +32,16 @@ pub(super) struct Fault;
 enum Operation {
     Touch,
     Unmap,
+}
+
+impl Operation {
+    /// Reads the parameter `operation`.
+    fn of(start: &Start) -> Self {
+        match start.text("operation") {
+            "unmap" => Self::Unmap,
+            _ => Self::Touch,
+        }
+    }
 }
 
 impl Workload for Fault {
@@ -72,14 +82,9 @@ impl Workload for Fault {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (pages, page_bytes) = match start.text("pages") {
-            "huge" => (Pages::Huge, HUGE_BYTES),
-            _ => (Pages::Small, SMALL_BYTES),
-        };
-        let operation = match start.text("operation") {
-            "unmap" => Operation::Unmap,
-            _ => Operation::Touch,
-        };
+        let pages = place::pages(start);
+        let page_bytes = if pages == Pages::Huge { HUGE_BYTES } else { SMALL_BYTES };
+        let operation = Operation::of(start);
         let bytes = start.size("size");
         if bytes == 0 || !bytes.is_multiple_of(page_bytes) {
             return Err(StartError::unsupported(
@@ -167,7 +172,8 @@ impl Faults {
 /// Writes one byte to each page.
 #[inline(never)]
 fn touch(words: &mut [u64], page_bytes: usize) {
-    let (first, bytes) = (words.as_mut_ptr().cast::<u8>(), size_of_val(words));
+    let bytes = size_of_val(words);
+    let first = words.as_mut_ptr().cast::<u8>();
     let mut at = 0;
     while at < bytes {
         // SAFETY: `at` is below the length of the slice, which is borrowed mutably.
@@ -180,9 +186,9 @@ fn touch(words: &mut [u64], page_bytes: usize) {
 fn faults_so_far() -> u64 {
     // SAFETY: rusage is plain numbers, for which all zeroes is a value; the pointer is to a live one.
     let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
-        usage
+        let mut filled: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut filled);
+        filled
     };
     usage.ru_minflt.unsigned_abs()
 }
@@ -206,7 +212,8 @@ impl Instance for Faults {
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         for &k in iterations {
-            let (start, mut elapsed) = (now_ns(), 0);
+            let start = now_ns();
+            let mut elapsed = 0;
             for _ in 0..k {
                 let memory = self.map()?;
                 elapsed += self.timed(memory);
@@ -222,7 +229,7 @@ impl Instance for Faults {
 
     /// A fault a page, and nothing left: other pages than wanted, or pages that were there before, would show.
     fn verify(&mut self) -> Result<(), Failure> {
-        let (faults, mappings, left) = (self.faults, self.mappings, self.left);
+        let Self { faults, mappings, left, .. } = *self;
         let pages = mappings * self.pages();
         (self.faults, self.mappings, self.left) = (0, 0, 0);
         if faults < pages || faults > pages + pages / MORE_FAULTS_ONE_IN + MORE_FAULTS {

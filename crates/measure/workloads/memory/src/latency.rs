@@ -8,12 +8,11 @@ use crate::cycle::{Cycle, LINE_BYTES, UNROLLED};
 use crate::node::{self, Node};
 use crate::place;
 use plumb_workload_kit::declare;
-use plumb_workload_kit::mapping::Pages;
 
 /// Loads of one iteration, of each cycle.
 const LOADS: u64 = 1024;
 
-/// The workload.
+/// The workload `memory.latency`: its parameters and metrics, and how it starts.
 pub(super) struct Latency;
 
 impl Workload for Latency {
@@ -54,12 +53,10 @@ impl Workload for Latency {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let size = start.integer("size");
         place::check(size, size + size / (LINE_BYTES as u64 / 4), &start.facts)?;
-        let pages = match start.text("pages") {
-            "huge" => Pages::Huge,
-            _ => Pages::Small,
-        };
+        let pages = place::pages(start);
         let chains = declare::within(start, "chains", 1, MOST)?;
-        let (bytes, node) = (start.size("size"), Node::of(start)?);
+        let bytes = start.size("size");
+        let node = Node::of(start)?;
         let instance: Box<dyn Instance> = match chains {
             1 => Box::new(Walker::new(Cycle::new(bytes, pages, node, start.seed)?)),
             _ => Box::new(Walkers::new(Chains::new(bytes, pages, node, chains, start.seed)?)),
@@ -142,7 +139,8 @@ impl Instance for Walkers {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chains, Cycle, Instance, LOADS, Pages, Walker, Walkers};
+    use super::{Chains, Cycle, Instance, LOADS, Walker, Walkers};
+    use plumb_workload_kit::mapping::Pages;
 
     #[test]
     fn a_cycle_of_several_that_skipped_loads_is_found() {

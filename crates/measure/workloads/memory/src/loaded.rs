@@ -26,7 +26,7 @@ const PIECE_WORDS: usize = 512;
 /// A sample is many times as long as waking the injectors takes.
 const SHORTEST_SAMPLE_NS: u64 = 20_000_000;
 
-/// The workload.
+/// The workload `memory.loaded`: its parameters and metrics, and how it starts.
 pub(super) struct Loaded;
 
 impl Workload for Loaded {
@@ -68,7 +68,8 @@ impl Workload for Loaded {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (size, facts) = (start.integer("size"), &start.facts);
+        let size = start.integer("size");
+        let facts = &start.facts;
         if facts.cpus.len() < 2 {
             return Err(StartError::unsupported(
                 "memory.loaded needs two CPUs, one that waits and one that loads, and plumb may use one",
@@ -178,6 +179,25 @@ struct Injector {
     stop: Arc<AtomicBool>,
 }
 
+/// How injectors load memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Load {
+    /// They read, which moves each byte once.
+    Read,
+    /// They write with ordinary stores, which move each byte twice.
+    Write,
+}
+
+impl Load {
+    /// Reads the parameter `load`.
+    fn of(start: &Start) -> Self {
+        match start.text("load") {
+            "write" => Self::Write,
+            _ => Self::Read,
+        }
+    }
+}
+
 /// What an injector does to a piece.
 enum Work {
     /// Adds it to the sum since the last check.
@@ -199,9 +219,9 @@ impl Injector {
         }
         let array = checked(array, node)?;
         let width = Width::widest();
-        let work = match start.text("load") {
-            "write" => Work::Write { kernel: FillKernel::new(Stores::Regular, width) },
-            _ => Work::Read { kernel: SumKernel::new(width), sum: 0 },
+        let work = match Load::of(start) {
+            Load::Write => Work::Write { kernel: FillKernel::new(Stores::Regular, width) },
+            Load::Read => Work::Read { kernel: SumKernel::new(width), sum: 0 },
         };
         let pause_ns = start.integer("pause");
         Ok(Self { array, work, pause_ns, pieces: 0, checked: 0, bytes: 0, stop })
@@ -231,20 +251,18 @@ impl Injector {
     fn verify(&mut self) -> Result<(), Failure> {
         let words = self.array.words();
         let all = words.len().div_ceil(PIECE_WORDS) as u64;
-        // How often one of the first `count` pieces was the one at `place`.
-        let often = |count: u64, place: u64| (count + all - 1 - place) / all;
         let mut expected = 0_u64;
         for (place, piece) in (0..).zip(words.chunks(PIECE_WORDS)) {
-            let times = often(self.pieces, place);
+            let times = times_at(place, self.pieces, all);
             match &self.work {
                 Work::Read { .. } => {
                     let sum = piece.iter().fold(0_u64, |sum, word| sum.wrapping_add(*word));
-                    let since = times - often(self.checked, place);
+                    let since = times - times_at(place, self.checked, all);
                     expected = expected.wrapping_add(sum.wrapping_mul(since));
                 }
                 Work::Write { .. } if times > 0 => {
                     let word = (times - 1) * all + place;
-                    if piece.iter().any(|it| *it != word) {
+                    if piece.iter().any(|found| *found != word) {
                         return Err(Failure(format!(
                             "memory.loaded: an injector's piece {place} does not hold {word}"
                         )));
@@ -284,12 +302,19 @@ struct UnderLoad {
     elapsed_ns: u64,
 }
 
+/// How often one of the first `count` pieces was the one at `place`, of so many that are taken in turn.
+fn times_at(place: u64, count: u64, pieces: u64) -> u64 {
+    (count + pieces - 1 - place) / pieces
+}
+
 impl UnderLoad {
     fn new(start: &Start, cpus: Vec<usize>, node: Option<Node>) -> Result<Self, StartError> {
         let stop = Arc::new(AtomicBool::new(false));
-        let (shared, start) = (Arc::clone(&stop), start.clone());
-        let build = move |index| Part::new(index, &start, node, Arc::clone(&shared));
-        Ok(Self { team: Team::on_cpus(cpus, build)?, stop, elapsed_ns: 1 })
+        let shared = Arc::clone(&stop);
+        let start = start.clone();
+        let team =
+            Team::on_cpus(cpus, move |index| Part::new(index, &start, node, Arc::clone(&shared)))?;
+        Ok(Self { team, stop, elapsed_ns: 1 })
     }
 }
 

@@ -26,7 +26,7 @@ const MPOL_BIND: libc::c_int = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Node(u32);
 
-/// The parameter.
+/// The parameter `node`, the same for all workloads of this crate.
 pub(super) fn parameter() -> Parameter {
     declare::text(
         PARAMETER,
@@ -75,7 +75,8 @@ impl Node {
         };
         *bits |= 1 << (self.0 % 64);
         let bits: libc::c_ulong = 64 * mask.len() as libc::c_ulong + 1;
-        let (address, bytes) = (words.as_ptr(), size_of_val(words));
+        let address = words.as_ptr();
+        let bytes = size_of_val(words);
         // SAFETY: the range is a mapping that is borrowed, the mask is alive and has that many bits; no contents change.
         let result = unsafe {
             libc::syscall(libc::SYS_mbind, address, bytes, MPOL_BIND, mask.as_ptr(), bits, 0)
@@ -102,13 +103,12 @@ impl Node {
             let mut status = [0 as libc::c_int; PAGES_A_CALL];
             // SAFETY: both lists have room for that many pages; without a list of nodes nothing is moved.
             let result = unsafe {
-                let (asked, count) = (asked.as_ptr(), asked.len());
                 let nowhere = std::ptr::null::<libc::c_int>();
                 libc::syscall(
                     libc::SYS_move_pages,
                     0,
-                    count,
-                    asked,
+                    asked.len(),
+                    asked.as_ptr(),
                     nowhere,
                     status.as_mut_ptr(),
                     0,
@@ -118,8 +118,10 @@ impl Node {
                 let error = io::Error::last_os_error();
                 return Err(StartError::Failed(format!("move_pages: where pages lie: {error}")));
             }
-            let here = |status: &&libc::c_int| u32::try_from(**status) == Ok(self.0);
-            elsewhere += asked.len() - status[..asked.len()].iter().filter(here).count();
+            // A page that is nowhere has a negative status, the number of an error.
+            let away =
+                status[..asked.len()].iter().filter(|node| u32::try_from(**node) != Ok(self.0));
+            elsewhere += away.count();
         }
         if elsewhere == 0 {
             return Ok(());

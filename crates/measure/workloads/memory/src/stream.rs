@@ -15,7 +15,7 @@ const ELEMENT_BITS: u32 = 40;
 /// Bytes of an element.
 const ELEMENT_BYTES: u64 = 8;
 
-/// The workload.
+/// The workload `memory.stream`: its parameters and metrics, and how it starts.
 pub(super) struct StreamLoops;
 
 impl Workload for StreamLoops {
@@ -42,12 +42,14 @@ impl Workload for StreamLoops {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (kernel, stores) = (Stream::of(start), Stores::of(start)?);
+        let kernel = Stream::of(start);
+        let stores = Stores::of(start)?;
         let sources = kernel.sources();
         let arrays = Arrays::of(start, 1 + sources)?;
         let seed = start.seed;
-        let build = move |index: usize| Streamer::new(kernel, stores, arrays, seed ^ index as u64);
-        let team = Team::placed(arrays.threads, start, build)?;
+        let team = Team::placed(arrays.threads, start, move |index: usize| {
+            Streamer::new(kernel, stores, arrays, seed ^ index as u64)
+        })?;
         let counted = arrays.size as u64 * (sources as u64 + 1);
         let mut ready = arrays.ready(start, &team, counted, |member: &Streamer, see| {
             see(&member.to);
@@ -119,8 +121,9 @@ impl Member for Streamer {
     fn verify(&mut self) -> Result<(), Failure> {
         let (b, c) = self.sources();
         for (at, ((&a, &b), &c)) in self.to.words().iter().zip(b).zip(c).enumerate() {
-            let (a, b, c) = (f64::from_bits(a), f64::from_bits(b), f64::from_bits(c));
-            let expected = self.kernel.element(b, c);
+            let a = f64::from_bits(a);
+            let expected = self.kernel.element(f64::from_bits(b), f64::from_bits(c));
+            // Bit for bit: the loops round as plain code does, one operation after the other.
             if a.to_bits() != expected.to_bits() {
                 return Err(Failure(format!("memory.stream: element {at} is {a}, not {expected}")));
             }

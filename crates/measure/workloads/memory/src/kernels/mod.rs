@@ -78,7 +78,7 @@ pub(super) enum Stores {
 }
 
 impl Stores {
-    /// The parameter.
+    /// The parameter `stores`, the same for all workloads that write arrays.
     pub(super) fn parameter() -> Parameter {
         declare::choice(
             "stores",
@@ -139,10 +139,9 @@ impl StreamKernel {
     pub(super) fn run(self, to: &mut [u64], b: &[u64], c: &[u64]) {
         let lines = to.len().min(b.len()).min(c.len()) / LINE_WORDS;
         assert!(is_aligned(to) && is_aligned(b) && is_aligned(c), "arrays begin on cache lines");
-        let (to, b, c) = (to.as_mut_ptr().cast(), b.as_ptr().cast(), c.as_ptr().cast());
         // SAFETY: each slice holds `lines` cache lines and begins on one, every word is a double, `to` overlaps no
         // source (the borrow), and the CPU has the width that the loop was chosen for.
-        unsafe { (self.0)(to, b, c, lines) };
+        unsafe { (self.0)(to.as_mut_ptr().cast(), b.as_ptr().cast(), c.as_ptr().cast(), lines) };
         self.1.done();
     }
 }
