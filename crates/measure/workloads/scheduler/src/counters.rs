@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use plumb_model::{Better, Metric, Ready};
 use plumb_workload_kit::declare::reported;
@@ -18,11 +19,11 @@ const ROOM: usize = 8192;
 
 /// The two metrics, for each of what a sample counts.
 pub(crate) fn metrics(of: &str) -> Vec<Metric> {
-    let each = |name, what| reported(name, "", Better::Neither, &format!("{what} for each {of}"));
-    vec![
-        each(NAMES[0], "context switches of all tasks"),
-        each(NAMES[1], "moves of tasks to another CPU"),
-    ]
+    let counted = ["context switches of all tasks", "moves of tasks to another CPU"];
+    let metrics = NAMES.iter().zip(counted);
+    metrics
+        .map(|(name, what)| reported(name, "", Better::Neither, &format!("{what} for each {of}")))
+        .collect()
 }
 
 /// What the kernel counts of this process's threads and of children.
@@ -40,16 +41,15 @@ pub(crate) struct TaskCounters {
 impl TaskCounters {
     /// Of the threads that this process now has, and of children with one thread each.
     pub(crate) fn of(children: &[u32]) -> Self {
-        let open =
-            |paths: Vec<String>| paths.into_iter().map(|path| File::open(path).ok()).collect();
-        let status = children.iter().map(|pid| format!("/proc/{pid}/status"));
-        let own = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-        let own = own.map(|task| task.path().join("sched").display().to_string());
-        let all: Vec<String> =
-            own.chain(children.iter().map(|pid| format!("/proc/{pid}/sched"))).collect();
-        let few = all.len() + children.len() <= MOST_FILES;
-        let statuses: Option<Vec<File>> = few.then(|| open(status.collect())).flatten();
-        let scheds: Option<Vec<File>> = few.then(|| open(all)).flatten();
+        let own_tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let mut sched_paths: Vec<PathBuf> =
+            own_tasks.map(|task| task.path().join("sched")).collect();
+        sched_paths.extend(children.iter().map(|pid| format!("/proc/{pid}/sched").into()));
+        let status_paths = children.iter().map(|pid| format!("/proc/{pid}/status").into());
+        // Each file is read after each sample: with many tasks that would take longer than the sample.
+        let few = sched_paths.len() + children.len() <= MOST_FILES;
+        let statuses = few.then(|| open_all(status_paths.collect())).flatten();
+        let scheds = few.then(|| open_all(sched_paths)).flatten();
         let buffer = vec![0; ROOM];
         let mut counters = match (statuses, scheds) {
             (Some(statuses), Some(scheds)) => {
@@ -103,8 +103,8 @@ impl TaskCounters {
     #[expect(clippy::cast_precision_loss, reason = "counts of one sample stay far below 2^53")]
     pub(crate) fn since(&mut self, of: f64) -> ([f64; 2], usize) {
         let now = self.read();
-        let each = |index: usize| now[index].saturating_sub(self.before[index]) as f64 / of;
-        let values = [each(0), each(1)];
+        let values =
+            [0, 1].map(|index: usize| now[index].saturating_sub(self.before[index]) as f64 / of);
         self.before = now;
         (values, self.told)
     }
@@ -116,8 +116,9 @@ impl TaskCounters {
         let mut switches = own_switches().0;
         for file in &self.statuses {
             let text = text(file, &mut self.buffer);
-            let of = |name| number(text, name).unwrap_or(0);
-            switches += of("voluntary_ctxt_switches") + of("nonvoluntary_ctxt_switches");
+            for name in ["voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"] {
+                switches += number(text, name).unwrap_or(0);
+            }
         }
         [switches, self.migrations().unwrap_or(0)]
     }
@@ -127,9 +128,16 @@ impl TaskCounters {
         if self.scheds.is_empty() {
             return None;
         }
-        let of = |file| number(text(file, &mut self.buffer), "se.nr_migrations");
-        self.scheds.iter().map(of).sum()
+        self.scheds
+            .iter()
+            .map(|file| number(text(file, &mut self.buffer), "se.nr_migrations"))
+            .sum()
     }
+}
+
+/// Opens all files; None if one can't be opened.
+fn open_all(paths: Vec<PathBuf>) -> Option<Vec<File>> {
+    paths.into_iter().map(|path| File::open(path).ok()).collect()
 }
 
 /// What a file of /proc says now; nothing when its task is gone.

@@ -16,7 +16,7 @@ use rustix::thread::current_timer_slack;
 use crate::counters::{self, TaskCounters};
 use crate::latency::{self, percentiles, sleep_until};
 
-/// The workload.
+/// The workload `scheduler.timer`: its parameters and metrics, and how it starts.
 pub(crate) struct Timer;
 
 /// Names of what every sample reports, in the order of the metrics.
@@ -86,7 +86,7 @@ fn locked(lateness: &Lateness) -> MutexGuard<'_, Vec<u64>> {
     lateness.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One thread.
+/// One thread, and how late it woke in the last sample.
 struct Sleeper {
     interval_ns: u64,
     lateness: Lateness,
