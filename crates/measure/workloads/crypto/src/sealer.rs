@@ -96,8 +96,10 @@ impl Sealer {
 /// Seals a published example and compares the result with the published one: a wrong cipher that
 /// opens what it sealed would pass every other check.
 pub(super) fn check_known_answer(cipher: &'static Algorithm) -> Result<(), Failure> {
-    let known = KNOWN.iter().find(|known| known.cipher == cipher);
-    let known = known.ok_or_else(|| Failure(format!("no known answer for {cipher:?}")))?;
+    let known = KNOWN
+        .iter()
+        .find(|known| known.cipher == cipher)
+        .ok_or_else(|| Failure(format!("no known answer for {cipher:?}")))?;
     let key = new_key(cipher, known.key)?;
     let mut text = known.text.to_vec();
     let nonce = Nonce::assume_unique_for_key(known.nonce);
