@@ -194,8 +194,9 @@ fn undo(steps: &mut Vec<Undo>) -> Result<(), Failure> {
                 std::fs::remove_dir_all(&path).map_err(|error| Failure::io(path.display(), &error))
             }
             Undo::Daemon(mut daemon) => {
-                let _ = daemon.kill();
-                let _ = daemon.wait();
+                // It may have ended already; what counts is that it is reaped.
+                drop(daemon.kill());
+                drop(daemon.wait());
                 Ok(())
             }
         };
@@ -217,8 +218,12 @@ fn unmount(folder: &Path) -> Result<(), Failure> {
 
 /// Whether something else lies on a folder than on the one that it is in.
 fn is_mounted(folder: &Path) -> bool {
-    let device = |path: &Path| std::fs::metadata(path).map(|it| it.dev()).ok();
     folder.parent().is_some_and(|above| device(folder) != device(above))
+}
+
+/// The number of the device that a file or folder lies on.
+fn device(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().map(|metadata| metadata.dev())
 }
 
 /// What the system says of a file or folder.

@@ -9,13 +9,13 @@ use crate::needs::Missing;
 /// One layer of a medium: a file in `layers/` with its manual beside it.
 #[derive(Debug)]
 pub struct Layer {
-    /// Its name.
+    /// The word for it in `medium=`.
     pub name: &'static str,
     /// What it is, in a line.
     pub summary: &'static str,
     /// What may stand behind a colon.
     pub takes: Takes,
-    /// Its manual.
+    /// Its manual page, in Markdown.
     pub manual: &'static str,
     /// What it lies on.
     pub on: On,
@@ -30,7 +30,7 @@ pub struct Layer {
 /// What may stand behind the colon of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing.
+    /// The layer has no option.
     Nothing,
     /// A size: `ram:1GiB`.
     Size,
@@ -39,7 +39,7 @@ pub enum Takes {
 }
 
 impl Takes {
-    /// In words.
+    /// The words for it in lists and error messages.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ pub enum On {
 /// What a layer offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gives {
-    /// A folder.
+    /// A folder in which files can be made.
     Folder,
     /// A block device.
     Device,

@@ -54,10 +54,11 @@ impl Room {
                 Value::parse_bytes(text).map_err(|error| StartError::Failed(error.to_string()))?
             }
         };
+        // Down to whole MiB, as sizes are shown.
         let size = size >> 20 << 20;
-        let show = |bytes: u64| format!("{} MiB", bytes >> 20);
         if size < SMALLEST {
-            let (size, least) = (show(size), show(SMALLEST));
+            let size = in_mib(size);
+            let least = in_mib(SMALLEST);
             let why = format!("`{layer}` of {size} is too small: a filesystem wants {least}");
             return Err(StartError::unsupported(
                 why,
@@ -65,9 +66,11 @@ impl Room {
             ));
         }
         if size > self.free / SHARE.1 * SHARE.0 {
-            let (size, free, place) = (show(size), show(self.free), &self.place);
             let why = format!(
-                "`{layer}` of {size} would take more than 80 % of the {free} that are free {place}"
+                "`{layer}` of {} would take more than 80 % of the {} that are free {}",
+                in_mib(size),
+                in_mib(self.free),
+                self.place
             );
             return Err(StartError::unsupported(
                 why,
@@ -76,6 +79,10 @@ impl Room {
         }
         Ok(size)
     }
+}
+
+fn in_mib(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use plumb_workload_kit::mounts;
 use crate::building::{Building, DIR, INDEX, MEDIUM, Standing};
 use crate::medium::Medium;
 
-/// Serves media.
+/// The workload that serves media, registered under its internal name.
 pub static WORKER: &dyn Workload = &MediumWorker;
 
 struct MediumWorker;
@@ -62,11 +62,10 @@ fn build(medium: &Medium, start: &Start) -> Result<(Standing, Ready), StartError
     let mut building = Building::new(start, start.integer(INDEX), above);
     for (layer, option) in medium.layers() {
         building.above.pop();
-        let named = |error| match error {
+        (layer.lay)(&mut building, option).map_err(|error| match error {
             StartError::Failed(why) => StartError::Failed(format!("{}: {why}", layer.name)),
             unsupported @ StartError::Unsupported { .. } => unsupported,
-        };
-        (layer.lay)(&mut building, option).map_err(named)?;
+        })?;
     }
     let dir = building.surface.to_string_lossy().into_owned();
     let notes = std::mem::take(&mut building.notes);

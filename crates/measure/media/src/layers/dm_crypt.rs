@@ -16,7 +16,7 @@ use crate::needs::{Missing, has_module, no_program};
 /// Bytes of a key of AES-256-XTS.
 const KEY: usize = 64;
 
-/// This layer.
+/// The layer `dm-crypt`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "dm-crypt",
     summary: "encrypts the device below, AES-256-XTS",
@@ -30,11 +30,11 @@ pub const LAYER: Layer = Layer {
 
 fn missing(root: &Root) -> Option<Missing> {
     let mapper = root.path("/sys/class/misc/device-mapper").exists() || has_module(root, "dm-mod");
-    let no_mapper = || {
+    if !mapper {
         let fix = "boot a kernel with CONFIG_DM_CRYPT, or encrypt above: ram+ext4+fscrypt, ram+ext4+gocryptfs";
-        Missing::new("this kernel has no device mapper, so no dm-crypt", fix)
-    };
-    (!mapper).then(no_mapper).or_else(|| no_program("cryptsetup", "cryptsetup-bin"))
+        return Some(Missing::new("this kernel has no device mapper, so no dm-crypt", fix));
+    }
+    no_program("cryptsetup", "cryptsetup-bin")
 }
 
 fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {

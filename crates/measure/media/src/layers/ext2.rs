@@ -5,7 +5,7 @@ use plumb_machine::Root;
 use super::filesystem::{self, mke2fs};
 use crate::layer::{Gives, Layer, On, Takes};
 
-/// This layer.
+/// The layer `ext2`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "ext2",
     summary: "ext2, which has no journal",

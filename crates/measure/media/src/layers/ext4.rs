@@ -7,7 +7,7 @@ use super::filesystem::{self, mke2fs};
 use crate::building::Building;
 use crate::layer::{Gives, Layer, On, Takes};
 
-/// This layer.
+/// The layer `ext4`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "ext4",
     summary: "ext4",

@@ -28,7 +28,7 @@ pub fn lay(
 ) -> Result<(), StartError> {
     let device = building.surface.clone();
     run(maker.arg(&device), &[])?;
-    let options: Vec<&str> = options.into_iter().filter(|it| !it.is_empty()).collect();
+    let options: Vec<&str> = options.into_iter().filter(|option| !option.is_empty()).collect();
     building.mount(kind, &options.join(","), &device)
 }
 

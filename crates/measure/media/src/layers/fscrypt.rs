@@ -23,7 +23,7 @@ const KEY: usize = 64;
 /// Bytes of the name of a key.
 const IDENTIFIER: usize = 16;
 
-/// This layer.
+/// The layer `fscrypt`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "fscrypt",
     summary: "a folder that ext4 encrypts, AES-256-XTS",

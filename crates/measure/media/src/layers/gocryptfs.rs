@@ -7,7 +7,7 @@ use crate::building::{Building, failed};
 use crate::layer::{Gives, Layer, On, Takes};
 use crate::needs::{no_file, no_program};
 
-/// This layer.
+/// The layer `gocryptfs`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "gocryptfs",
     summary: "encrypts files in user space, AES-256-GCM through FUSE",

@@ -10,7 +10,7 @@ use crate::layer::{Gives, Layer, On, Takes};
 use crate::needs::no_file;
 use crate::room::Room;
 
-/// This layer.
+/// The layer `loop`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "loop",
     summary: "a loop device over a file in the target directory",

@@ -11,7 +11,7 @@ use crate::building::{Building, failed};
 use crate::layer::{Gives, Layer, On, Takes};
 use crate::needs::{Missing, no_file, no_program};
 
-/// This layer.
+/// The layer `luks`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "luks",
     summary: "encrypts the device below in user space, LUKS with AES-256-XTS",
@@ -33,7 +33,8 @@ fn missing(root: &Root) -> Option<Missing> {
 
 fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     let keys = building.folder("luks-keys")?;
-    let (passphrase, file) = (format!("{:032x}", building.start.seed), keys.join("passphrase"));
+    let passphrase = format!("{:032x}", building.start.seed);
+    let file = keys.join("passphrase");
     // It protects nothing: what is encrypted is made here and removed.
     std::fs::write(&file, &passphrase).map_err(|error| failed(&file, &error))?;
     let mut format = tool("cryptsetup");

@@ -8,7 +8,7 @@ use crate::layer::{Gives, Layer, On, Takes};
 use crate::needs::no_file;
 use crate::room::Room;
 
-/// This layer.
+/// The layer `ram`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "ram",
     summary: "a device in memory",

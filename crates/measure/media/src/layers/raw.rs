@@ -2,7 +2,7 @@
 
 use crate::layer::{Gives, Layer, On, Takes};
 
-/// This layer.
+/// The layer `raw`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "raw",
     summary: "the device below itself, without a filesystem",

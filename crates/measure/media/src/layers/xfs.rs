@@ -6,7 +6,7 @@ use plumb_workload_kit::tool::tool;
 use super::filesystem;
 use crate::layer::{Gives, Layer, On, Takes};
 
-/// This layer.
+/// The layer `xfs`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "xfs",
     summary: "XFS",

@@ -9,7 +9,7 @@ use crate::layer::{Gives, Layer, On, Takes};
 use crate::needs::Missing;
 use crate::room::Room;
 
-/// This layer.
+/// The layer `zram`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "zram",
     summary: "a device in memory that compresses",
@@ -18,13 +18,12 @@ pub const LAYER: Layer = Layer {
     on: On::Nothing,
     gives: Gives::Device,
     missing: |root| {
-        let missing = || {
+        (!root.path("/sys/class/zram-control/hot_add").exists()).then(|| {
             Missing::new(
                 "the kernel has no zram, or it is not loaded",
                 "modprobe zram, or another layer: ram+ext4",
             )
-        };
-        (!root.path("/sys/class/zram-control/hot_add").exists()).then(missing)
+        })
     },
     lay,
 };
