@@ -13,7 +13,7 @@ pub type Parse = fn(&str, &str, &mut Put<'_>);
 pub struct Field<'f> {
     /// The device, or empty.
     pub of: &'f str,
-    /// Its name.
+    /// Name of the field within its monitor and device.
     pub name: &'f str,
     /// Its unit; empty where it counts events.
     pub unit: &'static str,
@@ -28,7 +28,7 @@ impl<'f> Field<'f> {
         Self { of: "", name, unit, kind: CounterKind::Counter }
     }
 
-    /// A level.
+    /// A level: each reading stands for itself.
     #[must_use]
     pub fn gauge(name: &'f str, unit: &'static str) -> Self {
         Self { kind: CounterKind::Gauge, ..Self::counter(name, unit) }
@@ -124,12 +124,17 @@ impl CounterBuffer {
         let of = if field.of.is_empty() { String::new() } else { format!("{}.", field.of) };
         let name = format!("{}.{of}{}", self.monitor, field.name);
         let counter = Counter { name, unit: field.unit.to_owned(), kind: field.kind };
-        let (of, name) = (field.of.to_owned(), field.name.to_owned());
-        self.tracks.push(Track { of, name, counter, kept: Vec::new(), last: None });
+        self.tracks.push(Track {
+            of: field.of.to_owned(),
+            name: field.name.to_owned(),
+            counter,
+            kept: Vec::new(),
+            last: None,
+        });
         self.tracks.len() - 1
     }
 
-    /// Gives what was kept, and starts anew.
+    /// Gives what was kept, and starts again with nothing.
     pub fn finish(&mut self) -> (Vec<Trace>, Vec<KernelLine>) {
         let traces = self.tracks.iter_mut().filter_map(Track::trace).collect();
         (traces, std::mem::take(&mut self.lines))

@@ -15,7 +15,7 @@ pub struct Monitor {
     pub name: &'static str,
     /// What it reads, in one line.
     pub summary: &'static str,
-    /// Its manual.
+    /// Its manual page, in Markdown.
     pub manual: &'static str,
     /// Readings a second where nobody says otherwise; None: it reads only when it is asked for.
     pub default_hz: Option<f64>,

@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_secs(3600);
 /// What reading a monitor has cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MonitorCost {
-    /// The monitor.
+    /// Name of the monitor.
     pub monitor: &'static str,
     /// How often it was read.
     pub reads: u64,
@@ -52,7 +52,9 @@ impl Recorder {
     /// Opens these monitors; those that this machine does not have are left out.
     #[must_use]
     pub fn start(root: &Root, wanted: &[PacedMonitor]) -> Self {
-        let (mut quick, mut slow, mut unsupported) = (Vec::new(), Vec::new(), Vec::new());
+        let mut quick = Vec::new();
+        let mut slow = Vec::new();
+        let mut unsupported = Vec::new();
         for &PacedMonitor { monitor, hz } in wanted {
             match (monitor.open)(root) {
                 Ok(source) => {
@@ -72,11 +74,13 @@ impl Recorder {
         if watched.is_empty() {
             return None;
         }
-        let names: Vec<_> = watched.iter().map(|it| it.monitor.to_owned()).collect();
+        let names: Vec<_> = watched.iter().map(|watched| watched.monitor.to_owned()).collect();
         let reader = Reader::start(name, watched);
         if let Err(why) = &reader {
-            let gap = |monitor| Gap { monitor, why: format!("no thread could be started: {why}") };
-            self.unsupported.extend(names.into_iter().map(gap));
+            for monitor in names {
+                let why = format!("no thread could be started: {why}");
+                self.unsupported.push(Gap { monitor, why });
+            }
         }
         reader.ok()
     }
@@ -148,7 +152,7 @@ struct Reader {
 
 impl Reader {
     fn start(name: &str, watched: Vec<Watched>) -> std::io::Result<Self> {
-        let names = watched.iter().map(|it| it.monitor).collect();
+        let names = watched.iter().map(|watched| watched.monitor).collect();
         let (orders, taken) = channel();
         let (given, answers) = channel();
         let builder = std::thread::Builder::new().name(name.to_owned());
@@ -270,22 +274,28 @@ impl Loop {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let cost =
-            |it: Watched| MonitorCost { monitor: it.monitor, reads: it.reads, cpu_ns: it.cpu_ns };
-        self.watched.into_iter().map(cost).collect()
+        self.watched
+            .into_iter()
+            .map(|watched| MonitorCost {
+                monitor: watched.monitor,
+                reads: watched.reads,
+                cpu_ns: watched.cpu_ns,
+            })
+            .collect()
     }
 
     fn until_due(&self) -> Duration {
-        let due = self.watched.iter().map(|it| it.due_ns).min().unwrap_or(0);
+        let due = self.watched.iter().map(|watched| watched.due_ns).min().unwrap_or(0);
         Duration::from_nanos(due.saturating_sub(now().monotonic_ns))
     }
 
     fn begin(&mut self, worker: Option<u32>) {
         self.failed.clear();
         for index in 0..self.watched.len() {
-            let it = &mut self.watched[index];
-            it.buffer.finish();
-            let attached = it.source.attach(worker);
+            let watched = &mut self.watched[index];
+            // What was read before the invocation is not its own.
+            watched.buffer.finish();
+            let attached = watched.source.attach(worker);
             self.note(index, attached);
         }
         self.read_due(u64::MAX);

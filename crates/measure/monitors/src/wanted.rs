@@ -9,7 +9,7 @@ pub const RATES_HZ: (f64, f64) = (0.1, 100.0);
 /// A monitor with the rate at which it is to be read.
 #[derive(Debug, Clone, Copy)]
 pub struct PacedMonitor {
-    /// The monitor.
+    /// The monitor that is read.
     pub monitor: &'static Monitor,
     /// Readings a second.
     pub hz: f64,
@@ -31,7 +31,7 @@ pub fn wanted(words: &[String]) -> Result<Vec<PacedMonitor>, String> {
         let (name, hz) = word.split_once('=').map_or((word.as_str(), None), |(n, r)| (n, Some(r)));
         let monitor = find(name).ok_or_else(|| format!("no monitor is called `{name}`"))?;
         let hz = hz.map_or(Ok(monitor.default_hz.unwrap_or(SELDOM_HZ)), rate)?;
-        wanted.retain(|it| it.monitor.name != name);
+        wanted.retain(|paced| paced.monitor.name != name);
         wanted.push(PacedMonitor { monitor, hz });
     }
     Ok(wanted)

@@ -6,7 +6,7 @@ use crate::counter_buffer::{Field, Put};
 use crate::files::{OpenFile, Parsed, numbers};
 use crate::monitor::{Monitor, OFTEN_HZ};
 
-/// This monitor.
+/// The monitor `cgroup`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "cgroup",
     summary: "throttling, CPU time and I/O of plumb's own cgroups",
@@ -18,9 +18,9 @@ pub const MONITOR: Monitor = Monitor {
         let mut files = Vec::new();
         for (controller, name, of) in FILES {
             // The innermost group has no name of its own in the counters; those above have their level.
-            let opened = groups(root, controller).into_iter();
-            let opened =
-                opened.filter_map(|group| OpenFile::open(root, &format!("{group}/{name}")).ok());
+            let opened = groups(root, controller)
+                .into_iter()
+                .filter_map(|group| OpenFile::open(root, &format!("{group}/{name}")).ok());
             files.extend(opened.enumerate().map(|(level, file)| (device(level, of), file)));
         }
         Parsed::all(files, parse, "no cgroup of plumb's has cpu.stat or io.stat")

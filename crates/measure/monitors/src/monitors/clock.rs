@@ -5,7 +5,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::counter_buffer::{CounterBuffer, Field};
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
 
-/// This monitor.
+/// The monitor `clock`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "clock",
     summary: "wall clock and boot clock relative to the monotonic clock: steps and suspends",
@@ -37,13 +37,14 @@ impl Source for Clock {
 
 /// How far a clock is ahead of CLOCK_MONOTONIC.
 fn ahead_us(other: ClockId) -> u64 {
-    let one = |_| {
+    // The reading that took least was interrupted least: its middle is when the other clock was read.
+    let readings = (0..TRIES).map(|_| {
         let before = ns(ClockId::Monotonic);
         let there = ns(other);
         let took = ns(ClockId::Monotonic).saturating_sub(before);
         (took, there.saturating_sub(before + took / 2))
-    };
-    let best = (0..TRIES).map(one).min_by_key(|(took, _)| *took);
+    });
+    let best = readings.min_by_key(|(took, _)| *took);
     best.map_or(0, |(_, ahead_ns)| (ahead_ns + STEP_NS / 2) / STEP_NS * (STEP_NS / 1000))
 }
 

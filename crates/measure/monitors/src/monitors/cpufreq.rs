@@ -4,7 +4,7 @@ use crate::counter_buffer::{CounterBuffer, Field};
 use crate::files::{OpenFile, cpu_files};
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
 
-/// This monitor.
+/// The monitor `cpufreq`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "cpufreq",
     summary: "the fastest, slowest and mean frequency of all CPUs",
@@ -28,13 +28,18 @@ struct CpuFreq {
 
 impl Source for CpuFreq {
     fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
-        let (mut least, mut most, mut sum, mut count) = (u64::MAX, 0, 0_u64, 0);
+        let mut least = u64::MAX;
+        let mut most = 0;
+        let mut sum = 0_u64;
+        let mut count = 0;
         for file in &self.files {
             // A CPU that was taken away has no frequency.
-            let Ok(text) = file.text(&mut self.buffer) else { continue };
+            let text = file.text(&mut self.buffer).unwrap_or_default();
             let Ok(khz) = text.trim().parse::<u64>() else { continue };
-            (least, most) = (least.min(khz), most.max(khz));
-            (sum, count) = (sum.saturating_add(khz), count + 1);
+            least = least.min(khz);
+            most = most.max(khz);
+            sum = sum.saturating_add(khz);
+            count += 1;
         }
         if count == 0 {
             return Err("no CPU reports its frequency any more".to_owned());

@@ -6,7 +6,7 @@ use crate::counter_buffer::{CounterBuffer, Field};
 use crate::files::OpenFile;
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
 
-/// This monitor.
+/// The monitor `hwmon`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "hwmon",
     summary: "temperatures, fans, voltages, currents and power of the board's sensors",
@@ -72,7 +72,7 @@ impl Source for Hwmon {
     fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for sensor in &self.sensors {
             // A sensor may be asleep (disks, NICs), or below zero.
-            let Ok(text) = sensor.file.text(&mut self.buffer) else { continue };
+            let text = sensor.file.text(&mut self.buffer).unwrap_or_default();
             let Ok(value) = text.trim().parse() else { continue };
             let field =
                 Field { of: &sensor.of, name: &sensor.name, unit: sensor.unit, kind: sensor.kind };

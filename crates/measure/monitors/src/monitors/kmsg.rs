@@ -10,7 +10,7 @@ use crate::counter_buffer::{CounterBuffer, Field};
 use crate::files::why;
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
 
-/// This monitor.
+/// The monitor `kmsg`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "kmsg",
     summary: "new messages in the kernel log",

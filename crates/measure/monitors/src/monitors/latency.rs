@@ -9,7 +9,7 @@ use plumb_machine::now;
 use crate::counter_buffer::{CounterBuffer, Field};
 use crate::monitor::{Monitor, Source};
 
-/// This monitor.
+/// The monitor `latency`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "latency",
     summary: "wake-up latency of a thread that sleeps 10 ms at a time",
@@ -56,8 +56,7 @@ fn sleep(seen: &WakeUps) {
         let before = now().monotonic_ns;
         std::thread::sleep(SLEEP);
         let slept = Duration::from_nanos(now().monotonic_ns.saturating_sub(before));
-        let late = slept.saturating_sub(SLEEP).as_nanos();
-        let late = u64::try_from(late).unwrap_or(u64::MAX);
+        let late = u64::try_from(slept.saturating_sub(SLEEP).as_nanos()).unwrap_or(u64::MAX);
         seen.wakeups.fetch_add(1, Ordering::Relaxed);
         seen.late_ns.fetch_add(late, Ordering::Relaxed);
         seen.worst_ns.fetch_max(late, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use crate::counter_buffer::{Field, Put};
 use crate::files::{Parsed, numbers};
 use crate::monitor::{Monitor, SELDOM_HZ};
 
-/// This monitor.
+/// The monitor `meminfo`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "meminfo",
     summary: "memory use by type",

@@ -4,7 +4,7 @@ use crate::counter_buffer::{Field, Put};
 use crate::files::{OpenFile, Parsed, numbers};
 use crate::monitor::{Monitor, SELDOM_HZ};
 
-/// This monitor.
+/// The monitor `mountstats`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "mountstats",
     summary: "NFS: counts, queue, round trip and execute time by operation",
@@ -37,7 +37,8 @@ const COLUMNS: [(&str, &str); 8] = [
 
 /// `device … mounted on PATH with fstype nfs4 …`, then after `per-op statistics` a line an operation.
 pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
-    let (mut mount, mut of) = (None, String::new());
+    let mut mount = None;
+    let mut of = String::new();
     for line in text.lines() {
         let line = line.trim();
         if line.starts_with("device ") {

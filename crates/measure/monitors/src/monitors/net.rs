@@ -4,7 +4,7 @@ use crate::counter_buffer::{Field, Put};
 use crate::files::{Parsed, numbers};
 use crate::monitor::{Monitor, SELDOM_HZ};
 
-/// This monitor.
+/// The monitor `net`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "net",
     summary: "bytes, packets, errors and drops by network interface",

@@ -9,7 +9,7 @@ use plumb_machine::Root;
 use crate::counter_buffer::{CounterBuffer, Field};
 use crate::monitor::{Monitor, Source};
 
-/// This monitor.
+/// The monitor `perf`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "perf",
     summary: "software and hardware counters of the worker and its children",
@@ -47,7 +47,7 @@ const HARDWARE: [Kind; 4] = [
 const READ_FORMAT: u64 = 1 | 2;
 /// `inherit`, the second flag.
 const INHERIT: u64 = 1 << 1;
-/// PERF_FLAG_FD_CLOEXEC.
+/// The flag PERF_FLAG_FD_CLOEXEC: programs that are started do not inherit the counter.
 const CLOEXEC: libc::c_ulong = 1 << 3;
 
 /// struct perf_event_attr as its first version had it (linux/perf_event.h); kernels take it for ever.
@@ -120,8 +120,9 @@ fn read(fd: &OwnedFd) -> Result<Count, String> {
     }
     let mut numbers =
         bytes.chunks_exact(8).map(|chunk| chunk.try_into().map(u64::from_ne_bytes).unwrap_or(0));
-    let mut next = || numbers.next().unwrap_or(0);
-    Ok(Count { value: next(), enabled_ns: next(), running_ns: next() })
+    // In this order, as the format of the counter says: value, time enabled, time running.
+    let [value, enabled_ns, running_ns] = [(); 3].map(|()| numbers.next().unwrap_or(0));
+    Ok(Count { value, enabled_ns, running_ns })
 }
 
 impl Perf {

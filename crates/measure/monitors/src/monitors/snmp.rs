@@ -4,7 +4,7 @@ use crate::counter_buffer::{Field, Put};
 use crate::files::Parsed;
 use crate::monitor::{Monitor, SELDOM_HZ};
 
-/// This monitor.
+/// The monitor `snmp`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "snmp",
     summary: "packets, errors and retransmissions of IP, ICMP, TCP and UDP",

@@ -4,7 +4,7 @@ use crate::counter_buffer::{Field, Put};
 use crate::files::{Parsed, sum};
 use crate::monitor::{Monitor, SELDOM_HZ};
 
-/// This monitor.
+/// The monitor `softirqs`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "softirqs",
     summary: "the kernel's deferred work by kind, summed over CPUs",

@@ -4,7 +4,7 @@ use crate::counter_buffer::{Field, Put};
 use crate::files::Parsed;
 use crate::monitor::{Monitor, SELDOM_HZ};
 
-/// This monitor.
+/// The monitor `softnet`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "softnet",
     summary: "packets processed, dropped and deferred by the network stack",

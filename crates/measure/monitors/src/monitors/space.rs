@@ -8,7 +8,7 @@ use rustix::fs::statvfs;
 use crate::counter_buffer::{CounterBuffer, Field};
 use crate::monitor::{Monitor, Source};
 
-/// This monitor.
+/// The monitor `space`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "space",
     summary: "bytes and inodes used of each mounted filesystem, as df has them",
@@ -32,8 +32,9 @@ impl Space {
     fn open(root: &Root) -> Result<Box<dyn Source>, String> {
         let path = "/proc/self/mountinfo";
         let table = root.text(path).ok_or_else(|| format!("{path} can't be read"))?;
-        let is_sized = |path: &String| statvfs(path.as_str()).is_ok_and(|it| it.f_blocks > 0);
-        let mounts: Vec<String> = mounts(&table).into_iter().filter(is_sized).collect();
+        // Filesystems of the kernel itself (proc, sysfs, cgroup) have no blocks.
+        let mut mounts: Vec<String> = mounts(&table).into_iter().collect();
+        mounts.retain(|path| statvfs(path.as_str()).is_ok_and(|there| there.f_blocks > 0));
         match mounts.is_empty() {
             true => Err("no filesystem tells its size".to_owned()),
             false => Ok(Box::new(Self { mounts })),

@@ -4,7 +4,7 @@ use crate::counter_buffer::{Field, Put};
 use crate::files::{Parsed, numbers};
 use crate::monitor::{Monitor, OFTEN_HZ};
 
-/// This monitor.
+/// The monitor `stat`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "stat",
     summary: "CPU time of the whole machine, interrupts, context switches, new processes",

@@ -4,7 +4,7 @@ use crate::counter_buffer::{CounterBuffer, Field};
 use crate::files::{OpenFile, cpu_files};
 use crate::monitor::{Monitor, SELDOM_HZ, Source};
 
-/// This monitor.
+/// The monitor `thermal`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "thermal",
     summary: "temperatures of the thermal zones, and thermal throttling events",
@@ -49,7 +49,7 @@ impl Source for Thermal {
         let mut count = 0_u64;
         for file in &self.throttled {
             let text = file.text(&mut self.buffer).ok();
-            count = count.wrapping_add(text.and_then(|it| it.trim().parse().ok()).unwrap_or(0));
+            count = count.wrapping_add(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0));
         }
         if !self.throttled.is_empty() {
             counters.put(Field::counter("throttles", ""), count);

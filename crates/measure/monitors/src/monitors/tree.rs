@@ -9,7 +9,7 @@ use plumb_machine::Root;
 
 use crate::files::numbers;
 
-/// This monitor.
+/// The monitor `tree`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "tree",
     summary: "CPU time, major faults and I/O of plumb and all processes that it starts",
@@ -55,8 +55,7 @@ impl Tree {
             next += 1;
             let tasks = fs::read_dir(self.root.path(&format!("/proc/{pid}/task")));
             for task in tasks.into_iter().flatten().flatten() {
-                let children = fs::read_to_string(task.path().join("children"));
-                let children = children.unwrap_or_default();
+                let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
                 self.found.extend(numbers(&children).filter_map(|pid| u32::try_from(pid).ok()));
             }
             if self.found.len() > MOST {
@@ -66,13 +65,16 @@ impl Tree {
         Ok(())
     }
 
+    fn process_file(&self, pid: u32, name: &str) -> Option<Vec<u8>> {
+        fs::read(self.root.path(&format!("/proc/{pid}/{name}"))).ok()
+    }
+
     fn add(&self, pid: u32, sums: &mut Sums) {
         // A process that ended meanwhile has left its times with its parent.
-        let read = |file: &str| fs::read(self.root.path(&format!("/proc/{pid}/{file}"))).ok();
-        let Some(text) = read("stat") else { return };
+        let Some(text) = self.process_file(pid, "stat") else { return };
         sums.processes += 1;
         times(&String::from_utf8_lossy(&text), sums);
-        if let Some(text) = read("io") {
+        if let Some(text) = self.process_file(pid, "io") {
             worker::io(&String::from_utf8_lossy(&text), &mut |field, value| match field.name {
                 "read" => sums.read = sums.read.saturating_add(value),
                 _ => sums.written = sums.written.saturating_add(value),

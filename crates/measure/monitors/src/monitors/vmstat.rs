@@ -4,7 +4,7 @@ use crate::counter_buffer::{Field, Put};
 use crate::files::{Parsed, numbers};
 use crate::monitor::{Monitor, SELDOM_HZ};
 
-/// This monitor.
+/// The monitor `vmstat`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "vmstat",
     summary: "page faults, swapping, reclaim, compaction, huge pages, NUMA",

@@ -6,7 +6,7 @@ use crate::counter_buffer::{CounterBuffer, Field, Put};
 use crate::files::{OpenFile, numbers};
 use crate::monitor::{Monitor, OFTEN_HZ, Source};
 
-/// This monitor.
+/// The monitor `worker`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "worker",
     summary: "CPU time, waiting for a CPU, faults, switches, migrations and I/O of the worker",
@@ -88,7 +88,7 @@ pub fn schedstat(text: &str, put: &mut Put<'_>) {
     }
 }
 
-/// `voluntary_ctxt_switches: 3`.
+/// Lines of /proc/PID/status, as in `voluntary_ctxt_switches: 3`.
 pub fn status(text: &str, put: &mut Put<'_>) {
     for line in text.lines() {
         let Some((key, rest)) = line.split_once(':') else { continue };
