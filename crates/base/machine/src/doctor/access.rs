@@ -30,8 +30,8 @@ fn rights(root: &Root) -> Option<FoundSymptom> {
         return Some(FoundSymptom::new("not-root", Severity::Note, evidence));
     }
     let held = u64::from_str_radix(&crate::root::field(&status, "CapEff")?, 16).ok()?;
-    let lacking = NEEDED.iter().filter(|(bit, _)| held >> bit & 1 == 0).map(|(_, name)| *name);
-    let lacking: Vec<&str> = lacking.collect();
+    let lacking: Vec<&str> =
+        NEEDED.iter().filter(|(bit, _)| held >> bit & 1 == 0).map(|(_, name)| *name).collect();
     let evidence = format!("root without {}, from /proc/self/status", lacking.join(", "));
     (!lacking.is_empty()).then(|| FoundSymptom::new("capabilities", Severity::Note, evidence))
 }

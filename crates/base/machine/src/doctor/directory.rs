@@ -33,9 +33,9 @@ const TENTH: u64 = 10;
 /// How much room a filesystem has, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// In all.
+    /// Size of the filesystem, in bytes.
     pub all: u64,
-    /// For us.
+    /// Bytes that a user without privileges may still take.
     pub free: u64,
 }
 
@@ -44,7 +44,8 @@ impl Room {
     #[must_use]
     pub fn of(dir: &Path) -> Option<Self> {
         let found = rustix::fs::statvfs(dir).ok()?;
-        let (all, free) = (found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize);
+        let all = found.f_blocks * found.f_frsize;
+        let free = found.f_bavail * found.f_frsize;
         (all > 0).then_some(Self { all, free })
     }
 }
@@ -57,12 +58,16 @@ pub fn check(root: &Root, dir: &Path, room: Option<Room>) -> Vec<FoundSymptom> {
 fn elsewhere(root: &Root, dir: &Path) -> Option<FoundSymptom> {
     let mount = holding(root, dir)?;
     let kind = mount.filesystem.as_str();
-    let of_fuse = |name: &str| name == "fuse" && kind.starts_with("fuse.");
-    let known = ELSEWHERE.iter().find(|(name, _)| *name == kind || of_fuse(name));
+    // The kernel adds the subtype of a FUSE filesystem: `fuse.sshfs`.
+    let family = if kind.starts_with("fuse.") { "fuse" } else { kind };
+    let known = ELSEWHERE.iter().find(|(name, _)| *name == kind || *name == family);
     let looped = mount.device.starts_with("/dev/loop").then_some("in a file");
     let what = known.map(|(_, what)| *what).or(looped)?;
-    let (dir, device) = (dir.display(), &mount.device);
-    let evidence = format!("{dir} is {what}: {kind} on {device}, from /proc/self/mountinfo");
+    let evidence = format!(
+        "{} is {what}: {kind} on {}, from /proc/self/mountinfo",
+        dir.display(),
+        mount.device
+    );
     Some(FoundSymptom::new("directory", Severity::Minor, evidence))
 }
 

@@ -33,8 +33,9 @@ fn balancing(root: &Root) -> Option<FoundSymptom> {
 /// DAMON looks at which pages are used, and may move or reclaim them.
 fn sampled(root: &Root) -> Option<FoundSymptom> {
     let folder = "/sys/kernel/mm/damon/admin/kdamonds";
-    let is_on = |name: &String| root.text(&format!("{folder}/{name}/state"));
-    let on = root.names(folder).into_iter().find(|name| is_on(name).as_deref() == Some("on"))?;
+    let on = root.names(folder).into_iter().find(|name| {
+        root.text(&format!("{folder}/{name}/state")).is_some_and(|state| state == "on")
+    })?;
     let evidence = format!("on in {folder}/{on}/state");
     Some(FoundSymptom::new("damon", Severity::Note, evidence))
 }
@@ -57,23 +58,26 @@ fn compacted(root: &Root) -> Option<FoundSymptom> {
 /// The fourth column of /proc/swaps is what is used, in KiB.
 fn swapped(root: &Root) -> Option<FoundSymptom> {
     let text = root.text("/proc/swaps")?;
-    let used = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
-    let used = used.filter_map(|kib| kib.parse::<u64>().ok());
+    let used = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3)?.parse().ok());
     let kib = used.fold(0, u64::saturating_add);
     let evidence = format!("{} in use, from /proc/swaps", binary(kib.saturating_mul(1024)));
     (kib >= SWAPPED_KIB).then(|| FoundSymptom::new("swapped", Severity::Minor, evidence))
 }
 
+fn meminfo_kib(root: &Root, name: &str) -> Option<u64> {
+    root.field("/proc/meminfo", name)?.split_whitespace().next()?.parse().ok()
+}
+
 fn low(root: &Root) -> Option<FoundSymptom> {
-    let kib = |name: &str| {
-        let text = root.field("/proc/meminfo", name)?;
-        text.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    let (left, all) = (kib("MemAvailable")?, kib("MemTotal")?);
-    let is = |(kib, part, _): &&(u64, u64, Severity)| left < *kib || left < all / part;
-    let (_, _, effect) = LOW.iter().find(is)?;
-    let (left, all) = (binary(left.saturating_mul(1024)), binary(all.saturating_mul(1024)));
-    let evidence = format!("{left} of {all} available, from /proc/meminfo");
+    let left_kib = meminfo_kib(root, "MemAvailable")?;
+    let all_kib = meminfo_kib(root, "MemTotal")?;
+    let (_, _, effect) =
+        LOW.iter().find(|(kib, part, _)| left_kib < *kib || left_kib < all_kib / part)?;
+    let evidence = format!(
+        "{} of {} available, from /proc/meminfo",
+        binary(left_kib.saturating_mul(1024)),
+        binary(all_kib.saturating_mul(1024))
+    );
     Some(FoundSymptom::new("low-memory", *effect, evidence))
 }
 

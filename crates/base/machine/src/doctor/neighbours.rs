@@ -76,20 +76,22 @@ impl MachineActivity {
 
     fn between(before: &Snapshot, after: &Snapshot, cpus: f64) -> Self {
         let all = after.spent.all.saturating_sub(before.spent.all);
-        let share = |ticks: u64| if all == 0 { 0.0 } else { ratio(ticks, all) * cpus };
         let mut used: BTreeMap<&str, u64> = BTreeMap::new();
         for (pid, process) in &after.processes {
-            // What was not there before began since.
-            let before = before.processes.get(pid).filter(|it| it.started == process.started);
-            let ticks = process.used.saturating_sub(before.map_or(0, |it| it.used));
+            // A process that was not there before has used all its ticks since. The kernel gives numbers again, so
+            // the time of its start says whether it is the same one.
+            let before =
+                before.processes.get(pid).filter(|before| before.started == process.started);
+            let ticks = process.used.saturating_sub(before.map_or(0, |before| before.used));
             *used.entry(&process.name).or_default() += ticks;
         }
         let used = used.into_iter().filter(|(_, ticks)| *ticks > 0);
         let mut most: Vec<(String, f64)> =
-            used.map(|(name, ticks)| (name.to_owned(), share(ticks))).collect();
+            used.map(|(name, ticks)| (name.to_owned(), ratio(ticks, all) * cpus)).collect();
         most.sort_by(|one, other| other.1.total_cmp(&one.1));
         most.truncate(NAMED);
-        Self { busy: share(after.spent.busy.saturating_sub(before.spent.busy)), most }
+        let busy = after.spent.busy.saturating_sub(before.spent.busy);
+        Self { busy: ratio(busy, all) * cpus, most }
     }
 }
 
@@ -97,11 +99,11 @@ impl Snapshot {
     /// Plumb itself is left out.
     fn now(root: &Root) -> Self {
         let own = std::process::id();
-        let pids = root.names("/proc").into_iter().filter_map(|name| name.parse().ok());
-        let pids = pids.filter(|pid: &u32| !root.is_live() || *pid != own);
+        let pids = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
+        let others = pids.filter(|pid| !root.is_live() || *pid != own);
         Self {
             spent: ticks(root).unwrap_or_default(),
-            processes: pids.filter_map(|pid| Some((pid, process(root, pid)?))).collect(),
+            processes: others.filter_map(|pid| Some((pid, process(root, pid)?))).collect(),
         }
     }
 }
@@ -111,7 +113,7 @@ fn process(root: &Root, pid: u32) -> Option<Process> {
     let stat = root.text(&format!("/proc/{pid}/stat"))?;
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
-    let mut times = rest.split_whitespace().skip(14 - 3).map(|it| it.parse::<u64>().ok());
+    let mut times = rest.split_whitespace().skip(14 - 3).map(|field| field.parse::<u64>().ok());
     let used = times.next()??.saturating_add(times.next()??);
     Some(Process { name: name.to_owned(), started: times.nth(22 - 16)??, used })
 }
@@ -121,18 +123,18 @@ fn process(root: &Root, pid: u32) -> Option<Process> {
 fn ticks(root: &Root) -> Option<Ticks> {
     let line = root.field("/proc/stat", "cpu ")?;
     let fields: Vec<u64> =
-        line.split_whitespace().take(8).filter_map(|it| it.parse().ok()).collect();
+        line.split_whitespace().take(8).filter_map(|field| field.parse().ok()).collect();
     let &[user, nice, system, idle, iowait, irq, softirq, stolen] = fields.as_slice() else {
         return None;
     };
-    let sum = |ticks: &[u64]| ticks.iter().copied().fold(0, u64::saturating_add);
-    let busy = sum(&[user, nice, system, irq, softirq]);
-    Some(Ticks { all: sum(&[busy, idle, iowait, stolen]), busy, stolen })
+    let busy = [user, nice, system, irq, softirq].into_iter().fold(0, u64::saturating_add);
+    let all = [busy, idle, iowait, stolen].into_iter().fold(0, u64::saturating_add);
+    Some(Ticks { all, busy, stolen })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "clock ticks stay far below 2^53")]
 fn ratio(part: u64, of: u64) -> f64 {
-    part as f64 / of.max(1) as f64
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
@@ -169,10 +171,10 @@ fn steal(root: &Root) -> Option<FoundSymptom> {
 fn busy(activity: &MachineActivity, cpus: f64) -> Option<FoundSymptom> {
     let half = [(cpus / 2.0, Severity::Grave)];
     let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| activity.busy >= *from)?;
-    let named = |(name, used): &(String, f64)| format!("{name} {}", percent(*used));
-    let names: Vec<String> = activity.most.iter().map(named).collect();
+    let most: Vec<String> =
+        activity.most.iter().map(|(name, used)| format!("{name} {}", percent(*used))).collect();
     let names =
-        if names.is_empty() { "processes that have exited".to_owned() } else { names.join(", ") };
+        if most.is_empty() { "processes that have exited".to_owned() } else { most.join(", ") };
     let evidence = format!("{} of a CPU, just now: {names}", percent(activity.busy));
     Some(FoundSymptom::new("busy", *effect, evidence))
 }
@@ -186,7 +188,7 @@ fn load(root: &Root) -> Option<FoundSymptom> {
 
 /// The names of all processes, as the kernel knows them.
 fn names(root: &Root) -> Vec<String> {
-    let pids = root.names("/proc").into_iter().filter(|it| it.parse::<u32>().is_ok());
+    let pids = root.names("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok());
     pids.filter_map(|pid| root.text(&format!("/proc/{pid}/comm"))).collect()
 }
 
@@ -196,16 +198,18 @@ fn systemd(root: &Root) -> bool {
 
 fn services(root: &Root, names: &[String]) -> Option<FoundSymptom> {
     let found: Vec<_> =
-        SERVICES.iter().filter(|(name, _)| names.iter().any(|it| it == name)).collect();
+        SERVICES.iter().filter(|(name, _)| names.iter().any(|running| running == name)).collect();
     let programs: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
-    let stop = |(_, unit): &&(&str, &str)| {
-        if systemd(root) { format!("--set stop-service={unit}") } else { (*unit).to_owned() }
+    let units = found.iter().map(|(_, unit)| *unit);
+    let fix = if systemd(root) {
+        let options: Vec<String> = units.map(|unit| format!("--set stop-service={unit}")).collect();
+        format!("plumb run {}", options.join(" "))
+    } else {
+        format!("stop while measuring: {}", units.collect::<Vec<_>>().join(" "))
     };
-    let stop: Vec<String> = found.iter().map(stop).collect();
-    let with = if systemd(root) { "plumb run" } else { "stop while measuring:" };
     let seen =
         FoundSymptom::new("services", Severity::Minor, format!("running: {}", programs.join(", ")));
-    (!found.is_empty()).then(|| seen.with_fix(format!("{with} {}", stop.join(" "))))
+    (!found.is_empty()).then(|| seen.with_fix(fix))
 }
 
 fn timers(root: &Root) -> Option<FoundSymptom> {

@@ -3,7 +3,7 @@
 /// A symptom that plumb knows.
 #[derive(Debug, Clone, Copy)]
 pub struct SymptomKind {
-    /// Its name.
+    /// Its name, as `plumb doctor` prints it.
     pub name: &'static str,
     /// How bad it can be, for the documentation.
     pub effects: &'static str,
@@ -20,7 +20,7 @@ const COMPUTING: &[&str] = &["cpu", "memory", "process"];
 const WAKING: &[&str] = &["scheduler", "storage", "network"];
 const FILES: &[&str] = &["storage"];
 
-/// All symptoms.
+/// All symptoms, in the order of docs/doctor.md.
 pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "virtualised",

@@ -56,10 +56,10 @@ const CLOUDS: [(&str, &str, &str); 16] = [
 
 /// Whose cloud this is.
 fn cloud(root: &Root) -> Option<&'static str> {
-    let is = |(name, begins, _): &&(&str, &str, &str)| {
-        tag(root, name).is_some_and(|tag| tag.starts_with(begins))
-    };
-    CLOUDS.iter().find(is).map(|(_, _, cloud)| *cloud)
+    let (_, _, cloud) = CLOUDS
+        .iter()
+        .find(|(name, begins, _)| tag(root, name).is_some_and(|tag| tag.starts_with(begins)))?;
+    Some(cloud)
 }
 
 /// `battery` or `mains`, on machines that have a battery of their own.

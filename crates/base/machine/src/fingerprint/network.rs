@@ -6,17 +6,17 @@ use crate::root::Root;
 const BASE: &str = "/sys/class/net";
 
 pub fn read(root: &Root, facts: &mut Facts) {
-    let real = |name: &String| root.path(&format!("{BASE}/{name}/device")).exists();
-    let devices: Vec<String> =
-        root.names(BASE).iter().filter(|name| real(name)).map(|name| device(root, name)).collect();
+    let mut names = root.names(BASE);
+    // Bridges, tunnels and the like have no device behind them.
+    names.retain(|name| root.path(&format!("{BASE}/{name}/device")).exists());
+    let devices: Vec<String> = names.iter().map(|name| device(root, name)).collect();
     facts.put("network_devices", (!devices.is_empty()).then(|| devices.join("; ")));
 }
 
 /// `eth0: virtio_net, 10000 Mbit/s full duplex, MTU 1500, offloads rx tx sg tso gso gro`.
 fn device(root: &Root, name: &str) -> String {
     let says = |file: &str| root.text(&format!("{BASE}/{name}/{file}"));
-    let driver = root.text(&format!("{BASE}/{name}/device/uevent"));
-    let driver = driver.and_then(|text| {
+    let driver = says("device/uevent").and_then(|text| {
         text.lines().find_map(|line| line.strip_prefix("DRIVER=")).map(str::to_owned)
     });
     // -1 where there is no link, or where the device does not know.
@@ -46,7 +46,7 @@ mod offloads {
         [("rx", 0x14), ("tx", 0x16), ("sg", 0x18), ("tso", 0x1e), ("gso", 0x23), ("gro", 0x2b)];
     const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
-    /// `struct ethtool_value`.
+    /// The kernel's `struct ethtool_value`: a command, and its answer.
     #[repr(C)]
     struct EthtoolValue {
         command: u32,
@@ -68,8 +68,12 @@ mod offloads {
             .iter()
             .map(|(_, command)| ask(&socket, device, *command))
             .collect::<Option<_>>()?;
-        let names = ASKED.iter().zip(on).filter(|(_, on)| *on).map(|((name, _), _)| *name);
-        let names: Vec<&str> = names.collect();
+        let mut names = Vec::new();
+        for ((name, _), on) in ASKED.iter().zip(on) {
+            if on {
+                names.push(*name);
+            }
+        }
         Some(if names.is_empty() { "none".to_owned() } else { names.join(" ") })
     }
 
