@@ -121,7 +121,8 @@ mod tests {
             raw_ns,
             counter: Some(counter),
         };
-        let (first, middle) = (mark(0, 0, 0), mark(1000, 999_990_000, 2_000_000_000));
+        let first = mark(0, 0, 0);
+        let middle = mark(1000, 999_990_000, 2_000_000_000);
         let last = mark(2000, 1_999_980_000, 4_000_020_000);
         let drift = ClockMark::drift(first, middle, last).unwrap();
         assert!((drift.slew_ppm - 10.0).abs() < 0.01, "{drift:?}");

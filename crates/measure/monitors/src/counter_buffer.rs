@@ -184,8 +184,8 @@ mod tests {
             }
         }
         let (traces, _) = buffer.finish();
-        let names: Vec<_> = traces.iter().map(|it| it.counter.name.as_str()).collect();
+        let names: Vec<_> = traces.iter().map(|trace| trace.counter.name.as_str()).collect();
         assert_eq!(names, ["m.x.level", "m.n"]);
-        assert!(traces.iter().all(|it| it.readings.len() == 2));
+        assert!(traces.iter().all(|trace| trace.readings.len() == 2));
     }
 }

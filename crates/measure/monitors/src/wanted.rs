@@ -52,11 +52,14 @@ mod tests {
     fn words_add_to_the_default_ones_or_stand_alone() {
         let of = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            wanted(&words)
-                .map(|all| all.iter().map(|it| (it.monitor.name, it.hz)).collect::<Vec<_>>())
+            wanted(&words).map(|all| {
+                all.iter().map(|paced| (paced.monitor.name, paced.hz)).collect::<Vec<_>>()
+            })
         };
         let default = of(&[]).unwrap();
-        assert!(default.contains(&("stat", 10.0)) && !default.iter().any(|it| it.0 == "perf"));
+        assert!(
+            default.contains(&("stat", 10.0)) && !default.iter().any(|(name, _)| *name == "perf")
+        );
         assert_eq!(of(&["none"]).unwrap(), []);
         assert_eq!(of(&["none", "stat=0.5", "perf"]).unwrap(), [("stat", 0.5), ("perf", 1.0)]);
         assert_eq!(of(&["stat=20Hz"]).unwrap().len(), default.len());

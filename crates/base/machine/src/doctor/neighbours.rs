@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(documented("steal"), Some(steal.join(", ").replace(".0 %", " %")));
         let [(minor, a), (major, b)] = &told(&BUSY)[..] else { panic!("two limits") };
         let busy = format!("{minor} from {a} of a CPU, {major} from {b}").replace(".0 %", " %");
-        assert!(documented("busy").is_some_and(|it| it.starts_with(&busy)), "{busy}");
+        assert!(documented("busy").is_some_and(|effects| effects.starts_with(&busy)), "{busy}");
     }
 
     #[test]
@@ -266,7 +266,8 @@ mod tests {
             ("/proc/7/stat", &stat(7, 100)),
             ("/proc/8/stat", &stat(8, 10)),
         ]);
-        let (early, late) = (Root::at(early.path()), Root::at(late.path()));
+        let early = Root::at(early.path());
+        let late = Root::at(late.path());
         let activity = MachineActivity::between(&Snapshot::now(&early), &Snapshot::now(&late), 2.0);
         let seen = busy(&activity, 2.0).unwrap();
         assert_eq!(seen.severity, Severity::Major);

@@ -248,7 +248,11 @@ mod tests {
     #[test]
     fn every_symptom_has_one_name_a_reason_and_a_fix() {
         for (index, kind) in SYMPTOMS.iter().enumerate() {
-            assert!(SYMPTOMS[..index].iter().all(|it| it.name != kind.name), "{}", kind.name);
+            assert!(
+                SYMPTOMS[..index].iter().all(|earlier| earlier.name != kind.name),
+                "{}",
+                kind.name
+            );
             assert!(!kind.fix.is_empty() && !kind.why.is_empty());
         }
     }

@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn two_looks_agree_and_the_boot_clock_is_not_behind() {
-        let (one, other) = (ahead_us(ClockId::Realtime), ahead_us(ClockId::Realtime));
+        let one = ahead_us(ClockId::Realtime);
+        let other = ahead_us(ClockId::Realtime);
         assert!(one > 1_600_000_000_000_000 && one.abs_diff(other) < 100_000, "{one} {other}");
         assert!(ahead_us(ClockId::Boottime) < one);
     }

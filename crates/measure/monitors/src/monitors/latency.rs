@@ -88,7 +88,8 @@ mod tests {
             std::thread::sleep(Duration::from_millis(60));
         }
         let (traces, _) = buffer.finish();
-        let of = |name: &str| traces.iter().find(|it| it.counter.name == name).unwrap().amount();
+        let of =
+            |name: &str| traces.iter().find(|trace| trace.counter.name == name).unwrap().amount();
         assert!(of("latency.wakeups") >= 1 && of("latency.late") > 0);
     }
 }

@@ -199,7 +199,7 @@ mod tests {
             }
         }
         let (traces, _) = buffer.finish();
-        let clock = traces.iter().find(|it| it.counter.name == "perf.task_clock").unwrap();
+        let clock = traces.iter().find(|trace| trace.counter.name == "perf.task_clock").unwrap();
         assert!(clock.amount() > 1_000_000, "{x} {clock:?}");
     }
 }

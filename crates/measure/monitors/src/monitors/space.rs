@@ -102,8 +102,8 @@ mod tests {
             buffer.turn(1);
             source.read(&mut buffer).unwrap();
             let traces = buffer.finish().0;
-            let of = traces.iter().find(|it| {
-                it.counter.name.contains("/dev/shm") && it.counter.name.contains("used")
+            let of = traces.iter().find(|trace| {
+                trace.counter.name.contains("/dev/shm") && trace.counter.name.contains("used")
             });
             of.unwrap().readings[0].value
         };

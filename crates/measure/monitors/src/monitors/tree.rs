@@ -135,8 +135,9 @@ mod tests {
         buffer.turn(3);
         tree.read(&mut buffer).unwrap();
         let (traces, _) = buffer.finish();
-        let of = |name: &str| traces.iter().find(|it| it.counter.name == name).unwrap();
-        let seen: Vec<u64> = of("tree.processes").readings.iter().map(|it| it.value).collect();
+        let of = |name: &str| traces.iter().find(|trace| trace.counter.name == name).unwrap();
+        let seen: Vec<u64> =
+            of("tree.processes").readings.iter().map(|reading| reading.value).collect();
         assert!(seen[1] > seen[0], "{seen:?}");
         assert!(of("tree.user").amount() > 2, "its ticks are kept when it is gone");
     }

@@ -209,13 +209,14 @@ mod tests {
         assert!(both.contains(&"/sys/fs/cgroup/cpu,cpuacct/a/b".into()), "{both:?}");
         assert!(both.contains(&"/sys/fs/cgroup/cpu/a".into()), "{both:?}");
         assert!(both.contains(&"/sys/fs/cgroup".into()), "{both:?}");
-        assert!(!both.iter().any(|it| it.ends_with("/m")), "{both:?}");
+        assert!(!both.iter().any(|group| group.ends_with("/m")), "{both:?}");
     }
 
     #[test]
     fn counters_of_this_thread_do_not_fall() {
         let mut counters = KernelCounters::open(Some(0)).unwrap();
-        let (first, second) = (counters.read(), counters.read());
+        let first = counters.read();
+        let second = counters.read();
         assert!(second.interrupts >= first.interrupts && second.steal_ns >= first.steal_ns);
         assert!(second.waited_ns >= first.waited_ns);
     }

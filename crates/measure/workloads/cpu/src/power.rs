@@ -21,7 +21,8 @@ mod tests {
     #[test]
     fn powers_are_products() {
         assert_eq!((power(3, 0), power(3, 5), power(2, 64)), (1, 243, 0));
-        let product = (0..1000).fold(1_u64, |it, _| it.wrapping_mul(0xd134_2543_de82_ef95));
+        let product =
+            (0..1000).fold(1_u64, |product, _| product.wrapping_mul(0xd134_2543_de82_ef95));
         assert_eq!(power(0xd134_2543_de82_ef95, 1000), product);
     }
 }

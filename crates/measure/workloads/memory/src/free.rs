@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn a_kernel_that_does_not_tell_is_found() {
         let open = |path| std::fs::File::open(path).unwrap();
-        let (machine, own) = (open("/proc/meminfo"), open("/proc/self/status"));
+        let machine = open("/proc/meminfo");
+        let own = open("/proc/self/status");
         let mut reader =
             MeminfoReader { machine, own, text: Box::new([0; super::ROOM]), values: [0; 3] };
         assert!(reader.verify().is_err(), "nothing was read yet");

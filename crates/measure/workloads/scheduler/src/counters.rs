@@ -172,7 +172,8 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(1));
         let ([switches, _], told) = counters.since(1.0);
         assert!(switches >= 1.0 && told >= 1, "{switches} {told}");
-        let (mut ready, many) = (Ready::default(), TaskCounters::of(&[1; 100]));
+        let mut ready = Ready::default();
+        let many = TaskCounters::of(&[1; 100]);
         many.describe(&mut ready);
         assert_eq!(ready.without, NAMES);
         assert!(ready.notes[0].contains("too many tasks"), "{ready:?}");

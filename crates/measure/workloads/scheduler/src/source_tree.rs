@@ -258,7 +258,8 @@ mod tests {
     #[test]
     fn a_copy_is_alike_and_a_changed_tree_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let from = folder.path().join("from");
+        let to = folder.path().join("to");
         fs::create_dir_all(from.join("inner")).unwrap();
         fs::create_dir_all(from.join(".git/objects")).unwrap();
         fs::write(from.join("inner/file"), "text").unwrap();

@@ -193,7 +193,10 @@ mod tests {
     #[test]
     fn shares_follow_weights_on_a_cpu_and_over_several() {
         let shares = |levels: &[i32], placed: Option<&[usize]>, cpus| -> Vec<f64> {
-            claims(levels, placed, cpus).iter().map(|it| (it.share * 1000.0).round()).collect()
+            claims(levels, placed, cpus)
+                .iter()
+                .map(|claim| (claim.share * 1000.0).round())
+                .collect()
         };
         assert_eq!(shares(&[0, 5], Some(&[1, 1]), 2), [753.0, 247.0]);
         assert_eq!(shares(&[0, 0, 5], Some(&[1, 0, 1]), 2), [753.0, 1000.0, 247.0]);
