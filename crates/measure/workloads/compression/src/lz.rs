@@ -66,6 +66,7 @@ fn size(start: &Start) -> Result<usize, StartError> {
             format!("set `size` between {} and {}", SIZES.start(), SIZES.end()),
         ));
     }
+    // The block, its packed bytes, and what comes back.
     let needed = 3 * size * start.integer("threads").max(1);
     let memory = start.facts.memory_bytes;
     if memory > 0 && needed > memory / 4 * 3 {

@@ -45,7 +45,7 @@ impl Workload for Dhrystone {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let threads = start.size("threads").max(1);
-        let team = Team::placed(threads, start, |_| Ok(Program::new()))?;
+        let team = Team::placed(threads, start, |_| Ok(DhrystoneProgram::new()))?;
         let mut ready =
             Ready { work: declare::work(&[("rate", threads as u64)]), ..Ready::default() };
         #[expect(clippy::cast_precision_loss, reason = "numbers of threads are small")]
@@ -70,7 +70,7 @@ enum Ident {
 
 /// A record of the first variant, the only one that occurs.
 #[derive(Debug, Clone, Copy)]
-struct Record {
+struct DhrystoneRecord {
     next: usize,
     variant: Ident,
     word: Ident,
@@ -87,11 +87,11 @@ struct Globals {
     arr_1_glob: [i32; 50],
     arr_2_glob: [[i32; 50]; 50],
     ptr_glob: usize,
-    records: [Record; 2],
+    records: [DhrystoneRecord; 2],
 }
 
 /// The main program with what is left of its last pass.
-struct Program {
+struct DhrystoneProgram {
     globals: Globals,
     str_1_loc: Text,
     str_2_loc: Text,
@@ -100,12 +100,17 @@ struct Program {
     passes: i32,
 }
 
-impl Program {
+impl DhrystoneProgram {
     fn new() -> Self {
         let text = *b"DHRYSTONE PROGRAM, SOME STRING";
-        let empty =
-            Record { next: 0, variant: Ident::One, word: Ident::One, number: 0, text: [0; 30] };
-        let first = Record { next: 1, word: Ident::Three, number: 40, text, ..empty };
+        let empty = DhrystoneRecord {
+            next: 0,
+            variant: Ident::One,
+            word: Ident::One,
+            number: 0,
+            text: [0; 30],
+        };
+        let first = DhrystoneRecord { next: 1, word: Ident::Three, number: 40, text, ..empty };
         let mut arr_2_glob = [[0; 50]; 50];
         arr_2_glob[8][7] = 10;
         let globals = Globals {
@@ -329,7 +334,7 @@ fn func_3(enum_par: Ident) -> bool {
     enum_par == Ident::Three
 }
 
-impl Member for Program {
+impl Member for DhrystoneProgram {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         for _ in 0..iterations {
             self.passes = self.passes.wrapping_add(1);
@@ -346,11 +351,11 @@ impl Member for Program {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ident, Member, Program, proc_6};
+    use super::{DhrystoneProgram, Ident, Member, proc_6};
 
     #[test]
     fn final_values_are_the_published_ones_after_any_number_of_passes() {
-        let mut program = Program::new();
+        let mut program = DhrystoneProgram::new();
         assert!(program.check().is_err(), "nothing was done yet");
         for passes in [1, 1, 1000] {
             program.run(passes).unwrap();
@@ -361,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_wrong_final_value_is_named() {
-        let mut program = Program::new();
+        let mut program = DhrystoneProgram::new();
         program.run(3).unwrap();
         program.globals.arr_2_glob[8][7] += 1;
         let why = program.verify().unwrap_err().0;

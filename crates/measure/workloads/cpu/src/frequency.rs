@@ -8,7 +8,7 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::{Placement, TasksInTurn, in_words, placement_or};
 
 use super::gaps::Gaps;
-use super::kernel_counters::{Counts, KernelCounters};
+use super::kernel_counters::{KernelCounters, KernelCounts};
 use super::only_x86::only_x86;
 use super::power::power;
 
@@ -143,7 +143,7 @@ impl Workload for Frequency {
         };
         let lacks = NAMES.iter().filter(|name| !names.contains(name));
         ready.without = lacks.map(|name| (*name).to_owned()).collect();
-        Ok(Started { instance: Box::new(Pieces::new(names, counters, pinned)), ready })
+        Ok(Started { instance: Box::new(FrequencyPieces::new(names, counters, pinned)), ready })
     }
 }
 
@@ -167,7 +167,7 @@ const CHAINS: [fn(u64, u64, u64) -> u64; 2] =
 const CHAINS: [fn(u64, u64, u64) -> u64; 2] = [|value, _, _| value; 2];
 
 /// Pieces of the two chains in turn, timed one after the other.
-struct Pieces {
+struct FrequencyPieces {
     names: &'static [&'static str],
     counters: KernelCounters,
     /// Nanoseconds that reading the clock takes.
@@ -183,16 +183,16 @@ struct Pieces {
 
 /// What a sample, or all of a batch, shows.
 #[derive(Default)]
-struct Seen {
+struct FrequencySample {
     elapsed_ns: f64,
     /// Nanoseconds of a piece of each chain, summed over `samples`.
     pieces_ns: [f64; 2],
     samples: u32,
     gaps: Gaps,
-    explained: Counts,
+    explained: KernelCounts,
 }
 
-impl Pieces {
+impl FrequencyPieces {
     fn new(
         names: &'static [&'static str],
         counters: KernelCounters,
@@ -229,12 +229,12 @@ impl Pieces {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
-    fn seen(&self, elapsed_ns: u64, explained: Counts) -> Seen {
+    fn seen(&self, elapsed_ns: u64, explained: KernelCounts) -> FrequencySample {
         // Pieces of both chains alternate: additions stand at even places, multiplications at odd ones.
         let each = [0, 1].map(|first| {
             Gaps::of(self.times_ns.iter().copied().skip(first).step_by(2), self.reading_ns)
         });
-        Seen {
+        FrequencySample {
             elapsed_ns: elapsed_ns as f64,
             pieces_ns: each.map(|gaps| gaps.piece_ns),
             samples: 1,
@@ -244,7 +244,7 @@ impl Pieces {
     }
 }
 
-impl Seen {
+impl FrequencySample {
     /// With the next sample.
     fn add(&mut self, other: &Self) {
         self.elapsed_ns += other.elapsed_ns;
@@ -334,7 +334,7 @@ impl Seen {
     }
 }
 
-impl Instance for Pieces {
+impl Instance for FrequencyPieces {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.take(iterations);
         Ok(())
@@ -349,7 +349,7 @@ impl Instance for Pieces {
         let room = usize::try_from(2 * most).map_err(|_| Failure("too many pieces".into()))?;
         // Written to, so that no page is touched for the first time in a sample.
         self.times_ns.resize(room, 1);
-        let mut all = Seen::default();
+        let mut all = FrequencySample::default();
         for &k in iterations {
             let before = self.counters.read();
             let [start, end] = self.take(k);
@@ -393,11 +393,14 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Gaps, Instance, KernelCounters, NAMES, Pieces, Seen, bogomips};
+    use super::{
+        FrequencyPieces, FrequencySample, Gaps, Instance, KernelCounters, KernelCounts, NAMES,
+        bogomips,
+    };
     use plumb_model::FlagKind;
 
-    fn pieces() -> Pieces {
-        Pieces::new(&NAMES, KernelCounters::open(None).unwrap(), None)
+    fn pieces() -> FrequencyPieces {
+        FrequencyPieces::new(&NAMES, KernelCounters::open(None).unwrap(), None)
     }
 
     #[test]
@@ -413,15 +416,15 @@ mod tests {
         assert!(pieces.verify().is_err());
     }
 
-    fn seen(lost_ns: f64, pieces_ns: [f64; 2]) -> Seen {
+    fn seen(lost_ns: f64, pieces_ns: [f64; 2]) -> FrequencySample {
         let gaps = Gaps { piece_ns: pieces_ns[0], lost_ns, count: 5, longest_ns: 5e7 };
-        let explained = Counts {
+        let explained = KernelCounts {
             steal_ns: 10_000_000,
             interrupts: 77,
             waited_ns: None,
             throttled_ns: Some(480_000_000),
         };
-        Seen { elapsed_ns: 1e9, pieces_ns, samples: 1, gaps, explained }
+        FrequencySample { elapsed_ns: 1e9, pieces_ns, samples: 1, gaps, explained }
     }
 
     #[test]

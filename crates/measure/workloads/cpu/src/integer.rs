@@ -9,7 +9,7 @@ use plumb_workload_kit::threads::{self, Team};
 
 #[cfg(target_arch = "x86_64")]
 use super::integer_loops as loops;
-use super::known_loop::{CONSTANTS, Chain, Kernel, KnownLoop};
+use super::known_loop::{CONSTANTS, Chain, KernelLoop, KnownLoop};
 use super::only_x86::only_x86;
 
 /// The workload `cpu.integer`: its parameters and metrics, and how it starts.
@@ -52,7 +52,7 @@ impl Workload for Integer {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         only_x86("cpu.integer")?;
-        let operation = Operation::of(start)?;
+        let operation = IntegerOperation::of(start)?;
         let chain = Chain::of(start);
         let threads = start.size("threads").max(1);
         let team = Team::placed(threads, start, move |_| Ok(operation.known_loop(chain)))?;
@@ -65,13 +65,13 @@ impl Workload for Integer {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Operation {
+enum IntegerOperation {
     Add,
     Mul,
     Div,
 }
 
-impl Operation {
+impl IntegerOperation {
     fn of(start: &Start) -> Result<Self, StartError> {
         match start.text("operation") {
             "add" => Ok(Self::Add),
@@ -82,7 +82,7 @@ impl Operation {
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn kernel(self, chain: Chain) -> Kernel {
+    fn kernel(self, chain: Chain) -> KernelLoop {
         match (self, chain) {
             (Self::Add, Chain::Dependent) => loops::add_dependent,
             (Self::Add, Chain::Independent) => loops::add_independent,
@@ -95,7 +95,7 @@ impl Operation {
 
     /// Never called: the workload refuses to start.
     #[cfg(not(target_arch = "x86_64"))]
-    fn kernel(self, _chain: Chain) -> Kernel {
+    fn kernel(self, _chain: Chain) -> KernelLoop {
         |_, _, _| ()
     }
 
@@ -141,12 +141,12 @@ impl Operation {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, Operation};
+    use super::{Chain, IntegerOperation};
     use plumb_workload_kit::threads::Member;
 
     #[test]
     fn every_loop_ends_where_plain_code_does() {
-        for operation in [Operation::Add, Operation::Mul, Operation::Div] {
+        for operation in [IntegerOperation::Add, IntegerOperation::Mul, IntegerOperation::Div] {
             for chain in [Chain::Dependent, Chain::Independent] {
                 let mut known = operation.known_loop(chain);
                 known.run(3).unwrap();

@@ -9,11 +9,11 @@ use plumb_protocol::Failure;
 const TICK_NS: u64 = 10_000_000;
 
 /// Room for /proc/interrupts of many CPUs; what is beyond is not read.
-const ROOM: usize = 256 << 10;
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// Counters that only rise, as they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Counts {
+pub(super) struct KernelCounts {
     /// Time that the hypervisor gave to others, in nanoseconds, in ticks of 10 ms.
     pub(super) steal_ns: u64,
     /// Interrupts of all kinds.
@@ -24,7 +24,7 @@ pub(super) struct Counts {
     pub(super) throttled_ns: Option<u64>,
 }
 
-impl Counts {
+impl KernelCounts {
     /// What was counted since then.
     pub(super) fn since(self, before: Self) -> Self {
         self.with(before, u64::saturating_sub)
@@ -79,12 +79,12 @@ impl KernelCounters {
             interrupts: File::open("/proc/interrupts").ok(),
             schedule: File::open("/proc/thread-self/schedstat").ok(),
             groups: groups.filter_map(|group| File::open(group + "/cpu.stat").ok()).collect(),
-            text: vec![0; ROOM],
+            text: vec![0; BUFFER_BYTES],
         })
     }
 
     /// How they stand.
-    pub(super) fn read(&mut self) -> Counts {
+    pub(super) fn read(&mut self) -> KernelCounts {
         let Self { cpu, stat, interrupts, schedule, groups, text } = self;
         let steal = steal_ticks(contents(stat, text), *cpu).unwrap_or(0);
         let interrupts =
@@ -92,7 +92,7 @@ impl KernelCounters {
         let waited_ns = schedule.as_ref().and_then(|file| waited_ns(contents(file, text)));
         let throttled = groups.iter().filter_map(|group| throttled_ns(contents(group, text)));
         let throttled_ns = throttled.max();
-        Counts { steal_ns: steal * TICK_NS, interrupts, waited_ns, throttled_ns }
+        KernelCounts { steal_ns: steal * TICK_NS, interrupts, waited_ns, throttled_ns }
     }
 }
 

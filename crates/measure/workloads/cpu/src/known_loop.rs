@@ -24,7 +24,7 @@ impl Chain {
 }
 
 /// A timed loop: so many passes over the state, with constants.
-pub(super) type Kernel = fn(state: &mut [u64], with: &[u64; CONSTANTS], passes: u64);
+pub(super) type KernelLoop = fn(state: &mut [u64], with: &[u64; CONSTANTS], passes: u64);
 
 /// Words of constants: two vectors of the widest registers.
 pub(super) const CONSTANTS: usize = 16;
@@ -33,7 +33,7 @@ pub(super) const CONSTANTS: usize = 16;
 /// begins it before: loops of one chain would overlap at their ends.
 pub(super) struct KnownLoop {
     what: &'static str,
-    kernel: Kernel,
+    kernel: KernelLoop,
     with: [u64; CONSTANTS],
     passes: u64,
     state: Vec<u64>,
@@ -47,7 +47,7 @@ impl KnownLoop {
     /// From `starts` to `ends`, bit for bit, in so many passes.
     pub(super) fn new(
         what: &'static str,
-        kernel: Kernel,
+        kernel: KernelLoop,
         with: [u64; CONSTANTS],
         passes: u64,
         (starts, ends): (Vec<u64>, Vec<u64>),

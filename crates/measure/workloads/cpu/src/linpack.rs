@@ -131,6 +131,7 @@ impl Solver {
         for (column, &x) in self.system.chunks_exact(self.order).zip(&self.solution) {
             add_multiple(x, column, &mut errors);
         }
+        // `f64::max` leaves out what is not a number, so that has to be looked for.
         if errors.iter().any(|error| error.is_nan()) { f64::NAN } else { largest(&errors) }
     }
 
@@ -152,6 +153,7 @@ fn generate(order: usize) -> Vec<f64> {
     let mut state = 1325_u32;
     let mut matrix = Vec::with_capacity(order * order);
     for _ in 0..order * order {
+        // The state stays below 2^16, so the product fits in 32 bits.
         state = 3125 * state % 65_536;
         matrix.push((f64::from(state) - 32_768.0) / 16_384.0);
     }
@@ -172,6 +174,7 @@ fn factor(matrix: &mut [f64], order: usize, pivots: &mut [usize]) -> Result<(), 
         let factor = -1.0 / column[step];
         let below = &mut column[step + 1..];
         below.iter_mut().for_each(|element| *element *= factor);
+        // Column by column, as dgefa works: the elements of a column lie next to each other in memory.
         for other in rest.chunks_exact_mut(order) {
             other.swap(pivot, step);
             add_multiple(other[step], below, &mut other[step + 1..]);

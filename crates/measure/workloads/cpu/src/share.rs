@@ -20,7 +20,7 @@ use super::only_x86::only_x86;
 use super::power::power;
 
 /// The workload `cpu.share`: its parameters and metrics, and how it starts.
-pub(super) struct Share;
+pub(super) struct CpuShare;
 
 /// How long a window lasts. On one CPU for both, either has it for some milliseconds in turn.
 const WINDOW_NS: u64 = 10_000_000;
@@ -38,7 +38,7 @@ const FACTOR: u64 = 0xd134_2543_de82_ef95;
 /// What each sample reports.
 const NAMES: [&str; 5] = ["kept", "kept_first", "kept_second", "alone_first", "alone_second"];
 
-impl Workload for Share {
+impl Workload for CpuShare {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![declare::text(
@@ -208,7 +208,7 @@ fn sleep_until(time_ns: u64) {
 }
 
 /// What the helper did in a window.
-struct Done {
+struct WindowResult {
     pieces: u64,
     right: bool,
 }
@@ -217,7 +217,7 @@ struct Done {
 struct Helper {
     /// Beginning and end of a window; none once it is to end.
     orders: Option<SyncSender<[u64; 2]>>,
-    done: Receiver<Done>,
+    done: Receiver<WindowResult>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -230,11 +230,12 @@ impl Helper {
         let thread = builder.spawn(move || {
             let place = CpuSet::only(cpu).apply();
             let is_placed = place.is_ok();
+            // Answered at once, so that a refusal is an error of the start and not of the first window.
             drop(pinned.send(place));
             let mut products = Products::new();
             while let (true, Ok([begin, end])) = (is_placed, received.recv()) {
                 let pieces = products.work(begin, end);
-                if answer.send(Done { pieces, right: products.is_right() }).is_err() {
+                if answer.send(WindowResult { pieces, right: products.is_right() }).is_err() {
                     return;
                 }
             }
@@ -259,13 +260,14 @@ impl Helper {
         orders.send([begin, begin + WINDOW_NS]).map_err(|_| Self::gone())
     }
 
-    fn wait(&self) -> Result<Done, Failure> {
+    fn wait(&self) -> Result<WindowResult, Failure> {
         self.done.recv().map_err(|_| Self::gone())
     }
 }
 
 impl Drop for Helper {
     fn drop(&mut self) {
+        // Without a sender the thread's loop ends.
         self.orders = None;
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
     }
@@ -273,7 +275,7 @@ impl Drop for Helper {
 
 /// Who works in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Who {
+enum WindowCpus {
     First,
     Second,
     Both,
@@ -294,24 +296,26 @@ struct Windows {
 
 impl Windows {
     fn round(&mut self) -> Result<(), Failure> {
-        let mut order = [Who::First, Who::Second, Who::Both];
+        let mut order = [WindowCpus::First, WindowCpus::Second, WindowCpus::Both];
+        // Each kind of window is first, second and third equally often: a drift of the frequency cancels.
         order.rotate_left(self.rounds % 3);
-        for who in order {
-            self.window(who)?;
+        for cpus in order {
+            self.window(cpus)?;
         }
         self.rounds += 1;
         self.windows += 1;
         Ok(())
     }
 
-    fn window(&mut self, who: Who) -> Result<(), Failure> {
+    fn window(&mut self, cpus: WindowCpus) -> Result<(), Failure> {
         let begin = now_ns() + LEAD_NS;
-        if who != Who::First {
+        if cpus != WindowCpus::First {
             self.helper.order(begin)?;
         }
-        let first = if who == Who::Second { 0 } else { self.own.work(begin, begin + WINDOW_NS) };
-        let second = if who == Who::First { 0 } else { self.waited_for()? };
-        let into = if who == Who::Both { &mut self.together } else { &mut self.alone };
+        let first =
+            if cpus == WindowCpus::Second { 0 } else { self.own.work(begin, begin + WINDOW_NS) };
+        let second = if cpus == WindowCpus::First { 0 } else { self.waited_for()? };
+        let into = if cpus == WindowCpus::Both { &mut self.together } else { &mut self.alone };
         into[0] += first;
         into[1] += second;
         Ok(())

@@ -61,6 +61,7 @@ impl Sealer {
         let witnessed = self.seals.len() < MAX_WITNESSES;
         for _ in 0..iterations - u64::from(witnessed) {
             let tag = seal_in_place(&self.key, self.next_nonce, &mut self.message)?;
+            // Nobody reads this tag: without the black box its computation could be left out.
             let _seen = std::hint::black_box(tag);
             self.next_nonce += 1;
         }
@@ -75,6 +76,7 @@ impl Sealer {
 
     /// Opens the witness as often as it was sealed and compares it with its first text.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
+        // Backwards: what was sealed last comes off first.
         while let Some((number, tag)) = self.seals.pop() {
             self.key
                 .open_in_place_separate_tag(

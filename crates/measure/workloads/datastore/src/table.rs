@@ -133,6 +133,7 @@ impl EntityTable {
     ) -> Result<(), Failure> {
         let one = self.durability != Durability::Entity;
         let connection = &self.connection;
+        // Statements are prepared in the first cycle, which is not a sample, and kept.
         let command = |sql| connection.prepare_cached(sql)?.execute([]);
         let whole = || -> Result<(), PhaseError> {
             if one {

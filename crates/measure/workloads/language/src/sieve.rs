@@ -16,12 +16,12 @@ use plumb_workload_kit::spawn::{
 };
 
 /// The workload `language.sieve`: its parameters and metrics, and how it starts.
-pub(crate) struct Sieve;
+pub(crate) struct SieveInLanguages;
 
 /// How many of a process's values are reported: user, system, cpu, `peak_memory`.
 const VALUES: usize = 4;
 
-impl Workload for Sieve {
+impl Workload for SieveInLanguages {
     fn describe(&self) -> Description {
         let words = LANGUAGES.map(|language| language.word);
         Description {

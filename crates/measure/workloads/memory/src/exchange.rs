@@ -19,9 +19,9 @@ const LINES: usize = 4096;
 const PLACED: &str = "placed";
 
 /// The workload `memory.exchange`: its parameters and metrics, and how it starts.
-pub(super) struct Exchange;
+pub(super) struct LineExchange;
 
-impl Workload for Exchange {
+impl Workload for LineExchange {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
@@ -129,24 +129,24 @@ fn in_words(pair: [usize; 2], facts: &Facts) -> String {
 
 /// A line alone: prefetchers bring lines in pairs, so that each has two.
 #[repr(align(128))]
-struct Line(AtomicU64);
+struct PaddedLine(AtomicU64);
 
 /// Lines that nobody used before, and the order in which they are used.
 struct Lines {
-    lines: Vec<Line>,
+    lines: Vec<PaddedLine>,
     order: Vec<u32>,
 }
 
 impl Lines {
     fn new(seed: u64) -> Arc<Self> {
-        let lines = (0..LINES).map(|_| Line(AtomicU64::new(0))).collect();
+        let lines = (0..LINES).map(|_| PaddedLine(AtomicU64::new(0))).collect();
         let mut order: Vec<u32> = (0..).take(LINES).collect();
         SplitMix64::new(seed).shuffle(&mut order);
         Arc::new(Self { lines, order })
     }
 
     /// The line of this turn, and what is written on it then.
-    fn at(&self, turn: u64) -> (&Line, u64) {
+    fn at(&self, turn: u64) -> (&PaddedLine, u64) {
         let round = turn / LINES as u64;
         let place = turn % LINES as u64;
         let line = self.order.get(place as usize).copied().unwrap_or(0);
@@ -173,6 +173,7 @@ impl Player {
 #[inline(never)]
 fn hand_over(line: &AtomicU64, mut seen: u64) {
     for _ in 0..HANDOVERS / 2 {
+        // Without a pause instruction, whose own length (40 to 140 cycles) would be timed as well.
         while line.load(Ordering::Acquire) != seen {}
         line.store(seen + 1, Ordering::Release);
         seen += 2;

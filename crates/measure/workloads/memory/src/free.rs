@@ -12,7 +12,7 @@ const MACHINE: &str = "/proc/meminfo";
 const OWN: &str = "/proc/self/status";
 
 /// Room for either: both have some 1,500 bytes.
-const ROOM: usize = 16 << 10;
+const BUFFER_BYTES: usize = 16 << 10;
 
 /// Names of the metrics, and of the fields that the first two are.
 const VALUES: [&str; 3] = ["free", "available", "own"];
@@ -20,9 +20,9 @@ const FIELDS: [&str; 2] = ["MemFree:", "MemAvailable:"];
 const OWN_FIELD: &str = "VmRSS:";
 
 /// The workload `memory.free`: its parameters and metrics, and how it starts.
-pub(super) struct Free;
+pub(super) struct FreeMemory;
 
-impl Workload for Free {
+impl Workload for FreeMemory {
     fn describe(&self) -> Description {
         Description {
             metrics: vec![
@@ -58,7 +58,7 @@ impl Workload for Free {
         let mut reader = MeminfoReader {
             machine: open(MACHINE)?,
             own: open(OWN)?,
-            text: Box::new([0; ROOM]),
+            text: Box::new([0; BUFFER_BYTES]),
             values: [0; 3],
         };
         reader.run(1)?;
@@ -71,7 +71,7 @@ impl Workload for Free {
 struct MeminfoReader {
     machine: File,
     own: File,
-    text: Box<[u8; ROOM]>,
+    text: Box<[u8; BUFFER_BYTES]>,
     values: [u64; 3],
 }
 
@@ -155,8 +155,12 @@ mod tests {
         let open = |path| std::fs::File::open(path).unwrap();
         let machine = open("/proc/meminfo");
         let own = open("/proc/self/status");
-        let mut reader =
-            MeminfoReader { machine, own, text: Box::new([0; super::ROOM]), values: [0; 3] };
+        let mut reader = MeminfoReader {
+            machine,
+            own,
+            text: Box::new([0; super::BUFFER_BYTES]),
+            values: [0; 3],
+        };
         assert!(reader.verify().is_err(), "nothing was read yet");
         reader.run(1).unwrap();
         reader.verify().unwrap();

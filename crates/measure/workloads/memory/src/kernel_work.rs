@@ -7,9 +7,9 @@ use plumb_model::Description;
 use plumb_protocol::{Start, StartError, Started, Workload};
 
 /// A workload whose results say what the kernel does to memory meanwhile.
-pub(super) struct Noted<W>(pub W);
+pub(super) struct WithKernelWork<W>(pub W);
 
-impl<W: Workload> Workload for Noted<W> {
+impl<W: Workload> Workload for WithKernelWork<W> {
     fn describe(&self) -> Description {
         self.0.describe()
     }

@@ -9,7 +9,7 @@ pub(super) const BLOCK_BYTES: usize = 256 << 10;
 
 /// A way to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum CopyMethod {
     /// One call of the C library's memcpy.
     Libc,
     /// A loop that loads and stores a word of 8 bytes.
@@ -20,7 +20,7 @@ pub(super) enum Method {
     NonTemporal { prefetch: usize },
 }
 
-impl Method {
+impl CopyMethod {
     /// The method of this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
@@ -134,21 +134,21 @@ mod stream {
 
 #[cfg(test)]
 mod tests {
-    use super::{HAS_NON_TEMPORAL, Method};
+    use super::{CopyMethod, HAS_NON_TEMPORAL};
 
     #[test]
     fn every_method_copies_every_word() {
         let names = ["libc", "loop", "block", "nt"];
-        let ahead = Method::NonTemporal { prefetch: 1024 };
-        for method in names.iter().filter_map(|name| Method::named(name)).chain([ahead]) {
+        let ahead = CopyMethod::NonTemporal { prefetch: 1024 };
+        for method in names.iter().filter_map(|name| CopyMethod::named(name)).chain([ahead]) {
             let from: Vec<u64> = (0..100_000).map(|i| i * 7 + 1).collect();
             let mut to = vec![0; from.len()];
-            if matches!(method, Method::NonTemporal { .. }) && !HAS_NON_TEMPORAL {
+            if matches!(method, CopyMethod::NonTemporal { .. }) && !HAS_NON_TEMPORAL {
                 continue;
             }
             method.copy(&from, &mut to);
             assert!(from == to, "{method:?}");
         }
-        assert_eq!(Method::named("dumb"), None);
+        assert_eq!(CopyMethod::named("dumb"), None);
     }
 }

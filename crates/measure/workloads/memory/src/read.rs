@@ -9,9 +9,9 @@ use crate::arrays::{self, Arrays};
 use crate::kernels::SumKernel;
 
 /// The workload `memory.read`: its parameters and metrics, and how it starts.
-pub(super) struct Read;
+pub(super) struct MemoryRead;
 
-impl Workload for Read {
+impl Workload for MemoryRead {
     fn describe(&self) -> Description {
         Description {
             parameters: arrays::parameters(Vec::new()),

@@ -9,9 +9,9 @@ use crate::arrays::{self, Arrays};
 use crate::kernels::{FillKernel, Stores};
 
 /// The workload `memory.write`: its parameters and metrics, and how it starts.
-pub(super) struct Write;
+pub(super) struct MemoryWrite;
 
-impl Workload for Write {
+impl Workload for MemoryWrite {
     fn describe(&self) -> Description {
         Description {
             parameters: arrays::parameters(vec![Stores::parameter()]),

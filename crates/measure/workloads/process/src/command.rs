@@ -13,12 +13,12 @@ use plumb_workload_kit::spawn::{
 };
 
 /// Letters of what an untimed command says last that a failure repeats.
-const SAID: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// The workload `process.command`: its parameters and metrics, and how it starts.
-pub(crate) struct Command;
+pub(crate) struct ProcessCommand;
 
-impl Workload for Command {
+impl Workload for ProcessCommand {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
@@ -79,7 +79,7 @@ impl Workload for Command {
     }
 }
 
-impl Command {
+impl ProcessCommand {
     /// The command's own parameters, as they stand in it, with their values.
     fn values(&self, start: &Start) -> Vec<(String, String)> {
         let description = self.describe();
@@ -153,6 +153,7 @@ impl Untimed {
             return Ok(());
         }
         let mut shell = process::Command::new("/bin/sh");
+        // Standard error is kept for the message if it fails; nobody reads the rest.
         shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
         let output = shell
             .output()
@@ -162,7 +163,7 @@ impl Untimed {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let last: String =
-            said.trim().lines().last().unwrap_or_default().chars().take(SAID).collect();
+            said.trim().lines().last().unwrap_or_default().chars().take(MAX_SHOWN_CHARS).collect();
         let colon = if last.is_empty() { "" } else { ": " };
         Err(Failure(format!(
             "{name} failed: {command}: {}{colon}{last}",

@@ -111,7 +111,7 @@ fn make_of(start: &Start) -> MakeProcess {
 const NOT_STARTED: c_int = 127;
 
 /// How long a file may be busy that another process still holds open for writing.
-const BUSY: Duration = Duration::from_secs(1);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Starts the program once, to see that it can be.
 fn rehearse(call: &ExecCall, make: MakeProcess) -> Result<(), StartError> {
@@ -133,7 +133,7 @@ fn rehearse(call: &ExecCall, make: MakeProcess) -> Result<(), StartError> {
             },
         };
         // A program that was written a moment ago is busy while a child of another thread holds it open.
-        if begun.elapsed() > BUSY {
+        if begun.elapsed() > BUSY_TIMEOUT {
             return Err(StartError::unsupported(
                 format!("the static program does not run: {}", failure.0),
                 "a scratch folder on a filesystem without noexec (TMPDIR)",

@@ -16,9 +16,9 @@ use plumb_workload_kit::switches::{Switching, switches};
 use plumb_workload_kit::threads::{self, Member, Team};
 
 /// The workload `process.thread`: its parameters and metrics, and how it starts.
-pub(crate) struct Thread;
+pub(crate) struct ThreadCreation;
 
-impl Workload for Thread {
+impl Workload for ThreadCreation {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![

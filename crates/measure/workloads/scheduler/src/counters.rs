@@ -15,7 +15,7 @@ pub(crate) const NAMES: [&str; 2] = ["switches", "migrations"];
 const MOST_FILES: usize = 64;
 
 /// Long enough for all that /proc says of a task.
-const ROOM: usize = 8192;
+const BUFFER_BYTES: usize = 8192;
 
 /// The two metrics, for each of what a sample counts.
 pub(crate) fn metrics(of: &str) -> Vec<Metric> {
@@ -33,7 +33,7 @@ pub(crate) struct TaskCounters {
     /// Of all tasks, /proc/…/sched; empty where the kernel does not tell.
     scheds: Vec<File>,
     /// How many of [`NAMES`] can be told.
-    told: usize,
+    available: usize,
     buffer: Vec<u8>,
     before: [u64; 2],
 }
@@ -50,41 +50,48 @@ impl TaskCounters {
         let few = sched_paths.len() + children.len() <= MOST_FILES;
         let statuses = few.then(|| open_all(status_paths.collect())).flatten();
         let scheds = few.then(|| open_all(sched_paths)).flatten();
-        let buffer = vec![0; ROOM];
+        let buffer = vec![0; BUFFER_BYTES];
         let mut counters = match (statuses, scheds) {
             (Some(statuses), Some(scheds)) => {
-                Self { statuses, scheds, told: 2, buffer, before: [0; 2] }
+                Self { statuses, scheds, available: 2, buffer, before: [0; 2] }
             }
             (Some(statuses), None) => {
-                Self { statuses, scheds: Vec::new(), told: 1, buffer, before: [0; 2] }
+                Self { statuses, scheds: Vec::new(), available: 1, buffer, before: [0; 2] }
             }
-            _ => Self { statuses: Vec::new(), scheds: Vec::new(), told: 0, buffer, before: [0; 2] },
+            _ => Self {
+                statuses: Vec::new(),
+                scheds: Vec::new(),
+                available: 0,
+                buffer,
+                before: [0; 2],
+            },
         };
-        counters.told = counters.told.min(1 + usize::from(counters.migrations().is_some()));
+        counters.available =
+            counters.available.min(1 + usize::from(counters.migrations().is_some()));
         counters
     }
 
     /// The names of a workload's values, of which the last two are [`NAMES`], without what can't be told.
     pub(crate) fn names(&self, all: &'static [&'static str]) -> &'static [&'static str] {
-        &all[..all.len() - (NAMES.len() - self.told)]
+        &all[..all.len() - (NAMES.len() - self.available)]
     }
 
     /// Says what can't be told, and why.
     pub(crate) fn describe(&self, ready: &mut Ready) {
-        ready.without.extend(NAMES[self.told..].iter().map(|&name| name.to_owned()));
-        if self.told < NAMES.len() {
-            let why = if self.told == 0 {
+        ready.without.extend(NAMES[self.available..].iter().map(|&name| name.to_owned()));
+        if self.available < NAMES.len() {
+            let why = if self.available == 0 {
                 "too many tasks to ask the kernel about between samples"
             } else {
                 "the kernel has no /proc/PID/sched"
             };
-            ready.notes.push(format!("no {}: {why}", NAMES[self.told..].join(", ")));
+            ready.notes.push(format!("no {}: {why}", NAMES[self.available..].join(", ")));
         }
     }
 
     /// Whether it tells of moves to another CPU.
     pub(crate) fn tells_migrations(&self) -> bool {
-        self.told == NAMES.len()
+        self.available == NAMES.len()
     }
 
     /// The same for a workload that counts switches itself.
@@ -106,11 +113,11 @@ impl TaskCounters {
         let values =
             [0, 1].map(|index: usize| now[index].saturating_sub(self.before[index]) as f64 / of);
         self.before = now;
-        (values, self.told)
+        (values, self.available)
     }
 
     fn read(&mut self) -> [u64; 2] {
-        if self.told == 0 {
+        if self.available == 0 {
             return [0; 2];
         }
         let mut switches = own_switches().0;
@@ -170,8 +177,8 @@ mod tests {
         let mut counters = TaskCounters::of(&[]);
         counters.begin();
         std::thread::sleep(std::time::Duration::from_millis(1));
-        let ([switches, _], told) = counters.since(1.0);
-        assert!(switches >= 1.0 && told >= 1, "{switches} {told}");
+        let ([switches, _], available) = counters.since(1.0);
+        assert!(switches >= 1.0 && available >= 1, "{switches} {available}");
         let mut ready = Ready::default();
         let many = TaskCounters::of(&[1; 100]);
         many.describe(&mut ready);

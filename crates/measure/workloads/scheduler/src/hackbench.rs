@@ -37,7 +37,7 @@ impl Transport {
 
 /// The parameters of a run.
 #[derive(Debug, Clone)]
-pub(crate) struct Hackbench {
+pub(crate) struct HackbenchShape {
     pub(crate) groups: usize,
     /// Senders, and receivers, of a group.
     pub(crate) fds: usize,
@@ -52,7 +52,7 @@ pub(crate) struct Hackbench {
     pub(crate) cpus: Option<Vec<usize>>,
 }
 
-impl Hackbench {
+impl HackbenchShape {
     /// Messages of a run: every sender to every receiver of its group, `loops` times.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub(crate) fn messages(&self) -> f64 {
@@ -84,7 +84,7 @@ pub(crate) struct HackbenchTime {
 }
 
 /// All tasks of a run, in their groups, made and waiting.
-pub(crate) struct Groups {
+pub(crate) struct HackbenchGroups {
     tasks: Vec<HackbenchTask>,
     kick: File,
     cancelled: Arc<AtomicBool>,
@@ -117,12 +117,12 @@ const READY_TIMEOUT_MS: i32 = 60_000;
 /// Stack of a sender or receiver thread.
 const STACK_BYTES: usize = 64 * 1024;
 
-impl Groups {
+impl HackbenchGroups {
     /// Makes all tasks and waits until each says that it is ready.
     ///
     /// # Errors
     /// When there is no room for them.
-    pub(crate) fn assemble(shape: &Hackbench) -> Result<Self, Failure> {
+    pub(crate) fn assemble(shape: &HackbenchShape) -> Result<Self, Failure> {
         let (mut heard, ready) = pipe()?;
         let (kicked, kick) = pipe()?;
         let cancelled = Arc::new(AtomicBool::new(false));
@@ -154,7 +154,7 @@ impl Groups {
     /// closes its own writing end.
     fn add_processes(
         &mut self,
-        shape: &Hackbench,
+        shape: &HackbenchShape,
         gate: &StartGate,
         message: &[u8],
         next: &mut impl FnMut() -> Result<(), Failure>,
@@ -181,7 +181,7 @@ impl Groups {
 
     fn add_threads(
         &mut self,
-        shape: &Hackbench,
+        shape: &HackbenchShape,
         gate: &Arc<StartGate>,
         message: &Arc<Vec<u8>>,
         next: &mut impl FnMut() -> Result<(), Failure>,
@@ -239,7 +239,7 @@ impl Groups {
 }
 
 /// Groups that are given up end their threads; processes are killed by their own drop.
-impl Drop for Groups {
+impl Drop for HackbenchGroups {
     fn drop(&mut self) {
         self.cancelled.store(true, Ordering::Release);
         for task in &mut self.tasks {
@@ -311,14 +311,14 @@ fn pipe() -> Result<(File, File), Failure> {
 /// Writes `loops` messages to each output in turn. True when all were written.
 fn send<'a>(
     outputs: impl Iterator<Item = &'a File> + Clone,
-    shape: &Hackbench,
+    shape: &HackbenchShape,
     message: &[u8],
 ) -> bool {
     (0..shape.loops).all(|_| outputs.clone().all(|output| write_full(output.as_raw_fd(), message)))
 }
 
 /// Reads the messages of all senders. True when all came, and the last as it was sent.
-fn receive(input: &File, shape: &Hackbench, inbox: &mut [u8], message: &[u8]) -> bool {
+fn receive(input: &File, shape: &HackbenchShape, inbox: &mut [u8], message: &[u8]) -> bool {
     (0..shape.fds * shape.loops).all(|_| read_full(input.as_raw_fd(), inbox)) && inbox == message
 }
 
@@ -326,10 +326,10 @@ fn receive(input: &File, shape: &Hackbench, inbox: &mut [u8], message: &[u8]) ->
 mod tests {
     use std::io::Write;
 
-    use super::{Groups, Hackbench, ReceiverChannel, TaskMode, Transport, receive};
+    use super::{HackbenchGroups, HackbenchShape, ReceiverChannel, TaskMode, Transport, receive};
 
-    fn shape(transport: Transport, mode: TaskMode) -> Hackbench {
-        Hackbench { groups: 2, fds: 3, loops: 5, bytes: 100, transport, mode, cpus: None }
+    fn shape(transport: Transport, mode: TaskMode) -> HackbenchShape {
+        HackbenchShape { groups: 2, fds: 3, loops: 5, bytes: 100, transport, mode, cpus: None }
     }
 
     #[test]
@@ -337,7 +337,7 @@ mod tests {
         for transport in [Transport::Socket, Transport::Pipe] {
             for mode in [TaskMode::Process, TaskMode::Thread] {
                 let shape = shape(transport, mode);
-                let run = Groups::assemble(&shape).unwrap().work().unwrap();
+                let run = HackbenchGroups::assemble(&shape).unwrap().work().unwrap();
                 assert!(run.elapsed_ns > 0, "{shape:?}");
             }
         }
@@ -349,14 +349,18 @@ mod tests {
     #[test]
     fn a_crew_that_is_cancelled_leaves_nothing_behind() {
         for mode in [TaskMode::Process, TaskMode::Thread] {
-            drop(Groups::assemble(&shape(Transport::Pipe, mode)).unwrap());
+            drop(HackbenchGroups::assemble(&shape(Transport::Pipe, mode)).unwrap());
         }
     }
 
     #[test]
     fn a_receiver_notices_lost_and_damaged_bytes() {
-        let shape =
-            Hackbench { groups: 1, fds: 1, loops: 2, ..shape(Transport::Pipe, TaskMode::Thread) };
+        let shape = HackbenchShape {
+            groups: 1,
+            fds: 1,
+            loops: 2,
+            ..shape(Transport::Pipe, TaskMode::Thread)
+        };
         let message = vec![7; 100];
         let receive_of = |bytes: &[u8]| {
             let ReceiverChannel { input, mut output } =

@@ -6,7 +6,7 @@ use std::fs;
 use plumb_model::{AuditClass, Better, CurveKind, Description, Ready};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu};
 
-use crate::hackbench::{Groups, Hackbench, Transport};
+use crate::hackbench::{HackbenchGroups, HackbenchShape, Transport};
 use crate::task_mode::TaskMode;
 use plumb_workload_kit::declare::{
     bytes, choice, curve, integer, rate, reported, time, within, workload,
@@ -60,7 +60,7 @@ impl Workload for Messaging {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let mut shape = Hackbench {
+        let mut shape = HackbenchShape {
             groups: within(start, "groups", 1, 10_000)?,
             fds: within(start, "fds", 1, 10_000)?,
             loops: within(start, "loops", 1, 1 << 30)?,
@@ -96,7 +96,7 @@ fn open_files() -> u64 {
 
 /// Refuses a shape for which this process may not open enough files.
 fn check_limits(
-    shape: &Hackbench,
+    shape: &HackbenchShape,
     limit: impl Fn(&str) -> Option<u64>,
     open: u64,
 ) -> Result<(), StartError> {
@@ -111,12 +111,12 @@ fn check_limits(
 }
 
 struct HackbenchRuns {
-    shape: Hackbench,
+    shape: HackbenchShape,
 }
 
 impl Instance for HackbenchRuns {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        (0..iterations).try_for_each(|_| Groups::assemble(&self.shape)?.work().map(drop))
+        (0..iterations).try_for_each(|_| HackbenchGroups::assemble(&self.shape)?.work().map(drop))
     }
 
     fn value_names(&self) -> &'static [&'static str] {
@@ -129,9 +129,10 @@ impl Instance for HackbenchRuns {
         for &k in iterations {
             let mut first_start = None;
             let mut sum = 0;
+            // From the making of the tasks on: switches of children count here once they are reaped.
             let before = own_switches();
             for _ in 0..k {
-                let run = Groups::assemble(&self.shape)?.work()?;
+                let run = HackbenchGroups::assemble(&self.shape)?.work()?;
                 first_start.get_or_insert(run.start_ns);
                 sum += run.elapsed_ns;
             }
@@ -149,7 +150,7 @@ mod tests {
     use plumb_protocol::StartError;
 
     use super::{check_limits, soft_limit};
-    use crate::hackbench::{Hackbench, Transport};
+    use crate::hackbench::{HackbenchShape, Transport};
     use crate::task_mode::TaskMode;
 
     const LIMITS: &str = "\
@@ -160,7 +161,7 @@ Max open files            1024                 1048576              files
     #[test]
     fn shapes_beyond_the_limits_are_unsupported_and_say_what_would_do() {
         let limit = |what: &str| soft_limit(LIMITS, what);
-        let mut shape = Hackbench {
+        let mut shape = HackbenchShape {
             groups: 90,
             fds: 20,
             loops: 1,

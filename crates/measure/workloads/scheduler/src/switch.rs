@@ -308,6 +308,7 @@ impl Instance for Rounds {
                     self.tasks
                 )));
             }
+            // Back to 0 long before it overflows: negative tokens have a meaning of their own.
             self.count = if got > i32::MAX / 2 { 0 } else { got };
         }
         Ok(())

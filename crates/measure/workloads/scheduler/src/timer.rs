@@ -101,6 +101,7 @@ impl Member for Sleeper {
             due_ns += self.interval_ns;
             sleep_until(due_ns);
             let now = now_ns();
+            // Never grows here: an allocation would make the next sleep begin late.
             if late.len() < late.capacity() {
                 // A wake-up before its time is no time: it shows as the largest there is.
                 late.push(now.wrapping_sub(due_ns));

@@ -181,6 +181,8 @@ impl WakeupBoard {
             let number = taken * workers + index as u64;
             self.row(&self.rows(), number).ran_ns.store(now, Ordering::Relaxed);
             taken += 1;
+            // Sequentially consistent on both sides: either this worker sees what is awaited, or the messenger sees
+            // that all were seen. With weaker orders both could miss it, and the messenger would sleep for ever.
             let seen = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
             if seen >= self.awaited.load(Ordering::SeqCst) {
                 self.messenger.lock().unwrap_or_else(PoisonError::into_inner).unpark();
@@ -235,9 +237,9 @@ impl Drop for WokenThreads {
 }
 
 /// The messenger's sleeps end when they are to, not up to 50 µs later as the kernel allows itself for ordinary threads.
-struct Punctual(Option<NonZeroU64>);
+struct NoTimerSlack(Option<NonZeroU64>);
 
-impl Punctual {
+impl NoTimerSlack {
     fn new() -> Self {
         let usual = current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = set_current_timer_slack(NonZeroU64::new(1));
@@ -245,7 +247,7 @@ impl Punctual {
     }
 }
 
-impl Drop for Punctual {
+impl Drop for NoTimerSlack {
     fn drop(&mut self) {
         let _ = set_current_timer_slack(self.0);
     }
@@ -324,7 +326,7 @@ impl Instance for Wakeups {
     #[expect(clippy::cast_precision_loss, reason = "counts of one sample stay far below 2^53")]
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         self.make_room(iterations.iter().copied().max().unwrap_or(0));
-        let _punctual = Punctual::new();
+        let _punctual = NoTimerSlack::new();
         self.counters.begin();
         self.schedule.begin(now_ns());
         for (index, &k) in iterations.iter().enumerate() {

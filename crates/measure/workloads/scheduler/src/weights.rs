@@ -98,6 +98,7 @@ fn shares(levels: &[i32], cpus: usize) -> Vec<f64> {
     let busy = cpus.min(levels.len()) as f64;
     let mut capped = vec![false; levels.len()];
     loop {
+        // A thread has one CPU at most, whatever its weight: each pass caps one and shares the rest again.
         let open = capped.iter().zip(&weights).filter(|(capped, _)| !**capped);
         let sum: f64 = open.map(|(_, weight)| weight).sum();
         let rest = busy - capped.iter().filter(|capped| **capped).count() as f64;
