@@ -5,9 +5,9 @@ use std::fmt;
 use plumb_machine::Root;
 use plumb_model::Value;
 
-use crate::layer::{Gives, Layer, On, Takes};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
 use crate::layers::LAYERS;
-use crate::needs::Missing;
+use crate::needs::MissingNeed;
 
 /// A stack of layers, from below, each with its option; the last one gives a folder.
 #[derive(Debug)]
@@ -58,9 +58,9 @@ impl Medium {
 
     /// What this machine, or this user, lacks for it; nothing is tried.
     #[must_use]
-    pub fn missing(&self, root: &Root) -> Option<Missing> {
+    pub fn missing(&self, root: &Root) -> Option<MissingNeed> {
         if !rustix::process::geteuid().is_root() {
-            return Some(Missing::new("a medium needs root", "start plumb as root"));
+            return Some(MissingNeed::new("a medium needs root", "start plumb as root"));
         }
         self.0.iter().find_map(|(layer, _)| (layer.missing)(root))
     }
@@ -70,31 +70,31 @@ impl Medium {
         let mut below: Option<&Layer> = None;
         for (layer, _) in &self.0 {
             let name = layer.name;
-            let gives = below.map_or(Gives::Folder, |below| below.gives);
+            let gives = below.map_or(LayerSurface::Folder, |below| below.gives);
             let fits = match layer.on {
-                On::Nothing => below.is_none(),
-                On::Folder => gives == Gives::Folder,
-                On::Device => gives == Gives::Device,
-                On::Filesystem(wanted) => below.is_some_and(|below| below.name == wanted),
+                LayerBase::Nothing => below.is_none(),
+                LayerBase::Folder => gives == LayerSurface::Folder,
+                LayerBase::Device => gives == LayerSurface::Device,
+                LayerBase::Filesystem(wanted) => below.is_some_and(|below| below.name == wanted),
             };
             if !fits {
                 return Some(match layer.on {
-                    On::Nothing => format!("`{name}` lies on nothing, so it comes first"),
-                    On::Folder => format!("`{name}` lies on a folder, not on a device"),
-                    On::Device => format!("`{name}` lies on a device"),
-                    On::Filesystem(wanted) => format!("`{name}` lies on {wanted}"),
+                    LayerBase::Nothing => format!("`{name}` lies on nothing, so it comes first"),
+                    LayerBase::Folder => format!("`{name}` lies on a folder, not on a device"),
+                    LayerBase::Device => format!("`{name}` lies on a device"),
+                    LayerBase::Filesystem(wanted) => format!("`{name}` lies on {wanted}"),
                 });
             }
             below = Some(layer);
         }
-        let last = below.filter(|last| last.gives == Gives::Device)?;
+        let last = below.filter(|last| last.gives == LayerSurface::Device)?;
         Some(format!("`{}` is a device without files", last.name))
     }
 
     /// The nearest stack that can be: the layers in their usual order, with what they lack.
     fn mended(&self) -> String {
         let overlays_need = self.of_rank(3).find_map(|(layer, _)| match layer.on {
-            On::Filesystem(name) => named(name),
+            LayerBase::Filesystem(name) => named(name),
             _ => None,
         });
         let needs_device = self.0.iter().any(|(layer, _)| rank(layer) < 3);
@@ -138,13 +138,13 @@ fn parse_layer(part: &str) -> Result<(&'static Layer, String), String> {
     let layer = named(name).ok_or_else(|| unknown(name))?;
     match (layer.takes, option) {
         (_, "") if !part.contains(':') => {}
-        (Takes::Nothing, _) => return Err(format!("`{name}` takes no option")),
+        (LayerOption::Nothing, _) => return Err(format!("`{name}` takes no option")),
         (takes, "") => return Err(format!("`{name}:` takes {}", takes.words())),
-        (Takes::Size, size) => {
+        (LayerOption::Size, size) => {
             Value::parse_bytes(size).map_err(|error| error.to_string())?;
         }
         // What a filesystem takes is known to its mount only.
-        (Takes::MountOptions, _) => {}
+        (LayerOption::MountOptions, _) => {}
     }
     Ok((layer, option.to_owned()))
 }
@@ -152,9 +152,9 @@ fn parse_layer(part: &str) -> Result<(&'static Layer, String), String> {
 /// Where layers usually lie: devices, what maps them, filesystems, and what lies on these.
 fn rank(layer: &Layer) -> usize {
     match (layer.on, layer.gives) {
-        (On::Nothing | On::Folder, Gives::Device) => 0,
-        (On::Device, Gives::Device) => 1,
-        (On::Device, Gives::Folder | Gives::Target) => 2,
+        (LayerBase::Nothing | LayerBase::Folder, LayerSurface::Device) => 0,
+        (LayerBase::Device, LayerSurface::Device) => 1,
+        (LayerBase::Device, LayerSurface::Folder | LayerSurface::Target) => 2,
         _ => 3,
     }
 }

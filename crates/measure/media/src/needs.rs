@@ -5,14 +5,14 @@ use plumb_workload_kit::tool::program;
 
 /// What a machine lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingNeed {
     /// What is missing, as a sentence for people.
     pub why: String,
     /// What would mend it; may be empty.
     pub fix: String,
 }
 
-impl Missing {
+impl MissingNeed {
     /// What is missing, and what would help.
     pub fn new(why: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { why: why.into(), fix: fix.into() }
@@ -20,11 +20,11 @@ impl Missing {
 }
 
 /// That this program, of this package, is not installed.
-pub fn no_program(name: &str, package: &str) -> Option<Missing> {
+pub fn no_program(name: &str, package: &str) -> Option<MissingNeed> {
     if program(name).is_some() {
         return None;
     }
-    Some(Missing::new(format!("{name} is not installed"), install(package)))
+    Some(MissingNeed::new(format!("{name} is not installed"), install(package)))
 }
 
 /// What to type for a package of Debian.
@@ -33,21 +33,21 @@ fn install(package: &str) -> String {
 }
 
 /// That the kernel has no such filesystem, neither built in nor as a module.
-pub fn no_filesystem(root: &Root, name: &str) -> Option<Missing> {
+pub fn no_filesystem(root: &Root, name: &str) -> Option<MissingNeed> {
     let known = root.text("/proc/filesystems").unwrap_or_default();
     let has = known.lines().any(|line| line.split_whitespace().last() == Some(name));
     if has || has_module(root, name) {
         return None;
     }
-    Some(Missing::new(format!("this kernel has no {name}"), "another filesystem"))
+    Some(MissingNeed::new(format!("this kernel has no {name}"), "another filesystem"))
 }
 
 /// That there is no such file, and no module that would make it.
-pub fn no_file(root: &Root, path: &str, module: &str, fix: &str) -> Option<Missing> {
+pub fn no_file(root: &Root, path: &str, module: &str, fix: &str) -> Option<MissingNeed> {
     if root.path(path).exists() || has_module(root, module) {
         return None;
     }
-    Some(Missing::new(format!("this kernel has no {module} ({path})"), fix))
+    Some(MissingNeed::new(format!("this kernel has no {module} ({path})"), fix))
 }
 
 /// Whether the running kernel can load this module. Dashes and underscores mean the same in names of modules.

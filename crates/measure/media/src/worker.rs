@@ -8,7 +8,7 @@ use plumb_model::{Description, Ready, Role, SampleIs};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 use plumb_workload_kit::mounts;
 
-use crate::building::{Building, DIR, INDEX, MEDIUM, Standing};
+use crate::building::{Building, DIR, INDEX, MEDIUM, StandingMedium};
 use crate::medium::Medium;
 
 /// The workload that serves media, registered under its internal name.
@@ -56,7 +56,7 @@ impl Workload for MediumWorker {
     }
 }
 
-fn build(medium: &Medium, start: &Start) -> Result<(Standing, Ready), StartError> {
+fn build(medium: &Medium, start: &Start) -> Result<(StandingMedium, Ready), StartError> {
     let mut above: Vec<&'static str> = medium.layers().map(|(layer, _)| layer.name).collect();
     above.reverse();
     let mut building = Building::new(start, start.integer(INDEX), above);

@@ -51,7 +51,7 @@ const KERNEL_CLOCK_NS: u64 = 10_000_000;
 /// A clock that moves by this much against another was set, in microseconds.
 const CLOCK_STEP_US: u64 = 1_000;
 /// The longest piece of a line of the kernel that is shown, in characters.
-const LINE: usize = 100;
+const MAX_LINE_CHARS: usize = 100;
 
 /// The names of all rules.
 pub const RULES: [&str; 15] = [
@@ -318,7 +318,8 @@ impl<'r> Window<'r> {
         lines.retain(|line| line.level <= WARNING && line.at_ns >= since);
         let first = lines.first()?;
         let last = lines.last()?;
-        let text: String = first.text.chars().filter(|c| !c.is_control()).take(LINE).collect();
+        let text: String =
+            first.text.chars().filter(|c| !c.is_control()).take(MAX_LINE_CHARS).collect();
         let more = match lines.len() {
             1 => String::new(),
             n => format!(" (and {} more lines)", n - 1),

@@ -1,6 +1,6 @@
 //! Which monitors a run wants, and how often each is read.
 
-use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::monitor::{Monitor, SLOW_HZ};
 use crate::monitors::{ALL, find};
 
 /// The fewest and the most readings a second that can be asked for.
@@ -30,7 +30,7 @@ pub fn wanted(words: &[String]) -> Result<Vec<PacedMonitor>, String> {
     for word in words.iter().filter(|word| *word != "none") {
         let (name, hz) = word.split_once('=').map_or((word.as_str(), None), |(n, r)| (n, Some(r)));
         let monitor = find(name).ok_or_else(|| format!("no monitor is called `{name}`"))?;
-        let hz = hz.map_or(Ok(monitor.default_hz.unwrap_or(SELDOM_HZ)), rate)?;
+        let hz = hz.map_or(Ok(monitor.default_hz.unwrap_or(SLOW_HZ)), rate)?;
         wanted.retain(|paced| paced.monitor.name != name);
         wanted.push(PacedMonitor { monitor, hz });
     }

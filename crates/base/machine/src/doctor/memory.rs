@@ -8,7 +8,7 @@ use crate::fingerprint::{binary, chosen, numa_nodes};
 use crate::root::Root;
 
 /// Available memory, in KiB and as one part in so many, under which it is low.
-const LOW: [(u64, u64, Severity); 2] =
+const LOW_MEMORY: [(u64, u64, Severity); 2] =
     [(128 << 10, 20, Severity::Major), (512 << 10, 10, Severity::Minor)];
 /// Swap in use, in KiB, that is worth a symptom: a few idle pages are not.
 const SWAPPED_KIB: u64 = 16 << 10;
@@ -72,7 +72,7 @@ fn low(root: &Root) -> Option<FoundSymptom> {
     let left_kib = meminfo_kib(root, "MemAvailable")?;
     let all_kib = meminfo_kib(root, "MemTotal")?;
     let (_, _, effect) =
-        LOW.iter().find(|(kib, part, _)| left_kib < *kib || left_kib < all_kib / part)?;
+        LOW_MEMORY.iter().find(|(kib, part, _)| left_kib < *kib || left_kib < all_kib / part)?;
     let evidence = format!(
         "{} of {} available, from /proc/meminfo",
         binary(left_kib.saturating_mul(1024)),
@@ -93,7 +93,7 @@ fn quota(root: &Root) -> Option<FoundSymptom> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LOW, binary};
+    use super::{LOW_MEMORY, binary};
     use crate::doctor::symptoms::SYMPTOMS;
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let told = |(kib, part, effect): &(u64, u64, plumb_model::Severity)| {
             format!("{} under {} % or {}", effect.word(), 100 / part, binary(kib * 1024))
         };
-        let all: Vec<String> = LOW.iter().rev().map(told).collect();
+        let all: Vec<String> = LOW_MEMORY.iter().rev().map(told).collect();
         let documented = SYMPTOMS.iter().find(|kind| kind.name == "low-memory").unwrap();
         assert_eq!(documented.effects, all.join(", "));
     }

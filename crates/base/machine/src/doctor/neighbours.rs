@@ -12,11 +12,11 @@ use crate::root::Root;
 const STEAL: [(f64, Severity); 3] =
     [(0.05, Severity::Grave), (0.01, Severity::Major), (0.001, Severity::Minor)];
 /// CPUs that others use; grave is half of all.
-const BUSY: [(f64, Severity); 2] = [(0.25, Severity::Major), (0.05, Severity::Minor)];
+const BUSY_CPUS: [(f64, Severity); 2] = [(0.25, Severity::Major), (0.05, Severity::Minor)];
 /// A load a CPU that is worth a note.
-const LOAD: f64 = 0.5;
+const HIGH_LOAD_PER_CPU: f64 = 0.5;
 /// Programs that are named.
-const NAMED: usize = 3;
+const MOST_NAMED_PROGRAMS: usize = 3;
 /// Programs, by the name that the kernel knows (15 bytes), that start work of their own.
 const SERVICES: [(&str, &str); 13] = [
     ("cron", "cron"),
@@ -44,14 +44,14 @@ pub struct MachineActivity {
 }
 
 /// Clock ticks that CPUs spent and that processes used.
-struct Snapshot {
+struct ActivitySnapshot {
     spent: Ticks,
-    processes: BTreeMap<u32, Process>,
+    processes: BTreeMap<u32, ProcessTimes>,
 }
 
 /// A process, which is the same as long as it has started at the same time: kernel threads change
 /// their names.
-struct Process {
+struct ProcessTimes {
     name: String,
     started: u64,
     used: u64,
@@ -69,12 +69,12 @@ impl MachineActivity {
     /// Watches the machine for so long.
     #[must_use]
     pub fn over(root: &Root, time: std::time::Duration) -> Self {
-        let before = Snapshot::now(root);
+        let before = ActivitySnapshot::now(root);
         std::thread::sleep(time);
-        Self::between(&before, &Snapshot::now(root), cpus(root))
+        Self::between(&before, &ActivitySnapshot::now(root), cpus(root))
     }
 
-    fn between(before: &Snapshot, after: &Snapshot, cpus: f64) -> Self {
+    fn between(before: &ActivitySnapshot, after: &ActivitySnapshot, cpus: f64) -> Self {
         let all = after.spent.all.saturating_sub(before.spent.all);
         let mut used: BTreeMap<&str, u64> = BTreeMap::new();
         for (pid, process) in &after.processes {
@@ -89,13 +89,13 @@ impl MachineActivity {
         let mut most: Vec<(String, f64)> =
             used.map(|(name, ticks)| (name.to_owned(), ratio(ticks, all) * cpus)).collect();
         most.sort_by(|one, other| other.1.total_cmp(&one.1));
-        most.truncate(NAMED);
+        most.truncate(MOST_NAMED_PROGRAMS);
         let busy = after.spent.busy.saturating_sub(before.spent.busy);
         Self { busy: ratio(busy, all) * cpus, most }
     }
 }
 
-impl Snapshot {
+impl ActivitySnapshot {
     /// Plumb itself is left out.
     fn now(root: &Root) -> Self {
         let own = std::process::id();
@@ -109,13 +109,13 @@ impl Snapshot {
 }
 
 /// Fields 2, 14, 15 and 22 of /proc/PID/stat.
-fn process(root: &Root, pid: u32) -> Option<Process> {
+fn process(root: &Root, pid: u32) -> Option<ProcessTimes> {
     let stat = root.text(&format!("/proc/{pid}/stat"))?;
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
     let mut times = rest.split_whitespace().skip(14 - 3).map(|field| field.parse::<u64>().ok());
     let used = times.next()??.saturating_add(times.next()??);
-    Some(Process { name: name.to_owned(), started: times.nth(22 - 16)??, used })
+    Some(ProcessTimes { name: name.to_owned(), started: times.nth(22 - 16)??, used })
 }
 
 /// The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What guests of
@@ -170,7 +170,7 @@ fn steal(root: &Root) -> Option<FoundSymptom> {
 
 fn busy(activity: &MachineActivity, cpus: f64) -> Option<FoundSymptom> {
     let half = [(cpus / 2.0, Severity::Grave)];
-    let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| activity.busy >= *from)?;
+    let (_, effect) = half.iter().chain(&BUSY_CPUS).find(|(from, _)| activity.busy >= *from)?;
     let most: Vec<String> =
         activity.most.iter().map(|(name, used)| format!("{name} {}", percent(*used))).collect();
     let names =
@@ -183,7 +183,8 @@ fn load(root: &Root) -> Option<FoundSymptom> {
     let text = root.text("/proc/loadavg")?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     let evidence = format!("{load:.2} over the last minute, from /proc/loadavg");
-    (load >= LOAD * cpus(root)).then(|| FoundSymptom::new("load", Severity::Note, evidence))
+    (load >= HIGH_LOAD_PER_CPU * cpus(root))
+        .then(|| FoundSymptom::new("load", Severity::Note, evidence))
 }
 
 /// The names of all processes, as the kernel knows them.
@@ -228,7 +229,7 @@ fn balancer(names: &[String]) -> Option<FoundSymptom> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUSY, MachineActivity, STEAL, Severity, Snapshot, busy};
+    use super::{ActivitySnapshot, BUSY_CPUS, MachineActivity, STEAL, Severity, busy};
     use crate::doctor::found::percent;
     use crate::doctor::symptoms::SYMPTOMS;
     use crate::root::Root;
@@ -247,7 +248,7 @@ mod tests {
             told(&STEAL).iter().map(|(word, from)| format!("{word} from {from}")).collect();
         // `5.0 %` is `5 %` for people.
         assert_eq!(documented("steal"), Some(steal.join(", ").replace(".0 %", " %")));
-        let [(minor, a), (major, b)] = &told(&BUSY)[..] else { panic!("two limits") };
+        let [(minor, a), (major, b)] = &told(&BUSY_CPUS)[..] else { panic!("two limits") };
         let busy = format!("{minor} from {a} of a CPU, {major} from {b}").replace(".0 %", " %");
         assert!(documented("busy").is_some_and(|effects| effects.starts_with(&busy)), "{busy}");
     }
@@ -268,13 +269,24 @@ mod tests {
         ]);
         let early = Root::at(early.path());
         let late = Root::at(late.path());
-        let activity = MachineActivity::between(&Snapshot::now(&early), &Snapshot::now(&late), 2.0);
+        let activity = MachineActivity::between(
+            &ActivitySnapshot::now(&early),
+            &ActivitySnapshot::now(&late),
+            2.0,
+        );
         let seen = busy(&activity, 2.0).unwrap();
         assert_eq!(seen.severity, Severity::Major);
         assert_eq!(seen.evidence, "90 % of a CPU, just now: cc (1) x 80 %");
         assert!(
-            busy(&MachineActivity::between(&Snapshot::now(&late), &Snapshot::now(&late), 2.0), 2.0)
-                .is_none()
+            busy(
+                &MachineActivity::between(
+                    &ActivitySnapshot::now(&late),
+                    &ActivitySnapshot::now(&late),
+                    2.0
+                ),
+                2.0
+            )
+            .is_none()
         );
     }
 }

@@ -1,13 +1,13 @@
 //! Processors: caches, who is online, frequency, idle states, mitigations.
 
 use crate::facts::caches;
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::fingerprint::sizes::binary;
 use crate::root::Root;
 
 const BASE: &str = "/sys/devices/system/cpu";
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put("caches", cache_sizes(root));
     facts.put("numa_distances", numa_distances(root));
     facts.put_file(root, "cpus_online", &format!("{BASE}/online"));
@@ -66,7 +66,7 @@ fn mitigations(root: &Root) -> Option<String> {
     joined(lines.collect(), "; ")
 }
 
-fn frequency(root: &Root, facts: &mut Facts) {
+fn frequency(root: &Root, facts: &mut RecordedFacts) {
     facts.put("governor", policies(root, "scaling_governor"));
     facts.put("frequency_driver", policies(root, "scaling_driver"));
     facts.put("energy_preference", policies(root, "energy_performance_preference"));

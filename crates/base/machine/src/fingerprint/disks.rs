@@ -1,21 +1,21 @@
 //! Disks, and the one below the target directory.
 
 use crate::fingerprint::mount::Mount;
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::fingerprint::sizes::decimal;
 use crate::root::Root;
 
 const BASE: &str = "/sys/block";
 /// Block devices that are memory or files.
-const UNREAL: [&str; 4] = ["loop", "ram", "zram", "fd"];
+const VIRTUAL_PREFIXES: [&str; 4] = ["loop", "ram", "zram", "fd"];
 /// Sectors in sysfs have this size, whatever the disk's.
 const SECTOR_BYTES: u64 = 512;
 /// Most storeys of devices on devices that are followed.
-const STOREYS: usize = 8;
+const MOST_STACKED_DEVICES: usize = 8;
 
-pub fn read(root: &Root, mount: Option<&Mount>, facts: &mut Facts) {
+pub fn read(root: &Root, mount: Option<&Mount>, facts: &mut RecordedFacts) {
     let mut names = root.names(BASE);
-    names.retain(|name| !UNREAL.iter().any(|unreal| name.starts_with(unreal)));
+    names.retain(|name| !VIRTUAL_PREFIXES.iter().any(|unreal| name.starts_with(unreal)));
     let all: Vec<String> = names.iter().map(|name| disk(root, name)).collect();
     facts.put("disks", (!all.is_empty()).then(|| all.join("; ")));
     facts.put("disk", mount.and_then(|mount| below(root, mount)).map(|on| stack(root, &on, 0)));
@@ -48,7 +48,7 @@ fn stack(root: &Root, name: &str, storey: usize) -> String {
     let own = disk(root, name);
     let slaves = root.names(&format!("{BASE}/{name}/slaves"));
     let disks = root.names(BASE);
-    let below = slaves.iter().filter(|_| storey < STOREYS).map(|slave| {
+    let below = slaves.iter().filter(|_| storey < MOST_STACKED_DEVICES).map(|slave| {
         let whole =
             disks.iter().filter(|disk| slave.starts_with(*disk)).max_by_key(|disk| disk.len());
         stack(root, whole.unwrap_or(slave), storey + 1)

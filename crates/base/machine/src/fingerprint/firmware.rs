@@ -1,11 +1,11 @@
 //! Firmware, whose cloud this is, and what feeds the machine.
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 
 const DMI: &str = "/sys/class/dmi/id";
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put("model", model(root));
     facts.put("bios", bios(root));
     facts.put("cloud", cloud(root).map(str::to_owned));

@@ -20,6 +20,7 @@ const FILES: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 #[must_use]
 pub fn host(root: &Root) -> Host {
     let texts = FILES.iter().filter_map(|file| root.text(file));
+    // Images of virtual machines are delivered with the word `uninitialized`, or with zeros.
     let mut ids = texts.filter_map(|text| Uuid::try_parse(&text).ok()).filter(|id| !id.is_nil());
     ids.next().map(hashed).unwrap_or_default()
 }

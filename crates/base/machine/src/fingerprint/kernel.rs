@@ -1,10 +1,10 @@
 //! The kernel: its version, how it was built, how it was started.
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::hash::of_bytes;
 use crate::root::Root;
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     let config = config(root);
     facts.put_file(root, "kernel", "/proc/sys/kernel/osrelease");
     facts.put_file(root, "kernel_build", "/proc/sys/kernel/version");

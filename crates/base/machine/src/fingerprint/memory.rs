@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::fingerprint::sizes::binary;
 use crate::root::Root;
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     let pages = "/sys/kernel/mm/transparent_hugepage";
     facts.put_file(root, "huge_pages", &format!("{pages}/enabled"));
     facts.put_file(root, "huge_pages_defrag", &format!("{pages}/defrag"));

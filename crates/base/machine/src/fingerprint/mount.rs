@@ -5,10 +5,10 @@ use std::path::Path;
 
 use rustix::fs::{major, minor};
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 
-pub fn read(mount: Option<&Mount>, facts: &mut Facts) {
+pub fn read(mount: Option<&Mount>, facts: &mut RecordedFacts) {
     if let Some(mount) = mount {
         facts.put("filesystem", Some(mount.filesystem.clone()));
         facts.put("device", Some(mount.device.clone()));

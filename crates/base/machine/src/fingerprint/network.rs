@@ -1,11 +1,11 @@
 //! Network devices that are more than software.
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 
 const BASE: &str = "/sys/class/net";
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     let mut names = root.names(BASE);
     // Bridges, tunnels and the like have no device behind them.
     names.retain(|name| root.path(&format!("{BASE}/{name}/device")).exists());
@@ -42,7 +42,7 @@ mod offloads {
     use std::os::fd::AsRawFd;
 
     /// Commands of linux/ethtool.h that answer with 0 or 1.
-    const ASKED: [(&str, u32); 6] =
+    const OFFLOADS: [(&str, u32); 6] =
         [("rx", 0x14), ("tx", 0x16), ("sg", 0x18), ("tso", 0x1e), ("gso", 0x23), ("gro", 0x2b)];
     const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
@@ -55,7 +55,7 @@ mod offloads {
 
     /// `struct ifreq` of net/if.h with a pointer to data, as large as the largest of its forms.
     #[repr(C)]
-    struct Request {
+    struct InterfaceRequest {
         name: [u8; libc::IFNAMSIZ],
         data: *mut EthtoolValue,
         rest: [u64; 2],
@@ -64,12 +64,12 @@ mod offloads {
     /// The offloads that are on; None where the device can't be asked.
     pub fn of(device: &str) -> Option<String> {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").ok()?;
-        let on: Vec<bool> = ASKED
+        let on: Vec<bool> = OFFLOADS
             .iter()
             .map(|(_, command)| ask(&socket, device, *command))
             .collect::<Option<_>>()?;
         let mut names = Vec::new();
-        for ((name, _), on) in ASKED.iter().zip(on) {
+        for ((name, _), on) in OFFLOADS.iter().zip(on) {
             if on {
                 names.push(*name);
             }
@@ -83,7 +83,7 @@ mod offloads {
         // The last byte stays zero.
         let space = name.get_mut(..device.len()).filter(|space| space.len() < libc::IFNAMSIZ)?;
         space.copy_from_slice(device.as_bytes());
-        let mut request = Request { name, data: &raw mut answer, rest: [0; 2] };
+        let mut request = InterfaceRequest { name, data: &raw mut answer, rest: [0; 2] };
         // SAFETY: the socket is open, and both structures live until the call has returned.
         let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
         (done == 0).then_some(answer.data != 0)

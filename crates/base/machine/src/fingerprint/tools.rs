@@ -3,7 +3,7 @@
 //! No program is started for that: ten `--version` would take longer than the rest of a run's set-up.
 //! What the package manager knows is read. A workload that uses a tool asks it itself.
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 
 /// Facts, and the packages that they are versions of: of Debian, of Alpine, of Arch.
@@ -18,7 +18,7 @@ const PACKAGES: [(&str, &[&str]); 8] = [
     ("python", &["python3", "python"]),
 ];
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put("os", os_name(root));
     let packages = Packages::read(root);
     for (name, of) in PACKAGES {

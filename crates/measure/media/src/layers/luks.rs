@@ -8,22 +8,22 @@ use plumb_workload_kit::loop_device;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::{Building, failed};
-use crate::layer::{Gives, Layer, On, Takes};
-use crate::needs::{Missing, no_file, no_program};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::needs::{MissingNeed, no_file, no_program};
 
 /// The layer `luks`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "luks",
     summary: "encrypts the device below in user space, LUKS with AES-256-XTS",
-    takes: Takes::Nothing,
+    takes: LayerOption::Nothing,
     manual: include_str!("luks.md"),
-    on: On::Device,
-    gives: Gives::Device,
+    on: LayerBase::Device,
+    gives: LayerSurface::Device,
     missing,
     lay,
 };
 
-fn missing(root: &Root) -> Option<Missing> {
+fn missing(root: &Root) -> Option<MissingNeed> {
     [("cryptsetup", "cryptsetup-bin"), ("nbdkit", "nbdkit"), ("nbdfuse", "libnbd-bin")]
         .into_iter()
         .find_map(|(name, package)| no_program(name, package))

@@ -2,19 +2,19 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::counter_buffer::{CounterBuffer, Field};
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::counter_buffer::{CounterBuffer, CounterField};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
 /// The monitor `clock`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "clock",
     summary: "wall clock and boot clock relative to the monotonic clock: steps and suspends",
     manual: include_str!("clock.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: false,
     parsers: &[],
     open: |root| match root.is_live() {
-        true => Ok(Box::new(Clock)),
+        true => Ok(Box::new(ClockSource)),
         false => Err("a captured tree has no clocks".to_owned()),
     },
 };
@@ -24,13 +24,13 @@ const TRIES: usize = 3;
 /// What is left of a difference in nanoseconds: below, it is the time of reading.
 const STEP_NS: u64 = 10_000;
 
-struct Clock;
+struct ClockSource;
 
-impl Source for Clock {
+impl CounterSource for ClockSource {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         let wall = ahead_us(ClockId::Realtime);
-        buffer.put(Field::gauge("realtime_ahead", "us"), wall);
-        buffer.put(Field::gauge("boottime_ahead", "us"), ahead_us(ClockId::Boottime));
+        buffer.put(CounterField::gauge("realtime_ahead", "us"), wall);
+        buffer.put(CounterField::gauge("boottime_ahead", "us"), ahead_us(ClockId::Boottime));
         Ok(())
     }
 }

@@ -1,15 +1,15 @@
 //! /sys/devices/system/cpu/cpu*/cpufreq: the frequencies of the CPUs.
 
-use crate::counter_buffer::{CounterBuffer, Field};
+use crate::counter_buffer::{CounterBuffer, CounterField};
 use crate::files::{OpenFile, cpu_files};
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
 /// The monitor `cpufreq`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "cpufreq",
     summary: "the fastest, slowest and mean frequency of all CPUs",
     manual: include_str!("cpufreq.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: false,
     parsers: &[],
     open: |root| {
@@ -26,7 +26,7 @@ struct CpuFreq {
     buffer: Vec<u8>,
 }
 
-impl Source for CpuFreq {
+impl CounterSource for CpuFreq {
     fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         let mut least = u64::MAX;
         let mut most = 0;
@@ -45,7 +45,7 @@ impl Source for CpuFreq {
             return Err("no CPU reports its frequency any more".to_owned());
         }
         for (name, khz) in [("max", most), ("min", least), ("mean", sum / count)] {
-            counters.put(Field::gauge(name, "kHz"), khz);
+            counters.put(CounterField::gauge(name, "kHz"), khz);
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use plumb_machine::now;
 
-use crate::counter_buffer::{CounterBuffer, Field};
-use crate::monitor::{Monitor, Source};
+use crate::counter_buffer::{CounterBuffer, CounterField};
+use crate::monitor::{CounterSource, Monitor};
 
 /// The monitor `latency`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
@@ -25,7 +25,7 @@ pub const MONITOR: Monitor = Monitor {
             .name("plumb-latency".into())
             .spawn(move || sleep(&sleeper))
             .map_err(|error| format!("no thread could be started: {error}"))?;
-        Ok(Box::new(Latency { seen }))
+        Ok(Box::new(WakeupLatency { seen }))
     },
 };
 
@@ -40,11 +40,11 @@ struct WakeUps {
     over: AtomicBool,
 }
 
-struct Latency {
+struct WakeupLatency {
     seen: Arc<WakeUps>,
 }
 
-impl Drop for Latency {
+impl Drop for WakeupLatency {
     fn drop(&mut self) {
         self.seen.over.store(true, Ordering::Relaxed);
     }
@@ -63,11 +63,12 @@ fn sleep(seen: &WakeUps) {
     }
 }
 
-impl Source for Latency {
+impl CounterSource for WakeupLatency {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
-        buffer.put(Field::counter("wakeups", ""), self.seen.wakeups.load(Ordering::Relaxed));
-        buffer.put(Field::counter("late", "ns"), self.seen.late_ns.load(Ordering::Relaxed));
-        buffer.put(Field::gauge("worst", "ns"), self.seen.worst_ns.swap(0, Ordering::Relaxed));
+        buffer.put(CounterField::counter("wakeups", ""), self.seen.wakeups.load(Ordering::Relaxed));
+        buffer.put(CounterField::counter("late", "ns"), self.seen.late_ns.load(Ordering::Relaxed));
+        buffer
+            .put(CounterField::gauge("worst", "ns"), self.seen.worst_ns.swap(0, Ordering::Relaxed));
         Ok(())
     }
 }

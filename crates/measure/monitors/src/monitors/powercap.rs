@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use plumb_machine::Root;
 
-use crate::counter_buffer::{CounterBuffer, Field};
+use crate::counter_buffer::{CounterBuffer, CounterField};
 use crate::files::OpenFile;
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
 /// The monitor `powercap`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "powercap",
     summary: "energy use of CPU packages, cores and memory (RAPL)",
     manual: include_str!("powercap.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: false,
     parsers: &[],
     open: |root| open(root, Duration::from_millis(20)),
@@ -57,7 +57,7 @@ struct Powercap {
 }
 
 /// Opens all zones that count; one that reads zero, and still does after `pause`, has no sensor.
-fn open(root: &Root, pause: Duration) -> Result<Box<dyn Source>, String> {
+fn open(root: &Root, pause: Duration) -> Result<Box<dyn CounterSource>, String> {
     let folder = "/sys/class/powercap";
     let mut zones = Vec::new();
     let mut refused = None;
@@ -92,12 +92,12 @@ fn all_zero(zones: &[Zone], buffer: &mut Vec<u8>) -> bool {
     zones.iter().all(|zone| zone.now_uj(buffer) == Ok(0))
 }
 
-impl Source for Powercap {
+impl CounterSource for Powercap {
     fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for zone in &mut self.zones {
             let now = zone.now_uj(&mut self.buffer)?;
             let sum = zone.add(now);
-            counters.put(Field::counter("energy", "uJ").of(&zone.name), sum);
+            counters.put(CounterField::counter("energy", "uJ").of(&zone.name), sum);
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use plumb_machine::Root;
 use rustix::fs::statvfs;
 
-use crate::counter_buffer::{CounterBuffer, Field};
-use crate::monitor::{Monitor, Source};
+use crate::counter_buffer::{CounterBuffer, CounterField};
+use crate::monitor::{CounterSource, Monitor};
 
 /// The monitor `space`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
@@ -29,7 +29,7 @@ struct Space {
 }
 
 impl Space {
-    fn open(root: &Root) -> Result<Box<dyn Source>, String> {
+    fn open(root: &Root) -> Result<Box<dyn CounterSource>, String> {
         let path = "/proc/self/mountinfo";
         let table = root.text(path).ok_or_else(|| format!("{path} can't be read"))?;
         // Filesystems of the kernel itself (proc, sysfs, cgroup) have no blocks.
@@ -42,15 +42,15 @@ impl Space {
     }
 }
 
-impl Source for Space {
+impl CounterSource for Space {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         for path in &self.mounts {
             // One that was unmounted meanwhile is a gap.
             let Ok(there) = statvfs(path.as_str()) else { continue };
             let used = there.f_blocks.saturating_sub(there.f_bfree) * there.f_frsize;
-            buffer.put(Field::gauge("used", "B").of(path), used);
+            buffer.put(CounterField::gauge("used", "B").of(path), used);
             let inodes = there.f_files.saturating_sub(there.f_ffree);
-            buffer.put(Field::gauge("inodes", "").of(path), inodes);
+            buffer.put(CounterField::gauge("inodes", "").of(path), inodes);
         }
         Ok(())
     }
